@@ -1,0 +1,242 @@
+/* device.h - what Larder asks of a GPU: for people who bring another device,
+ * and for tools that look at what the allocator made the driver do.
+ *
+ * A device is a table of functions over a context pointer.  Larder calls them
+ * through a front that counts each call, charges it to the price table and
+ * can make it fail; so counters, estimated time and injected faults work the
+ * same on every device.
+ */
+#ifndef LARDER_DEVICE_H
+#define LARDER_DEVICE_H
+
+#include <larder/larder.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- calls ------------------------------------------------------------- */
+
+/* Every kind of call, in the order of the table below. */
+#define LARDER_CALL_MAP(X)                                                     \
+    X(mem_alloc)                                                               \
+    X(mem_free)                                                                \
+    X(mem_info)                                                                \
+    X(address_reserve)                                                         \
+    X(address_free)                                                            \
+    X(page_create)                                                             \
+    X(page_release)                                                            \
+    X(map)                                                                     \
+    X(unmap)                                                                   \
+    X(set_access)                                                              \
+    X(event_create)                                                            \
+    X(event_destroy)                                                           \
+    X(event_record)                                                            \
+    X(event_query)                                                             \
+    X(event_sync)                                                              \
+    X(stream_sync)                                                             \
+    X(copy)                                                                    \
+    X(fill)                                                                    \
+    X(host_alloc)                                                              \
+    X(host_free)
+
+typedef enum larder_call {
+#define X(name) LARDER_CALL_##name,
+    LARDER_CALL_MAP(X)
+#undef X
+    LARDER_CALL_COUNT
+} larder_call;
+
+/* "mem_alloc"; NULL for a value that is none.  Static. */
+LARDER_API const char *larder_call_name(larder_call call);
+
+/* ---- the table --------------------------------------------------------- */
+
+typedef struct larder_device_props {
+    size_t size; /* set by the caller */
+    uint64_t total_bytes;
+    /* Pages, and the ranges they are mapped into, come in multiples of this;
+     * 0 where the device has no virtual memory calls. */
+    uint64_t granularity_bytes;
+    uint64_t context_bytes; /* what the driver takes per process; 0 = unknown */
+    int ordinal;
+    char name[64];
+} larder_device_props;
+
+/* A process that holds memory of the device. */
+typedef struct larder_device_process {
+    int64_t pid;
+    uint64_t bytes; /* all it holds, context included */
+    int is_self;
+} larder_device_process;
+typedef void larder_process_fn(void *ctx, const larder_device_process *process);
+
+/* How copy() moves bytes. */
+typedef enum larder_copy_kind {
+    LARDER_COPY_TO_DEVICE = 0,
+    LARDER_COPY_TO_HOST = 1,
+    LARDER_COPY_ON_DEVICE = 2
+} larder_copy_kind;
+
+/* All functions get `self`, return LARDER_OK or why not, and write outputs
+ * only on LARDER_OK.  They may be called from several threads at once.
+ * "Required" ones must be there; virtual memory is all of its functions or
+ * none; each other one may be NULL.
+ *
+ * An allocation or page_create that does not fit returns
+ * LARDER_ERR_OUT_OF_MEMORY; every other failure is LARDER_ERR_DEVICE, or
+ * LARDER_ERR_CAPTURING for what a stream capture forbids. */
+typedef struct larder_device_ops {
+    size_t size; /* sizeof(larder_device_ops) of who filled it */
+    const char *name; /* "sim", "cuda": static */
+    void (*close)(void *self); /* required; last call */
+    larder_result (*props)(void *self, larder_device_props *out); /* required */
+
+    /* Required.  Address alignment: at least 512. */
+    larder_result (*mem_alloc)(void *self, uint64_t bytes, larder_addr *out);
+    larder_result (*mem_free)(void *self, larder_addr addr);
+    larder_result (*mem_info)(void *self, uint64_t *free_bytes,
+                              uint64_t *total_bytes);
+
+    /* Virtual memory.  Sizes and addresses are multiples of the granularity.
+     * A page is one physical handle of any such size; map() takes a whole
+     * one, into a reserved range with nothing mapped there; it can be used
+     * after set_access() over it.  unmap() takes a range that covers whole
+     * handles.  A released page lives until it is unmapped. */
+    larder_result (*address_reserve)(void *self, uint64_t bytes,
+                                     larder_addr *out);
+    larder_result (*address_free)(void *self, larder_addr addr, uint64_t bytes);
+    larder_result (*page_create)(void *self, uint64_t bytes, uint64_t *out);
+    larder_result (*page_release)(void *self, uint64_t page);
+    larder_result (*map)(void *self, larder_addr addr, uint64_t bytes,
+                         uint64_t page);
+    larder_result (*unmap)(void *self, larder_addr addr, uint64_t bytes);
+    larder_result (*set_access)(void *self, larder_addr addr, uint64_t bytes);
+
+    /* Order.  Required: all but the last two.  event_query() returns
+     * LARDER_ERR_NOT_READY while work recorded before it has not completed;
+     * an event never recorded is complete. */
+    larder_result (*event_create)(void *self, uint64_t *out);
+    larder_result (*event_destroy)(void *self, uint64_t event);
+    larder_result (*event_record)(void *self, uint64_t event,
+                                  larder_stream stream);
+    larder_result (*event_query)(void *self, uint64_t event);
+    larder_result (*event_sync)(void *self, uint64_t event);
+    larder_result (*stream_sync)(void *self, larder_stream stream);
+    /* LARDER_ERR_UNKNOWN_STREAM if there is no such stream.  NULL: any value
+     * is taken for a stream. */
+    larder_result (*stream_check)(void *self, larder_stream stream);
+    /* Sets *out to 1 or 0.  NULL: never. */
+    larder_result (*stream_is_capturing)(void *self, larder_stream stream,
+                                         int *out);
+
+    /* Data, in the order of the stream.  A host address is a pointer. */
+    larder_result (*copy)(void *self, uint64_t dst, uint64_t src,
+                          uint64_t bytes, larder_copy_kind kind,
+                          larder_stream stream);
+    larder_result (*fill)(void *self, larder_addr dst, unsigned char value,
+                          uint64_t bytes, larder_stream stream);
+
+    /* Pinned host memory. */
+    larder_result (*host_alloc)(void *self, uint64_t bytes, void **out);
+    larder_result (*host_free)(void *self, void *ptr);
+
+    /* Calls fn for every process that holds memory of this device. */
+    larder_result (*processes)(void *self, larder_process_fn *fn, void *ctx);
+
+    /* The last failure on this thread in the driver's own words; static or
+     * valid until this thread's next call; "" if there is nothing to say. */
+    const char *(*error_text)(void *self);
+} larder_device_ops;
+
+/* Make a device of a table and its context.  The table is copied; a shorter
+ * (older) one is taken to have NULL in what it lacks.  On failure `self` was
+ * not closed. */
+LARDER_API larder_result larder_device_create(const larder_device_ops *ops,
+                                              void *self, larder_device **out);
+
+/* ---- properties and direct use ------------------------------------------ */
+
+LARDER_API larder_result larder_device_get_props(larder_device *dev,
+                                                 larder_device_props *out);
+LARDER_API const char *larder_device_name(larder_device *dev); /* "sim" */
+LARDER_API larder_result larder_device_mem_info(larder_device *dev,
+                                                uint64_t *free_bytes,
+                                                uint64_t *total_bytes);
+LARDER_API larder_result larder_device_copy(larder_device *dev, uint64_t dst,
+                                            uint64_t src, uint64_t bytes,
+                                            larder_copy_kind kind,
+                                            larder_stream stream);
+LARDER_API larder_result larder_device_fill(larder_device *dev,
+                                            larder_addr dst,
+                                            unsigned char value,
+                                            uint64_t bytes,
+                                            larder_stream stream);
+LARDER_API larder_result larder_device_stream_sync(larder_device *dev,
+                                                   larder_stream stream);
+
+/* ---- what the allocator made the device do ------------------------------- */
+
+/* Nanoseconds each call takes on a card, for estimates: nothing waits.  A
+ * call that fails is charged its fixed part.  `_per_mib` is for each MiB
+ * beyond 2. */
+#define LARDER_PRICE_MAP(X)                                                    \
+    X(mem_alloc, 60000)                                                        \
+    X(mem_alloc_per_mib, 100)                                                  \
+    X(mem_free, 60000)                                                         \
+    X(address_reserve, 20000)                                                  \
+    X(page_create, 190000)                                                     \
+    X(page_create_per_mib, 1000)                                               \
+    X(page_release, 50000)                                                     \
+    X(map, 1500)                                                               \
+    X(set_access, 36000)                                                       \
+    X(unmap, 26000)                                                            \
+    X(wait, 10000)                                                             \
+    X(event_record, 1000)                                                      \
+    X(event_query, 500)
+
+typedef struct larder_prices {
+    size_t size; /* set by larder_prices_init() */
+#define X(name, ns) uint64_t name;
+    LARDER_PRICE_MAP(X)
+#undef X
+} larder_prices;
+
+/* The bundled table. */
+LARDER_API void larder_prices_init_sized(larder_prices *p, size_t size);
+#define larder_prices_init(p) larder_prices_init_sized((p), sizeof *(p))
+
+/* Read a table from a file: a line `name nanoseconds` each, `#` comments; a
+ * name that is left out keeps its bundled price.  The error names the file
+ * and the line.  ERR_SYSTEM if it cannot be read. */
+LARDER_API larder_result larder_prices_read(const char *path,
+                                            larder_prices *out);
+
+LARDER_API larder_result larder_device_set_prices(larder_device *dev,
+                                                  const larder_prices *p);
+
+typedef struct larder_device_counters {
+    size_t size; /* set by the caller */
+    uint64_t calls[LARDER_CALL_COUNT];  /* calls that succeeded */
+    uint64_t failed[LARDER_CALL_COUNT]; /* calls that did not */
+    uint64_t pages_mapped;   /* handles mapped */
+    uint64_t pages_unmapped; /* handles unmapped */
+    uint64_t time_ns;        /* by the price table */
+} larder_device_counters;
+
+LARDER_API larder_result larder_device_get_counters(
+    larder_device *dev, larder_device_counters *out);
+LARDER_API larder_result larder_device_reset_counters(larder_device *dev);
+
+/* Make calls of one kind fail: the `nth` from now (1 = the next), and
+ * `times` - 1 after it; times 0 = all after it.  nth 0 ends it.  The failing
+ * call does not reach the device and returns `with`. */
+LARDER_API larder_result larder_device_fail(larder_device *dev,
+                                            larder_call call, uint64_t nth,
+                                            uint64_t times,
+                                            larder_result with);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,443 @@
+/* larder.h - a caching memory allocator for GPUs: the allocator's public API.
+ *
+ * Larder takes big segments from a driver, hands out blocks of them, keeps
+ * what is freed for reuse and gives it back when asked.  Addresses are device
+ * addresses: the library never reads or writes the memory behind them.
+ *
+ *   larder_device *dev;
+ *   larder_allocator *a;
+ *   larder_addr p;
+ *   larder_device_open("sim:80GiB", 0, &dev);
+ *   larder_create(dev, NULL, &a);
+ *   if (larder_alloc(a, 1 << 20, 0, &p) != LARDER_OK)
+ *       puts(larder_last_error());
+ *   larder_free(a, p);
+ *   larder_destroy(a);
+ *   larder_device_close(dev);
+ *
+ * Errors     Calls that can fail return larder_result; outputs are written
+ *            only on LARDER_OK.  Nothing in the library aborts, prints or
+ *            exits.  larder_last_error() has the failure in words.
+ * Threads    Every call may come from any thread, at any time, on the same
+ *            object, except the call that destroys it.  Memory may be freed
+ *            by another thread than the one that allocated it.
+ * Ownership  What _create, _open and _take return, _destroy and _close
+ *            release.  Strings returned as const char * are not the caller's
+ *            to free.  Option strings are copied.
+ * Growth     Structs start with `size`, set by their _init macro, and grow
+ *            only at the end; zero always means "the default", so programs
+ *            built against an older header keep working.
+ * Units      Sizes are bytes unless a name says otherwise.
+ */
+#ifndef LARDER_LARDER_H
+#define LARDER_LARDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LARDER_VERSION_MAJOR 0
+#define LARDER_VERSION_MINOR 1
+#define LARDER_VERSION_PATCH 0
+#define LARDER_VERSION_STRING "0.1.0"
+
+#if defined(__GNUC__)
+#define LARDER_API __attribute__((visibility("default")))
+#else
+#define LARDER_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- results --------------------------------------------------------- */
+
+/* Values are part of the ABI: add at the end, never renumber. */
+#define LARDER_RESULT_MAP(X)                                                   \
+    X(OK, 0, "success")                                                        \
+    X(ERR_INVALID, 1, "invalid argument")                                      \
+    X(ERR_OUT_OF_MEMORY, 2, "out of device memory")                            \
+    X(ERR_NO_HOST_MEMORY, 3, "out of host memory")                             \
+    X(ERR_DEVICE, 4, "the device refused a call")                              \
+    X(ERR_UNKNOWN_ADDRESS, 5, "the address is not one this allocator gave out") \
+    X(ERR_DOUBLE_FREE, 6, "the address was freed before")                      \
+    X(ERR_UNKNOWN_POOL, 7, "no such private pool")                             \
+    X(ERR_UNKNOWN_STREAM, 8, "the device has no such stream")                  \
+    X(ERR_CONF, 9, "malformed configuration")                                  \
+    X(ERR_UNSUPPORTED, 10, "not supported here")                               \
+    X(ERR_CAPTURING, 11, "not permitted while a stream is being captured")     \
+    X(ERR_NOT_READY, 12, "the work asked about has not completed")             \
+    X(ERR_DESTROYED, 13, "the allocator was destroyed")                        \
+    X(ERR_CORRUPT, 14, "an internal rule is broken")                           \
+    X(ERR_BUSY, 15, "still in use")                                            \
+    X(ERR_SYSTEM, 16, "the operating system refused a call")
+
+typedef enum larder_result {
+#define X(name, code, text) LARDER_##name = code,
+    LARDER_RESULT_MAP(X)
+#undef X
+} larder_result;
+
+/* "LARDER_ERR_INVALID"; "LARDER_ERR_?" for a value that is none.  Static. */
+LARDER_API const char *larder_result_name(larder_result r);
+
+/* One line in words.  Static. */
+LARDER_API const char *larder_result_text(larder_result r);
+
+/* What the last failed call on this thread had to say: at least the result's
+ * text, for an out-of-memory the whole explanation.  Valid until this
+ * thread's next failing call; never NULL; "" before the first failure. */
+LARDER_API const char *larder_last_error(void);
+
+/* "0.1.0", of the library that is loaded. */
+LARDER_API const char *larder_version(void);
+
+/* ---- basic types ----------------------------------------------------- */
+
+/* A device address.  0 is never a live allocation. */
+typedef uint64_t larder_addr;
+
+/* A stream of the device: its handle's value; 0 is the default stream. */
+typedef uint64_t larder_stream;
+
+typedef struct larder_device larder_device;       /* opaque; see device.h */
+typedef struct larder_allocator larder_allocator; /* opaque */
+
+/* Read "512", "4KiB", "2MiB", "80GiB", "1TiB", or a binary suffix k m g t
+ * (any case, an optional B or iB after it).  ERR_INVALID for anything else
+ * and for values past 2^63. */
+LARDER_API larder_result larder_parse_size(const char *text, uint64_t *out);
+
+/* ---- devices ---------------------------------------------------------- */
+
+/* Open device number `ordinal` of `spec`:
+ *
+ *   sim:SIZE[,backing=memory|none][,vmm=on|off][,context=SIZE]
+ *           [,events=auto|manual|immediate][,costs=FILE][,shared=NAME]
+ *           [,count=N]
+ *
+ * sim.h says what the simulated GPU does.  `ordinal` is below count.
+ * ERR_INVALID names the part of the spec that is wrong. */
+LARDER_API larder_result larder_device_open(const char *spec, int ordinal,
+                                            larder_device **out);
+
+/* Close a device.  ERR_BUSY while an allocator still uses it: nothing then
+ * happens.  NULL is a no-op. */
+LARDER_API larder_result larder_device_close(larder_device *dev);
+
+/* ---- allocators ------------------------------------------------------- */
+
+/* How memory is chosen.  Everything else (streams, pools, statistics) is the
+ * same under each. */
+typedef enum larder_policy {
+    LARDER_POLICY_DEFAULT = 0, /* the library's best: now LARDER_POLICY_PYTORCH */
+    LARDER_POLICY_PYTORCH = 1, /* PyTorch 2.4's native policy, exactly */
+    LARDER_POLICY_DIRECT = 2   /* one driver call for every request: a baseline */
+} larder_policy;
+
+/* "pytorch", "direct"; LARDER_ERR_INVALID for a name that is none. */
+LARDER_API larder_result larder_policy_parse(const char *name,
+                                             larder_policy *out);
+/* The other way; static.  The default policy answers with its real name. */
+LARDER_API const char *larder_policy_name(larder_policy policy);
+
+/* Make with larder_options_init(); what stays zero is the default. */
+typedef struct larder_options {
+    size_t size;          /* set by larder_options_init() */
+    larder_policy policy; /* 0 = LARDER_POLICY_DEFAULT */
+    uint32_t flags;       /* must be 0 */
+    /* Settings in PyTorch's grammar, "key:value,key:value"; the keys are in
+     * larder-conf(5).  NULL: the environment variable LARDER_CONF, if set;
+     * "": none. */
+    const char *conf;
+} larder_options;
+
+LARDER_API void larder_options_init_sized(larder_options *opt, size_t size);
+#define larder_options_init(opt) larder_options_init_sized((opt), sizeof *(opt))
+
+/* Make an allocator over `dev`, which must outlive it.  `opt` may be NULL.
+ * Takes nothing from the device: that begins with the first allocation. */
+LARDER_API larder_result larder_create(larder_device *dev,
+                                       const larder_options *opt,
+                                       larder_allocator **out);
+
+/* Give everything back to the device, live allocations included, after
+ * waiting for the streams that were recorded.  A destroyed handle stays
+ * recognisable: later calls with it return LARDER_ERR_DESTROYED.  NULL is a
+ * no-op.  LARDER_ERR_DEVICE if the device refused to take something back (it
+ * is then lost; the allocator is gone all the same). */
+LARDER_API larder_result larder_destroy(larder_allocator *a);
+
+/* Change settings while running.  As in PyTorch each call first sets
+ * max_split_size_mb, roundup_power2_divisions and
+ * garbage_collection_threshold back to their defaults; other keys keep their
+ * value.  On LARDER_ERR_CONF nothing changes. */
+LARDER_API larder_result larder_configure(larder_allocator *a,
+                                          const char *conf);
+
+/* Whether `conf` is well formed: LARDER_OK, or LARDER_ERR_CONF with the words
+ * in larder_last_error(). */
+LARDER_API larder_result larder_conf_check(const char *conf);
+
+/* ---- memory ------------------------------------------------------------ */
+
+/* Allocate `bytes` for use on `stream`.  0 bytes gives address 0 and touches
+ * nothing.  The block is at least `bytes` long and aligned to 512.
+ *
+ * ERR_OUT_OF_MEMORY after everything that may be given back was; its
+ * explanation is in larder_last_error().  ERR_UNKNOWN_STREAM,
+ * ERR_NO_HOST_MEMORY and ERR_DEVICE leave every live allocation as it was.
+ * Cost of a hit: tens of nanoseconds, no system call, no driver call. */
+LARDER_API larder_result larder_alloc(larder_allocator *a, uint64_t bytes,
+                                      larder_stream stream, larder_addr *out);
+
+/* Give back an allocation.  Address 0 is a no-op.  The block may be reused on
+ * its own stream at once; if other streams were recorded, when they have
+ * passed this point.
+ *
+ * ERR_DOUBLE_FREE and ERR_UNKNOWN_ADDRESS name the address and change
+ * nothing.  A double free is told apart from a foreign address as long as the
+ * memory behind it was not handed out again or given back to the device. */
+LARDER_API larder_result larder_free(larder_allocator *a, larder_addr addr);
+
+/* Say that work queued so far on `stream` uses this allocation.  When it is
+ * freed it stays out of reuse until that work is done.  Its own stream is
+ * ignored.  (PyTorch: Tensor.record_stream.) */
+LARDER_API larder_result larder_record_stream(larder_allocator *a,
+                                              larder_addr addr,
+                                              larder_stream stream);
+
+/* Give back to the device every segment, and every whole page of an
+ * expandable segment, that nothing uses, after waiting for recorded streams.
+ * Memory of private pools that are held, and reserved pieces, stay.
+ * ERR_CAPTURING while allocations go to a private pool: nothing happens. */
+LARDER_API larder_result larder_empty_cache(larder_allocator *a);
+
+/* Take one piece of `bytes` (rounded up to 2 MiB) from the device now, and
+ * serve segments from it before asking the device for more.  The piece counts
+ * as reserved, and stays until larder_destroy(): larder_empty_cache() does
+ * not give it back.  The setting `preallocate:SIZE` does this at the first
+ * allocation. */
+LARDER_API larder_result larder_reserve(larder_allocator *a, uint64_t bytes);
+
+/* Hold at most this part of the device's memory; 0 <= fraction <= 1.
+ * Counts reserved bytes; what the driver's context takes is not in it. */
+LARDER_API larder_result larder_set_memory_fraction(larder_allocator *a,
+                                                    double fraction);
+
+/* What was set, 1 if nothing was. */
+LARDER_API larder_result larder_memory_fraction(larder_allocator *a,
+                                                double *out);
+
+/* Size of the largest cached block of any pool, 0 if nothing is cached.
+ * O(pools).  (PyTorch: cacheInfo.) */
+LARDER_API larder_result larder_largest_cached(larder_allocator *a,
+                                               uint64_t *out);
+
+/* The segment a live allocation lies in: where it begins and how long it is.
+ * ERR_UNSUPPORTED for expandable segments, whose parts were never one
+ * allocation of the driver.  (PyTorch: getBaseAllocation.) */
+LARDER_API larder_result larder_base_allocation(larder_allocator *a,
+                                                larder_addr addr,
+                                                larder_addr *base,
+                                                uint64_t *bytes);
+
+/* Called when no cached block fits, before the device is asked.  Return
+ * nonzero if it freed something: the cache is then searched again.  Runs
+ * without locks held and may call the allocator, except to allocate. */
+typedef int larder_reclaim_fn(void *ctx);
+LARDER_API larder_result larder_add_reclaim(larder_allocator *a,
+                                            larder_reclaim_fn *fn, void *ctx);
+
+/* Called when an allocation fails for lack of memory, before the call
+ * returns, without locks held. */
+typedef struct larder_oom_info {
+    uint64_t requested_bytes; /* as the caller asked */
+    uint64_t segment_bytes;   /* what the device would have been asked for */
+    larder_stream stream;
+    uint64_t device_total_bytes; /* or the limit that is set, if lower */
+    uint64_t device_free_bytes;
+    const char *message; /* the whole explanation; valid during the call */
+} larder_oom_info;
+typedef void larder_oom_fn(void *ctx, const larder_oom_info *info);
+LARDER_API larder_result larder_add_oom_observer(larder_allocator *a,
+                                                 larder_oom_fn *fn, void *ctx);
+
+/* ---- private pools ------------------------------------------------------ */
+
+/* Names a private pool: a pair, as in PyTorch's MempoolId_t; {0, 0} is the
+ * default pool and cannot be begun. */
+typedef struct larder_pool_id {
+    uint64_t first;
+    uint64_t second;
+} larder_pool_id;
+
+/* Whether allocations on `stream` go to the pool.  Called with the
+ * allocator's lock held: it must not call the allocator. */
+typedef int larder_pool_filter(void *ctx, larder_stream stream);
+
+/* From now until larder_pool_end(), allocations on streams the filter accepts
+ * (all, if NULL) come from this pool.  The first begin makes the pool, each
+ * later one counts as one more user.  While any pool is begun, recorded
+ * streams are not polled and cached memory is not given back, as a stream
+ * capture demands.
+ * ERR_INVALID if the pool is already begun, or is no longer held. */
+LARDER_API larder_result larder_pool_begin(larder_allocator *a,
+                                           larder_pool_id id,
+                                           larder_pool_filter *filter,
+                                           void *ctx);
+/* ERR_UNKNOWN_POOL unless the pool is begun. */
+LARDER_API larder_result larder_pool_end(larder_allocator *a,
+                                         larder_pool_id id);
+
+/* One user less.  With none left the pool's free memory may be given back
+ * (larder_empty_cache() and the out-of-memory ladder do) and the pool
+ * vanishes with its last segment.  ERR_UNKNOWN_POOL for a pool that is not
+ * held. */
+LARDER_API larder_result larder_pool_release(larder_allocator *a,
+                                             larder_pool_id id);
+
+/* A remembered state of a private pool: which blocks were live, where. */
+typedef struct larder_checkpoint larder_checkpoint;
+LARDER_API larder_result larder_checkpoint_take(larder_allocator *a,
+                                                larder_pool_id id,
+                                                larder_checkpoint **out);
+
+/* Bring the pool back to that state: what is live now is freed, the blocks
+ * that were live then are live again at the same addresses.  `freed` gets the
+ * addresses of the first, `created` of the second, up to their capacities;
+ * the counts are always whole.  larder_walk() tells how many can come.
+ * Either array may be NULL.
+ * ERR_INVALID, with nothing changed, if a segment of then is no longer
+ * there or a block of the pool still waits for a recorded stream. */
+LARDER_API larder_result larder_checkpoint_restore(
+    larder_allocator *a, const larder_checkpoint *cp, larder_addr *freed,
+    size_t freed_capacity, size_t *freed_count, larder_addr *created,
+    size_t created_capacity, size_t *created_count);
+LARDER_API void larder_checkpoint_destroy(larder_checkpoint *cp);
+
+/* Whether exactly these `count` addresses are live in the pool: sets *same
+ * to 1 or 0.  (PyTorch: checkPoolLiveAllocations.) */
+LARDER_API larder_result larder_pool_live_is(larder_allocator *a,
+                                             larder_pool_id id,
+                                             const larder_addr *addrs,
+                                             size_t count, int *same);
+
+/* ---- statistics ---------------------------------------------------------- */
+
+/* The names are PyTorch's.  One list makes the struct, the text, the JSON and
+ * the bindings. */
+#define LARDER_METRIC_MAP(X)                                                   \
+    X(allocation, "allocations handed out")                                    \
+    X(segment, "segments held, not counting expandable ones")                  \
+    X(active, "blocks handed out or waiting for a recorded stream")            \
+    X(inactive_split, "free blocks of segments partly in use")                 \
+    X(allocated_bytes, "bytes handed out, after rounding")                     \
+    X(reserved_bytes, "bytes held from the device")                            \
+    X(active_bytes, "bytes handed out or waiting for a recorded stream")       \
+    X(inactive_split_bytes, "bytes in free blocks of segments partly in use")  \
+    X(requested_bytes, "bytes asked for, of active blocks")
+
+#define LARDER_COUNTER_MAP(X)                                                  \
+    X(num_alloc_retries, "device asked again after the cache was given back")  \
+    X(num_ooms, "allocations that failed for lack of memory")                  \
+    X(num_sync_all_streams, "times all recorded streams were waited for")      \
+    X(num_device_alloc, "pieces got from the device, or ranges mapped")        \
+    X(num_device_free, "pieces given back, or ranges unmapped")                \
+    X(num_oom_rejections, "failures by a limit with throw_on_cudamalloc_oom")
+
+typedef struct larder_stat {
+    int64_t current;
+    int64_t peak;      /* highest current */
+    int64_t allocated; /* sum of all increases */
+    int64_t freed;     /* sum of all decreases */
+} larder_stat;
+
+/* The same for both pools together and each alone. */
+typedef struct larder_stat_split {
+    larder_stat all;
+    larder_stat small_pool;
+    larder_stat large_pool;
+} larder_stat_split;
+
+typedef struct larder_stats {
+    size_t size; /* set by larder_stats_init() */
+#define X(name, text) larder_stat_split name;
+    LARDER_METRIC_MAP(X)
+#undef X
+    larder_stat oversize_allocations; /* of max_split_size_mb or more */
+    larder_stat oversize_segments;
+#define X(name, text) int64_t name;
+    LARDER_COUNTER_MAP(X)
+#undef X
+    int64_t max_split_size; /* bytes; -1: unlimited */
+} larder_stats;
+
+LARDER_API void larder_stats_init_sized(larder_stats *st, size_t size);
+#define larder_stats_init(st) larder_stats_init_sized((st), sizeof *(st))
+
+/* Copy out the statistics: O(1), all from one moment. */
+LARDER_API larder_result larder_stats_get(larder_allocator *a,
+                                          larder_stats *st);
+/* Peaks become the current values. */
+LARDER_API larder_result larder_stats_reset_peak(larder_allocator *a);
+/* Sums and counters become 0. */
+LARDER_API larder_result larder_stats_reset_accumulated(larder_allocator *a);
+
+/* Write the table that torch.cuda.memory_summary() prints, with our name in
+ * it, NUL-terminated, at most `capacity` bytes.  `needed`, if not NULL, gets
+ * the length without the NUL: a capacity of needed + 1 holds all.
+ * `abbreviated` nonzero leaves out the rows of the two pools. */
+LARDER_API larder_result larder_memory_summary(larder_allocator *a,
+                                               int abbreviated, char *out,
+                                               size_t capacity,
+                                               size_t *needed);
+
+/* ---- looking in ------------------------------------------------------------ */
+
+typedef enum larder_block_state {
+    LARDER_BLOCK_FREE = 0,      /* PyTorch's snapshots say "inactive" */
+    LARDER_BLOCK_ALLOCATED = 1, /* "active_allocated" */
+    LARDER_BLOCK_PENDING = 2    /* freed, waits for a stream: "active_pending_free" */
+} larder_block_state;
+
+/* A segment: for an expandable one, a contiguous mapped range of it. */
+typedef struct larder_segment_info {
+    larder_addr addr;
+    uint64_t bytes;
+    uint64_t allocated_bytes;
+    uint64_t active_bytes;
+    uint64_t requested_bytes; /* of active blocks */
+    larder_stream stream;
+    larder_pool_id pool; /* {0, 0}: default */
+    int is_large;
+    int is_expandable;
+    int is_reserved; /* served from a piece of larder_reserve() */
+    size_t block_count;
+} larder_segment_info;
+
+typedef struct larder_block_info {
+    larder_addr addr;
+    uint64_t bytes;
+    uint64_t requested_bytes; /* of the last request; 0 if never used */
+    larder_block_state state;
+} larder_block_info;
+
+/* Visit every segment in the order of addresses, and in each every block.
+ * Either function may be NULL; a nonzero return ends the walk.  Called with
+ * the allocator's lock held: they must not call it.  O(blocks). */
+typedef int larder_segment_fn(void *ctx, const larder_segment_info *segment);
+typedef int larder_block_fn(void *ctx, const larder_segment_info *segment,
+                            const larder_block_info *block);
+LARDER_API larder_result larder_walk(larder_allocator *a,
+                                     larder_segment_fn *segment_fn,
+                                     larder_block_fn *block_fn, void *ctx);
+
+/* Walk every structure and verify it against every rule: O(blocks).
+ * ERR_CORRUPT at the first broken one, named in larder_last_error(). */
+LARDER_API larder_result larder_check(larder_allocator *a);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

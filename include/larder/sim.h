@@ -1,0 +1,88 @@
+/* sim.h - the simulated GPU: what it promises, and how to steer it.
+ *
+ * Memory.  mem_alloc() takes the lowest free address that fits, rounded up
+ * and aligned to 2 MiB (below 1 MiB: to 512 bytes); address_reserve() does
+ * the same in a second region, 16 TiB above the first where the machine has
+ * room for that.  Capacity counts rounded bytes and the contexts; what would
+ * exceed it fails with out-of-memory.  With backing=memory (the default)
+ * addresses are real: memory comes with its first touch, and what was freed
+ * or unmapped faults when touched.  With backing=none they are numbers, and
+ * an 80 GiB job replays on a laptop.
+ *
+ * Order.  A stream is a number below LARDER_SIM_STREAMS; each is a queue
+ * whose work runs in order.  With events=immediate (and auto, outside of
+ * `larder replay`) work runs as it is queued; with events=manual nothing runs
+ * until larder_sim_complete(), or a wait for it, says so.
+ *
+ * Capture.  While a stream is captured, freeing memory, asking or waiting for
+ * events and streams fail with LARDER_ERR_CAPTURING, as a driver's do.
+ *
+ * Sharing.  With shared=NAME the capacity is counted over all processes of
+ * the machine that use this name, contexts included; what a dead process
+ * held is given back.
+ *
+ * Functions here return LARDER_ERR_UNSUPPORTED for a device that is not a
+ * simulated one.
+ */
+#ifndef LARDER_SIM_H
+#define LARDER_SIM_H
+
+#include <larder/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Streams are the numbers below this. */
+#define LARDER_SIM_STREAMS 65536
+
+/* Run everything queued on the stream so far, and what it waits for on other
+ * streams. */
+LARDER_API larder_result larder_sim_complete(larder_device *dev,
+                                             larder_stream stream);
+
+/* Queue a call of fn(ctx) on the stream: a simulated kernel. */
+typedef void larder_sim_kernel(void *ctx);
+LARDER_API larder_result larder_sim_launch(larder_device *dev,
+                                           larder_stream stream,
+                                           larder_sim_kernel *fn, void *ctx);
+
+/* Make the stream wait for the last record of the event. */
+LARDER_API larder_result larder_sim_wait_event(larder_device *dev,
+                                               larder_stream stream,
+                                               uint64_t event);
+
+/* Begin and end the capture of a stream.  ERR_INVALID if it is already, or is
+ * not, captured. */
+LARDER_API larder_result larder_sim_capture_begin(larder_device *dev,
+                                                  larder_stream stream);
+LARDER_API larder_result larder_sim_capture_end(larder_device *dev,
+                                                larder_stream stream);
+
+/* Where the first region begins: placements are printed relative to it.  The
+ * second begins at *second. */
+LARDER_API larder_result larder_sim_regions(larder_device *dev,
+                                            larder_addr *first,
+                                            larder_addr *second);
+
+typedef struct larder_sim_usage {
+    size_t size; /* set by the caller */
+    uint64_t capacity_bytes;
+    uint64_t used_bytes;    /* by every process, contexts included */
+    uint64_t self_bytes;    /* by this process, its context included */
+    uint64_t context_bytes; /* of self_bytes: 0 before the first use */
+    uint64_t allocations;   /* live ones of mem_alloc() */
+    uint64_t pages;         /* live handles */
+    uint64_t mappings;
+    uint64_t reservations; /* address ranges */
+    uint64_t events;
+} larder_sim_usage;
+
+/* What is in use now. */
+LARDER_API larder_result larder_sim_get_usage(larder_device *dev,
+                                              larder_sim_usage *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

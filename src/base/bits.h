@@ -1,0 +1,40 @@
+/* bits.h - small arithmetic on sizes and bit words.  Private to the library. */
+#ifndef LARDER_BASE_BITS_H
+#define LARDER_BASE_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LARDER_KIB (UINT64_C(1) << 10)
+#define LARDER_MIB (UINT64_C(1) << 20)
+
+/* Multiples of a power of two. */
+static inline uint64_t bits_down(uint64_t x, uint64_t pow2)
+{
+    return x & ~(pow2 - 1);
+}
+
+/* x + pow2 - 1 must not overflow. */
+static inline uint64_t bits_up(uint64_t x, uint64_t pow2)
+{
+    return bits_down(x + pow2 - 1, pow2);
+}
+
+static inline bool bits_is_pow2(uint64_t x)
+{
+    return x != 0 && (x & (x - 1)) == 0;
+}
+
+/* Floor of the logarithm; x > 0. */
+static inline unsigned bits_log2(uint64_t x)
+{
+    return 63u - (unsigned)__builtin_clzll(x);
+}
+
+/* Number of the lowest bit set; x > 0. */
+static inline unsigned bits_lowest(uint64_t x)
+{
+    return (unsigned)__builtin_ctzll(x);
+}
+
+#endif

@@ -1,0 +1,58 @@
+#include "base/host.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* The requests that fail are [first, last) of those counted since the plan was
+ * made.  `planned` keeps the usual case to one relaxed load. */
+static _Atomic int planned;
+static _Atomic unsigned long counted;
+static unsigned long fail_first, fail_last;
+
+void larder__host_fail(unsigned long nth, unsigned long times)
+{
+    atomic_store(&planned, 0);
+    atomic_store(&counted, 0);
+    fail_first = nth;
+    fail_last = times == 0 ? ULONG_MAX : nth + times;
+    atomic_store(&planned, nth != 0);
+}
+
+/* A place for a breakpoint that stops at every request made to fail. */
+static int must_fail(void)
+{
+    unsigned long n;
+
+    if (!atomic_load_explicit(&planned, memory_order_relaxed))
+        return 0;
+    n = atomic_fetch_add(&counted, 1) + 1;
+    return n >= fail_first && n < fail_last;
+}
+
+void *larder__host_alloc(size_t count, size_t bytes)
+{
+    return must_fail() ? NULL : calloc(count, bytes);
+}
+
+void *larder__host_resize(void *ptr, size_t count, size_t bytes)
+{
+    if (bytes != 0 && count > SIZE_MAX / bytes)
+        return NULL;
+    return must_fail() ? NULL : realloc(ptr, count * bytes);
+}
+
+void *larder__host_alloc_aligned(size_t align, size_t bytes)
+{
+    void *ptr = NULL;
+
+    if (must_fail() || posix_memalign(&ptr, align, bytes) != 0)
+        return NULL;
+    return ptr;
+}
+
+void larder__host_free(void *ptr)
+{
+    free(ptr);
+}

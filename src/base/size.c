@@ -1,0 +1,72 @@
+/* size.c - sizes as people write them: "512", "4KiB", "80g". */
+#include <larder/larder.h>
+
+#include <stddef.h>
+
+#include "base/fail.h"
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* The power of two a unit stands for, and *unit moved past it; -1: none. */
+static int unit_shift(const char **unit)
+{
+    static const char prefixes[] = "kmgt";
+    const char *p = *unit;
+    int shift = 0;
+
+    for (int i = 0; prefixes[i] != '\0'; i++) {
+        if (lower(*p) == prefixes[i])
+            shift = 10 * (i + 1);
+    }
+    if (shift != 0)
+        p++;
+    if (shift != 0 && lower(p[0]) == 'i' && lower(p[1]) == 'b')
+        p += 2;
+    else if (lower(*p) == 'b')
+        p++;
+    *unit = p;
+    return shift;
+}
+
+larder_result larder_parse_size(const char *text, uint64_t *out)
+{
+    const uint64_t limit = UINT64_C(1) << 63;
+    const char *p = text;
+    uint64_t value = 0;
+    int shift;
+
+    if (text == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    for (; is_digit(*p); p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+
+        if (value > (limit - digit) / 10)
+            return larder__fail(LARDER_ERR_INVALID, "size '%s' is too large",
+                                text);
+        value = value * 10 + digit;
+    }
+    if (p == text)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "'%s' is not a size: expected a number, then "
+                            "nothing or KiB, MiB, GiB, TiB, k, m, g, t",
+                            text);
+    shift = unit_shift(&p);
+    if (*p != '\0')
+        return larder__fail(LARDER_ERR_INVALID,
+                            "'%s' is not a size: '%s' is not a unit (KiB, "
+                            "MiB, GiB, TiB, k, m, g, t)",
+                            text, p);
+    if (value > limit >> shift)
+        return larder__fail(LARDER_ERR_INVALID, "size '%s' is too large",
+                            text);
+    *out = value << shift;
+    return LARDER_OK;
+}

@@ -1,0 +1,26 @@
+/* text.h - putting text together in a fixed buffer.  Private to the library;
+ * the layers above use this instead of <stdio.h>. */
+#ifndef LARDER_BASE_TEXT_H
+#define LARDER_BASE_TEXT_H
+
+#include <stddef.h>
+
+/* What does not fit is cut; `length` grows on, so that it is the length the
+ * whole would have.  The buffer always ends with a NUL. */
+struct text {
+    char *out;
+    size_t capacity;
+    size_t length;
+};
+
+void larder__text_init(struct text *t, char *out, size_t capacity);
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void larder__text_add(struct text *t, const char *format, ...);
+
+/* Take off all from `length` on. */
+void larder__text_cut(struct text *t, size_t length);
+
+#endif

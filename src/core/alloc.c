@@ -1,0 +1,118 @@
+/* alloc.c - the path of a request: size, pool, find, split, count. */
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/blocks.h"
+#include "core/events.h"
+#include "core/policy.h"
+#include "core/pool.h"
+#include "core/segment.h"
+
+/* From here on PyTorch refuses without looking. */
+#define REQUEST_LIMIT (UINT64_C(1) << 60)
+
+/* ---- sizes ---------------------------------------------------------------- */
+
+static uint32_t size_divisions(const struct conf *conf, uint64_t bytes)
+{
+    unsigned log2 = bits_log2(bytes);
+    unsigned class = log2 < 20 ? 0 : log2 - 20;
+
+    return conf->divisions[class < CONF_SIZE_CLASSES ? class
+                                                     : CONF_SIZE_CLASSES - 1];
+}
+
+/* Up to the next of `divisions` steps between two powers of two. */
+static uint64_t round_to_division(uint64_t bytes, uint32_t divisions)
+{
+    unsigned floor_log2 = bits_log2(bytes);
+    unsigned divisions_log2 = bits_log2(divisions);
+
+    if (bits_is_pow2(bytes))
+        return bytes;
+    if (divisions_log2 > floor_log2)
+        return UINT64_C(2) << floor_log2;
+    return bits_up(bytes, UINT64_C(1) << (floor_log2 - divisions_log2));
+}
+
+uint64_t larder__round_size(const struct conf *conf, uint64_t bytes)
+{
+    uint32_t divisions;
+
+    if (bytes < UNIT_BYTES)
+        return UNIT_BYTES;
+    divisions = size_divisions(conf, bytes);
+    /* One division means none, not powers of two: as in PyTorch. */
+    if (divisions > 1 && bytes > (uint64_t)UNIT_BYTES * divisions)
+        return round_to_division(bytes, divisions);
+    return bits_up(bytes, UNIT_BYTES);
+}
+
+uint64_t larder__segment_size(const struct conf *conf, uint64_t size)
+{
+    if (size <= SMALL_MAX_BYTES)
+        return SMALL_SEGMENT_BYTES;
+    if (size < LARGE_MIN_BYTES)
+        return conf->large_segment_bytes;
+    return bits_up(size, ROUND_SEGMENT_BYTES);
+}
+
+/* ---- the request ---------------------------------------------------------- */
+
+/* As the setting preallocate:SIZE wants, once. */
+static larder_result preallocate(struct allocator *a)
+{
+    char why[LARDER_FAIL_MAX / 2];
+    larder_result r;
+
+    if (a->preallocated || a->conf.preallocate_bytes == 0)
+        return LARDER_OK;
+    r = larder__piece_take(a, a->conf.preallocate_bytes);
+    if (r == LARDER_OK) {
+        a->preallocated = true;
+        return LARDER_OK;
+    }
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        a->stats.num_ooms++;
+    larder__copy_error(why, sizeof why);
+    return larder__fail(r, "preallocate:%llu could not be taken: %s",
+                        (unsigned long long)a->conf.preallocate_bytes, why);
+}
+
+static larder_result request_prepare(struct allocator *a, struct request *q)
+{
+    struct pool *pool;
+
+    if (q->bytes >= REQUEST_LIMIT)
+        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                            "CUDA out of memory. Tried to allocate more than "
+                            "1EB memory.");
+    if (!events_are_idle(&a->events) && !allocator_is_routing(a))
+        larder__events_poll(a);
+    if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    q->size = larder__round_size(&a->conf, q->bytes);
+    q->segment_bytes = larder__segment_size(&a->conf, q->size);
+    pool = larder__pool_for(a, q->size, q->stream);
+    return larder__pool_heap(a, pool, q->stream, &q->heap);
+}
+
+larder_result larder__request(struct allocator *a, uint64_t bytes,
+                              larder_stream stream, larder_addr *out)
+{
+    struct request q = {.bytes = bytes, .stream = stream};
+    larder_result r = request_prepare(a, &q);
+
+    if (r == LARDER_OK && a->conf.preallocate_bytes != 0)
+        r = preallocate(a);
+    if (r != LARDER_OK)
+        return r;
+    r = a->policy->find(a, &q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        return larder__out_of_memory(a, &q);
+    if (r != LARDER_OK)
+        return r;
+    larder__block_allocate(a, q.block, q.size, q.bytes,
+                           a->policy->should_split(a, &q));
+    *out = q.block->addr;
+    return LARDER_OK;
+}

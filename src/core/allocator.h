@@ -1,0 +1,219 @@
+/* allocator.h - the allocator's parts and how they hang together.  Private to
+ * core.
+ *
+ *   allocator
+ *     pools      small and large, the default ones and each private pool's
+ *       heaps    one per stream: the free blocks, and unmapped addresses
+ *     segments   what the device gave, each of one heap
+ *     pieces     reserved memory that segments are carved from
+ *     events     blocks that wait for recorded streams
+ *     map, slab  address -> header
+ *
+ * Lock: one mutex guards everything but the map's lookups.  Functions of core
+ * expect it held unless they say otherwise; user callbacks run without it. */
+#ifndef LARDER_CORE_ALLOCATOR_H
+#define LARDER_CORE_ALLOCATOR_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "core/bins.h"
+#include "core/conf.h"
+#include "core/map.h"
+#include "core/slab.h"
+#include "core/stats.h"
+#include "device/device.h"
+
+/* PyTorch's constants (CUDACachingAllocator; the same from 1.8 to 2.13). */
+enum {
+    UNIT_BYTES = 512,            /* every size is a multiple */
+    SMALL_MAX_BYTES = 1 << 20,   /* the largest request of the small pool */
+    SMALL_SEGMENT_BYTES = 2 << 20, /* its segments and pages */
+    LARGE_MIN_BYTES = 10 << 20,  /* from here on a segment of one's own */
+    ROUND_SEGMENT_BYTES = 2 << 20
+};
+
+struct allocator;
+struct pool;
+struct private_pool;
+
+/* Free memory of one stream in one pool. */
+struct heap {
+    struct pool *pool;
+    larder_stream stream;
+    struct block *unmapped; /* tree by address */
+    struct bins bins;
+};
+
+struct pool {
+    struct heap **heaps; /* ascending streams */
+    uint32_t heap_count;
+    uint32_t heap_capacity;
+    struct heap *last_heap; /* the one asked for last */
+    bool is_small;
+    enum stats_pool stats;
+    uint64_t searches; /* for the age of free blocks; see gc.c */
+    struct private_pool *owner; /* NULL: a default pool */
+};
+
+enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_KINDS };
+
+struct private_pool {
+    larder_pool_id id;
+    int users; /* 0: its memory may be given back, and it goes with the last */
+    struct pool pools[POOL_KINDS];
+    struct private_pool *next; /* in the order they were made */
+};
+
+/* A pool allocations are routed to now. */
+struct route {
+    struct private_pool *to;
+    larder_pool_filter *filter;
+    void *ctx;
+    struct route *next; /* in the order they were begun */
+};
+
+enum segment_kind {
+    SEGMENT_DRIVER,    /* one allocation of the driver */
+    SEGMENT_CARVED,    /* a part of a reserved piece */
+    SEGMENT_EXPANDABLE /* a range of addresses that pages are mapped into */
+};
+
+struct segment {
+    larder_addr addr;
+    uint64_t bytes; /* of addresses; an expandable one has fewer mapped */
+    struct heap *heap;
+    struct block *head; /* the block at addr, for the segment's whole life */
+    enum segment_kind kind;
+    struct segment *prev; /* in the allocator's list */
+    struct segment *next;
+
+    /* SEGMENT_CARVED */
+    struct piece *piece;
+    struct segment *piece_next; /* the next part of the piece, by address */
+
+    /* SEGMENT_EXPANDABLE: the handle mapped at each page, 0: none */
+    uint64_t page_bytes;
+    uint64_t *pages;
+};
+
+/* A page that the device refused to release, or even to unmap: tried again
+ * before the next page is made, and at every larder_empty_cache(). */
+struct orphan {
+    uint64_t page;
+    larder_addr mapped_at; /* 0: only to be released */
+    uint64_t bytes;
+};
+
+/* Memory from larder_reserve() or preallocate:SIZE. */
+struct piece {
+    larder_addr addr;
+    uint64_t bytes;
+    struct segment *parts; /* by address; what lies between is free */
+    struct piece *next;
+};
+
+/* A stream recorded for a block; once the block is given back, the event that
+ * says the stream has passed. */
+struct use {
+    larder_stream stream;
+    struct use *next;
+    struct block *block; /* with an event */
+    uint64_t event;
+    bool captured; /* recorded while allocations went to a private pool */
+};
+
+/* The events recorded on one stream, in order. */
+struct event_queue {
+    larder_stream stream;
+    struct use *first;
+    struct use *last;
+};
+
+struct events {
+    struct event_queue *queues; /* ascending streams */
+    uint32_t queue_count;
+    uint32_t queue_capacity;
+    uint64_t waiting; /* in all queues */
+    struct use *free_uses;
+    struct use_chunk *chunks;
+    uint64_t *idle; /* events of the device, to be recorded again */
+    size_t idle_count;
+    size_t idle_capacity; /* never below the number of events made */
+    size_t made;
+    uint32_t deferred_first; /* blocks that wait for an event; 0: none */
+    uint32_t deferred_last;
+};
+
+struct callback {
+    void (*fn)(void); /* larder_reclaim_fn or larder_oom_fn */
+    void *ctx;
+};
+
+struct callbacks {
+    struct callback *list;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* A request on its way through the allocator. */
+struct request {
+    uint64_t bytes; /* as asked; never 0 */
+    uint64_t size;  /* rounded */
+    uint64_t segment_bytes;
+    larder_stream stream;
+    struct heap *heap;
+    struct block *block; /* the answer, taken out of its heap */
+    bool over_limit;     /* refused by a limit, not by the device */
+};
+
+/* A way to choose memory.  Both may drop and retake the lock. */
+struct policy {
+    /* Find q->block, large enough, or say why not. */
+    larder_result (*find)(struct allocator *a, struct request *q);
+    /* Whether to cut what exceeds q->size off q->block. */
+    bool (*should_split)(const struct allocator *a, const struct request *q);
+    /* A free block has just gone into its heap. */
+    void (*freed)(struct allocator *a, struct block *b);
+};
+
+struct allocator {
+    pthread_mutex_t lock;
+    const struct policy *policy;
+    larder_device *device;
+    larder_device_props props;
+    struct conf conf;
+
+    struct slab slab;
+    struct map map;
+    struct pool pools[POOL_KINDS];
+    struct private_pool *private_pools;
+    struct route *routes;
+    struct segment *segments;
+    struct piece *pieces;
+    bool preallocated; /* preallocate:SIZE was taken */
+    struct events events;
+    struct stats stats;
+
+    uint64_t held_bytes;    /* from the device, without the context */
+    uint64_t allowed_bytes; /* the most to hold; CONF_UNLIMITED: no limit */
+    double fraction;        /* of the device's memory; part of allowed_bytes */
+    bool fraction_is_set;   /* garbage is collected only then, as in PyTorch */
+
+    struct orphan *orphans; /* pages the device refused to take back */
+    size_t orphan_count;
+    size_t orphan_capacity; /* never below the number of pages held */
+    size_t page_count;
+
+    struct callbacks reclaims;
+    struct callbacks oom_observers;
+};
+
+/* Whether allocations are routed to a private pool now: PyTorch's
+ * "captures underway". */
+static inline bool allocator_is_routing(const struct allocator *a)
+{
+    return a->routes != NULL;
+}
+
+#endif

@@ -1,0 +1,99 @@
+#include "core/bins.h"
+
+#include "base/bits.h"
+
+/* Grows with the size, so that the order of bins is the order of sizes. */
+static unsigned bins_class(uint64_t bytes)
+{
+    uint64_t units = bytes >> BINS_UNIT_LOG2;
+    unsigned shift;
+
+    if (units < (1u << BINS_EXACT_LOG2))
+        return (unsigned)units;
+    shift = bits_log2(units) - BINS_SHARE_LOG2;
+    return (1u << BINS_EXACT_LOG2) + ((shift - 1) << BINS_SHARE_LOG2) +
+           (unsigned)(units >> shift) - (1u << BINS_SHARE_LOG2);
+}
+
+void larder__bins_insert(struct bins *bins, struct block *b)
+{
+    unsigned i = bins_class(b->bytes);
+
+    tree_insert(&bins->roots[i], TREE_BY_SIZE, b);
+    bins->used[i / 64] |= UINT64_C(1) << i % 64;
+    bins->some |= UINT64_C(1) << i / 64;
+}
+
+void larder__bins_remove(struct bins *bins, struct block *b)
+{
+    unsigned i = bins_class(b->bytes);
+
+    tree_remove(&bins->roots[i], TREE_BY_SIZE, b);
+    if (bins->roots[i] != NULL)
+        return;
+    bins->used[i / 64] &= ~(UINT64_C(1) << i % 64);
+    if (bins->used[i / 64] == 0)
+        bins->some &= ~(UINT64_C(1) << i / 64);
+}
+
+/* The first bin from `from` on that holds something; BINS_COUNT: none. */
+static unsigned bins_next_used(const struct bins *bins, unsigned from)
+{
+    unsigned w = from / 64;
+    uint64_t words;
+    uint64_t bits;
+
+    if (from >= BINS_COUNT)
+        return BINS_COUNT;
+    bits = bins->used[w] & (~UINT64_C(0) << from % 64);
+    if (bits != 0)
+        return w * 64 + bits_lowest(bits);
+    words = w == 63 ? 0 : bins->some & (~UINT64_C(0) << (w + 1));
+    if (words == 0)
+        return BINS_COUNT;
+    w = bits_lowest(words);
+    return w * 64 + bits_lowest(bins->used[w]);
+}
+
+struct block *larder__bins_not_before(const struct bins *bins, uint64_t bytes,
+                                      larder_addr addr)
+{
+    unsigned i = bins_class(bytes);
+    struct block *b =
+        tree_not_before(bins->roots[i], TREE_BY_SIZE, bytes, addr);
+
+    if (b != NULL)
+        return b;
+    i = bins_next_used(bins, i + 1);
+    return i == BINS_COUNT ? NULL : tree_first(bins->roots[i]);
+}
+
+/* The last bin before `end` that holds something; BINS_COUNT: none. */
+static unsigned bins_previous_used(const struct bins *bins, unsigned end)
+{
+    unsigned w = end / 64;
+    uint64_t words;
+    uint64_t bits = end % 64 == 0
+                        ? 0
+                        : bins->used[w] & (~UINT64_C(0) >> (64 - end % 64));
+
+    if (bits != 0)
+        return w * 64 + bits_log2(bits);
+    words = w == 0 ? 0 : bins->some & (~UINT64_C(0) >> (64 - w));
+    if (words == 0)
+        return BINS_COUNT;
+    w = bits_log2(words);
+    return w * 64 + bits_log2(bins->used[w]);
+}
+
+struct block *larder__bins_before(const struct bins *bins, uint64_t bytes,
+                                  larder_addr addr)
+{
+    unsigned i = bins_class(bytes);
+    struct block *b = tree_before_key(bins->roots[i], bytes, addr);
+
+    if (b != NULL)
+        return b;
+    i = bins_previous_used(bins, i);
+    return i == BINS_COUNT ? NULL : tree_last(bins->roots[i]);
+}

@@ -1,0 +1,43 @@
+/* conf.h - settings, and the grammar they are written in.  Private to core.
+ *
+ * The grammar and the keys are those of PYTORCH_CUDA_ALLOC_CONF, plus
+ * Larder's own; larder-conf(5) describes each. */
+#ifndef LARDER_CORE_CONF_H
+#define LARDER_CORE_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <larder/larder.h>
+
+/* Sizes from 1 MiB on, a class for each power of two, have their own number
+ * of roundup divisions; the last class is 32 GiB and all above. */
+enum { CONF_SIZE_CLASSES = 16 };
+
+#define CONF_UNLIMITED UINT64_MAX
+
+enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
+
+struct conf {
+    /* These three go back to their defaults with each parse, as in PyTorch. */
+    uint64_t max_split_bytes; /* blocks from this size on are not split */
+    uint32_t divisions[CONF_SIZE_CLASSES]; /* 0, 1: round to 512 */
+    double gc_threshold;                   /* part of the limit; 0: off */
+
+    uint64_t max_non_split_rounding_bytes;
+    uint64_t large_segment_bytes; /* what requests below 10 MiB come from */
+    double fraction;              /* per_process_memory_fraction */
+    bool expandable_segments;
+    bool throw_on_oom; /* a limit's refusal skips the ladder */
+
+    uint64_t preallocate_bytes; /* 0: none */
+    uint64_t limit_bytes;       /* CONF_UNLIMITED: none */
+    enum conf_defrag defrag;    /* for policies that move pages */
+};
+
+void larder__conf_init(struct conf *conf);
+
+/* Change *conf by the settings in text; on LARDER_ERR_CONF it is as before. */
+larder_result larder__conf_parse(struct conf *conf, const char *text);
+
+#endif

@@ -1,0 +1,56 @@
+/* direct.c - a baseline: every request is one driver call, every free another.
+ *
+ * Freed segments are given back at once; those that the device does not take
+ * (while allocations are routed to a private pool it is not even asked) stay
+ * in their heap and go with the next allocation that finds routing off. */
+#include "core/policy.h"
+#include "core/pool.h"
+#include "core/release.h"
+#include "core/segment.h"
+
+/* Some free block of the default pools: left behind, as nothing is cached. */
+static bool has_backlog(const struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        if (pool->heaps[i]->bins.some != 0)
+            return true;
+    }
+    return false;
+}
+
+static larder_result direct_find(struct allocator *a, struct request *q)
+{
+    if (!allocator_is_routing(a)) {
+        for (int kind = 0; kind < POOL_KINDS; kind++) {
+            if (has_backlog(&a->pools[kind]))
+                (void)larder__release_pool(a, &a->pools[kind]);
+        }
+    }
+    q->segment_bytes = q->size;
+    if (a->held_bytes > a->allowed_bytes ||
+        q->size > a->allowed_bytes - a->held_bytes) {
+        q->over_limit = true;
+        return LARDER_ERR_OUT_OF_MEMORY;
+    }
+    return larder__segment_get(a, q->heap, q->size, &q->block);
+}
+
+static bool direct_should_split(const struct allocator *a,
+                                const struct request *q)
+{
+    (void)a;
+    (void)q;
+    return false;
+}
+
+static void direct_freed(struct allocator *a, struct block *b)
+{
+    if (!allocator_is_routing(a) && b->segment->heap->pool->owner == NULL)
+        (void)larder__segment_release(a, b);
+}
+
+const struct policy larder__policy_direct = {
+    .find = direct_find,
+    .should_split = direct_should_split,
+    .freed = direct_freed,
+};

@@ -1,0 +1,391 @@
+/* expandable.c - ranges of addresses that grow and shrink by pages.
+ *
+ * As in PyTorch: a range of 9/8 of the device's memory, each page its own
+ * handle of 2 MiB (small pool) or large_segment_size_mb (large pool), mapped
+ * one by one, access set once for a run, unmapped and released one by one
+ * after waiting for the stream. */
+#include "core/segment.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/blocks.h"
+#include "core/pool.h"
+
+/* ---- pages ---------------------------------------------------------------- */
+
+/* Room for `count` more handles among the orphans, so that one which the
+ * device refuses to take back can always be remembered. */
+static bool orphans_make_room(struct allocator *a, size_t count)
+{
+    size_t need = a->page_count + a->orphan_count + count;
+    struct orphan *orphans;
+
+    if (need <= a->orphan_capacity)
+        return true;
+    need += need / 2;
+    orphans = larder__host_resize(a->orphans, need, sizeof *orphans);
+    if (orphans == NULL)
+        return false;
+    a->orphans = orphans;
+    a->orphan_capacity = need;
+    return true;
+}
+
+static larder_result orphan_release(struct allocator *a, struct orphan *o)
+{
+    larder_result r;
+
+    if (o->mapped_at != 0) {
+        r = larder__device_unmap(a->device, o->mapped_at, o->bytes, 1);
+        if (r != LARDER_OK)
+            return r;
+        o->mapped_at = 0;
+    }
+    return larder__device_page_release(a->device, o->page);
+}
+
+larder_result larder__orphans_release(struct allocator *a)
+{
+    while (a->orphan_count > 0) {
+        larder_result r =
+            orphan_release(a, &a->orphans[a->orphan_count - 1]);
+
+        if (r != LARDER_OK)
+            return r;
+        a->orphan_count--;
+    }
+    return LARDER_OK;
+}
+
+static larder_addr page_addr(const struct segment *s, size_t i)
+{
+    return s->addr + i * s->page_bytes;
+}
+
+/* Page i is out of use: give its handle back, now or later. */
+static void page_drop(struct allocator *a, struct segment *s, size_t i,
+                      bool mapped)
+{
+    struct orphan o = {
+        .page = s->pages[i],
+        .mapped_at = mapped ? page_addr(s, i) : 0,
+        .bytes = s->page_bytes,
+    };
+
+    if (orphan_release(a, &o) != LARDER_OK)
+        a->orphans[a->orphan_count++] = o;
+    s->pages[i] = 0;
+    a->page_count--;
+}
+
+/* Create handles for pages [begin, end): all or none. */
+static larder_result pages_create(struct allocator *a, struct segment *s,
+                                  size_t begin, size_t end)
+{
+    if (!orphans_make_room(a, end - begin))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    for (size_t i = begin; i < end; i++) {
+        larder_result r =
+            larder__device_page_create(a->device, s->page_bytes, &s->pages[i]);
+
+        if (r == LARDER_OK) {
+            a->page_count++;
+            continue;
+        }
+        while (i-- > begin)
+            page_drop(a, s, i, false);
+        return r;
+    }
+    return LARDER_OK;
+}
+
+/* Map pages [begin, end), whose handles exist, and make them usable; *mapped
+ * is where it stopped. */
+static larder_result pages_map(struct allocator *a, struct segment *s,
+                               size_t begin, size_t end, size_t *mapped)
+{
+    larder_result r = LARDER_OK;
+
+    *mapped = begin;
+    while (*mapped < end && r == LARDER_OK) {
+        r = larder__device_map(a->device, page_addr(s, *mapped),
+                               s->page_bytes, s->pages[*mapped]);
+        if (r == LARDER_OK)
+            ++*mapped;
+    }
+    if (r == LARDER_OK)
+        r = larder__device_set_access(a->device, page_addr(s, begin),
+                                      (end - begin) * s->page_bytes);
+    return r;
+}
+
+/* Create and map pages [begin, end): all or none. */
+static larder_result pages_add(struct allocator *a, struct segment *s,
+                               size_t begin, size_t end)
+{
+    size_t mapped;
+    larder_result r;
+
+    (void)larder__orphans_release(a); /* memory and addresses of use here */
+    if ((r = pages_create(a, s, begin, end)) != LARDER_OK)
+        return r;
+    r = pages_map(a, s, begin, end, &mapped);
+    for (size_t i = begin; r != LARDER_OK && i < end; i++)
+        page_drop(a, s, i, i < mapped);
+    return r;
+}
+
+/* Unmap and release pages from `begin` on until `end` or the first that the
+ * device refuses; *done is where it stopped. */
+static larder_result pages_remove(struct allocator *a, struct segment *s,
+                                  size_t begin, size_t end, size_t *done)
+{
+    /* Unmapping does not wait for work as freeing does. */
+    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
+
+    *done = begin;
+    while (r == LARDER_OK && *done < end) {
+        r = larder__device_unmap(a->device, page_addr(s, *done), s->page_bytes,
+                                 1);
+        if (r == LARDER_OK)
+            page_drop(a, s, (*done)++, false);
+    }
+    return r;
+}
+
+/* ---- ranges --------------------------------------------------------------- */
+
+static larder_result range_reserve(struct allocator *a, struct segment *s)
+{
+    uint64_t total = a->props.total_bytes;
+    uint64_t pages = (total + total / 8 + s->page_bytes - 1) / s->page_bytes;
+    larder_result r;
+
+    s->bytes = pages * s->page_bytes;
+    s->pages = larder__host_alloc(pages, sizeof *s->pages);
+    if (s->pages == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
+    if (r != LARDER_OK)
+        larder__host_free(s->pages);
+    return r;
+}
+
+/* A new range, one unmapped block. */
+static larder_result range_create(struct allocator *a, struct heap *heap,
+                                  struct block **out)
+{
+    struct segment *s;
+    struct block *b;
+    larder_result r;
+
+    if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    s = larder__host_alloc(1, sizeof *s);
+    if (s == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    s->kind = SEGMENT_EXPANDABLE;
+    s->heap = heap;
+    s->page_bytes = heap->pool->is_small ? SMALL_SEGMENT_BYTES
+                                         : a->conf.large_segment_bytes;
+    r = range_reserve(a, s);
+    if (r != LARDER_OK) {
+        larder__host_free(s);
+        return r;
+    }
+    b = larder__slab_take(&a->slab);
+    b->addr = s->addr;
+    b->bytes = s->bytes;
+    b->segment = s;
+    s->head = b;
+    larder__segment_link(a, s);
+    heap_insert_unmapped(b);
+    *out = b;
+    return LARDER_OK;
+}
+
+/* Drop a range that has no page any more.  If the device refuses, the
+ * addresses stay and will be used again. */
+static larder_result range_destroy(struct allocator *a, struct segment *s)
+{
+    larder_result r =
+        larder__device_address_free(a->device, s->addr, s->bytes);
+
+    if (r != LARDER_OK)
+        return r;
+    heap_remove_unmapped(s->head);
+    larder__slab_give(&a->slab, s->head);
+    larder__segment_unlink(a, s);
+    larder__host_free(s->pages);
+    larder__host_free(s);
+    return LARDER_OK;
+}
+
+/* ---- growing -------------------------------------------------------------- */
+
+static bool block_is_available(const struct block *b)
+{
+    return b != NULL && (b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
+}
+
+/* Whether `size` bytes of free or unmapped addresses begin with b. */
+static bool has_addresses(struct allocator *a, const struct block *b,
+                          uint64_t size)
+{
+    uint64_t bytes = 0;
+
+    for (; bytes < size && block_is_available(b);
+         b = slab_get(&a->slab, b->next))
+        bytes += b->bytes;
+    return bytes >= size;
+}
+
+/* Where to grow: the lowest unmapped block, or the free one just before it,
+ * from which enough addresses follow; else a new range. */
+static larder_result find_addresses(struct allocator *a, struct heap *heap,
+                                    uint64_t size, struct block **out)
+{
+    struct block *b =
+        tree_not_before(heap->unmapped, TREE_BY_ADDRESS, 0, 0);
+
+    while (b != NULL) {
+        struct block *before = slab_get(&a->slab, b->prev);
+
+        *out = block_is_available(before) ? before : b;
+        if (has_addresses(a, *out, size))
+            return LARDER_OK;
+        b = tree_not_before(heap->unmapped, TREE_BY_ADDRESS, 0, b->addr + 1);
+    }
+    return range_create(a, heap, out);
+}
+
+/* Host memory that mapping the first `bytes` of b needs. */
+static bool map_block_ensure(struct allocator *a, const struct block *b,
+                             uint64_t bytes)
+{
+    return larder__slab_ensure(&a->slab, 1 + SLAB_SPARE) &&
+           larder__map_prepare(&a->map, b->addr, bytes,
+                               b->segment->heap->pool->is_small);
+}
+
+/* Map the first `size` bytes, rounded up to pages, of the unmapped block *b;
+ * it becomes free, merged with its neighbours, in its heap. */
+static larder_result map_block(struct allocator *a, struct block **b,
+                               uint64_t size)
+{
+    struct segment *s = (*b)->segment;
+    size_t begin = ((*b)->addr - s->addr) / s->page_bytes;
+    size_t end = begin + (size + s->page_bytes - 1) / s->page_bytes;
+    uint64_t bytes = (end - begin) * s->page_bytes;
+    struct merged merged = {0};
+    larder_result r;
+
+    if (!map_block_ensure(a, *b, bytes))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if ((r = pages_add(a, s, begin, end)) != LARDER_OK)
+        return r;
+    heap_remove_unmapped(*b);
+    if (bytes < (*b)->bytes)
+        heap_insert_unmapped(larder__block_split(a, *b, bytes));
+    (*b)->state = BLOCK_FREE;
+    *b = larder__block_merge(a, *b, &merged);
+    heap_insert(*b);
+    larder__held_add(a, s->heap->pool, bytes);
+    return LARDER_OK;
+}
+
+static uint64_t lesser(uint64_t x, uint64_t y)
+{
+    return x < y ? x : y;
+}
+
+larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
+                                     uint64_t size, struct block **out)
+{
+    struct block *b;
+    struct block *grow;
+    larder_result r = find_addresses(a, heap, size, &b);
+
+    if (r != LARDER_OK)
+        return r;
+    if (b->state == BLOCK_UNMAPPED &&
+        (r = map_block(a, &b, lesser(b->bytes, size))) != LARDER_OK)
+        return r;
+    while (b->bytes < size) { /* what follows is unmapped */
+        grow = slab_at(&a->slab, b->next);
+        r = map_block(a, &grow, lesser(grow->bytes, size - b->bytes));
+        if (r != LARDER_OK)
+            return r;
+        b = grow;
+    }
+    heap_remove(b);
+    *out = b;
+    return LARDER_OK;
+}
+
+/* ---- shrinking ------------------------------------------------------------ */
+
+/* Take [first, first + bytes) out of the free block b: what is left on either
+ * side stays free, the middle becomes unmapped. */
+static void unmap_middle(struct allocator *a, struct block *b,
+                         larder_addr first, uint64_t bytes)
+{
+    struct merged merged = {0};
+
+    heap_remove(b);
+    if (first > b->addr) {
+        struct block *before = b;
+
+        b = larder__block_split(a, before, first - before->addr);
+        heap_insert(before);
+    }
+    if (bytes < b->bytes)
+        heap_insert(larder__block_split(a, b, bytes));
+    b->state = BLOCK_UNMAPPED;
+    heap_insert_unmapped(larder__block_merge(a, b, &merged));
+}
+
+larder_result larder__expandable_release(struct allocator *a, struct block *b)
+{
+    struct segment *s = b->segment;
+    uint64_t offset = b->addr - s->addr;
+    size_t begin = (offset + s->page_bytes - 1) / s->page_bytes;
+    size_t end = (offset + b->bytes) / s->page_bytes;
+    size_t done;
+    larder_result r;
+    larder_result dropped = LARDER_OK;
+
+    if (begin >= end)
+        return LARDER_OK;
+    if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = pages_remove(a, s, begin, end, &done);
+    if (done == begin)
+        return r;
+    unmap_middle(a, b, page_addr(s, begin), (done - begin) * s->page_bytes);
+    larder__held_sub(a, s->heap->pool, (done - begin) * s->page_bytes);
+    if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
+        dropped = range_destroy(a, s);
+    return r != LARDER_OK ? r : dropped;
+}
+
+larder_result larder__expandable_destroy(struct allocator *a,
+                                         struct segment *s)
+{
+    larder_result r =
+        larder__device_stream_sync(a->device, s->heap->stream);
+
+    for (size_t i = 0; i < s->bytes / s->page_bytes; i++) {
+        if (s->pages[i] != 0)
+            page_drop(a, s, i, true);
+    }
+    if (larder__orphans_release(a) != LARDER_OK ||
+        larder__device_address_free(a->device, s->addr, s->bytes) !=
+            LARDER_OK)
+        r = LARDER_ERR_DEVICE;
+    larder__segment_unlink(a, s);
+    larder__host_free(s->pages);
+    larder__host_free(s);
+    return r;
+}

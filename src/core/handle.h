@@ -1,0 +1,29 @@
+/* handle.h - what larder_allocator points at.  Private to core.
+ *
+ * A handle outlives its allocator, so that a call with a destroyed one is
+ * recognised: 16 bytes for each allocator ever made. */
+#ifndef LARDER_CORE_HANDLE_H
+#define LARDER_CORE_HANDLE_H
+
+#include <stdatomic.h>
+
+#include "core/allocator.h"
+
+struct larder_allocator {
+    _Atomic(struct allocator *) allocator; /* NULL: destroyed */
+    struct larder_allocator *next;         /* of all handles ever made */
+};
+
+/* The allocator, not locked; ERR_INVALID for NULL, ERR_DESTROYED. */
+larder_result larder__handle_get(larder_allocator *handle,
+                                 struct allocator **out);
+
+/* The same, locked; larder__handle_unlock() ends that. */
+larder_result larder__handle_lock(larder_allocator *handle,
+                                  struct allocator **out);
+void larder__handle_unlock(struct allocator *a);
+
+/* A handle for a new allocator; NULL: no host memory. */
+larder_allocator *larder__handle_make(struct allocator *a);
+
+#endif

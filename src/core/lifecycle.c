@@ -1,0 +1,358 @@
+/* lifecycle.c - making, configuring and destroying allocators. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/events.h"
+#include "core/handle.h"
+#include "core/policy.h"
+#include "core/pool.h"
+#include "core/private.h"
+#include "core/segment.h"
+
+/* ---- options -------------------------------------------------------------- */
+
+void larder_options_init_sized(larder_options *opt, size_t size)
+{
+    if (opt == NULL || size < sizeof opt->size)
+        return;
+    memset(opt, 0, size);
+    opt->size = size;
+}
+
+/* Copy the caller's options, of this or another version, into ours. */
+static larder_result options_read(const larder_options *opt,
+                                  larder_options *out)
+{
+    const unsigned char *tail = (const unsigned char *)opt;
+    size_t known;
+
+    memset(out, 0, sizeof *out);
+    if (opt == NULL)
+        return LARDER_OK;
+    if (opt->size < sizeof opt->size)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "larder_options.size is %zu: use "
+                            "larder_options_init()",
+                            opt->size);
+    known = opt->size < sizeof *out ? opt->size : sizeof *out;
+    for (size_t i = known; i < opt->size; i++) {
+        if (tail[i] != 0)
+            return larder__fail(LARDER_ERR_INVALID,
+                                "larder_options has a setting this version of "
+                                "the library does not know");
+    }
+    memcpy(out, opt, known);
+    if (out->flags != 0)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "larder_options.flags is %u, must be 0",
+                            out->flags);
+    return LARDER_OK;
+}
+
+static const struct policy_entry {
+    larder_policy id;
+    const char *name;
+    const struct policy *policy;
+} policies[] = {
+    {LARDER_POLICY_PYTORCH, "pytorch", &larder__policy_pytorch},
+    {LARDER_POLICY_DIRECT, "direct", &larder__policy_direct},
+};
+
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+static const struct policy_entry *policy_get(larder_policy id)
+{
+    if (id == LARDER_POLICY_DEFAULT)
+        id = LARDER_POLICY_PYTORCH;
+    for (int i = 0; i < POLICIES; i++) {
+        if (policies[i].id == id)
+            return &policies[i];
+    }
+    return NULL;
+}
+
+larder_result larder_policy_parse(const char *name, larder_policy *out)
+{
+    if (name == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    for (int i = 0; i < POLICIES; i++) {
+        if (strcmp(policies[i].name, name) == 0) {
+            *out = policies[i].id;
+            return LARDER_OK;
+        }
+    }
+    return larder__fail(LARDER_ERR_INVALID,
+                        "'%s' is not a policy: expected pytorch or direct",
+                        name);
+}
+
+const char *larder_policy_name(larder_policy policy)
+{
+    const struct policy_entry *entry = policy_get(policy);
+
+    return entry == NULL ? "?" : entry->name;
+}
+
+/* ---- settings ------------------------------------------------------------- */
+
+larder_result larder_conf_check(const char *conf)
+{
+    struct conf ignored;
+
+    if (conf == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    larder__conf_init(&ignored);
+    return larder__conf_parse(&ignored, conf);
+}
+
+static void apply_limits(struct allocator *a)
+{
+    a->allowed_bytes = a->conf.limit_bytes;
+    if (a->fraction_is_set) {
+        uint64_t part =
+            (uint64_t)(a->fraction * (double)a->props.total_bytes);
+
+        if (part < a->allowed_bytes)
+            a->allowed_bytes = part;
+    }
+}
+
+/* The locked allocator's settings change by `text`. */
+static larder_result configure(struct allocator *a, const char *text)
+{
+    double fraction = a->conf.fraction;
+    larder_result r = larder__conf_parse(&a->conf, text);
+
+    if (r != LARDER_OK)
+        return r;
+    if (!larder__device_has_vmm(a->device)) /* PyTorch warns and goes on */
+        a->conf.expandable_segments = false;
+    if (a->conf.fraction != fraction) {
+        a->fraction = a->conf.fraction;
+        a->fraction_is_set = true;
+    }
+    apply_limits(a);
+    return LARDER_OK;
+}
+
+larder_result larder_configure(larder_allocator *handle, const char *conf)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (conf == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = configure(a, conf);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_set_memory_fraction(larder_allocator *handle,
+                                         double fraction)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (!(fraction >= 0 && fraction <= 1))
+        return larder__fail(LARDER_ERR_INVALID,
+                            "Invalid fraction value: %g. Allowed range: 0~1",
+                            fraction);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    a->fraction = fraction;
+    a->fraction_is_set = true;
+    apply_limits(a);
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+larder_result larder_memory_fraction(larder_allocator *handle, double *out)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    *out = a->fraction_is_set ? a->fraction : 1;
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+/* ---- making --------------------------------------------------------------- */
+
+static void allocator_free(struct allocator *a)
+{
+    larder__slab_destroy(&a->slab);
+    larder__map_destroy(&a->map);
+    larder__pool_destroy(&a->pools[POOL_SMALL]);
+    larder__pool_destroy(&a->pools[POOL_LARGE]);
+    larder__private_destroy(a);
+    larder__host_free(a->orphans);
+    larder__host_free(a->reclaims.list);
+    larder__host_free(a->oom_observers.list);
+    pthread_mutex_destroy(&a->lock);
+    larder__host_free(a);
+}
+
+static larder_result allocator_init(struct allocator *a, larder_device *dev,
+                                    const larder_options *opt)
+{
+    const char *conf = opt->conf != NULL ? opt->conf : getenv("LARDER_CONF");
+    larder_result r;
+
+    a->device = dev;
+    a->policy = policy_get(opt->policy)->policy;
+    a->props.size = sizeof a->props;
+    r = larder_device_get_props(dev, &a->props);
+    if (r != LARDER_OK)
+        return r;
+    larder__conf_init(&a->conf);
+    r = configure(a, conf != NULL ? conf : "");
+    if (r != LARDER_OK)
+        return r;
+    return larder__map_init(&a->map)
+               ? LARDER_OK
+               : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+}
+
+static larder_result allocator_make(larder_device *dev,
+                                    const larder_options *opt,
+                                    struct allocator **out)
+{
+    struct allocator *a = larder__host_alloc(1, sizeof *a);
+    larder_result r;
+
+    if (a == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (pthread_mutex_init(&a->lock, NULL) != 0) {
+        larder__host_free(a);
+        return larder__fail(LARDER_ERR_SYSTEM, "a mutex could not be made");
+    }
+    larder__slab_init(&a->slab);
+    larder__pool_init(&a->pools[POOL_SMALL], POOL_SMALL, NULL);
+    larder__pool_init(&a->pools[POOL_LARGE], POOL_LARGE, NULL);
+    r = allocator_init(a, dev, opt);
+    if (r != LARDER_OK)
+        allocator_free(a);
+    else
+        *out = a;
+    return r;
+}
+
+larder_result larder_create(larder_device *dev, const larder_options *opt,
+                            larder_allocator **out)
+{
+    struct allocator *a = NULL;
+    larder_allocator *handle;
+    larder_options own;
+    larder_result r;
+
+    if (dev == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = options_read(opt, &own);
+    if (r != LARDER_OK)
+        return r;
+    if (policy_get(own.policy) == NULL)
+        return larder__fail(LARDER_ERR_INVALID, "%d is not a policy",
+                            (int)own.policy);
+    r = allocator_make(dev, &own, &a);
+    if (r != LARDER_OK)
+        return r;
+    handle = larder__handle_make(a);
+    if (handle == NULL) {
+        allocator_free(a);
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    }
+    larder__device_hold(dev);
+    *out = handle;
+    return LARDER_OK;
+}
+
+/* ---- destroying ----------------------------------------------------------- */
+
+static void keep_first(larder_result *r, larder_result one)
+{
+    if (*r == LARDER_OK)
+        *r = one;
+}
+
+/* Wait for the streams recorded for blocks that are still live or have no
+ * event yet. */
+static larder_result sync_uses(struct allocator *a, const struct segment *s)
+{
+    larder_result r = LARDER_OK;
+
+    for (struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
+            continue;
+        for (const struct use *use = b->uses; use != NULL; use = use->next)
+            keep_first(&r,
+                       larder__device_stream_sync(a->device, use->stream));
+    }
+    return r;
+}
+
+static larder_result segment_destroy(struct allocator *a, struct segment *s)
+{
+    larder_result r = LARDER_OK;
+
+    if (s->kind == SEGMENT_EXPANDABLE)
+        return larder__expandable_destroy(a, s);
+    if (s->kind == SEGMENT_DRIVER)
+        r = larder__device_mem_free(a->device, s->addr);
+    larder__segment_unlink(a, s);
+    larder__host_free(s);
+    return r;
+}
+
+static larder_result give_everything_back(struct allocator *a)
+{
+    larder_result r = LARDER_OK;
+
+    for (uint32_t i = 0; i < a->events.queue_count; i++) {
+        const struct use *last = a->events.queues[i].first == NULL
+                                     ? NULL
+                                     : a->events.queues[i].last;
+
+        if (last != NULL)
+            keep_first(&r, larder__device_event_sync(a->device, last->event));
+    }
+    for (const struct segment *s = a->segments; s != NULL; s = s->next)
+        keep_first(&r, sync_uses(a, s));
+    while (a->segments != NULL)
+        keep_first(&r, segment_destroy(a, a->segments));
+    keep_first(&r, larder__pieces_release(a));
+    keep_first(&r, larder__orphans_release(a));
+    keep_first(&r, larder__events_destroy(a));
+    return r;
+}
+
+larder_result larder_destroy(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_device *dev;
+    larder_result r;
+
+    if (handle == NULL)
+        return LARDER_OK;
+    a = atomic_exchange(&handle->allocator, NULL);
+    if (a == NULL)
+        return larder__fail(LARDER_ERR_DESTROYED,
+                            "allocator %p was destroyed before",
+                            (void *)handle);
+    dev = a->device;
+    r = give_everything_back(a);
+    allocator_free(a);
+    larder__device_drop(dev);
+    return r == LARDER_OK ? r : LARDER_ERR_DEVICE;
+}

@@ -1,0 +1,195 @@
+/* memory.c - the public calls on memory: allocate, free, record, give back. */
+#include <inttypes.h>
+
+#include "base/fail.h"
+#include "core/blocks.h"
+#include "core/events.h"
+#include "core/handle.h"
+#include "core/policy.h"
+#include "core/pool.h"
+#include "core/release.h"
+#include "core/segment.h"
+#include "core/walk.h"
+
+larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
+                           larder_stream stream, larder_addr *out)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_get(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    if (bytes == 0) {
+        *out = 0;
+        return LARDER_OK;
+    }
+    pthread_mutex_lock(&a->lock);
+    r = larder__request(a, bytes, stream, out);
+    pthread_mutex_unlock(&a->lock);
+    return r;
+}
+
+/* Why no live block begins at addr. */
+static larder_result explain_unknown(struct allocator *a, larder_addr addr)
+{
+    const struct block *b = larder__block_containing(a, addr);
+
+    if (b == NULL)
+        return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                            "0x%" PRIx64 " is not in memory of this "
+                            "allocator",
+                            addr);
+    if (b->state == BLOCK_LIVE && b->addr != addr)
+        return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                            "0x%" PRIx64 " lies %" PRIu64 " bytes inside the "
+                            "allocation at 0x%" PRIx64,
+                            addr, addr - b->addr, b->addr);
+    if (addr % UNIT_BYTES != 0)
+        return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                            "0x%" PRIx64 " was never handed out: it is not a "
+                            "multiple of %d",
+                            addr, UNIT_BYTES);
+    return larder__fail(LARDER_ERR_DOUBLE_FREE,
+                        "0x%" PRIx64 " was freed before: it lies in free "
+                        "memory of this allocator",
+                        addr);
+}
+
+larder_result larder_free(larder_allocator *handle, larder_addr addr)
+{
+    struct allocator *a;
+    uint32_t number;
+    larder_result r = larder__handle_get(handle, &a);
+
+    if (r != LARDER_OK || addr == 0)
+        return r;
+    number = larder__map_take(&a->map, addr);
+    pthread_mutex_lock(&a->lock);
+    if (number == 0) /* the entry may have been on the move */
+        number = larder__map_take(&a->map, addr);
+    if (number != 0)
+        larder__give_back(a, slab_at(&a->slab, number));
+    else
+        r = explain_unknown(a, addr);
+    pthread_mutex_unlock(&a->lock);
+    return r;
+}
+
+/* The live block that begins at addr. */
+static larder_result find_live(struct allocator *a, larder_addr addr,
+                               struct block **out)
+{
+    uint32_t number = larder__map_get(&a->map, addr);
+
+    if (number == 0)
+        return explain_unknown(a, addr);
+    *out = slab_at(&a->slab, number);
+    return LARDER_OK;
+}
+
+larder_result larder_record_stream(larder_allocator *handle, larder_addr addr,
+                                   larder_stream stream)
+{
+    struct allocator *a;
+    struct block *b;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = find_live(a, addr, &b);
+    if (r == LARDER_OK && stream != b->segment->heap->stream)
+        r = larder__events_use(a, b, stream);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_base_allocation(larder_allocator *handle,
+                                     larder_addr addr, larder_addr *base,
+                                     uint64_t *bytes)
+{
+    struct allocator *a;
+    struct block *b;
+    larder_result r;
+
+    if (base == NULL || bytes == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = find_live(a, addr, &b);
+    if (r == LARDER_OK && segment_is_expandable(b->segment)) {
+        r = larder__fail(LARDER_ERR_UNSUPPORTED,
+                         "0x%" PRIx64 " lies in an expandable segment, which "
+                         "is not one allocation of the driver",
+                         addr);
+    } else if (r == LARDER_OK) {
+        *base = b->segment->addr;
+        *bytes = b->segment->bytes;
+    }
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_empty_cache(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    if (allocator_is_routing(a))
+        r = larder__fail(LARDER_ERR_CAPTURING,
+                         "memory cannot be given back while allocations go to "
+                         "a private pool");
+    else
+        r = larder__release_cached(a);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__piece_take(a, bytes);
+    larder__handle_unlock(a);
+    return r;
+}
+
+static uint64_t largest_of(const struct pool *pools, uint64_t largest)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < pools[kind].heap_count; i++) {
+            const struct block *b = larder__bins_before(
+                &pools[kind].heaps[i]->bins, UINT64_MAX, 0);
+
+            if (b != NULL && b->bytes > largest)
+                largest = b->bytes;
+        }
+    }
+    return largest;
+}
+
+larder_result larder_largest_cached(larder_allocator *handle, uint64_t *out)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    *out = largest_of(a->pools, 0);
+    for (const struct private_pool *p = a->private_pools; p != NULL;
+         p = p->next)
+        *out = largest_of(p->pools, *out);
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}

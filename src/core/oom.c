@@ -1,0 +1,160 @@
+/* oom.c - what is said, and who is told, when memory has run out. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "base/host.h"
+#include "base/text.h"
+#include "core/policy.h"
+#include "core/private.h"
+
+enum { MESSAGE_PART_MAX = 512 };
+
+/* As PyTorch's format_size(). */
+static void add_size(struct text *t, uint64_t bytes)
+{
+    const double kib = 1024.0;
+    double value = (double)bytes;
+
+    if (bytes <= 1024)
+        larder__text_add(t, "%" PRIu64 " bytes", bytes);
+    else if (bytes <= LARDER_MIB)
+        larder__text_add(t, "%.2f KiB", value / kib);
+    else if (bytes <= LARDER_MIB * 1024)
+        larder__text_add(t, "%.2f MiB", value / kib / kib);
+    else
+        larder__text_add(t, "%.2f GiB", value / kib / kib / kib);
+}
+
+/* One sentence; left out whole if it does not fit. */
+static void add_process(void *ctx, const larder_device_process *process)
+{
+    struct text *t = ctx;
+    size_t before = t->length;
+
+    if (process->is_self)
+        larder__text_add(t, "Including non-Larder memory, this process has ");
+    else
+        larder__text_add(t, "Process %" PRId64 " has ", process->pid);
+    add_size(t, process->bytes);
+    larder__text_add(t, " memory in use. ");
+    if (t->length >= t->capacity)
+        larder__text_cut(t, before);
+}
+
+/* The same sentences as PyTorch 2.4 in the same order. */
+static larder_result explain(struct allocator *a, const struct request *q,
+                             uint64_t free_bytes, uint64_t total_bytes)
+{
+    char message[LARDER_FAIL_MAX];
+    char processes[MESSAGE_PART_MAX];
+    struct text t;
+    struct text p;
+    uint64_t pools = larder__private_cached_bytes(a);
+    uint64_t allocated = (uint64_t)metric_all(&a->stats.allocated_bytes);
+    uint64_t reserved = (uint64_t)metric_all(&a->stats.reserved_bytes);
+
+    larder__text_init(&p, processes, sizeof processes);
+    (void)larder__device_processes(a->device, add_process, &p);
+    larder__text_init(&t, message, sizeof message);
+    larder__text_add(&t, "CUDA out of memory. Tried to allocate ");
+    add_size(&t, q->segment_bytes);
+    larder__text_add(&t, ". GPU %d has a total capacity of ",
+                     a->props.ordinal);
+    add_size(&t, total_bytes);
+    larder__text_add(&t, " of which ");
+    add_size(&t, free_bytes);
+    larder__text_add(&t, " is free. %sOf the allocated memory ", processes);
+    add_size(&t, allocated + pools);
+    larder__text_add(&t, " is allocated by Larder, ");
+    if (pools > 0) {
+        larder__text_add(&t, "with ");
+        add_size(&t, pools);
+        larder__text_add(
+            &t, " allocated in private pools (e.g., CUDA Graphs), ");
+    }
+    larder__text_add(&t, "and ");
+    add_size(&t, reserved - allocated - pools);
+    larder__text_add(
+        &t, " is reserved by Larder but unallocated. If reserved but "
+            "unallocated memory is large try setting "
+            "LARDER_CONF=expandable_segments:True to avoid fragmentation.  "
+            "See documentation for Memory Management  "
+            "(https://pytorch.org/docs/stable/notes/cuda.html"
+            "#environment-variables)");
+    return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
+}
+
+/* ---- callbacks ------------------------------------------------------------ */
+
+/* A copy to call without the lock; NULL if there are none or no memory for
+ * it. */
+static struct callback *callbacks_copy(const struct callbacks *c)
+{
+    struct callback *copy;
+
+    if (c->count == 0)
+        return NULL;
+    copy = larder__host_alloc(c->count, sizeof *copy);
+    if (copy != NULL)
+        memcpy(copy, c->list, c->count * sizeof *copy);
+    return copy;
+}
+
+bool larder__run_reclaims(struct allocator *a)
+{
+    uint32_t count = a->reclaims.count;
+    struct callback *copy = callbacks_copy(&a->reclaims);
+    bool freed = false;
+
+    if (copy == NULL)
+        return false;
+    pthread_mutex_unlock(&a->lock);
+    for (uint32_t i = 0; i < count; i++)
+        freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
+    pthread_mutex_lock(&a->lock);
+    larder__host_free(copy);
+    return freed;
+}
+
+/* The message is kept aside: what an observer does may fail and replace it. */
+static void tell_observers(struct allocator *a, const larder_oom_info *info)
+{
+    uint32_t count = a->oom_observers.count;
+    struct callback *copy = callbacks_copy(&a->oom_observers);
+
+    if (copy == NULL)
+        return;
+    pthread_mutex_unlock(&a->lock);
+    for (uint32_t i = 0; i < count; i++)
+        ((larder_oom_fn *)copy[i].fn)(copy[i].ctx, info);
+    pthread_mutex_lock(&a->lock);
+    larder__host_free(copy);
+}
+
+larder_result larder__out_of_memory(struct allocator *a,
+                                    const struct request *q)
+{
+    char message[LARDER_FAIL_MAX];
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = a->props.total_bytes;
+    larder_oom_info info = {
+        .requested_bytes = q->bytes,
+        .segment_bytes = q->segment_bytes,
+        .stream = q->stream,
+        .message = message,
+    };
+
+    (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
+    a->stats.num_ooms++;
+    explain(a, q, free_bytes, total_bytes);
+    if (a->oom_observers.count == 0)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    larder__copy_error(message, sizeof message);
+    info.device_free_bytes = free_bytes;
+    info.device_total_bytes =
+        a->allowed_bytes < total_bytes ? a->allowed_bytes : total_bytes;
+    tell_observers(a, &info);
+    return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
+}

@@ -1,0 +1,33 @@
+/* policy.h - the policies, and the path of a request that they share.  Private
+ * to core. */
+#ifndef LARDER_CORE_POLICY_H
+#define LARDER_CORE_POLICY_H
+
+#include "core/allocator.h"
+
+/* PyTorch 2.4's native policy (pytorch.c). */
+extern const struct policy larder__policy_pytorch;
+
+/* One driver call for every request (direct.c). */
+extern const struct policy larder__policy_direct;
+
+/* Serve a request of `bytes` > 0 (alloc.c).  The lock is held, and may be
+ * dropped in between. */
+larder_result larder__request(struct allocator *a, uint64_t bytes,
+                              larder_stream stream, larder_addr *out);
+
+/* Round a request's size as the settings say. */
+uint64_t larder__round_size(const struct conf *conf, uint64_t bytes);
+
+/* The size of the segment a request of this rounded size would come from. */
+uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
+
+/* Count the failure, tell the observers, and return ERR_OUT_OF_MEMORY with
+ * the explanation (oom.c).  Drops and retakes the lock. */
+larder_result larder__out_of_memory(struct allocator *a,
+                                    const struct request *q);
+
+/* Run the callbacks without the lock; whether one of them freed something. */
+bool larder__run_reclaims(struct allocator *a);
+
+#endif

@@ -1,0 +1,156 @@
+/* pytorch.c - PyTorch 2.4's native policy: best fit, then the ladder.
+ *
+ * The order of steps and every comparison is that of
+ * DeviceCachingAllocator::malloc; docs/FIDELITY.md lists what differs. */
+#include "base/fail.h"
+#include "core/policy.h"
+#include "core/blocks.h"
+#include "core/pool.h"
+#include "core/release.h"
+#include "core/segment.h"
+
+static bool gc_is_on(const struct allocator *a)
+{
+    return a->fraction_is_set && a->conf.gc_threshold > 0;
+}
+
+/* What a block could grow to by mapping what follows it. */
+static uint64_t growable_bytes(struct allocator *a, const struct block *b)
+{
+    const struct block *next = slab_get(&a->slab, b->next);
+
+    return b->bytes + (next != NULL && next->state == BLOCK_UNMAPPED
+                           ? next->bytes
+                           : 0);
+}
+
+/* Among expandable blocks the best fit is the one that can grow least, so that
+ * the open end of a segment is kept for what needs it. */
+static struct block *prefer_ungrowable(struct allocator *a,
+                                       const struct bins *bins,
+                                       struct block *b)
+{
+    struct block *next = bins_after(bins, b->bytes, b->addr);
+
+    while (segment_is_expandable(b->segment) && next != NULL &&
+           growable_bytes(a, next) < growable_bytes(a, b)) {
+        b = next;
+        next = bins_after(bins, b->bytes, b->addr);
+    }
+    return b;
+}
+
+static struct block *skip_expandable(const struct bins *bins, struct block *b)
+{
+    while (b != NULL && segment_is_expandable(b->segment))
+        b = bins_after(bins, b->bytes, b->addr);
+    return b;
+}
+
+/* Oversize blocks are kept for oversize requests, which in turn do not take
+ * one that is much too large. */
+static bool oversize_allows(const struct conf *conf, uint64_t size,
+                            const struct block *b)
+{
+    if (size < conf->max_split_bytes)
+        return b->bytes < conf->max_split_bytes;
+    return b->bytes < size + conf->max_non_split_rounding_bytes;
+}
+
+/* Take the best fitting free block out of the heap. */
+static bool search(struct allocator *a, struct request *q)
+{
+    const struct bins *bins = &q->heap->bins;
+    struct block *b;
+
+    if (gc_is_on(a))
+        q->heap->pool->searches++;
+    b = larder__bins_not_before(bins, q->size, 0);
+    if (b == NULL)
+        return false;
+    if (segment_is_expandable(b->segment))
+        b = a->conf.expandable_segments ? prefer_ungrowable(a, bins, b)
+                                        : skip_expandable(bins, b);
+    if (b == NULL || !oversize_allows(&a->conf, q->size, b))
+        return false;
+    heap_remove(b);
+    q->block = b;
+    return true;
+}
+
+static bool limit_allows(const struct allocator *a, const struct request *q)
+{
+    return a->allowed_bytes == CONF_UNLIMITED ||
+           (a->held_bytes <= a->allowed_bytes &&
+            q->segment_bytes <= a->allowed_bytes - a->held_bytes);
+}
+
+/* Get memory from the device. */
+static larder_result grow(struct allocator *a, struct request *q)
+{
+    q->over_limit = !limit_allows(a, q);
+    if (q->over_limit)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    /* 2.4 keeps private pools off expandable segments. */
+    if (a->conf.expandable_segments && q->heap->pool->owner == NULL)
+        return larder__expandable_get(a, q->heap, q->size, &q->block);
+    return larder__segment_get(a, q->heap, q->segment_bytes, &q->block);
+}
+
+static larder_result climb(struct allocator *a, struct request *q)
+{
+    larder_result r = grow(a, q);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    if (q->over_limit && a->conf.throw_on_oom) {
+        a->stats.num_oom_rejections++;
+        return r;
+    }
+    if (larder__release_available(a, q)) {
+        r = grow(a, q);
+        if (r != LARDER_ERR_OUT_OF_MEMORY)
+            return r;
+    }
+    if (allocator_is_routing(a))
+        return r;
+    (void)larder__release_cached(a); /* what went is what counts */
+    a->stats.num_alloc_retries++;
+    return grow(a, q);
+}
+
+static larder_result pytorch_find(struct allocator *a, struct request *q)
+{
+    if (search(a, q))
+        return LARDER_OK;
+    if (a->reclaims.count > 0 && larder__run_reclaims(a)) {
+        /* Anything may have changed while the lock was away. */
+        larder_result r = larder__pool_heap(
+            a, larder__pool_for(a, q->size, q->stream), q->stream, &q->heap);
+
+        if (r != LARDER_OK)
+            return r;
+        if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
+            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+        if (search(a, q))
+            return LARDER_OK;
+    }
+    if (gc_is_on(a))
+        larder__collect_garbage(a);
+    return climb(a, q);
+}
+
+static bool pytorch_should_split(const struct allocator *a,
+                                 const struct request *q)
+{
+    uint64_t rest = q->block->bytes - q->size;
+
+    if (q->heap->pool->is_small || a->conf.expandable_segments)
+        return rest >= UNIT_BYTES;
+    return q->size < a->conf.max_split_bytes && rest > SMALL_MAX_BYTES;
+}
+
+const struct policy larder__policy_pytorch = {
+    .find = pytorch_find,
+    .should_split = pytorch_should_split,
+};

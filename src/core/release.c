@@ -1,0 +1,138 @@
+#include "core/release.h"
+
+#include "core/blocks.h"
+#include "core/events.h"
+#include "core/pool.h"
+#include "core/private.h"
+#include "core/segment.h"
+
+void larder__give_back(struct allocator *a, struct block *b)
+{
+    struct stats *st = &a->stats;
+    unsigned pool = b->segment->heap->pool->stats;
+
+    assert(b->state == BLOCK_LIVE);
+    metric_sub(&st->allocation, pool, 1);
+    metric_sub(&st->allocated_bytes, pool, b->bytes);
+    if (b->bytes >= a->conf.max_split_bytes)
+        metric_sub(&st->oversize_allocations, STATS_LARGE, 1);
+    if (b->uses != NULL)
+        larder__events_defer(a, b);
+    else
+        larder__block_free(a, b);
+}
+
+static void keep_first(larder_result *r, larder_result one)
+{
+    if (*r == LARDER_OK)
+        *r = one;
+}
+
+/* Release the unused segments of a heap that are no expandable ones. */
+static larder_result release_segments(struct allocator *a, struct heap *heap)
+{
+    struct block *b = larder__bins_not_before(&heap->bins, 0, 0);
+    larder_result r = LARDER_OK;
+
+    while (b != NULL) {
+        struct block *next = bins_after(&heap->bins, b->bytes, b->addr);
+
+        if (!segment_is_expandable(b->segment) && !block_is_split(b))
+            keep_first(&r, larder__segment_release(a, b));
+        b = next;
+    }
+    return r;
+}
+
+/* Unmapping cuts blocks, but what is left of one is smaller than it, so the
+ * walk up the sizes meets each block once. */
+static larder_result release_pages(struct allocator *a, struct heap *heap)
+{
+    struct block *b = larder__bins_not_before(&heap->bins, 0, 0);
+    larder_result r = LARDER_OK;
+
+    while (b != NULL) {
+        uint64_t bytes = b->bytes;
+        larder_addr addr = b->addr;
+
+        if (segment_is_expandable(b->segment))
+            keep_first(&r, larder__expandable_release(a, b));
+        b = bins_after(&heap->bins, bytes, addr);
+    }
+    return r;
+}
+
+larder_result larder__release_pool(struct allocator *a, struct pool *pool)
+{
+    larder_result r = LARDER_OK;
+
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        keep_first(&r, release_segments(a, pool->heaps[i]));
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        keep_first(&r, release_pages(a, pool->heaps[i]));
+    return r;
+}
+
+larder_result larder__release_cached(struct allocator *a)
+{
+    larder_result r;
+
+    a->stats.num_sync_all_streams++;
+    r = larder__events_sync(a);
+    keep_first(&r, larder__release_pool(a, &a->pools[POOL_LARGE]));
+    keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
+    keep_first(&r, larder__private_release_unused(a));
+    keep_first(&r, larder__orphans_release(a));
+    return r;
+}
+
+/* A whole segment, as large as the setting that keeps it whole.  PyTorch 2.4
+ * takes every block of that size for one; a change of settings can belie
+ * that. */
+static bool is_oversize_segment(const struct allocator *a,
+                                const struct block *b)
+{
+    return b->bytes >= a->conf.max_split_bytes && !block_is_split(b) &&
+           !segment_is_expandable(b->segment);
+}
+
+/* The smallest such segment of at least `bytes`. */
+static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
+{
+    struct block *b = larder__bins_not_before(bins, bytes, 0);
+
+    while (b != NULL && !is_oversize_segment(a, b))
+        b = bins_after(bins, b->bytes, b->addr);
+    return b != NULL && larder__segment_release(a, b) == LARDER_OK;
+}
+
+/* Several that together have that many bytes, the largest first. */
+static bool release_several(struct allocator *a, struct bins *bins,
+                            uint64_t bytes)
+{
+    struct block *b = larder__bins_before(bins, UINT64_MAX, 0);
+    uint64_t released = 0;
+
+    while (released < bytes && b != NULL &&
+           b->bytes >= a->conf.max_split_bytes) {
+        struct block *before = larder__bins_before(bins, b->bytes, b->addr);
+        uint64_t size = b->bytes;
+
+        if (is_oversize_segment(a, b) &&
+            larder__segment_release(a, b) == LARDER_OK)
+            released += size;
+        b = before;
+    }
+    return released >= bytes;
+}
+
+bool larder__release_available(struct allocator *a, const struct request *q)
+{
+    uint64_t oversize = a->conf.max_split_bytes;
+    uint64_t wanted = q->size < oversize ? oversize : q->size;
+
+    if (oversize == CONF_UNLIMITED)
+        return false;
+    return release_one(a, &q->heap->bins, wanted) ||
+           release_several(a, &q->heap->bins, wanted);
+}

@@ -1,0 +1,28 @@
+/* release.h - from given back by the caller to given back to the device.
+ * Private to core. */
+#ifndef LARDER_CORE_RELEASE_H
+#define LARDER_CORE_RELEASE_H
+
+#include "core/allocator.h"
+
+/* A live block, which the map no longer names, is given back by its owner: it
+ * is free at once, or waits for its recorded streams. */
+void larder__give_back(struct allocator *a, struct block *b);
+
+/* Wait for all recorded streams, then give back every unused segment and page
+ * of the default pools and of private pools without users.  Goes on past what
+ * the device refuses, and returns the first refusal. */
+larder_result larder__release_cached(struct allocator *a);
+
+/* The same for one pool, without waiting. */
+larder_result larder__release_pool(struct allocator *a, struct pool *pool);
+
+/* Give back oversize blocks of the request's heap, but only enough for it.
+ * Whether that was enough; never without max_split_size_mb. */
+bool larder__release_available(struct allocator *a, const struct request *q);
+
+/* Give back the oldest unused segments of the large pool until no more is
+ * held than garbage_collection_threshold allows (gc.c). */
+void larder__collect_garbage(struct allocator *a);
+
+#endif

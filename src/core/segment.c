@@ -1,0 +1,134 @@
+#include "core/segment.h"
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/blocks.h"
+#include "core/pool.h"
+
+void larder__segment_link(struct allocator *a, struct segment *s)
+{
+    s->prev = NULL;
+    s->next = a->segments;
+    if (s->next != NULL)
+        s->next->prev = s;
+    a->segments = s;
+}
+
+void larder__segment_unlink(struct allocator *a, struct segment *s)
+{
+    if (s->prev != NULL)
+        s->prev->next = s->next;
+    else
+        a->segments = s->next;
+    if (s->next != NULL)
+        s->next->prev = s->prev;
+}
+
+void larder__held_add(struct allocator *a, const struct pool *pool,
+                      uint64_t bytes)
+{
+    a->held_bytes += bytes;
+    metric_add(&a->stats.reserved_bytes, pool->stats, bytes);
+    a->stats.num_device_alloc++;
+}
+
+void larder__held_sub(struct allocator *a, const struct pool *pool,
+                      uint64_t bytes)
+{
+    a->held_bytes -= bytes;
+    metric_sub(&a->stats.reserved_bytes, pool->stats, bytes);
+    a->stats.num_device_free++;
+}
+
+static struct block *segment_fill(struct allocator *a, struct segment *s)
+{
+    struct block *b = larder__slab_take(&a->slab);
+
+    b->addr = s->addr;
+    b->bytes = s->bytes;
+    b->segment = s;
+    b->state = BLOCK_FREE;
+    s->head = b;
+    larder__segment_link(a, s);
+    return b;
+}
+
+/* Sets s->addr and makes room for it in the map. */
+static larder_result segment_take_driver(struct allocator *a,
+                                         struct segment *s)
+{
+    struct pool *pool = s->heap->pool;
+    larder_result r = larder__device_mem_alloc(a->device, s->bytes, &s->addr);
+
+    if (r != LARDER_OK)
+        return r;
+    if (!larder__map_prepare(&a->map, s->addr, s->bytes, pool->is_small)) {
+        larder__device_mem_free(a->device, s->addr);
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    }
+    s->kind = SEGMENT_DRIVER;
+    larder__held_add(a, pool, s->bytes);
+    metric_add(&a->stats.segment, pool->stats, 1);
+    if (s->bytes >= a->conf.max_split_bytes)
+        metric_add(&a->stats.oversize_segments, STATS_LARGE, 1);
+    return LARDER_OK;
+}
+
+larder_result larder__segment_get(struct allocator *a, struct heap *heap,
+                                  uint64_t bytes, struct block **out)
+{
+    struct segment *s;
+    larder_result r;
+
+    if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    s = larder__host_alloc(1, sizeof *s);
+    if (s == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    s->heap = heap;
+    s->bytes = bytes;
+    if (larder__piece_carve(a, s)) {
+        s->kind = SEGMENT_CARVED;
+    } else if ((r = segment_take_driver(a, s)) != LARDER_OK) {
+        larder__host_free(s);
+        return r;
+    }
+    *out = segment_fill(a, s);
+    return LARDER_OK;
+}
+
+static larder_result segment_give_driver(struct allocator *a,
+                                         struct segment *s)
+{
+    struct pool *pool = s->heap->pool;
+    larder_result r = larder__device_mem_free(a->device, s->addr);
+
+    if (r != LARDER_OK)
+        return r;
+    larder__held_sub(a, pool, s->bytes);
+    metric_sub(&a->stats.segment, pool->stats, 1);
+    /* As in PyTorch, by the setting of now: a change while an oversize
+     * segment lives leaves the count off. */
+    if (s->bytes >= a->conf.max_split_bytes)
+        metric_sub(&a->stats.oversize_segments, STATS_LARGE, 1);
+    return LARDER_OK;
+}
+
+larder_result larder__segment_release(struct allocator *a, struct block *b)
+{
+    struct segment *s = b->segment;
+    larder_result r = LARDER_OK;
+
+    assert(!block_is_split(b) && b->state == BLOCK_FREE);
+    if (s->kind == SEGMENT_CARVED)
+        larder__piece_return(s);
+    else
+        r = segment_give_driver(a, s);
+    if (r != LARDER_OK)
+        return r;
+    heap_remove(b);
+    larder__slab_give(&a->slab, b);
+    larder__segment_unlink(a, s);
+    larder__host_free(s);
+    return LARDER_OK;
+}

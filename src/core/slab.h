@@ -1,0 +1,60 @@
+/* slab.h - the headers of blocks, by number.  Private to core.
+ *
+ * Numbers are 32 bits, so that a block's neighbours and the address map's
+ * entries take four bytes.  Headers live in chunks that double in size and
+ * never move: a number found without a lock stays good.  At most one host
+ * allocation for as many headers as there already are. */
+#ifndef LARDER_CORE_SLAB_H
+#define LARDER_CORE_SLAB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/bits.h"
+#include "core/block.h"
+
+enum {
+    SLAB_FIRST_LOG2 = 8,
+    SLAB_CHUNKS = 24,
+    /* Left over by whoever takes headers while a request is under way: the
+     * request may end with a split, which then cannot fail. */
+    SLAB_SPARE = 1
+};
+
+struct slab {
+    _Atomic(struct block *) chunks[SLAB_CHUNKS]; /* of 256, 512, 1024, ... */
+    uint32_t free_first; /* headers given back, linked by `next` */
+    uint32_t free_count;
+    uint32_t untouched; /* the lowest number never handed out */
+    uint32_t end;       /* the lowest number no chunk holds */
+};
+
+void larder__slab_init(struct slab *slab);
+void larder__slab_destroy(struct slab *slab);
+
+/* Make sure that the next `count` larder__slab_take() succeed. */
+bool larder__slab_ensure(struct slab *slab, uint32_t count);
+
+/* A zeroed header but for `self`.  Only after larder__slab_ensure(). */
+struct block *larder__slab_take(struct slab *slab);
+
+void larder__slab_give(struct slab *slab, struct block *block);
+
+/* The header with this number; number > 0. */
+static inline struct block *slab_at(struct slab *slab, uint32_t number)
+{
+    uint32_t biased = number + (1u << SLAB_FIRST_LOG2);
+    unsigned log2 = bits_log2(biased);
+    struct block *chunk = atomic_load_explicit(
+        &slab->chunks[log2 - SLAB_FIRST_LOG2], memory_order_acquire);
+
+    return &chunk[biased - (1u << log2)];
+}
+
+/* The same, NULL for 0. */
+static inline struct block *slab_get(struct slab *slab, uint32_t number)
+{
+    return number == 0 ? NULL : slab_at(slab, number);
+}
+
+#endif

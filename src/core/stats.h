@@ -1,0 +1,70 @@
+/* stats.h - the allocator's statistics, cheap to keep.  Private to core.
+ *
+ * Kept per pool: the current value, its peak and the sum of decreases; the
+ * peak of both pools together, which is no sum of peaks.  The sum of
+ * increases follows from these.  All calls under the allocator's lock. */
+#ifndef LARDER_CORE_STATS_H
+#define LARDER_CORE_STATS_H
+
+#include <stdint.h>
+
+#include <larder/larder.h>
+
+enum stats_pool { STATS_SMALL, STATS_LARGE, STATS_POOLS };
+
+struct metric {
+    int64_t current[STATS_POOLS];
+    int64_t peak[STATS_POOLS];
+    int64_t freed[STATS_POOLS];
+    int64_t base[STATS_POOLS]; /* current when the sums were last set to 0 */
+    int64_t peak_all;
+};
+
+struct stats {
+#define X(name, text) struct metric name;
+    LARDER_METRIC_MAP(X)
+#undef X
+    struct metric oversize_allocations; /* counted as of the large pool */
+    struct metric oversize_segments;
+#define X(name, text) int64_t name;
+    LARDER_COUNTER_MAP(X)
+#undef X
+};
+
+static inline void metric_add(struct metric *m, unsigned pool, uint64_t amount)
+{
+    int64_t now = m->current[pool] += (int64_t)amount;
+    int64_t all = m->current[STATS_SMALL] + m->current[STATS_LARGE];
+
+    if (now > m->peak[pool])
+        m->peak[pool] = now;
+    if (all > m->peak_all)
+        m->peak_all = all;
+}
+
+static inline void metric_sub(struct metric *m, unsigned pool, uint64_t amount)
+{
+    m->current[pool] -= (int64_t)amount;
+    m->freed[pool] += (int64_t)amount;
+}
+
+static inline int64_t metric_all(const struct metric *m)
+{
+    return m->current[STATS_SMALL] + m->current[STATS_LARGE];
+}
+
+/* Add or take off a net change; 0 leaves even the sums alone. */
+void larder__metric_move(struct metric *m, unsigned pool, int64_t change);
+
+void larder__stats_reset_peak(struct stats *st);
+void larder__stats_reset_accumulated(struct stats *st);
+
+/* Fill all but `size` and `max_split_size`. */
+void larder__stats_copy(const struct stats *st, larder_stats *out);
+
+/* The text of memory_summary() for device number `ordinal`: at most
+ * `capacity` bytes with the NUL; returns the length of the whole. */
+size_t larder__summary(const larder_stats *st, int ordinal, int abbreviated,
+                       char *out, size_t capacity);
+
+#endif

@@ -1,0 +1,219 @@
+#include "core/walk.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/handle.h"
+#include "core/blocks.h"
+#include "core/pool.h"
+
+const struct block *larder__block_containing(struct allocator *a,
+                                             larder_addr addr)
+{
+    const struct segment *s = a->segments;
+    const struct block *b;
+
+    while (s != NULL && (addr < s->addr || addr - s->addr >= s->bytes))
+        s = s->next;
+    if (s == NULL)
+        return NULL;
+    b = s->head;
+    while (addr - b->addr >= b->bytes)
+        b = slab_at(&a->slab, b->next);
+    return b->state == BLOCK_UNMAPPED ? NULL : b;
+}
+
+/* ---- larder_walk ----------------------------------------------------------- */
+
+/* A stretch to report as a segment: mapped blocks from `first` on, or a part
+ * of a reserved piece that nothing was carved from. */
+struct stretch {
+    larder_addr addr;
+    uint64_t bytes;
+    struct block *first; /* NULL: free memory of a piece */
+};
+
+struct stretches {
+    struct stretch *list; /* NULL while they are only counted */
+    size_t count;
+};
+
+struct visitor {
+    struct allocator *a;
+    larder_segment_fn *segment_fn;
+    larder_block_fn *block_fn;
+    void *ctx;
+};
+
+static void stretch_add(struct stretches *all, larder_addr addr,
+                        uint64_t bytes, struct block *first)
+{
+    if (all->list != NULL)
+        all->list[all->count] = (struct stretch){addr, bytes, first};
+    all->count++;
+}
+
+static bool is_mapped(const struct block *b)
+{
+    return b != NULL && b->state != BLOCK_UNMAPPED;
+}
+
+static void add_segment(struct allocator *a, struct stretches *all,
+                        const struct segment *s)
+{
+    const struct block *before = NULL;
+
+    for (struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (is_mapped(b) && !is_mapped(before))
+            stretch_add(all, b->addr, 0, b);
+        before = b;
+    }
+}
+
+static void add_piece(struct stretches *all, const struct piece *p)
+{
+    larder_addr at = p->addr;
+
+    for (const struct segment *s = p->parts; s != NULL; s = s->piece_next) {
+        if (s->addr > at)
+            stretch_add(all, at, s->addr - at, NULL);
+        at = s->addr + s->bytes;
+    }
+    if (p->addr + p->bytes > at)
+        stretch_add(all, at, p->addr + p->bytes - at, NULL);
+}
+
+static void add_all(struct allocator *a, struct stretches *all)
+{
+    for (const struct segment *s = a->segments; s != NULL; s = s->next)
+        add_segment(a, all, s);
+    for (const struct piece *p = a->pieces; p != NULL; p = p->next)
+        add_piece(all, p);
+}
+
+static int stretch_compare(const void *x, const void *y)
+{
+    larder_addr a = ((const struct stretch *)x)->addr;
+    larder_addr b = ((const struct stretch *)y)->addr;
+
+    return (a > b) - (a < b);
+}
+
+static larder_block_info block_info(const struct block *b)
+{
+    larder_block_info info = {.addr = b->addr, .bytes = b->bytes};
+
+    if (b->state == BLOCK_LIVE)
+        info.state = LARDER_BLOCK_ALLOCATED;
+    else if (b->state == BLOCK_PENDING)
+        info.state = LARDER_BLOCK_PENDING;
+    else
+        info.state = LARDER_BLOCK_FREE;
+    if (info.state != LARDER_BLOCK_FREE)
+        info.requested_bytes = b->requested;
+    return info;
+}
+
+static larder_segment_info segment_info(struct allocator *a,
+                                        struct block *first)
+{
+    const struct segment *s = first->segment;
+    larder_segment_info info = {
+        .addr = first->addr,
+        .stream = s->heap->stream,
+        .is_large = !s->heap->pool->is_small,
+        .is_expandable = segment_is_expandable(s),
+        .is_reserved = s->kind == SEGMENT_CARVED,
+    };
+
+    if (s->heap->pool->owner != NULL)
+        info.pool = s->heap->pool->owner->id;
+    for (struct block *b = first; is_mapped(b);
+         b = slab_get(&a->slab, b->next)) {
+        larder_block_info block = block_info(b);
+
+        info.block_count++;
+        info.bytes += block.bytes;
+        if (block.state == LARDER_BLOCK_ALLOCATED)
+            info.allocated_bytes += block.bytes;
+        if (block.state != LARDER_BLOCK_FREE)
+            info.active_bytes += block.bytes;
+        info.requested_bytes += block.requested_bytes;
+    }
+    return info;
+}
+
+/* The functions return nonzero when the visitor wants no more. */
+static int visit_blocks(const struct visitor *v, struct block *first)
+{
+    larder_segment_info info = segment_info(v->a, first);
+    int end = 0;
+
+    if (v->segment_fn != NULL)
+        end = v->segment_fn(v->ctx, &info);
+    for (struct block *b = first; !end && is_mapped(b);
+         b = slab_get(&v->a->slab, b->next)) {
+        larder_block_info block = block_info(b);
+
+        if (v->block_fn != NULL)
+            end = v->block_fn(v->ctx, &info, &block);
+    }
+    return end;
+}
+
+static int visit_gap(const struct visitor *v, const struct stretch *gap)
+{
+    larder_segment_info info = {
+        .addr = gap->addr,
+        .bytes = gap->bytes,
+        .is_large = 1,
+        .is_reserved = 1,
+        .block_count = 1,
+    };
+    larder_block_info block = {.addr = gap->addr, .bytes = gap->bytes};
+    int end = 0;
+
+    if (v->segment_fn != NULL)
+        end = v->segment_fn(v->ctx, &info);
+    if (!end && v->block_fn != NULL)
+        end = v->block_fn(v->ctx, &info, &block);
+    return end;
+}
+
+static larder_result walk(const struct visitor *v)
+{
+    struct stretches all = {0};
+    int end = 0;
+
+    add_all(v->a, &all); /* counts */
+    if (all.count == 0)
+        return LARDER_OK;
+    all.list = larder__host_alloc(all.count, sizeof *all.list);
+    if (all.list == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    all.count = 0;
+    add_all(v->a, &all);
+    qsort(all.list, all.count, sizeof *all.list, stretch_compare);
+    for (size_t i = 0; !end && i < all.count; i++)
+        end = all.list[i].first != NULL ? visit_blocks(v, all.list[i].first)
+                                        : visit_gap(v, &all.list[i]);
+    larder__host_free(all.list);
+    return LARDER_OK;
+}
+
+larder_result larder_walk(larder_allocator *handle,
+                          larder_segment_fn *segment_fn,
+                          larder_block_fn *block_fn, void *ctx)
+{
+    struct visitor v = {
+        .segment_fn = segment_fn, .block_fn = block_fn, .ctx = ctx};
+    larder_result r = larder__handle_lock(handle, &v.a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = walk(&v);
+    larder__handle_unlock(v.a);
+    return r;
+}

@@ -84,8 +84,10 @@ typedef enum larder_copy_kind {
  * none; each other one may be NULL.
  *
  * An allocation or page_create that does not fit returns
- * LARDER_ERR_OUT_OF_MEMORY; every other failure is LARDER_ERR_DEVICE, or
- * LARDER_ERR_CAPTURING for what a stream capture forbids. */
+ * LARDER_ERR_OUT_OF_MEMORY, as does a first call for which the context does
+ * not; every other failure is LARDER_ERR_DEVICE, or LARDER_ERR_CAPTURING for
+ * what a stream capture forbids, LARDER_ERR_UNKNOWN_STREAM, or
+ * LARDER_ERR_NO_HOST_MEMORY and LARDER_ERR_SYSTEM for what the host refuses. */
 typedef struct larder_device_ops {
     size_t size; /* sizeof(larder_device_ops) of who filled it */
     const char *name; /* "sim", "cuda": static */
@@ -174,6 +176,30 @@ LARDER_API larder_result larder_device_fill(larder_device *dev,
                                             larder_stream stream);
 LARDER_API larder_result larder_device_stream_sync(larder_device *dev,
                                                    larder_stream stream);
+/* Sets *out to 1 or 0; 0 for a device that knows no capture. */
+LARDER_API larder_result larder_device_stream_is_capturing(larder_device *dev,
+                                                           larder_stream stream,
+                                                           int *out);
+
+/* Events: the calls of the table.  query: LARDER_ERR_NOT_READY while work
+ * recorded before it has not completed; the last error stays as it was. */
+LARDER_API larder_result larder_device_event_create(larder_device *dev,
+                                                    uint64_t *out);
+LARDER_API larder_result larder_device_event_destroy(larder_device *dev,
+                                                     uint64_t event);
+LARDER_API larder_result larder_device_event_record(larder_device *dev,
+                                                    uint64_t event,
+                                                    larder_stream stream);
+LARDER_API larder_result larder_device_event_query(larder_device *dev,
+                                                   uint64_t event);
+LARDER_API larder_result larder_device_event_sync(larder_device *dev,
+                                                  uint64_t event);
+
+/* Pinned host memory.  Freeing NULL is a no-op. */
+LARDER_API larder_result larder_device_host_alloc(larder_device *dev,
+                                                  uint64_t bytes, void **out);
+LARDER_API larder_result larder_device_host_free(larder_device *dev,
+                                                 void *ptr);
 
 /* ---- what the allocator made the device do ------------------------------- */
 

@@ -419,7 +419,7 @@ typedef struct larder_segment_info {
 typedef struct larder_block_info {
     larder_addr addr;
     uint64_t bytes;
-    uint64_t requested_bytes; /* of the last request; 0 if never used */
+    uint64_t requested_bytes; /* 0 if it is free */
     larder_block_state state;
 } larder_block_info;
 

@@ -12,14 +12,18 @@
  * Order.  A stream is a number below LARDER_SIM_STREAMS; each is a queue
  * whose work runs in order.  With events=immediate (and auto, outside of
  * `larder replay`) work runs as it is queued; with events=manual nothing runs
- * until larder_sim_complete(), or a wait for it, says so.
+ * until larder_sim_complete(), or a wait for an event, says so: freeing,
+ * unmapping and waiting for a stream complete nothing.  Work that comes to
+ * memory which is gone by then is left out, and reported by what ran it.
  *
  * Capture.  While a stream is captured, freeing memory, asking or waiting for
  * events and streams fail with LARDER_ERR_CAPTURING, as a driver's do.
  *
  * Sharing.  With shared=NAME the capacity is counted over all processes of
  * the machine that use this name, contexts included; what a dead process
- * held is given back.
+ * held is given back.  (Processes must see each other's numbers, as those of
+ * one container do.)  A child process opens the device itself: one opened
+ * before a fork is its parent's.
  *
  * Functions here return LARDER_ERR_UNSUPPORTED for a device that is not a
  * simulated one.
@@ -41,7 +45,8 @@ extern "C" {
 LARDER_API larder_result larder_sim_complete(larder_device *dev,
                                              larder_stream stream);
 
-/* Queue a call of fn(ctx) on the stream: a simulated kernel. */
+/* Queue a call of fn(ctx) on the stream: a simulated kernel.  The device's
+ * lock is held while it runs: it must not call the device. */
 typedef void larder_sim_kernel(void *ctx);
 LARDER_API larder_result larder_sim_launch(larder_device *dev,
                                            larder_stream stream,
@@ -53,7 +58,7 @@ LARDER_API larder_result larder_sim_wait_event(larder_device *dev,
                                                uint64_t event);
 
 /* Begin and end the capture of a stream.  ERR_INVALID if it is already, or is
- * not, captured. */
+ * not, captured.  Work is queued as ever: there is no graph to replay. */
 LARDER_API larder_result larder_sim_capture_begin(larder_device *dev,
                                                   larder_stream stream);
 LARDER_API larder_result larder_sim_capture_end(larder_device *dev,

@@ -6,19 +6,13 @@
 /* Per thread, so that two failing threads do not mix their words. */
 static _Thread_local char last_error[LARDER_FAIL_MAX];
 
-larder_result larder__fail(larder_result r, const char *format, ...)
+void larder__set_error(const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     vsnprintf(last_error, sizeof last_error, format, args);
     va_end(args);
-    return r;
-}
-
-larder_result larder__fail_plain(larder_result r)
-{
-    return larder__fail(r, "%s", larder_result_text(r));
 }
 
 void larder__copy_error(char *out, size_t capacity)

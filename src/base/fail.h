@@ -7,14 +7,21 @@
 /* Room for the longest message: an out-of-memory's. */
 enum { LARDER_FAIL_MAX = 2048 };
 
-/* Set this thread's larder_last_error() and return r. */
+/* Set this thread's larder_last_error(). */
 #if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
+__attribute__((format(printf, 1, 2)))
 #endif
-larder_result larder__fail(larder_result r, const char *format, ...);
+void larder__set_error(const char *format, ...);
+
+/* The same, worth r: for `return larder__fail(...)`.  A macro, so that
+ * compilers and analysers see what is returned. */
+#define larder__fail(r, ...) (larder__set_error(__VA_ARGS__), (r))
 
 /* The same with the result's own text. */
-larder_result larder__fail_plain(larder_result r);
+static inline larder_result larder__fail_plain(larder_result r)
+{
+    return larder__fail(r, "%s", larder_result_text(r));
+}
 
 /* Copy this thread's message, cut to fit, for one that will contain it. */
 void larder__copy_error(char *out, size_t capacity);

@@ -316,6 +316,7 @@ static larder_result parse_fraction(struct conf *conf, struct reader *r)
                             "in [0.0, 1.0]: it is %s",
                             r->word);
     conf->fraction = value;
+    conf->fraction_given = true;
     return LARDER_OK;
 }
 
@@ -487,7 +488,6 @@ void larder__conf_init(struct conf *conf)
         .max_split_bytes = CONF_UNLIMITED,
         .max_non_split_rounding_bytes = CONF_LARGE_MB * LARDER_MIB,
         .large_segment_bytes = CONF_LARGE_MB * LARDER_MIB,
-        .fraction = 1,
         .limit_bytes = CONF_UNLIMITED,
         .defrag = CONF_DEFRAG_LIMIT,
     };
@@ -497,6 +497,7 @@ static void conf_reset_each_parse(struct conf *conf)
 {
     conf->max_split_bytes = CONF_UNLIMITED;
     conf->gc_threshold = 0;
+    conf->fraction_given = false;
     memset(conf->divisions, 0, sizeof conf->divisions);
 }
 

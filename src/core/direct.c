@@ -20,6 +20,8 @@ static bool has_backlog(const struct pool *pool)
 
 static larder_result direct_find(struct allocator *a, struct request *q)
 {
+    larder_result r;
+
     if (!allocator_is_routing(a)) {
         for (int kind = 0; kind < POOL_KINDS; kind++) {
             if (has_backlog(&a->pools[kind]))
@@ -27,6 +29,9 @@ static larder_result direct_find(struct allocator *a, struct request *q)
         }
     }
     q->segment_bytes = q->size;
+    r = larder__segment_carve(a, q->heap, q->size, &q->block);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
     if (a->held_bytes > a->allowed_bytes ||
         q->size > a->allowed_bytes - a->held_bytes) {
         q->over_limit = true;

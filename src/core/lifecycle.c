@@ -122,14 +122,13 @@ static void apply_limits(struct allocator *a)
 /* The locked allocator's settings change by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
-    double fraction = a->conf.fraction;
     larder_result r = larder__conf_parse(&a->conf, text);
 
     if (r != LARDER_OK)
         return r;
     if (!larder__device_has_vmm(a->device)) /* PyTorch warns and goes on */
         a->conf.expandable_segments = false;
-    if (a->conf.fraction != fraction) {
+    if (a->conf.fraction_given) {
         a->fraction = a->conf.fraction;
         a->fraction_is_set = true;
     }

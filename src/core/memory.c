@@ -66,10 +66,10 @@ larder_result larder_free(larder_allocator *handle, larder_addr addr)
 
     if (r != LARDER_OK || addr == 0)
         return r;
-    number = larder__map_take(&a->map, addr);
     pthread_mutex_lock(&a->lock);
-    if (number == 0) /* the entry may have been on the move */
-        number = larder__map_take(&a->map, addr);
+    /* With the lock, so that no one sees a block that is live but not in the
+     * map: larder_check() and restoring a checkpoint rely on it. */
+    number = larder__map_take(&a->map, addr);
     if (number != 0)
         larder__give_back(a, slab_at(&a->slab, number));
     else

@@ -59,25 +59,23 @@ static bool piece_find_gap(struct piece *p, uint64_t bytes, larder_addr *addr,
     return p->addr + p->bytes - at >= bytes;
 }
 
-bool larder__piece_carve(struct allocator *a, struct segment *s)
+larder_result larder__piece_carve(struct allocator *a, struct segment *s)
 {
     struct segment **link;
     larder_addr addr;
+    struct piece *p = a->pieces;
 
-    for (struct piece *p = a->pieces; p != NULL; p = p->next) {
-        if (!piece_find_gap(p, s->bytes, &addr, &link))
-            continue;
-        /* Without host memory the device would fail in the same way. */
-        if (!larder__map_prepare(&a->map, addr, s->bytes,
-                                 s->heap->pool->is_small))
-            return false;
-        s->addr = addr;
-        s->piece = p;
-        s->piece_next = *link;
-        *link = s;
-        return true;
-    }
-    return false;
+    while (p != NULL && !piece_find_gap(p, s->bytes, &addr, &link))
+        p = p->next;
+    if (p == NULL)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    if (!larder__map_prepare(&a->map, addr, s->bytes, s->heap->pool->is_small))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    s->addr = addr;
+    s->piece = p;
+    s->piece_next = *link;
+    *link = s;
+    return LARDER_OK;
 }
 
 void larder__piece_return(struct segment *s)

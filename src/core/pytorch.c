@@ -85,9 +85,14 @@ static bool limit_allows(const struct allocator *a, const struct request *q)
             q->segment_bytes <= a->allowed_bytes - a->held_bytes);
 }
 
-/* Get memory from the device. */
+/* Get memory that is reserved, or else from the device. */
 static larder_result grow(struct allocator *a, struct request *q)
 {
+    larder_result r =
+        larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
     q->over_limit = !limit_allows(a, q);
     if (q->over_limit)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
@@ -107,13 +112,13 @@ static larder_result climb(struct allocator *a, struct request *q)
         a->stats.num_oom_rejections++;
         return r;
     }
+    if (allocator_is_routing(a)) /* nothing may be given back */
+        return r;
     if (larder__release_available(a, q)) {
         r = grow(a, q);
         if (r != LARDER_ERR_OUT_OF_MEMORY)
             return r;
     }
-    if (allocator_is_routing(a))
-        return r;
     (void)larder__release_cached(a); /* what went is what counts */
     a->stats.num_alloc_retries++;
     return grow(a, q);
@@ -135,7 +140,7 @@ static larder_result pytorch_find(struct allocator *a, struct request *q)
         if (search(a, q))
             return LARDER_OK;
     }
-    if (gc_is_on(a))
+    if (gc_is_on(a) && !allocator_is_routing(a))
         larder__collect_garbage(a);
     return climb(a, q);
 }

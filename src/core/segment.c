@@ -74,8 +74,19 @@ static larder_result segment_take_driver(struct allocator *a,
     return LARDER_OK;
 }
 
-larder_result larder__segment_get(struct allocator *a, struct heap *heap,
-                                  uint64_t bytes, struct block **out)
+/* Sets s->addr, and room in the map, from a reserved piece. */
+static larder_result segment_take_piece(struct allocator *a,
+                                        struct segment *s)
+{
+    s->kind = SEGMENT_CARVED;
+    return larder__piece_carve(a, s);
+}
+
+typedef larder_result segment_taker(struct allocator *a, struct segment *s);
+
+static larder_result segment_make(struct allocator *a, struct heap *heap,
+                                  uint64_t bytes, segment_taker *taker,
+                                  struct block **out)
 {
     struct segment *s;
     larder_result r;
@@ -87,14 +98,27 @@ larder_result larder__segment_get(struct allocator *a, struct heap *heap,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     s->heap = heap;
     s->bytes = bytes;
-    if (larder__piece_carve(a, s)) {
-        s->kind = SEGMENT_CARVED;
-    } else if ((r = segment_take_driver(a, s)) != LARDER_OK) {
+    r = taker(a, s);
+    if (r != LARDER_OK) {
         larder__host_free(s);
         return r;
     }
     *out = segment_fill(a, s);
     return LARDER_OK;
+}
+
+larder_result larder__segment_get(struct allocator *a, struct heap *heap,
+                                  uint64_t bytes, struct block **out)
+{
+    return segment_make(a, heap, bytes, segment_take_driver, out);
+}
+
+larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
+                                    uint64_t bytes, struct block **out)
+{
+    if (a->pieces == NULL)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    return segment_make(a, heap, bytes, segment_take_piece, out);
 }
 
 static larder_result segment_give_driver(struct allocator *a,

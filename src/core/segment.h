@@ -7,10 +7,13 @@
 
 /* ---- segments of one driver allocation (segment.c) ------------------------ */
 
-/* Get a segment of `bytes` for the heap: from a reserved piece if one has
- * room, else from the device.  *out is its one block, free and in no index.
- * Nothing is left behind on failure. */
+/* Get a segment of `bytes` for the heap from the device.  *out is its one
+ * block, free and in no index.  Nothing is left behind on failure. */
 larder_result larder__segment_get(struct allocator *a, struct heap *heap,
+                                  uint64_t bytes, struct block **out);
+
+/* The same from a reserved piece; ERR_OUT_OF_MEMORY if none has room. */
+larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
                                   uint64_t bytes, struct block **out);
 
 /* Give back the segment of b, its only block, free and in its heap.  If the
@@ -33,8 +36,8 @@ void larder__held_sub(struct allocator *a, const struct pool *pool,
 larder_result larder__piece_take(struct allocator *a, uint64_t bytes);
 
 /* Find room for the carved segment s, of s->bytes: sets its address and links
- * it into a piece.  False: no piece has room. */
-bool larder__piece_carve(struct allocator *a, struct segment *s);
+ * it into a piece.  ERR_OUT_OF_MEMORY, without words: no piece has room. */
+larder_result larder__piece_carve(struct allocator *a, struct segment *s);
 void larder__piece_return(struct segment *s);
 
 /* Give all pieces back; their segments are gone. */

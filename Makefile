@@ -1,0 +1,72 @@
+# The verbs of this repository; CMakeLists.txt says how things are built.
+# `make help` lists them.
+
+# The build folder, the configuration and where `install` goes.
+B = build
+CMAKE_FLAGS =
+PREFIX = /usr/local
+
+# What `make run` shows: a trace's path has to be without blanks.
+RUN_TRACES = $(sort $(wildcard data/traces/*.trace.zst))
+RUN_SUMMARY_TRACE = $(firstword $(RUN_TRACES))
+
+MAKEFLAGS += --no-print-directory
+
+# One job for each processor, unless the user gave make a -j of their own,
+# which then goes down to the build.
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
+CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
+
+.PHONY: all help setup configure build run test check-asan check-tsan \
+        check-long bench install lint format clean
+
+all: build
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' \
+	    Makefile
+
+setup: ## check for the packages needed; as root, install what is missing
+	@tools/setup.sh
+
+configure: setup
+	@cmake -S . -B $(B) $(CMAKE_FLAGS) >/dev/null
+
+build: configure ## build the libraries, the command and the tests (default)
+	+@$(BUILD)
+
+run: configure ## replay the bundled traces on a simulated GPU
+	+@$(BUILD) --target larder_command
+	$(B)/larder replay --jobs 1 --repeat 5 $(RUN_TRACES)
+	$(B)/larder replay --summary $(RUN_SUMMARY_TRACE)
+
+test: build ## build, then run every test
+	@$(CTEST)
+
+check-asan: ## run the tests under the address and undefined-behaviour sanitizers
+	+@$(MAKE) test B=build-asan CMAKE_FLAGS="$(CMAKE_FLAGS) \
+	    -DLARDER_SANITIZE=address,undefined -DLARDER_DEBUG=2"
+
+check-tsan: ## run the tests under the thread sanitizer
+	+@$(MAKE) test B=build-tsan CMAKE_FLAGS="$(CMAKE_FLAGS) \
+	    -DLARDER_SANITIZE=thread -DLARDER_DEBUG=1"
+
+check-long: build ## run what takes minutes: all golden files, model, fuzzing
+	@tools/check_long.sh $(B)
+
+bench: build ## measure the allocator and its replays
+	$(B)/bench/bench_alloc
+	bench/replay.sh $(B)/larder
+
+install: build ## install below PREFIX (/usr/local); honours DESTDIR
+	cmake --install $(B) --prefix "$(PREFIX)"
+
+lint: configure ## run clang-format, clang-tidy, cppcheck and shellcheck
+	@tools/lint.sh $(B)
+
+format: ## lay out the C sources
+	@tools/list_sources.sh | xargs clang-format -i
+
+clean: ## remove the build folders
+	rm -rf build build-asan build-tsan build-ci

@@ -1,0 +1,32 @@
+# How every target of ours is compiled: an interface library `larder_flags`
+# that each links privately, so that none of it reaches users.
+
+add_library(larder_flags INTERFACE)
+
+target_compile_features(larder_flags INTERFACE c_std_11)
+set(CMAKE_C_EXTENSIONS OFF)
+# For memfd_create() and its like; the public headers need nothing of it.
+target_compile_definitions(larder_flags INTERFACE
+                           _GNU_SOURCE LARDER_DEBUG=${LARDER_DEBUG})
+target_include_directories(larder_flags INTERFACE
+                           ${PROJECT_SOURCE_DIR}/include
+                           ${PROJECT_SOURCE_DIR}/src)
+
+target_compile_options(larder_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla
+    -Wstrict-prototypes -Wmissing-prototypes
+    $<$<BOOL:${LARDER_WERROR}>:-Werror>)
+
+# CMake's release types define NDEBUG: take it back where assertions are asked
+# for.
+if(LARDER_DEBUG GREATER 0)
+    target_compile_options(larder_flags INTERFACE -UNDEBUG)
+endif()
+
+if(LARDER_SANITIZE)
+    string(REPLACE ";" "," sanitizers "${LARDER_SANITIZE}")
+    target_compile_options(larder_flags INTERFACE
+                           -fsanitize=${sanitizers} -fno-omit-frame-pointer
+                           -fno-sanitize-recover=all)
+    target_link_options(larder_flags INTERFACE -fsanitize=${sanitizers})
+endif()

@@ -1,0 +1,29 @@
+# The command `larder`, and what it shares with the tests: reading traces and
+# replaying them.
+
+set(setup_hint "tools/setup.sh names, or installs, every package needed")
+find_package(PkgConfig)
+if(NOT PkgConfig_FOUND)
+    message(FATAL_ERROR "pkg-config is missing; ${setup_hint}")
+endif()
+foreach(package libzstd jansson)
+    pkg_check_modules(${package} IMPORTED_TARGET ${package})
+    if(NOT ${package}_FOUND)
+        message(FATAL_ERROR "${package} is missing; ${setup_hint}")
+    endif()
+endforeach()
+
+file(GLOB tools_sources CONFIGURE_DEPENDS src/trace/*.c src/replay/*.c)
+file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c)
+
+add_library(larder_tools STATIC ${tools_sources})
+target_link_libraries(larder_tools
+                      PRIVATE larder_flags PkgConfig::libzstd
+                              PkgConfig::jansson
+                      PUBLIC larder_static)
+
+add_executable(larder_command ${command_sources})
+set_target_properties(larder_command PROPERTIES
+                      OUTPUT_NAME larder
+                      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_link_libraries(larder_command PRIVATE larder_flags larder_tools)

@@ -1,0 +1,51 @@
+# What `cmake --install` puts where.
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/larder)
+
+install(TARGETS larder_shared larder_static EXPORT larder-targets)
+install(FILES ${library_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
+if(TARGET larder_command)
+    install(TARGETS larder_command)
+endif()
+
+foreach(section 1 3 5)
+    file(GLOB pages CONFIGURE_DEPENDS man/*.${section})
+    install(FILES ${pages}
+            DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+file(GLOB documents CONFIGURE_DEPENDS README.md CHANGELOG.md LICENSE docs/*.md)
+install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Price tables, to copy and to change.
+file(GLOB price_tables CONFIGURE_DEPENDS data/costs/*.costs)
+install(FILES ${price_tables}
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/larder/costs)
+
+install(EXPORT larder-targets NAMESPACE larder:: DESTINATION ${package_dir})
+configure_package_config_file(
+    cmake/larder-config.cmake.in larder-config.cmake
+    INSTALL_DESTINATION ${package_dir})
+# 0.x: a new minor version may change what there is.
+write_basic_package_version_file(larder-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/larder-config.cmake
+              ${PROJECT_BINARY_DIR}/larder-config-version.cmake
+        DESTINATION ${package_dir})
+
+# Paths relative to the .pc file, so that `--prefix` given at install time and
+# moved trees work.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}"
+   OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+    set(pc_libdir ${CMAKE_INSTALL_FULL_LIBDIR})
+    set(pc_includedir ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+else()
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(pc_prefix "\${pcfiledir}/${up}")
+    set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(cmake/larder.pc.in larder.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/larder.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

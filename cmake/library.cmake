@@ -1,0 +1,48 @@
+# liblarder: one set of objects, made into a shared and a static library.
+
+file(GLOB library_sources CONFIGURE_DEPENDS
+     src/base/*.c src/device/*.c src/core/*.c)
+file(GLOB library_headers CONFIGURE_DEPENDS include/larder/*.h)
+
+add_library(larder_objects OBJECT ${library_sources})
+set_target_properties(larder_objects PROPERTIES
+                      POSITION_INDEPENDENT_CODE ON
+                      C_VISIBILITY_PRESET hidden)
+target_link_libraries(larder_objects PRIVATE larder_flags Threads::Threads)
+
+# Calls of our own public functions are bound when we are compiled and linked,
+# so that those in the library cost what static ones do.
+target_compile_options(larder_objects PRIVATE -fno-semantic-interposition)
+
+add_library(larder_shared SHARED $<TARGET_OBJECTS:larder_objects>)
+add_library(larder_static STATIC $<TARGET_OBJECTS:larder_objects>)
+set(version_script ${PROJECT_SOURCE_DIR}/src/larder.map)
+set_target_properties(larder_shared PROPERTIES
+                      SOVERSION 0
+                      VERSION ${PROJECT_VERSION}
+                      EXPORT_NAME larder
+                      LINK_DEPENDS ${version_script})
+target_link_options(larder_shared PRIVATE
+                    -Wl,--version-script=${version_script}
+                    -Wl,-Bsymbolic-functions)
+# The sanitizers' functions are found only when the program is loaded.
+if(NOT LARDER_SANITIZE)
+    target_link_options(larder_shared PRIVATE -Wl,-z,defs)
+endif()
+target_link_libraries(larder_shared PRIVATE larder_flags)
+
+foreach(library larder_shared larder_static)
+    set_target_properties(${library} PROPERTIES
+                          OUTPUT_NAME larder
+                          LINKER_LANGUAGE C
+                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+                          ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    target_include_directories(${library} PUBLIC
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+target_link_libraries(larder_shared PRIVATE Threads::Threads)
+target_link_libraries(larder_static PUBLIC Threads::Threads)
+
+add_library(larder::larder ALIAS larder_shared)
+add_library(larder::larder_static ALIAS larder_static)

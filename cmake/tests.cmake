@@ -1,0 +1,135 @@
+# Tests and benchmarks.
+#
+#   tests/KIND/test_*.c   a program each: unit, golden, model, fault, stress
+#   tests/fuzz/fuzz_*.c   a program each, run over tests/fuzz/corpus/*
+#   tests/KIND/*.c        anything else: linked into each program of its kind
+#   tests/support/        the same for every kind
+#   tests/cli/*.sh        get the path of the command
+#   tests/lint/*.sh, tests/install/*.sh   get the source and build folders
+#   bench/bench_*.c       built, not run
+#
+# A test that cannot run here exits with 77 and counts as skipped.  Tests run
+# in the source folder.
+
+if(NOT LARDER_TOOLS)
+    message(FATAL_ERROR "LARDER_TESTS needs LARDER_TOOLS")
+endif()
+pkg_check_modules(cmocka IMPORTED_TARGET cmocka)
+if(NOT cmocka_FOUND)
+    message(FATAL_ERROR "cmocka is missing; ${setup_hint}")
+endif()
+
+set(test_timeout_seconds 120)
+if(LARDER_SANITIZE)
+    set(test_timeout_seconds 900)
+endif()
+
+# What any program of ours needs; tests keep their assert()s.
+add_library(larder_test_base INTERFACE)
+target_link_libraries(larder_test_base INTERFACE
+                      larder_flags larder_tools PkgConfig::cmocka)
+target_include_directories(larder_test_base INTERFACE
+                           ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(larder_test_base INTERFACE
+                           LARDER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_compile_options(larder_test_base INTERFACE -UNDEBUG)
+
+# The sources of a folder that are no programs, as a library that is linked
+# into each program of it.
+function(larder_support_library name folder program_pattern)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
+    list(FILTER sources EXCLUDE REGEX "/${program_pattern}[^/]*$")
+    if(sources)
+        add_library(${name} STATIC ${sources})
+        target_link_libraries(${name} PUBLIC larder_test_base)
+    else()
+        add_library(${name} INTERFACE)
+        target_link_libraries(${name} INTERFACE larder_test_base)
+    endif()
+endfunction()
+
+# One program for each PATTERN*.c of a folder; their names go to the caller's
+# `programs`.
+function(larder_programs folder pattern)
+    file(GLOB sources CONFIGURE_DEPENDS
+         ${PROJECT_SOURCE_DIR}/${folder}/${pattern}*.c)
+    set(names "")
+    foreach(source ${sources})
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(${name} ${source})
+        set_target_properties(${name} PROPERTIES
+            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+        target_link_libraries(${name} PRIVATE ${ARGN} larder_test_base)
+        list(APPEND names ${name})
+    endforeach()
+    set(programs "${names}" PARENT_SCOPE)
+endfunction()
+
+function(larder_test name label)
+    add_test(NAME ${name} COMMAND ${ARGN}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES
+                         LABELS ${label}
+                         SKIP_RETURN_CODE 77
+                         TIMEOUT ${test_timeout_seconds})
+endfunction()
+
+larder_support_library(test_support tests/support test_)
+
+foreach(kind unit golden model fault stress)
+    larder_support_library(test_support_${kind} tests/${kind} test_)
+    target_link_libraries(test_support_${kind} INTERFACE test_support)
+    larder_programs(tests/${kind} test_ test_support_${kind})
+    foreach(program ${programs})
+        larder_test(${program} ${kind} ${program})
+    endforeach()
+endforeach()
+
+# With LARDER_FUZZ libFuzzer is the driver; else the folder's own, which runs
+# the files it is given.
+if(LARDER_FUZZ)
+    foreach(target larder_objects larder_tools)
+        target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    endforeach()
+    add_library(test_support_fuzz INTERFACE)
+    target_link_options(test_support_fuzz INTERFACE -fsanitize=fuzzer)
+else()
+    larder_support_library(test_support_fuzz tests/fuzz fuzz_)
+endif()
+larder_programs(tests/fuzz fuzz_ test_support_fuzz)
+foreach(program ${programs})
+    string(REPLACE "fuzz_" "" subject ${program})
+    file(GLOB corpus CONFIGURE_DEPENDS
+         ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${subject}/*)
+    larder_test(${program} fuzz ${program} ${corpus})
+endforeach()
+
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/*.sh)
+foreach(script ${scripts})
+    get_filename_component(name ${script} NAME_WE)
+    larder_test(cli_${name} cli ${script} $<TARGET_FILE:larder_command>)
+endforeach()
+
+# Of the sources, the symbols and an installation: the same with sanitizers,
+# which add symbols of their own.
+if(NOT LARDER_SANITIZE)
+    foreach(kind lint install)
+        file(GLOB scripts CONFIGURE_DEPENDS
+             ${PROJECT_SOURCE_DIR}/tests/${kind}/*.sh)
+        foreach(script ${scripts})
+            get_filename_component(name ${script} NAME_WE)
+            larder_test(${kind}_${name} ${kind} ${script}
+                        ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+        endforeach()
+    endforeach()
+endif()
+
+larder_support_library(bench_support bench bench_)
+larder_programs(bench bench_ bench_support)
+
+# The program README.md quotes.
+add_executable(hello ${PROJECT_SOURCE_DIR}/examples/hello.c)
+set_target_properties(hello PROPERTIES
+                      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+target_link_libraries(hello PRIVATE larder_flags larder_shared)
+larder_test(example_hello example hello)

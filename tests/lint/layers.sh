@@ -1,0 +1,40 @@
+#!/bin/sh
+# layers.sh SOURCE BUILD - the layers are kept, and the check would notice.
+source=$1
+check="$source/tools/check_layers.sh"
+
+"$check" "$source" || exit 1
+
+. "$source/tests/lint/lib/planted.sh"
+
+# An include LINE at the end of FILE is found.
+must_refuse_include() {
+    plant
+    echo "#include $2" >>"$planted_copy/$1"
+    must_find "$1:" "$check" "$planted_copy"
+}
+
+must_refuse_include include/larder/larder.h '<stdio.h>'
+must_refuse_include src/base/host.c '"core/block.h"'
+must_refuse_include src/base/host.c '"device/device.h"'
+must_refuse_include src/device/device.h '"core/block.h"'
+must_refuse_include src/core/block.h '"device/sim.h"'
+must_refuse_include src/core/block.h '"trace/trace.h"'
+must_refuse_include src/core/block.h '<stdio.h>'
+must_refuse_include src/core/block.h '<dlfcn.h>'
+must_refuse_include src/core/block.h '<zstd.h>'
+must_refuse_include src/core/block.h '<cuda.h>'
+must_refuse_include src/core/block.h '"block.h"'
+must_refuse_include src/trace/trace.h '"base/host.h"'
+must_refuse_include src/trace/trace.h '"replay/replay.h"'
+must_refuse_include src/replay/replay.h '"core/block.h"'
+must_refuse_include cli/main.c '"base/fail.h"'
+must_refuse_include cli/main.c '"core/block.h"'
+
+plant
+cp "$planted_copy/src/base/host.c" "$planted_copy/cli/host.c"
+must_find 'its name is also that of' "$check" "$planted_copy"
+
+plant
+yes '/**/' | head -n 601 >"$planted_copy/src/core/long.c"
+must_find 'src/core/long.c: 601 lines' "$check" "$planted_copy"

@@ -1,0 +1,30 @@
+# shellcheck shell=sh
+# planted.sh - for tests of checks: what shows that a check can fail.
+# Sourced; $source is the source folder.
+: "${source:?}"
+
+planted_copy=$(mktemp -d)
+trap 'rm -rf "$planted_copy"' EXIT
+
+# A fresh copy of what the checks look at, in $planted_copy.
+plant() {
+    rm -rf "${planted_copy:?}"/*
+    cp -r "$source/include" "$source/src" "$source/cli" "$source/man" \
+        "$planted_copy"
+}
+
+# must_find TEXT COMMAND...: the command fails with status 1 and says TEXT.
+must_find() {
+    text=$1
+    shift
+    said=$("$@" 2>&1)
+    status=$?
+    case $status-$said in
+    1-*"$text"*) ;;
+    *)
+        echo "planted: '$text' was not found (status $status); said:"
+        echo "$said"
+        exit 1
+        ;;
+    esac
+}

@@ -1,0 +1,104 @@
+#!/bin/sh
+# check_layers.sh SOURCE - who may include whom, and how files are named.
+#
+#   include -> <larder/*> and two headers of libc
+#   base    -> libc, <larder/*>          core   -> base, device/device.h
+#   device  -> base                      trace  -> <larder/*>, zstd
+#   replay  -> trace, jansson            cli    -> replay, trace
+#
+# core has no business with <stdio.h> or <dlfcn.h>: it reaches the world
+# through a device.  File names are unique, so that "who includes block.h?" has
+# one answer; files stay under 600 lines.  Prints each violation; exit 1 if
+# there are any.
+set -u
+cd "$1" || exit 2
+
+includes() {
+    # shellcheck disable=SC2016
+    find include src cli -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+    BEGIN {
+        own["base"] = "base"
+        own["device"] = "base device"
+        own["core"] = "base core"
+        own["trace"] = "trace"
+        own["replay"] = "trace replay"
+        own["cli"] = "trace replay"
+        third["trace"] = "zstd.h"
+        third["replay"] = "jansson.h"
+    }
+
+    function has(words, word) {
+        return index(" " words " ", " " word " ") > 0
+    }
+
+    function layer_of(path, part) {
+        split(path, part, "/")
+        return part[1] == "src" ? part[2] : part[1]
+    }
+
+    # The quoted header may be included by the layer.
+    function quoted_ok(layer, name, folder) {
+        if (index(name, "/") == 0)
+            return layer == "cli"
+        folder = name
+        sub("/.*", "", folder)
+        if (layer == "core" && name == "device/device.h")
+            return 1
+        return has(own[layer], folder)
+    }
+
+    function angled_ok(layer, name) {
+        if (layer == "include")
+            return name ~ "^larder/" || has("stddef.h stdint.h", name)
+        if (layer == "core" && has("stdio.h dlfcn.h", name))
+            return 0
+        if (name ~ "^(zstd|jansson|cmocka|cuda.*|hip/.*)[.]?h?$")
+            return has(third[layer], name)
+        return 1
+    }
+
+    /^[ \t]*#[ \t]*include/ {
+        layer = layer_of(FILENAME)
+        name = $0
+        gsub("^[^<\"]*[<\"]|[>\"][^>\"]*$", "", name)
+        quoted = $0 ~ "include[ \t]*\""
+        if (quoted ? !quoted_ok(layer, name) : !angled_ok(layer, name)) {
+            printf "%s:%d: %s must not include %s\n", FILENAME, FNR, layer,
+                   name
+            bad = 1
+        }
+    }
+    END { exit bad }'
+}
+
+unique_names() {
+    # The two sides of the device interface share a name on purpose.
+    find include src cli -name '*.[ch]' | LC_ALL=C sort | awk '
+    {
+        name = $0
+        sub(".*/", "", name)
+        if ($0 == "include/larder/device.h")
+            next
+        if (name in seen) {
+            printf "%s: its name is also that of %s\n", $0, seen[name]
+            bad = 1
+        }
+        seen[name] = $0
+    }
+    END { exit bad }'
+}
+
+short_files() {
+    find src cli -name '*.[ch]' | LC_ALL=C sort | xargs wc -l | awk '
+    $2 != "total" && $1 > 600 {
+        printf "%s: %d lines; 600 is the most\n", $2, $1
+        bad = 1
+    }
+    END { exit bad }'
+}
+
+status=0
+includes || status=1
+unique_names || status=1
+short_files || status=1
+exit $status

@@ -1,0 +1,54 @@
+#!/bin/sh
+# setup.sh - make sure that what the build needs is here.
+#
+# Looks for the things themselves, not for packages, so that any system that
+# has them will do.  What is missing is installed when this is root on a
+# system with apt-get; else it is named, and the exit status is 2.
+set -u
+
+missing=
+
+# need PACKAGE COMMAND...: PACKAGE is missing unless COMMAND succeeds.
+need() {
+    package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+
+# Called through need().
+# shellcheck disable=SC2317
+has_libc_headers() {
+    echo '#include <stdlib.h>' | "${CC:-cc}" -E -
+}
+
+check() {
+    missing=
+    need gcc command -v "${CC:-cc}"
+    need libc6-dev has_libc_headers
+    need cmake command -v cmake
+    need pkg-config command -v pkg-config
+    need libcmocka-dev pkg-config --exists cmocka
+    need libzstd-dev pkg-config --exists libzstd
+    need libjansson-dev pkg-config --exists jansson
+}
+
+install_missing() {
+    echo "installing:$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq || return
+    # The names are words of their own.
+    # shellcheck disable=SC2086
+    apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+check
+[ -n "$missing" ] || exit 0
+if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    install_missing && check
+    [ -n "$missing" ] || exit 0
+    echo "setup.sh: still missing:$missing" >&2
+    exit 2
+fi
+echo "setup.sh: some packages are missing; on Debian or Ubuntu, run" >&2
+echo "    sudo apt-get install$missing" >&2
+exit 2

@@ -1,0 +1,60 @@
+/* device.h (private) - the front through which the library calls a device.
+ *
+ * One function per driver call: counts it, charges it to the price table,
+ * lets an injected fault take its place, then calls the table.  On failure
+ * the thread's last error says which call and, if the device has words for it,
+ * why. */
+#ifndef LARDER_DEVICE_PRIVATE_H
+#define LARDER_DEVICE_PRIVATE_H
+
+#include <stdbool.h>
+
+#include <larder/device.h>
+
+/* Whether the device has the virtual memory calls. */
+bool larder__device_has_vmm(const larder_device *dev);
+
+/* The context a table's functions get, if `dev` is made of a table with this
+ * name; else NULL. */
+void *larder__device_self(const larder_device *dev, const char *name);
+
+/* An allocator begins and ends its use: larder_device_close() is refused in
+ * between. */
+void larder__device_hold(larder_device *dev);
+void larder__device_drop(larder_device *dev);
+
+larder_result larder__device_mem_alloc(larder_device *dev, uint64_t bytes,
+                                       larder_addr *out);
+larder_result larder__device_mem_free(larder_device *dev, larder_addr addr);
+larder_result larder__device_mem_info(larder_device *dev, uint64_t *free_bytes,
+                                      uint64_t *total_bytes);
+larder_result larder__device_address_reserve(larder_device *dev,
+                                             uint64_t bytes, larder_addr *out);
+larder_result larder__device_address_free(larder_device *dev, larder_addr addr,
+                                          uint64_t bytes);
+larder_result larder__device_page_create(larder_device *dev, uint64_t bytes,
+                                         uint64_t *out);
+larder_result larder__device_page_release(larder_device *dev, uint64_t page);
+larder_result larder__device_map(larder_device *dev, larder_addr addr,
+                                 uint64_t bytes, uint64_t page);
+/* `pages` handles lie in the range: for the counters. */
+larder_result larder__device_unmap(larder_device *dev, larder_addr addr,
+                                   uint64_t bytes, uint64_t pages);
+larder_result larder__device_set_access(larder_device *dev, larder_addr addr,
+                                        uint64_t bytes);
+larder_result larder__device_event_create(larder_device *dev, uint64_t *out);
+larder_result larder__device_event_destroy(larder_device *dev, uint64_t event);
+larder_result larder__device_event_record(larder_device *dev, uint64_t event,
+                                          larder_stream stream);
+/* LARDER_ERR_NOT_READY is an answer, not a failure: it is counted as a call
+ * that succeeded and leaves the last error alone. */
+larder_result larder__device_event_query(larder_device *dev, uint64_t event);
+larder_result larder__device_event_sync(larder_device *dev, uint64_t event);
+larder_result larder__device_stream_sync(larder_device *dev,
+                                         larder_stream stream);
+larder_result larder__device_stream_check(larder_device *dev,
+                                          larder_stream stream);
+larder_result larder__device_processes(larder_device *dev,
+                                       larder_process_fn *fn, void *ctx);
+
+#endif

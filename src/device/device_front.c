@@ -1,0 +1,323 @@
+/* device_front.c - the calls themselves: one function for each entry of the
+ * table, for the library; and those that are public. */
+#include "device/device_call.h"
+
+#include <inttypes.h>
+
+#include "base/fail.h"
+
+/* ---- memory ------------------------------------------------------------- */
+
+larder_result larder__device_mem_alloc(larder_device *dev, uint64_t bytes,
+                                       larder_addr *out)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, mem_alloc, bytes, bytes, out))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
+}
+
+larder_result larder__device_mem_free(larder_device *dev, larder_addr addr)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, mem_free, 0, addr))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of 0x%" PRIx64, addr);
+}
+
+larder_result larder__device_mem_info(larder_device *dev, uint64_t *free_bytes,
+                                      uint64_t *total_bytes)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, mem_info, 0, free_bytes, total_bytes))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of device '%s'", dev->ops.name);
+}
+
+/* ---- virtual memory ----------------------------------------------------- */
+
+larder_result larder__device_address_reserve(larder_device *dev, uint64_t bytes,
+                                             larder_addr *out)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, address_reserve, 0, bytes, out))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
+}
+
+larder_result larder__device_address_free(larder_device *dev, larder_addr addr,
+                                          uint64_t bytes)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, address_free, 0, addr, bytes))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of %" PRIu64 " bytes at 0x%" PRIx64, bytes,
+                             addr);
+}
+
+larder_result larder__device_page_create(larder_device *dev, uint64_t bytes,
+                                         uint64_t *out)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, page_create, bytes, bytes, out))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
+}
+
+larder_result larder__device_page_release(larder_device *dev, uint64_t page)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, page_release, 0, page))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of page 0x%" PRIx64, page);
+}
+
+larder_result larder__device_map(larder_device *dev, larder_addr addr,
+                                 uint64_t bytes, uint64_t page)
+{
+    struct device_call c = {.dev = dev};
+
+    if (!DEVICE_CALL(&c, map, 0, addr, bytes, page))
+        return larder__call_fail(
+            &c, "of page 0x%" PRIx64 " to %" PRIu64 " bytes at 0x%" PRIx64,
+            page, bytes, addr);
+    larder__call_count(&dev->pages_mapped, 1);
+    return LARDER_OK;
+}
+
+larder_result larder__device_unmap(larder_device *dev, larder_addr addr,
+                                   uint64_t bytes, uint64_t pages)
+{
+    struct device_call c = {.dev = dev};
+
+    if (!DEVICE_CALL(&c, unmap, 0, addr, bytes))
+        return larder__call_fail(&c, "of %" PRIu64 " bytes at 0x%" PRIx64,
+                                 bytes, addr);
+    larder__call_count(&dev->pages_unmapped, pages);
+    return LARDER_OK;
+}
+
+larder_result larder__device_set_access(larder_device *dev, larder_addr addr,
+                                        uint64_t bytes)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, set_access, 0, addr, bytes))
+        return LARDER_OK;
+    return larder__call_fail(&c, "to %" PRIu64 " bytes at 0x%" PRIx64, bytes,
+                             addr);
+}
+
+/* ---- order -------------------------------------------------------------- */
+
+larder_result larder__device_event_create(larder_device *dev, uint64_t *out)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, event_create, 0, out))
+        return LARDER_OK;
+    return larder__call_fail(&c, "on device '%s'", dev->ops.name);
+}
+
+larder_result larder__device_event_destroy(larder_device *dev, uint64_t event)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, event_destroy, 0, event))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of event 0x%" PRIx64, event);
+}
+
+larder_result larder__device_event_record(larder_device *dev, uint64_t event,
+                                          larder_stream stream)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, event_record, 0, event, stream))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of event 0x%" PRIx64 " on stream %" PRIu64,
+                             event, stream);
+}
+
+larder_result larder__device_event_query(larder_device *dev, uint64_t event)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, event_query, 0, event))
+        return c.result;
+    return larder__call_fail(&c, "of event 0x%" PRIx64, event);
+}
+
+larder_result larder__device_event_sync(larder_device *dev, uint64_t event)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, event_sync, 0, event))
+        return LARDER_OK;
+    return larder__call_fail(&c, "with event 0x%" PRIx64, event);
+}
+
+larder_result larder__device_stream_sync(larder_device *dev,
+                                         larder_stream stream)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, stream_sync, 0, stream))
+        return LARDER_OK;
+    return larder__call_fail(&c, "with stream %" PRIu64, stream);
+}
+
+larder_result larder__device_stream_check(larder_device *dev,
+                                          larder_stream stream)
+{
+    larder_result r = LARDER_OK;
+
+    if (dev->ops.stream_check != NULL)
+        r = dev->ops.stream_check(dev->self, stream);
+    if (r != LARDER_OK)
+        return larder__fail(r, "stream %" PRIu64 ": %s", stream,
+                            larder_result_text(r));
+    return LARDER_OK;
+}
+
+larder_result larder__device_processes(larder_device *dev,
+                                       larder_process_fn *fn, void *ctx)
+{
+    larder_result r = LARDER_ERR_UNSUPPORTED;
+
+    if (dev->ops.processes != NULL)
+        r = dev->ops.processes(dev->self, fn, ctx);
+    return r == LARDER_OK ? LARDER_OK : larder__fail_plain(r);
+}
+
+/* ---- public ------------------------------------------------------------- */
+
+larder_result larder_device_mem_info(larder_device *dev, uint64_t *free_bytes,
+                                     uint64_t *total_bytes)
+{
+    if (dev == NULL || free_bytes == NULL || total_bytes == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    return larder__device_mem_info(dev, free_bytes, total_bytes);
+}
+
+larder_result larder_device_copy(larder_device *dev, uint64_t dst, uint64_t src,
+                                 uint64_t bytes, larder_copy_kind kind,
+                                 larder_stream stream)
+{
+    struct device_call c = {.dev = dev};
+
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (DEVICE_CALL(&c, copy, 0, dst, src, bytes, kind, stream))
+        return LARDER_OK;
+    return larder__call_fail(&c,
+                             "of %" PRIu64 " bytes from 0x%" PRIx64
+                             " to 0x%" PRIx64 " on stream %" PRIu64,
+                             bytes, src, dst, stream);
+}
+
+larder_result larder_device_fill(larder_device *dev, larder_addr dst,
+                                 unsigned char value, uint64_t bytes,
+                                 larder_stream stream)
+{
+    struct device_call c = {.dev = dev};
+
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (DEVICE_CALL(&c, fill, 0, dst, value, bytes, stream))
+        return LARDER_OK;
+    return larder__call_fail(
+        &c, "of %" PRIu64 " bytes at 0x%" PRIx64 " on stream %" PRIu64, bytes,
+        dst, stream);
+}
+
+larder_result larder_device_stream_sync(larder_device *dev,
+                                        larder_stream stream)
+{
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    return larder__device_stream_sync(dev, stream);
+}
+
+larder_result larder_device_stream_is_capturing(larder_device *dev,
+                                                larder_stream stream, int *out)
+{
+    larder_result r = LARDER_OK;
+    int capturing = 0;
+
+    if (dev == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (dev->ops.stream_is_capturing != NULL)
+        r = dev->ops.stream_is_capturing(dev->self, stream, &capturing);
+    if (r != LARDER_OK)
+        return larder__fail(r, "stream %" PRIu64 ": %s", stream,
+                            larder_result_text(r));
+    *out = capturing;
+    return LARDER_OK;
+}
+
+larder_result larder_device_event_create(larder_device *dev, uint64_t *out)
+{
+    if (dev == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    return larder__device_event_create(dev, out);
+}
+
+larder_result larder_device_event_destroy(larder_device *dev, uint64_t event)
+{
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    return larder__device_event_destroy(dev, event);
+}
+
+larder_result larder_device_event_record(larder_device *dev, uint64_t event,
+                                         larder_stream stream)
+{
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    return larder__device_event_record(dev, event, stream);
+}
+
+larder_result larder_device_event_query(larder_device *dev, uint64_t event)
+{
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    return larder__device_event_query(dev, event);
+}
+
+larder_result larder_device_event_sync(larder_device *dev, uint64_t event)
+{
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    return larder__device_event_sync(dev, event);
+}
+
+larder_result larder_device_host_alloc(larder_device *dev, uint64_t bytes,
+                                       void **out)
+{
+    struct device_call c = {.dev = dev};
+
+    if (dev == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (DEVICE_CALL(&c, host_alloc, 0, bytes, out))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
+}
+
+larder_result larder_device_host_free(larder_device *dev, void *ptr)
+{
+    struct device_call c = {.dev = dev};
+
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (ptr == NULL || DEVICE_CALL(&c, host_free, 0, ptr))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of %p", ptr);
+}

@@ -1,0 +1,261 @@
+/* prices.c - what driver calls cost: the bundled table, tables read from
+ * files, and the table a device charges by. */
+#include "device/device_object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "device/sized.h"
+
+/* A table has a dozen lines; room for very long comments. */
+enum { PRICE_FILE_MAX = 65536 };
+
+/* The most a price may be: 11 days. */
+static const uint64_t price_max = UINT64_C(1000000000000000);
+
+static const char *const price_names[] = {
+#define X(name, ns) #name,
+    LARDER_PRICE_MAP(X)
+#undef X
+};
+
+static const uint64_t bundled[] = {
+#define X(name, ns) ns,
+    LARDER_PRICE_MAP(X)
+#undef X
+};
+
+/* The prices of a struct, in the order of the list. */
+static void prices_to_array(const larder_prices *p, uint64_t *out)
+{
+#define X(name, ns) out[DEVICE_PRICE_##name] = p->name;
+    LARDER_PRICE_MAP(X)
+#undef X
+}
+
+static void prices_from_array(const uint64_t *in, larder_prices *p)
+{
+#define X(name, ns) p->name = in[DEVICE_PRICE_##name];
+    LARDER_PRICE_MAP(X)
+#undef X
+}
+
+void larder_prices_init_sized(larder_prices *p, size_t size)
+{
+    larder_prices full = {.size = size};
+
+    if (p == NULL || size < sizeof size)
+        return;
+    prices_from_array(bundled, &full);
+    memcpy(p, &full, size < sizeof full ? size : sizeof full);
+}
+
+larder_result larder_device_set_prices(larder_device *dev,
+                                       const larder_prices *p)
+{
+    uint64_t ns[DEVICE_PRICE_COUNT];
+    larder_prices full;
+    larder_result r;
+
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    larder_prices_init(&full);
+    if ((r = sized_read(&full, sizeof full, p)) != LARDER_OK)
+        return r;
+    prices_to_array(&full, ns);
+    for (int i = 0; i < DEVICE_PRICE_COUNT; i++)
+        atomic_store_explicit(&dev->prices[i], ns[i], memory_order_relaxed);
+    return LARDER_OK;
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+struct price_reader {
+    const char *path;
+    unsigned line;
+    uint64_t ns[DEVICE_PRICE_COUNT];
+    unsigned seen_at[DEVICE_PRICE_COUNT]; /* the line; 0: not yet */
+};
+
+/* A piece of the text, not NUL-terminated. */
+struct price_word {
+    const char *text;
+    size_t length;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The next word of [*p, end), and *p moved past it; empty at the end. */
+static struct price_word next_word(const char **p, const char *end)
+{
+    struct price_word w;
+
+    while (*p < end && is_blank(**p))
+        (*p)++;
+    w.text = *p;
+    while (*p < end && !is_blank(**p))
+        (*p)++;
+    w.length = (size_t)(*p - w.text);
+    return w;
+}
+
+static bool word_is(struct price_word w, const char *name)
+{
+    return strlen(name) == w.length && memcmp(w.text, name, w.length) == 0;
+}
+
+static int price_find(struct price_word w)
+{
+    for (int i = 0; i < DEVICE_PRICE_COUNT; i++) {
+        if (word_is(w, price_names[i]))
+            return i;
+    }
+    return -1;
+}
+
+static larder_result bad_name(const struct price_reader *in,
+                              struct price_word w)
+{
+    char names[256] = "";
+
+    for (int i = 0; i < DEVICE_PRICE_COUNT; i++) {
+        strcat(names, i == 0 ? "" : ", ");
+        strcat(names, price_names[i]);
+    }
+    return larder__fail(LARDER_ERR_INVALID,
+                        "%s:%u: '%.*s' is not the name of a price: expected "
+                        "one of %s",
+                        in->path, in->line, (int)w.length, w.text, names);
+}
+
+static larder_result bad_number(const struct price_reader *in,
+                                struct price_word w)
+{
+    return larder__fail(LARDER_ERR_INVALID,
+                        "%s:%u: '%.*s' is not a price: expected a whole "
+                        "number of nanoseconds, at most 10^15",
+                        in->path, in->line, (int)w.length, w.text);
+}
+
+static bool word_to_ns(struct price_word w, uint64_t *out)
+{
+    uint64_t ns = 0;
+
+    for (size_t i = 0; i < w.length; i++) {
+        if (w.text[i] < '0' || w.text[i] > '9')
+            return false;
+        ns = ns * 10 + (uint64_t)(w.text[i] - '0');
+        if (ns > price_max)
+            return false;
+    }
+    *out = ns;
+    return w.length > 0;
+}
+
+static larder_result read_line(struct price_reader *in, const char *p,
+                               const char *end)
+{
+    const char *comment = memchr(p, '#', (size_t)(end - p));
+    struct price_word name, number, rest;
+    int price;
+
+    end = comment != NULL ? comment : end;
+    name = next_word(&p, end);
+    number = next_word(&p, end);
+    rest = next_word(&p, end);
+    if (name.length == 0)
+        return LARDER_OK;
+    price = price_find(name);
+    if (price < 0)
+        return bad_name(in, name);
+    if (in->seen_at[price] != 0)
+        return larder__fail(
+            LARDER_ERR_INVALID, "%s:%u: '%s' was given before, on line %u",
+            in->path, in->line, price_names[price], in->seen_at[price]);
+    if (!word_to_ns(number, &in->ns[price]))
+        return bad_number(in, number);
+    if (rest.length != 0)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "%s:%u: '%.*s' follows the price: expected the "
+                            "end of the line",
+                            in->path, in->line, (int)rest.length, rest.text);
+    in->seen_at[price] = in->line;
+    return LARDER_OK;
+}
+
+static larder_result read_lines(struct price_reader *in, const char *p,
+                                const char *end)
+{
+    while (p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *stop = newline != NULL ? newline : end;
+        larder_result r;
+
+        in->line++;
+        if ((r = read_line(in, p, stop)) != LARDER_OK)
+            return r;
+        p = stop + (newline != NULL);
+    }
+    return LARDER_OK;
+}
+
+/* Read the whole file into `text`.  *length is above PRICE_FILE_MAX if there
+ * is more. */
+static larder_result read_file(const char *path, char *text, size_t *length)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int error = errno;
+    ssize_t n = 1;
+
+    *length = 0;
+    while (fd >= 0 && n > 0 && *length <= PRICE_FILE_MAX) {
+        n = read(fd, text + *length, PRICE_FILE_MAX + 1 - *length);
+        error = errno;
+        if (n > 0)
+            *length += (size_t)n;
+        else if (n < 0 && error == EINTR)
+            n = 1;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (fd < 0 || n < 0)
+        return larder__fail(LARDER_ERR_SYSTEM, "%s: cannot be read: %s", path,
+                            strerror(error));
+    return LARDER_OK;
+}
+
+larder_result larder_prices_read(const char *path, larder_prices *out)
+{
+    struct price_reader in = {.path = path};
+    larder_prices full = {.size = sizeof full};
+    size_t size, length;
+    larder_result r;
+    char *text;
+
+    if (path == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if ((r = sized_get(out, &size)) != LARDER_OK)
+        return r;
+    text = larder__host_alloc(PRICE_FILE_MAX + 1, 1);
+    if (text == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    memcpy(in.ns, bundled, sizeof bundled);
+    r = read_file(path, text, &length);
+    if (r == LARDER_OK && length > PRICE_FILE_MAX)
+        r = larder__fail(LARDER_ERR_INVALID,
+                         "%s: longer than a price table can be", path);
+    if (r == LARDER_OK)
+        r = read_lines(&in, text, text + length);
+    larder__host_free(text);
+    if (r != LARDER_OK)
+        return r;
+    prices_from_array(in.ns, &full);
+    return sized_write(out, &full, sizeof full);
+}

@@ -1,0 +1,458 @@
+/* sim.c - the simulated GPU's table: each entry takes the lock, sees to the
+ * context, and hands on. */
+#include "device/sim_device.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "device/device.h"
+#include "device/sim_fail.h"
+#include "device/sim_open.h"
+#include "device/sim_spec.h"
+
+/* Its address is how a simulated device is known. */
+static const char sim_name[] = "sim";
+
+struct sim *larder__sim_of(const larder_device *dev)
+{
+    return larder__device_self(dev, sim_name);
+}
+
+larder_result larder__sim_enter(struct sim *sim)
+{
+    larder_result r;
+
+    pthread_mutex_lock(&sim->lock);
+    r = larder__sim_use(sim);
+    if (r != LARDER_OK)
+        pthread_mutex_unlock(&sim->lock);
+    return r;
+}
+
+larder_result larder__sim_leave(struct sim *sim, larder_result r)
+{
+    pthread_mutex_unlock(&sim->lock);
+    return r;
+}
+
+/* ---- properties --------------------------------------------------------- */
+
+static larder_result op_props(void *self, larder_device_props *out)
+{
+    const struct sim *sim = self;
+
+    out->total_bytes = sim->budget.capacity_bytes;
+    out->granularity_bytes = sim->has_vmm ? SIM_GRANULE : 0;
+    out->context_bytes = sim->budget.context_bytes;
+    out->ordinal = sim->ordinal;
+    strcpy(out->name, "simulated GPU");
+    return LARDER_OK;
+}
+
+static larder_result op_mem_info(void *self, uint64_t *free_bytes,
+                                 uint64_t *total_bytes)
+{
+    struct sim *sim = self;
+
+    pthread_mutex_lock(&sim->lock);
+    *total_bytes = sim->budget.capacity_bytes;
+    *free_bytes = *total_bytes - larder__sim_budget_use(&sim->budget).all_bytes;
+    return larder__sim_leave(sim, LARDER_OK);
+}
+
+static larder_result op_processes(void *self, larder_process_fn *fn, void *ctx)
+{
+    struct sim *sim = self;
+    larder_device_process one = {.pid = getpid(), .is_self = 1};
+
+    if (sim->budget.share != NULL)
+        return larder__sim_share_each(sim->budget.share, fn, ctx);
+    pthread_mutex_lock(&sim->lock);
+    one.bytes = larder__sim_budget_use(&sim->budget).self_bytes;
+    pthread_mutex_unlock(&sim->lock);
+    if (one.bytes != 0)
+        fn(ctx, &one);
+    return LARDER_OK;
+}
+
+static const char *op_error_text(void *self)
+{
+    (void)self;
+    return larder__sim_fail_text();
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+static larder_result op_mem_alloc(void *self, uint64_t bytes, larder_addr *out)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_mem_alloc(self, bytes, out));
+}
+
+static larder_result op_mem_free(void *self, larder_addr addr)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_mem_free(self, addr));
+}
+
+static larder_result op_address_reserve(void *self, uint64_t bytes,
+                                        larder_addr *out)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self,
+                             larder__sim_address_reserve(self, bytes, out));
+}
+
+static larder_result op_address_free(void *self, larder_addr addr,
+                                     uint64_t bytes)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_address_free(self, addr, bytes));
+}
+
+static larder_result op_page_create(void *self, uint64_t bytes, uint64_t *out)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_page_create(self, bytes, out));
+}
+
+static larder_result op_page_release(void *self, uint64_t page)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_page_release(self, page));
+}
+
+static larder_result op_map(void *self, larder_addr addr, uint64_t bytes,
+                            uint64_t page)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_map(self, addr, bytes, page));
+}
+
+static larder_result op_unmap(void *self, larder_addr addr, uint64_t bytes)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_unmap(self, addr, bytes));
+}
+
+static larder_result op_set_access(void *self, larder_addr addr, uint64_t bytes)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_set_access(self, addr, bytes));
+}
+
+/* ---- order -------------------------------------------------------------- */
+
+static larder_result op_event_create(void *self, uint64_t *out)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_event_create(self, out));
+}
+
+static larder_result op_event_destroy(void *self, uint64_t event)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_event_destroy(self, event));
+}
+
+static larder_result op_event_record(void *self, uint64_t event,
+                                     larder_stream stream)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self,
+                             larder__sim_event_record(self, event, stream));
+}
+
+static larder_result op_event_query(void *self, uint64_t event)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_event_query(self, event));
+}
+
+static larder_result op_event_sync(void *self, uint64_t event)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_event_sync(self, event));
+}
+
+static larder_result op_stream_sync(void *self, larder_stream stream)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self, larder__sim_stream_sync(self, stream));
+}
+
+static larder_result op_stream_check(void *self, larder_stream stream)
+{
+    (void)self;
+    return larder__sim_stream_check(stream);
+}
+
+static larder_result op_stream_is_capturing(void *self, larder_stream stream,
+                                            int *out)
+{
+    struct sim *sim = self;
+    larder_result r = larder__sim_stream_check(stream);
+    struct sim_stream *s;
+
+    if (r != LARDER_OK)
+        return r;
+    pthread_mutex_lock(&sim->lock);
+    s = larder__sim_stream_find(sim, stream);
+    *out = s != NULL && s->is_captured;
+    return larder__sim_leave(sim, LARDER_OK);
+}
+
+/* ---- data and host memory ----------------------------------------------- */
+
+static larder_result op_copy(void *self, uint64_t dst, uint64_t src,
+                             uint64_t bytes, larder_copy_kind kind,
+                             larder_stream stream)
+{
+    struct sim_work work = {
+        .kind = SIM_WORK_COPY,
+        .as.copy = {.dst = dst, .src = src, .bytes = bytes, .kind = kind},
+    };
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self,
+                             larder__sim_stream_queue(self, stream, &work));
+}
+
+static larder_result op_fill(void *self, larder_addr dst, unsigned char value,
+                             uint64_t bytes, larder_stream stream)
+{
+    struct sim_work work = {
+        .kind = SIM_WORK_FILL,
+        .as.fill = {.dst = dst, .value = value, .bytes = bytes},
+    };
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(self,
+                             larder__sim_stream_queue(self, stream, &work));
+}
+
+static larder_result op_host_alloc(void *self, uint64_t bytes, void **out)
+{
+    larder_result r = larder__sim_enter(self);
+    void *ptr;
+
+    if (r != LARDER_OK)
+        return r;
+    ptr = larder__host_alloc_aligned(4096, bytes);
+    if (ptr == NULL)
+        return larder__sim_leave(
+            self, larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY));
+    *out = ptr;
+    return larder__sim_leave(self, LARDER_OK);
+}
+
+static larder_result op_host_free(void *self, void *ptr)
+{
+    (void)self;
+    larder__host_free(ptr);
+    return LARDER_OK;
+}
+
+/* ---- opening and closing ------------------------------------------------ */
+
+static void op_close(void *self)
+{
+    struct sim *sim = self;
+
+    larder__sim_streams_close(sim);
+    larder__sim_slots_free(&sim->events);
+    larder__sim_vmm_close(sim);
+    larder__sim_pages_close(sim);
+    larder__sim_memory_close(sim);
+    larder__sim_backing_close(&sim->backing);
+    if (sim->budget.share != NULL)
+        larder__sim_share_close(sim->budget.share, sim->budget.held_bytes);
+    pthread_mutex_destroy(&sim->lock);
+    larder__host_free(sim);
+}
+
+static const larder_device_ops sim_ops = {
+    .size = sizeof sim_ops,
+    .name = sim_name,
+    .close = op_close,
+    .props = op_props,
+    .mem_alloc = op_mem_alloc,
+    .mem_free = op_mem_free,
+    .mem_info = op_mem_info,
+    .address_reserve = op_address_reserve,
+    .address_free = op_address_free,
+    .page_create = op_page_create,
+    .page_release = op_page_release,
+    .map = op_map,
+    .unmap = op_unmap,
+    .set_access = op_set_access,
+    .event_create = op_event_create,
+    .event_destroy = op_event_destroy,
+    .event_record = op_event_record,
+    .event_query = op_event_query,
+    .event_sync = op_event_sync,
+    .stream_sync = op_stream_sync,
+    .stream_check = op_stream_check,
+    .stream_is_capturing = op_stream_is_capturing,
+    .copy = op_copy,
+    .fill = op_fill,
+    .host_alloc = op_host_alloc,
+    .host_free = op_host_free,
+    .processes = op_processes,
+    .error_text = op_error_text,
+};
+
+static void ops_without_vmm(larder_device_ops *ops)
+{
+    ops->address_reserve = NULL;
+    ops->address_free = NULL;
+    ops->page_create = NULL;
+    ops->page_release = NULL;
+    ops->map = NULL;
+    ops->unmap = NULL;
+    ops->set_access = NULL;
+}
+
+/* What needs no undoing. */
+static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
+{
+    const struct sim_backing *b = &sim->backing;
+
+    sim->ordinal = ordinal;
+    sim->has_vmm = spec->has_vmm;
+    sim->is_manual = spec->is_manual;
+    sim->budget.capacity_bytes = spec->capacity_bytes;
+    sim->budget.context_bytes = spec->context_bytes;
+    sim->pages.item_bytes = sizeof(struct sim_page);
+    sim->events.item_bytes = sizeof(struct sim_event);
+    larder__sim_space_init(&sim->memory, b->first, b->region_bytes);
+    larder__sim_space_init(&sim->addresses, b->first + b->region_bytes,
+                           b->region_bytes);
+    larder__sim_space_init(&sim->file, 0, UINT64_C(1) << 44);
+}
+
+static larder_result sim_create(const struct sim_spec *spec, int ordinal,
+                                struct sim **out)
+{
+    struct sim *sim = larder__host_alloc(1, sizeof *sim);
+    larder_result r;
+
+    if (sim == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__sim_backing_open(&sim->backing, spec->is_real, ordinal,
+                                 spec->capacity_bytes);
+    if (r != LARDER_OK)
+        goto free_sim;
+    if (pthread_mutex_init(&sim->lock, NULL) != 0) {
+        r = larder__fail_plain(LARDER_ERR_SYSTEM);
+        goto close_backing;
+    }
+    if (spec->shared[0] != '\0')
+        r = larder__sim_share_open(spec->shared, ordinal, spec->capacity_bytes,
+                                   &sim->budget.share);
+    if (r != LARDER_OK)
+        goto destroy_lock;
+    sim_init(sim, spec, ordinal);
+    *out = sim;
+    return LARDER_OK;
+
+destroy_lock:
+    pthread_mutex_destroy(&sim->lock);
+close_backing:
+    larder__sim_backing_close(&sim->backing);
+free_sim:
+    larder__host_free(sim);
+    return r;
+}
+
+static larder_result sim_wrap(struct sim *sim, const larder_prices *prices,
+                              larder_device **out)
+{
+    larder_device_ops ops = sim_ops;
+    larder_result r;
+
+    if (!sim->has_vmm)
+        ops_without_vmm(&ops);
+    r = larder_device_create(&ops, sim, out);
+    if (r == LARDER_OK)
+        larder_device_set_prices(*out, prices);
+    return r;
+}
+
+larder_result larder__sim_open(const char *text, int ordinal,
+                               larder_device **out)
+{
+    struct sim_spec spec;
+    larder_prices prices;
+    struct sim *sim = NULL;
+    larder_result r = larder__sim_spec_parse(text, &spec);
+
+    if (r != LARDER_OK)
+        return r;
+    if (ordinal < 0 || ordinal >= spec.count)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "device '%s' has no number %d: count=%d", text,
+                            ordinal, spec.count);
+    larder_prices_init(&prices);
+    if (spec.costs[0] != '\0' &&
+        (r = larder_prices_read(spec.costs, &prices)) != LARDER_OK)
+        return r;
+    r = sim_create(&spec, ordinal, &sim);
+    if (r != LARDER_OK)
+        return r;
+    r = sim_wrap(sim, &prices, out);
+    if (r != LARDER_OK)
+        op_close(sim);
+    return r;
+}

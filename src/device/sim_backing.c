@@ -1,0 +1,201 @@
+#include "device/sim_backing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "device/sim_fail.h"
+
+/* Regions are 16 TiB long where that can be had.  Sanitizers keep most of the
+ * address space for themselves, and the thread sanitizer ends a program that
+ * asks for more than it left. */
+static const uint64_t region_bytes_max = UINT64_C(1) << 44;
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SIM_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SIM_SANITIZED 1
+#endif
+
+#ifdef SIM_SANITIZED
+static const uint64_t region_bytes_first_try = UINT64_C(1) << 38;
+#else
+static const uint64_t region_bytes_first_try = UINT64_C(1) << 44;
+#endif
+
+static void *as_pointer(larder_addr addr)
+{
+    return (void *)(uintptr_t)addr;
+}
+
+static larder_result refused(const char *what, uint64_t bytes)
+{
+    return larder__sim_fail(LARDER_ERR_SYSTEM,
+                            "the host cannot %s %llu bytes: %s", what,
+                            (unsigned long long)bytes, strerror(errno));
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* Two empty regions, at `wish` if nothing is there, both 2 MiB aligned.
+ * Returns 0 if there is no room for them. */
+static larder_addr regions_map(larder_addr wish, uint64_t region_bytes)
+{
+    const uint64_t align = 2 * LARDER_MIB;
+    uint64_t bytes = 2 * region_bytes + align;
+    void *got = mmap(as_pointer(wish), bytes, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    larder_addr begin, first;
+
+    if (got == MAP_FAILED)
+        return 0;
+    begin = (larder_addr)(uintptr_t)got;
+    first = bits_up(begin, align);
+    if (first > begin)
+        munmap(got, first - begin);
+    munmap(as_pointer(first + 2 * region_bytes), begin + align - first);
+    return first;
+}
+
+static larder_result regions_open(struct sim_backing *b, int ordinal,
+                                  uint64_t capacity_bytes)
+{
+    uint64_t bytes = region_bytes_first_try;
+
+    while (bytes < capacity_bytes)
+        bytes *= 2;
+    for (; bytes >= capacity_bytes && bytes >= 2 * LARDER_MIB; bytes /= 2) {
+        b->first = regions_map(b->first, bytes);
+        if (b->first != 0) {
+            b->region_bytes = bytes;
+            return LARDER_OK;
+        }
+    }
+    return larder__fail(LARDER_ERR_SYSTEM,
+                        "device %d: the process has no room for the "
+                        "addresses of %llu bytes of simulated memory: try "
+                        "backing=none",
+                        ordinal, (unsigned long long)capacity_bytes);
+}
+
+/* A file with room for pages at any distance; holes take no memory. */
+static larder_result file_open(struct sim_backing *b)
+{
+    b->file = memfd_create("larder-sim", MFD_CLOEXEC);
+    if (b->file >= 0 && ftruncate(b->file, (off_t)region_bytes_max) == 0)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_SYSTEM,
+                        "the host has no memory file for simulated pages: %s",
+                        strerror(errno));
+}
+
+larder_result larder__sim_backing_open(struct sim_backing *b, bool is_real,
+                                       int ordinal, uint64_t capacity_bytes)
+{
+    larder_result r;
+
+    *b = (struct sim_backing){
+        .is_real = is_real,
+        .file = -1,
+        .first = (1 + 2 * (larder_addr)ordinal) * region_bytes_max,
+        .region_bytes = region_bytes_max,
+        .host_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
+    };
+    if (!is_real)
+        return LARDER_OK;
+    r = regions_open(b, ordinal, capacity_bytes);
+    if (r != LARDER_OK)
+        return r;
+    r = file_open(b);
+    if (r != LARDER_OK)
+        larder__sim_backing_close(b);
+    return r;
+}
+
+void larder__sim_backing_close(struct sim_backing *b)
+{
+    if (!b->is_real)
+        return;
+    munmap(as_pointer(b->first), 2 * b->region_bytes);
+    if (b->file >= 0)
+        close(b->file);
+}
+
+/* ---- the first region --------------------------------------------------- */
+
+larder_result larder__sim_backing_commit(struct sim_backing *b,
+                                         larder_addr addr, uint64_t bytes)
+{
+    larder_addr begin = bits_down(addr, b->host_page_bytes);
+    larder_addr end = bits_up(addr + bytes, b->host_page_bytes);
+
+    if (b->is_real &&
+        mprotect(as_pointer(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
+        return refused("give", bytes);
+    return LARDER_OK;
+}
+
+/* Two steps, as the first may be refused and the second is not: a new empty
+ * mapping over the old could fail half-way. */
+larder_result larder__sim_backing_decommit(struct sim_backing *b,
+                                           larder_addr addr, uint64_t bytes)
+{
+    larder_addr begin = bits_up(addr, b->host_page_bytes);
+    larder_addr end = bits_down(addr + bytes, b->host_page_bytes);
+
+    if (!b->is_real || begin >= end)
+        return LARDER_OK;
+    if (mprotect(as_pointer(begin), end - begin, PROT_NONE) != 0)
+        return refused("take back", bytes);
+    madvise(as_pointer(begin), end - begin, MADV_DONTNEED);
+    return LARDER_OK;
+}
+
+/* ---- the second region -------------------------------------------------- */
+
+larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
+                                      uint64_t bytes, uint64_t offset)
+{
+    if (b->is_real && mmap(as_pointer(addr), bytes, PROT_NONE,
+                           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, b->file,
+                           (off_t)offset) == MAP_FAILED)
+        return refused("map", bytes);
+    return LARDER_OK;
+}
+
+larder_result larder__sim_backing_unmap(struct sim_backing *b, larder_addr addr,
+                                        uint64_t bytes)
+{
+    if (b->is_real &&
+        mmap(as_pointer(addr), bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+             0) == MAP_FAILED)
+        return refused("unmap", bytes);
+    return LARDER_OK;
+}
+
+larder_result larder__sim_backing_access(struct sim_backing *b,
+                                         larder_addr addr, uint64_t bytes)
+{
+    if (b->is_real &&
+        mprotect(as_pointer(addr), bytes, PROT_READ | PROT_WRITE) != 0)
+        return refused("give access to", bytes);
+    return LARDER_OK;
+}
+
+/* A hole that cannot be punched costs host memory until the device is closed,
+ * and nothing else. */
+void larder__sim_backing_discard(struct sim_backing *b, uint64_t offset,
+                                 uint64_t bytes)
+{
+    if (b->is_real)
+        fallocate(b->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)offset, (off_t)bytes);
+}

@@ -1,0 +1,46 @@
+/* sim_backing.h - the memory behind the addresses of a simulated GPU.  Private
+ * to it.
+ *
+ * Two regions of host addresses stand empty until something is put there:
+ * memory of the process in the first, ranges of a memory file in the second.
+ * What is not there faults when it is touched.  Without real memory all of
+ * this is numbers, and no call does anything.
+ *
+ * Calls that return LARDER_ERR_SYSTEM changed nothing; the words are set. */
+#ifndef LARDER_DEVICE_SIM_BACKING_H
+#define LARDER_DEVICE_SIM_BACKING_H
+
+#include <stdbool.h>
+
+#include <larder/larder.h>
+
+struct sim_backing {
+    bool is_real;
+    int file; /* -1: none */
+    larder_addr first;
+    uint64_t region_bytes; /* of each; the second follows the first */
+    uint64_t host_page_bytes;
+};
+
+larder_result larder__sim_backing_open(struct sim_backing *b, bool is_real,
+                                       int ordinal, uint64_t capacity_bytes);
+void larder__sim_backing_close(struct sim_backing *b);
+
+/* The first region.  `commit` makes a range usable, whole host pages around
+ * it included; `decommit` empties the host pages that lie wholly within. */
+larder_result larder__sim_backing_commit(struct sim_backing *b,
+                                         larder_addr addr, uint64_t bytes);
+larder_result larder__sim_backing_decommit(struct sim_backing *b,
+                                           larder_addr addr, uint64_t bytes);
+
+/* The second region, and the file that pages are pieces of. */
+larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
+                                      uint64_t bytes, uint64_t offset);
+larder_result larder__sim_backing_unmap(struct sim_backing *b, larder_addr addr,
+                                        uint64_t bytes);
+larder_result larder__sim_backing_access(struct sim_backing *b,
+                                         larder_addr addr, uint64_t bytes);
+void larder__sim_backing_discard(struct sim_backing *b, uint64_t offset,
+                                 uint64_t bytes);
+
+#endif

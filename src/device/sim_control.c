@@ -1,0 +1,159 @@
+/* sim_control.c - the public calls that steer a simulated GPU, and look into
+ * it. */
+#include "device/sim_device.h"
+
+#include "base/fail.h"
+#include "device/sim_fail.h"
+#include "device/sized.h"
+
+static larder_result control_get(const larder_device *dev, struct sim **out)
+{
+    if (dev == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    *out = larder__sim_of(dev);
+    if (*out != NULL)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_UNSUPPORTED,
+                        "the device is not a simulated one");
+}
+
+/* Release the lock; a failure's words become the thread's last error. */
+static larder_result control_leave(struct sim *sim, larder_result r,
+                                   const char *call)
+{
+    larder__sim_leave(sim, r);
+    return r == LARDER_OK ? r
+                          : larder__fail(r, "%s failed: %s", call,
+                                         larder__sim_fail_text());
+}
+
+static larder_result control_enter(const larder_device *dev, struct sim **out,
+                                   const char *call)
+{
+    larder_result r = control_get(dev, out);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__sim_enter(*out);
+    return r == LARDER_OK ? r
+                          : larder__fail(r, "%s failed: %s", call,
+                                         larder__sim_fail_text());
+}
+
+/* ---- streams ------------------------------------------------------------ */
+
+static larder_result stream_complete(struct sim *sim, larder_stream stream)
+{
+    larder_result r = larder__sim_stream_check(stream);
+    struct sim_stream *s;
+
+    if (r != LARDER_OK)
+        return r;
+    s = larder__sim_stream_find(sim, stream);
+    return s == NULL ? LARDER_OK : larder__sim_stream_run(sim, s, s->queued);
+}
+
+larder_result larder_sim_complete(larder_device *dev, larder_stream stream)
+{
+    struct sim *sim;
+    larder_result r = control_get(dev, &sim);
+
+    if (r != LARDER_OK)
+        return r;
+    pthread_mutex_lock(&sim->lock);
+    return control_leave(sim, stream_complete(sim, stream), "sim_complete");
+}
+
+larder_result larder_sim_launch(larder_device *dev, larder_stream stream,
+                                larder_sim_kernel *fn, void *ctx)
+{
+    struct sim_work work = {
+        .kind = SIM_WORK_LAUNCH,
+        .as.launch = {.fn = fn, .ctx = ctx},
+    };
+    struct sim *sim;
+    larder_result r;
+
+    if (fn == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = control_enter(dev, &sim, "sim_launch");
+    if (r != LARDER_OK)
+        return r;
+    return control_leave(sim, larder__sim_stream_queue(sim, stream, &work),
+                         "sim_launch");
+}
+
+larder_result larder_sim_wait_event(larder_device *dev, larder_stream stream,
+                                    uint64_t event)
+{
+    struct sim *sim;
+    larder_result r = control_enter(dev, &sim, "sim_wait_event");
+
+    if (r != LARDER_OK)
+        return r;
+    return control_leave(sim, larder__sim_event_wait(sim, stream, event),
+                         "sim_wait_event");
+}
+
+larder_result larder_sim_capture_begin(larder_device *dev, larder_stream stream)
+{
+    struct sim *sim;
+    larder_result r = control_enter(dev, &sim, "sim_capture_begin");
+
+    if (r != LARDER_OK)
+        return r;
+    return control_leave(sim, larder__sim_capture_set(sim, stream, true),
+                         "sim_capture_begin");
+}
+
+larder_result larder_sim_capture_end(larder_device *dev, larder_stream stream)
+{
+    struct sim *sim;
+    larder_result r = control_enter(dev, &sim, "sim_capture_end");
+
+    if (r != LARDER_OK)
+        return r;
+    return control_leave(sim, larder__sim_capture_set(sim, stream, false),
+                         "sim_capture_end");
+}
+
+/* ---- looking in --------------------------------------------------------- */
+
+larder_result larder_sim_regions(larder_device *dev, larder_addr *first,
+                                 larder_addr *second)
+{
+    struct sim *sim;
+    larder_result r = control_get(dev, &sim);
+
+    if (r != LARDER_OK)
+        return r;
+    if (first == NULL || second == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    *first = sim->backing.first;
+    *second = sim->backing.first + sim->backing.region_bytes;
+    return LARDER_OK;
+}
+
+larder_result larder_sim_get_usage(larder_device *dev, larder_sim_usage *out)
+{
+    larder_sim_usage usage = {.size = sizeof usage};
+    struct sim_share_use use;
+    struct sim *sim;
+    larder_result r = control_get(dev, &sim);
+
+    if (r != LARDER_OK)
+        return r;
+    pthread_mutex_lock(&sim->lock);
+    use = larder__sim_budget_use(&sim->budget);
+    usage.capacity_bytes = sim->budget.capacity_bytes;
+    usage.used_bytes = use.all_bytes;
+    usage.self_bytes = use.self_bytes;
+    usage.context_bytes = use.context_bytes;
+    usage.allocations = sim->allocations;
+    usage.pages = sim->pages.taken;
+    usage.mappings = sim->mappings;
+    usage.reservations = sim->reservations;
+    usage.events = sim->events.taken;
+    pthread_mutex_unlock(&sim->lock);
+    return sized_write(out, &usage, sizeof usage);
+}

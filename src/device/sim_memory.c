@@ -1,0 +1,123 @@
+#include "device/sim_device.h"
+
+#include <inttypes.h>
+
+#include "base/bits.h"
+#include "base/host.h"
+#include "device/sim_fail.h"
+
+/* Smaller requests share the 2 MiB that a larger one has for itself. */
+static enum sim_align request_align(uint64_t bytes)
+{
+    return bytes < LARDER_MIB ? SIM_ALIGN_512 : SIM_ALIGN_2MIB;
+}
+
+/* Put it somewhere; the bytes are paid for. */
+static larder_result memory_place(struct sim *sim, uint64_t bytes,
+                                  enum sim_align align, struct sim_range *range)
+{
+    larder_result r;
+
+    if (!larder__sim_space_take(&sim->memory, bytes, align, range))
+        return larder__sim_fail(LARDER_ERR_OUT_OF_MEMORY,
+                                "no range of free addresses is as long");
+    r = larder__sim_backing_commit(&sim->backing, range->addr, bytes);
+    if (r != LARDER_OK)
+        larder__sim_space_give(&sim->memory, range);
+    return r;
+}
+
+static larder_result memory_take(struct sim *sim, uint64_t bytes,
+                                 enum sim_align align, struct sim_range *range)
+{
+    larder_result r = larder__sim_budget_take(&sim->budget, bytes);
+
+    if (r != LARDER_OK)
+        return r;
+    r = memory_place(sim, bytes, align, range);
+    if (r != LARDER_OK)
+        larder__sim_budget_give(&sim->budget, bytes);
+    return r;
+}
+
+larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
+                                    larder_addr *out)
+{
+    enum sim_align align = request_align(bytes);
+    struct sim_range *range;
+    larder_result r;
+
+    if (bytes == 0)
+        return larder__sim_fail(LARDER_ERR_DEVICE, "nothing was asked for");
+    /* What is far too large must not overflow when it is rounded. */
+    if (bytes <= sim->budget.capacity_bytes)
+        bytes = bits_up(bytes, align == SIM_ALIGN_512 ? 512 : SIM_GRANULE);
+    range = larder__host_alloc(1, sizeof *range);
+    if (range == NULL)
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = memory_take(sim, bytes, align, range);
+    if (r != LARDER_OK) {
+        larder__host_free(range);
+        return r;
+    }
+    sim->allocations++;
+    *out = range->addr;
+    return LARDER_OK;
+}
+
+/* Host pages go when the last allocation on them does: the free bytes on both
+ * sides count. */
+static larder_result memory_decommit(struct sim *sim,
+                                     const struct sim_range *range)
+{
+    uint64_t page = sim->backing.host_page_bytes;
+    larder_addr before = range->prev->addr + range->prev->bytes;
+    larder_addr after =
+        range->next != NULL ? range->next->addr : sim->memory.end;
+    larder_addr begin = bits_down(range->addr, page);
+    larder_addr end = bits_up(range->addr + range->bytes, page);
+
+    begin = begin > before ? begin : before;
+    end = end < after ? end : after;
+    return larder__sim_backing_decommit(&sim->backing, begin, end - begin);
+}
+
+larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr)
+{
+    struct sim_range *range = larder__sim_space_find(&sim->memory, addr);
+    larder_result r = larder__sim_capture_forbids(sim);
+
+    if (r != LARDER_OK)
+        return r;
+    if (range == NULL || range->addr != addr)
+        return larder__sim_fail(LARDER_ERR_DEVICE,
+                                "no allocation begins at this address");
+    r = memory_decommit(sim, range);
+    if (r != LARDER_OK)
+        return r;
+    larder__sim_budget_give(&sim->budget, range->bytes);
+    larder__sim_space_give(&sim->memory, range);
+    larder__host_free(range);
+    sim->allocations--;
+    return LARDER_OK;
+}
+
+void larder__sim_memory_close(struct sim *sim)
+{
+    struct sim_range *range;
+
+    while ((range = larder__sim_space_any(&sim->memory)) != NULL) {
+        larder__sim_space_give(&sim->memory, range);
+        larder__host_free(range);
+    }
+}
+
+bool larder__sim_is_accessible(const struct sim *sim, larder_addr addr,
+                               uint64_t bytes)
+{
+    const struct sim_range *range = larder__sim_space_find(&sim->memory, addr);
+
+    if (range == NULL)
+        return larder__sim_vmm_is_accessible(sim, addr, bytes);
+    return bytes <= range->bytes - (addr - range->addr);
+}

@@ -1,0 +1,80 @@
+#include "device/sim_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct process_stat {
+    char state;
+    uint64_t threads;
+    uint64_t start;
+};
+
+/* Fields of /proc/PID/stat, counted from the one after the name as 0. */
+enum { STAT_STATE = 0, STAT_THREADS = 17, STAT_START = 19 };
+
+static void stat_parse(const char *text, struct process_stat *out)
+{
+    for (int field = 0; *text != '\0'; field++) {
+        if (field == STAT_STATE)
+            out->state = *text;
+        else if (field == STAT_THREADS)
+            out->threads = strtoull(text, NULL, 10);
+        else if (field == STAT_START)
+            out->start = strtoull(text, NULL, 10);
+        text += strcspn(text, " ");
+        text += strspn(text, " ");
+    }
+}
+
+/* False: the system does not tell. */
+static bool stat_read(pid_t pid, struct process_stat *out)
+{
+    char path[64], text[1024];
+    const char *name_end;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    /* The name is in brackets, and may hold brackets itself. */
+    name_end = strrchr(text, ')');
+    if (name_end == NULL || name_end[1] != ' ')
+        return false;
+    *out = (struct process_stat){0};
+    stat_parse(name_end + 2, out);
+    return out->start != 0;
+}
+
+uint64_t larder__sim_process_start(pid_t pid)
+{
+    struct process_stat st;
+
+    return stat_read(pid, &st) ? st.start : 0;
+}
+
+bool larder__sim_process_lives(pid_t pid, uint64_t start)
+{
+    struct process_stat st;
+
+    if (kill(pid, 0) != 0 && errno == ESRCH)
+        return false;
+    if (!stat_read(pid, &st))
+        return true;
+    if (start != 0 && st.start != start)
+        return false;
+    /* Killed and not yet waited for; with more than one thread only the first
+     * has ended. */
+    return !((st.state == 'Z' || st.state == 'X') && st.threads <= 1);
+}

@@ -1,0 +1,46 @@
+/* sim_share.h - the capacity of one simulated GPU, shared by the processes of
+ * this machine that name it.  Private to the simulated GPU.
+ *
+ * A POSIX shared memory object has a slot for each process with what it
+ * holds.  What is in use is the sum over the slots, and each change is one
+ * store: a process that dies at any moment leaves nothing half done.  Dead
+ * processes' slots are swept when room is short and when someone asks; the
+ * last process to leave removes the object. */
+#ifndef LARDER_DEVICE_SIM_SHARE_H
+#define LARDER_DEVICE_SIM_SHARE_H
+
+#include <stdbool.h>
+
+#include <larder/device.h>
+
+struct sim_share;
+
+/* Join, or make it.  ERR_INVALID if it exists with another capacity; the last
+ * error is set. */
+larder_result larder__sim_share_open(const char *name, int ordinal,
+                                     uint64_t capacity_bytes,
+                                     struct sim_share **out);
+
+/* Leave.  `held_bytes` of this device, without the context, go back; the
+ * context does when the process has no other device open on it. */
+void larder__sim_share_close(struct sim_share *share, uint64_t held_bytes);
+
+/* False: there is no room for that. */
+bool larder__sim_share_take(struct sim_share *share, uint64_t bytes);
+void larder__sim_share_give(struct sim_share *share, uint64_t bytes);
+
+/* The context counts once for a process, whatever it opens. */
+bool larder__sim_share_take_context(struct sim_share *share, uint64_t bytes);
+
+struct sim_share_use {
+    uint64_t all_bytes;
+    uint64_t self_bytes; /* of this process, its context included */
+    uint64_t context_bytes;
+};
+struct sim_share_use larder__sim_share_use(struct sim_share *share);
+
+/* Calls fn without a lock held. */
+larder_result larder__sim_share_each(struct sim_share *share,
+                                     larder_process_fn *fn, void *ctx);
+
+#endif

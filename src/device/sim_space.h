@@ -1,0 +1,63 @@
+/* sim_space.h - ranges in use of one stretch of addresses, and the lowest
+ * free address that fits the next.  Private to the simulated GPU.
+ *
+ *   base    [ range ]   gap   [ range ][ range ]      gap            end
+ *
+ * The ranges are the nodes of a treap in the order of their addresses.  Each
+ * owns the gap after it, and knows the largest piece that could be taken from
+ * a gap of its subtree, so that every call costs O(log n) on average.  A range
+ * of no bytes at the base owns the gap before the first real one.
+ *
+ * Rules: S1 ranges do not overlap, and the list is in the order of addresses;
+ * S2 `best` is right in every node; S3 priorities never rise downwards. */
+#ifndef LARDER_DEVICE_SIM_SPACE_H
+#define LARDER_DEVICE_SIM_SPACE_H
+
+#include <stdbool.h>
+
+#include <larder/larder.h>
+
+/* Sizes and addresses are multiples of 512 bytes, or of 2 MiB. */
+enum sim_align { SIM_ALIGN_512, SIM_ALIGN_2MIB, SIM_ALIGN_COUNT };
+
+/* Kept by its owner, who sets nothing in it. */
+struct sim_range {
+    larder_addr addr;
+    uint64_t bytes;
+    struct sim_range *prev; /* by address */
+    struct sim_range *next;
+    struct sim_range *parent;
+    struct sim_range *left;
+    struct sim_range *right;
+    uint64_t best[SIM_ALIGN_COUNT];
+    uint32_t priority;
+};
+
+struct sim_space {
+    struct sim_range base;
+    struct sim_range *root;
+    larder_addr end;
+    uint32_t random;
+};
+
+/* The space must not move afterwards. */
+void larder__sim_space_init(struct sim_space *space, larder_addr base,
+                            uint64_t bytes);
+
+/* Put `bytes`, more than 0 and a multiple of the alignment, at the lowest
+ * address that fits.  False: there is none. */
+bool larder__sim_space_take(struct sim_space *space, uint64_t bytes,
+                            enum sim_align align, struct sim_range *range);
+void larder__sim_space_give(struct sim_space *space, struct sim_range *range);
+
+/* The range that addr lies in; NULL: none. */
+struct sim_range *larder__sim_space_find(const struct sim_space *space,
+                                         larder_addr addr);
+
+/* Any one range; NULL: none. */
+struct sim_range *larder__sim_space_any(const struct sim_space *space);
+
+/* Walk everything: the number of the first broken rule, 0 if none is. */
+int larder__sim_space_check(const struct sim_space *space);
+
+#endif

@@ -1,0 +1,152 @@
+/* sim_stream.c - queues, and running them in order. */
+#include "device/sim_device.h"
+
+#include "base/host.h"
+#include "device/sim_fail.h"
+
+larder_result larder__sim_stream_check(larder_stream stream)
+{
+    if (stream < LARDER_SIM_STREAMS)
+        return LARDER_OK;
+    return larder__sim_fail(LARDER_ERR_UNKNOWN_STREAM,
+                            "streams are the numbers below %d",
+                            LARDER_SIM_STREAMS);
+}
+
+struct sim_stream *larder__sim_stream_find(const struct sim *sim,
+                                           larder_stream stream)
+{
+    struct sim_stream *chunk = sim->streams[stream / SIM_STREAM_CHUNK];
+
+    return chunk != NULL ? &chunk[stream % SIM_STREAM_CHUNK] : NULL;
+}
+
+larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
+                                     struct sim_stream **out)
+{
+    struct sim_stream **chunk;
+    larder_result r = larder__sim_stream_check(stream);
+
+    if (r != LARDER_OK)
+        return r;
+    chunk = &sim->streams[stream / SIM_STREAM_CHUNK];
+    if (*chunk == NULL)
+        *chunk = larder__host_alloc(SIM_STREAM_CHUNK, sizeof **chunk);
+    if (*chunk == NULL)
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    *out = &(*chunk)[stream % SIM_STREAM_CHUNK];
+    return LARDER_OK;
+}
+
+static larder_result stream_append(struct sim_stream *s,
+                                   const struct sim_work *work)
+{
+    struct sim_work *w = larder__host_alloc(1, sizeof *w);
+
+    if (w == NULL)
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    *w = *work;
+    w->next = NULL;
+    w->ticket = ++s->queued;
+    if (s->first == NULL)
+        s->first = w;
+    else
+        s->last->next = w;
+    s->last = w;
+    return LARDER_OK;
+}
+
+larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
+                                       const struct sim_work *work)
+{
+    struct sim_stream *s;
+    larder_result r;
+
+    if ((r = larder__sim_stream_get(sim, stream, &s)) != LARDER_OK ||
+        (r = larder__sim_work_check(sim, work)) != LARDER_OK)
+        return r;
+    if (sim->is_manual)
+        return stream_append(s, work);
+    return larder__sim_work_do(sim, work);
+}
+
+/* Take the first piece of work out and do it. */
+static larder_result stream_step(const struct sim *sim, struct sim_stream *s)
+{
+    struct sim_work *w = s->first;
+    larder_result r = larder__sim_work_do(sim, w);
+
+    s->first = w->next;
+    s->done = w->ticket;
+    larder__host_free(w);
+    return r;
+}
+
+/* The stream that has to run before the first piece of work of s can; NULL:
+ * none. */
+static struct sim_stream *stream_awaits(struct sim_stream *s)
+{
+    const struct sim_work *w = s->first;
+    struct sim_stream *other = w->as.wait.stream;
+
+    s->done = w->ticket - 1; /* what lies before it were mere records */
+    if (w->kind != SIM_WORK_WAIT || other->done >= w->as.wait.ticket)
+        return NULL;
+    return other;
+}
+
+/* Streams that wait for each other form a chain, never a ring: what is waited
+ * for was recorded before the wait was queued.  So a stream is in the chain
+ * once, and the links in the streams themselves are enough. */
+larder_result larder__sim_stream_run(struct sim *sim, struct sim_stream *s,
+                                     uint64_t ticket)
+{
+    larder_result r = LARDER_OK;
+
+    s->target = ticket;
+    s->waiter = NULL;
+    while (s != NULL) {
+        struct sim_stream *other;
+
+        if (s->first == NULL || s->first->ticket > s->target) {
+            if (s->done < s->target)
+                s->done = s->target;
+            s = s->waiter;
+        } else if ((other = stream_awaits(s)) != NULL) {
+            other->target = s->first->as.wait.ticket;
+            other->waiter = s;
+            s = other;
+        } else {
+            larder_result one = stream_step(sim, s);
+
+            r = r == LARDER_OK ? one : r;
+        }
+    }
+    return r;
+}
+
+/* Nothing to do: immediate work is done, and manual work waits to be told. */
+larder_result larder__sim_stream_sync(const struct sim *sim,
+                                      larder_stream stream)
+{
+    larder_result r = larder__sim_capture_forbids(sim);
+
+    return r != LARDER_OK ? r : larder__sim_stream_check(stream);
+}
+
+void larder__sim_streams_close(struct sim *sim)
+{
+    for (int i = 0; i < SIM_STREAM_CHUNKS; i++) {
+        struct sim_stream *chunk = sim->streams[i];
+
+        for (int j = 0; chunk != NULL && j < SIM_STREAM_CHUNK; j++) {
+            while (chunk[j].first != NULL) {
+                struct sim_work *w = chunk[j].first;
+
+                chunk[j].first = w->next;
+                larder__host_free(w);
+            }
+        }
+        larder__host_free(chunk);
+    }
+}

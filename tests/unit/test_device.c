@@ -1,0 +1,701 @@
+/* test_device.c - the front: tables, counters, prices, injected faults. */
+#include "support/rig.h"
+
+#include <pthread.h>
+
+#include "device/device.h"
+
+/* ---- a device that does next to nothing ----------------------------------- */
+
+struct fake {
+    int closed;
+    int calls;
+    larder_result answer;
+    const char *text;
+};
+
+static void fake_close(void *self)
+{
+    ((struct fake *)self)->closed++;
+}
+
+static larder_result fake_answer(struct fake *f)
+{
+    f->calls++;
+    return f->answer;
+}
+
+static larder_result fake_props(void *self, larder_device_props *out)
+{
+    out->total_bytes = 123;
+    return fake_answer(self);
+}
+
+static larder_result fake_mem_alloc(void *self, uint64_t bytes,
+                                    larder_addr *out)
+{
+    *out = bytes;
+    return fake_answer(self);
+}
+
+static larder_result fake_mem_free(void *self, larder_addr addr)
+{
+    (void)addr;
+    return fake_answer(self);
+}
+
+static larder_result fake_mem_info(void *self, uint64_t *free_bytes,
+                                   uint64_t *total_bytes)
+{
+    *free_bytes = *total_bytes = 123;
+    return fake_answer(self);
+}
+
+static larder_result fake_create(void *self, uint64_t *out)
+{
+    *out = 1;
+    return fake_answer(self);
+}
+
+static larder_result fake_handle(void *self, uint64_t handle)
+{
+    (void)handle;
+    return fake_answer(self);
+}
+
+static larder_result fake_record(void *self, uint64_t event,
+                                 larder_stream stream)
+{
+    (void)event;
+    (void)stream;
+    return fake_answer(self);
+}
+
+/* Touches nothing: threads call it. */
+static larder_result fake_query(void *self, uint64_t event)
+{
+    (void)self;
+    (void)event;
+    return LARDER_OK;
+}
+
+static const char *fake_text(void *self)
+{
+    return ((struct fake *)self)->text;
+}
+
+static larder_result fake_page_create(void *self, uint64_t bytes, uint64_t *out)
+{
+    (void)bytes;
+    *out = 1;
+    return fake_answer(self);
+}
+
+static const larder_device_ops fake_ops = {
+    .size = sizeof fake_ops,
+    .name = "fake",
+    .close = fake_close,
+    .props = fake_props,
+    .mem_alloc = fake_mem_alloc,
+    .mem_free = fake_mem_free,
+    .mem_info = fake_mem_info,
+    .event_create = fake_create,
+    .event_destroy = fake_handle,
+    .event_record = fake_record,
+    .event_query = fake_handle,
+    .event_sync = fake_handle,
+    .stream_sync = fake_handle,
+    .error_text = fake_text,
+};
+
+static larder_device_counters counters_of(larder_device *dev)
+{
+    larder_device_counters n = {.size = sizeof n};
+
+    assert_ok(larder_device_get_counters(dev, &n));
+    return n;
+}
+
+static larder_device *sim_open(const char *spec)
+{
+    larder_device *dev;
+
+    assert_ok(larder_device_open(spec, 0, &dev));
+    return dev;
+}
+
+/* ---- tables --------------------------------------------------------------- */
+
+static void a_table_without_a_required_call_is_refused_by_name(void **state)
+{
+    struct fake f = {0};
+    larder_device *dev;
+    larder_device_ops ops;
+
+    (void)state;
+#define LACKS(member)                                                          \
+    ops = fake_ops;                                                            \
+    ops.member = NULL;                                                         \
+    assert_refused(LARDER_ERR_INVALID, larder_device_create(&ops, &f, &dev),   \
+                   "'" #member "'")
+    LACKS(name);
+    LACKS(close);
+    LACKS(props);
+    LACKS(mem_alloc);
+    LACKS(mem_free);
+    LACKS(mem_info);
+    LACKS(event_create);
+    LACKS(event_destroy);
+    LACKS(event_record);
+    LACKS(event_query);
+    LACKS(event_sync);
+    LACKS(stream_sync);
+#undef LACKS
+    assert_int_equal(f.closed, 0);
+}
+
+static void a_table_has_all_virtual_memory_calls_or_none(void **state)
+{
+    struct fake f = {0};
+    larder_device *dev;
+    larder_device_ops ops = fake_ops;
+
+    (void)state;
+    ops.page_create = fake_page_create;
+    assert_refused(LARDER_ERR_INVALID, larder_device_create(&ops, &f, &dev),
+                   "1 of the 7 virtual memory calls");
+}
+
+static void a_shorter_table_lacks_what_it_does_not_reach(void **state)
+{
+    struct fake f = {.answer = LARDER_ERR_DEVICE, .text = "never read"};
+    larder_device *dev;
+    larder_device_ops ops = fake_ops;
+
+    (void)state;
+    ops.size = offsetof(larder_device_ops, error_text);
+    assert_ok(larder_device_create(&ops, &f, &dev));
+    assert_refused(LARDER_ERR_DEVICE, larder__device_mem_free(dev, 1),
+                   "mem_free of 0x1 failed: the device refused a call");
+    assert_ok(larder_device_close(dev));
+    assert_int_equal(f.closed, 1);
+}
+
+static void a_longer_table_may_hold_nothing_that_is_unknown(void **state)
+{
+    struct {
+        larder_device_ops ops;
+        void *more;
+    } longer = {.ops = fake_ops};
+    struct fake f = {0};
+    larder_device *dev;
+
+    (void)state;
+    longer.ops.size = sizeof longer;
+    assert_ok(larder_device_create(&longer.ops, &f, &dev));
+    assert_ok(larder_device_close(dev));
+    longer.more = &f;
+    assert_refused(LARDER_ERR_INVALID,
+                   larder_device_create(&longer.ops, &f, &dev),
+                   "does not know");
+}
+
+static void a_device_without_a_call_says_so(void **state)
+{
+    struct fake f = {0};
+    larder_device *dev;
+    uint64_t out;
+    void *host;
+    int capturing = 7;
+
+    (void)state;
+    assert_ok(larder_device_create(&fake_ops, &f, &dev));
+    assert_false(larder__device_has_vmm(dev));
+    assert_refused(LARDER_ERR_UNSUPPORTED,
+                   larder__device_page_create(dev, 1, &out),
+                   "page_create of 1 bytes failed: the device has no such "
+                   "call");
+    assert_result(LARDER_ERR_UNSUPPORTED, larder_device_fill(dev, 1, 2, 3, 0));
+    assert_result(LARDER_ERR_UNSUPPORTED,
+                  larder_device_host_alloc(dev, 1, &host));
+    assert_ok(larder__device_stream_check(dev, UINT64_MAX));
+    assert_ok(larder_device_stream_is_capturing(dev, 0, &capturing));
+    assert_int_equal(capturing, 0);
+    assert_int_equal(f.calls, 0);
+    assert_int_equal(counters_of(dev).failed[LARDER_CALL_page_create], 0);
+    assert_ok(larder_device_close(dev));
+}
+
+static void a_table_of_the_same_name_is_not_a_simulated_device(void **state)
+{
+    struct fake f = {0};
+    larder_device *dev;
+    larder_device_ops ops = fake_ops;
+
+    (void)state;
+    ops.name = "sim";
+    assert_ok(larder_device_create(&ops, &f, &dev));
+    assert_result(LARDER_ERR_UNSUPPORTED, larder_sim_complete(dev, 0));
+    assert_ptr_equal(larder__device_self(dev, ops.name), &f);
+    assert_ok(larder_device_close(dev));
+}
+
+static void a_device_that_is_held_is_not_closed(void **state)
+{
+    struct fake f = {0};
+    larder_device *dev;
+
+    (void)state;
+    assert_ok(larder_device_create(&fake_ops, &f, &dev));
+    larder__device_hold(dev);
+    larder__device_hold(dev);
+    larder__device_drop(dev);
+    assert_result(LARDER_ERR_BUSY, larder_device_close(dev));
+    assert_int_equal(f.closed, 0);
+    larder__device_drop(dev);
+    assert_ok(larder_device_close(dev));
+    assert_int_equal(f.closed, 1);
+    assert_ok(larder_device_close(NULL));
+}
+
+/* ---- words and structs ---------------------------------------------------- */
+
+static void a_failure_is_told_in_the_devices_own_words(void **state)
+{
+    struct fake f = {.answer = LARDER_ERR_DEVICE, .text = "the fan is stuck"};
+    larder_device *dev;
+    uint64_t out;
+
+    (void)state;
+    assert_ok(larder_device_create(&fake_ops, &f, &dev));
+    assert_refused(LARDER_ERR_DEVICE, larder__device_mem_alloc(dev, 512, &out),
+                   "mem_alloc of 512 bytes failed: the fan is stuck");
+    f.text = "";
+    assert_refused(LARDER_ERR_DEVICE, larder_device_event_sync(dev, 0xab),
+                   "event_sync with event 0xab failed: the device refused a "
+                   "call");
+    assert_ok(larder_device_close(dev));
+}
+
+static void props_fit_older_and_newer_callers(void **state)
+{
+    larder_device *dev = sim_open("sim:4GiB,context=1MiB,backing=none");
+    struct {
+        larder_device_props props;
+        uint64_t newer;
+    } longer = {.props = {.size = sizeof longer}, .newer = 9};
+    larder_device_props p = {
+        .size = offsetof(larder_device_props, granularity_bytes),
+        .granularity_bytes = 7,
+    };
+
+    (void)state;
+    assert_ok(larder_device_get_props(dev, &p));
+    assert_int_equal(p.total_bytes, GIB(4));
+    assert_int_equal(p.granularity_bytes, 7);
+    assert_ok(larder_device_get_props(dev, &longer.props));
+    assert_int_equal(longer.props.size, sizeof longer);
+    assert_int_equal(longer.props.context_bytes, MIB(1));
+    assert_string_equal(longer.props.name, "simulated GPU");
+    assert_int_equal(longer.newer, 0);
+    p.size = 0;
+    assert_refused(LARDER_ERR_INVALID, larder_device_get_props(dev, &p),
+                   "size");
+    assert_string_equal(larder_device_name(dev), "sim");
+    assert_ok(larder_device_close(dev));
+}
+
+static void null_arguments_are_invalid(void **state)
+{
+    larder_device *dev = sim_open("sim:4GiB,backing=none");
+    uint64_t out;
+    int flag;
+    void *ptr;
+
+    (void)state;
+#define REFUSED(call) assert_result(LARDER_ERR_INVALID, call)
+    REFUSED(larder_device_open(NULL, 0, &dev));
+    REFUSED(larder_device_open("sim:1GiB", 0, NULL));
+    REFUSED(larder_device_create(NULL, NULL, &dev));
+    REFUSED(larder_device_create(&fake_ops, NULL, NULL));
+    REFUSED(larder_device_get_props(NULL, NULL));
+    REFUSED(larder_device_get_props(dev, NULL));
+    REFUSED(larder_device_mem_info(dev, NULL, &out));
+    REFUSED(larder_device_mem_info(NULL, &out, &out));
+    REFUSED(larder_device_copy(NULL, 0, 0, 0, LARDER_COPY_TO_HOST, 0));
+    REFUSED(larder_device_fill(NULL, 0, 0, 0, 0));
+    REFUSED(larder_device_stream_sync(NULL, 0));
+    REFUSED(larder_device_stream_is_capturing(NULL, 0, &flag));
+    REFUSED(larder_device_stream_is_capturing(dev, 0, NULL));
+    REFUSED(larder_device_event_create(NULL, &out));
+    REFUSED(larder_device_event_create(dev, NULL));
+    REFUSED(larder_device_event_destroy(NULL, 1));
+    REFUSED(larder_device_event_record(NULL, 1, 0));
+    REFUSED(larder_device_event_query(NULL, 1));
+    REFUSED(larder_device_event_sync(NULL, 1));
+    REFUSED(larder_device_host_alloc(NULL, 1, &ptr));
+    REFUSED(larder_device_host_alloc(dev, 1, NULL));
+    REFUSED(larder_device_host_free(NULL, NULL));
+    REFUSED(larder_device_set_prices(NULL, NULL));
+    REFUSED(larder_device_set_prices(dev, NULL));
+    REFUSED(larder_device_get_counters(NULL, NULL));
+    REFUSED(larder_device_get_counters(dev, NULL));
+    REFUSED(larder_device_reset_counters(NULL));
+    REFUSED(larder_device_fail(NULL, LARDER_CALL_map, 1, 1, LARDER_ERR_DEVICE));
+    REFUSED(
+        larder_device_fail(dev, LARDER_CALL_COUNT, 1, 1, LARDER_ERR_DEVICE));
+    REFUSED(larder_device_fail(dev, LARDER_CALL_map, 1, 1, LARDER_OK));
+#undef REFUSED
+    assert_string_equal(larder_device_name(NULL), "");
+    assert_ok(larder_device_close(dev));
+}
+
+static void calls_have_their_names(void **state)
+{
+    (void)state;
+    assert_string_equal(larder_call_name(LARDER_CALL_mem_alloc), "mem_alloc");
+    assert_string_equal(larder_call_name(LARDER_CALL_host_free), "host_free");
+    assert_null(larder_call_name(LARDER_CALL_COUNT));
+    assert_null(larder_call_name((larder_call)-1));
+}
+
+/* ---- counters and prices -------------------------------------------------- */
+
+static void calls_are_counted_by_how_they_ended(void **state)
+{
+    larder_device *dev = sim_open("sim:4MiB,backing=none");
+    larder_device_counters n;
+    larder_addr a;
+
+    (void)state;
+    assert_ok(larder__device_mem_alloc(dev, MIB(2), &a));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder__device_mem_alloc(dev, MIB(4), &a));
+    assert_ok(larder__device_mem_free(dev, a));
+    n = counters_of(dev);
+    assert_int_equal(n.calls[LARDER_CALL_mem_alloc], 1);
+    assert_int_equal(n.failed[LARDER_CALL_mem_alloc], 1);
+    assert_int_equal(n.calls[LARDER_CALL_mem_free], 1);
+    assert_int_equal(n.failed[LARDER_CALL_mem_free], 0);
+    assert_ok(larder_device_reset_counters(dev));
+    n = counters_of(dev);
+    assert_int_equal(n.calls[LARDER_CALL_mem_alloc], 0);
+    assert_int_equal(n.failed[LARDER_CALL_mem_alloc], 0);
+    assert_int_equal(n.time_ns, 0);
+    assert_ok(larder_device_close(dev));
+}
+
+static void an_event_that_is_not_ready_is_an_answer(void **state)
+{
+    larder_device *dev = sim_open("sim:4MiB,backing=none,events=manual");
+    uint64_t event;
+
+    (void)state;
+    assert_result(LARDER_ERR_UNKNOWN_STREAM,
+                  larder_device_stream_sync(dev, LARDER_SIM_STREAMS));
+    assert_ok(larder_device_event_create(dev, &event));
+    assert_ok(larder_device_event_record(dev, event, 3));
+    assert_result(LARDER_ERR_NOT_READY, larder_device_event_query(dev, event));
+    assert_words("65536");
+    assert_int_equal(counters_of(dev).calls[LARDER_CALL_event_query], 1);
+    assert_int_equal(counters_of(dev).failed[LARDER_CALL_event_query], 0);
+    assert_ok(larder_device_close(dev));
+}
+
+static uint64_t time_of(larder_device *dev)
+{
+    uint64_t ns = counters_of(dev).time_ns;
+
+    assert_ok(larder_device_reset_counters(dev));
+    return ns;
+}
+
+static void memory_calls_cost_what_the_table_says(void **state)
+{
+    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    uint64_t free_bytes, total_bytes;
+    larder_addr a, b;
+
+    (void)state;
+    assert_ok(larder__device_mem_alloc(dev, 512, &a));
+    assert_int_equal(time_of(dev), 60000);
+    assert_ok(larder__device_mem_free(dev, a));
+    assert_int_equal(time_of(dev), 60000);
+    assert_ok(larder__device_mem_alloc(dev, MIB(20), &a));
+    assert_int_equal(time_of(dev), 60000 + 18 * 100);
+    assert_ok(larder__device_mem_alloc(dev, MIB(2) + MIB(1) / 2, &b));
+    assert_int_equal(time_of(dev), 60000 + 50);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder__device_mem_alloc(dev, GIB(1), &b));
+    assert_int_equal(time_of(dev), 60000);
+    assert_ok(larder_device_mem_info(dev, &free_bytes, &total_bytes));
+    assert_ok(larder_device_fill(dev, a, 1, 512, 0));
+    assert_int_equal(time_of(dev), 0);
+    assert_ok(larder_device_close(dev));
+}
+
+static void virtual_memory_calls_cost_what_the_table_says(void **state)
+{
+    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_addr range;
+    uint64_t page;
+
+    (void)state;
+    assert_ok(larder__device_address_reserve(dev, MIB(64), &range));
+    assert_int_equal(time_of(dev), 20000);
+    assert_ok(larder__device_page_create(dev, MIB(20), &page));
+    assert_int_equal(time_of(dev), 190000 + 18 * 1000);
+    assert_ok(larder__device_map(dev, range, MIB(20), page));
+    assert_int_equal(counters_of(dev).pages_mapped, 1);
+    assert_int_equal(time_of(dev), 1500);
+    assert_ok(larder__device_set_access(dev, range, MIB(20)));
+    assert_int_equal(time_of(dev), 36000);
+    assert_result(LARDER_ERR_DEVICE,
+                  larder__device_map(dev, range, MIB(20), page));
+    assert_int_equal(counters_of(dev).pages_mapped, 0);
+    assert_int_equal(time_of(dev), 1500);
+    assert_result(LARDER_ERR_DEVICE,
+                  larder__device_unmap(dev, range, MIB(2), 1));
+    assert_int_equal(counters_of(dev).pages_unmapped, 0);
+    assert_int_equal(time_of(dev), 26000);
+    assert_ok(larder__device_unmap(dev, range, MIB(20), 1));
+    assert_int_equal(counters_of(dev).pages_unmapped, 1);
+    assert_int_equal(time_of(dev), 26000);
+    assert_ok(larder__device_page_release(dev, page));
+    assert_int_equal(time_of(dev), 50000);
+    assert_ok(larder__device_address_free(dev, range, MIB(64)));
+    assert_int_equal(time_of(dev), 0);
+    assert_ok(larder_device_close(dev));
+}
+
+static void waits_and_events_cost_what_the_table_says(void **state)
+{
+    larder_device *dev = sim_open("sim:64MiB,backing=none,events=manual");
+    uint64_t event;
+
+    (void)state;
+    assert_ok(larder_device_event_create(dev, &event));
+    assert_int_equal(time_of(dev), 0);
+    assert_ok(larder_device_event_record(dev, event, 0));
+    assert_int_equal(time_of(dev), 1000);
+    assert_result(LARDER_ERR_NOT_READY, larder_device_event_query(dev, event));
+    assert_int_equal(time_of(dev), 500);
+    assert_ok(larder_device_event_sync(dev, event));
+    assert_int_equal(time_of(dev), 10000);
+    assert_ok(larder_device_stream_sync(dev, 0));
+    assert_int_equal(time_of(dev), 10000);
+    assert_ok(larder_device_event_destroy(dev, event));
+    assert_int_equal(time_of(dev), 0);
+    assert_ok(larder_device_close(dev));
+}
+
+static void other_prices_are_charged_from_then_on(void **state)
+{
+    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_prices p;
+    larder_addr a;
+
+    (void)state;
+    larder_prices_init(&p);
+    p.mem_alloc = 7;
+    p.mem_alloc_per_mib = 3;
+    assert_ok(larder_device_set_prices(dev, &p));
+    assert_ok(larder__device_mem_alloc(dev, MIB(4), &a));
+    assert_int_equal(counters_of(dev).time_ns, 7 + 2 * 3);
+    /* A shorter table keeps the bundled prices beyond its end. */
+    p.size = offsetof(larder_prices, mem_alloc_per_mib);
+    assert_ok(larder_device_set_prices(dev, &p));
+    assert_ok(larder_device_reset_counters(dev));
+    assert_ok(larder__device_mem_alloc(dev, MIB(4), &a));
+    assert_int_equal(counters_of(dev).time_ns, 7 + 2 * 100);
+    assert_ok(larder_device_close(dev));
+}
+
+enum { COUNT_THREADS = 4, COUNT_CALLS = 20000 };
+
+static void *query_many_times(void *dev)
+{
+    for (int i = 0; i < COUNT_CALLS; i++)
+        larder__device_event_query(dev, 12345);
+    return NULL;
+}
+
+/* With a plan under way, too: exactly the planned number fails so. */
+static void threads_lose_no_count(void **state)
+{
+    struct fake f = {0};
+    larder_device *dev;
+    pthread_t threads[COUNT_THREADS];
+    larder_device_counters n;
+    larder_device_ops ops = fake_ops;
+
+    (void)state;
+    ops.event_query = fake_query;
+    assert_ok(larder_device_create(&ops, &f, &dev));
+    assert_ok(larder_device_fail(dev, LARDER_CALL_event_query, 100, 5000,
+                                 LARDER_ERR_DEVICE));
+    for (int i = 0; i < COUNT_THREADS; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, query_many_times, dev), 0);
+    for (int i = 0; i < COUNT_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    n = counters_of(dev);
+    assert_int_equal(n.failed[LARDER_CALL_event_query], 5000);
+    assert_int_equal(n.calls[LARDER_CALL_event_query],
+                     COUNT_THREADS * COUNT_CALLS - 5000);
+    assert_int_equal(n.time_ns, COUNT_THREADS * COUNT_CALLS * 500);
+    assert_ok(larder_device_close(dev));
+}
+
+/* ---- injected faults ------------------------------------------------------ */
+
+static void the_nth_call_of_a_kind_fails_once(void **state)
+{
+    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_addr a;
+
+    (void)state;
+    assert_ok(larder_device_fail(dev, LARDER_CALL_mem_alloc, 2, 1,
+                                 LARDER_ERR_SYSTEM));
+    assert_ok(larder__device_mem_alloc(dev, 512, &a));
+    assert_refused(LARDER_ERR_SYSTEM, larder__device_mem_alloc(dev, 512, &a),
+                   "mem_alloc of 512 bytes failed: larder_device_fail()");
+    assert_ok(larder__device_mem_alloc(dev, 512, &a));
+    assert_int_equal(rig_usage(dev).allocations, 2);
+    assert_int_equal(counters_of(dev).failed[LARDER_CALL_mem_alloc], 1);
+    assert_int_equal(counters_of(dev).time_ns, 3 * 60000);
+    assert_ok(larder_device_close(dev));
+}
+
+static void calls_fail_from_the_nth_on_until_the_plan_ends(void **state)
+{
+    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_addr a, range;
+
+    (void)state;
+    assert_ok(larder_device_fail(dev, LARDER_CALL_mem_alloc, 1, 0,
+                                 LARDER_ERR_OUT_OF_MEMORY));
+    for (int i = 0; i < 3; i++)
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder__device_mem_alloc(dev, 512, &a));
+    assert_ok(larder__device_address_reserve(dev, MIB(2), &range));
+    assert_ok(larder_device_fail(dev, LARDER_CALL_mem_alloc, 0, 0, LARDER_OK));
+    assert_ok(larder__device_mem_alloc(dev, 512, &a));
+    assert_ok(larder_device_close(dev));
+}
+
+static void a_plan_covers_its_times_and_no_more(void **state)
+{
+    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_addr a;
+
+    (void)state;
+    assert_ok(larder_device_fail(dev, LARDER_CALL_mem_alloc, 1, 2,
+                                 LARDER_ERR_DEVICE));
+    assert_result(LARDER_ERR_DEVICE, larder__device_mem_alloc(dev, 512, &a));
+    assert_result(LARDER_ERR_DEVICE, larder__device_mem_alloc(dev, 512, &a));
+    assert_ok(larder__device_mem_alloc(dev, 512, &a));
+    assert_ok(larder_device_fail(dev, LARDER_CALL_mem_alloc, UINT64_MAX, 5,
+                                 LARDER_ERR_DEVICE));
+    assert_ok(larder__device_mem_alloc(dev, 512, &a));
+    assert_ok(larder_device_close(dev));
+}
+
+static larder_result call_any(larder_device *dev, larder_call call)
+{
+    uint64_t x, y;
+    void *ptr;
+
+    switch (call) {
+    case LARDER_CALL_mem_alloc:
+        return larder__device_mem_alloc(dev, 512, &x);
+    case LARDER_CALL_mem_free:
+        return larder__device_mem_free(dev, 0);
+    case LARDER_CALL_mem_info:
+        return larder__device_mem_info(dev, &x, &y);
+    case LARDER_CALL_address_reserve:
+        return larder__device_address_reserve(dev, MIB(2), &x);
+    case LARDER_CALL_address_free:
+        return larder__device_address_free(dev, 0, MIB(2));
+    case LARDER_CALL_page_create:
+        return larder__device_page_create(dev, MIB(2), &x);
+    case LARDER_CALL_page_release:
+        return larder__device_page_release(dev, 0);
+    case LARDER_CALL_map:
+        return larder__device_map(dev, 0, MIB(2), 0);
+    case LARDER_CALL_unmap:
+        return larder__device_unmap(dev, 0, MIB(2), 1);
+    case LARDER_CALL_set_access:
+        return larder__device_set_access(dev, 0, MIB(2));
+    case LARDER_CALL_event_create:
+        return larder__device_event_create(dev, &x);
+    case LARDER_CALL_event_destroy:
+        return larder__device_event_destroy(dev, 0);
+    case LARDER_CALL_event_record:
+        return larder__device_event_record(dev, 0, 0);
+    case LARDER_CALL_event_query:
+        return larder__device_event_query(dev, 0);
+    case LARDER_CALL_event_sync:
+        return larder__device_event_sync(dev, 0);
+    case LARDER_CALL_stream_sync:
+        return larder__device_stream_sync(dev, 0);
+    case LARDER_CALL_copy:
+        return larder_device_copy(dev, 0, 0, 1, LARDER_COPY_ON_DEVICE, 0);
+    case LARDER_CALL_fill:
+        return larder_device_fill(dev, 0, 0, 1, 0);
+    case LARDER_CALL_host_alloc:
+        return larder_device_host_alloc(dev, 1, &ptr);
+    case LARDER_CALL_host_free:
+        return larder_device_host_free(dev, &x);
+    default:
+        return LARDER_ERR_CORRUPT;
+    }
+}
+
+static void every_kind_of_call_can_be_made_to_fail(void **state)
+{
+    larder_device *dev = sim_open("sim:64MiB,backing=none");
+
+    (void)state;
+    for (int i = 0; i < LARDER_CALL_COUNT; i++) {
+        larder_call call = (larder_call)i;
+
+        assert_ok(larder_device_fail(dev, call, 1, 1, LARDER_ERR_CORRUPT));
+        assert_refused(LARDER_ERR_CORRUPT, call_any(dev, call),
+                       larder_call_name(call));
+        assert_int_equal(counters_of(dev).failed[i], 1);
+        assert_int_equal(counters_of(dev).calls[i], 0);
+    }
+    assert_device_empty(dev);
+    assert_ok(larder_device_close(dev));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_without_a_required_call_is_refused_by_name),
+        cmocka_unit_test(a_table_has_all_virtual_memory_calls_or_none),
+        cmocka_unit_test(a_shorter_table_lacks_what_it_does_not_reach),
+        cmocka_unit_test(a_longer_table_may_hold_nothing_that_is_unknown),
+        cmocka_unit_test(a_device_without_a_call_says_so),
+        cmocka_unit_test(a_table_of_the_same_name_is_not_a_simulated_device),
+        cmocka_unit_test(a_device_that_is_held_is_not_closed),
+        cmocka_unit_test(a_failure_is_told_in_the_devices_own_words),
+        cmocka_unit_test(props_fit_older_and_newer_callers),
+        cmocka_unit_test(null_arguments_are_invalid),
+        cmocka_unit_test(calls_have_their_names),
+        cmocka_unit_test(calls_are_counted_by_how_they_ended),
+        cmocka_unit_test(an_event_that_is_not_ready_is_an_answer),
+        cmocka_unit_test(memory_calls_cost_what_the_table_says),
+        cmocka_unit_test(virtual_memory_calls_cost_what_the_table_says),
+        cmocka_unit_test(waits_and_events_cost_what_the_table_says),
+        cmocka_unit_test(other_prices_are_charged_from_then_on),
+        cmocka_unit_test(threads_lose_no_count),
+        cmocka_unit_test(the_nth_call_of_a_kind_fails_once),
+        cmocka_unit_test(calls_fail_from_the_nth_on_until_the_plan_ends),
+        cmocka_unit_test(a_plan_covers_its_times_and_no_more),
+        cmocka_unit_test(every_kind_of_call_can_be_made_to_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* cmd_replay.c - `larder replay`. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "help.h"
+#include "progress.h"
+#include "replay/replay.h"
+#include "replay_report.h"
+
+enum { JOBS_MAX = 1024 };
+
+enum row {
+    ROW_POLICY,
+    ROW_CONF,
+    ROW_DEVICE,
+    ROW_PLACEMENTS,
+    ROW_STATS,
+    ROW_STATS_EVERY,
+    ROW_REPEAT,
+    ROW_MIN_CAPACITY,
+    ROW_SUMMARY,
+    ROW_JSON,
+    ROW_JOBS,
+    ROW_NO_PROGRESS
+};
+
+static const struct cli_option replay_table[] = {
+    [ROW_POLICY] = {"policy", "NAME", "how memory is chosen: pytorch, direct"},
+    [ROW_CONF] = {"conf", "K:V,...",
+                  "settings in PyTorch's grammar; without this,\n"
+                  "those of LARDER_CONF in the environment"},
+    [ROW_DEVICE] = {"device", "SPEC",
+                    "the device (" REPLAY_DEVICE_DEFAULT ");\n"
+                    "backing=none unless the spec sets it"},
+    [ROW_PLACEMENTS] = {"placements", "FILE",
+                        "write a line for each allocation:\n"
+                        "p ID OFFSET, p ID oom or p ID null"},
+    [ROW_STATS] = {"stats", "FILE",
+                   "write the allocator's statistics at the end"},
+    [ROW_STATS_EVERY] = {"stats-every", "N", "and after every N operations"},
+    [ROW_REPEAT] = {"repeat", "N",
+                    "timed passes, after one to warm up (1); 0: none"},
+    [ROW_MIN_CAPACITY] = {"min-capacity", NULL,
+                          "search for the smallest device without any\n"
+                          "failed allocation"},
+    [ROW_SUMMARY] = {"summary", NULL, "print the allocator's summary table"},
+    [ROW_JSON] = {"json", NULL, "print an object a line for each input"},
+    [ROW_JOBS] = {"jobs", "N",
+                  "inputs replayed at once (as many as there are\n"
+                  "cores; 1 with --repeat)"},
+    [ROW_NO_PROGRESS] = {"no-progress", NULL,
+                         "no bar on the terminal while it runs"},
+    {NULL, NULL, NULL},
+};
+
+struct settings {
+    struct replay_options options;
+    const char *placements_path;
+    const char *stats_path;
+    bool stats_every_set;
+    bool repeat_set;
+    bool json;
+    bool no_progress;
+    uint64_t threads; /* 0: not set */
+    const char **paths;
+    size_t path_count;
+};
+
+/* ---- options ----------------------------------------------------------- */
+
+static bool set_policy(struct settings *s, const struct cli_args *a)
+{
+    if (larder_policy_parse(a->value, &s->options.policy) == LARDER_OK)
+        return true;
+    cli_bad_usage(a->command, "--policy: %s", larder_last_error());
+    return false;
+}
+
+static bool set_repeat(struct settings *s, const struct cli_args *a)
+{
+    uint64_t n;
+
+    if (!cli_number(a, ROW_REPEAT, 0, REPLAY_REPEAT_MAX, &n))
+        return false;
+    s->options.repeat = (unsigned)n;
+    s->repeat_set = true;
+    return true;
+}
+
+static bool set_option(struct settings *s, const struct cli_args *a, int row)
+{
+    switch ((enum row)row) {
+    case ROW_POLICY:
+        return set_policy(s, a);
+    case ROW_CONF:
+        s->options.conf = a->value;
+        break;
+    case ROW_DEVICE:
+        s->options.device = a->value;
+        break;
+    case ROW_PLACEMENTS:
+        s->placements_path = a->value;
+        break;
+    case ROW_STATS:
+        s->stats_path = a->value;
+        break;
+    case ROW_STATS_EVERY:
+        s->stats_every_set = true;
+        return cli_number(a, row, 1, INT64_MAX, &s->options.stats_every);
+    case ROW_REPEAT:
+        return set_repeat(s, a);
+    case ROW_MIN_CAPACITY:
+        s->options.min_capacity = true;
+        break;
+    case ROW_SUMMARY:
+        s->options.summary = true;
+        break;
+    case ROW_JSON:
+        s->json = true;
+        break;
+    case ROW_JOBS:
+        return cli_number(a, row, 1, JOBS_MAX, &s->threads);
+    case ROW_NO_PROGRESS:
+        s->no_progress = true;
+        break;
+    }
+    return true;
+}
+
+/* What does not go together. */
+static int check_settings(const struct cli_command *self,
+                          const struct settings *s)
+{
+    struct tool_error error;
+    bool files = s->placements_path != NULL || s->stats_path != NULL;
+
+    if (s->path_count == 0)
+        return cli_bad_usage(self, "no input; expected a TRACE");
+    if (files && s->path_count > 1)
+        return cli_bad_usage(self,
+                             "--placements and --stats take one input, "
+                             "but %zu were given",
+                             s->path_count);
+    if (s->stats_every_set && s->stats_path == NULL)
+        return cli_bad_usage(self, "--stats-every needs --stats FILE");
+    if (s->placements_path != NULL && s->stats_path != NULL &&
+        strcmp(s->placements_path, s->stats_path) == 0 &&
+        strcmp(s->stats_path, "-") != 0)
+        return cli_bad_usage(self,
+                             "--placements and --stats name the same "
+                             "file '%s'",
+                             s->stats_path);
+    if (s->json && s->options.summary)
+        return cli_bad_usage(self, "--summary cannot go with --json");
+    if (!replay_check(&s->options, &error))
+        return cli_bad_usage(self, "%s", error.text);
+    return CLI_EXIT_OK;
+}
+
+/* An exit status, or -1 to go on. */
+static int read_settings(const struct cli_command *self, int argc, char **argv,
+                         struct settings *s)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END) {
+        if (got == CLI_HELP) {
+            cli_help_command(self);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG)
+            return CLI_EXIT_BAD;
+        if (got == CLI_OPERAND)
+            s->paths[s->path_count++] = args.value;
+        else if (!set_option(s, &args, got))
+            return CLI_EXIT_BAD;
+    }
+    return check_settings(self, s) == CLI_EXIT_OK ? -1 : CLI_EXIT_BAD;
+}
+
+/* ---- files ------------------------------------------------------------- */
+
+static bool open_output(const char *path, FILE **out)
+{
+    if (path == NULL)
+        return true;
+    *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    if (*out != NULL)
+        return true;
+    fprintf(stderr, "larder replay: %s: cannot be written: %s\n", path,
+            strerror(errno));
+    return false;
+}
+
+/* The standard output is closed, and looked at, by main(). */
+static bool close_output(const char *path, FILE *f)
+{
+    bool failed;
+
+    if (f == NULL || f == stdout)
+        return true;
+    failed = ferror(f) != 0;
+    if (fclose(f) == 0 && !failed)
+        return true;
+    fprintf(stderr, "larder replay: %s: cannot be written: %s\n", path,
+            strerror(errno));
+    return false;
+}
+
+/* ---- running ----------------------------------------------------------- */
+
+static unsigned thread_count(const struct settings *s)
+{
+    long cores;
+
+    if (s->threads != 0)
+        return (unsigned)s->threads;
+    /* Replays side by side would disturb each other's times. */
+    if (s->repeat_set)
+        return 1;
+    cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 0 ? (unsigned)cores : 1;
+}
+
+static bool print_json(const struct settings *s, const struct replay_job *jobs)
+{
+    for (size_t i = 0; i < s->path_count; i++) {
+        char *line;
+
+        if (!jobs[i].ok)
+            continue;
+        line = replay_result_json(&jobs[i].result, jobs[i].path, &s->options);
+        if (line == NULL)
+            return false;
+        puts(line);
+        free(line);
+    }
+    return true;
+}
+
+static int print_jobs(const struct settings *s, const struct replay_job *jobs)
+{
+    int status = CLI_EXIT_OK;
+    bool printed = s->json
+                       ? print_json(s, jobs)
+                       : replay_report_print(jobs, s->path_count, &s->options);
+
+    if (!printed) {
+        fputs("larder replay: out of host memory\n", stderr);
+        status = CLI_EXIT_BAD;
+    }
+    for (size_t i = 0; i < s->path_count; i++) {
+        if (jobs[i].ok)
+            continue;
+        fprintf(stderr, "larder replay: %s\n", jobs[i].error.text);
+        status = CLI_EXIT_BAD;
+    }
+    return status;
+}
+
+static void run_jobs(struct settings *s, struct replay_job *jobs)
+{
+    struct progress progress;
+
+    progress_begin(&progress, !s->no_progress, s->path_count);
+    s->options.progress = progress_more;
+    s->options.progress_ctx = &progress;
+    replay_run_jobs(jobs, s->path_count, thread_count(s), &s->options,
+                    progress_input_done, &progress);
+    progress_end(&progress);
+}
+
+static int run_inputs(struct settings *s)
+{
+    struct replay_job *jobs = calloc(s->path_count, sizeof *jobs);
+    int status;
+
+    if (jobs == NULL) {
+        fputs("larder replay: out of host memory\n", stderr);
+        return CLI_EXIT_BAD;
+    }
+    for (size_t i = 0; i < s->path_count; i++)
+        jobs[i].path = s->paths[i];
+    run_jobs(s, jobs);
+    status = print_jobs(s, jobs);
+    for (size_t i = 0; i < s->path_count; i++) {
+        if (jobs[i].ok)
+            replay_result_free(&jobs[i].result);
+    }
+    free(jobs);
+    return status;
+}
+
+static int run_with_outputs(struct settings *s)
+{
+    int status = CLI_EXIT_BAD;
+
+    if (open_output(s->placements_path, &s->options.placements) &&
+        open_output(s->stats_path, &s->options.stats))
+        status = run_inputs(s);
+    if (!close_output(s->placements_path, s->options.placements))
+        status = CLI_EXIT_BAD;
+    if (!close_output(s->stats_path, s->options.stats))
+        status = CLI_EXIT_BAD;
+    return status;
+}
+
+static int run_replay(const struct cli_command *self, int argc, char **argv)
+{
+    struct settings s = {.options = {.repeat = 1}};
+    int status;
+
+    s.options.conf = getenv("LARDER_CONF");
+    s.paths = calloc((size_t)argc, sizeof *s.paths);
+    if (s.paths == NULL) {
+        fputs("larder replay: out of host memory\n", stderr);
+        return CLI_EXIT_BAD;
+    }
+    status = read_settings(self, argc, argv, &s);
+    if (status < 0)
+        status = run_with_outputs(&s);
+    free(s.paths);
+    return status;
+}
+
+const struct cli_command cli_command_replay = {
+    .name = "replay",
+    .summary = "Run recorded allocations through an allocator; report what "
+               "they needed.",
+    .operands = "TRACE...",
+    .text = "TRACE is trace text, plain or compressed with zstd; '-' is the "
+            "standard input.\n"
+            "FILE '-' is the standard output.\n"
+            "The exit status is 0 when every replay ran to its end, whatever "
+            "allocations\nfailed, and 2 for bad usage or input.\n",
+    .options = replay_table,
+    .run = run_replay,
+};

@@ -1,0 +1,156 @@
+/* main.c - the command `larder`: finds the subcommand and runs it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <larder/larder.h>
+
+#include "commands.h"
+#include "help.h"
+
+static int run_version(const struct cli_command *self, int argc, char **argv);
+static int run_help(const struct cli_command *self, int argc, char **argv);
+
+static const struct cli_command command_version = {
+    .name = "version",
+    .summary = "Show which version of Larder this is.",
+    .operands = "",
+    .run = run_version,
+};
+
+static const struct cli_command command_help = {
+    .name = "help",
+    .summary = "Show what the commands do, or all about one of them.",
+    .operands = "[COMMAND]",
+    .run = run_help,
+};
+
+static const struct cli_command *const commands[] = {
+    &cli_command_replay,
+    &command_version,
+    &command_help,
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void show_commands(FILE *out)
+{
+    fputs("Usage: larder COMMAND [ARGUMENT...]\n"
+          "Look at what a GPU's memory allocator does.\n\nCommands:\n",
+          out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n'larder help COMMAND' has the options of a command.\n", out);
+}
+
+/* Says so if there is none. */
+static const struct cli_command *find_command(const char *name)
+{
+    const char *names[COMMAND_COUNT + 1];
+    const char *nearest;
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+        names[i] = commands[i]->name;
+    }
+    names[COMMAND_COUNT] = NULL;
+    nearest = cli_nearest(name, names);
+    fprintf(stderr, "larder: unknown %s '%s'",
+            name[0] == '-' ? "option" : "command", name);
+    if (nearest != NULL)
+        fprintf(stderr, "; did you mean '%s'?", nearest);
+    fputs("\nTry 'larder help'.\n", stderr);
+    return NULL;
+}
+
+/* For commands without options: reads at most one operand.  An exit status,
+ * or -1 to go on. */
+static int read_operand(const struct cli_command *self, int argc, char **argv,
+                        bool allowed, const char **operand)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END) {
+        if (got == CLI_HELP) {
+            cli_help_command(self);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG)
+            return CLI_EXIT_BAD;
+        if (!allowed || *operand != NULL)
+            return cli_bad_usage(self, "unexpected '%s'", args.value);
+        *operand = args.value;
+    }
+    return -1;
+}
+
+static int run_version(const struct cli_command *self, int argc, char **argv)
+{
+    const char *operand = NULL;
+    int status = read_operand(self, argc, argv, false, &operand);
+
+    if (status >= 0)
+        return status;
+    printf("larder %s\n", larder_version());
+    return CLI_EXIT_OK;
+}
+
+static int run_help(const struct cli_command *self, int argc, char **argv)
+{
+    const struct cli_command *about;
+    const char *operand = NULL;
+    int status = read_operand(self, argc, argv, true, &operand);
+
+    if (status >= 0)
+        return status;
+    if (operand == NULL) {
+        show_commands(stdout);
+        return CLI_EXIT_OK;
+    }
+    about = find_command(operand);
+    if (about == NULL)
+        return CLI_EXIT_BAD;
+    cli_help_command(about);
+    return CLI_EXIT_OK;
+}
+
+static int run_command(int argc, char **argv)
+{
+    const struct cli_command *command;
+    const char *name;
+
+    if (argc < 2) {
+        show_commands(stderr);
+        return CLI_EXIT_BAD;
+    }
+    name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    command = find_command(name);
+    if (command == NULL)
+        return CLI_EXIT_BAD;
+    return command->run(command, argc - 1, argv + 1);
+}
+
+/* Output that did not reach its place is a failure, whatever else went well.
+ */
+static int close_output(int status)
+{
+    int failed = ferror(stdout);
+
+    if (fclose(stdout) == 0 && !failed)
+        return status;
+    fprintf(stderr, "larder: the standard output cannot be written: %s\n",
+            strerror(errno));
+    return CLI_EXIT_BAD;
+}
+
+int main(int argc, char **argv)
+{
+    return close_output(run_command(argc, argv));
+}

@@ -1,0 +1,186 @@
+#include "option.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_LENGTH = 32, OPTIONS_MAX = 32 };
+
+int cli_bad_usage(const struct cli_command *command, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "larder %s: ", command->name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry 'larder help %s'.\n", command->name);
+    return CLI_EXIT_BAD;
+}
+
+/* ---- nearest name ------------------------------------------------------ */
+
+static unsigned smallest(unsigned a, unsigned b, unsigned c)
+{
+    unsigned ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* Letters to insert, drop or change to make b of a; b is not longer than
+ * NAME_MAX_LENGTH. */
+static unsigned edit_distance(const char *a, const char *b)
+{
+    unsigned row[NAME_MAX_LENGTH + 1];
+    size_t columns = strlen(b);
+
+    for (unsigned j = 0; j <= columns; j++)
+        row[j] = j;
+    for (unsigned i = 1; a[i - 1] != '\0'; i++) {
+        unsigned diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= columns; j++) {
+            unsigned change = diagonal + (a[i - 1] != b[j - 1]);
+
+            diagonal = row[j];
+            row[j] = smallest(row[j] + 1, row[j - 1] + 1, change);
+        }
+    }
+    return row[columns];
+}
+
+const char *cli_nearest(const char *word, const char *const *names)
+{
+    const char *nearest = NULL;
+    unsigned best = (unsigned)strlen(word) / 3 + 1;
+
+    for (; *names != NULL; names++) {
+        unsigned distance;
+
+        if (strlen(*names) > NAME_MAX_LENGTH)
+            continue;
+        if (strlen(word) > 2 && strncmp(word, *names, strlen(word)) == 0)
+            return *names;
+        distance = edit_distance(word, *names);
+        if (distance <= best) {
+            best = distance - (distance > 0);
+            nearest = *names;
+        }
+    }
+    return nearest;
+}
+
+/* ---- parsing ----------------------------------------------------------- */
+
+void cli_args_init(struct cli_args *a, const struct cli_command *command,
+                   int argc, char **argv)
+{
+    memset(a, 0, sizeof *a);
+    a->command = command;
+    a->count = argc;
+    a->words = argv;
+    a->next = 1;
+}
+
+static int unknown_option(const struct cli_args *a, const char *word)
+{
+    const char *names[OPTIONS_MAX + 2];
+    const struct cli_option *o = a->command->options;
+    const char *nearest;
+    char name[2 * NAME_MAX_LENGTH];
+    int n = 0;
+
+    for (; o != NULL && o->name != NULL && n < OPTIONS_MAX; o++)
+        names[n++] = o->name;
+    names[n++] = "help";
+    names[n] = NULL;
+    word += strspn(word, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    nearest = cli_nearest(name, names);
+    if (nearest != NULL)
+        cli_bad_usage(a->command, "unknown option '%s'; did you mean '--%s'?",
+                      a->words[a->next - 1], nearest);
+    else
+        cli_bad_usage(a->command, "unknown option '%s'", a->words[a->next - 1]);
+    return CLI_WRONG;
+}
+
+/* Take the value of an option that has one, or see that none was given. */
+static int take_value(struct cli_args *a, int row, const char *equals)
+{
+    const struct cli_option *o = &a->command->options[row];
+
+    a->value = equals != NULL ? equals + 1 : NULL;
+    if (o->argument == NULL && equals != NULL) {
+        cli_bad_usage(a->command, "'--%s' takes no value, but '%s' was given",
+                      o->name, a->value);
+        return CLI_WRONG;
+    }
+    if (o->argument != NULL && equals == NULL) {
+        if (a->next == a->count) {
+            cli_bad_usage(a->command, "'--%s' needs a value: --%s %s", o->name,
+                          o->name, o->argument);
+            return CLI_WRONG;
+        }
+        a->value = a->words[a->next++];
+    }
+    return row;
+}
+
+static int find_option(struct cli_args *a, const char *word)
+{
+    const struct cli_option *options = a->command->options;
+    const char *name = word + 2;
+    size_t length = strcspn(name, "=");
+
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        return CLI_HELP;
+    if (word[1] != '-')
+        return unknown_option(a, word);
+    for (int i = 0; options != NULL && options[i].name != NULL; i++) {
+        if (strlen(options[i].name) == length &&
+            memcmp(options[i].name, name, length) == 0)
+            return take_value(a, i, name[length] == '=' ? name + length : NULL);
+    }
+    return unknown_option(a, word);
+}
+
+int cli_next(struct cli_args *a)
+{
+    const char *word;
+
+    if (a->next == a->count)
+        return CLI_END;
+    word = a->words[a->next++];
+    if (!a->operands_only && strcmp(word, "--") == 0) {
+        a->operands_only = true;
+        return cli_next(a);
+    }
+    if (a->operands_only || word[0] != '-' || word[1] == '\0') {
+        a->value = word;
+        return CLI_OPERAND;
+    }
+    return find_option(a, word);
+}
+
+bool cli_number(const struct cli_args *a, int row, uint64_t low, uint64_t high,
+                uint64_t *out)
+{
+    const char *name = a->command->options[row].name;
+    uint64_t value = 0;
+    const char *p = a->value;
+
+    for (; *p >= '0' && *p <= '9' && value <= high / 10; p++)
+        value = value * 10 + (uint64_t)(*p - '0');
+    if (p == a->value || *p != '\0' || value < low || value > high) {
+        cli_bad_usage(a->command,
+                      "--%s '%s' is not a number from %" PRIu64 " to %" PRIu64,
+                      name, a->value, low, high);
+        return false;
+    }
+    *out = value;
+    return true;
+}

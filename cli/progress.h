@@ -1,0 +1,39 @@
+/* progress.h - a bar on the standard error while a long run goes on.
+ *
+ * It is drawn from the calls that report progress, not by a thread: a second
+ * thread would make the locks that are being measured slower. */
+#ifndef LARDER_CLI_PROGRESS_H
+#define LARDER_CLI_PROGRESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct progress {
+    bool on;
+    size_t inputs;
+    _Atomic uint64_t to_do;
+    _Atomic uint64_t done;
+    _Atomic uint64_t inputs_begun;
+    _Atomic uint64_t inputs_done;
+    uint64_t begun_ns;
+    pthread_mutex_t lock; /* of what follows */
+    uint64_t drawn_ns;    /* 0: nothing is drawn */
+    unsigned percent;     /* never goes back */
+};
+
+/* Shows nothing unless `on` and the standard error is a terminal. */
+void progress_begin(struct progress *p, bool on, size_t inputs);
+
+/* For replay_options: ctx is the progress. */
+void progress_more(void *ctx, uint64_t more_to_do, uint64_t more_done);
+
+/* For replay_run_jobs(): an input is done. */
+void progress_input_done(void *ctx, size_t index);
+
+/* Wipe the bar away. */
+void progress_end(struct progress *p);
+
+#endif

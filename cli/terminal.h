@@ -1,0 +1,17 @@
+/* terminal.h - what the streams are connected to. */
+#ifndef LARDER_CLI_TERMINAL_H
+#define LARDER_CLI_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* A terminal that can move its cursor: TERM is set and is not "dumb". */
+bool terminal_is_smart(FILE *f);
+
+/* A smart one, and NO_COLOR is not set or empty. */
+bool terminal_has_colour(FILE *f);
+
+/* Columns; 0 if it is no terminal. */
+int terminal_width(FILE *f);
+
+#endif

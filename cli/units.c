@@ -1,0 +1,57 @@
+#include "units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Three digits, or as many as stand before the point. */
+static int digits_after_point(double x)
+{
+    if (x < 9.995)
+        return 2;
+    return x < 99.95 ? 1 : 0;
+}
+
+const char *units_bytes(uint64_t bytes, char out[UNITS_MAX])
+{
+    static const char *const names[] = {"KiB", "MiB", "GiB",
+                                        "TiB", "PiB", "EiB"};
+    double x = (double)bytes / 1024;
+    unsigned unit = 0;
+
+    if (bytes < 1024) {
+        snprintf(out, UNITS_MAX, "%" PRIu64 " B", bytes);
+        return out;
+    }
+    /* 1023.5 and more would be shown as 1024. */
+    while (x >= 1023.5 && unit + 1 < sizeof names / sizeof names[0]) {
+        x /= 1024;
+        unit++;
+    }
+    snprintf(out, UNITS_MAX, "%.*f %s", digits_after_point(x), x, names[unit]);
+    return out;
+}
+
+const char *units_time(uint64_t ns, char out[UNITS_MAX])
+{
+    static const char *const names[] = {"us", "ms", "s"};
+    double x = (double)ns / 1000;
+    unsigned unit = 0;
+
+    if (ns < 1000) {
+        snprintf(out, UNITS_MAX, "%" PRIu64 " ns", ns);
+        return out;
+    }
+    if (ns >= UINT64_C(60) * 1000000000) {
+        uint64_t s = ns / 1000000000;
+
+        snprintf(out, UNITS_MAX, "%" PRIu64 " min %u s", s / 60,
+                 (unsigned)(s % 60));
+        return out;
+    }
+    while (x >= 999.5 && unit + 1 < sizeof names / sizeof names[0]) {
+        x /= 1000;
+        unit++;
+    }
+    snprintf(out, UNITS_MAX, "%.*f %s", digits_after_point(x), x, names[unit]);
+    return out;
+}

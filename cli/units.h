@@ -1,0 +1,16 @@
+/* units.h - quantities as people read them. */
+#ifndef LARDER_CLI_UNITS_H
+#define LARDER_CLI_UNITS_H
+
+#include <stdint.h>
+
+/* Room for any of them. */
+enum { UNITS_MAX = 32 };
+
+/* "512 B", "1.50 KiB", "21.86 GiB": three digits or more; returns out. */
+const char *units_bytes(uint64_t bytes, char out[UNITS_MAX]);
+
+/* "850 ns", "12.3 ms", "4.56 s", "2 min 5 s". */
+const char *units_time(uint64_t ns, char out[UNITS_MAX]);
+
+#endif

@@ -1,0 +1,118 @@
+/* replay.h - run a trace through an allocator and report what it needed.
+ *
+ * Everything goes through the public API, on a device of the replay's own.
+ * Passes over the trace:
+ *
+ *   cold    the first, on a fresh device: placements, statistics, peaks,
+ *           counts and driver time come from it; it is not timed
+ *   warm    untimed; the cache stays, what the trace left live was freed
+ *   timed   `repeat` times, each as the warm one; their median is ns_per_op
+ *   probes  each on a fresh device, stopped at its first failure: the search
+ *           for the smallest capacity
+ *
+ * Different replays may run on different threads at once.
+ */
+#ifndef LARDER_REPLAY_REPLAY_H
+#define LARDER_REPLAY_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <larder/larder.h>
+
+#include "trace/tool_error.h"
+#include "trace/trace.h"
+
+#define REPLAY_DEVICE_DEFAULT "sim:80GiB"
+
+enum { REPLAY_REPEAT_MAX = 1000000 };
+
+/* Told of work, in operations: how many more there are to do (a guess, with
+ * min_capacity) and how many more are done.  Comes from the thread that
+ * replays. */
+typedef void replay_progress_fn(void *ctx, uint64_t more_to_do,
+                                uint64_t more_done);
+
+/* Zeroed, it asks for a plain replay under the default policy. */
+struct replay_options {
+    larder_policy policy;
+    const char *conf; /* NULL: "" */
+    /* NULL: REPLAY_DEVICE_DEFAULT.  A simulated device gets backing=none
+     * unless the spec sets it; where its events are auto or not set they
+     * become manual for a trace that holds `r` or `c`, else immediate. */
+    const char *device;
+    unsigned repeat; /* timed passes; 0: no warm pass either */
+    bool min_capacity;
+    bool summary;                 /* keep the allocator's summary table */
+    FILE *placements;             /* not closed; NULL: none */
+    FILE *stats;                  /* not closed; NULL: none */
+    uint64_t stats_every;         /* operations; 0: none but the last line */
+    replay_progress_fn *progress; /* NULL: none */
+    void *progress_ctx;
+};
+
+/* Belongs to the caller; strings are freed by replay_result_free(). */
+struct replay_result {
+    uint64_t ops; /* all but marks */
+    uint64_t oom_count;
+    uint64_t oom_op; /* from 1, of the first; 0: none */
+    char *oom_text;  /* the allocator's explanation of the first; or NULL */
+    uint64_t peak_requested_bytes; /* failed allocations not counted */
+    uint64_t peak_allocated_bytes;
+    uint64_t peak_reserved_bytes;
+    /* (reserved - allocated) / reserved after the operation at which reserved
+     * first was highest; negative if nothing was ever reserved. */
+    double peak_fragmentation;
+    uint64_t driver_allocs;
+    uint64_t driver_frees;
+    uint64_t pages_created;
+    uint64_t pages_mapped;
+    uint64_t pages_unmapped;
+    uint64_t stream_syncs;       /* waits for a stream or an event */
+    uint64_t driver_calls;       /* for memory, and waits */
+    uint64_t driver_time_ns;     /* estimated, by the price table */
+    double ns_per_op;            /* negative: not timed */
+    uint64_t min_capacity_bytes; /* 0: not asked for, or no size suffices */
+    char *summary;               /* or NULL */
+};
+
+/* Replay a trace.  Allocations that fail for lack of memory are counted; any
+ * other failure ends it.  On failure *out is empty. */
+bool replay_run(const struct trace *t, const struct replay_options *options,
+                struct replay_result *out, struct tool_error *error);
+
+void replay_result_free(struct replay_result *r);
+
+/* Whether policy, conf and device are such that a replay can begin: the
+ * device is opened once. */
+bool replay_check(const struct replay_options *options,
+                  struct tool_error *error);
+
+/* One input of several. */
+struct replay_job {
+    const char *path;
+    bool ok;
+    struct replay_result result; /* if ok */
+    struct tool_error error;     /* if not */
+};
+
+/* Told when a job ended, from its thread. */
+typedef void replay_job_fn(void *ctx, size_t index);
+
+/* Read and replay every job's trace, on up to `threads` threads, each with a
+ * device of its own.  `options` hold for all; with more than one job they
+ * must not ask for placements or stats.  Jobs that no thread can be had for
+ * run on this one. */
+void replay_run_jobs(struct replay_job *jobs, size_t count, unsigned threads,
+                     const struct replay_options *options, replay_job_fn *done,
+                     void *done_ctx);
+
+/* The result as a line of JSON, without the line's end; NULL if there is no
+ * host memory.  The caller frees it.  Bytes of `path` and `conf` that are not
+ * UTF-8 become U+FFFD. */
+char *replay_result_json(const struct replay_result *r, const char *path,
+                         const struct replay_options *options);
+
+#endif

@@ -1,0 +1,251 @@
+/* replay_cold.c - the first pass, watched: what was placed where, when it
+ * failed, how high each sum went. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/replay_session.h"
+
+struct cold {
+    struct replay_session *session;
+    const struct replay_options *options;
+    struct replay_result *result;
+    struct tool_error *error;
+    uint64_t *requested; /* by ID: bytes while live */
+    uint64_t live_bytes; /* requested */
+    int64_t highest_reserved;
+};
+
+/* ---- output ------------------------------------------------------------ */
+
+static bool output_fail(struct cold *c, const char *what)
+{
+    return tool_fail(c->error, "%s cannot be written: %s", what,
+                     strerror(errno));
+}
+
+static bool write_placement(struct cold *c, const struct trace_op *op,
+                            larder_result r)
+{
+    FILE *out = c->options->placements;
+    larder_addr addr = c->session->addrs[op->id];
+    int n;
+
+    if (r != LARDER_OK)
+        n = fprintf(out, "p %" PRIu32 " oom\n", op->id);
+    else if (addr == 0)
+        n = fprintf(out, "p %" PRIu32 " null\n", op->id);
+    else
+        n = fprintf(out, "p %" PRIu32 " %" PRIu64 "\n", op->id,
+                    addr - c->session->base);
+    return n > 0 || output_fail(c, "placements");
+}
+
+static bool get_stats(struct cold *c, larder_stats *st)
+{
+    larder_stats_init(st);
+    if (larder_stats_get(c->session->allocator, st) != LARDER_OK)
+        return tool_fail(c->error, "%s", larder_last_error());
+    return true;
+}
+
+static bool write_stats(struct cold *c)
+{
+    larder_stats st;
+
+    if (!get_stats(c, &st))
+        return false;
+    return replay_stats_write(c->options->stats, c->result->ops, &st) ||
+           output_fail(c, "statistics");
+}
+
+static bool stats_are_due(const struct cold *c)
+{
+    uint64_t every = c->options->stats_every;
+
+    return c->options->stats != NULL && every != 0 &&
+           c->result->ops % every == 0;
+}
+
+/* ---- watching ---------------------------------------------------------- */
+
+static void note_requested(struct cold *c, const struct trace_op *op)
+{
+    c->requested[op->id] = op->bytes;
+    c->live_bytes += op->bytes;
+    if (c->live_bytes > c->result->peak_requested_bytes)
+        c->result->peak_requested_bytes = c->live_bytes;
+}
+
+/* Fragmentation counts where reserved bytes first stand highest; they grow in
+ * allocations only. */
+static bool note_reserved(struct cold *c)
+{
+    larder_stats st;
+    int64_t reserved;
+    int64_t allocated;
+
+    if (!get_stats(c, &st))
+        return false;
+    reserved = st.reserved_bytes.all.current;
+    allocated = st.allocated_bytes.all.current;
+    if (reserved > c->highest_reserved) {
+        c->highest_reserved = reserved;
+        c->result->peak_fragmentation =
+            (double)(reserved - allocated) / (double)reserved;
+    }
+    return true;
+}
+
+static bool note_oom(struct cold *c)
+{
+    if (c->result->oom_count++ != 0)
+        return true;
+    c->result->oom_op = c->result->ops;
+    c->result->oom_text = strdup(larder_last_error());
+    return c->result->oom_text != NULL ||
+           tool_fail(c->error, "out of host memory");
+}
+
+static bool note_alloc(struct cold *c, const struct trace_op *op,
+                       larder_result r)
+{
+    if (r == LARDER_OK)
+        note_requested(c, op);
+    else if (!note_oom(c))
+        return false;
+    if (c->options->placements != NULL && !write_placement(c, op, r))
+        return false;
+    return note_reserved(c);
+}
+
+static bool cold_step(struct cold *c, size_t index)
+{
+    const struct trace_op *op = &c->session->trace->ops[index];
+    bool allocates = op->kind == TRACE_ALLOC;
+    larder_result r;
+
+    if (op->kind == TRACE_MARK)
+        return true;
+    r = replay_step(c->session, op);
+    if (r != LARDER_OK && !(allocates && r == LARDER_ERR_OUT_OF_MEMORY))
+        return replay_op_fail(c->session, index, c->error);
+    c->result->ops++;
+    if (allocates && !note_alloc(c, op, r))
+        return false;
+    if (op->kind == TRACE_FREE) {
+        c->live_bytes -= c->requested[op->id];
+        c->requested[op->id] = 0;
+    }
+    return !stats_are_due(c) || write_stats(c);
+}
+
+/* ---- at the end -------------------------------------------------------- */
+
+static bool take_peaks(struct cold *c)
+{
+    larder_stats st;
+
+    if (!get_stats(c, &st))
+        return false;
+    c->result->peak_allocated_bytes = (uint64_t)st.allocated_bytes.all.peak;
+    c->result->peak_reserved_bytes = (uint64_t)st.reserved_bytes.all.peak;
+    return true;
+}
+
+static uint64_t count_calls(const larder_device_counters *n)
+{
+    static const larder_call memory_or_wait[] = {
+        LARDER_CALL_mem_alloc,
+        LARDER_CALL_mem_free,
+        LARDER_CALL_address_reserve,
+        LARDER_CALL_address_free,
+        LARDER_CALL_page_create,
+        LARDER_CALL_page_release,
+        LARDER_CALL_map,
+        LARDER_CALL_unmap,
+        LARDER_CALL_set_access,
+        LARDER_CALL_event_sync,
+        LARDER_CALL_stream_sync,
+    };
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < sizeof memory_or_wait / sizeof *memory_or_wait; i++)
+        sum += n->calls[memory_or_wait[i]];
+    return sum;
+}
+
+static bool take_counters(struct cold *c)
+{
+    larder_device_counters n = {.size = sizeof n};
+    struct replay_result *r = c->result;
+
+    if (larder_device_get_counters(c->session->device, &n) != LARDER_OK)
+        return tool_fail(c->error, "%s", larder_last_error());
+    r->driver_allocs = n.calls[LARDER_CALL_mem_alloc];
+    r->driver_frees = n.calls[LARDER_CALL_mem_free];
+    r->pages_created = n.calls[LARDER_CALL_page_create];
+    r->pages_mapped = n.pages_mapped;
+    r->pages_unmapped = n.pages_unmapped;
+    r->stream_syncs =
+        n.calls[LARDER_CALL_stream_sync] + n.calls[LARDER_CALL_event_sync];
+    r->driver_calls = count_calls(&n);
+    r->driver_time_ns = n.time_ns;
+    return true;
+}
+
+static bool take_summary(struct cold *c)
+{
+    larder_allocator *a = c->session->allocator;
+    size_t needed;
+
+    if (!c->options->summary)
+        return true;
+    if (larder_memory_summary(a, 0, NULL, 0, &needed) != LARDER_OK)
+        return tool_fail(c->error, "%s", larder_last_error());
+    c->result->summary = malloc(needed + 1);
+    if (c->result->summary == NULL)
+        return tool_fail(c->error, "out of host memory");
+    if (larder_memory_summary(a, 0, c->result->summary, needed + 1, NULL) !=
+        LARDER_OK)
+        return tool_fail(c->error, "%s", larder_last_error());
+    return true;
+}
+
+/* The statistics end with a line for the last operation. */
+static bool finish_output(struct cold *c)
+{
+    const struct replay_options *o = c->options;
+
+    if (o->stats != NULL && !stats_are_due(c) && !write_stats(c))
+        return false;
+    if (o->stats != NULL && fflush(o->stats) != 0)
+        return output_fail(c, "statistics");
+    if (o->placements != NULL && fflush(o->placements) != 0)
+        return output_fail(c, "placements");
+    return true;
+}
+
+bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
+                      struct tool_error *error)
+{
+    struct cold c = {.session = s,
+                     .options = s->work->options,
+                     .result = out,
+                     .error = error};
+    bool ok = true;
+
+    c.requested = calloc(s->trace->id_count + 1, sizeof *c.requested);
+    if (c.requested == NULL)
+        return tool_fail(error, "out of host memory");
+    out->peak_fragmentation = -1;
+    for (size_t i = 0; ok && i < s->trace->op_count; i++) {
+        ok = cold_step(&c, i);
+        if ((i + 1) % REPLAY_CHUNK_OPS == 0)
+            replay_work_done(s->work, REPLAY_CHUNK_OPS);
+    }
+    free(c.requested);
+    return ok && take_peaks(&c) && take_counters(&c) && take_summary(&c) &&
+           finish_output(&c);
+}

@@ -1,0 +1,99 @@
+#include "replay/replay_session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/replay_spec.h"
+
+static const char *device_of(const struct replay_options *options)
+{
+    return options->device != NULL ? options->device : REPLAY_DEVICE_DEFAULT;
+}
+
+static bool session_open_device(struct replay_session *s,
+                                const struct replay_options *options,
+                                uint64_t capacity, struct tool_error *error)
+{
+    char *spec = replay_spec_make(device_of(options), s->trace, capacity);
+    larder_addr second;
+    larder_result r;
+
+    if (spec == NULL)
+        return tool_fail(error, "out of host memory");
+    r = larder_device_open(spec, 0, &s->device);
+    if (r != LARDER_OK)
+        tool_set_error(error, "device '%s': %s", spec, larder_last_error());
+    free(spec);
+    if (r != LARDER_OK)
+        return false;
+    /* Other devices have no regions: their addresses are printed as such. */
+    if (larder_sim_regions(s->device, &s->base, &second) != LARDER_OK)
+        s->base = 0;
+    return true;
+}
+
+static bool session_make_allocator(struct replay_session *s,
+                                   const struct replay_options *options,
+                                   struct tool_error *error)
+{
+    larder_options opt;
+
+    larder_options_init(&opt);
+    opt.policy = options->policy;
+    opt.conf = options->conf != NULL ? options->conf : "";
+    if (larder_create(s->device, &opt, &s->allocator) != LARDER_OK)
+        return tool_fail(error, "%s", larder_last_error());
+    return true;
+}
+
+bool replay_session_open(const struct trace *t, struct replay_work *work,
+                         uint64_t capacity, struct replay_session *out,
+                         struct tool_error *error)
+{
+    const struct replay_options *options = work->options;
+
+    memset(out, 0, sizeof *out);
+    out->trace = t;
+    out->work = work;
+    /* One more than there are IDs: operations without one have ID 0. */
+    out->addrs = calloc(t->id_count + 1, sizeof *out->addrs);
+    if (out->addrs == NULL)
+        return tool_fail(error, "out of host memory");
+    if (!session_open_device(out, options, capacity, error) ||
+        !session_make_allocator(out, options, error)) {
+        replay_session_close(out);
+        return false;
+    }
+    return true;
+}
+
+void replay_session_close(struct replay_session *s)
+{
+    larder_destroy(s->allocator);
+    larder_device_close(s->device);
+    free(s->addrs);
+    memset(s, 0, sizeof *s);
+}
+
+bool replay_op_fail(const struct replay_session *s, size_t index,
+                    struct tool_error *error)
+{
+    uint64_t ops = 0;
+
+    for (size_t i = 0; i <= index; i++)
+        ops += s->trace->ops[i].kind != TRACE_MARK;
+    return tool_fail(error, "operation %" PRIu64 ": %s", ops,
+                     larder_last_error());
+}
+
+void replay_work_done(struct replay_work *work, uint64_t ops)
+{
+    const struct replay_options *o = work->options;
+
+    if (ops > work->left)
+        ops = work->left;
+    work->left -= ops;
+    if (o->progress != NULL)
+        o->progress(o->progress_ctx, 0, ops);
+}

@@ -1,0 +1,96 @@
+/* replay_session.h - a trace, a device and an allocator over it, and the one
+ * step that every kind of pass is made of.  Private to the replay. */
+#ifndef LARDER_REPLAY_REPLAY_SESSION_H
+#define LARDER_REPLAY_REPLAY_SESSION_H
+
+#include <larder/larder.h>
+#include <larder/sim.h>
+
+#include "replay/replay.h"
+
+/* What the progress function is still to be told of. */
+struct replay_work {
+    const struct replay_options *options;
+    uint64_t left;
+};
+
+struct replay_session {
+    const struct trace *trace;
+    struct replay_work *work;
+    larder_device *device;
+    larder_allocator *allocator;
+    larder_addr base;   /* offsets are relative to it */
+    larder_addr *addrs; /* by ID; 0: failed, or 0 bytes */
+};
+
+/* Passes tell of their progress when they have done this many operations. */
+enum { REPLAY_CHUNK_OPS = 65536 };
+
+/* Open the device and make the allocator; `capacity` as in
+ * replay_spec_make(). */
+bool replay_session_open(const struct trace *t, struct replay_work *work,
+                         uint64_t capacity, struct replay_session *out,
+                         struct tool_error *error);
+
+/* Takes one that was not opened, if it is zeroed. */
+void replay_session_close(struct replay_session *s);
+
+/* The cold pass: fills all of *out but ns_per_op and min_capacity_bytes. */
+bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
+                      struct tool_error *error);
+
+/* Set *fits to whether every allocation succeeds; stops at the first that
+ * does not. */
+bool replay_pass_probe(struct replay_session *s, bool *fits,
+                       struct tool_error *error);
+
+/* The warm pass and the timed ones, after a cold one. */
+bool replay_pass_timed(struct replay_session *s, double *ns_per_op,
+                       struct tool_error *error);
+
+/* The smallest device on which every allocation succeeds; 0: none does. */
+bool replay_capacity_find(const struct trace *t, struct replay_work *work,
+                          uint64_t *out, struct tool_error *error);
+
+/* Write the line `s OPS name=current/peak/allocated/freed ...`.  False:
+ * writing failed. */
+bool replay_stats_write(FILE *out, uint64_t ops, const larder_stats *st);
+
+/* Report a failure that is not the lack of device memory. */
+bool replay_op_fail(const struct replay_session *s, size_t index,
+                    struct tool_error *error);
+
+/* Tell the progress function, if there is one, of `ops` more done. */
+void replay_work_done(struct replay_work *work, uint64_t ops);
+
+/* Do one operation.  A failed allocation leaves address 0, and what follows
+ * for that ID does nothing.  Here so that the timed loop can inline it. */
+static inline larder_result replay_step(struct replay_session *s,
+                                        const struct trace_op *op)
+{
+    larder_addr *addr = &s->addrs[op->id];
+    larder_result r;
+
+    switch ((enum trace_kind)op->kind) {
+    case TRACE_ALLOC:
+        r = larder_alloc(s->allocator, op->bytes, op->stream, addr);
+        if (r != LARDER_OK)
+            *addr = 0;
+        return r;
+    case TRACE_FREE:
+        return *addr == 0 ? LARDER_OK : larder_free(s->allocator, *addr);
+    case TRACE_RECORD:
+        return *addr == 0
+                   ? LARDER_OK
+                   : larder_record_stream(s->allocator, *addr, op->stream);
+    case TRACE_COMPLETE:
+        return larder_sim_complete(s->device, op->stream);
+    case TRACE_EMPTY_CACHE:
+        return larder_empty_cache(s->allocator);
+    case TRACE_MARK:
+        break;
+    }
+    return LARDER_OK;
+}
+
+#endif

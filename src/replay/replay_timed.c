@@ -1,0 +1,159 @@
+/* replay_timed.c - the passes over a warm cache, as fast as they will go. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "replay/replay_session.h"
+
+struct timed {
+    struct replay_session *session;
+    struct tool_error *error;
+    uint32_t *kept; /* IDs that the trace never frees */
+    size_t kept_count;
+    unsigned char *streams; /* by number: whether the trace names it */
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Do operations [begin, end); the number of the first that failed for other
+ * reasons than the lack of device memory, or `end`. */
+static size_t run_ops(struct replay_session *s, size_t begin, size_t end)
+{
+    const struct trace_op *ops = s->trace->ops;
+
+    for (size_t i = begin; i < end; i++) {
+        larder_result r = replay_step(s, &ops[i]);
+
+        if (r != LARDER_OK &&
+            !(r == LARDER_ERR_OUT_OF_MEMORY && ops[i].kind == TRACE_ALLOC))
+            return i;
+    }
+    return end;
+}
+
+static bool run_pass(struct timed *t)
+{
+    struct replay_session *s = t->session;
+    size_t count = s->trace->op_count;
+
+    for (size_t begin = 0; begin < count; begin += REPLAY_CHUNK_OPS) {
+        size_t end =
+            count - begin < REPLAY_CHUNK_OPS ? count : begin + REPLAY_CHUNK_OPS;
+        size_t stopped = run_ops(s, begin, end);
+
+        if (stopped != end)
+            return replay_op_fail(s, stopped, t->error);
+        replay_work_done(s->work, end - begin);
+    }
+    return true;
+}
+
+/* Which IDs stay live, and which streams there are. */
+static bool scan_trace(struct timed *t)
+{
+    const struct trace *trace = t->session->trace;
+    unsigned char *freed = calloc(trace->id_count + 1, 1);
+
+    t->kept = calloc(trace->id_count + 1, sizeof *t->kept);
+    t->streams = calloc(TRACE_STREAMS, 1);
+    if (freed == NULL || t->kept == NULL || t->streams == NULL) {
+        free(freed);
+        return tool_fail(t->error, "out of host memory");
+    }
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
+
+        if (op->kind == TRACE_FREE)
+            freed[op->id] = 1;
+        t->streams[op->stream] = 1;
+    }
+    for (size_t id = 0; id < trace->id_count; id++) {
+        if (!freed[id])
+            t->kept[t->kept_count++] = (uint32_t)id;
+    }
+    free(freed);
+    return true;
+}
+
+static larder_result free_kept(struct timed *t)
+{
+    struct replay_session *s = t->session;
+
+    for (size_t i = 0; i < t->kept_count; i++) {
+        larder_result r = larder_free(s->allocator, s->addrs[t->kept[i]]);
+
+        if (r != LARDER_OK)
+            return r;
+    }
+    return LARDER_OK;
+}
+
+/* Bring everything to where the next pass begins: nothing live, all work
+ * done. */
+static bool rewind_pass(struct timed *t)
+{
+    struct replay_session *s = t->session;
+    larder_result r = free_kept(t);
+
+    for (unsigned i = 0; i < TRACE_STREAMS && s->trace->orders_work; i++) {
+        if (r == LARDER_OK && t->streams[i])
+            r = larder_sim_complete(s->device, i);
+    }
+    if (r != LARDER_OK)
+        return tool_fail(t->error, "between two passes: %s",
+                         larder_last_error());
+    return true;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(uint64_t *times, size_t count)
+{
+    qsort(times, count, sizeof *times, compare_times);
+    return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
+}
+
+static bool run_passes(struct timed *t, uint64_t *times, size_t count)
+{
+    if (!rewind_pass(t) || !run_pass(t))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t begin;
+
+        if (!rewind_pass(t))
+            return false;
+        begin = now_ns();
+        if (!run_pass(t))
+            return false;
+        times[i] = now_ns() - begin;
+    }
+    return true;
+}
+
+bool replay_pass_timed(struct replay_session *s, double *ns_per_op,
+                       struct tool_error *error)
+{
+    struct timed t = {.session = s, .error = error};
+    size_t count = s->work->options->repeat;
+    uint64_t *times = calloc(count, sizeof *times);
+    bool ok = times != NULL || tool_fail(error, "out of host memory");
+
+    ok = ok && scan_trace(&t) && run_passes(&t, times, count);
+    if (ok && s->trace->counted_ops != 0)
+        *ns_per_op = median(times, count) / (double)s->trace->counted_ops;
+    free(t.kept);
+    free(t.streams);
+    free(times);
+    return ok;
+}

@@ -1,0 +1,95 @@
+/* trace.h - an allocation trace in memory: a compact array of operations.
+ *
+ * The text form has a line for each operation; `#` starts a comment:
+ *
+ *   a ID BYTES [STREAM]   allocate; IDs are dense from 0, each allocated once
+ *   f ID                  free
+ *   r ID STREAM           ID is used on STREAM as well
+ *   c STREAM              everything queued on STREAM so far has completed
+ *   e                     empty the cache
+ *   m LABEL               a mark
+ *
+ * Nothing here is thread safe; different traces are independent.
+ */
+#ifndef LARDER_TRACE_TRACE_H
+#define LARDER_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "trace/tool_error.h"
+
+enum {
+    TRACE_STREAMS = 65536, /* streams are the numbers below this */
+    TRACE_LINE_MAX = 65535 /* bytes in a line of text, without its end */
+};
+
+enum trace_kind {
+    TRACE_ALLOC,
+    TRACE_FREE,
+    TRACE_RECORD,
+    TRACE_COMPLETE,
+    TRACE_EMPTY_CACHE,
+    TRACE_MARK
+};
+
+/* 16 bytes, so that a replay streams through four to a cache line.  Fields
+ * that a kind does not have are 0. */
+struct trace_op {
+    uint64_t bytes; /* ALLOC: 0 to 2^63 - 1; MARK: where the label begins */
+    uint32_t id;
+    uint16_t stream;
+    uint8_t kind; /* enum trace_kind */
+};
+
+struct trace {
+    struct trace_op *ops;
+    size_t op_count;
+    size_t op_capacity;
+    size_t id_count;    /* IDs are 0 to id_count - 1 */
+    size_t counted_ops; /* all but marks */
+    size_t mark_count;
+    bool orders_work; /* holds RECORD or COMPLETE */
+    char *labels;     /* of marks, each with a NUL after it */
+    size_t label_bytes;
+    size_t label_capacity;
+};
+
+/* A trace without operations; owns nothing yet. */
+void trace_init(struct trace *t);
+
+/* Release what the trace owns and make it empty. */
+void trace_free(struct trace *t);
+
+/* Add an operation other than a mark.  The caller keeps the rules of IDs.
+ * False: no host memory; nothing was added. */
+bool trace_append(struct trace *t, const struct trace_op *op);
+
+/* Add a mark.  False: no host memory; nothing was added. */
+bool trace_append_mark(struct trace *t, const char *label, size_t length);
+
+/* The label of a mark; valid until the next append. */
+const char *trace_label(const struct trace *t, const struct trace_op *op);
+
+/* The highest sum of bytes between allocation and free, none failing.
+ * False: no host memory. */
+bool trace_peak_requested(const struct trace *t, uint64_t *out);
+
+/* Read trace text from a file, plain or compressed with zstd (told apart by
+ * its first bytes); "-" is the standard input.  Blank lines, comments and
+ * CRLF are accepted; an empty file is an empty trace.
+ *
+ * On failure *out is empty and the error begins with "FILE:LINE: " where a
+ * line is to blame, "FILE: " otherwise, then says what was found and what was
+ * expected.  Cost: one pass, 16 bytes an operation. */
+bool trace_read(const char *path, struct trace *out, struct tool_error *error);
+
+/* Write as text what trace_read() reads back as the same operations.  Labels
+ * must hold neither `#` nor a line end, nor begin or end with a blank or a
+ * carriage return.
+ * False: writing failed, errno says why; some may have been written. */
+bool trace_write(const struct trace *t, FILE *out);
+
+#endif

@@ -1,0 +1,169 @@
+#include "trace/trace_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+enum { INPUT_BYTES = 128 * 1024 };
+
+struct trace_source {
+    const char *path;
+    int fd;
+    ZSTD_DStream *zstd; /* NULL: plain text */
+    bool in_frame;      /* the last frame begun has not ended */
+    bool at_end;
+    uint64_t input_offset; /* in the file, of input[0] */
+    size_t input_used;
+    size_t input_count;
+    unsigned char input[INPUT_BYTES];
+};
+
+/* Have the next bytes of the file in input[], keeping those not yet used. */
+static bool source_fill(struct trace_source *s, struct tool_error *error)
+{
+    size_t left = s->input_count - s->input_used;
+    ssize_t n;
+
+    memmove(s->input, s->input + s->input_used, left);
+    s->input_offset += s->input_used;
+    s->input_used = 0;
+    s->input_count = left;
+    do {
+        n = read(s->fd, s->input + left, INPUT_BYTES - left);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return tool_fail(error, "%s: cannot be read: %s", s->path,
+                         strerror(errno));
+    s->at_end = n == 0;
+    s->input_count += (size_t)n;
+    return true;
+}
+
+/* Zstd's frame magic, or one of the sixteen of its skippable frames. */
+static bool is_zstd(const unsigned char *p, size_t count)
+{
+    uint32_t magic;
+
+    if (count < 4)
+        return false;
+    magic = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+            (uint32_t)p[3] << 24;
+    return magic == ZSTD_MAGICNUMBER || (magic & 0xfffffff0) == 0x184d2a50;
+}
+
+static bool source_begin(struct trace_source *s, struct tool_error *error)
+{
+    /* A pipe may give less than was asked for. */
+    while (s->input_count < 4 && !s->at_end) {
+        if (!source_fill(s, error))
+            return false;
+    }
+    if (!is_zstd(s->input, s->input_count))
+        return true;
+    s->zstd = ZSTD_createDStream();
+    if (s->zstd == NULL)
+        return tool_fail(error, "%s: out of host memory", s->path);
+    return true;
+}
+
+bool trace_source_open(const char *path, struct trace_source **out,
+                       struct tool_error *error)
+{
+    struct trace_source *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return tool_fail(error, "%s: out of host memory", path);
+    s->path = path;
+    s->fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO)
+                                   : open(path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0) {
+        tool_set_error(error, "%s: cannot be opened: %s", path,
+                       strerror(errno));
+        free(s);
+        return false;
+    }
+    if (!source_begin(s, error)) {
+        trace_source_close(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+void trace_source_close(struct trace_source *s)
+{
+    if (s == NULL)
+        return;
+    ZSTD_freeDStream(s->zstd);
+    close(s->fd);
+    free(s);
+}
+
+static void source_copy(struct trace_source *s, void *buffer, size_t capacity,
+                        size_t *count)
+{
+    size_t n = s->input_count - s->input_used;
+
+    if (n > capacity)
+        n = capacity;
+    memcpy(buffer, s->input + s->input_used, n);
+    s->input_used += n;
+    *count = n;
+}
+
+static bool source_inflate(struct trace_source *s, void *buffer,
+                           size_t capacity, size_t *count,
+                           struct tool_error *error)
+{
+    ZSTD_inBuffer in = {s->input, s->input_count, s->input_used};
+    ZSTD_outBuffer out = {buffer, capacity, 0};
+    size_t r = ZSTD_decompressStream(s->zstd, &out, &in);
+
+    s->input_used = in.pos;
+    if (ZSTD_isError(r))
+        return tool_fail(error,
+                         "%s: byte %" PRIu64 ": corrupt zstd data (%s); "
+                         "expected a whole zstd frame",
+                         s->path, s->input_offset + in.pos,
+                         ZSTD_getErrorName(r));
+    s->in_frame = r != 0;
+    *count = out.pos;
+    return true;
+}
+
+bool trace_source_read(struct trace_source *s, void *buffer, size_t capacity,
+                       size_t *count, struct tool_error *error)
+{
+    *count = 0;
+    for (;;) {
+        bool empty = s->input_used == s->input_count;
+
+        if (empty && !s->at_end) {
+            if (!source_fill(s, error))
+                return false;
+            continue;
+        }
+        if (s->zstd == NULL) {
+            source_copy(s, buffer, capacity, count);
+            return true;
+        }
+        /* At the end a frame may still hold output in zstd's own buffer. */
+        if (empty && !s->in_frame)
+            return true;
+        if (!source_inflate(s, buffer, capacity, count, error))
+            return false;
+        if (*count != 0)
+            return true;
+        if (empty)
+            return tool_fail(error,
+                             "%s: byte %" PRIu64 ": the file ends inside a "
+                             "zstd frame; expected the rest of it",
+                             s->path, s->input_offset + s->input_used);
+    }
+}

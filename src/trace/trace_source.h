@@ -1,0 +1,25 @@
+/* trace_source.h - the bytes of a trace file, decompressed on the way. */
+#ifndef LARDER_TRACE_TRACE_SOURCE_H
+#define LARDER_TRACE_TRACE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "trace/tool_error.h"
+
+struct trace_source; /* opaque */
+
+/* Open a file ("-": the standard input) and look at its first bytes: if they
+ * are zstd's, reads decompress.  `path` must outlive the source. */
+bool trace_source_open(const char *path, struct trace_source **out,
+                       struct tool_error *error);
+
+/* Takes NULL. */
+void trace_source_close(struct trace_source *s);
+
+/* Read up to `capacity` bytes, at least one; *count is 0 at the end.  Errors
+ * in compressed data name the byte of the file. */
+bool trace_source_read(struct trace_source *s, void *buffer, size_t capacity,
+                       size_t *count, struct tool_error *error);
+
+#endif

@@ -1,0 +1,52 @@
+#!/bin/sh
+# What `larder replay` says about input it cannot read and output it cannot
+# write.  $1: the command.
+. tests/cli/harness
+
+printf 'a 0 512\nf 1\n' >"$tmp/bad.trace"
+expect 2 replay "$tmp/bad.trace"
+stderr_has "^larder replay: $tmp/bad.trace:2: ID 1 was not allocated; expected"
+expect 2 replay "$tmp/none.trace"
+stderr_has "none.trace: cannot be opened: No such file or directory"
+expect 2 replay "$tmp"
+stderr_has "^larder replay: $tmp: cannot be read: Is a directory"
+head -c 60 "$trace" >"$tmp/cut.trace.zst"
+expect 2 replay "$tmp/cut.trace.zst"
+stderr_has 'cut.trace.zst: byte 60: the file ends inside a zstd frame; expected'
+printf '{"segments":[]}' >"$tmp/snapshot.json"
+expect 2 replay "$tmp/snapshot.json"
+stderr_has 'looks like a memory snapshot (JSON); expected trace text'
+: >"$tmp/empty.trace"
+expect 0 replay --json "$tmp/empty.trace"
+is ops "$(field ops)" 0
+is ns_per_op "$(field ns_per_op)" null
+is peak_fragmentation "$(field peak_fragmentation)" null
+
+# One bad input among good ones: these are reported all the same, in order.
+expect 2 replay --json "$trace" "$tmp/bad.trace" "$tmp/empty.trace"
+is lines "$(wc -l <"$tmp/out")" 2
+is 'first trace' "$(field trace)" "\"$trace\""
+stderr_has 'bad.trace:2:'
+
+# Names that are not UTF-8 still make good JSON.
+odd=$(printf 'odd\377.trace')
+if cp "$tmp/empty.trace" "$tmp/$odd" 2>/dev/null; then
+    expect 0 replay --json "$tmp/$odd"
+    is trace "$(field trace)" "$(printf '"%s/odd\357\277\275.trace"' "$tmp")"
+fi
+
+# Output that cannot be written.
+expect 2 replay --placements "$tmp/none/p" "$trace"
+stderr_has "none/p: cannot be written: No such file or directory"
+if [ -w /dev/full ]; then
+    expect 2 replay --placements /dev/full "$trace"
+    stderr_has "$trace: placements cannot be written: No space left on device"
+    expect 2 replay --stats /dev/full "$trace"
+    stderr_has 'cannot be written: No space left on device'
+    last='replay --json TRACE >/dev/full'
+    "$larder" replay --json "$trace" >/dev/full 2>"$tmp/err"
+    is status $? 2
+    stderr_has 'standard output cannot be written: No space left on device'
+fi
+
+finish

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Colour, the bar and the width of the table on a terminal.  $1: the command.
+. tests/cli/harness
+
+command -v script >/dev/null 2>&1 || exit 77
+escape=$(printf '\033')
+
+# on_terminal COMMAND: run in a terminal of 80 columns, keep what it shows.
+on_terminal() {
+    last=$1
+    script -qec "stty cols 80; $1" "$tmp/typescript" >"$tmp/out" 2>&1 \
+        </dev/null
+    is status $? 0
+}
+
+shows() {
+    grep -q "$1" "$tmp/out" || say_failed "does not show '$1'"
+}
+
+shows_no() {
+    if grep -q "$1" "$tmp/out"; then
+        say_failed "shows '$1'"
+    fi
+}
+
+TERM=xterm
+export TERM
+unset NO_COLOR
+
+on_terminal "$larder replay $trace"
+shows "$escape\[1m"
+on_terminal "NO_COLOR=1 $larder replay $trace"
+shows 'requested'
+shows_no "$escape\[1m"
+on_terminal "NO_COLOR= $larder replay $trace"
+shows "$escape\[1m"
+on_terminal "TERM=dumb $larder replay $trace"
+shows 'requested'
+shows_no "$escape"
+
+# As many passes as take about a second here.
+expect 0 replay --json --repeat 3 data/traces/mlp_sgd.trace.zst
+ns=$(field ns_per_op)
+pass_ns=$((${ns%%.*} * $(field ops) + 1))
+long="$larder replay --repeat $((1000000000 / pass_ns + 1))"
+long="$long data/traces/mlp_sgd.trace.zst"
+on_terminal "$long"
+shows 'replaying \[=* *\]  *[0-9]*%'
+shows "$escape\[K"
+on_terminal "$long --no-progress"
+shows_no 'replaying'
+on_terminal "TERM=dumb $long"
+shows_no 'replaying'
+on_terminal "$larder replay $trace"
+shows_no 'replaying'
+
+# A name that would make the table too wide keeps its end; in a pipe it is
+# whole.
+folder=$tmp/a/folder/with/a/very/long/name/indeed/and/a/long/way/down
+mkdir -p "$folder"
+cp "$trace" "$folder/e1.trace.zst"
+on_terminal "$larder replay $folder/e1.trace.zst"
+shows '^\.\.\..*/e1 '
+is 'widest line' "$(grep '^\.\.\.' "$tmp/out" | tr -d '\r' |
+    awk '{ print length($0) }')" 80
+expect 0 replay "$folder/e1.trace.zst"
+stdout_has "^$folder/e1 "
+
+finish

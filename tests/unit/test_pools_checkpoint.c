@@ -1,0 +1,549 @@
+/* test_pools_checkpoint.c - a private pool brought back to a remembered
+ * state, exactly: every segment, every block. */
+#include "support/rig.h"
+
+#define SPEC "sim:1GiB,backing=none,events=manual"
+
+static const larder_pool_id pool = {1, 0};
+
+enum { LIVE_MAX = 64 };
+
+/* Allocations of the pool, and those a restore reports. */
+struct addrs {
+    larder_addr list[LIVE_MAX];
+    size_t count;
+};
+
+static larder_addr alloc_on(struct rig *rig, uint64_t bytes,
+                            larder_stream stream)
+{
+    larder_addr p;
+
+    assert_ok(larder_pool_begin(rig->a, pool, NULL, NULL));
+    p = rig_alloc_on(rig, bytes, stream);
+    assert_ok(larder_pool_end(rig->a, pool));
+    return p;
+}
+
+static larder_addr alloc(struct rig *rig, uint64_t bytes)
+{
+    return alloc_on(rig, bytes, 0);
+}
+
+static larder_checkpoint *take(struct rig *rig)
+{
+    larder_checkpoint *cp = NULL;
+
+    assert_ok(larder_checkpoint_take(rig->a, pool, &cp));
+    assert_non_null(cp);
+    return cp;
+}
+
+static int compare_addr(const void *a, const void *b)
+{
+    larder_addr x = *(const larder_addr *)a;
+    larder_addr y = *(const larder_addr *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Restore; what it reports is sorted. */
+static void restore(struct rig *rig, const larder_checkpoint *cp,
+                    struct addrs *freed, struct addrs *created)
+{
+    assert_ok(larder_checkpoint_restore(rig->a, cp, freed->list, LIVE_MAX,
+                                        &freed->count, created->list, LIVE_MAX,
+                                        &created->count));
+    assert_ok(larder_check(rig->a));
+    qsort(freed->list, freed->count, sizeof freed->list[0], compare_addr);
+    qsort(created->list, created->count, sizeof created->list[0], compare_addr);
+}
+
+static int add_live(void *ctx, const larder_segment_info *segment,
+                    const larder_block_info *block)
+{
+    struct addrs *live = ctx;
+
+    if (segment->pool.first == pool.first &&
+        block->state == LARDER_BLOCK_ALLOCATED) {
+        assert_true(live->count < LIVE_MAX);
+        live->list[live->count++] = block->addr;
+    }
+    return 0;
+}
+
+/* In the order of addresses. */
+static struct addrs live_in_pool(struct rig *rig)
+{
+    struct addrs live = {.count = 0};
+
+    assert_ok(larder_walk(rig->a, NULL, add_live, &live));
+    return live;
+}
+
+static void assert_same_addrs(const struct addrs *a, const struct addrs *b)
+{
+    assert_int_equal(a->count, b->count);
+    assert_memory_equal(a->list, b->list, a->count * sizeof a->list[0]);
+}
+
+/* All blocks are those of `before`, which goes. */
+#define assert_same_blocks(rig, before)                                        \
+    rig_same_picture((before), picture_blocks(rig), __FILE__, __LINE__)
+
+/* Restoring brings back the very blocks of `then`, which goes, and says what
+ * it freed and made. */
+static void assert_restores(struct rig *rig, const larder_checkpoint *cp,
+                            struct picture then, const struct addrs *live_then)
+{
+    struct addrs live_before = live_in_pool(rig);
+    struct addrs freed;
+    struct addrs created;
+
+    restore(rig, cp, &freed, &created);
+    assert_same_addrs(&freed, &live_before);
+    assert_same_addrs(&created, live_then);
+    assert_same_blocks(rig, then);
+}
+
+/* ---- exact ------------------------------------------------------------------ */
+
+/* A pool with blocks of both kinds on two streams, some freed again: holes at
+ * the beginning, in the middle and at the end of segments. */
+static struct addrs furnish(struct rig *rig)
+{
+    larder_addr p[12];
+
+    for (size_t i = 0; i < 6; i++)
+        p[i] = alloc_on(rig, 512 + 1000 * i, i % 2);
+    for (size_t i = 6; i < 12; i++)
+        p[i] = alloc_on(rig, MIB(i - 4) + 700, i % 2);
+    for (size_t i = 0; i < 12; i += 3)
+        rig_free(rig, p[i]);
+    return live_in_pool(rig);
+}
+
+/* Change the pool by `change`, restore, and see that all is as before. */
+static void check_after(const char *conf,
+                        void (*change)(struct rig *, const struct addrs *))
+{
+    struct rig rig = rig_up(SPEC, conf);
+    struct addrs live = furnish(&rig);
+    larder_checkpoint *cp = take(&rig);
+    struct picture then = picture_blocks(&rig);
+
+    change(&rig, &live);
+    assert_restores(&rig, cp, then, &live);
+    for (size_t i = 0; i < live.count; i++)
+        rig_free(&rig, live.list[i]);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+static void change_nothing(struct rig *rig, const struct addrs *live)
+{
+    (void)rig;
+    (void)live;
+}
+
+static void free_one(struct rig *rig, const struct addrs *live)
+{
+    rig_free(rig, live->list[live->count / 2]);
+}
+
+static void free_all(struct rig *rig, const struct addrs *live)
+{
+    for (size_t i = 0; i < live->count; i++)
+        rig_free(rig, live->list[i]);
+}
+
+static void fill_holes(struct rig *rig, const struct addrs *live)
+{
+    (void)live;
+    for (size_t i = 0; i < 4; i++) {
+        alloc_on(rig, 700, i % 2);
+        alloc_on(rig, MIB(2), i % 2);
+    }
+}
+
+static void cut_otherwise(struct rig *rig, const struct addrs *live)
+{
+    free_all(rig, live);
+    for (size_t i = 0; i < 8; i++)
+        alloc_on(rig, 900 * (i + 1), i % 2);
+    for (size_t i = 0; i < 5; i++)
+        alloc_on(rig, MIB(3) + 1000 * i, i % 2);
+}
+
+static void check_everywhere(void (*change)(struct rig *, const struct addrs *))
+{
+    check_after("", change);
+    check_after("expandable_segments:True", change);
+}
+
+static void test_nothing_happened_and_nothing_changes(void **state)
+{
+    (void)state;
+    check_everywhere(change_nothing);
+}
+
+static void test_a_block_freed_since_is_live_again(void **state)
+{
+    (void)state;
+    check_everywhere(free_one);
+}
+
+static void test_a_pool_emptied_since_is_full_again(void **state)
+{
+    (void)state;
+    check_everywhere(free_all);
+}
+
+static void test_what_was_allocated_since_is_freed(void **state)
+{
+    (void)state;
+    check_everywhere(fill_holes);
+}
+
+static void test_segments_cut_otherwise_are_cut_as_before(void **state)
+{
+    (void)state;
+    check_everywhere(cut_otherwise);
+}
+
+static void test_a_hole_in_the_middle_comes_back(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr p[3];
+    larder_checkpoint *cp;
+    struct picture then;
+    struct addrs live;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        p[i] = alloc(&rig, 4096);
+    rig_free(&rig, p[1]);
+    live = live_in_pool(&rig);
+    then = picture_blocks(&rig);
+    cp = take(&rig);
+    assert_int_equal(alloc(&rig, 4096), p[1]);
+    rig_free(&rig, p[0]);
+    assert_restores(&rig, cp, then, &live);
+    assert_int_equal(alloc(&rig, 4096), p[1]);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+/* A segment got since stays the pool's, with nothing live in it. */
+static void test_a_segment_got_since_stays_and_is_free(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr p = alloc(&rig, 4096);
+    larder_checkpoint *cp = take(&rig);
+    larder_addr later = alloc(&rig, MIB(30));
+    struct addrs freed;
+    struct addrs created;
+
+    (void)state;
+    restore(&rig, cp, &freed, &created);
+    assert_int_equal(freed.count, 2);
+    assert_int_equal(created.count, 1);
+    assert_int_equal(created.list[0], p);
+    assert_int_equal(rig_reserved(&rig), MIB(2) + MIB(30));
+    assert_result(LARDER_ERR_DOUBLE_FREE, larder_free(rig.a, later));
+    assert_int_equal(alloc(&rig, MIB(30)), later);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+static void test_a_checkpoint_serves_again_and_again(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    struct addrs live = furnish(&rig);
+    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *empty;
+
+    (void)state;
+    free_all(&rig, &live);
+    empty = take(&rig);
+    for (int i = 0; i < 3; i++) {
+        struct addrs freed;
+        struct addrs created;
+
+        restore(&rig, cp, &freed, &created);
+        assert_same_addrs(&created, &live);
+        fill_holes(&rig, &live);
+        restore(&rig, empty, &freed, &created);
+        assert_int_equal(created.count, 0);
+        assert_int_equal(rig_stats(&rig).active.all.current, 0);
+    }
+    larder_checkpoint_destroy(cp);
+    larder_checkpoint_destroy(empty);
+    rig_down(&rig);
+}
+
+/* The sizes and what is live count; what comes back is counted as new. */
+static void test_current_statistics_come_back(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    struct addrs live = furnish(&rig);
+    larder_checkpoint *cp = take(&rig);
+    larder_stats then = rig_stats(&rig);
+    larder_stats now;
+    struct addrs freed;
+    struct addrs created;
+
+    (void)state;
+    cut_otherwise(&rig, &live);
+    restore(&rig, cp, &freed, &created);
+    now = rig_stats(&rig);
+    assert_int_equal(now.allocation.all.current, then.allocation.all.current);
+    assert_int_equal(now.allocated_bytes.small_pool.current,
+                     then.allocated_bytes.small_pool.current);
+    assert_int_equal(now.allocated_bytes.large_pool.current,
+                     then.allocated_bytes.large_pool.current);
+    assert_int_equal(now.active_bytes.all.current,
+                     then.active_bytes.all.current);
+    assert_int_equal(now.requested_bytes.all.current,
+                     then.requested_bytes.all.current);
+    assert_int_equal(now.inactive_split.all.current,
+                     then.inactive_split.all.current);
+    assert_int_equal(now.inactive_split_bytes.all.current,
+                     then.inactive_split_bytes.all.current);
+    assert_int_equal(now.allocation.all.allocated - now.allocation.all.freed,
+                     now.allocation.all.current);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+static void test_memory_outside_of_the_pool_is_left_alone(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr outside = rig_alloc(&rig, 4096);
+    larder_checkpoint *cp;
+    struct addrs freed;
+    struct addrs created;
+
+    (void)state;
+    alloc(&rig, 4096);
+    cp = take(&rig);
+    rig_free(&rig, outside);
+    outside = rig_alloc(&rig, MIB(2));
+    restore(&rig, cp, &freed, &created);
+    assert_int_equal(freed.count, 1);
+    rig_free(&rig, outside);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+static void test_restoring_works_while_the_pool_is_begun(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    struct addrs live = furnish(&rig);
+    larder_checkpoint *cp = take(&rig);
+    struct picture then = picture_blocks(&rig);
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, pool, NULL, NULL));
+    rig_free(&rig, live.list[0]);
+    rig_alloc(&rig, 512);
+    assert_restores(&rig, cp, then, &live);
+    assert_ok(larder_pool_end(rig.a, pool));
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+/* ---- what is reported ---------------------------------------------------------- */
+
+static void test_short_arrays_are_filled_and_counts_are_whole(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr list[2] = {0, 1234};
+    larder_checkpoint *cp;
+    size_t freed = 0;
+    size_t created = 0;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        alloc(&rig, 4096);
+    cp = take(&rig);
+    assert_ok(larder_checkpoint_restore(rig.a, cp, list, 1, &freed, NULL, 0,
+                                        &created));
+    assert_int_equal(freed, 3);
+    assert_int_equal(created, 3);
+    assert_int_not_equal(list[0], 0);
+    assert_int_equal(list[1], 1234);
+    assert_ok(
+        larder_checkpoint_restore(rig.a, cp, NULL, 0, NULL, NULL, 0, NULL));
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+/* ---- refusals -------------------------------------------------------------------- */
+
+static void test_unknown_pools_and_missing_arguments_are_refused(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_checkpoint *cp = NULL;
+    int same = 7;
+
+    (void)state;
+    assert_result(LARDER_ERR_UNKNOWN_POOL,
+                  larder_checkpoint_take(rig.a, pool, &cp));
+    assert_null(cp);
+    assert_result(LARDER_ERR_INVALID,
+                  larder_checkpoint_take(rig.a, pool, NULL));
+    assert_result(
+        LARDER_ERR_INVALID,
+        larder_checkpoint_restore(rig.a, NULL, NULL, 0, NULL, NULL, 0, NULL));
+    assert_result(LARDER_ERR_UNKNOWN_POOL,
+                  larder_pool_live_is(rig.a, pool, NULL, 0, &same));
+    assert_int_equal(same, 7);
+    larder_checkpoint_destroy(NULL);
+    rig_down(&rig);
+}
+
+static void test_a_checkpoint_of_a_vanished_pool_is_refused(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr p = alloc(&rig, 4096);
+    larder_checkpoint *cp = take(&rig);
+    struct picture before;
+
+    (void)state;
+    rig_free(&rig, p);
+    assert_ok(larder_pool_release(rig.a, pool));
+    assert_ok(larder_empty_cache(rig.a));
+    before = picture_take(&rig);
+    assert_result(
+        LARDER_ERR_UNKNOWN_POOL,
+        larder_checkpoint_restore(rig.a, cp, NULL, 0, NULL, NULL, 0, NULL));
+    assert_unchanged(&rig, before);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+/* The pool has the same name, its memory went in between. */
+static void test_a_checkpoint_whose_segment_is_gone_is_refused(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr p = alloc(&rig, MIB(4));
+    larder_checkpoint *cp = take(&rig);
+    struct picture before;
+
+    (void)state;
+    rig_free(&rig, p);
+    assert_ok(larder_pool_release(rig.a, pool));
+    assert_ok(larder_empty_cache(rig.a));
+    alloc(&rig, 4096);
+    before = picture_take(&rig);
+    assert_result(
+        LARDER_ERR_INVALID,
+        larder_checkpoint_restore(rig.a, cp, NULL, 0, NULL, NULL, 0, NULL));
+    assert_unchanged(&rig, before);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+static void test_a_block_that_waits_for_a_stream_stops_a_restore(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr p = alloc(&rig, 4096);
+    larder_checkpoint *cp = take(&rig);
+    struct picture before;
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, p, 1));
+    rig_free(&rig, p);
+    before = picture_take(&rig);
+    assert_result(
+        LARDER_ERR_INVALID,
+        larder_checkpoint_restore(rig.a, cp, NULL, 0, NULL, NULL, 0, NULL));
+    assert_unchanged(&rig, before);
+    assert_ok(larder_sim_complete(rig.dev, 1));
+    assert_ok(
+        larder_checkpoint_restore(rig.a, cp, NULL, 0, NULL, NULL, 0, NULL));
+    rig_free(&rig, p);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
+/* ---- larder_pool_live_is() --------------------------------------------------------- */
+
+static int live_is(struct rig *rig, const larder_addr *addrs, size_t count)
+{
+    int same = 7;
+
+    assert_ok(larder_pool_live_is(rig->a, pool, addrs, count, &same));
+    return same;
+}
+
+static void test_live_is_knows_exactly_what_is_live(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr outside = rig_alloc(&rig, 4096);
+    larder_addr p = alloc(&rig, 4096);
+    larder_addr q = alloc(&rig, MIB(4));
+    larder_addr freed = alloc(&rig, 4096);
+    larder_addr both[] = {q, p};
+    larder_addr twice[] = {p, p};
+    larder_addr inside[] = {p, q + 512};
+    larder_addr stranger[] = {p, outside};
+    larder_addr with_freed[] = {p, q, freed};
+
+    (void)state;
+    rig_free(&rig, freed);
+    assert_int_equal(live_is(&rig, both, 2), 1);
+    assert_int_equal(live_is(&rig, both, 1), 0);
+    assert_int_equal(live_is(&rig, both, 0), 0);
+    assert_int_equal(live_is(&rig, inside, 2), 0);
+    assert_int_equal(live_is(&rig, stranger, 2), 0);
+    assert_int_equal(live_is(&rig, with_freed, 3), 0);
+    assert_int_equal(live_is(&rig, twice, 2), 0);
+    rig_free(&rig, p);
+    assert_int_equal(live_is(&rig, &q, 1), 1);
+    rig_free(&rig, q);
+    assert_int_equal(live_is(&rig, NULL, 0), 1);
+    rig_free(&rig, outside);
+    rig_down(&rig);
+}
+
+static void test_live_is_counts_no_block_that_waits_for_a_stream(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr p = alloc(&rig, 4096);
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, p, 1));
+    assert_int_equal(live_is(&rig, &p, 1), 1);
+    rig_free(&rig, p);
+    assert_int_equal(live_is(&rig, &p, 1), 0);
+    assert_int_equal(live_is(&rig, NULL, 0), 1);
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_happened_and_nothing_changes),
+        cmocka_unit_test(test_a_block_freed_since_is_live_again),
+        cmocka_unit_test(test_a_pool_emptied_since_is_full_again),
+        cmocka_unit_test(test_what_was_allocated_since_is_freed),
+        cmocka_unit_test(test_segments_cut_otherwise_are_cut_as_before),
+        cmocka_unit_test(test_a_hole_in_the_middle_comes_back),
+        cmocka_unit_test(test_a_segment_got_since_stays_and_is_free),
+        cmocka_unit_test(test_a_checkpoint_serves_again_and_again),
+        cmocka_unit_test(test_current_statistics_come_back),
+        cmocka_unit_test(test_memory_outside_of_the_pool_is_left_alone),
+        cmocka_unit_test(test_restoring_works_while_the_pool_is_begun),
+        cmocka_unit_test(test_short_arrays_are_filled_and_counts_are_whole),
+        cmocka_unit_test(test_unknown_pools_and_missing_arguments_are_refused),
+        cmocka_unit_test(test_a_checkpoint_of_a_vanished_pool_is_refused),
+        cmocka_unit_test(test_a_checkpoint_whose_segment_is_gone_is_refused),
+        cmocka_unit_test(test_a_block_that_waits_for_a_stream_stops_a_restore),
+        cmocka_unit_test(test_live_is_knows_exactly_what_is_live),
+        cmocka_unit_test(test_live_is_counts_no_block_that_waits_for_a_stream),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

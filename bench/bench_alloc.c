@@ -1,0 +1,399 @@
+/* bench_alloc.c - what a call of the allocator costs, in nanoseconds.
+ *
+ *   bench_alloc [--csv] [--quick]
+ *
+ * An operation is one call: an allocation or a free.  Each line is the median
+ * of several runs of about a tenth of a second, next to a baseline measured
+ * in the same process: the same loop without calls, the C library's malloc,
+ * or the direct policy, which asks the simulated driver every time.  The
+ * driver costs next to nothing here: what is measured is the allocator.
+ *
+ * With two threads the figure is what an operation takes one of them. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <larder/larder.h>
+
+enum {
+    RUNS = 9,
+    RUN_MS = 100,
+    CHUNK = 4096,    /* operations between two looks at the clock */
+    STEPS = 1 << 16, /* of the random mixes, then again from the first */
+    LIVE_MAX = 10000,
+    THREADS_MAX = 2
+};
+
+#define PAIR_BYTES 4096
+
+static int run_ms = RUN_MS;
+static int runs = RUNS;
+static int as_csv;
+
+/* ---- measuring ----------------------------------------------------------- */
+
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void must(larder_result r)
+{
+    if (r == LARDER_OK)
+        return;
+    fprintf(stderr, "bench_alloc: %s\n", larder_last_error());
+    exit(1);
+}
+
+/* Keeps the compiler from doing without a value. */
+static void keep(const void *p)
+{
+    __asm__ volatile("" : : "r"(p) : "memory");
+}
+
+/* One step of a random mix: what is in `slot` goes, `bytes` come. */
+struct step {
+    uint32_t slot;
+    uint32_t bytes;
+};
+
+/* What one thread works on. */
+struct work {
+    larder_allocator *a;
+    larder_stream stream;
+    struct step *steps; /* STEPS of them */
+    uint32_t at;
+    uint32_t live;
+    larder_addr addrs[LIVE_MAX];
+};
+
+/* Does CHUNK operations. */
+typedef void chunk_fn(struct work *w);
+
+static double time_run(chunk_fn *chunk, struct work *w)
+{
+    double begin = now_ns();
+    double end = begin + run_ms * 1e6;
+    double now = begin;
+    uint64_t operations = 0;
+
+    while (now < end) {
+        chunk(w);
+        operations += CHUNK;
+        now = now_ns();
+    }
+    return (now - begin) / (double)operations;
+}
+
+static int compare_doubles(const void *x, const void *y)
+{
+    double a = *(const double *)x;
+    double b = *(const double *)y;
+
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    return values[count / 2];
+}
+
+static double measure(chunk_fn *chunk, struct work *w)
+{
+    double ns[RUNS];
+
+    time_run(chunk, w); /* warms up */
+    for (int i = 0; i < runs; i++)
+        ns[i] = time_run(chunk, w);
+    return median(ns, runs);
+}
+
+/* ---- the loops ----------------------------------------------------------- */
+
+static void chunk_pair_empty(struct work *w)
+{
+    for (int i = 0; i < CHUNK; i += 2) {
+        keep(w);
+        keep(w->addrs);
+    }
+}
+
+static void chunk_pair_std(struct work *w)
+{
+    (void)w;
+    for (int i = 0; i < CHUNK; i += 2) {
+        void *p = malloc(PAIR_BYTES);
+
+        keep(p);
+        free(p);
+    }
+}
+
+static void chunk_pair(struct work *w)
+{
+    for (int i = 0; i < CHUNK; i += 2) {
+        larder_addr p;
+
+        must(larder_alloc(w->a, PAIR_BYTES, w->stream, &p));
+        must(larder_free(w->a, p));
+    }
+}
+
+static void chunk_mix_empty(struct work *w)
+{
+    for (int i = 0; i < CHUNK; i += 2) {
+        const struct step *s = &w->steps[w->at++ % STEPS];
+
+        keep(&w->addrs[s->slot]);
+        w->addrs[s->slot] = s->bytes;
+    }
+}
+
+static void chunk_mix(struct work *w)
+{
+    for (int i = 0; i < CHUNK; i += 2) {
+        const struct step *s = &w->steps[w->at++ % STEPS];
+        larder_addr *slot = &w->addrs[s->slot];
+
+        must(larder_free(w->a, *slot));
+        must(larder_alloc(w->a, s->bytes, w->stream, slot));
+    }
+}
+
+/* ---- setting up ---------------------------------------------------------- */
+
+static uint64_t random_next(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+/* From 512 bytes to 8 MiB, each power of two as likely as another. */
+static uint32_t mix_bytes(uint64_t *seed)
+{
+    unsigned log2 = 9 + (unsigned)(random_next(seed) % 14);
+    uint32_t below = UINT32_C(1) << log2;
+
+    return below + (uint32_t)(random_next(seed) % below);
+}
+
+static struct work *work_make(larder_allocator *a, larder_stream stream,
+                              uint32_t live)
+{
+    struct work *w = calloc(1, sizeof *w);
+    uint64_t seed = 88172645463325252u + stream;
+
+    if (w == NULL || (w->steps = calloc(STEPS, sizeof *w->steps)) == NULL) {
+        fprintf(stderr, "bench_alloc: out of memory\n");
+        exit(1);
+    }
+    w->a = a;
+    w->stream = stream;
+    w->live = live;
+    for (uint32_t i = 0; i < STEPS; i++) {
+        w->steps[i].slot = live > 0 ? (uint32_t)(random_next(&seed) % live) : 0;
+        w->steps[i].bytes = mix_bytes(&seed);
+    }
+    for (uint32_t i = 0; a != NULL && i < live; i++)
+        must(larder_alloc(a, mix_bytes(&seed), stream, &w->addrs[i]));
+    return w;
+}
+
+static void work_free(struct work *w)
+{
+    for (uint32_t i = 0; w->a != NULL && i < w->live; i++)
+        must(larder_free(w->a, w->addrs[i]));
+    free(w->steps);
+    free(w);
+}
+
+static larder_allocator *allocator_make(larder_device *dev,
+                                        larder_policy policy)
+{
+    larder_allocator *a;
+    larder_options opt;
+
+    larder_options_init(&opt);
+    opt.policy = policy;
+    opt.conf = "";
+    must(larder_create(dev, &opt, &a));
+    return a;
+}
+
+/* ---- reporting ----------------------------------------------------------- */
+
+static void report(const char *name, double ns, const char *baseline,
+                   double baseline_ns)
+{
+    if (as_csv)
+        printf("%s,%.2f,%s,%.2f\n", name, ns, baseline, baseline_ns);
+    else
+        printf("%-36s %9.1f  %9.1f %-12s %7.2f\n", name, ns, baseline_ns,
+               baseline, ns / baseline_ns);
+    fflush(stdout);
+}
+
+static void report_head(void)
+{
+    if (as_csv)
+        printf("name,ns_per_op,baseline,baseline_ns_per_op\n");
+    else
+        printf("%-36s %9s  %22s %7s\n", "", "ns/op", "ns/op of the baseline",
+               "ratio");
+}
+
+/* ---- benchmarks ---------------------------------------------------------- */
+
+static void bench_pair(larder_device *dev)
+{
+    larder_allocator *a = allocator_make(dev, LARDER_POLICY_PYTORCH);
+    larder_allocator *direct = allocator_make(dev, LARDER_POLICY_DIRECT);
+    struct work *w = work_make(a, 0, 0);
+    struct work *d = work_make(direct, 0, 0);
+    double empty = measure(chunk_pair_empty, w);
+    double std = measure(chunk_pair_std, w);
+    double pytorch = measure(chunk_pair, w);
+
+    report("pair 4KiB", pytorch, "empty loop", empty);
+    report("pair 4KiB", pytorch, "std malloc", std);
+    report("pair 4KiB", pytorch, "direct", measure(chunk_pair, d));
+    work_free(d);
+    work_free(w);
+    must(larder_destroy(direct));
+    must(larder_destroy(a));
+}
+
+static double mix_ns(larder_device *dev, larder_policy policy, uint32_t live)
+{
+    larder_allocator *a = allocator_make(dev, policy);
+    struct work *w = work_make(a, 0, live);
+    double ns = measure(chunk_mix, w);
+
+    work_free(w);
+    must(larder_destroy(a));
+    return ns;
+}
+
+static double mix_empty_ns(uint32_t live)
+{
+    struct work *w = work_make(NULL, 0, live);
+    double ns = measure(chunk_mix_empty, w);
+
+    work_free(w);
+    return ns;
+}
+
+static void bench_mix(larder_device *dev, uint32_t live)
+{
+    char name[64];
+    double ns = mix_ns(dev, LARDER_POLICY_PYTORCH, live);
+
+    snprintf(name, sizeof name, "mix 512B-8MiB %" PRIu32 " live", live);
+    report(name, ns, "empty loop", mix_empty_ns(live));
+    report(name, ns, "direct", mix_ns(dev, LARDER_POLICY_DIRECT, live));
+}
+
+/* A thread of a run, and what an operation took it. */
+struct runner {
+    pthread_t thread;
+    pthread_barrier_t *barrier;
+    struct work *w;
+    double ns;
+};
+
+static void *runner_main(void *arg)
+{
+    struct runner *r = arg;
+
+    pthread_barrier_wait(r->barrier);
+    r->ns = time_run(chunk_mix, r->w);
+    return NULL;
+}
+
+static double time_threads(struct runner *runners, int threads)
+{
+    pthread_barrier_t barrier;
+    double sum = 0;
+
+    pthread_barrier_init(&barrier, NULL, (unsigned)threads);
+    for (int i = 0; i < threads; i++) {
+        runners[i].barrier = &barrier;
+        if (pthread_create(&runners[i].thread, NULL, runner_main,
+                           &runners[i]) != 0) {
+            fprintf(stderr, "bench_alloc: no thread could be made\n");
+            exit(1);
+        }
+    }
+    for (int i = 0; i < threads; i++) {
+        pthread_join(runners[i].thread, NULL);
+        sum += runners[i].ns;
+    }
+    pthread_barrier_destroy(&barrier);
+    return sum / threads;
+}
+
+static double threads_ns(larder_device *dev, larder_policy policy, int threads,
+                         int one_stream)
+{
+    larder_allocator *a = allocator_make(dev, policy);
+    struct runner runners[THREADS_MAX];
+    double ns[RUNS];
+
+    for (int i = 0; i < threads; i++)
+        runners[i].w = work_make(a, one_stream ? 0 : (larder_stream)i, 64);
+    time_threads(runners, threads);
+    for (int i = 0; i < runs; i++)
+        ns[i] = time_threads(runners, threads);
+    for (int i = 0; i < threads; i++)
+        work_free(runners[i].w);
+    must(larder_destroy(a));
+    return median(ns, runs);
+}
+
+static void bench_threads(larder_device *dev, int one_stream)
+{
+    const char *name = one_stream ? "mix, 2 threads on one stream"
+                                  : "mix, 2 threads on own streams";
+    double ns = threads_ns(dev, LARDER_POLICY_PYTORCH, 2, one_stream);
+
+    report(name, ns, "1 thread",
+           threads_ns(dev, LARDER_POLICY_PYTORCH, 1, one_stream));
+    report(name, ns, "direct",
+           threads_ns(dev, LARDER_POLICY_DIRECT, 2, one_stream));
+}
+
+int main(int argc, char **argv)
+{
+    larder_device *dev;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--csv") == 0) {
+            as_csv = 1;
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            run_ms = 10;
+            runs = 3;
+        } else {
+            fprintf(stderr, "usage: %s [--csv] [--quick]\n", argv[0]);
+            return 2;
+        }
+    }
+    must(larder_device_open("sim:80GiB,backing=none", 0, &dev));
+    report_head();
+    bench_pair(dev);
+    bench_mix(dev, 64);
+    bench_mix(dev, 1000);
+    bench_mix(dev, 10000);
+    bench_threads(dev, 0);
+    bench_threads(dev, 1);
+    must(larder_device_close(dev));
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* fuzz.h - what a fuzz target is: one function that takes any bytes.  It
+ * returns, or the process aborts.  Linked with driver.c, or with libFuzzer. */
+#ifndef LARDER_TESTS_FUZZ_FUZZ_H
+#define LARDER_TESTS_FUZZ_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <larder/larder.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* An assert that is there in every build. */
+#define REQUIRE(condition)                                                     \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: not so: %s; last error: %s\n", __FILE__,   \
+                    __LINE__, #condition, larder_last_error());                \
+            abort();                                                           \
+        }                                                                      \
+    } while (0)
+
+/* The input as text: cut at its first NUL, with one at its end.  To be
+ * freed. */
+static inline char *fuzz_text(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+
+    REQUIRE(text != NULL);
+    if (size > 0)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
+}
+
+#endif

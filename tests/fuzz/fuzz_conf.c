@@ -1,0 +1,48 @@
+/* fuzz_conf.c - any text as settings: accepted or refused with words, and
+ * what is accepted can be worked with. */
+#include "fuzz.h"
+
+static larder_device *device(void)
+{
+    static larder_device *dev;
+
+    if (dev == NULL)
+        REQUIRE(larder_device_open("sim:256MiB,backing=none", 0, &dev) ==
+                LARDER_OK);
+    return dev;
+}
+
+static void work_with(const char *conf)
+{
+    larder_options opt;
+    larder_allocator *a;
+    larder_addr p[3] = {0};
+
+    larder_options_init(&opt);
+    opt.conf = conf;
+    REQUIRE(larder_create(device(), &opt, &a) == LARDER_OK);
+    for (int i = 0; i < 3; i++) {
+        larder_result r = larder_alloc(a, UINT64_C(7000) << (5 * i), 0, &p[i]);
+
+        REQUIRE(r == LARDER_OK || r == LARDER_ERR_OUT_OF_MEMORY);
+    }
+    REQUIRE(larder_check(a) == LARDER_OK);
+    REQUIRE(larder_configure(a, conf) == LARDER_OK);
+    for (int i = 0; i < 3; i++)
+        REQUIRE(larder_free(a, p[i]) == LARDER_OK);
+    REQUIRE(larder_destroy(a) == LARDER_OK);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *conf = fuzz_text(data, size);
+    larder_result r = larder_conf_check(conf);
+
+    REQUIRE(r == LARDER_OK || r == LARDER_ERR_CONF);
+    if (r == LARDER_OK)
+        work_with(conf);
+    else
+        REQUIRE(larder_last_error()[0] != '\0');
+    free(conf);
+    return 0;
+}

@@ -1,0 +1,572 @@
+/* test_oom.c - when memory runs out: what is given back first, what is said,
+ * who is told, and that it ends there. */
+#include "../support/rig.h"
+
+#define ADVICE                                                                 \
+    "If reserved but unallocated memory is large try setting "                 \
+    "LARDER_CONF=expandable_segments:True to avoid fragmentation.  See "       \
+    "documentation for Memory Management  "                                    \
+    "(https://pytorch.org/docs/stable/notes/cuda.html"                         \
+    "#environment-variables)"
+
+/* An allocation that must fail for lack of memory. */
+static void assert_no_room(struct rig *rig, uint64_t bytes)
+{
+    larder_addr p = 77;
+
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, larder_alloc(rig->a, bytes, 0, &p));
+    assert_int_equal(p, 77);
+    assert_ok(larder_check(rig->a));
+}
+
+/* ---- the message --------------------------------------------------------- */
+
+static void test_the_message_is_pytorch_s_with_our_name(void **state)
+{
+    struct rig rig = rig_up("sim:100MiB,backing=none,context=10MiB", "");
+
+    (void)state;
+    rig_alloc(&rig, MIB(30));
+    rig_alloc(&rig, MIB(4));
+    assert_no_room(&rig, MIB(60));
+    assert_string_equal(
+        larder_last_error(),
+        "CUDA out of memory. Tried to allocate 60.00 MiB. GPU 0 has a total "
+        "capacity of 100.00 MiB of which 40.00 MiB is free. Including "
+        "non-Larder memory, this process has 60.00 MiB memory in use. Of the "
+        "allocated memory 34.00 MiB is allocated by Larder, and 16.00 MiB is "
+        "reserved by Larder but unallocated. " ADVICE);
+    rig_down(&rig);
+}
+
+/* The size is that of the segment, not of the request. */
+static void test_the_message_has_the_size_the_device_was_asked_for(void **state)
+{
+    struct rig rig = rig_up("sim:1MiB,backing=none", "");
+
+    (void)state;
+    assert_no_room(&rig, 1);
+    assert_words("Tried to allocate 2.00 MiB.");
+    assert_words("a total capacity of 1024.00 KiB of which 1024.00 KiB is");
+    assert_words("memory 0 bytes is allocated by Larder, and 0 bytes is");
+    assert_no_room(&rig, MIB(2));
+    assert_words("Tried to allocate 20.00 MiB.");
+    assert_no_room(&rig, MIB(11) + 1);
+    assert_words("Tried to allocate 12.00 MiB.");
+    assert_no_room(&rig, GIB(1));
+    assert_words("Tried to allocate 1024.00 MiB.");
+    assert_no_room(&rig, GIB(3) / 2);
+    assert_words("Tried to allocate 1.50 GiB.");
+    rig_down(&rig);
+}
+
+static void test_the_message_says_what_private_pools_hold(void **state)
+{
+    struct rig rig = rig_up("sim:100MiB,backing=none", "");
+    larder_pool_id id = {1, 0};
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    rig_alloc(&rig, MIB(4));
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_alloc(&rig, MIB(30));
+    assert_no_room(&rig, MIB(60));
+    assert_words("Of the allocated memory 50.00 MiB is allocated by Larder, "
+                 "with 16.00 MiB allocated in private pools (e.g., CUDA "
+                 "Graphs), and 0 bytes is reserved by Larder but "
+                 "unallocated. " ADVICE);
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
+static void test_the_message_names_the_device(void **state)
+{
+    struct rig rig = {0};
+
+    (void)state;
+    assert_ok(larder_device_open("sim:8MiB,backing=none,count=3", 2, &rig.dev));
+    assert_ok(larder_create(rig.dev, NULL, &rig.a));
+    assert_no_room(&rig, MIB(9));
+    assert_words("GPU 2 has a total capacity of 8.00 MiB");
+    rig_down(&rig);
+}
+
+static void test_the_message_is_this_thread_s_until_its_next_failure(
+    void **state)
+{
+    struct rig rig = rig_up("sim:8MiB,backing=none", "");
+    char first[4096];
+
+    (void)state;
+    assert_no_room(&rig, MIB(9));
+    snprintf(first, sizeof first, "%s", larder_last_error());
+    rig_free(&rig, rig_alloc(&rig, 512));
+    assert_string_equal(larder_last_error(), first);
+    assert_result(LARDER_ERR_UNKNOWN_ADDRESS, larder_free(rig.a, 512));
+    assert_null(strstr(larder_last_error(), "CUDA out of memory"));
+    rig_down(&rig);
+}
+
+/* ---- observers ----------------------------------------------------------- */
+
+struct observer {
+    struct rig *rig;
+    int calls;
+    int order; /* of its first call, from 1 */
+    larder_oom_info info;
+    char message[4096];
+    larder_addr to_free;
+};
+
+static int observers_called;
+
+static void observe(void *ctx, const larder_oom_info *info)
+{
+    struct observer *o = ctx;
+
+    if (o->calls++ == 0)
+        o->order = ++observers_called;
+    o->info = *info;
+    snprintf(o->message, sizeof o->message, "%s", info->message);
+    /* No lock is held: all of these would deadlock. */
+    assert_int_equal(rig_stats(o->rig).num_ooms, 1);
+    assert_ok(larder_check(o->rig->a));
+    free(picture_take(o->rig).text);
+    assert_result(LARDER_ERR_UNKNOWN_ADDRESS, larder_free(o->rig->a, 1));
+    if (o->to_free != 0)
+        rig_free(o->rig, o->to_free);
+}
+
+static void test_each_observer_is_told_once_without_locks(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    struct observer first = {.rig = &rig};
+    struct observer second = {.rig = &rig};
+    larder_addr p = 77;
+
+    (void)state;
+    observers_called = 0;
+    assert_ok(larder_add_oom_observer(rig.a, observe, &first));
+    assert_ok(larder_add_oom_observer(rig.a, observe, &second));
+    first.to_free = rig_alloc(&rig, MIB(30));
+    assert_int_equal(first.calls, 0);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(40) + 1, 7, &p));
+    assert_int_equal(p, 77);
+    assert_int_equal(first.calls, 1);
+    assert_int_equal(second.calls, 1);
+    assert_int_equal(first.order, 1);
+    assert_int_equal(second.order, 2);
+    assert_int_equal(first.info.requested_bytes, MIB(40) + 1);
+    assert_int_equal(first.info.segment_bytes, MIB(42));
+    assert_int_equal(first.info.stream, 7);
+    assert_int_equal(first.info.device_total_bytes, MIB(64));
+    assert_int_equal(first.info.device_free_bytes, MIB(34));
+    assert_string_equal(second.message, first.message);
+    /* What the observers did wrong is not what the caller reads. */
+    assert_string_equal(larder_last_error(), first.message);
+    assert_words("Tried to allocate 42.00 MiB.");
+    rig_down(&rig);
+}
+
+static void test_an_observer_is_told_the_limit_if_that_is_lower(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "limit:10MiB");
+    struct observer o = {.rig = &rig};
+
+    (void)state;
+    assert_ok(larder_add_oom_observer(rig.a, observe, &o));
+    assert_no_room(&rig, MIB(12));
+    assert_int_equal(o.calls, 1);
+    assert_int_equal(o.info.device_total_bytes, MIB(10));
+    assert_words("GPU 0 has a total capacity of 64.00 MiB");
+    rig_down(&rig);
+}
+
+static void test_observers_are_not_told_of_other_failures(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    struct observer o = {.rig = &rig};
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_add_oom_observer(rig.a, observe, &o));
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_mem_alloc, 1, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_result(LARDER_ERR_DEVICE, larder_alloc(rig.a, 512, 0, &p));
+    assert_result(LARDER_ERR_UNKNOWN_STREAM,
+                  larder_alloc(rig.a, 512, LARDER_SIM_STREAMS, &p));
+    assert_int_equal(o.calls, 0);
+    assert_int_equal(rig_stats(&rig).num_ooms, 0);
+    rig_down(&rig);
+}
+
+/* ---- reclaim callbacks --------------------------------------------------- */
+
+struct reclaim {
+    struct rig *rig;
+    larder_addr to_free;
+    int calls;
+    int answer;
+};
+
+static int reclaim(void *ctx)
+{
+    struct reclaim *r = ctx;
+
+    r->calls++;
+    if (r->to_free != 0)
+        rig_free(r->rig, r->to_free);
+    r->to_free = 0;
+    return r->answer;
+}
+
+static void test_callbacks_are_asked_before_the_device(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    struct reclaim r = {.rig = &rig, .answer = 1};
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_add_reclaim(rig.a, reclaim, &r));
+    p = rig_alloc(&rig, MIB(30));
+    assert_int_equal(r.calls, 1);
+    r.to_free = p;
+    assert_int_equal(rig_alloc(&rig, MIB(30)), p);
+    assert_int_equal(r.calls, 2);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_alloc), 1);
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
+    rig_free(&rig, p);
+    rig_alloc(&rig, MIB(30)); /* a hit asks nobody */
+    assert_int_equal(r.calls, 2);
+    rig_down(&rig);
+}
+
+static void test_the_cache_is_not_searched_again_for_a_callback_s_no(
+    void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    struct reclaim r = {.rig = &rig, .answer = 0};
+    larder_addr p = rig_alloc(&rig, MIB(30));
+
+    (void)state;
+    assert_ok(larder_add_reclaim(rig.a, reclaim, &r));
+    r.to_free = p;
+    assert_int_not_equal(rig_alloc(&rig, MIB(30)), p);
+    assert_int_equal(r.calls, 1);
+    rig_down(&rig);
+}
+
+/* ---- the ladder ---------------------------------------------------------- */
+
+static void test_a_failure_costs_only_the_cache(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    struct picture before;
+    larder_stats st;
+
+    (void)state;
+    rig_alloc(&rig, 512);
+    rig_alloc(&rig, MIB(3));
+    rig_free(&rig, rig_alloc(&rig, MIB(30)));
+    assert_no_room(&rig, MIB(50));
+    st = rig_stats(&rig);
+    assert_int_equal(st.num_ooms, 1);
+    assert_int_equal(st.num_alloc_retries, 1);
+    assert_int_equal(st.num_sync_all_streams, 1);
+    assert_int_equal(st.reserved_bytes.all.current, MIB(22));
+    assert_int_equal(st.allocation.all.current, 2);
+    assert_int_equal(st.allocation.all.allocated, 3);
+    before = picture_blocks(&rig);
+    assert_no_room(&rig, MIB(50));
+    rig_same_picture(before, picture_blocks(&rig), __FILE__, __LINE__);
+    rig_down(&rig);
+}
+
+static void test_unused_segments_go_before_a_request_fails(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    larder_addr p = rig_alloc(&rig, MIB(30));
+    larder_addr q = rig_alloc(&rig, MIB(30));
+
+    (void)state;
+    rig_free(&rig, p);
+    rig_free(&rig, q);
+    rig_alloc(&rig, MIB(62));
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 1);
+    assert_int_equal(rig_stats(&rig).num_ooms, 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 2);
+    rig_down(&rig);
+}
+
+static void test_a_segment_partly_in_use_stays(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    larder_addr p = rig_alloc(&rig, MIB(40));
+    larder_addr low;
+
+    (void)state;
+    rig_free(&rig, p);
+    low = rig_alloc(&rig, MIB(10)); /* cuts the 40 MiB */
+    assert_int_equal(low, p);
+    assert_no_room(&rig, MIB(31));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
+    assert_int_equal(rig_reserved(&rig), MIB(40));
+    rig_down(&rig);
+}
+
+static void test_whole_pages_of_expandable_segments_go(void **state)
+{
+    struct rig rig =
+        rig_up("sim:64MiB,backing=none", "expandable_segments:True");
+    larder_addr p = rig_alloc(&rig, MIB(20));
+    larder_addr q = rig_alloc(&rig, MIB(20));
+
+    (void)state;
+    rig_alloc(&rig, MIB(20));
+    rig_free(&rig, q);
+    assert_int_equal(rig_reserved(&rig), MIB(60));
+    rig_free(&rig, p);
+    rig_alloc(&rig, MIB(40)); /* fits where p and q were */
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
+    assert_no_room(&rig, MIB(20));
+    assert_int_equal(rig_usage(rig.dev).pages, 3);
+    rig_down(&rig);
+}
+
+static void test_pages_move_from_one_stream_to_another_by_the_ladder(
+    void **state)
+{
+    struct rig rig =
+        rig_up("sim:64MiB,backing=none", "expandable_segments:True");
+    larder_addr p = rig_alloc_on(&rig, MIB(60), 1);
+
+    (void)state;
+    rig_free(&rig, p);
+    rig_alloc_on(&rig, MIB(60), 2);
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 1);
+    assert_int_equal(rig_usage(rig.dev).pages, 3);
+    rig_down(&rig);
+}
+
+/* With max_split_size_mb, the smallest oversize segment that would do goes
+ * alone, before everything. */
+static void test_an_oversize_segment_goes_alone(void **state)
+{
+    struct rig rig = rig_up("sim:300MiB,backing=none", "max_split_size_mb:30");
+    larder_addr p = rig_alloc(&rig, MIB(100));
+    larder_addr q = rig_alloc(&rig, MIB(150));
+    larder_addr r = rig_alloc(&rig, MIB(40));
+
+    (void)state;
+    rig_free(&rig, p);
+    rig_free(&rig, q);
+    rig_free(&rig, r);
+    rig_alloc(&rig, MIB(70)); /* 100 is too large to take, but goes */
+    assert_int_equal(rig_reserved(&rig), MIB(150 + 40 + 70));
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
+    assert_int_equal(rig_stats(&rig).num_sync_all_streams, 0);
+    rig_down(&rig);
+}
+
+/* If none is large enough alone, the largest ones go first. */
+static void test_several_oversize_segments_go_from_the_largest(void **state)
+{
+    struct rig rig = rig_up("sim:200MiB,backing=none", "max_split_size_mb:30");
+    larder_addr p[3];
+
+    (void)state;
+    p[0] = rig_alloc(&rig, MIB(40));
+    p[1] = rig_alloc(&rig, MIB(60));
+    p[2] = rig_alloc(&rig, MIB(70));
+    for (int i = 0; i < 3; i++)
+        rig_free(&rig, p[i]);
+    rig_alloc(&rig, MIB(120));
+    assert_int_equal(rig_reserved(&rig), MIB(40 + 120));
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
+    rig_down(&rig);
+}
+
+/* As PyTorch's test_caching_allocator_record_stream_oom: nothing but the
+ * ladder's own wait completes an event here. */
+static void test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder(
+    void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none,events=manual", "");
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        larder_addr p = rig_alloc(&rig, MIB(160));
+
+        assert_ok(larder_record_stream(rig.a, p, 1));
+        rig_free(&rig, p);
+    }
+    assert_int_equal(rig_stats(&rig).num_ooms, 0);
+    assert_true(rig_stats(&rig).num_alloc_retries > 10);
+    rig_down(&rig);
+}
+
+static void test_nothing_is_given_back_while_a_pool_is_begun(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    larder_pool_id id = {1, 0};
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(40)));
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_no_room(&rig, MIB(40));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
+    assert_int_equal(rig_stats(&rig).num_sync_all_streams, 0);
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_alloc(&rig, MIB(40)); /* the default pool has it */
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
+static void test_memory_of_a_released_pool_goes_before_a_request_fails(
+    void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    larder_pool_id id = {1, 0};
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    p = rig_alloc(&rig, MIB(40));
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_free(&rig, p);
+    assert_no_room(&rig, MIB(40)); /* the pool is held */
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_alloc(&rig, MIB(40));
+    rig_down(&rig);
+}
+
+static void test_a_retry_works_after_freeing(void **state)
+{
+    static const char *const confs[] = {
+        "", "expandable_segments:True", "max_split_size_mb:21",
+        "roundup_power2_divisions:4", "throw_on_cudamalloc_oom:True"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof confs / sizeof confs[0]; i++) {
+        struct rig rig = rig_up("sim:200MiB,backing=none", confs[i]);
+        larder_addr p = rig_alloc(&rig, MIB(120));
+        larder_addr small = rig_alloc(&rig, 512);
+
+        assert_no_room(&rig, MIB(140));
+        rig_free(&rig, small); /* small requests still work */
+        small = rig_alloc(&rig, 512);
+        rig_free(&rig, p);
+        rig_alloc(&rig, MIB(140));
+        rig_down(&rig);
+    }
+}
+
+static void test_a_limit_fails_without_asking_the_device(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "limit:50MiB");
+    uint64_t asked;
+
+    (void)state;
+    rig_alloc(&rig, MIB(30));
+    asked = rig_calls(&rig, LARDER_CALL_mem_alloc);
+    assert_no_room(&rig, MIB(30));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_alloc), asked);
+    assert_int_equal(rig_stats(&rig).num_ooms, 1);
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 1);
+    assert_int_equal(rig_stats(&rig).num_oom_rejections, 0);
+    rig_down(&rig);
+}
+
+/* As PyTorch's test_set_per_process_memory_fraction. */
+static void test_a_fraction_of_the_device_is_a_limit(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+
+    (void)state;
+    assert_ok(larder_set_memory_fraction(rig.a, 0.5));
+    rig_free(&rig, rig_alloc(&rig, MIB(510)));
+    assert_ok(larder_empty_cache(rig.a));
+    assert_no_room(&rig, MIB(514));
+    rig_free(&rig, rig_alloc(&rig, MIB(512)));
+    assert_ok(larder_set_memory_fraction(rig.a, 0));
+    assert_no_room(&rig, MIB(514));
+    assert_ok(larder_empty_cache(rig.a));
+    assert_no_room(&rig, 512);
+    assert_ok(larder_set_memory_fraction(rig.a, 1));
+    rig_alloc(&rig, MIB(1022));
+    rig_down(&rig);
+}
+
+static void test_throwing_at_the_limit_skips_the_ladder(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none",
+                            "limit:50MiB,throw_on_cudamalloc_oom:True");
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(30)));
+    assert_no_room(&rig, MIB(40)); /* giving back 30 MiB would have helped */
+    assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
+    assert_int_equal(rig_stats(&rig).num_ooms, 1);
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
+    assert_int_equal(rig_reserved(&rig), MIB(30));
+    rig_down(&rig);
+}
+
+static void test_the_direct_policy_runs_out_too(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:64MiB,backing=none", LARDER_POLICY_DIRECT, "");
+    struct observer o = {.rig = &rig};
+    larder_addr p = rig_alloc(&rig, MIB(40));
+
+    (void)state;
+    assert_ok(larder_add_oom_observer(rig.a, observe, &o));
+    assert_no_room(&rig, MIB(30));
+    assert_words("Tried to allocate 30.00 MiB.");
+    assert_int_equal(o.calls, 1);
+    rig_free(&rig, p);
+    rig_alloc(&rig, MIB(60));
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_message_is_pytorch_s_with_our_name),
+        cmocka_unit_test(
+            test_the_message_has_the_size_the_device_was_asked_for),
+        cmocka_unit_test(test_the_message_says_what_private_pools_hold),
+        cmocka_unit_test(test_the_message_names_the_device),
+        cmocka_unit_test(
+            test_the_message_is_this_thread_s_until_its_next_failure),
+        cmocka_unit_test(test_each_observer_is_told_once_without_locks),
+        cmocka_unit_test(test_an_observer_is_told_the_limit_if_that_is_lower),
+        cmocka_unit_test(test_observers_are_not_told_of_other_failures),
+        cmocka_unit_test(test_callbacks_are_asked_before_the_device),
+        cmocka_unit_test(
+            test_the_cache_is_not_searched_again_for_a_callback_s_no),
+        cmocka_unit_test(test_a_failure_costs_only_the_cache),
+        cmocka_unit_test(test_unused_segments_go_before_a_request_fails),
+        cmocka_unit_test(test_a_segment_partly_in_use_stays),
+        cmocka_unit_test(test_whole_pages_of_expandable_segments_go),
+        cmocka_unit_test(
+            test_pages_move_from_one_stream_to_another_by_the_ladder),
+        cmocka_unit_test(test_an_oversize_segment_goes_alone),
+        cmocka_unit_test(test_several_oversize_segments_go_from_the_largest),
+        cmocka_unit_test(
+            test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder),
+        cmocka_unit_test(test_nothing_is_given_back_while_a_pool_is_begun),
+        cmocka_unit_test(
+            test_memory_of_a_released_pool_goes_before_a_request_fails),
+        cmocka_unit_test(test_a_retry_works_after_freeing),
+        cmocka_unit_test(test_a_limit_fails_without_asking_the_device),
+        cmocka_unit_test(test_a_fraction_of_the_device_is_a_limit),
+        cmocka_unit_test(test_throwing_at_the_limit_skips_the_ladder),
+        cmocka_unit_test(test_the_direct_policy_runs_out_too),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

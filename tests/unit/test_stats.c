@@ -1,0 +1,583 @@
+/* test_stats.c - statistics: always the sums of what larder_walk() shows,
+ * reset as PyTorch resets them, printed as PyTorch prints them. */
+#include "../support/rig.h"
+
+#define SPEC "sim:80GiB,backing=none"
+
+/* ---- sums of a walk ------------------------------------------------------ */
+
+/* What PyTorch's test_memory_stats works out from memory_snapshot(), for the
+ * small pool, the large one and both. */
+enum { SMALL, LARGE, ALL, POOLS };
+
+struct sums {
+    int64_t segment[POOLS];
+    int64_t reserved_bytes[POOLS];
+    int64_t allocation[POOLS];
+    int64_t allocated_bytes[POOLS];
+    int64_t active[POOLS];
+    int64_t active_bytes[POOLS];
+    int64_t requested_bytes[POOLS];
+    int64_t inactive_split[POOLS];
+    int64_t inactive_split_bytes[POOLS];
+};
+
+static void add(int64_t sums[POOLS], int is_large, uint64_t amount)
+{
+    sums[is_large ? LARGE : SMALL] += (int64_t)amount;
+    sums[ALL] += (int64_t)amount;
+}
+
+static int add_segment(void *ctx, const larder_segment_info *s)
+{
+    struct sums *sums = ctx;
+
+    if (!s->is_expandable)
+        add(sums->segment, s->is_large, 1);
+    add(sums->reserved_bytes, s->is_large, s->bytes);
+    return 0;
+}
+
+static int add_block(void *ctx, const larder_segment_info *s,
+                     const larder_block_info *b)
+{
+    struct sums *sums = ctx;
+
+    if (b->state == LARDER_BLOCK_ALLOCATED) {
+        add(sums->allocation, s->is_large, 1);
+        add(sums->allocated_bytes, s->is_large, b->bytes);
+    }
+    if (b->state != LARDER_BLOCK_FREE) {
+        add(sums->active, s->is_large, 1);
+        add(sums->active_bytes, s->is_large, b->bytes);
+        add(sums->requested_bytes, s->is_large, b->requested_bytes);
+    } else if (s->block_count > 1 && !s->is_expandable) {
+        add(sums->inactive_split, s->is_large, 1);
+        add(sums->inactive_split_bytes, s->is_large, b->bytes);
+    }
+    return 0;
+}
+
+static void assert_stat(const char *name, const larder_stat *stat, int64_t sum)
+{
+    if (stat->current != sum)
+        fail_msg("%s is %lld, the walk has %lld", name,
+                 (long long)stat->current, (long long)sum);
+    if (stat->peak < stat->current)
+        fail_msg("%s: peak %lld is below the current %lld", name,
+                 (long long)stat->peak, (long long)stat->current);
+    if (stat->allocated - stat->freed != stat->current)
+        fail_msg("%s: %lld allocated less %lld freed is not %lld", name,
+                 (long long)stat->allocated, (long long)stat->freed,
+                 (long long)stat->current);
+}
+
+static void assert_stats_are_sums(struct rig *rig)
+{
+    struct sums sums = {0};
+    larder_stats st = rig_stats(rig);
+
+    assert_ok(larder_walk(rig->a, add_segment, add_block, &sums));
+#define X(name, text)                                                          \
+    assert_stat(#name ".all", &st.name.all, sums.name[ALL]);                   \
+    assert_stat(#name ".small_pool", &st.name.small_pool, sums.name[SMALL]);   \
+    assert_stat(#name ".large_pool", &st.name.large_pool, sums.name[LARGE]);
+    LARDER_METRIC_MAP(X)
+#undef X
+}
+
+/* ---- a random run -------------------------------------------------------- */
+
+enum { SLOTS = 48, STEPS = 5000, STREAMS = 4 };
+
+struct run {
+    struct rig rig;
+    uint64_t seed;
+    larder_addr slots[SLOTS];
+    int in_pool; /* allocations go to a private pool now */
+};
+
+static const larder_pool_id run_pool = {9, 9};
+
+static uint64_t random_below(struct run *run, uint64_t end)
+{
+    run->seed ^= run->seed << 13;
+    run->seed ^= run->seed >> 7;
+    run->seed ^= run->seed << 17;
+    return run->seed % end;
+}
+
+static void random_alloc(struct run *run, larder_addr *slot)
+{
+    static const uint64_t most[] = {2000, MIB(1), MIB(9), MIB(60)};
+    uint64_t bytes = 1 + random_below(run, most[random_below(run, 4)]);
+    larder_result r =
+        larder_alloc(run->rig.a, bytes, random_below(run, STREAMS), slot);
+
+    if (r != LARDER_OK)
+        assert_result(LARDER_ERR_OUT_OF_MEMORY, r);
+}
+
+static void random_step(struct run *run)
+{
+    larder_addr *slot = &run->slots[random_below(run, SLOTS)];
+
+    if (*slot == 0) {
+        random_alloc(run, slot);
+    } else if (random_below(run, 4) == 0) {
+        assert_ok(larder_record_stream(run->rig.a, *slot,
+                                       random_below(run, STREAMS)));
+    } else {
+        rig_free(&run->rig, *slot);
+        *slot = 0;
+    }
+    if (random_below(run, 7) == 0)
+        assert_ok(
+            larder_sim_complete(run->rig.dev, random_below(run, STREAMS)));
+    if (!run->in_pool && random_below(run, 200) == 0)
+        assert_ok(larder_empty_cache(run->rig.a));
+}
+
+static void toggle_pool(struct run *run)
+{
+    if (run->in_pool)
+        assert_ok(larder_pool_end(run->rig.a, run_pool));
+    else
+        assert_ok(larder_pool_begin(run->rig.a, run_pool, NULL, NULL));
+    run->in_pool = !run->in_pool;
+}
+
+static void random_run(const char *conf, const char *other_conf, uint64_t seed)
+{
+    struct run run = {
+        .rig = rig_up("sim:600MiB,backing=none,events=manual", conf),
+        .seed = seed,
+    };
+
+    for (int step = 0; step < STEPS; step++) {
+        random_step(&run);
+        if (step % 500 == 250 || step % 500 == 290)
+            toggle_pool(&run);
+        if (step % 800 == 799)
+            assert_ok(larder_configure(
+                run.rig.a, step / 800 % 2 == 0 ? other_conf : conf));
+        assert_stats_are_sums(&run.rig);
+    }
+    assert_true(rig_stats(&run.rig).num_device_alloc > 10);
+    rig_down(&run.rig);
+}
+
+static void test_statistics_are_the_sums_of_a_walk(void **state)
+{
+    (void)state;
+    random_run("", "", 1);
+    random_run("max_split_size_mb:24", "", 2);
+    random_run("roundup_power2_divisions:4", "max_split_size_mb:32", 3);
+}
+
+static void test_statistics_are_the_sums_of_a_walk_with_expandable_segments(
+    void **state)
+{
+    (void)state;
+    random_run("expandable_segments:True", "expandable_segments:True", 4);
+    random_run("expandable_segments:True", "expandable_segments:False", 5);
+    random_run("per_process_memory_fraction:0.7,"
+               "garbage_collection_threshold:0.5",
+               "expandable_segments:True", 6);
+}
+
+/* ---- peaks and sums ------------------------------------------------------ */
+
+static void test_a_peak_of_both_pools_is_no_sum_of_their_peaks(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_stats st;
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(1)));
+    rig_free(&rig, rig_alloc(&rig, MIB(30)));
+    st = rig_stats(&rig);
+    assert_int_equal(st.allocated_bytes.small_pool.peak, MIB(1));
+    assert_int_equal(st.allocated_bytes.large_pool.peak, MIB(30));
+    assert_int_equal(st.allocated_bytes.all.peak, MIB(30));
+    assert_int_equal(st.allocation.all.peak, 1);
+    assert_int_equal(st.allocated_bytes.all.allocated, MIB(31));
+    assert_int_equal(st.allocated_bytes.all.freed, MIB(31));
+    rig_down(&rig);
+}
+
+static void test_resetting_peaks_makes_them_the_current_values(void **state)
+{
+    struct rig rig = rig_up(SPEC, "max_split_size_mb:25");
+    larder_addr small = rig_alloc(&rig, 512);
+    larder_addr large = rig_alloc(&rig, MIB(30));
+    larder_stats st;
+
+    (void)state;
+    rig_free(&rig, large);
+    assert_ok(larder_empty_cache(rig.a));
+    st = rig_stats(&rig);
+    assert_int_equal(st.reserved_bytes.all.peak, MIB(32));
+    assert_int_equal(st.oversize_segments.peak, 1);
+    assert_int_equal(st.oversize_allocations.peak, 1);
+    assert_ok(larder_stats_reset_peak(rig.a));
+    st = rig_stats(&rig);
+#define X(name, text)                                                          \
+    assert_int_equal(st.name.all.peak, st.name.all.current);                   \
+    assert_int_equal(st.name.small_pool.peak, st.name.small_pool.current);     \
+    assert_int_equal(st.name.large_pool.peak, st.name.large_pool.current);
+    LARDER_METRIC_MAP(X)
+#undef X
+    assert_int_equal(st.oversize_segments.peak, 0);
+    assert_int_equal(st.oversize_allocations.peak, 0);
+    assert_int_equal(st.reserved_bytes.all.peak, MIB(2));
+    assert_int_equal(st.reserved_bytes.all.allocated, MIB(32));
+    rig_free(&rig, small);
+    rig_alloc(&rig, 1024);
+    assert_int_equal(rig_stats(&rig).allocated_bytes.all.peak, 1024);
+    rig_down(&rig);
+}
+
+static void test_resetting_sums_zeroes_them_and_the_counters(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    larder_addr p = rig_alloc(&rig, MIB(30));
+    larder_addr none = 0;
+    larder_stats st;
+
+    (void)state;
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(40), 0, &none));
+    st = rig_stats(&rig);
+    assert_int_equal(st.num_ooms, 1);
+    assert_int_equal(st.num_alloc_retries, 1);
+    assert_int_equal(st.num_sync_all_streams, 1);
+    assert_int_equal(st.num_device_alloc, 1);
+    assert_ok(larder_stats_reset_accumulated(rig.a));
+    st = rig_stats(&rig);
+#define X(name, text)                                                          \
+    assert_int_equal(st.name.all.allocated, 0);                                \
+    assert_int_equal(st.name.all.freed, 0);                                    \
+    assert_int_equal(st.name.large_pool.allocated, 0);
+    LARDER_METRIC_MAP(X)
+#undef X
+#define X(name, text) assert_int_equal(st.name, 0);
+    LARDER_COUNTER_MAP(X)
+#undef X
+    assert_int_equal(st.allocated_bytes.all.current, MIB(30));
+    assert_int_equal(st.allocated_bytes.all.peak, MIB(30));
+    rig_free(&rig, p);
+    st = rig_stats(&rig);
+    assert_int_equal(st.allocated_bytes.all.freed, MIB(30));
+    assert_int_equal(st.allocated_bytes.all.allocated, 0);
+    rig_down(&rig);
+}
+
+static void test_a_freed_block_that_is_waited_for_stays_active(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none,events=manual", "");
+    larder_addr p = rig_alloc(&rig, 1000);
+    larder_stats st;
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, p, 1));
+    rig_free(&rig, p);
+    st = rig_stats(&rig);
+    assert_int_equal(st.allocation.all.current, 0);
+    assert_int_equal(st.allocated_bytes.all.current, 0);
+    assert_int_equal(st.active.all.current, 1);
+    assert_int_equal(st.active_bytes.all.current, 1024);
+    assert_int_equal(st.requested_bytes.all.current, 1000);
+    assert_stats_are_sums(&rig);
+    rig_down(&rig);
+}
+
+static void test_oversize_is_what_max_split_size_says(void **state)
+{
+    struct rig rig = rig_up(SPEC, "max_split_size_mb:40");
+    larder_stats st;
+
+    (void)state;
+    rig_alloc(&rig, MIB(38));
+    st = rig_stats(&rig);
+    assert_int_equal(st.oversize_allocations.current, 0);
+    assert_int_equal(st.oversize_segments.current, 0);
+    rig_alloc(&rig, MIB(40));
+    st = rig_stats(&rig);
+    assert_int_equal(st.oversize_allocations.current, 1);
+    assert_int_equal(st.oversize_segments.current, 1);
+    assert_int_equal(st.max_split_size, MIB(40));
+    rig_down(&rig);
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+static char *summary_text(struct rig *rig, int abbreviated)
+{
+    size_t needed = 0;
+    size_t again = 0;
+    char *text;
+
+    assert_ok(larder_memory_summary(rig->a, abbreviated, NULL, 0, &needed));
+    text = malloc(needed + 1);
+    assert_non_null(text);
+    assert_ok(
+        larder_memory_summary(rig->a, abbreviated, text, needed + 1, &again));
+    assert_int_equal(again, needed);
+    assert_int_equal(strlen(text), needed);
+    return text;
+}
+
+/* The small scenario: 512 bytes and 30 MiB live, 3 MiB given back. */
+static struct rig summary_rig(void)
+{
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr p;
+
+    rig_alloc(&rig, 512);
+    p = rig_alloc(&rig, MIB(3));
+    rig_alloc(&rig, MIB(30));
+    rig_free(&rig, p);
+    return rig;
+}
+
+/* The golden tables: a line each, as wide as a line of source may be. */
+/* clang-format off */
+#define ROW(inner) "| " inner " |\n"
+#define RULE_DOUBLE                                                            \
+    "|=====================================================================" \
+    "======|\n"
+#define RULE                                                                   \
+    "|---------------------------------------------------------------------" \
+    "------|\n"
+
+static const char summary_golden[] =
+RULE_DOUBLE
+ROW("                  Larder CUDA memory summary, device ID 0                ")
+RULE
+ROW("           CUDA OOMs: 0            |        cudaMalloc retries: 0        ")
+RULE_DOUBLE
+ROW("       Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed ")
+RULE
+ROW("Allocated memory      |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+ROW("      from large pool |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+ROW("      from small pool |      0 KiB |      0 KiB |      0 KiB |      0 KiB")
+RULE
+ROW("Active memory         |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+ROW("      from large pool |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+ROW("      from small pool |      0 KiB |      0 KiB |      0 KiB |      0 KiB")
+RULE
+ROW("Requested memory      |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+ROW("      from large pool |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+ROW("      from small pool |      0 KiB |      0 KiB |      0 KiB |      0 KiB")
+RULE
+ROW("GPU reserved memory   |  53248 KiB |  53248 KiB |  53248 KiB |      0 B  ")
+ROW("      from large pool |  51200 KiB |  51200 KiB |  51200 KiB |      0 B  ")
+ROW("      from small pool |   2048 KiB |   2048 KiB |   2048 KiB |      0 B  ")
+RULE
+ROW("Non-releasable memory |   2047 KiB |  19455 KiB |  19455 KiB |  17408 KiB")
+ROW("      from large pool |      0 KiB |  17408 KiB |  17408 KiB |  17408 KiB")
+ROW("      from small pool |   2047 KiB |   2047 KiB |   2047 KiB |      0 KiB")
+RULE
+ROW("Allocations           |       2    |       3    |       3    |       1   ")
+ROW("      from large pool |       1    |       2    |       2    |       1   ")
+ROW("      from small pool |       1    |       1    |       1    |       0   ")
+RULE
+ROW("Active allocs         |       2    |       3    |       3    |       1   ")
+ROW("      from large pool |       1    |       2    |       2    |       1   ")
+ROW("      from small pool |       1    |       1    |       1    |       0   ")
+RULE
+ROW("GPU reserved segments |       3    |       3    |       3    |       0   ")
+ROW("      from large pool |       2    |       2    |       2    |       0   ")
+ROW("      from small pool |       1    |       1    |       1    |       0   ")
+RULE
+ROW("Non-releasable allocs |       1    |       2    |       2    |       1   ")
+ROW("      from large pool |       0    |       1    |       1    |       1   ")
+ROW("      from small pool |       1    |       1    |       1    |       0   ")
+RULE
+ROW("Oversize allocations  |       0    |       0    |       0    |       0   ")
+RULE
+ROW("Oversize GPU segments |       0    |       0    |       0    |       0   ")
+RULE_DOUBLE;
+
+static const char summary_golden_abbreviated[] =
+RULE_DOUBLE
+ROW("                  Larder CUDA memory summary, device ID 0                ")
+RULE
+ROW("           CUDA OOMs: 0            |        cudaMalloc retries: 0        ")
+RULE_DOUBLE
+ROW("       Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed ")
+RULE
+ROW("Allocated memory      |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+RULE
+ROW("Active memory         |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+RULE
+ROW("Requested memory      |  30720 KiB |  33792 KiB |  33792 KiB |   3072 KiB")
+RULE
+ROW("GPU reserved memory   |  53248 KiB |  53248 KiB |  53248 KiB |      0 B  ")
+RULE
+ROW("Non-releasable memory |   2047 KiB |  19455 KiB |  19455 KiB |  17408 KiB")
+RULE
+ROW("Allocations           |       2    |       3    |       3    |       1   ")
+RULE
+ROW("Active allocs         |       2    |       3    |       3    |       1   ")
+RULE
+ROW("GPU reserved segments |       3    |       3    |       3    |       0   ")
+RULE
+ROW("Non-releasable allocs |       1    |       2    |       2    |       1   ")
+RULE
+ROW("Oversize allocations  |       0    |       0    |       0    |       0   ")
+RULE
+ROW("Oversize GPU segments |       0    |       0    |       0    |       0   ")
+RULE_DOUBLE;
+/* clang-format on */
+
+static void test_the_summary_is_pytorch_s_table(void **state)
+{
+    struct rig rig = summary_rig();
+    char *text = summary_text(&rig, 0);
+
+    (void)state;
+    assert_string_equal(text, summary_golden);
+    free(text);
+    rig_down(&rig);
+}
+
+static void test_the_abbreviated_summary_leaves_out_the_pools(void **state)
+{
+    struct rig rig = summary_rig();
+    char *text = summary_text(&rig, 1);
+
+    (void)state;
+    assert_string_equal(text, summary_golden_abbreviated);
+    free(text);
+    rig_down(&rig);
+}
+
+static void test_the_summary_names_the_device_and_counts_failures(void **state)
+{
+    struct rig rig = {0};
+    larder_addr p;
+    char *text;
+
+    (void)state;
+    assert_ok(
+        larder_device_open("sim:64MiB,backing=none,count=4", 3, &rig.dev));
+    assert_ok(larder_create(rig.dev, NULL, &rig.a));
+    for (int i = 0; i < 12; i++)
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(65), 0, &p));
+    text = summary_text(&rig, 1);
+    assert_non_null(strstr(text, " device ID 3                 |\n"));
+    assert_non_null(strstr(text, "CUDA OOMs: 12           |        "
+                                 "cudaMalloc retries: 12        |\n"));
+    free(text);
+    rig_down(&rig);
+}
+
+/* A buffer that is too short gets the beginning, with a NUL, and no byte
+ * behind its end is touched. */
+static void test_a_summary_that_does_not_fit_is_cut(void **state)
+{
+    struct rig rig = summary_rig();
+    char *whole = summary_text(&rig, 0);
+    size_t length = strlen(whole);
+    char *part = malloc(length + 8);
+
+    (void)state;
+    assert_non_null(part);
+    for (size_t capacity = 0; capacity <= length + 1; capacity += 13) {
+        size_t needed = 0;
+
+        memset(part, '#', length + 8);
+        assert_ok(larder_memory_summary(rig.a, 0, part, capacity, &needed));
+        assert_int_equal(needed, length);
+        if (capacity > 0) {
+            size_t kept = capacity - 1 < length ? capacity - 1 : length;
+
+            assert_memory_equal(part, whole, kept);
+            assert_int_equal(part[kept], '\0');
+        }
+        assert_int_equal(part[capacity], '#');
+    }
+    assert_ok(larder_memory_summary(rig.a, 0, part, 10, NULL));
+    free(part);
+    free(whole);
+    rig_down(&rig);
+}
+
+static void assert_row(struct rig *rig, const char *row)
+{
+    char *text = summary_text(rig, 0);
+
+    if (strstr(text, row) == NULL)
+        fail_msg("'%s' is not in\n%s", row, text);
+    free(text);
+}
+
+static void test_bytes_change_their_unit_at_768_of_the_smaller(void **state)
+{
+    struct rig rig = rig_up("sim:2TiB,backing=none", "");
+    larder_addr p = rig_alloc(&rig, 768 * 1024 - 512);
+
+    (void)state;
+    assert_row(&rig, "| Allocated memory      | 785920 B   | 785920 B   |");
+    rig_free(&rig, p);
+    p = rig_alloc(&rig, 768 * 1024);
+    assert_row(&rig, "| Allocated memory      |    768 KiB |    768 KiB |");
+    rig_free(&rig, p);
+    p = rig_alloc(&rig, MIB(766));
+    assert_row(&rig, "| Allocated memory      | 784384 KiB | 784384 KiB |");
+    rig_free(&rig, p);
+    assert_ok(larder_empty_cache(rig.a));
+    p = rig_alloc(&rig, MIB(768));
+    assert_row(&rig, "| Allocated memory      |    768 MiB |    768 MiB |");
+    rig_free(&rig, p);
+    assert_ok(larder_empty_cache(rig.a));
+    p = rig_alloc(&rig, GIB(768) - MIB(2));
+    assert_row(&rig, "| Allocated memory      | 786430 MiB | 786430 MiB |");
+    rig_free(&rig, p);
+    assert_ok(larder_empty_cache(rig.a));
+    p = rig_alloc(&rig, GIB(768));
+    assert_row(&rig, "| Allocated memory      |    768 GiB |    768 GiB |");
+    rig_free(&rig, p);
+    rig_down(&rig);
+}
+
+static void test_counts_change_their_unit_at_750_of_the_smaller(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+
+    (void)state;
+    for (int i = 0; i < 749999; i++)
+        rig_free(&rig, rig_alloc(&rig, 512));
+    assert_row(&rig, "| Allocations           |       0    |       1    |  "
+                     "749999    |  749999    |\n");
+    rig_alloc(&rig, 512);
+    assert_row(&rig, "| Allocations           |       1    |       1    |  "
+                     "   750 K  |  749999    |\n");
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_statistics_are_the_sums_of_a_walk),
+        cmocka_unit_test(
+            test_statistics_are_the_sums_of_a_walk_with_expandable_segments),
+        cmocka_unit_test(test_a_peak_of_both_pools_is_no_sum_of_their_peaks),
+        cmocka_unit_test(test_resetting_peaks_makes_them_the_current_values),
+        cmocka_unit_test(test_resetting_sums_zeroes_them_and_the_counters),
+        cmocka_unit_test(test_a_freed_block_that_is_waited_for_stays_active),
+        cmocka_unit_test(test_oversize_is_what_max_split_size_says),
+        cmocka_unit_test(test_the_summary_is_pytorch_s_table),
+        cmocka_unit_test(test_the_abbreviated_summary_leaves_out_the_pools),
+        cmocka_unit_test(test_the_summary_names_the_device_and_counts_failures),
+        cmocka_unit_test(test_a_summary_that_does_not_fit_is_cut),
+        cmocka_unit_test(test_bytes_change_their_unit_at_768_of_the_smaller),
+        cmocka_unit_test(test_counts_change_their_unit_at_750_of_the_smaller),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

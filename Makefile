@@ -46,11 +46,11 @@ test: build ## build, then run every test
 
 check-asan: ## run the tests under the address and undefined-behaviour sanitizers
 	+@$(MAKE) test B=build-asan CMAKE_FLAGS="$(CMAKE_FLAGS) \
-	    -DLARDER_SANITIZE=address,undefined -DLARDER_DEBUG=2"
+	    -DLARDER_SANITIZE=address,undefined -DLARDER_DEBUG=ON"
 
 check-tsan: ## run the tests under the thread sanitizer
 	+@$(MAKE) test B=build-tsan CMAKE_FLAGS="$(CMAKE_FLAGS) \
-	    -DLARDER_SANITIZE=thread -DLARDER_DEBUG=1"
+	    -DLARDER_SANITIZE=thread -DLARDER_DEBUG=ON"
 
 check-long: build ## run what takes minutes: all golden files, model, fuzzing
 	@tools/check_long.sh $(B)

@@ -6,8 +6,7 @@ add_library(larder_flags INTERFACE)
 target_compile_features(larder_flags INTERFACE c_std_11)
 set(CMAKE_C_EXTENSIONS OFF)
 # For memfd_create() and its like; the public headers need nothing of it.
-target_compile_definitions(larder_flags INTERFACE
-                           _GNU_SOURCE LARDER_DEBUG=${LARDER_DEBUG})
+target_compile_definitions(larder_flags INTERFACE _GNU_SOURCE)
 target_include_directories(larder_flags INTERFACE
                            ${PROJECT_SOURCE_DIR}/include
                            ${PROJECT_SOURCE_DIR}/src)
@@ -19,7 +18,7 @@ target_compile_options(larder_flags INTERFACE
 
 # CMake's release types define NDEBUG: take it back where assertions are asked
 # for.
-if(LARDER_DEBUG GREATER 0)
+if(LARDER_DEBUG)
     target_compile_options(larder_flags INTERFACE -UNDEBUG)
 endif()
 

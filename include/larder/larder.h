@@ -316,8 +316,8 @@ LARDER_API larder_result larder_checkpoint_restore(
     size_t created_capacity, size_t *created_count);
 LARDER_API void larder_checkpoint_destroy(larder_checkpoint *cp);
 
-/* Whether exactly these `count` addresses are live in the pool: sets *same
- * to 1 or 0.  (PyTorch: checkPoolLiveAllocations.) */
+/* Whether the addresses live in the pool are these `count`, in any order, each
+ * counted once: sets *same to 1 or 0.  (PyTorch: checkPoolLiveAllocations.) */
 LARDER_API larder_result larder_pool_live_is(larder_allocator *a,
                                              larder_pool_id id,
                                              const larder_addr *addrs,

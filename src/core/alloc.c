@@ -113,6 +113,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
         return r;
     larder__block_allocate(a, q.block, q.size, q.bytes,
                            a->policy->should_split(a, &q));
+    larder__map_put(&a->map, q.block->addr, q.block->self);
     *out = q.block->addr;
     return LARDER_OK;
 }

@@ -124,7 +124,6 @@ void larder__block_allocate(struct allocator *a, struct block *b,
     b->requested = requested;
     b->uses = NULL;
     b->events = 0;
-    larder__map_put(&a->map, b->addr, b->self);
     count_allocation(a, b, pool);
 }
 

@@ -32,8 +32,8 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
                                   struct merged *merged);
 
 /* A found block, free and out of its heap, of at least `size`: cut the rest
- * off if `split`, make it live, count it.  If split, a header must be
- * ensured. */
+ * off if `split`, make it live, count it.  The caller puts it into the map.
+ * If split, a header must be ensured. */
 void larder__block_allocate(struct allocator *a, struct block *b,
                             uint64_t size, uint64_t requested, bool split);
 

@@ -197,37 +197,39 @@ static larder_result restore_check(struct allocator *a,
     return LARDER_OK;
 }
 
-static void free_live(struct allocator *a, struct block *b)
+static bool in_map(struct allocator *a, const struct block *b)
 {
-    (void)larder__map_take(&a->map, b->addr);
-    larder__give_back(a, b);
+    return larder__map_get(&a->map, b->addr) == b->self;
 }
 
-static void free_all_live(struct allocator *a, const struct private_pool *p,
-                          struct addr_list *freed)
+/* Give back the live blocks that the map names, or those that it does not. */
+static void free_live(struct allocator *a, const struct private_pool *p,
+                      bool mapped, struct addr_list *freed)
 {
     for (struct segment *s = pool_segment(a->segments, p); s != NULL;
          s = pool_segment(s->next, p)) {
-        struct block *b = s->head;
+        for (struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next)) {
+            struct block *before = slab_get(&a->slab, b->prev);
+            bool joins = before != NULL && before->state == BLOCK_FREE;
 
-        while (b != NULL) {
-            if (b->state == BLOCK_LIVE) {
-                /* What is before it is free by now and takes it in. */
-                struct block *before = slab_get(&a->slab, b->prev);
-
+            if (b->state != BLOCK_LIVE || in_map(a, b) != mapped)
+                continue;
+            if (mapped) {
                 addr_list_add(freed, b->addr);
-                free_live(a, b);
-                b = before != NULL ? before : s->head;
+                (void)larder__map_take(&a->map, b->addr);
             }
-            b = slab_get(&a->slab, b->next);
+            larder__give_back(a, b);
+            if (joins)
+                b = before;
         }
     }
 }
 
 /* Make the saved block live: what is free now begins with it. */
-static void allocate_saved(struct allocator *a,
-                           const struct private_pool *p,
-                           const struct saved_block *saved)
+static const struct block *allocate_saved(struct allocator *a,
+                                          const struct private_pool *p,
+                                          const struct saved_block *saved)
 {
     struct segment *s = pool_segment(a->segments, p);
     struct block *b;
@@ -242,26 +244,26 @@ static void allocate_saved(struct allocator *a,
         a, b, saved->bytes,
         saved->requested > 0 ? saved->requested : saved->bytes,
         b->bytes > saved->bytes);
+    return b;
 }
 
 /* All saved blocks are allocated and those that were free are freed again:
- * what PyTorch does, so that the statistics come out the same. */
+ * what PyTorch does, so that the statistics come out the same.  The map only
+ * learns of those that stay: it has no room for scraps of large segments. */
 static void restore(struct allocator *a, const larder_checkpoint *cp,
                     const struct private_pool *p, struct addr_list *freed,
                     struct addr_list *created)
 {
-    free_all_live(a, p, freed);
-    for (size_t i = 0; i < cp->count; i++)
-        allocate_saved(a, p, &cp->blocks[i]);
+    free_live(a, p, true, freed);
     for (size_t i = 0; i < cp->count; i++) {
-        const struct saved_block *saved = &cp->blocks[i];
+        const struct block *b = allocate_saved(a, p, &cp->blocks[i]);
 
-        if (saved->requested > 0)
-            addr_list_add(created, saved->addr);
-        else
-            free_live(a, slab_at(&a->slab,
-                                 larder__map_get(&a->map, saved->addr)));
+        if (cp->blocks[i].requested > 0) {
+            larder__map_put(&a->map, b->addr, b->self);
+            addr_list_add(created, b->addr);
+        }
     }
+    free_live(a, p, false, NULL);
 }
 
 larder_result larder_checkpoint_restore(

@@ -1,5 +1,9 @@
 /* pools_api.c - the public calls on private pools. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/fail.h"
+#include "base/host.h"
 #include "core/handle.h"
 #include "core/pool.h"
 #include "core/private.h"
@@ -65,26 +69,52 @@ static bool is_live_in(struct allocator *a, const struct private_pool *p,
            slab_at(&a->slab, number)->segment->heap->pool->owner == p;
 }
 
+static int addr_compare(const void *x, const void *y)
+{
+    larder_addr a = *(const larder_addr *)x;
+    larder_addr b = *(const larder_addr *)y;
+
+    return (a > b) - (a < b);
+}
+
+/* The addresses are a set: sorted, so that each counts once. */
+static bool live_is(struct allocator *a, const struct private_pool *p,
+                    const larder_addr *sorted, size_t count)
+{
+    size_t different = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!is_live_in(a, p, sorted[i]))
+            return false;
+        different += i == 0 || sorted[i] != sorted[i - 1];
+    }
+    return count_live(a, p) == different;
+}
+
 larder_result larder_pool_live_is(larder_allocator *handle, larder_pool_id id,
                                   const larder_addr *addrs, size_t count,
                                   int *same)
 {
     struct allocator *a;
     struct private_pool *p;
-    size_t found = 0;
+    larder_addr *sorted;
     larder_result r;
 
     if (same == NULL || (addrs == NULL && count > 0))
         return larder__fail_plain(LARDER_ERR_INVALID);
+    sorted = larder__host_alloc(count + 1, sizeof *sorted);
+    if (sorted == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (count > 0)
+        memcpy(sorted, addrs, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, addr_compare);
     r = larder__handle_lock(handle, &a);
-    if (r != LARDER_OK)
-        return r;
-    r = larder__private_find(a, id, &p);
     if (r == LARDER_OK) {
-        while (found < count && is_live_in(a, p, addrs[found]))
-            found++;
-        *same = found == count && count_live(a, p) == count;
+        r = larder__private_find(a, id, &p);
+        if (r == LARDER_OK)
+            *same = live_is(a, p, sorted, count);
+        larder__handle_unlock(a);
     }
-    larder__handle_unlock(a);
+    larder__host_free(sorted);
     return r;
 }

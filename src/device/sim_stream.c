@@ -77,7 +77,6 @@ static larder_result stream_step(const struct sim *sim, struct sim_stream *s)
     larder_result r = larder__sim_work_do(sim, w);
 
     s->first = w->next;
-    s->done = w->ticket;
     larder__host_free(w);
     return r;
 }

@@ -2,7 +2,7 @@
  * one on: the call that needed it says so, and nothing else happens. */
 #include "scenario.h"
 
-static const struct fault no_fault = {.is_host = 1};
+static const struct fault no_fault = {.is_host = 1, .times = 1};
 
 static void test_the_scenario_runs_through_without_a_fault(void **state)
 {

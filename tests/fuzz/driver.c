@@ -5,8 +5,7 @@
  *
  * Mutation is blind: bits and bytes changed, stretches copied, cut out or
  * taken from another file.  When a run dies, its input is left in
- * fuzz-crash.bin, to be given as a FILE. */
-#include <signal.h>
+ * fuzz-crash-PID.bin, to be given as a FILE. */
 #include <time.h>
 #include <unistd.h>
 
@@ -23,8 +22,7 @@ struct input {
 
 static struct input files[FILES_MAX];
 static size_t file_count;
-static struct input current; /* what the target runs on now */
-static uint64_t seed = 1;
+static uint64_t seed; /* never 0 once it is used */
 
 static uint64_t random_below(uint64_t end)
 {
@@ -34,41 +32,33 @@ static uint64_t random_below(uint64_t end)
     return seed % end;
 }
 
-/* ---- dying --------------------------------------------------------------- */
+/* ---- leaving the last input behind -------------------------------------- */
 
-static void save_current(void)
+static char crash_name[64];
+static int crash_fd = -1;
+
+static void crash_file_make(void)
 {
-    int fd = open("fuzz-crash.bin", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    ssize_t written;
-
-    if (fd < 0)
-        return;
-    written = write(fd, current.data, current.size);
-    (void)written; /* nothing is left to be done about it */
-    close(fd);
+    snprintf(crash_name, sizeof crash_name, "fuzz-crash-%ld.bin",
+             (long)getpid());
+    crash_fd = open(crash_name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 }
 
-static void on_signal(int number)
+/* Before each run: a sanitizer that ends the process asks nobody. */
+static void crash_file_set(const uint8_t *data, size_t size)
 {
-    save_current();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-/* There if a sanitizer is, which does not die by a signal. */
-void __sanitizer_set_death_callback(void (*callback)(void))
-    __attribute__((weak));
-
-static void save_when_dying(void)
-{
-    static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-
-    if (__sanitizer_set_death_callback != NULL) {
-        __sanitizer_set_death_callback(save_current);
-        return;
+    if (crash_fd >= 0 && (pwrite(crash_fd, data, size, 0) != (ssize_t)size ||
+                          ftruncate(crash_fd, (off_t)size) != 0)) {
+        close(crash_fd);
+        crash_fd = -1;
     }
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        signal(numbers[i], on_signal);
+}
+
+static void crash_file_remove(void)
+{
+    if (crash_fd >= 0)
+        close(crash_fd);
+    unlink(crash_name);
 }
 
 /* ---- inputs -------------------------------------------------------------- */
@@ -76,14 +66,13 @@ static void save_when_dying(void)
 static void run(const uint8_t *data, size_t size)
 {
     /* A copy of the exact size, so that a read past the end is seen. */
-    current.data = malloc(size == 0 ? 1 : size);
-    REQUIRE(current.data != NULL);
-    memcpy(current.data, data, size);
-    current.size = size;
-    LLVMFuzzerTestOneInput(current.data, current.size);
-    free(current.data);
-    current.data = NULL;
-    current.size = 0;
+    uint8_t *copy = malloc(size == 0 ? 1 : size);
+
+    REQUIRE(copy != NULL);
+    memcpy(copy, data, size);
+    crash_file_set(data, size);
+    LLVMFuzzerTestOneInput(copy, size);
+    free(copy);
 }
 
 static int load(const char *path)
@@ -209,7 +198,9 @@ int main(int argc, char **argv)
                 argv[0]);
         return 2;
     }
-    save_when_dying();
+    if (seed == 0)
+        seed = (uint64_t)time(NULL) | 1;
+    crash_file_make();
     for (size_t i = 0; i < file_count; i++)
         run(files[i].data, files[i].size);
     if (seconds > 0) {
@@ -218,6 +209,7 @@ int main(int argc, char **argv)
     }
     printf("%zu files, %llu changed copies\n", file_count,
            (unsigned long long)runs);
+    crash_file_remove();
     for (size_t i = 0; i < file_count; i++)
         free(files[i].data);
     return 0;

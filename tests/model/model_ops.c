@@ -168,11 +168,11 @@ static uint64_t random_capacity(const struct model_plan *p,
                                 struct model_random *r)
 {
     static const uint64_t mean_mib[] = {4, 9, 26, 9, 3600, 17};
-    static const uint64_t percent[] = {20, 50, 80, 120, 200, 400};
+    static const uint64_t percent[] = {40, 80, 150, 250, 400, 800};
     uint64_t bytes = p->slots * mean_mib[p->sizes] * MIB / 200 *
                      percent[model_random_below(r, 6)];
 
-    bytes = bytes / (2 * MIB) * 2 * MIB + 24 * MIB;
+    bytes = bytes / (8 * MIB) * 8 * MIB + 24 * MIB;
     if (bytes > CAPACITY_MAX)
         bytes = CAPACITY_MAX;
     if (model_random_chance(r, 20))
@@ -262,7 +262,7 @@ static struct model_op next_other(struct model_plan *p)
         op.value = 20 + model_random_below(r, 80);
     } else if (pick < 58) {
         op.kind = MODEL_RESET_PEAK;
-    } else if (pick < 59) {
+    } else if (pick < 59 && model_random_chance(r, 10)) {
         op.kind = MODEL_RESET_ACCUMULATED;
     } else if (pick < 90) {
         op.kind = MODEL_COMPLETE;

@@ -85,6 +85,8 @@ static int visit_segment(const struct ref_segment *s,
 void reference_walk(const struct reference *r, larder_segment_fn *segment_fn,
                     larder_block_fn *block_fn, void *ctx)
 {
+    if (r->segment_count == 0)
+        return;
     /* Their order means nothing, so they may as well stay sorted. */
     qsort(r->segments, r->segment_count, sizeof(*r->segments), by_address);
     for (size_t i = 0; i < r->segment_count; i++) {

@@ -232,7 +232,7 @@ static bool read_settings(struct settings *s, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct settings s = {.seed = 1, .runs = 3000, .ops = 4000};
+    struct settings s = {.seed = 1, .runs = 2500, .ops = 4000};
     struct totals totals = {0};
     bool reached;
     time_t began = time(NULL);

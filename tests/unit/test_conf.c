@@ -460,6 +460,21 @@ static void test_expandable_segments_can_be_switched_while_running(void **state)
     rig_down(&rig);
 }
 
+/* As PyTorch does where its platform cannot. */
+static void test_expandable_segments_are_off_without_virtual_memory(
+    void **state)
+{
+    struct rig rig =
+        rig_up("sim:1GiB,backing=none,vmm=off", "expandable_segments:True");
+
+    (void)state;
+    rig_alloc(&rig, 512);
+    rig_alloc(&rig, MIB(30));
+    assert_int_equal(rig_usage(rig.dev).allocations, 2);
+    assert_int_equal(rig_stats(&rig).segment.all.current, 2);
+    rig_down(&rig);
+}
+
 static void test_large_segment_size_is_what_requests_below_10_mib_take(
     void **state)
 {
@@ -582,6 +597,8 @@ int main(void)
             test_each_parse_resets_three_settings_and_keeps_the_others),
         cmocka_unit_test(
             test_expandable_segments_can_be_switched_while_running),
+        cmocka_unit_test(
+            test_expandable_segments_are_off_without_virtual_memory),
         cmocka_unit_test(
             test_large_segment_size_is_what_requests_below_10_mib_take),
         cmocka_unit_test(

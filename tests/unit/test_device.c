@@ -595,9 +595,11 @@ static void a_plan_covers_its_times_and_no_more(void **state)
     assert_result(LARDER_ERR_DEVICE, larder__device_mem_alloc(dev, 512, &a));
     assert_result(LARDER_ERR_DEVICE, larder__device_mem_alloc(dev, 512, &a));
     assert_ok(larder__device_mem_alloc(dev, 512, &a));
-    assert_ok(larder_device_fail(dev, LARDER_CALL_mem_alloc, UINT64_MAX, 5,
+    assert_ok(larder_device_fail(dev, LARDER_CALL_mem_alloc, 2, UINT64_MAX,
                                  LARDER_ERR_DEVICE));
     assert_ok(larder__device_mem_alloc(dev, 512, &a));
+    assert_result(LARDER_ERR_DEVICE, larder__device_mem_alloc(dev, 512, &a));
+    assert_result(LARDER_ERR_DEVICE, larder__device_mem_alloc(dev, 512, &a));
     assert_ok(larder_device_close(dev));
 }
 

@@ -257,6 +257,38 @@ static void test_the_cache_is_not_searched_again_for_a_callback_s_no(
     rig_down(&rig);
 }
 
+/* The pool the request was meant for, gone when the callback returns. */
+static const larder_pool_id gone_pool = {8, 8};
+
+static int end_everything(void *ctx)
+{
+    struct rig *rig = ctx;
+
+    assert_ok(larder_pool_end(rig->a, gone_pool));
+    assert_ok(larder_pool_release(rig->a, gone_pool));
+    assert_ok(larder_empty_cache(rig->a));
+    assert_ok(larder_configure(rig->a, "expandable_segments:True,"
+                                       "roundup_power2_divisions:4"));
+    return 1;
+}
+
+static void test_a_callback_may_end_the_pool_that_was_asked(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, gone_pool, NULL, NULL));
+    rig_free(&rig, rig_alloc(&rig, MIB(1)));
+    assert_ok(larder_add_reclaim(rig.a, end_everything, &rig));
+    p = rig_alloc(&rig, MIB(5));
+    assert_ok(larder_check(rig.a));
+    assert_int_equal(rig_stats(&rig).segment.all.current, 0);
+    assert_int_equal(rig_usage(rig.dev).pages, 1);
+    rig_free(&rig, p);
+    rig_down(&rig);
+}
+
 /* ---- the ladder ---------------------------------------------------------- */
 
 static void test_a_failure_costs_only_the_cache(void **state)
@@ -547,6 +579,7 @@ int main(void)
         cmocka_unit_test(test_callbacks_are_asked_before_the_device),
         cmocka_unit_test(
             test_the_cache_is_not_searched_again_for_a_callback_s_no),
+        cmocka_unit_test(test_a_callback_may_end_the_pool_that_was_asked),
         cmocka_unit_test(test_a_failure_costs_only_the_cache),
         cmocka_unit_test(test_unused_segments_go_before_a_request_fails),
         cmocka_unit_test(test_a_segment_partly_in_use_stays),

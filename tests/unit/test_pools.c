@@ -5,7 +5,7 @@
 #define SPEC "sim:1GiB,backing=none,events=manual"
 
 static const larder_pool_id pool_a = {1, 0};
-static const larder_pool_id pool_b = {0, 7};
+static const larder_pool_id pool_b = {1, 7};
 
 static void begin(struct rig *rig, larder_pool_id id)
 {

@@ -94,6 +94,23 @@ static void test_private_pools_are_served_from_the_piece(void **state)
     rig_down(&rig);
 }
 
+static void test_the_piece_is_used_before_expandable_segments(void **state)
+{
+    struct rig rig = rig_up(SPEC, "preallocate:64MiB,"
+                                  "expandable_segments:True");
+
+    (void)state;
+    rig_alloc(&rig, MIB(40));
+    rig_alloc(&rig, 512);
+    assert_driver_calls(&rig, 1, 0);
+    assert_int_equal(rig_usage(rig.dev).pages, 0);
+    assert_int_equal(rig_reserved(&rig), MIB(64));
+    rig_alloc(&rig, MIB(40));
+    assert_driver_calls(&rig, 1, 0);
+    assert_int_equal(rig_usage(rig.dev).pages, 2);
+    rig_down(&rig);
+}
+
 static void test_what_the_piece_cannot_hold_comes_from_the_driver(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:64MiB");
@@ -350,6 +367,7 @@ int main(void)
         cmocka_unit_test(
             test_small_and_large_requests_are_served_from_the_piece),
         cmocka_unit_test(test_private_pools_are_served_from_the_piece),
+        cmocka_unit_test(test_the_piece_is_used_before_expandable_segments),
         cmocka_unit_test(test_what_the_piece_cannot_hold_comes_from_the_driver),
         cmocka_unit_test(test_the_ladder_does_not_give_the_piece_back),
         cmocka_unit_test(test_the_ladder_joins_cached_segments_of_the_piece),

@@ -9,6 +9,7 @@
 
 #include "base/host.h"
 #include "device/device.h"
+#include "device/sim_device.h"
 
 static void kernel(void *ctx)
 {
@@ -71,6 +72,16 @@ static larder_result scenario_streams(larder_device *dev)
     return r;
 }
 
+/* No address, and no place in the memory file, is lost either. */
+static void assert_nothing_placed(larder_device *dev)
+{
+    const struct sim *sim = larder__sim_of(dev);
+
+    assert_null(larder__sim_space_any(&sim->memory));
+    assert_null(larder__sim_space_any(&sim->addresses));
+    assert_null(larder__sim_space_any(&sim->file));
+}
+
 static larder_result scenario(const char *spec)
 {
     larder_device *dev = NULL;
@@ -86,6 +97,7 @@ static larder_result scenario(const char *spec)
     if (r == LARDER_OK)
         r = scenario_streams(dev);
     assert_device_empty(dev);
+    assert_nothing_placed(dev);
     assert_ok(larder_device_close(dev));
     return r;
 }
@@ -99,6 +111,20 @@ static int open_files(void)
     while (readdir(dir) != NULL)
         count++;
     closedir(dir);
+    return count;
+}
+
+/* Files of ours that are mapped. */
+static int mapped_files(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    int count = 0;
+
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL)
+        count += strstr(line, "larder-sim") != NULL;
+    fclose(maps);
     return count;
 }
 
@@ -119,6 +145,7 @@ static unsigned long sweep(const char *spec, unsigned long times)
             assert_words("out of host memory");
         }
         assert_int_equal(open_files(), files);
+        assert_int_equal(mapped_files(), 0);
         assert_true(n < 1000);
     }
     return n - 1;

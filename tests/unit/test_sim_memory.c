@@ -184,6 +184,27 @@ static void what_exceeds_the_capacity_is_out_of_memory(void **state)
     }
 }
 
+/* Room enough, but not in one piece. */
+static void addresses_may_run_out_before_the_capacity(void **state)
+{
+    larder_device *dev = open_with("16TiB", "", "none");
+    uint64_t quarter = UINT64_C(1) << 42;
+    larder_addr addr;
+
+    (void)state;
+    take(dev, quarter);
+    take(dev, quarter);
+    take(dev, 2 * quarter);
+    give(dev, 0);
+    give(dev, 2 * quarter);
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder__device_mem_alloc(dev, 3 * quarter, &addr),
+                   "no range of free addresses is as long");
+    assert_int_equal(free_of(dev), 3 * quarter);
+    assert_int_equal(take(dev, 2 * quarter), 2 * quarter);
+    assert_ok(larder_device_close(dev));
+}
+
 static void a_capacity_that_is_no_multiple_counts_to_the_byte(void **state)
 {
     larder_device *dev = open_with("3145727", "", "none"); /* 3 MiB - 1 */
@@ -425,6 +446,17 @@ static void copies_and_fills_stay_within_one_allocation(void **state)
         assert_result(LARDER_ERR_DEVICE,
                       larder_device_copy(dev, first, first + 2048, 1,
                                          LARDER_COPY_ON_DEVICE, 0));
+        assert_result(LARDER_ERR_DEVICE,
+                      larder_device_copy(dev, first + 2048, first, 1,
+                                         LARDER_COPY_ON_DEVICE, 0));
+        assert_result(LARDER_ERR_DEVICE,
+                      larder_device_copy(dev, first + 2048,
+                                         (uint64_t)(uintptr_t)host, 1,
+                                         LARDER_COPY_TO_DEVICE, 0));
+        assert_result(LARDER_ERR_DEVICE,
+                      larder_device_copy(dev, (uint64_t)(uintptr_t)host,
+                                         first + 2048, 1, LARDER_COPY_TO_HOST,
+                                         0));
         assert_refused(
             LARDER_ERR_DEVICE,
             larder_device_copy(dev, 0, first, 1, LARDER_COPY_TO_HOST, 0),
@@ -468,6 +500,7 @@ int main(void)
         cmocka_unit_test(the_lowest_free_address_that_fits_is_taken),
         cmocka_unit_test(both_backings_place_alike),
         cmocka_unit_test(what_exceeds_the_capacity_is_out_of_memory),
+        cmocka_unit_test(addresses_may_run_out_before_the_capacity),
         cmocka_unit_test(a_capacity_that_is_no_multiple_counts_to_the_byte),
         cmocka_unit_test(the_context_is_charged_at_the_first_use),
         cmocka_unit_test(any_call_but_questions_is_a_use),

@@ -226,7 +226,11 @@ static void what_a_killed_process_held_comes_back_when_asked(void **state)
     other_kill(o);
     assert_int_equal(free_of(dev), MIB(16));
     other_wait(o);
+    o = other_start(spec_of("16MiB", ""), MIB(12));
+    assert_int_equal(processes_of(dev).count, 1);
+    other_kill(o);
     assert_int_equal(processes_of(dev).count, 0);
+    other_wait(o);
     assert_ok(larder_device_close(dev));
 }
 
@@ -278,13 +282,15 @@ static void one_process_pays_one_context(void **state)
     larder_device *b = open_one("16MiB", ",context=1MiB");
 
     (void)state;
-    take(a, MIB(2));
-    take(b, MIB(4));
-    assert_int_equal(free_of(a), MIB(9));
-    assert_int_equal(processes_of(a).count, 1);
-    assert_int_equal(processes_of(a).self_bytes, MIB(7));
+    take(a, MIB(14));
+    take(a, MIB(1) - 512);
+    take(a, 512);
+    assert_int_equal(free_of(a), 0);
+    assert_ok(larder_device_stream_sync(b, 0)); /* b's first use */
+    assert_int_equal(processes_of(b).count, 1);
+    assert_int_equal(processes_of(b).self_bytes, MIB(16));
     assert_ok(larder_device_close(a));
-    assert_int_equal(free_of(b), MIB(11));
+    assert_int_equal(free_of(b), MIB(15));
     assert_ok(larder_device_close(b));
     assert_false(object_exists(0));
 }
@@ -392,6 +398,106 @@ static void no_byte_is_lost_when_processes_come_and_die(void **state)
     assert_false(object_exists(0));
 }
 
+static int exit_status(pid_t pid)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A member finds the object in its place, however fast others leave. */
+static void join_main(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        larder_device *dev;
+
+        if (larder_device_open(spec_of("4MiB", ""), 0, &dev) != LARDER_OK)
+            _exit(1);
+        if (!object_exists(0))
+            _exit(2);
+        if (larder_device_close(dev) != LARDER_OK)
+            _exit(3);
+    }
+    _exit(0);
+}
+
+static void nobody_joins_what_is_being_removed(void **state)
+{
+    pid_t pids[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0)
+            join_main();
+    }
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(exit_status(pids[i]), 0);
+    assert_false(object_exists(0));
+}
+
+/* Ends by a signal, nearly always with the lock held: asking takes long. */
+static void ask_main(void)
+{
+    larder_device *dev;
+    uint64_t free_bytes, total_bytes;
+
+    if (larder_device_open(spec_of("8MiB", ""), 0, &dev) != LARDER_OK)
+        _exit(1);
+    ualarm(2000, 0);
+    for (;;)
+        larder_device_mem_info(dev, &free_bytes, &total_bytes);
+}
+
+/* Two of these cannot both have 6 of 8 MiB. */
+static void contend_main(void)
+{
+    larder_device *dev;
+
+    if (larder_device_open(spec_of("8MiB", ""), 0, &dev) != LARDER_OK)
+        _exit(1);
+    for (int i = 0; i < 20000; i++) {
+        larder_sim_usage usage = {.size = sizeof usage};
+        larder_addr addr;
+
+        if (larder__device_mem_alloc(dev, MIB(6), &addr) != LARDER_OK)
+            continue;
+        if (larder_sim_get_usage(dev, &usage) != LARDER_OK ||
+            usage.used_bytes != MIB(6))
+            _exit(2);
+        if (larder__device_mem_free(dev, addr) != LARDER_OK)
+            _exit(3);
+    }
+    _exit(0);
+}
+
+static void the_lock_outlives_who_dies_with_it(void **state)
+{
+    larder_device *dev = open_one("8MiB", "");
+    pid_t pids[2];
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        pids[0] = fork();
+        assert_true(pids[0] >= 0);
+        if (pids[0] == 0)
+            ask_main();
+        assert_int_equal(exit_status(pids[0]), -1);
+        assert_int_equal(free_of(dev), MIB(8));
+    }
+    for (int i = 0; i < 2; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0)
+            contend_main();
+    }
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(exit_status(pids[i]), 0);
+    assert_ok(larder_device_close(dev));
+}
+
 /* ---- who lives ------------------------------------------------------------ */
 
 static void a_process_is_known_by_number_and_start(void **state)
@@ -431,6 +537,8 @@ int main(void)
         cmocka_unit_test(devices_of_a_shared_set_are_apart),
         cmocka_unit_test(a_child_that_closes_leaves_its_parents_memory),
         cmocka_unit_test(no_byte_is_lost_when_processes_come_and_die),
+        cmocka_unit_test(nobody_joins_what_is_being_removed),
+        cmocka_unit_test(the_lock_outlives_who_dies_with_it),
         cmocka_unit_test(a_process_is_known_by_number_and_start),
     };
 

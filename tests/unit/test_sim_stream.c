@@ -93,7 +93,7 @@ static void manual_work_runs_in_order_when_told(void **state)
 static void an_event_is_complete_when_its_stream_came_that_far(void **state)
 {
     larder_device *dev = open_manual();
-    uint64_t early = event_on(dev, 1), late, never;
+    uint64_t early = event_on(dev, 1), late;
 
     (void)state;
     launch(dev, 1, "a");
@@ -105,9 +105,6 @@ static void an_event_is_complete_when_its_stream_came_that_far(void **state)
     assert_ok(larder_sim_complete(dev, 1));
     assert_ok(larder_device_event_query(dev, early));
     assert_ok(larder_device_event_query(dev, late));
-    assert_ok(larder_device_event_create(dev, &never));
-    assert_ok(larder_device_event_query(dev, never));
-    assert_ok(larder_device_event_sync(dev, never));
     assert_ok(larder_device_close(dev));
 }
 
@@ -355,6 +352,34 @@ static void work_that_comes_to_lost_memory_is_left_out_and_told(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+static void work_on_memory_that_is_none_is_not_queued(void **state)
+{
+    larder_device *dev = open_manual();
+    larder_addr first, second;
+
+    (void)state;
+    assert_ok(larder_sim_regions(dev, &first, &second));
+    assert_refused(LARDER_ERR_DEVICE, larder_device_fill(dev, first, 1, 1, 0),
+                   "not all memory of this device");
+    assert_result(LARDER_ERR_DEVICE, larder_device_fill(dev, second, 1, 1, 0));
+    assert_result(LARDER_ERR_DEVICE, larder_device_fill(dev, 4096, 1, 1, 0));
+    assert_ok(larder_sim_complete(dev, 0));
+    assert_ok(larder_device_close(dev));
+}
+
+static void an_event_never_recorded_is_complete(void **state)
+{
+    larder_device *dev = open_manual();
+    uint64_t event;
+
+    (void)state;
+    assert_ok(larder_device_event_create(dev, &event));
+    assert_ok(larder_device_event_query(dev, event));
+    assert_ok(larder_device_event_sync(dev, event));
+    assert_ok(larder_sim_wait_event(dev, 0, event));
+    assert_ok(larder_device_close(dev));
+}
+
 /* ---- names that are none -------------------------------------------------- */
 
 static void a_stream_is_a_number_below_the_limit(void **state)
@@ -387,13 +412,15 @@ static void a_stream_is_a_number_below_the_limit(void **state)
 static void an_event_that_is_gone_is_known_for_it(void **state)
 {
     larder_device *dev = open_manual();
-    uint64_t event = event_on(dev, 0);
+    uint64_t event = event_on(dev, 0), later;
 
     (void)state;
     assert_int_equal(rig_usage(dev).events, 1);
     assert_ok(larder_device_event_destroy(dev, event));
     assert_int_equal(rig_usage(dev).events, 0);
-    assert_int_not_equal(event_on(dev, 0), event);
+    later = event_on(dev, 0);
+    assert_int_not_equal(later, event);
+    assert_ok(larder_device_event_destroy(dev, later));
 #define REFUSED(call) assert_refused(LARDER_ERR_DEVICE, call, "no such event")
     REFUSED(larder_device_event_destroy(dev, event));
     REFUSED(larder_device_event_query(dev, event));
@@ -401,6 +428,8 @@ static void an_event_that_is_gone_is_known_for_it(void **state)
     REFUSED(larder_device_event_record(dev, event, 0));
     REFUSED(larder_sim_wait_event(dev, 0, event));
     REFUSED(larder_device_event_query(dev, 0));
+    /* What its place would be called next. */
+    REFUSED(larder_device_event_query(dev, later + (later - event)));
 #undef REFUSED
     assert_ok(larder_device_close(dev));
 }
@@ -555,6 +584,8 @@ int main(void)
         TEST(random_work_keeps_every_order),
         TEST(copies_and_fills_happen_in_stream_order),
         TEST(work_that_comes_to_lost_memory_is_left_out_and_told),
+        TEST(work_on_memory_that_is_none_is_not_queued),
+        TEST(an_event_never_recorded_is_complete),
         TEST(a_stream_is_a_number_below_the_limit),
         TEST(an_event_that_is_gone_is_known_for_it),
         TEST(steering_needs_a_device_and_arguments),

@@ -136,6 +136,7 @@ static void only_a_whole_unmapped_range_is_given_back(void **state)
                    "not a range that was reserved")
         REFUSED(range, PAGE);
         REFUSED(range + PAGE, 3 * PAGE);
+        REFUSED(range + PAGE, 4 * PAGE);
         REFUSED(range, 5 * PAGE);
         REFUSED(0, 4 * PAGE);
 #undef REFUSED

@@ -4,7 +4,7 @@
 
 #define SPEC "sim:80GiB,backing=none"
 
-/* ---- sums of a walk ------------------------------------------------------ */
+/* ---- sums of a walk ----------------------------------------------------- */
 
 /* What PyTorch's test_memory_stats works out from memory_snapshot(), for the
  * small pool, the large one and both. */
@@ -86,7 +86,7 @@ static void assert_stats_are_sums(struct rig *rig)
 #undef X
 }
 
-/* ---- a random run -------------------------------------------------------- */
+/* ---- a random run ------------------------------------------------------- */
 
 enum { SLOTS = 48, STEPS = 5000, STREAMS = 4 };
 
@@ -186,7 +186,60 @@ static void test_statistics_are_the_sums_of_a_walk_with_expandable_segments(
                "expandable_segments:True", 6);
 }
 
-/* ---- peaks and sums ------------------------------------------------------ */
+/* ---- the walk itself ---------------------------------------------------- */
+
+struct visits {
+    larder_addr last;
+    int segments;
+    int blocks;
+    int end_at_segment;
+    int end_at_block;
+};
+
+static int visit_segment(void *ctx, const larder_segment_info *s)
+{
+    struct visits *v = ctx;
+
+    assert_true(s->addr >= v->last);
+    v->last = s->addr;
+    return ++v->segments == v->end_at_segment;
+}
+
+static int visit_block(void *ctx, const larder_segment_info *s,
+                       const larder_block_info *b)
+{
+    struct visits *v = ctx;
+
+    assert_true(b->addr >= v->last);
+    v->last = b->addr + b->bytes;
+    assert_true(v->last <= s->addr + s->bytes);
+    return ++v->blocks == v->end_at_block;
+}
+
+static void test_a_walk_goes_up_the_addresses_and_ends_when_told(void **state)
+{
+    struct rig rig = rig_up(SPEC, "");
+    struct visits all = {0};
+    struct visits three_blocks = {.end_at_block = 3};
+    struct visits two_segments = {.end_at_segment = 2};
+
+    (void)state;
+    for (larder_stream stream = 0; stream < 4; stream++) {
+        rig_alloc_on(&rig, 512, 3 - stream);
+        rig_alloc_on(&rig, MIB(2), 3 - stream);
+    }
+    assert_ok(larder_walk(rig.a, visit_segment, visit_block, &all));
+    assert_int_equal(all.segments, 8);
+    assert_int_equal(all.blocks, 16);
+    assert_ok(larder_walk(rig.a, NULL, visit_block, &three_blocks));
+    assert_int_equal(three_blocks.blocks, 3);
+    assert_ok(larder_walk(rig.a, visit_segment, NULL, &two_segments));
+    assert_int_equal(two_segments.segments, 2);
+    assert_ok(larder_walk(rig.a, NULL, NULL, NULL));
+    rig_down(&rig);
+}
+
+/* ---- peaks and sums ----------------------------------------------------- */
 
 static void test_a_peak_of_both_pools_is_no_sum_of_their_peaks(void **state)
 {
@@ -310,7 +363,7 @@ static void test_oversize_is_what_max_split_size_says(void **state)
     rig_down(&rig);
 }
 
-/* ---- the table ----------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------- */
 
 static char *summary_text(struct rig *rig, int abbreviated)
 {
@@ -565,6 +618,7 @@ int main(void)
         cmocka_unit_test(test_statistics_are_the_sums_of_a_walk),
         cmocka_unit_test(
             test_statistics_are_the_sums_of_a_walk_with_expandable_segments),
+        cmocka_unit_test(test_a_walk_goes_up_the_addresses_and_ends_when_told),
         cmocka_unit_test(test_a_peak_of_both_pools_is_no_sum_of_their_peaks),
         cmocka_unit_test(test_resetting_peaks_makes_them_the_current_values),
         cmocka_unit_test(test_resetting_sums_zeroes_them_and_the_counters),

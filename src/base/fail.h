@@ -23,6 +23,14 @@ static inline larder_result larder__fail_plain(larder_result r)
     return larder__fail(r, "%s", larder_result_text(r));
 }
 
+/* Of several failures the first counts: *r becomes `one` unless it is a
+ * failure already. */
+static inline void fail_keep_first(larder_result *r, larder_result one)
+{
+    if (*r == LARDER_OK)
+        *r = one;
+}
+
 /* Copy this thread's message, cut to fit, for one that will contain it. */
 void larder__copy_error(char *out, size_t capacity);
 

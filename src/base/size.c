@@ -65,8 +65,7 @@ larder_result larder_parse_size(const char *text, uint64_t *out)
                             "MiB, GiB, TiB, k, m, g, t)",
                             text, p);
     if (value > limit >> shift)
-        return larder__fail(LARDER_ERR_INVALID, "size '%s' is too large",
-                            text);
+        return larder__fail(LARDER_ERR_INVALID, "size '%s' is too large", text);
     *out = value << shift;
     return LARDER_OK;
 }

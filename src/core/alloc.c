@@ -17,8 +17,8 @@ static uint32_t size_divisions(const struct conf *conf, uint64_t bytes)
     unsigned log2 = bits_log2(bytes);
     unsigned class = log2 < 20 ? 0 : log2 - 20;
 
-    return conf->divisions[class < CONF_SIZE_CLASSES ? class
-                                                     : CONF_SIZE_CLASSES - 1];
+    return conf
+        ->divisions[class < CONF_SIZE_CLASSES ? class : CONF_SIZE_CLASSES - 1];
 }
 
 /* Up to the next of `divisions` steps between two powers of two. */

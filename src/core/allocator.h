@@ -26,10 +26,10 @@
 
 /* PyTorch's constants (CUDACachingAllocator; the same from 1.8 to 2.13). */
 enum {
-    UNIT_BYTES = 512,            /* every size is a multiple */
-    SMALL_MAX_BYTES = 1 << 20,   /* the largest request of the small pool */
+    UNIT_BYTES = 512,              /* every size is a multiple */
+    SMALL_MAX_BYTES = 1 << 20,     /* the largest request of the small pool */
     SMALL_SEGMENT_BYTES = 2 << 20, /* its segments and pages */
-    LARGE_MIN_BYTES = 10 << 20,  /* from here on a segment of one's own */
+    LARGE_MIN_BYTES = 10 << 20,    /* from here on a segment of one's own */
     ROUND_SEGMENT_BYTES = 2 << 20
 };
 
@@ -52,7 +52,7 @@ struct pool {
     struct heap *last_heap; /* the one asked for last */
     bool is_small;
     enum stats_pool stats;
-    uint64_t searches; /* for the age of free blocks; see gc.c */
+    uint64_t searches;          /* for the age of free blocks; see gc.c */
     struct private_pool *owner; /* NULL: a default pool */
 };
 

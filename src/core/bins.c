@@ -73,9 +73,8 @@ static unsigned bins_previous_used(const struct bins *bins, unsigned end)
 {
     unsigned w = end / 64;
     uint64_t words;
-    uint64_t bits = end % 64 == 0
-                        ? 0
-                        : bins->used[w] & (~UINT64_C(0) >> (64 - end % 64));
+    uint64_t bits =
+        end % 64 == 0 ? 0 : bins->used[w] & (~UINT64_C(0) >> (64 - end % 64));
 
     if (bits != 0)
         return w * 64 + bits_log2(bits);

@@ -15,9 +15,9 @@ enum {
     BINS_UNIT_LOG2 = 8,  /* the smallest step between two sizes */
     BINS_EXACT_LOG2 = 6, /* as many sizes have a bin of their own */
     BINS_SHARE_LOG2 = 5, /* bins for each power of two above */
-    BINS_COUNT = (1 << BINS_EXACT_LOG2) +
-                 (64 - BINS_UNIT_LOG2 - BINS_EXACT_LOG2) *
-                     (1 << BINS_SHARE_LOG2),
+    BINS_COUNT =
+        (1 << BINS_EXACT_LOG2) +
+        (64 - BINS_UNIT_LOG2 - BINS_EXACT_LOG2) * (1 << BINS_SHARE_LOG2),
     BINS_WORDS = (BINS_COUNT + 63) / 64
 };
 

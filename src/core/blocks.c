@@ -107,8 +107,8 @@ static void count_allocation(struct allocator *a, const struct block *b,
         metric_add(&st->oversize_allocations, STATS_LARGE, 1);
 }
 
-void larder__block_allocate(struct allocator *a, struct block *b,
-                            uint64_t size, uint64_t requested, bool split)
+void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
+                            uint64_t requested, bool split)
 {
     unsigned pool = b->segment->heap->pool->stats;
     bool was_split = block_is_split(b);

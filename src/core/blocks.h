@@ -34,8 +34,8 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
 /* A found block, free and out of its heap, of at least `size`: cut the rest
  * off if `split`, make it live, count it.  The caller puts it into the map.
  * If split, a header must be ensured. */
-void larder__block_allocate(struct allocator *a, struct block *b,
-                            uint64_t size, uint64_t requested, bool split);
+void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
+                            uint64_t requested, bool split);
 
 /* A live or pending block that nothing uses any more: merge it with its
  * neighbours and put it into its heap. */

@@ -68,8 +68,7 @@ static larder_result check_place(struct allocator *a, const struct block *b,
                                  const struct block *before)
 {
     const struct segment *s = b->segment;
-    larder_addr begin =
-        before == NULL ? s->addr : before->addr + before->bytes;
+    larder_addr begin = before == NULL ? s->addr : before->addr + before->bytes;
 
     if (b->addr != begin || b->bytes == 0 || b->bytes % UNIT_BYTES != 0)
         return broken("B1", "a gap, an overlap or an odd size", b->addr);
@@ -94,8 +93,7 @@ static larder_result check_state(struct allocator *a, const struct block *b)
                            : broken("B3", "not in the index", b->addr);
     case BLOCK_UNMAPPED:
         return in_unmapped(b) ? LARDER_OK
-                              : broken("B3", "not among the unmapped",
-                                       b->addr);
+                              : broken("B3", "not among the unmapped", b->addr);
     case BLOCK_LIVE:
     case BLOCK_PENDING:
         if (b->requested == 0 || b->requested > b->bytes)
@@ -140,8 +138,8 @@ static void sum_block(struct sums *sums, const struct block *b)
 
 /* ---- segments ------------------------------------------------------------- */
 
-static larder_result check_pages(const struct segment *s,
-                                 const struct block *b, struct sums *sums)
+static larder_result check_pages(const struct segment *s, const struct block *b,
+                                 struct sums *sums)
 {
     size_t begin = (b->addr - s->addr) / s->page_bytes;
     size_t end = (b->addr - s->addr + b->bytes - 1) / s->page_bytes;
@@ -159,8 +157,8 @@ static larder_result check_pages(const struct segment *s,
     return LARDER_OK;
 }
 
-static larder_result check_segment(struct allocator *a,
-                                   const struct segment *s, struct sums *sums)
+static larder_result check_segment(struct allocator *a, const struct segment *s,
+                                   struct sums *sums)
 {
     unsigned pool = s->heap->pool->stats;
     const struct block *before = NULL;

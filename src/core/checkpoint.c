@@ -101,8 +101,7 @@ static larder_result take(struct allocator *a, larder_pool_id id,
 }
 
 larder_result larder_checkpoint_take(larder_allocator *handle,
-                                     larder_pool_id id,
-                                     larder_checkpoint **out)
+                                     larder_pool_id id, larder_checkpoint **out)
 {
     struct allocator *a;
     larder_result r;
@@ -240,10 +239,10 @@ static const struct block *allocate_saved(struct allocator *a,
     while (b->addr != saved->addr)
         b = slab_at(&a->slab, b->next);
     heap_remove(b);
-    larder__block_allocate(
-        a, b, saved->bytes,
-        saved->requested > 0 ? saved->requested : saved->bytes,
-        b->bytes > saved->bytes);
+    larder__block_allocate(a, b, saved->bytes,
+                           saved->requested > 0 ? saved->requested
+                                                : saved->bytes,
+                           b->bytes > saved->bytes);
     return b;
 }
 

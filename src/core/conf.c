@@ -42,8 +42,9 @@ static bool is_mark(char c)
 
 static larder_result conf_fail(const struct reader *r, const char *accepted)
 {
-    return larder__fail(LARDER_ERR_CONF, "%s: '%s' is not accepted: expected %s",
-                        r->key, r->word, accepted);
+    return larder__fail(LARDER_ERR_CONF,
+                        "%s: '%s' is not accepted: expected %s", r->key,
+                        r->word, accepted);
 }
 
 /* Read a key or a value into r->word; empty at a mark. */
@@ -289,8 +290,7 @@ static larder_result parse_divisions(struct conf *conf, struct reader *r)
 static larder_result parse_gc_threshold(struct conf *conf, struct reader *r)
 {
     double value;
-    larder_result result =
-        read_real(r, "a number between 0.0 and 1.0", &value);
+    larder_result result = read_real(r, "a number between 0.0 and 1.0", &value);
 
     if (result != LARDER_OK)
         return result;

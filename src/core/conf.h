@@ -26,8 +26,8 @@ struct conf {
 
     uint64_t max_non_split_rounding_bytes;
     uint64_t large_segment_bytes; /* what requests below 10 MiB come from */
-    double fraction;     /* per_process_memory_fraction, */
-    bool fraction_given; /* if the last parse had it */
+    double fraction;              /* per_process_memory_fraction, */
+    bool fraction_given;          /* if the last parse had it */
     bool expandable_segments;
     bool throw_on_oom; /* a limit's refusal skips the ladder */
 

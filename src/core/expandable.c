@@ -48,8 +48,7 @@ static larder_result orphan_release(struct allocator *a, struct orphan *o)
 larder_result larder__orphans_release(struct allocator *a)
 {
     while (a->orphan_count > 0) {
-        larder_result r =
-            orphan_release(a, &a->orphans[a->orphan_count - 1]);
+        larder_result r = orphan_release(a, &a->orphans[a->orphan_count - 1]);
 
         if (r != LARDER_OK)
             return r;
@@ -109,8 +108,8 @@ static larder_result pages_map(struct allocator *a, struct segment *s,
 
     *mapped = begin;
     while (*mapped < end && r == LARDER_OK) {
-        r = larder__device_map(a->device, page_addr(s, *mapped),
-                               s->page_bytes, s->pages[*mapped]);
+        r = larder__device_map(a->device, page_addr(s, *mapped), s->page_bytes,
+                               s->pages[*mapped]);
         if (r == LARDER_OK)
             ++*mapped;
     }
@@ -209,8 +208,7 @@ static larder_result range_create(struct allocator *a, struct heap *heap,
  * addresses stay and will be used again. */
 static larder_result range_destroy(struct allocator *a, struct segment *s)
 {
-    larder_result r =
-        larder__device_address_free(a->device, s->addr, s->bytes);
+    larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
 
     if (r != LARDER_OK)
         return r;
@@ -246,8 +244,7 @@ static bool has_addresses(struct allocator *a, const struct block *b,
 static larder_result find_addresses(struct allocator *a, struct heap *heap,
                                     uint64_t size, struct block **out)
 {
-    struct block *b =
-        tree_not_before(heap->unmapped, TREE_BY_ADDRESS, 0, 0);
+    struct block *b = tree_not_before(heap->unmapped, TREE_BY_ADDRESS, 0, 0);
 
     while (b != NULL) {
         struct block *before = slab_get(&a->slab, b->prev);
@@ -370,19 +367,16 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     return r != LARDER_OK ? r : dropped;
 }
 
-larder_result larder__expandable_destroy(struct allocator *a,
-                                         struct segment *s)
+larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
 {
-    larder_result r =
-        larder__device_stream_sync(a->device, s->heap->stream);
+    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
 
     for (size_t i = 0; i < s->bytes / s->page_bytes; i++) {
         if (s->pages[i] != 0)
             page_drop(a, s, i, true);
     }
     if (larder__orphans_release(a) != LARDER_OK ||
-        larder__device_address_free(a->device, s->addr, s->bytes) !=
-            LARDER_OK)
+        larder__device_address_free(a->device, s->addr, s->bytes) != LARDER_OK)
         r = LARDER_ERR_DEVICE;
     larder__segment_unlink(a, s);
     larder__host_free(s->pages);

@@ -41,8 +41,7 @@ static void gc_count(struct pool *pool, struct garbage *g)
 }
 
 /* Release what is old enough; whether anything went. */
-static bool gc_round(struct allocator *a, struct pool *pool,
-                     struct garbage *g)
+static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
 {
     double threshold = (double)g->total_age / (double)g->count;
     bool released = false;
@@ -73,8 +72,7 @@ void larder__collect_garbage(struct allocator *a)
 {
     struct pool *pool = &a->pools[POOL_LARGE];
     struct garbage g = {0};
-    uint64_t keep =
-        (uint64_t)(a->conf.gc_threshold * (double)a->allowed_bytes);
+    uint64_t keep = (uint64_t)(a->conf.gc_threshold * (double)a->allowed_bytes);
     uint64_t excess;
 
     if (a->held_bytes <= keep)

@@ -26,8 +26,8 @@ larder_result larder__handle_get(larder_allocator *handle,
         return larder__fail(LARDER_ERR_INVALID, "the allocator is NULL");
     *out = atomic_load_explicit(&handle->allocator, memory_order_acquire);
     if (*out == NULL)
-        return larder__fail(LARDER_ERR_DESTROYED,
-                            "allocator %p was destroyed", (void *)handle);
+        return larder__fail(LARDER_ERR_DESTROYED, "allocator %p was destroyed",
+                            (void *)handle);
     return LARDER_OK;
 }
 

@@ -111,8 +111,7 @@ static void apply_limits(struct allocator *a)
 {
     a->allowed_bytes = a->conf.limit_bytes;
     if (a->fraction_is_set) {
-        uint64_t part =
-            (uint64_t)(a->fraction * (double)a->props.total_bytes);
+        uint64_t part = (uint64_t)(a->fraction * (double)a->props.total_bytes);
 
         if (part < a->allowed_bytes)
             a->allowed_bytes = part;
@@ -278,12 +277,6 @@ larder_result larder_create(larder_device *dev, const larder_options *opt,
 
 /* ---- destroying ----------------------------------------------------------- */
 
-static void keep_first(larder_result *r, larder_result one)
-{
-    if (*r == LARDER_OK)
-        *r = one;
-}
-
 /* Wait for the streams recorded for blocks that are still live or have no
  * event yet. */
 static larder_result sync_uses(struct allocator *a, const struct segment *s)
@@ -295,8 +288,8 @@ static larder_result sync_uses(struct allocator *a, const struct segment *s)
         if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
             continue;
         for (const struct use *use = b->uses; use != NULL; use = use->next)
-            keep_first(&r,
-                       larder__device_stream_sync(a->device, use->stream));
+            fail_keep_first(&r,
+                            larder__device_stream_sync(a->device, use->stream));
     }
     return r;
 }
@@ -319,20 +312,20 @@ static larder_result give_everything_back(struct allocator *a)
     larder_result r = LARDER_OK;
 
     for (uint32_t i = 0; i < a->events.queue_count; i++) {
-        const struct use *last = a->events.queues[i].first == NULL
-                                     ? NULL
-                                     : a->events.queues[i].last;
+        const struct use *last =
+            a->events.queues[i].first == NULL ? NULL : a->events.queues[i].last;
 
         if (last != NULL)
-            keep_first(&r, larder__device_event_sync(a->device, last->event));
+            fail_keep_first(&r,
+                            larder__device_event_sync(a->device, last->event));
     }
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
-        keep_first(&r, sync_uses(a, s));
+        fail_keep_first(&r, sync_uses(a, s));
     while (a->segments != NULL)
-        keep_first(&r, segment_destroy(a, a->segments));
-    keep_first(&r, larder__pieces_release(a));
-    keep_first(&r, larder__orphans_release(a));
-    keep_first(&r, larder__events_destroy(a));
+        fail_keep_first(&r, segment_destroy(a, a->segments));
+    fail_keep_first(&r, larder__pieces_release(a));
+    fail_keep_first(&r, larder__orphans_release(a));
+    fail_keep_first(&r, larder__events_destroy(a));
     return r;
 }
 

@@ -22,8 +22,7 @@ static uint32_t slot_number(uint64_t slot)
 
 static _Atomic uint32_t *slot_table(uint64_t slot)
 {
-    return slot == 0 || (slot & 1) ? NULL
-                                   : (_Atomic uint32_t *)(uintptr_t)slot;
+    return slot == 0 || (slot & 1) ? NULL : (_Atomic uint32_t *)(uintptr_t)slot;
 }
 
 static uint64_t slot_load(const struct map_granule *granule, unsigned i)
@@ -50,9 +49,8 @@ static struct map_granule *map_granule(const struct map *map, larder_addr addr)
                                 memory_order_acquire);
     if (node == NULL)
         return NULL;
-    found =
-        atomic_load_explicit(&node->leaves[leaf & ((1 << MAP_NODE_LOG2) - 1)],
-                             memory_order_acquire);
+    found = atomic_load_explicit(
+        &node->leaves[leaf & ((1 << MAP_NODE_LOG2) - 1)], memory_order_acquire);
     if (found == NULL)
         return NULL;
     return &found->granules[granule & ((1 << MAP_LEAF_LOG2) - 1)];
@@ -174,9 +172,8 @@ void larder__map_put(struct map *map, larder_addr addr, uint32_t number)
 /* Whether a slot holds the block that begins at addr. */
 static bool slot_is(uint64_t slot, larder_addr addr)
 {
-    return (slot & 1) != 0 &&
-           ((slot ^ slot_direct(addr, 0)) & ((1 << SLOT_NUMBER_SHIFT) - 1)) ==
-               0;
+    return (slot & 1) != 0 && ((slot ^ slot_direct(addr, 0)) &
+                               ((1 << SLOT_NUMBER_SHIFT) - 1)) == 0;
 }
 
 static bool addr_is_aligned(larder_addr addr)

@@ -106,9 +106,8 @@ larder_result larder_record_stream(larder_allocator *handle, larder_addr addr,
     return r;
 }
 
-larder_result larder_base_allocation(larder_allocator *handle,
-                                     larder_addr addr, larder_addr *base,
-                                     uint64_t *bytes)
+larder_result larder_base_allocation(larder_allocator *handle, larder_addr addr,
+                                     larder_addr *base, uint64_t *bytes)
 {
     struct allocator *a;
     struct block *b;
@@ -166,8 +165,8 @@ static uint64_t largest_of(const struct pool *pools, uint64_t largest)
 {
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         for (uint32_t i = 0; i < pools[kind].heap_count; i++) {
-            const struct block *b = larder__bins_before(
-                &pools[kind].heaps[i]->bins, UINT64_MAX, 0);
+            const struct block *b =
+                larder__bins_before(&pools[kind].heaps[i]->bins, UINT64_MAX, 0);
 
             if (b != NULL && b->bytes > largest)
                 largest = b->bytes;

@@ -60,8 +60,7 @@ static larder_result explain(struct allocator *a, const struct request *q,
     larder__text_init(&t, message, sizeof message);
     larder__text_add(&t, "CUDA out of memory. Tried to allocate ");
     add_size(&t, q->segment_bytes);
-    larder__text_add(&t, ". GPU %d has a total capacity of ",
-                     a->props.ordinal);
+    larder__text_add(&t, ". GPU %d has a total capacity of ", a->props.ordinal);
     add_size(&t, total_bytes);
     larder__text_add(&t, " of which ");
     add_size(&t, free_bytes);
@@ -71,8 +70,8 @@ static larder_result explain(struct allocator *a, const struct request *q,
     if (pools > 0) {
         larder__text_add(&t, "with ");
         add_size(&t, pools);
-        larder__text_add(
-            &t, " allocated in private pools (e.g., CUDA Graphs), ");
+        larder__text_add(&t,
+                         " allocated in private pools (e.g., CUDA Graphs), ");
     }
     larder__text_add(&t, "and ");
     add_size(&t, reserved - allocated - pools);

@@ -31,9 +31,9 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
                                    struct private_pool **out)
 {
     *out = private_get(a, id);
-    return *out != NULL ? LARDER_OK
-                        : id_fail(LARDER_ERR_UNKNOWN_POOL, id,
-                                  "does not exist");
+    return *out != NULL
+               ? LARDER_OK
+               : id_fail(LARDER_ERR_UNKNOWN_POOL, id, "does not exist");
 }
 
 static struct route **route_find(struct allocator *a, larder_pool_id id)
@@ -76,8 +76,7 @@ static larder_result begin_check(struct allocator *a, larder_pool_id id,
     if (*route_find(a, id) != NULL)
         return id_fail(LARDER_ERR_INVALID, id, "is already begun");
     if (p != NULL && p->users == 0)
-        return id_fail(LARDER_ERR_INVALID, id,
-                       "was released by its last user");
+        return id_fail(LARDER_ERR_INVALID, id, "was released by its last user");
     return LARDER_OK;
 }
 
@@ -158,12 +157,8 @@ larder_result larder__private_release_unused(struct allocator *a)
     while (*link != NULL) {
         struct private_pool *p = *link;
 
-        for (int kind = 0; p->users == 0 && kind < POOL_KINDS; kind++) {
-            larder_result one = larder__release_pool(a, &p->pools[kind]);
-
-            if (r == LARDER_OK)
-                r = one;
-        }
+        for (int kind = 0; p->users == 0 && kind < POOL_KINDS; kind++)
+            fail_keep_first(&r, larder__release_pool(a, &p->pools[kind]));
         if (p->users == 0 && private_is_empty(a, p)) {
             *link = p->next;
             private_free(p);

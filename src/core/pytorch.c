@@ -19,16 +19,14 @@ static uint64_t growable_bytes(struct allocator *a, const struct block *b)
 {
     const struct block *next = slab_get(&a->slab, b->next);
 
-    return b->bytes + (next != NULL && next->state == BLOCK_UNMAPPED
-                           ? next->bytes
-                           : 0);
+    return b->bytes +
+           (next != NULL && next->state == BLOCK_UNMAPPED ? next->bytes : 0);
 }
 
 /* Among expandable blocks the best fit is the one that can grow least, so that
  * the open end of a segment is kept for what needs it. */
 static struct block *prefer_ungrowable(struct allocator *a,
-                                       const struct bins *bins,
-                                       struct block *b)
+                                       const struct bins *bins, struct block *b)
 {
     struct block *next = bins_after(bins, b->bytes, b->addr);
 

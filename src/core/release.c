@@ -1,5 +1,6 @@
 #include "core/release.h"
 
+#include "base/fail.h"
 #include "core/blocks.h"
 #include "core/events.h"
 #include "core/pool.h"
@@ -22,12 +23,6 @@ void larder__give_back(struct allocator *a, struct block *b)
         larder__block_free(a, b);
 }
 
-static void keep_first(larder_result *r, larder_result one)
-{
-    if (*r == LARDER_OK)
-        *r = one;
-}
-
 /* Release the unused segments of a heap that are no expandable ones. */
 static larder_result release_segments(struct allocator *a, struct heap *heap)
 {
@@ -38,7 +33,7 @@ static larder_result release_segments(struct allocator *a, struct heap *heap)
         struct block *next = bins_after(&heap->bins, b->bytes, b->addr);
 
         if (!segment_is_expandable(b->segment) && !block_is_split(b))
-            keep_first(&r, larder__segment_release(a, b));
+            fail_keep_first(&r, larder__segment_release(a, b));
         b = next;
     }
     return r;
@@ -56,7 +51,7 @@ static larder_result release_pages(struct allocator *a, struct heap *heap)
         larder_addr addr = b->addr;
 
         if (segment_is_expandable(b->segment))
-            keep_first(&r, larder__expandable_release(a, b));
+            fail_keep_first(&r, larder__expandable_release(a, b));
         b = bins_after(&heap->bins, bytes, addr);
     }
     return r;
@@ -67,9 +62,9 @@ larder_result larder__release_pool(struct allocator *a, struct pool *pool)
     larder_result r = LARDER_OK;
 
     for (uint32_t i = 0; i < pool->heap_count; i++)
-        keep_first(&r, release_segments(a, pool->heaps[i]));
+        fail_keep_first(&r, release_segments(a, pool->heaps[i]));
     for (uint32_t i = 0; i < pool->heap_count; i++)
-        keep_first(&r, release_pages(a, pool->heaps[i]));
+        fail_keep_first(&r, release_pages(a, pool->heaps[i]));
     return r;
 }
 
@@ -79,10 +74,10 @@ larder_result larder__release_cached(struct allocator *a)
 
     a->stats.num_sync_all_streams++;
     r = larder__events_sync(a);
-    keep_first(&r, larder__release_pool(a, &a->pools[POOL_LARGE]));
-    keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
-    keep_first(&r, larder__private_release_unused(a));
-    keep_first(&r, larder__orphans_release(a));
+    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LARGE]));
+    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
+    fail_keep_first(&r, larder__private_release_unused(a));
+    fail_keep_first(&r, larder__orphans_release(a));
     return r;
 }
 

@@ -54,8 +54,7 @@ static struct block *segment_fill(struct allocator *a, struct segment *s)
 }
 
 /* Sets s->addr and makes room for it in the map. */
-static larder_result segment_take_driver(struct allocator *a,
-                                         struct segment *s)
+static larder_result segment_take_driver(struct allocator *a, struct segment *s)
 {
     struct pool *pool = s->heap->pool;
     larder_result r = larder__device_mem_alloc(a->device, s->bytes, &s->addr);
@@ -75,8 +74,7 @@ static larder_result segment_take_driver(struct allocator *a,
 }
 
 /* Sets s->addr, and room in the map, from a reserved piece. */
-static larder_result segment_take_piece(struct allocator *a,
-                                        struct segment *s)
+static larder_result segment_take_piece(struct allocator *a, struct segment *s)
 {
     s->kind = SEGMENT_CARVED;
     return larder__piece_carve(a, s);
@@ -121,8 +119,7 @@ larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
     return segment_make(a, heap, bytes, segment_take_piece, out);
 }
 
-static larder_result segment_give_driver(struct allocator *a,
-                                         struct segment *s)
+static larder_result segment_give_driver(struct allocator *a, struct segment *s)
 {
     struct pool *pool = s->heap->pool;
     larder_result r = larder__device_mem_free(a->device, s->addr);

@@ -14,7 +14,7 @@ larder_result larder__segment_get(struct allocator *a, struct heap *heap,
 
 /* The same from a reserved piece; ERR_OUT_OF_MEMORY if none has room. */
 larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
-                                  uint64_t bytes, struct block **out);
+                                    uint64_t bytes, struct block **out);
 
 /* Give back the segment of b, its only block, free and in its heap.  If the
  * device refuses, everything stays as it was. */

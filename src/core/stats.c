@@ -73,8 +73,8 @@ void larder__stats_copy(const struct stats *st, larder_stats *out)
 #define X(name, text) out->name = metric_split(&st->name);
     LARDER_METRIC_MAP(X)
 #undef X
-    out->oversize_allocations = metric_pool(&st->oversize_allocations,
-                                            STATS_LARGE);
+    out->oversize_allocations =
+        metric_pool(&st->oversize_allocations, STATS_LARGE);
     out->oversize_segments = metric_pool(&st->oversize_segments, STATS_LARGE);
 #define X(name, text) out->name = st->name;
     LARDER_COUNTER_MAP(X)

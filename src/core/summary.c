@@ -25,8 +25,8 @@ struct scale {
 
 static struct scale scale_bytes(int64_t value)
 {
-    static const char *const units[] = {"B  ", "KiB", "MiB", "GiB", "TiB",
-                                        "PiB"};
+    static const char *const units[] = {"B  ", "KiB", "MiB",
+                                        "GiB", "TiB", "PiB"};
     struct scale s = {.divisor = 1, .unit = units[0]};
 
     for (int i = 1; i < 6 && value >= 768 * 1024; i++) {
@@ -71,8 +71,7 @@ static void add_row(struct text *t, const char *name, const larder_stat *st,
 }
 
 static void add_rows(struct text *t, const char *name,
-                     const larder_stat_split *st, int is_bytes,
-                     int abbreviated)
+                     const larder_stat_split *st, int is_bytes, int abbreviated)
 {
     add_rule(t, '-');
     add_row(t, name, &st->all, &st->all, is_bytes);

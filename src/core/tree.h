@@ -110,8 +110,8 @@ static inline struct block *tree_before_key(struct block *root, uint64_t bytes,
     struct block *found = NULL;
 
     while (root != NULL) {
-        bool root_is_before = root->bytes != bytes ? root->bytes < bytes
-                                                   : root->addr < addr;
+        bool root_is_before =
+            root->bytes != bytes ? root->bytes < bytes : root->addr < addr;
 
         if (root_is_before) {
             found = root;

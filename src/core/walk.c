@@ -46,8 +46,8 @@ struct visitor {
     void *ctx;
 };
 
-static void stretch_add(struct stretches *all, larder_addr addr,
-                        uint64_t bytes, struct block *first)
+static void stretch_add(struct stretches *all, larder_addr addr, uint64_t bytes,
+                        struct block *first)
 {
     if (all->list != NULL)
         all->list[all->count] = (struct stretch){addr, bytes, first};

@@ -102,8 +102,11 @@ static void print_notes(const struct replay_options *options)
          "(reserved - allocated) / reserved\n"
          "where reserved peaked; calls, driver: of the driver in the first "
          "pass, and their estimated time;");
-    printf("ns/op: warm, median of %u; oom: allocations that failed%s\n",
-           options->repeat,
+    if (options->repeat == 0)
+        printf("ns/op: not timed");
+    else
+        printf("ns/op: warm, median of %u", options->repeat);
+    printf("; oom: allocations that failed%s\n",
            options->min_capacity ? "; capacity: the smallest device without any"
                                  : "");
 }

@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/blocks.h"
+#include "core/held.h"
 #include "core/pool.h"
 
 /* ---- pages ---------------------------------------------------------------- */
@@ -288,7 +289,7 @@ static larder_result map_block(struct allocator *a, struct block **b,
     (*b)->state = BLOCK_FREE;
     *b = larder__block_merge(a, *b, &merged);
     heap_insert(*b);
-    larder__held_add(a, s->heap->pool, bytes);
+    held_add(a, s->heap->pool, bytes);
     return LARDER_OK;
 }
 
@@ -361,7 +362,7 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     if (done == begin)
         return r;
     unmap_middle(a, b, page_addr(s, begin), (done - begin) * s->page_bytes);
-    larder__held_sub(a, s->heap->pool, (done - begin) * s->page_bytes);
+    held_sub(a, s->heap->pool, (done - begin) * s->page_bytes);
     if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
         dropped = range_destroy(a, s);
     return r != LARDER_OK ? r : dropped;

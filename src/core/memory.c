@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "core/blocks.h"
+#include "core/cached.h"
 #include "core/events.h"
 #include "core/handle.h"
 #include "core/policy.h"

@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/held.h"
 
 larder_result larder__piece_take(struct allocator *a, uint64_t bytes)
 {
@@ -36,7 +37,7 @@ larder_result larder__piece_take(struct allocator *a, uint64_t bytes)
     p->bytes = bytes;
     p->next = a->pieces;
     a->pieces = p;
-    larder__held_add(a, &a->pools[POOL_LARGE], bytes);
+    held_add(a, &a->pools[POOL_LARGE], bytes);
     metric_add(&a->stats.segment, STATS_LARGE, 1);
     return LARDER_OK;
 }

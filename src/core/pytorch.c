@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "core/policy.h"
 #include "core/blocks.h"
+#include "core/cached.h"
 #include "core/pool.h"
 #include "core/release.h"
 #include "core/segment.h"

@@ -4,7 +4,6 @@
 #include "core/blocks.h"
 #include "core/events.h"
 #include "core/pool.h"
-#include "core/private.h"
 #include "core/segment.h"
 
 void larder__give_back(struct allocator *a, struct block *b)
@@ -65,19 +64,6 @@ larder_result larder__release_pool(struct allocator *a, struct pool *pool)
         fail_keep_first(&r, release_segments(a, pool->heaps[i]));
     for (uint32_t i = 0; i < pool->heap_count; i++)
         fail_keep_first(&r, release_pages(a, pool->heaps[i]));
-    return r;
-}
-
-larder_result larder__release_cached(struct allocator *a)
-{
-    larder_result r;
-
-    a->stats.num_sync_all_streams++;
-    r = larder__events_sync(a);
-    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LARGE]));
-    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
-    fail_keep_first(&r, larder__private_release_unused(a));
-    fail_keep_first(&r, larder__orphans_release(a));
     return r;
 }
 

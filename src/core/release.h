@@ -9,12 +9,8 @@
  * is free at once, or waits for its recorded streams. */
 void larder__give_back(struct allocator *a, struct block *b);
 
-/* Wait for all recorded streams, then give back every unused segment and page
- * of the default pools and of private pools without users.  Goes on past what
- * the device refuses, and returns the first refusal. */
-larder_result larder__release_cached(struct allocator *a);
-
-/* The same for one pool, without waiting. */
+/* Give back every unused segment and page of the pool.  Goes on past what the
+ * device refuses, and returns the first refusal. */
 larder_result larder__release_pool(struct allocator *a, struct pool *pool);
 
 /* Give back oversize blocks of the request's heap, but only enough for it.

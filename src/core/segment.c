@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/blocks.h"
+#include "core/held.h"
 #include "core/pool.h"
 
 void larder__segment_link(struct allocator *a, struct segment *s)
@@ -22,22 +23,6 @@ void larder__segment_unlink(struct allocator *a, struct segment *s)
         a->segments = s->next;
     if (s->next != NULL)
         s->next->prev = s->prev;
-}
-
-void larder__held_add(struct allocator *a, const struct pool *pool,
-                      uint64_t bytes)
-{
-    a->held_bytes += bytes;
-    metric_add(&a->stats.reserved_bytes, pool->stats, bytes);
-    a->stats.num_device_alloc++;
-}
-
-void larder__held_sub(struct allocator *a, const struct pool *pool,
-                      uint64_t bytes)
-{
-    a->held_bytes -= bytes;
-    metric_sub(&a->stats.reserved_bytes, pool->stats, bytes);
-    a->stats.num_device_free++;
 }
 
 static struct block *segment_fill(struct allocator *a, struct segment *s)
@@ -66,7 +51,7 @@ static larder_result segment_take_driver(struct allocator *a, struct segment *s)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }
     s->kind = SEGMENT_DRIVER;
-    larder__held_add(a, pool, s->bytes);
+    held_add(a, pool, s->bytes);
     metric_add(&a->stats.segment, pool->stats, 1);
     if (s->bytes >= a->conf.max_split_bytes)
         metric_add(&a->stats.oversize_segments, STATS_LARGE, 1);
@@ -126,7 +111,7 @@ static larder_result segment_give_driver(struct allocator *a, struct segment *s)
 
     if (r != LARDER_OK)
         return r;
-    larder__held_sub(a, pool, s->bytes);
+    held_sub(a, pool, s->bytes);
     metric_sub(&a->stats.segment, pool->stats, 1);
     /* As in PyTorch, by the setting of now: a change while an oversize
      * segment lives leaves the count off. */

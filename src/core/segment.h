@@ -24,12 +24,6 @@ larder_result larder__segment_release(struct allocator *a, struct block *b);
 void larder__segment_link(struct allocator *a, struct segment *s);
 void larder__segment_unlink(struct allocator *a, struct segment *s);
 
-/* Count `bytes` more, or fewer, as held from the device. */
-void larder__held_add(struct allocator *a, const struct pool *pool,
-                      uint64_t bytes);
-void larder__held_sub(struct allocator *a, const struct pool *pool,
-                      uint64_t bytes);
-
 /* ---- reserved pieces (piece.c) -------------------------------------------- */
 
 /* Take a piece of `bytes` from the device. */

@@ -1,0 +1,20 @@
+#include "core/cached.h"
+
+#include "base/fail.h"
+#include "core/events.h"
+#include "core/private.h"
+#include "core/release.h"
+#include "core/segment.h"
+
+larder_result larder__release_cached(struct allocator *a)
+{
+    larder_result r;
+
+    a->stats.num_sync_all_streams++;
+    r = larder__events_sync(a);
+    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LARGE]));
+    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
+    fail_keep_first(&r, larder__private_release_unused(a));
+    fail_keep_first(&r, larder__orphans_release(a));
+    return r;
+}

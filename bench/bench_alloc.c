@@ -363,8 +363,8 @@ static double threads_ns(larder_device *dev, larder_policy policy, int threads,
 
 static void bench_threads(larder_device *dev, int one_stream)
 {
-    const char *name = one_stream ? "mix, 2 threads on one stream"
-                                  : "mix, 2 threads on own streams";
+    const char *name = one_stream ? "mix 2 threads on one stream"
+                                  : "mix 2 threads on own streams";
     double ns = threads_ns(dev, LARDER_POLICY_PYTORCH, 2, one_stream);
 
     report(name, ns, "1 thread",

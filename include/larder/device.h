@@ -40,12 +40,9 @@ extern "C" {
     X(host_alloc)                                                              \
     X(host_free)
 
-typedef enum larder_call {
 #define X(name) LARDER_CALL_##name,
-    LARDER_CALL_MAP(X)
+typedef enum larder_call { LARDER_CALL_MAP(X) LARDER_CALL_COUNT } larder_call;
 #undef X
-    LARDER_CALL_COUNT
-} larder_call;
 
 /* "mem_alloc"; NULL for a value that is none.  Static. */
 LARDER_API const char *larder_call_name(larder_call call);
@@ -89,8 +86,8 @@ typedef enum larder_copy_kind {
  * what a stream capture forbids, LARDER_ERR_UNKNOWN_STREAM, or
  * LARDER_ERR_NO_HOST_MEMORY and LARDER_ERR_SYSTEM for what the host refuses. */
 typedef struct larder_device_ops {
-    size_t size; /* sizeof(larder_device_ops) of who filled it */
-    const char *name; /* "sim", "cuda": static */
+    size_t size;               /* sizeof(larder_device_ops) of who filled it */
+    const char *name;          /* "sim", "cuda": static */
     void (*close)(void *self); /* required; last call */
     larder_result (*props)(void *self, larder_device_props *out); /* required */
 
@@ -169,10 +166,8 @@ LARDER_API larder_result larder_device_copy(larder_device *dev, uint64_t dst,
                                             uint64_t src, uint64_t bytes,
                                             larder_copy_kind kind,
                                             larder_stream stream);
-LARDER_API larder_result larder_device_fill(larder_device *dev,
-                                            larder_addr dst,
-                                            unsigned char value,
-                                            uint64_t bytes,
+LARDER_API larder_result larder_device_fill(larder_device *dev, larder_addr dst,
+                                            unsigned char value, uint64_t bytes,
                                             larder_stream stream);
 LARDER_API larder_result larder_device_stream_sync(larder_device *dev,
                                                    larder_stream stream);
@@ -198,8 +193,7 @@ LARDER_API larder_result larder_device_event_sync(larder_device *dev,
 /* Pinned host memory.  Freeing NULL is a no-op. */
 LARDER_API larder_result larder_device_host_alloc(larder_device *dev,
                                                   uint64_t bytes, void **out);
-LARDER_API larder_result larder_device_host_free(larder_device *dev,
-                                                 void *ptr);
+LARDER_API larder_result larder_device_host_free(larder_device *dev, void *ptr);
 
 /* ---- what the allocator made the device do ------------------------------- */
 
@@ -242,16 +236,16 @@ LARDER_API larder_result larder_device_set_prices(larder_device *dev,
                                                   const larder_prices *p);
 
 typedef struct larder_device_counters {
-    size_t size; /* set by the caller */
+    size_t size;                        /* set by the caller */
     uint64_t calls[LARDER_CALL_COUNT];  /* calls that succeeded */
     uint64_t failed[LARDER_CALL_COUNT]; /* calls that did not */
-    uint64_t pages_mapped;   /* handles mapped */
-    uint64_t pages_unmapped; /* handles unmapped */
-    uint64_t time_ns;        /* by the price table */
+    uint64_t pages_mapped;              /* handles mapped */
+    uint64_t pages_unmapped;            /* handles unmapped */
+    uint64_t time_ns;                   /* by the price table */
 } larder_device_counters;
 
-LARDER_API larder_result larder_device_get_counters(
-    larder_device *dev, larder_device_counters *out);
+LARDER_API larder_result
+larder_device_get_counters(larder_device *dev, larder_device_counters *out);
 LARDER_API larder_result larder_device_reset_counters(larder_device *dev);
 
 /* Make calls of one kind fail: the `nth` from now (1 = the next), and
@@ -259,8 +253,7 @@ LARDER_API larder_result larder_device_reset_counters(larder_device *dev);
  * call does not reach the device and returns `with`. */
 LARDER_API larder_result larder_device_fail(larder_device *dev,
                                             larder_call call, uint64_t nth,
-                                            uint64_t times,
-                                            larder_result with);
+                                            uint64_t times, larder_result with);
 
 #ifdef __cplusplus
 }

@@ -59,7 +59,7 @@ extern "C" {
     X(ERR_OUT_OF_MEMORY, 2, "out of device memory")                            \
     X(ERR_NO_HOST_MEMORY, 3, "out of host memory")                             \
     X(ERR_DEVICE, 4, "the device refused a call")                              \
-    X(ERR_UNKNOWN_ADDRESS, 5, "the address is not one this allocator gave out") \
+    X(ERR_UNKNOWN_ADDRESS, 5, "not an address this allocator gave out")        \
     X(ERR_DOUBLE_FREE, 6, "the address was freed before")                      \
     X(ERR_UNKNOWN_POOL, 7, "no such private pool")                             \
     X(ERR_UNKNOWN_STREAM, 8, "the device has no such stream")                  \
@@ -130,9 +130,9 @@ LARDER_API larder_result larder_device_close(larder_device *dev);
 /* How memory is chosen.  Everything else (streams, pools, statistics) is the
  * same under each. */
 typedef enum larder_policy {
-    LARDER_POLICY_DEFAULT = 0, /* the library's best: now LARDER_POLICY_PYTORCH */
+    LARDER_POLICY_DEFAULT = 0, /* the library's best; now the next one */
     LARDER_POLICY_PYTORCH = 1, /* PyTorch 2.4's native policy, exactly */
-    LARDER_POLICY_DIRECT = 2   /* one driver call for every request: a baseline */
+    LARDER_POLICY_DIRECT = 2   /* a driver call for each request: a baseline */
 } larder_policy;
 
 /* "pytorch", "direct"; LARDER_ERR_INVALID for a name that is none. */
@@ -390,15 +390,16 @@ LARDER_API larder_result larder_stats_reset_accumulated(larder_allocator *a);
  * `abbreviated` nonzero leaves out the rows of the two pools. */
 LARDER_API larder_result larder_memory_summary(larder_allocator *a,
                                                int abbreviated, char *out,
-                                               size_t capacity,
-                                               size_t *needed);
+                                               size_t capacity, size_t *needed);
 
 /* ---- looking in ------------------------------------------------------------ */
 
+/* In quotes: the names in PyTorch's snapshots. */
 typedef enum larder_block_state {
-    LARDER_BLOCK_FREE = 0,      /* PyTorch's snapshots say "inactive" */
+    LARDER_BLOCK_FREE = 0,      /* "inactive" */
     LARDER_BLOCK_ALLOCATED = 1, /* "active_allocated" */
-    LARDER_BLOCK_PENDING = 2    /* freed, waits for a stream: "active_pending_free" */
+    LARDER_BLOCK_PENDING = 2    /* "active_pending_free": freed, but a
+                                   recorded stream may still use it */
 } larder_block_state;
 
 /* A segment: for an expandable one, a contiguous mapped range of it. */

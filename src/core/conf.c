@@ -10,7 +10,8 @@ enum {
     CONF_WORD_MAX = 64,     /* longest key or value */
     CONF_LARGE_MB = 20,     /* PyTorch's segment for requests below 10 MiB */
     CONF_MIN_LARGE_MB = 10, /* those requests must fit in it */
-    CONF_MAX_THREADS = 128
+    CONF_MAX_THREADS = 128,
+    CONF_DIGITS_MAX = 15 /* of a fraction: all that a double holds */
 };
 
 /* ---- reading ------------------------------------------------------------ */
@@ -96,18 +97,38 @@ static larder_result read_number(struct reader *r, const char *accepted,
     return LARDER_OK;
 }
 
+/* Read "0.85".  strtod() would want a comma in some locales. */
+static bool parse_decimal(const char *text, double *out)
+{
+    bool negative = *text == '-';
+    const char *p = text + negative;
+    uint64_t digits = 0;
+    uint64_t scale = 1;
+    bool point = false;
+    int count = 0;
+
+    for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
+        if (*p == '.') {
+            point = true;
+        } else if (++count <= CONF_DIGITS_MAX) {
+            digits = digits * 10 + (uint64_t)(*p - '0');
+            scale *= point ? 10 : 1;
+        } else if (!point) {
+            return false;
+        }
+    }
+    *out = (double)digits / (double)scale * (negative ? -1 : 1);
+    return *p == '\0' && count > 0;
+}
+
 static larder_result read_real(struct reader *r, const char *accepted,
                                double *out)
 {
-    char *end;
     larder_result result = reader_word(r);
 
     if (result != LARDER_OK)
         return result;
-    *out = strtod(r->word, &end);
-    if (end == r->word || *end != '\0' || *out != *out)
-        return conf_fail(r, accepted);
-    return LARDER_OK;
+    return parse_decimal(r->word, out) ? LARDER_OK : conf_fail(r, accepted);
 }
 
 static larder_result read_bool(struct reader *r, bool *out)

@@ -156,10 +156,25 @@ static larder_result pages_remove(struct allocator *a, struct segment *s,
 
 /* ---- ranges --------------------------------------------------------------- */
 
-static larder_result range_reserve(struct allocator *a, struct segment *s)
+/* Of the next range that is made for the heap. */
+static uint64_t range_page_bytes(const struct allocator *a,
+                                 const struct heap *heap)
+{
+    return heap->pool->is_small ? SMALL_SEGMENT_BYTES
+                                : a->conf.large_segment_bytes;
+}
+
+/* PyTorch's size of a range: room to move pages about in. */
+static uint64_t range_pages(const struct allocator *a, uint64_t page_bytes)
 {
     uint64_t total = a->props.total_bytes;
-    uint64_t pages = (total + total / 8 + s->page_bytes - 1) / s->page_bytes;
+
+    return (total + total / 8 + page_bytes - 1) / page_bytes;
+}
+
+static larder_result range_reserve(struct allocator *a, struct segment *s)
+{
+    uint64_t pages = range_pages(a, s->page_bytes);
     larder_result r;
 
     s->bytes = pages * s->page_bytes;
@@ -187,8 +202,7 @@ static larder_result range_create(struct allocator *a, struct heap *heap,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     s->kind = SEGMENT_EXPANDABLE;
     s->heap = heap;
-    s->page_bytes = heap->pool->is_small ? SMALL_SEGMENT_BYTES
-                                         : a->conf.large_segment_bytes;
+    s->page_bytes = range_page_bytes(a, heap);
     r = range_reserve(a, s);
     if (r != LARDER_OK) {
         larder__host_free(s);
@@ -301,11 +315,16 @@ static uint64_t lesser(uint64_t x, uint64_t y)
 larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
                                      uint64_t size, struct block **out)
 {
+    uint64_t page_bytes = range_page_bytes(a, heap);
     struct block *b;
     struct block *grow;
-    larder_result r = find_addresses(a, heap, size, &b);
+    larder_result r;
 
-    if (r != LARDER_OK)
+    /* More than the device has: PyTorch makes a new range for it each time,
+     * and runs out of addresses some day. */
+    if (size > range_pages(a, page_bytes) * page_bytes)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    if ((r = find_addresses(a, heap, size, &b)) != LARDER_OK)
         return r;
     if (b->state == BLOCK_UNMAPPED &&
         (r = map_block(a, &b, lesser(b->bytes, size))) != LARDER_OK)

@@ -28,8 +28,8 @@ larder_result larder__device_mem_alloc(larder_device *dev, uint64_t bytes,
 larder_result larder__device_mem_free(larder_device *dev, larder_addr addr);
 larder_result larder__device_mem_info(larder_device *dev, uint64_t *free_bytes,
                                       uint64_t *total_bytes);
-larder_result larder__device_address_reserve(larder_device *dev,
-                                             uint64_t bytes, larder_addr *out);
+larder_result larder__device_address_reserve(larder_device *dev, uint64_t bytes,
+                                             larder_addr *out);
 larder_result larder__device_address_free(larder_device *dev, larder_addr addr,
                                           uint64_t bytes);
 larder_result larder__device_page_create(larder_device *dev, uint64_t bytes,

@@ -11,7 +11,7 @@
 /* A range of an expandable segment is 9/8 of it, and there are many. */
 #define CAPACITY_MAX (200 * 1024 * MIB)
 
-/* ---- random numbers -------------------------------------------------------- */
+/* ---- random numbers ----------------------------------------------------- */
 
 void model_random_init(struct model_random *r, uint64_t seed)
 {
@@ -33,7 +33,7 @@ bool model_random_chance(struct model_random *r, unsigned percent)
     return model_random_below(r, 100) < percent;
 }
 
-/* ---- configurations ---------------------------------------------------------- */
+/* ---- configurations ----------------------------------------------------- */
 
 struct text {
     char *out;
@@ -110,7 +110,7 @@ void model_conf_text(uint64_t value, char out[MODEL_CONF_MAX])
         add_divisions(&t, &r);
 }
 
-/* ---- sizes ------------------------------------------------------------------------ */
+/* ---- sizes -------------------------------------------------------------- */
 
 /* Near a place where a rule changes. */
 static uint64_t edge_size(struct model_random *r)
@@ -160,14 +160,14 @@ static uint64_t random_size(const struct model_plan *p, struct model_random *r)
     }
 }
 
-/* ---- plans -------------------------------------------------------------------------- */
+/* ---- plans -------------------------------------------------------------- */
 
 /* About half of what the slots would hold if all were in use, times something
  * from much too little to more than enough. */
 static uint64_t random_capacity(const struct model_plan *p,
                                 struct model_random *r)
 {
-    static const uint64_t mean_mib[] = {4, 9, 26, 9, 3600, 17};
+    static const uint64_t mean_mib[] = {4, 9, 26, 9, 800, 17};
     static const uint64_t percent[] = {40, 80, 150, 250, 400, 800};
     uint64_t bytes = p->slots * mean_mib[p->sizes] * MIB / 200 *
                      percent[model_random_below(r, 6)];
@@ -310,7 +310,7 @@ struct model_op model_plan_next(struct model_plan *p)
     return op;
 }
 
-/* ---- printing ------------------------------------------------------------------------ */
+/* ---- printing ----------------------------------------------------------- */
 
 void model_op_print(const struct model_op *op, FILE *out)
 {

@@ -24,7 +24,7 @@ differ(struct model_pair *m, const char *format, ...)
     return false;
 }
 
-/* ---- addresses ------------------------------------------------------------------- */
+/* ---- addresses ---------------------------------------------------------- */
 
 static larder_addr to_library(const struct model_pair *m, larder_addr addr)
 {
@@ -45,7 +45,7 @@ static bool is_live(const struct model_pair *m, larder_addr addr)
     return false;
 }
 
-/* ---- statistics -------------------------------------------------------------------- */
+/* ---- statistics --------------------------------------------------------- */
 
 static bool compare_stat(struct model_pair *m, const char *name,
                          const char *part, const larder_stat *want,
@@ -110,7 +110,7 @@ static bool compare_stats(struct model_pair *m)
                           got.max_split_size);
 }
 
-/* ---- blocks --------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------- */
 
 struct row {
     bool is_segment;
@@ -259,7 +259,7 @@ bool model_pair_check(struct model_pair *m)
     return differ(m, "larder_check: %s", larder_last_error());
 }
 
-/* ---- operations -------------------------------------------------------------------------- */
+/* ---- operations --------------------------------------------------------- */
 
 static bool same_result(struct model_pair *m, larder_result want,
                         larder_result got)
@@ -435,7 +435,7 @@ bool model_pair_step(struct model_pair *m, const struct model_op *op)
     return step_one(m, op) && compare_stats(m);
 }
 
-/* ---- beginning and end ---------------------------------------------------------------------- */
+/* ---- beginning and end -------------------------------------------------- */
 
 bool model_pair_open(struct model_pair *m, uint64_t capacity, uint64_t conf)
 {

@@ -7,7 +7,7 @@
 
 #define REF_TOO_MUCH (UINT64_C(1) << 60)
 
-/* ---- making and settings ------------------------------------------------------ */
+/* ---- making and settings ------------------------------------------------ */
 
 struct reference *reference_create(uint64_t capacity, bool immediate,
                                    const char *conf)
@@ -48,7 +48,7 @@ void reference_set_fraction(struct reference *r, double fraction)
     r->conf.fraction = fraction;
 }
 
-/* ---- allocating ------------------------------------------------------------------ */
+/* ---- allocating --------------------------------------------------------- */
 
 static struct ref_pool *pool_for(struct reference *r, uint64_t rounded,
                                  larder_stream stream)
@@ -226,7 +226,7 @@ larder_result reference_alloc(struct reference *r, uint64_t bytes,
     return LARDER_OK;
 }
 
-/* ---- freeing and events ----------------------------------------------------------- */
+/* ---- freeing and events ------------------------------------------------- */
 
 void ref_block_release(struct reference *r, struct ref_place p)
 {
@@ -384,7 +384,7 @@ larder_result reference_empty_cache(struct reference *r)
     return LARDER_OK;
 }
 
-/* ---- private pools ------------------------------------------------------------------ */
+/* ---- private pools ------------------------------------------------------ */
 
 static struct ref_private *private_find(const struct reference *r,
                                         larder_pool_id id)
@@ -465,7 +465,7 @@ larder_result reference_pool_release(struct reference *r, larder_pool_id id)
     return LARDER_OK;
 }
 
-/* ---- looking in ----------------------------------------------------------------------- */
+/* ---- looking in --------------------------------------------------------- */
 
 void reference_stats(const struct reference *r, larder_stats *out)
 {

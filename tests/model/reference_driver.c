@@ -7,7 +7,7 @@
 
 #define SMALL_PAGE (2 * REF_MIB)
 
-/* ---- expandable segments --------------------------------------------------- */
+/* ---- expandable segments ------------------------------------------------ */
 
 static uint64_t page_up(const struct ref_segment *s, uint64_t addr)
 {
@@ -103,16 +103,28 @@ static bool room_in_segment(struct ref_segment *s, uint64_t bytes,
     return false;
 }
 
+static uint64_t new_page(const struct reference *r, const struct ref_request *q)
+{
+    return q->pool->is_small ? SMALL_PAGE : r->conf.large_segment;
+}
+
+static uint64_t new_range(const struct reference *r,
+                          const struct ref_request *q)
+{
+    uint64_t page = new_page(r, q);
+    uint64_t bytes = r->device.capacity + r->device.capacity / 8;
+
+    return (bytes + page - 1) / page * page;
+}
+
 static struct ref_place new_expandable(struct reference *r,
                                        const struct ref_request *q)
 {
-    uint64_t page = q->pool->is_small ? SMALL_PAGE : r->conf.large_segment;
-    uint64_t bytes = r->device.capacity + r->device.capacity / 8;
-    uint64_t addr;
+    uint64_t bytes = new_range(r, q);
+    uint64_t addr = ref_device_reserve(&r->device, bytes);
 
-    bytes = (bytes + page - 1) / page * page;
-    addr = ref_device_reserve(&r->device, bytes);
-    return (struct ref_place){ref_segment_add(r, q, addr, bytes, page), 0};
+    return (struct ref_place){
+        ref_segment_add(r, q, addr, bytes, new_page(r, q)), 0};
 }
 
 static struct ref_place find_expandable(struct reference *r,
@@ -142,8 +154,11 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static bool obtain_expandable(struct reference *r, const struct ref_request *q,
                               struct ref_place *out)
 {
-    struct ref_place p = find_expandable(r, q);
+    struct ref_place p;
 
+    if (q->bytes > new_range(r, q)) /* the library makes none in vain */
+        return false;
+    p = find_expandable(r, q);
     if (!ref_at(p)->mapped &&
         !map_block(r, &p, smaller(ref_at(p)->bytes, q->bytes)))
         return false;
@@ -159,7 +174,7 @@ static bool obtain_expandable(struct reference *r, const struct ref_request *q,
     return true;
 }
 
-/* ---- driver allocations ------------------------------------------------------ */
+/* ---- driver allocations ------------------------------------------------- */
 
 static bool obtain_segment(struct reference *r, const struct ref_request *q,
                            struct ref_place *out)
@@ -219,7 +234,7 @@ bool ref_obtain(struct reference *r, const struct ref_request *q, bool retry,
     return obtain_segment(r, q, out);
 }
 
-/* ---- giving back ---------------------------------------------------------------- */
+/* ---- giving back -------------------------------------------------------- */
 
 static uint64_t age_of(const struct ref_segment *s)
 {

@@ -28,7 +28,7 @@ void ref_conf_apply(struct ref_conf *c, const char *text);
 uint64_t ref_conf_round(const struct ref_conf *c, uint64_t bytes);
 uint64_t ref_conf_segment_bytes(const struct ref_conf *c, uint64_t rounded);
 
-/* ---- the device ---------------------------------------------------------- */
+/* ---- the device --------------------------------------------------------- */
 
 struct ref_range {
     uint64_t addr;
@@ -59,7 +59,7 @@ void ref_device_unreserve(struct ref_device *d, uint64_t addr);
 bool ref_device_take_pages(struct ref_device *d, uint64_t bytes);
 void ref_device_return_pages(struct ref_device *d, uint64_t bytes);
 
-/* ---- blocks --------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------- */
 
 struct ref_pool {
     bool is_small;
@@ -198,7 +198,7 @@ void ref_count(larder_stat_split *s, const struct ref_pool *pool,
                int64_t amount);
 void ref_count_one(larder_stat *s, int64_t amount);
 
-/* ---- getting from the device and giving back ------------------------------ */
+/* ---- getting from the device and giving back ---------------------------- */
 
 /* Get a block from the device; false: out of memory. */
 bool ref_obtain(struct reference *r, const struct ref_request *q, bool retry,
@@ -207,7 +207,7 @@ void ref_collect_garbage(struct reference *r);
 bool ref_release_available(struct reference *r, const struct ref_request *q);
 void ref_release_cached(struct reference *r);
 
-/* ---- events ---------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
 /* What was recorded for this block now gets events. */
 void ref_insert_events(struct reference *r, struct ref_place p);

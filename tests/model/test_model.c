@@ -37,7 +37,7 @@ struct program {
     uint64_t done_before; /* operations of earlier runs */
 };
 
-/* ---- what happened -------------------------------------------------------- */
+/* ---- what happened ------------------------------------------------------ */
 
 #define TOTAL_MAP(X)                                                           \
     X(allocations, st->allocation.all.allocated)                               \
@@ -78,7 +78,7 @@ static bool totals_print(const struct totals *t)
     return all;
 }
 
-/* ---- running ------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------ */
 
 static bool inspect(struct model_pair *m, const struct program *p, size_t i)
 {
@@ -114,7 +114,7 @@ static size_t program_run(const struct program *p, struct totals *totals,
     return ok ? p->count : i;
 }
 
-/* ---- cutting a failure down ------------------------------------------------------- */
+/* ---- cutting a failure down --------------------------------------------- */
 
 static bool fails_without(struct program *p, size_t from, size_t count)
 {
@@ -199,7 +199,7 @@ static bool run_seed(uint64_t seed, size_t ops, uint64_t done_before,
     return went_well == ops;
 }
 
-/* ---- options ------------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 static bool read_settings(struct settings *s, int argc, char **argv)
 {

@@ -41,7 +41,7 @@ struct golden {
     struct tool_error error;
 };
 
-/* ---- reading ----------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 static bool next_line(struct golden *g)
 {
@@ -131,7 +131,7 @@ static bool read_trace(struct golden *g, const char *folder)
     return phantom_op(g, path) && trace_read(path, &g->trace, &g->error);
 }
 
-/* ---- comparing ---------------------------------------------------------------- */
+/* ---- comparing ---------------------------------------------------------- */
 
 static bool stat_split_find(const larder_stat_split *s, const char *part,
                             larder_stat *out)
@@ -243,7 +243,7 @@ static bool check_placement(struct golden *g, uint32_t id)
     return next_line(g);
 }
 
-/* ---- replaying ---------------------------------------------------------------- */
+/* ---- replaying ---------------------------------------------------------- */
 
 static bool run_alloc(struct golden *g, const struct trace_op *op)
 {

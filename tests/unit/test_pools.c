@@ -73,7 +73,7 @@ static void assert_in_pool(struct rig *rig, larder_addr addr, larder_pool_id id)
 
 static const larder_pool_id pool_default = {0, 0};
 
-/* ---- segments ------------------------------------------------------------- */
+/* ---- segments ----------------------------------------------------------- */
 
 /* What PyTorch's test_graph_memory_stats_and_use_result_after_destroy_graph
  * expects of one tensor's life in the pool of a graph. */
@@ -169,7 +169,7 @@ static void test_pools_do_without_expandable_segments(void **state)
     rig_down(&rig);
 }
 
-/* ---- who gets memory from a pool -------------------------------------------- */
+/* ---- who gets memory from a pool ---------------------------------------- */
 
 static int accepts(void *ctx, larder_stream stream)
 {
@@ -212,7 +212,7 @@ static void test_of_two_pools_the_one_begun_first_serves(void **state)
     rig_down(&rig);
 }
 
-/* ---- users ---------------------------------------------------------------- */
+/* ---- users -------------------------------------------------------------- */
 
 static void test_a_shared_pool_stays_until_its_last_user_releases_it(
     void **state)
@@ -286,7 +286,7 @@ static void test_an_allocator_with_begun_pools_can_be_destroyed(void **state)
     rig_down(&rig);
 }
 
-/* ---- mistakes --------------------------------------------------------------- */
+/* ---- mistakes ----------------------------------------------------------- */
 
 static void test_mistakes_are_named_and_change_nothing(void **state)
 {
@@ -340,7 +340,7 @@ static void test_a_refused_begin_does_not_hold_the_pool(void **state)
     rig_down(&rig);
 }
 
-/* ---- while a pool is begun --------------------------------------------------- */
+/* ---- while a pool is begun ---------------------------------------------- */
 
 static void test_empty_cache_is_refused_while_a_pool_is_begun(void **state)
 {

@@ -106,7 +106,7 @@ static void assert_restores(struct rig *rig, const larder_checkpoint *cp,
     assert_same_blocks(rig, then);
 }
 
-/* ---- exact ------------------------------------------------------------------ */
+/* ---- exact -------------------------------------------------------------- */
 
 /* A pool with blocks of both kinds on two streams, some freed again: holes at
  * the beginning, in the middle and at the end of segments. */
@@ -353,7 +353,7 @@ static void test_restoring_works_while_the_pool_is_begun(void **state)
     rig_down(&rig);
 }
 
-/* ---- what is reported ---------------------------------------------------------- */
+/* ---- what is reported --------------------------------------------------- */
 
 static void test_short_arrays_are_filled_and_counts_are_whole(void **state)
 {
@@ -379,7 +379,7 @@ static void test_short_arrays_are_filled_and_counts_are_whole(void **state)
     rig_down(&rig);
 }
 
-/* ---- refusals -------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------- */
 
 static void test_unknown_pools_and_missing_arguments_are_refused(void **state)
 {
@@ -468,7 +468,7 @@ static void test_a_block_that_waits_for_a_stream_stops_a_restore(void **state)
     rig_down(&rig);
 }
 
-/* ---- larder_pool_live_is() --------------------------------------------------------- */
+/* ---- larder_pool_live_is() ---------------------------------------------- */
 
 static int live_is(struct rig *rig, const larder_addr *addrs, size_t count)
 {

@@ -1,12 +1,9 @@
-/* device.c - a device as an object: made of a table, opened by a spec,
- * closed; and what can be asked about it. */
+/* device.c - a device as an object: made of a table, closed; and what can be
+ * asked about it. */
 #include "device/device_object.h"
-
-#include <string.h>
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "device/sim_open.h"
 #include "device/sized.h"
 
 /* ---- the table ---------------------------------------------------------- */
@@ -106,19 +103,6 @@ larder_result larder_device_create(const larder_device_ops *ops, void *self,
     larder_device_set_prices(dev, &prices);
     *out = dev;
     return LARDER_OK;
-}
-
-larder_result larder_device_open(const char *spec, int ordinal,
-                                 larder_device **out)
-{
-    if (spec == NULL || out == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    if (strncmp(spec, "sim:", 4) != 0)
-        return larder__fail(LARDER_ERR_INVALID,
-                            "device '%s' is none of those known: expected "
-                            "sim:SIZE[,SETTING=VALUE...]",
-                            spec);
-    return larder__sim_open(spec, ordinal, out);
 }
 
 larder_result larder_device_close(larder_device *dev)

@@ -244,13 +244,15 @@ LARDER_API larder_result larder_base_allocation(larder_allocator *a,
 
 /* Called when no cached block fits, before the device is asked.  Return
  * nonzero if it freed something: the cache is then searched again.  Runs
- * without locks held and may call the allocator, except to allocate. */
+ * without locks held and may call the allocator, except to allocate or to
+ * destroy it.  LARDER_POLICY_DIRECT, which caches nothing, never asks. */
 typedef int larder_reclaim_fn(void *ctx);
 LARDER_API larder_result larder_add_reclaim(larder_allocator *a,
                                             larder_reclaim_fn *fn, void *ctx);
 
 /* Called when an allocation fails for lack of memory, before the call
- * returns, without locks held. */
+ * returns, without locks held.  Not for requests of 2^60 bytes or more, which
+ * are refused at sight. */
 typedef struct larder_oom_info {
     uint64_t requested_bytes; /* as the caller asked */
     uint64_t segment_bytes;   /* what the device would have been asked for */
@@ -309,7 +311,7 @@ LARDER_API larder_result larder_checkpoint_take(larder_allocator *a,
  * the counts are always whole.  larder_walk() tells how many can come.
  * Either array may be NULL.
  * ERR_INVALID, with nothing changed, if a segment of then is no longer
- * there or a block of the pool still waits for a recorded stream. */
+ * there or a recorded stream may still use a block of the pool. */
 LARDER_API larder_result larder_checkpoint_restore(
     larder_allocator *a, const larder_checkpoint *cp, larder_addr *freed,
     size_t freed_capacity, size_t *freed_count, larder_addr *created,

@@ -59,7 +59,7 @@ uint64_t larder__segment_size(const struct conf *conf, uint64_t size)
 /* ---- the request ---------------------------------------------------------- */
 
 /* As the setting preallocate:SIZE wants, once. */
-static larder_result preallocate(struct allocator *a)
+static larder_result preallocate(struct allocator *a, struct request *q)
 {
     char why[LARDER_FAIL_MAX / 2];
     larder_result r;
@@ -71,29 +71,34 @@ static larder_result preallocate(struct allocator *a)
         a->preallocated = true;
         return LARDER_OK;
     }
-    if (r == LARDER_ERR_OUT_OF_MEMORY)
-        a->stats.num_ooms++;
     larder__copy_error(why, sizeof why);
-    return larder__fail(r, "preallocate:%llu could not be taken: %s",
-                        (unsigned long long)a->conf.preallocate_bytes, why);
+    larder__set_error("preallocate:%llu could not be taken: %s",
+                      (unsigned long long)a->conf.preallocate_bytes, why);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    q->segment_bytes = a->conf.preallocate_bytes;
+    return larder__out_of_memory_explained(a, q);
+}
+
+larder_result larder__request_route(struct allocator *a, struct request *q)
+{
+    if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    return larder__pool_heap(a, larder__pool_for(a, q->size, q->stream),
+                             q->stream, &q->heap);
 }
 
 static larder_result request_prepare(struct allocator *a, struct request *q)
 {
-    struct pool *pool;
-
     if (q->bytes >= REQUEST_LIMIT)
         return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
                             "CUDA out of memory. Tried to allocate more than "
                             "1EB memory.");
     if (!events_are_idle(&a->events) && !allocator_is_routing(a))
         larder__events_poll(a);
-    if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     q->size = larder__round_size(&a->conf, q->bytes);
     q->segment_bytes = larder__segment_size(&a->conf, q->size);
-    pool = larder__pool_for(a, q->size, q->stream);
-    return larder__pool_heap(a, pool, q->stream, &q->heap);
+    return larder__request_route(a, q);
 }
 
 larder_result larder__request(struct allocator *a, uint64_t bytes,
@@ -103,7 +108,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     larder_result r = request_prepare(a, &q);
 
     if (r == LARDER_OK && a->conf.preallocate_bytes != 0)
-        r = preallocate(a);
+        r = preallocate(a, &q);
     if (r != LARDER_OK)
         return r;
     r = a->policy->find(a, &q);

@@ -9,8 +9,9 @@
  *     events     blocks that wait for recorded streams
  *     map, slab  address -> header
  *
- * Lock: one mutex guards everything but the map's lookups.  Functions of core
- * expect it held unless they say otherwise; user callbacks run without it. */
+ * Lock: one mutex guards everything.  Functions of core expect it held unless
+ * they say otherwise.  User callbacks run without it, but for the filters of
+ * private pools and the visitors of larder_walk(). */
 #ifndef LARDER_CORE_ALLOCATOR_H
 #define LARDER_CORE_ALLOCATOR_H
 
@@ -167,9 +168,10 @@ struct request {
     bool over_limit;     /* refused by a limit, not by the device */
 };
 
-/* A way to choose memory.  Both may drop and retake the lock. */
+/* A way to choose memory. */
 struct policy {
-    /* Find q->block, large enough, or say why not. */
+    /* Find q->block, large enough, or say why not.  May drop and retake the
+     * lock. */
     larder_result (*find)(struct allocator *a, struct request *q);
     /* Whether to cut what exceeds q->size off q->block. */
     bool (*should_split)(const struct allocator *a, const struct request *q);

@@ -23,6 +23,8 @@ struct saved_block {
     larder_addr addr;
     uint64_t bytes;
     uint64_t requested; /* 0: it was not live */
+    larder_stream stream;
+    bool is_small;
 };
 
 struct larder_checkpoint {
@@ -67,8 +69,12 @@ static size_t save_blocks(struct allocator *a, const struct private_pool *p,
              b = slab_get(&a->slab, b->next)) {
             if (out != NULL)
                 out[n] = (struct saved_block){
-                    b->addr, b->bytes,
-                    b->state == BLOCK_LIVE ? b->requested : 0};
+                    .addr = b->addr,
+                    .bytes = b->bytes,
+                    .requested = b->state == BLOCK_LIVE ? b->requested : 0,
+                    .stream = s->heap->stream,
+                    .is_small = s->heap->pool->is_small,
+                };
             n++;
         }
     }
@@ -123,6 +129,14 @@ void larder_checkpoint_destroy(larder_checkpoint *cp)
 
 /* ---- restoring ------------------------------------------------------------ */
 
+/* Whether the saved block was in a segment of this kind: in another one that
+ * has come to its place the map may lack room for it. */
+static bool is_of_kind(const struct saved_block *saved, const struct segment *s)
+{
+    return saved->stream == s->heap->stream &&
+           saved->is_small == s->heap->pool->is_small;
+}
+
 /* The number of saved blocks from `first` on that tile a segment the pool
  * still has; 0: none. */
 static size_t tile(struct allocator *a, const struct private_pool *p,
@@ -135,7 +149,8 @@ static size_t tile(struct allocator *a, const struct private_pool *p,
     while (s != NULL && s->addr != cp->blocks[first].addr)
         s = pool_segment(s->next, p);
     while (s != NULL && i < cp->count && bytes < s->bytes &&
-           cp->blocks[i].addr == s->addr + bytes)
+           cp->blocks[i].addr == s->addr + bytes &&
+           is_of_kind(&cp->blocks[i], s))
         bytes += cp->blocks[i++].bytes;
     return s != NULL && bytes == s->bytes ? i - first : 0;
 }

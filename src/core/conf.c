@@ -526,10 +526,11 @@ static void conf_reset_each_parse(struct conf *conf)
 static larder_result conf_check_whole(const struct conf *conf)
 {
     if (conf->max_split_bytes < conf->large_segment_bytes)
-        return larder__fail(LARDER_ERR_CONF,
-                            "max_split_size_mb must be >= "
-                            "large_segment_size_mb, which is %u",
-                            (unsigned)(conf->large_segment_bytes / LARDER_MIB));
+        return larder__fail(
+            LARDER_ERR_CONF,
+            "max_split_size_mb must be >= "
+            "large_segment_size_mb, which is %llu",
+            (unsigned long long)(conf->large_segment_bytes / LARDER_MIB));
     return LARDER_OK;
 }
 

@@ -4,6 +4,9 @@
  * (while allocations are routed to a private pool it is not even asked) stay
  * in their heap and go with the next allocation that finds routing off. */
 #include "core/policy.h"
+
+#include "core/cached.h"
+#include "core/held.h"
 #include "core/pool.h"
 #include "core/release.h"
 #include "core/segment.h"
@@ -18,26 +21,33 @@ static bool has_backlog(const struct pool *pool)
     return false;
 }
 
+static larder_result direct_get(struct allocator *a, struct request *q)
+{
+    larder_result r = larder__segment_carve(a, q->heap, q->size, &q->block);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY || !held_allows(a, q->size))
+        return r;
+    return larder__segment_get(a, q->heap, q->size, &q->block);
+}
+
 static larder_result direct_find(struct allocator *a, struct request *q)
 {
     larder_result r;
 
-    if (!allocator_is_routing(a)) {
-        for (int kind = 0; kind < POOL_KINDS; kind++) {
-            if (has_backlog(&a->pools[kind]))
-                (void)larder__release_pool(a, &a->pools[kind]);
-        }
-    }
     q->segment_bytes = q->size;
-    r = larder__segment_carve(a, q->heap, q->size, &q->block);
+    if (allocator_is_routing(a)) /* nothing may be given back */
+        return direct_get(a, q);
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        if (has_backlog(&a->pools[kind]))
+            (void)larder__release_pool(a, &a->pools[kind]);
+    }
+    r = direct_get(a, q);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
-    if (a->held_bytes > a->allowed_bytes ||
-        q->size > a->allowed_bytes - a->held_bytes) {
-        q->over_limit = true;
-        return LARDER_ERR_OUT_OF_MEMORY;
-    }
-    return larder__segment_get(a, q->heap, q->size, &q->block);
+    /* Blocks that wait for a stream, and pools without users. */
+    (void)larder__release_cached(a);
+    a->stats.num_alloc_retries++;
+    return direct_get(a, q);
 }
 
 static bool direct_should_split(const struct allocator *a,

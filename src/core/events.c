@@ -227,24 +227,28 @@ static void block_drop_captured(struct allocator *a, struct block *b)
     }
 }
 
-/* Give events to the blocks that had to wait for one. */
+/* Give events to the blocks that had to wait for one; those that still get
+ * none wait on. */
 static larder_result record_deferred(struct allocator *a)
 {
-    struct events *e = &a->events;
+    uint32_t number = a->events.deferred_first;
+    larder_result r = LARDER_OK;
 
-    while (e->deferred_first != 0) {
-        struct block *b = slab_at(&a->slab, e->deferred_first);
-        larder_result r;
+    a->events.deferred_first = 0;
+    while (number != 0) {
+        struct block *b = slab_at(&a->slab, number);
+        larder_result one;
 
+        number = b->next_deferred;
         block_drop_captured(a, b);
-        r = block_record(a, b);
-        if (r != LARDER_OK)
-            return r;
-        e->deferred_first = b->next_deferred;
-        if (b->events == 0)
+        one = block_record(a, b);
+        if (one != LARDER_OK)
+            defer(a, b);
+        else if (b->events == 0)
             larder__block_free(a, b);
+        fail_keep_first(&r, one);
     }
-    return LARDER_OK;
+    return r;
 }
 
 /* ---- completing ----------------------------------------------------------- */
@@ -292,24 +296,13 @@ larder_result larder__events_sync(struct allocator *a)
             larder_result one =
                 larder__device_event_sync(a->device, queue->first->event);
 
-            if (one != LARDER_OK) {
-                r = one;
+            fail_keep_first(&r, one);
+            if (one != LARDER_OK)
                 break;
-            }
             queue_pop(a, queue);
         }
     }
     return r;
-}
-
-void larder__events_forget(struct allocator *a, struct block *b)
-{
-    while (b->uses != NULL) {
-        struct use *use = b->uses;
-
-        b->uses = use->next;
-        use_give(&a->events, use);
-    }
 }
 
 larder_result larder__events_destroy(struct allocator *a)
@@ -325,13 +318,9 @@ larder_result larder__events_destroy(struct allocator *a)
             e->idle[e->idle_count++] = use->event;
         }
     }
-    while (e->idle_count > 0) {
-        larder_result one =
-            larder__device_event_destroy(a->device, e->idle[--e->idle_count]);
-
-        if (one != LARDER_OK)
-            r = one;
-    }
+    while (e->idle_count > 0)
+        fail_keep_first(&r, larder__device_event_destroy(
+                                a->device, e->idle[--e->idle_count]));
     while (e->chunks != NULL) {
         struct use_chunk *chunk = e->chunks;
 

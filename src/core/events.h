@@ -34,7 +34,4 @@ larder_result larder__events_sync(struct allocator *a);
 /* Give the device its events back; nothing waits any more. */
 larder_result larder__events_destroy(struct allocator *a);
 
-/* Drop all uses of a block without waiting. */
-void larder__events_forget(struct allocator *a, struct block *b);
-
 #endif

@@ -48,14 +48,18 @@ static larder_result orphan_release(struct allocator *a, struct orphan *o)
 
 larder_result larder__orphans_release(struct allocator *a)
 {
-    while (a->orphan_count > 0) {
-        larder_result r = orphan_release(a, &a->orphans[a->orphan_count - 1]);
+    larder_result r = LARDER_OK;
+    size_t kept = 0;
 
-        if (r != LARDER_OK)
-            return r;
-        a->orphan_count--;
+    for (size_t i = 0; i < a->orphan_count; i++) {
+        larder_result one = orphan_release(a, &a->orphans[i]);
+
+        if (one != LARDER_OK)
+            a->orphans[kept++] = a->orphans[i];
+        fail_keep_first(&r, one);
     }
-    return LARDER_OK;
+    a->orphan_count = kept;
+    return r;
 }
 
 static larder_addr page_addr(const struct segment *s, size_t i)
@@ -395,9 +399,9 @@ larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
         if (s->pages[i] != 0)
             page_drop(a, s, i, true);
     }
-    if (larder__orphans_release(a) != LARDER_OK ||
-        larder__device_address_free(a->device, s->addr, s->bytes) != LARDER_OK)
-        r = LARDER_ERR_DEVICE;
+    fail_keep_first(&r, larder__orphans_release(a)); /* mapped here, maybe */
+    fail_keep_first(&r,
+                    larder__device_address_free(a->device, s->addr, s->bytes));
     larder__segment_unlink(a, s);
     larder__host_free(s->pages);
     larder__host_free(s);

@@ -1,8 +1,16 @@
-/* held.h - counting what is held from the device.  Private to core. */
+/* held.h - what is held from the device: its limit, and counting it.  Private
+ * to core. */
 #ifndef LARDER_CORE_HELD_H
 #define LARDER_CORE_HELD_H
 
 #include "core/allocator.h"
+
+/* Whether the limit leaves room for so many more. */
+static inline bool held_allows(const struct allocator *a, uint64_t bytes)
+{
+    return bytes <= a->allowed_bytes &&
+           a->held_bytes <= a->allowed_bytes - bytes;
+}
 
 /* One piece of `bytes` came from the device for this pool. */
 static inline void held_add(struct allocator *a, const struct pool *pool,

@@ -109,9 +109,8 @@ static bool map_make_leaf(struct map *map, larder_addr addr)
     return true;
 }
 
-/* Give the granule a table.  A block moves there from its slot unless another
- * thread just took it; one that looks it up meanwhile finds nothing and asks
- * again under the lock. */
+/* Give the granule a table; the blocks move there from their slots.  A lookup
+ * without the lock could miss them meanwhile. */
 static bool granule_make_table(struct map_granule *granule)
 {
     _Atomic uint32_t *table;

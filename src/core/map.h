@@ -1,15 +1,15 @@
-/* map.h - from an address to the live block that begins there, in O(1) and
- * without a lock.  Private to core.
+/* map.h - from an address to the live block that begins there, in O(1).
+ * Private to core.
  *
  * A radix tree over granules of 2 MiB.  A granule's entry is two slots, each
  * for one block that begins in it: enough where blocks are larger than
  * 1 MiB.  A granule that is cut finer gets a table, four bytes for every 512
  * of its bytes.
  *
- * Taking an address out is one compare-and-exchange, so of two threads that
- * free the same address one is told.  All else that changes the map is done
- * under the allocator's lock.  Leaves and tables stay until the map goes:
- * a thread that looks up a stale address never touches freed memory.
+ * The allocator holds its lock for every call now.  The entries are atomic
+ * all the same, and leaves and tables stay until the map goes, so that
+ * lookups may do without it: one of a stale address never touches freed
+ * memory.
  *
  * Cost in host memory: 32 KiB for 4 GiB of addresses, and 16 KiB for each
  * granule with a table. */

@@ -44,8 +44,8 @@ static void add_process(void *ctx, const larder_device_process *process)
 }
 
 /* The same sentences as PyTorch 2.4 in the same order. */
-static larder_result explain(struct allocator *a, const struct request *q,
-                             uint64_t free_bytes, uint64_t total_bytes)
+static void explain(struct allocator *a, const struct request *q,
+                    uint64_t free_bytes, uint64_t total_bytes)
 {
     char message[LARDER_FAIL_MAX];
     char processes[MESSAGE_PART_MAX];
@@ -82,7 +82,7 @@ static larder_result explain(struct allocator *a, const struct request *q,
             "See documentation for Memory Management  "
             "(https://pytorch.org/docs/stable/notes/cuda.html"
             "#environment-variables)");
-    return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
+    larder__set_error("%s", message);
 }
 
 /* ---- callbacks ------------------------------------------------------------ */
@@ -132,28 +132,46 @@ static void tell_observers(struct allocator *a, const larder_oom_info *info)
     larder__host_free(copy);
 }
 
-larder_result larder__out_of_memory(struct allocator *a,
-                                    const struct request *q)
+/* The failure has its words: tell the observers. */
+static larder_result report(struct allocator *a, const struct request *q,
+                            uint64_t free_bytes, uint64_t total_bytes)
 {
     char message[LARDER_FAIL_MAX];
-    uint64_t free_bytes = 0;
-    uint64_t total_bytes = a->props.total_bytes;
     larder_oom_info info = {
         .requested_bytes = q->bytes,
         .segment_bytes = q->segment_bytes,
         .stream = q->stream,
+        .device_free_bytes = free_bytes,
+        .device_total_bytes =
+            a->allowed_bytes < total_bytes ? a->allowed_bytes : total_bytes,
         .message = message,
     };
 
-    (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
     a->stats.num_ooms++;
-    explain(a, q, free_bytes, total_bytes);
     if (a->oom_observers.count == 0)
         return LARDER_ERR_OUT_OF_MEMORY;
     larder__copy_error(message, sizeof message);
-    info.device_free_bytes = free_bytes;
-    info.device_total_bytes =
-        a->allowed_bytes < total_bytes ? a->allowed_bytes : total_bytes;
     tell_observers(a, &info);
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
+}
+
+larder_result larder__out_of_memory(struct allocator *a,
+                                    const struct request *q)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = a->props.total_bytes;
+
+    (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
+    explain(a, q, free_bytes, total_bytes);
+    return report(a, q, free_bytes, total_bytes);
+}
+
+larder_result larder__out_of_memory_explained(struct allocator *a,
+                                              const struct request *q)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = a->props.total_bytes;
+
+    (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
+    return report(a, q, free_bytes, total_bytes);
 }

@@ -20,7 +20,7 @@ larder_result larder__piece_take(struct allocator *a, uint64_t bytes)
                             "a piece of %llu bytes cannot be reserved",
                             (unsigned long long)bytes);
     bytes = bits_up(bytes, ROUND_SEGMENT_BYTES);
-    if (bytes > a->allowed_bytes || a->held_bytes > a->allowed_bytes - bytes)
+    if (!held_allows(a, bytes))
         return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
                             "reserving %llu bytes would exceed the limit of "
                             "%llu bytes",
@@ -94,10 +94,8 @@ larder_result larder__pieces_release(struct allocator *a)
 
     while (a->pieces != NULL) {
         struct piece *p = a->pieces;
-        larder_result one = larder__device_mem_free(a->device, p->addr);
 
-        if (one != LARDER_OK)
-            r = one;
+        fail_keep_first(&r, larder__device_mem_free(a->device, p->addr));
         a->pieces = p->next;
         larder__host_free(p);
     }

@@ -16,6 +16,11 @@ extern const struct policy larder__policy_direct;
 larder_result larder__request(struct allocator *a, uint64_t bytes,
                               larder_stream stream, larder_addr *out);
 
+/* Find q->heap, for q->size and q->stream, and have the header that a split
+ * takes: to be done again when the lock was dropped, as the pool asked before
+ * may be gone. */
+larder_result larder__request_route(struct allocator *a, struct request *q);
+
 /* Round a request's size as the settings say. */
 uint64_t larder__round_size(const struct conf *conf, uint64_t bytes);
 
@@ -26,6 +31,10 @@ uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
  * the explanation (oom.c).  Drops and retakes the lock. */
 larder_result larder__out_of_memory(struct allocator *a,
                                     const struct request *q);
+
+/* The same for a failure whose explanation is the last error already. */
+larder_result larder__out_of_memory_explained(struct allocator *a,
+                                              const struct request *q);
 
 /* Run the callbacks without the lock; whether one of them freed something. */
 bool larder__run_reclaims(struct allocator *a);

@@ -6,6 +6,7 @@
 #include "core/policy.h"
 #include "core/blocks.h"
 #include "core/cached.h"
+#include "core/held.h"
 #include "core/pool.h"
 #include "core/release.h"
 #include "core/segment.h"
@@ -77,13 +78,6 @@ static bool search(struct allocator *a, struct request *q)
     return true;
 }
 
-static bool limit_allows(const struct allocator *a, const struct request *q)
-{
-    return a->allowed_bytes == CONF_UNLIMITED ||
-           (a->held_bytes <= a->allowed_bytes &&
-            q->segment_bytes <= a->allowed_bytes - a->held_bytes);
-}
-
 /* Get memory that is reserved, or else from the device. */
 static larder_result grow(struct allocator *a, struct request *q)
 {
@@ -92,7 +86,7 @@ static larder_result grow(struct allocator *a, struct request *q)
 
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
-    q->over_limit = !limit_allows(a, q);
+    q->over_limit = !held_allows(a, q->segment_bytes);
     if (q->over_limit)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     /* 2.4 keeps private pools off expandable segments. */
@@ -127,16 +121,14 @@ static larder_result pytorch_find(struct allocator *a, struct request *q)
 {
     if (search(a, q))
         return LARDER_OK;
-    if (a->reclaims.count > 0 && larder__run_reclaims(a)) {
-        /* Anything may have changed while the lock was away. */
-        larder_result r = larder__pool_heap(
-            a, larder__pool_for(a, q->size, q->stream), q->stream, &q->heap);
+    if (a->reclaims.count > 0) {
+        bool freed = larder__run_reclaims(a);
+        /* Whatever they say, anything may have changed meanwhile. */
+        larder_result r = larder__request_route(a, q);
 
         if (r != LARDER_OK)
             return r;
-        if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
-            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-        if (search(a, q))
+        if (freed && search(a, q))
             return LARDER_OK;
     }
     if (gc_is_on(a) && !allocator_is_routing(a))

@@ -22,7 +22,7 @@ void larder__slab_destroy(struct slab *slab)
 
 static bool slab_grow(struct slab *slab)
 {
-    unsigned log2 = bits_log2(slab->end + (1u << SLAB_FIRST_LOG2));
+    unsigned log2 = bits_log2((uint64_t)slab->end + (1u << SLAB_FIRST_LOG2));
     unsigned chunk = log2 - SLAB_FIRST_LOG2;
     struct block *blocks;
 

@@ -136,6 +136,56 @@ static void test_a_free_without_an_event_is_not_lost(void **state)
     rig_down(&rig);
 }
 
+static void test_one_block_without_an_event_does_not_hold_up_the_next(
+    void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none,events=manual", "");
+    larder_addr first = rig_alloc(&rig, 4096);
+    larder_addr second = rig_alloc(&rig, 4096);
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, first, 1));
+    assert_ok(larder_record_stream(rig.a, second, 2));
+    refuse(&rig, LARDER_CALL_event_record, 0);
+    rig_free(&rig, first);
+    rig_free(&rig, second);
+    refuse(&rig, LARDER_CALL_event_record, 1); /* the first one's, again */
+    rig_alloc(&rig, 4096);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_event_record), 1);
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_sim_complete(rig.dev, 2));
+    assert_int_equal(rig_alloc(&rig, 4096), second);
+    rig_down(&rig);
+}
+
+static void test_one_page_that_stays_does_not_keep_the_others(void **state)
+{
+    struct rig rig =
+        rig_up("sim:64MiB,backing=none", "expandable_segments:True");
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(60)));
+    refuse(&rig, LARDER_CALL_page_release,
+           4); /* three, and one of them again */
+    assert_result(LARDER_ERR_DEVICE, larder_empty_cache(rig.a));
+    assert_int_equal(rig_usage(rig.dev).pages, 1);
+    assert_ok(larder_empty_cache(rig.a));
+    rig_down(&rig);
+}
+
+static void test_addresses_go_back_though_a_page_was_refused(void **state)
+{
+    struct rig rig =
+        rig_up("sim:64MiB,backing=none", "expandable_segments:True");
+
+    (void)state;
+    rig_alloc(&rig, MIB(20));
+    refuse(&rig, LARDER_CALL_page_release, 2); /* twice the same page */
+    larder_destroy(rig.a);
+    assert_device_empty(rig.dev);
+    assert_ok(larder_device_close(rig.dev));
+}
+
 static void test_destroying_goes_on_past_refusals(void **state)
 {
     static const larder_call calls[] = {
@@ -180,6 +230,10 @@ int main(void)
         cmocka_unit_test(
             test_pages_the_device_does_not_take_back_are_not_forgotten),
         cmocka_unit_test(test_a_free_without_an_event_is_not_lost),
+        cmocka_unit_test(
+            test_one_block_without_an_event_does_not_hold_up_the_next),
+        cmocka_unit_test(test_one_page_that_stays_does_not_keep_the_others),
+        cmocka_unit_test(test_addresses_go_back_though_a_page_was_refused),
         cmocka_unit_test(test_destroying_goes_on_past_refusals),
     };
 

@@ -260,33 +260,42 @@ static void test_the_cache_is_not_searched_again_for_a_callback_s_no(
 /* The pool the request was meant for, gone when the callback returns. */
 static const larder_pool_id gone_pool = {8, 8};
 
+struct ending {
+    struct rig *rig;
+    int answer;
+};
+
 static int end_everything(void *ctx)
 {
-    struct rig *rig = ctx;
+    const struct ending *e = ctx;
+    struct rig *rig = e->rig;
 
     assert_ok(larder_pool_end(rig->a, gone_pool));
     assert_ok(larder_pool_release(rig->a, gone_pool));
     assert_ok(larder_empty_cache(rig->a));
     assert_ok(larder_configure(rig->a, "expandable_segments:True,"
                                        "roundup_power2_divisions:4"));
-    return 1;
+    return e->answer;
 }
 
 static void test_a_callback_may_end_the_pool_that_was_asked(void **state)
 {
-    struct rig rig = rig_up("sim:64MiB,backing=none", "");
-    larder_addr p;
-
     (void)state;
-    assert_ok(larder_pool_begin(rig.a, gone_pool, NULL, NULL));
-    rig_free(&rig, rig_alloc(&rig, MIB(1)));
-    assert_ok(larder_add_reclaim(rig.a, end_everything, &rig));
-    p = rig_alloc(&rig, MIB(5));
-    assert_ok(larder_check(rig.a));
-    assert_int_equal(rig_stats(&rig).segment.all.current, 0);
-    assert_int_equal(rig_usage(rig.dev).pages, 1);
-    rig_free(&rig, p);
-    rig_down(&rig);
+    for (int answer = 0; answer < 2; answer++) {
+        struct rig rig = rig_up("sim:64MiB,backing=none", "");
+        struct ending e = {.rig = &rig, .answer = answer};
+        larder_addr p;
+
+        assert_ok(larder_pool_begin(rig.a, gone_pool, NULL, NULL));
+        rig_free(&rig, rig_alloc(&rig, MIB(1)));
+        assert_ok(larder_add_reclaim(rig.a, end_everything, &e));
+        p = rig_alloc(&rig, MIB(5));
+        assert_ok(larder_check(rig.a));
+        assert_int_equal(rig_stats(&rig).segment.all.current, 0);
+        assert_int_equal(rig_usage(rig.dev).pages, 1);
+        rig_free(&rig, p);
+        rig_down(&rig);
+    }
 }
 
 /* ---- the ladder ---------------------------------------------------------- */
@@ -563,6 +572,35 @@ static void test_the_direct_policy_runs_out_too(void **state)
     rig_down(&rig);
 }
 
+static void test_the_direct_policy_waits_for_streams_before_it_fails(
+    void **state)
+{
+    struct rig rig = rig_up_policy("sim:64MiB,backing=none,events=manual",
+                                   LARDER_POLICY_DIRECT, "");
+    larder_addr p = rig_alloc(&rig, MIB(40));
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, p, 1));
+    rig_free(&rig, p);
+    rig_alloc(&rig, MIB(50));
+    rig_down(&rig);
+}
+
+static void test_an_observer_is_told_of_a_piece_that_could_not_be_had(
+    void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "preallocate:128MiB");
+    struct observer o = {.rig = &rig};
+
+    (void)state;
+    assert_ok(larder_add_oom_observer(rig.a, observe, &o));
+    assert_no_room(&rig, 512);
+    assert_words("preallocate");
+    assert_int_equal(o.calls, 1);
+    assert_int_equal(rig_stats(&rig).num_ooms, 1);
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +636,10 @@ int main(void)
         cmocka_unit_test(test_a_fraction_of_the_device_is_a_limit),
         cmocka_unit_test(test_throwing_at_the_limit_skips_the_ladder),
         cmocka_unit_test(test_the_direct_policy_runs_out_too),
+        cmocka_unit_test(
+            test_the_direct_policy_waits_for_streams_before_it_fails),
+        cmocka_unit_test(
+            test_an_observer_is_told_of_a_piece_that_could_not_be_had),
     };
 
     unsetenv("LARDER_CONF");

@@ -445,6 +445,46 @@ static void test_a_checkpoint_whose_segment_is_gone_is_refused(void **state)
     rig_down(&rig);
 }
 
+/* A later pool of the same name, whose one large segment lies where the small
+ * segments of then lay, in the same order. */
+static void test_small_segments_are_not_brought_back_in_a_large_one(
+    void **state)
+{
+    enum { SMALL_SEGMENTS = 10 };
+    struct rig rig = rig_up(SPEC, "");
+    larder_addr plug[SMALL_SEGMENTS];
+    larder_addr p[2 * SMALL_SEGMENTS];
+    larder_checkpoint *cp;
+    struct picture before;
+
+    (void)state;
+    for (int i = 0; i < SMALL_SEGMENTS; i++)
+        plug[i] = rig_alloc_on(&rig, MIB(1), (larder_stream)i);
+    for (int i = SMALL_SEGMENTS - 1; i >= 0; i--) {
+        rig_free(&rig, plug[i]);
+        assert_ok(larder_empty_cache(rig.a));
+        p[2 * i] = alloc(&rig, MIB(1));
+        p[2 * i + 1] = alloc(&rig, KIB(512));
+        assert_int_equal(p[2 * i], plug[i]);
+        if (i > 0) { /* fill the segment */
+            assert_ok(larder_pool_begin(rig.a, pool, NULL, NULL));
+            rig_alloc(&rig, KIB(512));
+            assert_ok(larder_pool_end(rig.a, pool));
+        }
+    }
+    cp = take(&rig);
+    larder_destroy(rig.a);
+    assert_ok(larder_create(rig.dev, NULL, &rig.a));
+    assert_int_equal(alloc(&rig, MIB(2)), plug[0]);
+    before = picture_take(&rig);
+    assert_result(
+        LARDER_ERR_INVALID,
+        larder_checkpoint_restore(rig.a, cp, NULL, 0, NULL, NULL, 0, NULL));
+    assert_unchanged(&rig, before);
+    larder_checkpoint_destroy(cp);
+    rig_down(&rig);
+}
+
 static void test_a_block_that_waits_for_a_stream_stops_a_restore(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -550,6 +590,8 @@ int main(void)
         cmocka_unit_test(test_unknown_pools_and_missing_arguments_are_refused),
         cmocka_unit_test(test_a_checkpoint_of_a_vanished_pool_is_refused),
         cmocka_unit_test(test_a_checkpoint_whose_segment_is_gone_is_refused),
+        cmocka_unit_test(
+            test_small_segments_are_not_brought_back_in_a_large_one),
         cmocka_unit_test(test_a_block_that_waits_for_a_stream_stops_a_restore),
         cmocka_unit_test(test_live_is_knows_exactly_what_is_live),
         cmocka_unit_test(test_live_is_does_not_count_an_address_twice),

@@ -2,6 +2,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/blocks.h"
+#include "core/cached.h"
 #include "core/events.h"
 #include "core/policy.h"
 #include "core/pool.h"
@@ -67,6 +68,10 @@ static larder_result preallocate(struct allocator *a, struct request *q)
     if (a->preallocated || a->conf.preallocate_bytes == 0)
         return LARDER_OK;
     r = larder__piece_take(a, a->conf.preallocate_bytes);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_routing(a)) {
+        (void)larder__release_cached(a); /* set when memory was in use */
+        r = larder__piece_take(a, a->conf.preallocate_bytes);
+    }
     if (r == LARDER_OK) {
         a->preallocated = true;
         return LARDER_OK;

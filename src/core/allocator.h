@@ -98,11 +98,12 @@ struct segment {
     uint64_t *pages;
 };
 
-/* A page that the device refused to release, or even to unmap: tried again
- * before the next page is made, and at every larder_empty_cache(). */
+/* Memory that the device refused to take back (orphan.h): a driver
+ * allocation, or a page. */
 struct orphan {
+    larder_addr memory; /* 0: a page */
     uint64_t page;
-    larder_addr mapped_at; /* 0: only to be released */
+    larder_addr mapped_at; /* of a page; 0: only to be released */
     uint64_t bytes;
 };
 
@@ -202,9 +203,9 @@ struct allocator {
     double fraction;        /* of the device's memory; part of allowed_bytes */
     bool fraction_is_set;   /* garbage is collected only then, as in PyTorch */
 
-    struct orphan *orphans; /* pages the device refused to take back */
+    struct orphan *orphans;
     size_t orphan_count;
-    size_t orphan_capacity; /* never below the number of pages held */
+    size_t orphan_capacity; /* above the number of pages held */
     size_t page_count;
 
     struct callbacks reclaims;

@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "core/events.h"
+#include "core/orphan.h"
 #include "core/private.h"
 #include "core/release.h"
 #include "core/segment.h"

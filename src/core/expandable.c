@@ -11,56 +11,10 @@
 #include "base/host.h"
 #include "core/blocks.h"
 #include "core/held.h"
+#include "core/orphan.h"
 #include "core/pool.h"
 
 /* ---- pages ---------------------------------------------------------------- */
-
-/* Room for `count` more handles among the orphans, so that one which the
- * device refuses to take back can always be remembered. */
-static bool orphans_make_room(struct allocator *a, size_t count)
-{
-    size_t need = a->page_count + a->orphan_count + count;
-    struct orphan *orphans;
-
-    if (need <= a->orphan_capacity)
-        return true;
-    need += need / 2;
-    orphans = larder__host_resize(a->orphans, need, sizeof *orphans);
-    if (orphans == NULL)
-        return false;
-    a->orphans = orphans;
-    a->orphan_capacity = need;
-    return true;
-}
-
-static larder_result orphan_release(struct allocator *a, struct orphan *o)
-{
-    larder_result r;
-
-    if (o->mapped_at != 0) {
-        r = larder__device_unmap(a->device, o->mapped_at, o->bytes, 1);
-        if (r != LARDER_OK)
-            return r;
-        o->mapped_at = 0;
-    }
-    return larder__device_page_release(a->device, o->page);
-}
-
-larder_result larder__orphans_release(struct allocator *a)
-{
-    larder_result r = LARDER_OK;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < a->orphan_count; i++) {
-        larder_result one = orphan_release(a, &a->orphans[i]);
-
-        if (one != LARDER_OK)
-            a->orphans[kept++] = a->orphans[i];
-        fail_keep_first(&r, one);
-    }
-    a->orphan_count = kept;
-    return r;
-}
 
 static larder_addr page_addr(const struct segment *s, size_t i)
 {
@@ -71,14 +25,13 @@ static larder_addr page_addr(const struct segment *s, size_t i)
 static void page_drop(struct allocator *a, struct segment *s, size_t i,
                       bool mapped)
 {
-    struct orphan o = {
+    struct orphan orphan = {
         .page = s->pages[i],
         .mapped_at = mapped ? page_addr(s, i) : 0,
         .bytes = s->page_bytes,
     };
 
-    if (orphan_release(a, &o) != LARDER_OK)
-        a->orphans[a->orphan_count++] = o;
+    larder__orphan_give(a, orphan);
     s->pages[i] = 0;
     a->page_count--;
 }
@@ -87,7 +40,7 @@ static void page_drop(struct allocator *a, struct segment *s, size_t i,
 static larder_result pages_create(struct allocator *a, struct segment *s,
                                   size_t begin, size_t end)
 {
-    if (!orphans_make_room(a, end - begin))
+    if (!larder__orphans_make_room(a, end - begin))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     for (size_t i = begin; i < end; i++) {
         larder_result r =

@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "core/events.h"
 #include "core/handle.h"
+#include "core/orphan.h"
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/private.h"
@@ -118,6 +119,14 @@ static void apply_limits(struct allocator *a)
     }
 }
 
+/* Whether the device can map the pages that expandable segments are made of. */
+static bool has_pages(const struct allocator *a)
+{
+    return larder__device_has_vmm(a->device) &&
+           a->props.granularity_bytes != 0 &&
+           SMALL_SEGMENT_BYTES % a->props.granularity_bytes == 0;
+}
+
 /* The locked allocator's settings change by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
@@ -125,7 +134,7 @@ static larder_result configure(struct allocator *a, const char *text)
 
     if (r != LARDER_OK)
         return r;
-    if (!larder__device_has_vmm(a->device)) /* PyTorch warns and goes on */
+    if (!has_pages(a)) /* PyTorch warns and goes on */
         a->conf.expandable_segments = false;
     if (a->conf.fraction_given) {
         a->fraction = a->conf.fraction;

@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "core/blocks.h"
 #include "core/held.h"
+#include "core/orphan.h"
 #include "core/pool.h"
 
 void larder__segment_link(struct allocator *a, struct segment *s)
@@ -42,12 +43,15 @@ static struct block *segment_fill(struct allocator *a, struct segment *s)
 static larder_result segment_take_driver(struct allocator *a, struct segment *s)
 {
     struct pool *pool = s->heap->pool;
-    larder_result r = larder__device_mem_alloc(a->device, s->bytes, &s->addr);
+    larder_result r;
 
+    if (!larder__orphans_make_room(a, 0))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__device_mem_alloc(a->device, s->bytes, &s->addr);
     if (r != LARDER_OK)
         return r;
     if (!larder__map_prepare(&a->map, s->addr, s->bytes, pool->is_small)) {
-        larder__device_mem_free(a->device, s->addr);
+        larder__orphan_give(a, (struct orphan){.memory = s->addr});
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }
     s->kind = SEGMENT_DRIVER;

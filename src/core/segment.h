@@ -55,8 +55,4 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b);
 larder_result larder__expandable_destroy(struct allocator *a,
                                          struct segment *s);
 
-/* Try again to release pages that the device refused to take.  Goes on past
- * those it refuses again, and returns the first refusal. */
-larder_result larder__orphans_release(struct allocator *a);
-
 #endif

@@ -186,6 +186,37 @@ static void test_addresses_go_back_though_a_page_was_refused(void **state)
     assert_ok(larder_device_close(rig.dev));
 }
 
+/* The segment came, the host has no memory to note it, and the device does not
+ * take it back at once. */
+static void test_a_segment_that_could_not_be_noted_is_not_lost(void **state)
+{
+    unsigned long stranded = 0;
+
+    (void)state;
+    for (unsigned long nth = 1;; nth++) {
+        struct rig rig = rig_up("sim:64MiB,backing=none", "");
+        larder_addr p;
+        larder_result r;
+
+        refuse(&rig, LARDER_CALL_mem_free, 1);
+        larder__host_fail(nth, 1);
+        r = larder_alloc(rig.a, 1, 0, &p);
+        larder__host_fail(0, 0);
+        if (r == LARDER_OK) {
+            allow(&rig, LARDER_CALL_mem_free);
+            rig_down(&rig);
+            break;
+        }
+        assert_result(LARDER_ERR_NO_HOST_MEMORY, r);
+        stranded += rig_usage(rig.dev).allocations;
+        allow(&rig, LARDER_CALL_mem_free);
+        assert_ok(larder_empty_cache(rig.a));
+        assert_device_empty(rig.dev);
+        rig_down(&rig);
+    }
+    assert_true(stranded > 0);
+}
+
 static void test_destroying_goes_on_past_refusals(void **state)
 {
     static const larder_call calls[] = {
@@ -234,6 +265,7 @@ int main(void)
             test_one_block_without_an_event_does_not_hold_up_the_next),
         cmocka_unit_test(test_one_page_that_stays_does_not_keep_the_others),
         cmocka_unit_test(test_addresses_go_back_though_a_page_was_refused),
+        cmocka_unit_test(test_a_segment_that_could_not_be_noted_is_not_lost),
         cmocka_unit_test(test_destroying_goes_on_past_refusals),
     };
 

@@ -208,6 +208,18 @@ static void test_the_piece_counts_towards_the_limit_once(void **state)
 
 /* ---- larder_reserve ------------------------------------------------------ */
 
+static void test_a_piece_set_while_running_takes_the_cache_s_place(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "");
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(60)));
+    assert_ok(larder_configure(rig.a, "preallocate:32MiB"));
+    rig_alloc(&rig, 1);
+    assert_int_equal(rig_reserved(&rig), MIB(32));
+    rig_down(&rig);
+}
+
 static void test_a_piece_can_be_reserved_while_running(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -376,6 +388,8 @@ int main(void)
         cmocka_unit_test(
             test_a_piece_beyond_the_limit_fails_naming_the_setting),
         cmocka_unit_test(test_the_piece_counts_towards_the_limit_once),
+        cmocka_unit_test(
+            test_a_piece_set_while_running_takes_the_cache_s_place),
         cmocka_unit_test(test_a_piece_can_be_reserved_while_running),
         cmocka_unit_test(test_a_reservation_is_rounded_up_to_2_mib),
         cmocka_unit_test(test_a_reservation_that_does_not_fit_changes_nothing),

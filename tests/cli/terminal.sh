@@ -2,7 +2,8 @@
 # Colour, the bar and the width of the table on a terminal.  $1: the command.
 . tests/cli/harness
 
-command -v script >/dev/null 2>&1 || exit 77
+# Some containers have no terminals to give.
+script -qec true /dev/null >/dev/null 2>&1 </dev/null || exit 77
 escape=$(printf '\033')
 
 # on_terminal COMMAND: run in a terminal of 80 columns, keep what it shows.

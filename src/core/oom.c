@@ -64,7 +64,12 @@ static void explain(struct allocator *a, const struct request *q,
     add_size(&t, total_bytes);
     larder__text_add(&t, " of which ");
     add_size(&t, free_bytes);
-    larder__text_add(&t, " is free. %sOf the allocated memory ", processes);
+    larder__text_add(&t, " is free. %s", processes);
+    if (a->conf.limit_bytes != CONF_UNLIMITED) { /* not a setting of PyTorch */
+        add_size(&t, a->conf.limit_bytes);
+        larder__text_add(&t, " allowed; ");
+    }
+    larder__text_add(&t, "Of the allocated memory ");
     add_size(&t, allocated + pools);
     larder__text_add(&t, " is allocated by Larder, ");
     if (pools > 0) {

@@ -555,6 +555,18 @@ static void test_throwing_at_the_limit_skips_the_ladder(void **state)
     rig_down(&rig);
 }
 
+static void test_the_message_names_a_limit(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB,backing=none", "limit:4MiB");
+    larder_addr p;
+
+    (void)state;
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, larder_alloc(rig.a, MIB(5), 0, &p));
+    assert_non_null(strstr(larder_last_error(),
+                           "4.00 MiB allowed; Of the allocated memory "));
+    rig_down(&rig);
+}
+
 static void test_the_direct_policy_runs_out_too(void **state)
 {
     struct rig rig =
@@ -635,6 +647,7 @@ int main(void)
         cmocka_unit_test(test_a_limit_fails_without_asking_the_device),
         cmocka_unit_test(test_a_fraction_of_the_device_is_a_limit),
         cmocka_unit_test(test_throwing_at_the_limit_skips_the_ladder),
+        cmocka_unit_test(test_the_message_names_a_limit),
         cmocka_unit_test(test_the_direct_policy_runs_out_too),
         cmocka_unit_test(
             test_the_direct_policy_waits_for_streams_before_it_fails),

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands.h"
@@ -61,6 +62,7 @@ struct settings {
     struct replay_options options;
     const char *placements_path;
     const char *stats_path;
+    bool conf_set;
     bool stats_every_set;
     bool repeat_set;
     bool json;
@@ -98,6 +100,7 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
         return set_policy(s, a);
     case ROW_CONF:
         s->options.conf = a->value;
+        s->conf_set = true;
         break;
     case ROW_DEVICE:
         s->options.device = a->value;
@@ -131,6 +134,48 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
     return true;
 }
 
+/* Whether two paths lead to the same file, by whatever names; `-` and what is
+ * no ordinary file are nobody's copy. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat of_a;
+    struct stat of_b;
+
+    return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && stat(a, &of_a) == 0 &&
+           stat(b, &of_b) == 0 && S_ISREG(of_a.st_mode) &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+/* Writing begins by emptying the file: it must not be what is to be read. */
+static int check_output(const struct cli_command *self,
+                        const struct settings *s, const char *path)
+{
+    for (size_t i = 0; path != NULL && i < s->path_count; i++) {
+        if (same_file(path, s->paths[i]))
+            return cli_bad_usage(self, "'%s' is an input and cannot be written",
+                                 path);
+    }
+    return CLI_EXIT_OK;
+}
+
+/* The standard input can be read once. */
+static int check_inputs(const struct cli_command *self,
+                        const struct settings *s)
+{
+    size_t dashes = 0;
+
+    for (size_t i = 0; i < s->path_count; i++)
+        dashes += strcmp(s->paths[i], "-") == 0;
+    if (dashes > 1)
+        return cli_bad_usage(self,
+                             "'-' is given %zu times, but the standard "
+                             "input can be read once",
+                             dashes);
+    if (check_output(self, s, s->placements_path) != CLI_EXIT_OK)
+        return CLI_EXIT_BAD;
+    return check_output(self, s, s->stats_path);
+}
+
 /* What does not go together. */
 static int check_settings(const struct cli_command *self,
                           const struct settings *s)
@@ -148,17 +193,21 @@ static int check_settings(const struct cli_command *self,
     if (s->stats_every_set && s->stats_path == NULL)
         return cli_bad_usage(self, "--stats-every needs --stats FILE");
     if (s->placements_path != NULL && s->stats_path != NULL &&
-        strcmp(s->placements_path, s->stats_path) == 0 &&
-        strcmp(s->stats_path, "-") != 0)
+        strcmp(s->stats_path, "-") != 0 &&
+        (strcmp(s->placements_path, s->stats_path) == 0 ||
+         same_file(s->placements_path, s->stats_path)))
         return cli_bad_usage(self,
                              "--placements and --stats name the same "
                              "file '%s'",
                              s->stats_path);
     if (s->json && s->options.summary)
         return cli_bad_usage(self, "--summary cannot go with --json");
+    if (!s->conf_set && s->options.conf != NULL &&
+        larder_conf_check(s->options.conf) != LARDER_OK)
+        return cli_bad_usage(self, "LARDER_CONF: %s", larder_last_error());
     if (!replay_check(&s->options, &error))
         return cli_bad_usage(self, "%s", error.text);
-    return CLI_EXIT_OK;
+    return check_inputs(self, s);
 }
 
 /* An exit status, or -1 to go on. */

@@ -1,16 +1,20 @@
 #include "progress.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "terminal.h"
 
 #define SHOW_AFTER_NS UINT64_C(300000000)
 #define DRAW_EVERY_NS UINT64_C(100000000)
 
-enum { BAR_WIDTH = 30 };
+#define WIPE "\r\033[K"
+
+enum { BAR_MAX = 30, TAIL_MAX = 64 };
 
 static uint64_t clock_ns(void)
 {
@@ -20,6 +24,27 @@ static uint64_t clock_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* The shell's prompt shall not follow half a bar. */
+static void wipe_and_die(int signal_number)
+{
+    ssize_t n = write(STDERR_FILENO, WIPE, sizeof WIPE - 1);
+
+    (void)n;
+    raise(signal_number);
+}
+
+/* A caller that has the signal ignored, as nohup does, keeps that. */
+static void catch_interrupt(struct progress *p)
+{
+    struct sigaction action = {.sa_handler = wipe_and_die,
+                               .sa_flags = (int)SA_RESETHAND};
+
+    sigemptyset(&action.sa_mask);
+    p->catches = sigaction(SIGINT, NULL, &p->old_action) == 0 &&
+                 p->old_action.sa_handler == SIG_DFL &&
+                 sigaction(SIGINT, &action, NULL) == 0;
+}
+
 void progress_begin(struct progress *p, bool on, size_t inputs)
 {
     memset(p, 0, sizeof *p);
@@ -27,6 +52,8 @@ void progress_begin(struct progress *p, bool on, size_t inputs)
     p->inputs = inputs;
     p->begun_ns = clock_ns();
     pthread_mutex_init(&p->lock, NULL);
+    if (p->on)
+        catch_interrupt(p);
 }
 
 /* Inputs not begun are taken to be like those that were. */
@@ -42,20 +69,31 @@ static unsigned progress_percent(struct progress *p)
     return part >= 1 ? 100 : (unsigned)(part * 100);
 }
 
+/* A line that a narrow terminal would break could not be wiped away: the bar
+ * gives way first, then all but the figure. */
 static void progress_draw(struct progress *p, uint64_t now)
 {
     static const char full[] = "==============================";
+    char tail[TAIL_MAX] = "";
     unsigned percent = progress_percent(p);
+    int width;
     int filled;
 
     if (percent > p->percent)
         p->percent = percent;
-    filled = (int)p->percent * BAR_WIDTH / 100;
-    fprintf(stderr, "\rreplaying [%.*s%*s] %3u%%", filled, full,
-            BAR_WIDTH - filled, "", p->percent);
     if (p->inputs > 1)
-        fprintf(stderr, "  %" PRIu64 " of %zu inputs",
-                atomic_load(&p->inputs_done), p->inputs);
+        snprintf(tail, sizeof tail, "  %" PRIu64 " of %zu inputs",
+                 atomic_load(&p->inputs_done), p->inputs);
+    width = terminal_width(stderr) - 1 -
+            (int)(strlen("replaying [] 100%") + strlen(tail));
+    if (width > BAR_MAX)
+        width = BAR_MAX;
+    filled = (int)p->percent * width / 100;
+    if (width > 0)
+        fprintf(stderr, "\rreplaying [%.*s%*s] %3u%%%s", filled, full,
+                width - filled, "", p->percent, tail);
+    else
+        fprintf(stderr, "\r%3u%%", p->percent);
     fflush(stderr);
     p->drawn_ns = now;
 }
@@ -98,6 +136,8 @@ void progress_input_done(void *ctx, size_t index)
 void progress_end(struct progress *p)
 {
     if (p->drawn_ns != 0)
-        fputs("\r\033[K", stderr);
+        fputs(WIPE, stderr);
+    if (p->catches)
+        sigaction(SIGINT, &p->old_action, NULL);
     pthread_mutex_destroy(&p->lock);
 }

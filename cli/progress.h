@@ -6,6 +6,7 @@
 #define LARDER_CLI_PROGRESS_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +14,8 @@
 
 struct progress {
     bool on;
+    bool catches; /* the interrupt, to wipe the bar before it kills */
+    struct sigaction old_action;
     size_t inputs;
     _Atomic uint64_t to_do;
     _Atomic uint64_t done;

@@ -23,7 +23,8 @@ static void row_text(struct row *row, const char *text)
     row->cells[row->count++] = text;
 }
 
-/* A trace's path without what all such paths end with. */
+/* A trace's path without what all such paths end with.  What would move the
+ * cursor is shown as '?'. */
 static void row_name(struct row *row, const char *path)
 {
     static const char *const endings[] = {".trace.zst", ".trace"};
@@ -39,6 +40,10 @@ static void row_name(struct row *row, const char *path)
         }
     }
     snprintf(text, sizeof row->name, "%.*s", (int)length, path);
+    for (char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    }
     row_text(row, text);
 }
 
@@ -98,17 +103,19 @@ static void add_job(struct table *t, const struct replay_job *job)
 
 static void print_notes(const struct replay_options *options)
 {
-    puts("\nrequested, allocated (after rounding), reserved: peaks; frag: "
-         "(reserved - allocated) / reserved\n"
-         "where reserved peaked; calls, driver: of the driver in the first "
+    puts("\nrequested, allocated (after rounding), reserved: peaks; "
+         "frag: of reserved where\n"
+         "it peaked, the part not allocated; calls, driver: of the driver in "
+         "the first\n"
          "pass, and their estimated time;");
     if (options->repeat == 0)
         printf("ns/op: not timed");
     else
         printf("ns/op: warm, median of %u", options->repeat);
     printf("; oom: allocations that failed%s\n",
-           options->min_capacity ? "; capacity: the smallest device without any"
-                                 : "");
+           options->min_capacity
+               ? ";\ncapacity: the smallest device without any"
+               : "");
 }
 
 static void print_oom(const struct replay_job *job)
@@ -116,7 +123,9 @@ static void print_oom(const struct replay_job *job)
     const struct replay_result *r = &job->result;
 
     printf("\n%s: out of memory at operation %" PRIu64, job->path, r->oom_op);
-    if (r->oom_count > 1)
+    if (r->oom_count == 2)
+        printf(", and once after it");
+    else if (r->oom_count > 2)
         printf(", and %" PRIu64 " times after it", r->oom_count - 1);
     printf(":\n%s\n", r->oom_text);
 }

@@ -71,7 +71,7 @@ struct replay_result {
     uint64_t pages_mapped;
     uint64_t pages_unmapped;
     uint64_t stream_syncs;       /* waits for a stream or an event */
-    uint64_t driver_calls;       /* for memory, and waits */
+    uint64_t driver_calls;       /* for memory, and waits; failed too */
     uint64_t driver_time_ns;     /* estimated, by the price table */
     double ns_per_op;            /* negative: not timed */
     uint64_t min_capacity_bytes; /* 0: not asked for, or no size suffices */

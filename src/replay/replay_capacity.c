@@ -8,10 +8,10 @@
 #include "replay/replay_spec.h"
 
 #define STEP_BYTES (UINT64_C(2) << 20)
-/* Roomy devices: the first, and the last before giving up.  Beyond that the
- * simulated address space has no room for reservations. */
+/* Roomy devices: the first, and the last before giving up, the largest that
+ * can be simulated. */
 #define ROOMY_BYTES (UINT64_C(80) << 30)
-#define ROOMY_MAX_BYTES (UINT64_C(1) << 42)
+#define ROOMY_MAX_BYTES (UINT64_C(16) << 40)
 
 enum { TRIED_BELOW = 8 };
 
@@ -82,15 +82,18 @@ static uint64_t round_up(uint64_t bytes)
 static bool find_roomy(struct search *s, uint64_t low, uint64_t *peak,
                        uint64_t *roomy)
 {
+    uint64_t size = ROOMY_BYTES;
     bool fits = false;
 
-    for (*roomy = ROOMY_BYTES; *roomy <= ROOMY_MAX_BYTES; *roomy *= 2) {
-        if (*roomy < low)
-            continue;
-        if (!probe(s, *roomy, &fits, peak))
+    for (;;) {
+        *roomy = size < ROOMY_MAX_BYTES ? size : ROOMY_MAX_BYTES;
+        if (*roomy >= low && !probe(s, *roomy, &fits, peak))
             return false;
         if (fits)
             return true;
+        if (*roomy == ROOMY_MAX_BYTES)
+            break;
+        size *= 2;
     }
     *peak = 0;
     *roomy = 0;

@@ -23,7 +23,7 @@ static bool session_open_device(struct replay_session *s,
         return tool_fail(error, "out of host memory");
     r = larder_device_open(spec, 0, &s->device);
     if (r != LARDER_OK)
-        tool_set_error(error, "device '%s': %s", spec, larder_last_error());
+        tool_set_error(error, "%s", larder_last_error());
     free(spec);
     if (r != LARDER_OK)
         return false;

@@ -40,6 +40,25 @@ expect 0 replay --device sim:1864368128 "$trace"
 stdout_has 'out of memory at operation 3, and 4 times after it:$'
 stdout_has 'Tried to allocate'
 
+# Calls that failed, here each tried twice, were made and took their time.
+printf 'a 0 3145728\na 1 3145728\n' >"$tmp/fails.trace"
+expect 0 replay --json --policy direct --device sim:1MiB "$tmp/fails.trace"
+is driver_allocs "$(field driver_allocs)" 0
+is driver_calls "$(field driver_calls)" 4
+is driver_time_ns "$(field driver_time_ns)" 240000
+expect 0 replay --policy direct --device sim:1MiB "$tmp/fails.trace"
+stdout_has 'out of memory at operation 1, and once after it:$'
+
+# The prices by hand: a small and a large segment taken, then given back.
+printf 'a 0 1000\na 1 2000000\nf 0\nf 1\ne\n' >"$tmp/prices.trace"
+expect 0 replay --json "$tmp/prices.trace"
+is driver_time_ns "$(field driver_time_ns)" $((60000 + 61800 + 2 * 60000))
+expect 0 replay --json --policy direct "$tmp/prices.trace"
+is driver_time_ns "$(field driver_time_ns)" $((4 * 60000))
+expect 0 replay --json --conf expandable_segments:True "$tmp/prices.trace"
+is driver_time_ns "$(field driver_time_ns)" \
+    $((2 * (20000 + 1500 + 36000 + 26000 + 50000 + 10000) + 190000 + 208000))
+
 expect 0 replay --json --conf expandable_segments:True "$trace"
 is conf "$(field conf)" '"expandable_segments:True"'
 is driver_allocs "$(field driver_allocs)" 0
@@ -53,6 +72,13 @@ expect 0 replay --json --min-capacity --policy pytorch "$trace"
 is min_capacity_bytes "$(field min_capacity_bytes)" 1923088384
 expect 0 replay --json --min-capacity --conf limit:1MiB "$trace"
 is min_capacity_bytes "$(field min_capacity_bytes)" null
+# 8.19 TiB and 15 TiB: nothing that can be simulated is too large.
+printf 'a 0 9000000000000\n' >"$tmp/huge.trace"
+expect 0 replay --json --min-capacity "$tmp/huge.trace"
+is min_capacity_bytes "$(field min_capacity_bytes)" 9000001208320
+printf 'a 0 16492674416640\n' >"$tmp/huge.trace"
+expect 0 replay --json --min-capacity "$tmp/huge.trace"
+is min_capacity_bytes "$(field min_capacity_bytes)" 16492674416640
 
 # LARDER_CONF holds where --conf is not given.
 LARDER_CONF=expandable_segments:True
@@ -63,7 +89,7 @@ expect 0 replay --json --conf '' "$trace"
 is conf "$(field conf)" '""'
 LARDER_CONF=colour:red
 expect 2 replay --json "$trace"
-stderr_has colour
+stderr_has '^larder replay: LARDER_CONF: .*colour'
 unset LARDER_CONF
 
 # The table, for people: no colour and no bar in a pipe.
@@ -78,6 +104,12 @@ expect 0 replay --min-capacity "$trace"
 stdout_has ' capacity$'
 expect 0 replay --summary --policy pytorch "$trace"
 stdout_has 'CUDA OOMs\|OOMs'
+
+# A name's control characters do not reach the table.
+odd="$tmp/$(printf 'odd\033[31m\nname').trace"
+cp tests/data/traces/lab_mlp.trace.zst "$odd"
+expect 0 replay "$odd"
+stdout_has '/odd?\[31m?name  *164 '
 
 # Placements and statistics, in files and on the standard output.
 printf 'a 0 512\na 1 0\nm here\na 2 1073741824\nf 0\ne\n' >"$tmp/t.trace"

@@ -6,10 +6,10 @@
 script -qec true /dev/null >/dev/null 2>&1 </dev/null || exit 77
 escape=$(printf '\033')
 
-# on_terminal COMMAND: run in a terminal of 80 columns, keep what it shows.
+# on_terminal COMMAND [COLUMNS]: run in a terminal, keep what it shows.
 on_terminal() {
     last=$1
-    script -qec "stty cols 80; $1" "$tmp/typescript" >"$tmp/out" 2>&1 \
+    script -qec "stty cols ${2-80}; $1" "$tmp/typescript" >"$tmp/out" 2>&1 \
         </dev/null
     is status $? 0
 }
@@ -48,6 +48,23 @@ long="$long data/traces/mlp_sgd.trace.zst"
 on_terminal "$long"
 shows 'replaying \[=* *\]  *[0-9]*%'
 shows "$escape\[K"
+# A narrow terminal gets a shorter bar, or none.
+on_terminal "$long" 25
+shows 'replaying \[=* *\]  *[0-9]*%'
+is 'widest bar' "$(tr '\r' '\n' <"$tmp/out" | grep '^replaying' |
+    awk '{ if (length($0) > n) n = length($0) } END { print n }')" 24
+on_terminal "$long" 10
+shows_no 'replaying'
+shows '[0-9]%'
+
+# Interrupted, it wipes the bar away and dies of the signal.
+endless="$larder replay --repeat 1000000 data/traces/mlp_sgd.trace.zst"
+on_terminal "timeout --foreground -s INT 1 $endless; exit 0"
+shows 'replaying'
+is 'the end' "$(tail -c 4 "$tmp/out")" "$(printf '\r')${escape}[K"
+on_terminal "timeout --foreground --preserve-status -s INT 1 $endless
+    test \$? -eq 130"
+
 on_terminal "$long --no-progress"
 shows_no 'replaying'
 on_terminal "TERM=dumb $long"

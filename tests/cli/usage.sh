@@ -62,12 +62,31 @@ expect 2 replay --placements "$tmp/p" "$trace" "$trace"
 stderr_has 'take one input, but 2 were given'
 expect 2 replay --placements "$tmp/p" --stats "$tmp/p" "$trace"
 stderr_has 'name the same file'
+ln -s p "$tmp/link"
+: >"$tmp/p"
+expect 2 replay --placements "$tmp/p" --stats "$tmp/link" "$trace"
+stderr_has 'name the same file'
+expect 2 replay - "$trace" -
+stderr_has "'-' is given 2 times, but the standard input can be read once"
+
+# What is to be read is not written over, whatever its name.
+printf 'a 0 512\n' >"$tmp/mine.trace"
+ln -s mine.trace "$tmp/also"
+expect 2 replay --placements "$tmp/mine.trace" "$tmp/mine.trace"
+stderr_has "mine.trace' is an input and cannot be written"
+expect 2 replay --stats "$tmp/also" "$tmp/mine.trace"
+stderr_has "also' is an input and cannot be written"
+is 'the trace' "$(cat "$tmp/mine.trace")" 'a 0 512'
+
 expect 2 replay --policy best "$trace"
 stderr_has 'best'
 expect 2 replay --conf colour:red "$trace"
 stderr_has 'colour'
 expect 2 replay --device sim:lots "$trace"
-stderr_has 'lots'
+stderr_has "^larder replay: device 'sim:lots.*': 'lots' is not a capacity"
+if grep -q "device.*device '" "$tmp/err"; then
+    say_failed 'names the device twice'
+fi
 expect 2 replay --min-capacity --device sim:1GiB,shared=x "$trace"
 stderr_has 'needs a device of its own'
 

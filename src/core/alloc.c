@@ -18,8 +18,9 @@ static uint32_t size_divisions(const struct conf *conf, uint64_t bytes)
     unsigned log2 = bits_log2(bytes);
     unsigned class = log2 < 20 ? 0 : log2 - 20;
 
-    return conf
-        ->divisions[class < CONF_SIZE_CLASSES ? class : CONF_SIZE_CLASSES - 1];
+    if (class >= CONF_SIZE_CLASSES)
+        class = CONF_SIZE_CLASSES - 1;
+    return conf->divisions[class];
 }
 
 /* Up to the next of `divisions` steps between two powers of two. */
@@ -59,13 +60,13 @@ uint64_t larder__segment_size(const struct conf *conf, uint64_t size)
 
 /* ---- the request ---------------------------------------------------------- */
 
-/* As the setting preallocate:SIZE wants, once. */
+/* The setting preallocate:SIZE is on: take the piece, once. */
 static larder_result preallocate(struct allocator *a, struct request *q)
 {
     char why[LARDER_FAIL_MAX / 2];
     larder_result r;
 
-    if (a->preallocated || a->conf.preallocate_bytes == 0)
+    if (a->preallocated)
         return LARDER_OK;
     r = larder__piece_take(a, a->conf.preallocate_bytes);
     if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_routing(a)) {

@@ -52,11 +52,10 @@ struct block {
             struct block *left;
             struct block *right;
         };
-        struct {              /* live, pending */
-            struct use *uses; /* recorded streams without an event yet */
-            uint32_t events;  /* events not seen completed */
-            uint32_t
-                next_deferred; /* in the list of blocks that wait for one */
+        struct {                    /* live, pending */
+            struct use *uses;       /* recorded streams without an event yet */
+            uint32_t events;        /* events not seen completed */
+            uint32_t next_deferred; /* block that waits for an event */
         };
     };
 };

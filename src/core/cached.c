@@ -5,7 +5,6 @@
 #include "core/orphan.h"
 #include "core/private.h"
 #include "core/release.h"
-#include "core/segment.h"
 
 larder_result larder__release_cached(struct allocator *a)
 {

@@ -6,7 +6,6 @@
  * after waiting for the stream. */
 #include "core/segment.h"
 
-#include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/blocks.h"

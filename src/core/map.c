@@ -1,6 +1,5 @@
 #include "core/map.h"
 
-#include "base/bits.h"
 #include "base/host.h"
 
 enum {

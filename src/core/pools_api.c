@@ -5,7 +5,6 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/handle.h"
-#include "core/pool.h"
 #include "core/private.h"
 
 larder_result larder_pool_begin(larder_allocator *handle, larder_pool_id id,

@@ -6,7 +6,6 @@
 #include "base/host.h"
 #include "core/handle.h"
 #include "core/blocks.h"
-#include "core/pool.h"
 
 const struct block *larder__block_containing(struct allocator *a,
                                              larder_addr addr)

@@ -6,7 +6,7 @@ find_package(PkgConfig)
 if(NOT PkgConfig_FOUND)
     message(FATAL_ERROR "pkg-config is missing; ${setup_hint}")
 endif()
-foreach(package libzstd jansson)
+foreach(package libzstd jansson libedit)
     pkg_check_modules(${package} IMPORTED_TARGET ${package})
     if(NOT ${package}_FOUND)
         message(FATAL_ERROR "${package} is missing; ${setup_hint}")
@@ -14,7 +14,7 @@ foreach(package libzstd jansson)
 endforeach()
 
 file(GLOB tools_sources CONFIGURE_DEPENDS src/trace/*.c src/replay/*.c)
-file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c)
+file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c cli/lab/*.c)
 
 add_library(larder_tools STATIC ${tools_sources})
 target_link_libraries(larder_tools
@@ -22,8 +22,17 @@ target_link_libraries(larder_tools
                               PkgConfig::jansson
                       PUBLIC larder_static)
 
-add_executable(larder_command ${command_sources})
+# All of the command but its main(): tests look into it too.
+list(FILTER command_sources EXCLUDE REGEX "/cli/main[.]c$")
+add_library(larder_cli STATIC ${command_sources})
+target_include_directories(larder_cli PUBLIC ${PROJECT_SOURCE_DIR}/cli)
+target_link_libraries(larder_cli
+                      PRIVATE larder_flags PkgConfig::libedit
+                              PkgConfig::jansson
+                      PUBLIC larder_tools larder_lab_static)
+
+add_executable(larder_command cli/main.c)
 set_target_properties(larder_command PROPERTIES
                       OUTPUT_NAME larder
                       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-target_link_libraries(larder_command PRIVATE larder_flags larder_tools)
+target_link_libraries(larder_command PRIVATE larder_flags larder_cli)

@@ -7,6 +7,13 @@ install(TARGETS larder_shared larder_static EXPORT larder-targets)
 install(FILES ${library_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
 if(TARGET larder_command)
     install(TARGETS larder_command)
+    install(TARGETS larder_lab_shared larder_lab_static EXPORT larder-targets)
+    install(FILES ${lab_headers}
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
+    # Where the command looks for it; PYTHONPATH names it for other programs.
+    install(DIRECTORY python/larder
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/larder/python
+            PATTERN __pycache__ EXCLUDE)
 endif()
 
 foreach(section 1 3 5)
@@ -46,6 +53,12 @@ else()
     set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(cmake/larder.pc.in larder.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/larder.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(pc_files larder)
+if(TARGET larder_command)
+    list(APPEND pc_files larder_lab)
+endif()
+foreach(name ${pc_files})
+    configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

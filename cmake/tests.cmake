@@ -5,6 +5,7 @@
 #   tests/KIND/*.c        anything else: linked into each program of its kind
 #   tests/support/        the same for every kind
 #   tests/cli/*.sh        get the path of the command
+#   tests/python/test_*.py   get the folder of the libraries
 #   tests/lint/*.sh, tests/install/*.sh   get the source and build folders
 #   bench/bench_*.c       built, not run
 #
@@ -85,10 +86,21 @@ foreach(kind unit golden model fault stress)
     endforeach()
 endforeach()
 
+# The lab: its programs see its inside.
+larder_support_library(test_support_lab tests/lab test_)
+target_link_libraries(test_support_lab PUBLIC test_support larder_lab_static)
+larder_programs(tests/lab test_ test_support_lab)
+foreach(program ${programs})
+    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/lab)
+    # And the command's side of it: the prompt.
+    target_link_libraries(${program} PRIVATE larder_cli)
+    larder_test(${program} lab ${program})
+endforeach()
+
 # With LARDER_FUZZ libFuzzer is the driver; else the folder's own, which runs
 # the files it is given.
 if(LARDER_FUZZ)
-    foreach(target larder_objects larder_tools)
+    foreach(target larder_objects larder_tools larder_lab_objects larder_cli)
         target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
     endforeach()
     add_library(test_support_fuzz INTERFACE)
@@ -96,7 +108,7 @@ if(LARDER_FUZZ)
 else()
     larder_support_library(test_support_fuzz tests/fuzz fuzz_)
 endif()
-larder_programs(tests/fuzz fuzz_ test_support_fuzz)
+larder_programs(tests/fuzz fuzz_ test_support_fuzz larder_cli)
 foreach(program ${programs})
     string(REPLACE "fuzz_" "" subject ${program})
     file(GLOB corpus CONFIGURE_DEPENDS
@@ -121,6 +133,22 @@ if(NOT LARDER_SANITIZE)
             larder_test(${kind}_${name} ${kind} ${script}
                         ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
         endforeach()
+    endforeach()
+endif()
+
+# The Python front: scripts that get the folder of the libraries.  An
+# interpreter cannot load a library that wants a sanitizer loaded first.
+if(NOT LARDER_SANITIZE)
+    find_program(LARDER_PYTHON python3)
+    file(GLOB scripts CONFIGURE_DEPENDS
+         ${PROJECT_SOURCE_DIR}/tests/python/test_*.py)
+    if(NOT LARDER_PYTHON)
+        set(scripts "")
+    endif()
+    foreach(script ${scripts})
+        get_filename_component(name ${script} NAME_WE)
+        larder_test(python_${name} python
+                    ${LARDER_PYTHON} -B ${script} ${PROJECT_BINARY_DIR})
     endforeach()
 endif()
 

@@ -1,13 +1,14 @@
 #!/bin/sh
-# check_docs.sh INCLUDE MAN - every public function stands in a manual page.
+# check_docs.sh INCLUDE MAN [PREFIX] - every public function stands in a manual page.
 # Prints those that do not; exit 1 if there are any.
 set -u
 tools=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$tools/list_api.sh" "$1" >"$work/api"
-cat "$2"/*.3 | grep -o 'larder_[a-z0-9_]*' | LC_ALL=C sort -u >"$work/pages"
+prefix=${3:-larder_}
+"$tools/list_api.sh" "$1" "$prefix" >"$work/api"
+cat "$2"/*.3 | grep -o "${prefix}[a-z0-9_]*" | LC_ALL=C sort -u >"$work/pages"
 LC_ALL=C comm -23 "$work/api" "$work/pages" >"$work/missing"
 sed 's/$/: not in any page of section 3/' "$work/missing"
 [ -s "$work/api" ] && [ ! -s "$work/missing" ]

@@ -1,9 +1,10 @@
 #!/bin/sh
-# check_headers.sh INCLUDE - each public header compiles alone and without a
+# check_headers.sh INCLUDE [OTHER] - each public header compiles alone and without a
 # warning, as C99 and later, and as C++11 and later where there is a C++
-# compiler.  Exit 1 if one does not.
+# compiler.  OTHER is a folder whose headers they may include.  Exit 1 if one does not.
 set -u
 include=$1
+other=${2:-$1}
 flags="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Werror -fsyntax-only"
 status=0
 
@@ -11,7 +12,7 @@ compile() { # HEADER COMPILER LANGUAGE STANDARD
     # The flags are words of their own.
     # shellcheck disable=SC2086
     printf '#include <larder/%s>\n#include <larder/%s>\n' "$1" "$1" |
-        "$2" -x "$3" "-std=$4" $flags -I"$include" - || {
+        "$2" -x "$3" "-std=$4" $flags -I"$include" -I"$other" - || {
         echo "larder/$1 does not compile as $4"
         status=1
     }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # check_long.sh BUILD - the checks that take minutes, after `make test`:
-# every golden file there is, the model test over millions of operations, and
-# fuzzing with fresh inputs.  Says what it left out.  Exit 1 if one failed.
+# every golden file there is, the model test over millions of operations, the
+# lab's experiments with real bytes, and fuzzing with fresh inputs.  Says what
+# it left out.  Exit 1 if one failed.
 #
 # LONG_SECONDS (120) is how long each fuzz target and the model test may take.
 set -u
@@ -55,6 +56,17 @@ for program in "$build"/tests/fuzz/fuzz_*; do
         --seed "$(date +%s)" \
         tests/fuzz/corpus/"$subject"/*
 done
+
+# With real bytes behind every address: 5 GiB at most at once.
+available_mib=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
+if [ ! -x "$build/larder" ]; then
+    skip 'experiments 0 to 3 with real bytes: no command built'
+elif [ "${available_mib:-0}" -lt 6144 ]; then
+    skip "experiments 0 to 3 with real bytes: $available_mib MiB of memory"
+else
+    step 'experiments 0 to 3 with real bytes' "$build/larder" lab run \
+        --device sim:24GiB,backing=memory 0 1 2 3
+fi
 
 [ -z "$skipped" ] || echo "Skipped:$skipped"
 if [ -n "$failed" ]; then

@@ -1,11 +1,13 @@
 #!/bin/sh
-# check_symbols.sh INCLUDE MAP SHARED STATIC - one list of public functions.
+# check_symbols.sh INCLUDE MAP SHARED STATIC [PREFIX] - one list of public functions.
 #
 # What the headers declare, what the version script names and what the shared
 # library exports must be the same; and the static library must put no name
-# into a program that does not begin with larder_.  Prints each difference;
+# into a program that does not begin with PREFIX
+# (larder_ unless given).  Prints each difference;
 # exit 1 if there are any.
 set -u
+prefix=${5:-larder_}
 tools=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -35,7 +37,7 @@ only_in() {
         sed "s/\$/: $2, but not $4/"
 }
 
-"$tools/list_api.sh" "$1" >"$work/api"
+"$tools/list_api.sh" "$1" "$prefix" >"$work/api"
 map_names "$2" >"$work/map"
 exported_names "$3" >"$work/exported"
 static_names "$4" >"$work/static"
@@ -53,8 +55,8 @@ done
     only_in exported 'exported' api 'declared in a header'
     only_in map 'in the version script' exported 'exported'
     only_in exported 'exported' map 'in the version script'
-    grep -v '^larder_' "$work/static" |
-        sed 's/$/: a global name of the static library without larder_/'
+    grep -v "^$prefix" "$work/static" |
+        sed "s/\$/: a global name of the static library without $prefix/"
 } >"$work/differences"
 cat "$work/differences"
 [ ! -s "$work/differences" ]

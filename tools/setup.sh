@@ -30,6 +30,8 @@ check() {
     need libcmocka-dev pkg-config --exists cmocka
     need libzstd-dev pkg-config --exists libzstd
     need libjansson-dev pkg-config --exists jansson
+    need libedit-dev pkg-config --exists libedit
+    need python3 python3 -c 'import ctypes, json'
 }
 
 install_missing() {

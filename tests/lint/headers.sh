@@ -5,6 +5,7 @@ source=$1
 check="$source/tools/check_headers.sh"
 
 "$check" "$source/include" || exit 1
+"$check" "$source/lab/include" "$source/include" || exit 1
 
 . "$source/tests/lint/lib/planted.sh"
 

@@ -30,6 +30,12 @@ must_refuse_include src/trace/trace.h '"replay/replay.h"'
 must_refuse_include src/replay/replay.h '"core/block.h"'
 must_refuse_include cli/main.c '"base/fail.h"'
 must_refuse_include cli/main.c '"core/block.h"'
+must_refuse_include cli/main.c '"tensor/tensor.h"'
+must_refuse_include lab/include/larder/lab.h '<stdio.h>'
+must_refuse_include lab/tensor/tensor.h '"base/host.h"'
+must_refuse_include lab/tensor/tensor.h '"kernels/kernels.h"'
+must_refuse_include lab/kernels/kernels.h '"autograd/node.h"'
+must_refuse_include lab/autograd/node.h '<jansson.h>'
 
 plant
 cp "$planted_copy/src/base/host.c" "$planted_copy/cli/host.c"

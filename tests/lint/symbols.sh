@@ -9,6 +9,8 @@ static="$build/liblarder.a"
 
 "$check" "$source/include" "$source/src/larder.map" "$shared" "$static" ||
     exit 1
+"$check" "$source/lab/include" "$source/lab/lab.map" \
+    "$build/liblarder_lab.so" "$build/liblarder_lab.a" lab_ || exit 1
 
 . "$source/tests/lint/lib/planted.sh"
 

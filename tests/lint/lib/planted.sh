@@ -9,7 +9,8 @@ trap 'rm -rf "$planted_copy"' EXIT
 # A fresh copy of what the checks look at, in $planted_copy.
 plant() {
     rm -rf "${planted_copy:?}"/*
-    cp -r "$source/include" "$source/src" "$source/cli" "$source/man" \
+    cp -r "$source/include" "$source/src" "$source/lab" "$source/cli" \
+        "$source/man" \
         "$planted_copy"
 }
 

@@ -1,0 +1,99 @@
+/* The node of a leaf: its gradients end here. */
+#include "autograd/node.h"
+#include "kernels/kernels.h"
+
+bool lab__is_dense(const lab_tensor *t)
+{
+    int64_t next = 1, count = lab_numel(t);
+
+    while (next < count) {
+        int i = 0;
+
+        while (i < t->ndim && (t->strides[i] != next || t->sizes[i] == 1))
+            i++;
+        if (i == t->ndim)
+            return false;
+        next *= t->sizes[i];
+    }
+    return true;
+}
+
+/* A gradient is laid out like its leaf, where that has no gaps. */
+static bool is_laid_out_like(const lab_tensor *grad, const lab_tensor *leaf)
+{
+    if (!lab__is_dense(leaf))
+        return lab_is_contiguous(grad);
+    for (int i = 0; i < leaf->ndim; i++) {
+        if (leaf->sizes[i] != 1 && grad->strides[i] != leaf->strides[i])
+            return false;
+    }
+    return true;
+}
+
+static larder_result copy_like(const lab_tensor *grad, const lab_tensor *leaf,
+                               lab_tensor **out)
+{
+    lab_tensor *copy;
+    larder_result r = lab__tensor_like(grad, &copy);
+
+    if (r != LARDER_OK)
+        return r;
+    if (lab__is_dense(leaf)) {
+        for (int i = 0; i < leaf->ndim; i++)
+            copy->strides[i] = leaf->strides[i];
+    }
+    r = lab__copy(copy, grad);
+    if (r != LARDER_OK) {
+        lab_unref(copy);
+        return r;
+    }
+    *out = copy;
+    return LARDER_OK;
+}
+
+/* The first gradient is taken over when nobody else holds it, which saves a
+ * copy; later ones are added in place. */
+static larder_result accumulate(struct lab__node *node, lab_tensor **grads,
+                                lab_tensor **results)
+{
+    lab_tensor *leaf = node->extra, *grad = grads[0];
+    struct lab__meta *meta = leaf->meta;
+
+    (void)results;
+    if (meta->grad != NULL) {
+        lab__binary(LAB__ADD, meta->grad, meta->grad, grad, 1);
+        meta->grad->storage->version++;
+        return LARDER_OK;
+    }
+    if (grad->refs == 1 && is_laid_out_like(grad, leaf)) {
+        meta->grad = lab__grad_take(grads, 0);
+        return LARDER_OK;
+    }
+    return copy_like(grad, leaf, &meta->grad);
+}
+
+static void drop(struct lab__node *node)
+{
+    lab_tensor *leaf = node->extra;
+
+    leaf->meta->accumulator = NULL;
+    lab_unref(leaf);
+}
+
+static const struct lab__node_kind accumulate_kind = {"AccumulateGrad",
+                                                      accumulate, drop};
+
+larder_result lab__accumulator_new(lab_tensor *leaf, struct lab__node **out)
+{
+    struct lab__node *node;
+    lab *l = leaf->storage->session;
+    larder_result r = lab__node_new(l, &accumulate_kind, 0, NULL, 1, &node);
+
+    if (r != LARDER_OK)
+        return r;
+    l->next_node--; /* leaves are not counted among the operations */
+    node->sequence = UINT64_MAX;
+    node->extra = lab_ref(leaf);
+    *out = node;
+    return LARDER_OK;
+}

@@ -1,0 +1,361 @@
+/* The walk from a result back to the leaves. */
+#include "autograd/node.h"
+
+#include "autograd/ready_queue.h"
+#include "tensor/host_memory.h"
+
+/* What a walk knows of a node.  A backward function may start a walk of its
+ * own (checkpoint.c) that meets the same leaves: the outer walk's visit is
+ * put aside meanwhile. */
+struct lab__visit {
+    const struct walk *walk;
+    struct lab__node *node;
+    struct lab__visit *outer; /* of the same node */
+    struct lab__visit *next;  /* in the walk's list */
+    struct lab__visit *below; /* on the stack, while nodes are looked for */
+    size_t waiting;           /* inputs still to come from nodes before it */
+    lab_tensor *incoming[];   /* by output: the gradients gathered so far */
+};
+
+struct walk {
+    struct lab__visit *visits, *stack;
+    size_t nodes;
+    unsigned most_edges;
+    struct lab__ready_queue ready;
+    lab_tensor **results; /* room for most_edges */
+    bool retain_graph;
+};
+
+/* ---- finding the nodes -------------------------------------------------- */
+
+static larder_result visit_new(struct walk *w, struct lab__node *node)
+{
+    size_t bytes =
+        sizeof(struct lab__visit) + node->outputs * sizeof(lab_tensor *);
+    struct lab__visit *visit = lab__host_zeroed(bytes);
+
+    if (visit == NULL)
+        return lab__fail_host(bytes);
+    visit->walk = w;
+    visit->node = node;
+    visit->outer = node->visit;
+    node->visit = visit;
+    visit->next = w->visits;
+    w->visits = visit;
+    visit->below = w->stack;
+    w->stack = visit;
+    w->nodes++;
+    if (node->edges > w->most_edges)
+        w->most_edges = node->edges;
+    return LARDER_OK;
+}
+
+static bool is_visited(const struct walk *w, const struct lab__node *node)
+{
+    return node->visit != NULL && node->visit->walk == w;
+}
+
+static larder_result look_beyond(struct walk *w, const struct lab__node *node)
+{
+    for (unsigned i = 0; i < node->edges; i++) {
+        struct lab__node *next = node->edge[i].node;
+        larder_result r = LARDER_OK;
+
+        if (next == NULL)
+            continue;
+        if (!is_visited(w, next))
+            r = visit_new(w, next);
+        if (r != LARDER_OK)
+            return r;
+        next->visit->waiting++;
+    }
+    return LARDER_OK;
+}
+
+/* Counts, for each node that root leads to, how often it is led to. */
+static larder_result find_nodes(struct walk *w, struct lab__node *root)
+{
+    larder_result r = visit_new(w, root);
+
+    while (r == LARDER_OK && w->stack != NULL) {
+        struct lab__visit *visit = w->stack;
+
+        w->stack = visit->below;
+        r = look_beyond(w, visit->node);
+    }
+    return r;
+}
+
+static larder_result make_room(struct walk *w)
+{
+    w->ready.at = lab__host_alloc(w->nodes * sizeof *w->ready.at);
+    w->results = lab__host_zeroed(w->most_edges * sizeof(lab_tensor *));
+    return w->ready.at != NULL && w->results != NULL
+               ? LARDER_OK
+               : lab__fail_host(w->nodes * sizeof *w->ready.at);
+}
+
+static void incoming_drop(struct lab__visit *visit)
+{
+    for (unsigned i = 0; i < visit->node->outputs; i++) {
+        lab_unref(visit->incoming[i]);
+        visit->incoming[i] = NULL;
+    }
+}
+
+static void walk_end(struct walk *w)
+{
+    while (w->visits != NULL) {
+        struct lab__visit *visit = w->visits;
+
+        w->visits = visit->next;
+        incoming_drop(visit);
+        visit->node->visit = visit->outer;
+        lab__host_free(visit);
+    }
+    lab__host_free(w->ready.at);
+    lab__host_free(w->results);
+}
+
+/* ---- running one -------------------------------------------------------- */
+
+static larder_result retain_one(lab_tensor *t, lab_tensor *grad)
+{
+    lab_tensor *kept;
+    larder_result r = t->meta->grad == NULL
+                          ? lab_clone(grad, &kept)
+                          : lab_add(t->meta->grad, grad, &kept);
+
+    if (r != LARDER_OK)
+        return r;
+    lab_unref(t->meta->grad);
+    t->meta->grad = kept;
+    return LARDER_OK;
+}
+
+/* Copies for the tensors that asked for one; *any: is there a gradient? */
+static larder_result look_at_incoming(const struct lab__node *node, bool *any)
+{
+    lab_tensor **grads = node->visit->incoming;
+
+    *any = false;
+    for (unsigned i = 0; i < node->outputs; i++) {
+        larder_result r = LARDER_OK;
+
+        if (grads[i] == NULL)
+            continue;
+        *any = true;
+        if (node->retain != NULL && node->retain[i] != NULL)
+            r = retain_one(node->retain[i], grads[i]);
+        if (r != LARDER_OK)
+            return r;
+    }
+    return LARDER_OK;
+}
+
+static bool fits(const struct lab__edge *edge, const lab_tensor *t)
+{
+    if (t->ndim != edge->ndim || t->storage->place != edge->place)
+        return false;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->sizes[i] != edge->sizes[i])
+            return false;
+    }
+    return true;
+}
+
+/* Undo broadcasting; the gradient of a number in host memory that met tensors
+ * on the device goes back there. */
+static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
+                          lab_tensor **out)
+{
+    lab_tensor *summed;
+    larder_result r = lab__sum_to(whole, edge->ndim, edge->sizes, &summed);
+
+    if (r != LARDER_OK)
+        return r;
+    r = lab_to(summed, (lab_place)edge->place, out);
+    lab_unref(summed);
+    return r;
+}
+
+/* Drops what nobody asked for, too. */
+static larder_result trim_results(struct lab__node *node, lab_tensor **results)
+{
+    for (unsigned i = 0; i < node->edges; i++) {
+        const struct lab__edge *edge = &node->edge[i];
+        lab_tensor *whole = results[i];
+        larder_result r;
+
+        if (whole == NULL || (edge->node != NULL && fits(edge, whole)))
+            continue;
+        results[i] = NULL;
+        r = edge->node == NULL ? LARDER_OK : trim(edge, whole, &results[i]);
+        lab_unref(whole);
+        if (r != LARDER_OK)
+            return r;
+    }
+    return LARDER_OK;
+}
+
+static larder_result run_node(const struct walk *w, struct lab__node *node)
+{
+    bool any;
+    larder_result r = look_at_incoming(node, &any);
+
+    if (r == LARDER_OK && any)
+        r = node->kind->backward(node, node->visit->incoming, w->results);
+    if (r == LARDER_OK)
+        r = trim_results(node, w->results);
+    incoming_drop(node->visit);
+    if (r == LARDER_OK && !w->retain_graph)
+        lab__node_release(node);
+    return r;
+}
+
+/* ---- passing on --------------------------------------------------------- */
+
+/* Gives up grad.  Two gradients make a third, as PyTorch 1.13 has it: neither
+ * is added to in place. */
+static larder_result deliver(lab_tensor **slot, lab_tensor *grad)
+{
+    lab_tensor *old = *slot;
+    larder_result r;
+
+    if (old == NULL || grad == NULL) {
+        *slot = old == NULL ? grad : old;
+        return LARDER_OK;
+    }
+    r = lab_add(old, grad, slot);
+    if (r == LARDER_OK)
+        lab_unref(old);
+    lab_unref(grad);
+    return r;
+}
+
+static larder_result pass_on(struct walk *w, const struct lab__node *node)
+{
+    for (unsigned i = 0; i < node->edges; i++) {
+        const struct lab__edge *edge = &node->edge[i];
+        lab_tensor *result = w->results[i];
+        struct lab__visit *next;
+        larder_result r;
+
+        if (edge->node == NULL)
+            continue;
+        next = edge->node->visit;
+        w->results[i] = NULL;
+        r = deliver(&next->incoming[edge->output], result);
+        if (r != LARDER_OK)
+            return r;
+        if (--next->waiting == 0)
+            lab__ready_push(&w->ready, edge->node);
+    }
+    return LARDER_OK;
+}
+
+static void results_drop(struct walk *w)
+{
+    for (unsigned i = 0; i < w->most_edges; i++)
+        lab_unref(w->results[i]);
+}
+
+static larder_result run_all(struct walk *w, struct lab__node *root)
+{
+    struct lab__node *node;
+    larder_result r = LARDER_OK;
+
+    lab__ready_push(&w->ready, root);
+    while (r == LARDER_OK && (node = lab__ready_pop(&w->ready)) != NULL) {
+        r = run_node(w, node);
+        if (r == LARDER_OK)
+            r = pass_on(w, node);
+    }
+    results_drop(w);
+    return r;
+}
+
+static larder_result walk_from(struct lab__node *root, unsigned output,
+                               lab_tensor *grad, bool retain_graph)
+{
+    struct walk w = {.retain_graph = retain_graph};
+    larder_result r = find_nodes(&w, root);
+
+    if (r == LARDER_OK)
+        r = make_room(&w);
+    if (r == LARDER_OK) {
+        root->visit->incoming[output] = lab_ref(grad);
+        r = run_all(&w, root);
+    }
+    walk_end(&w);
+    return r;
+}
+
+/* ---- the public side ---------------------------------------------------- */
+
+static larder_result start_check(const lab_tensor *t, const lab_tensor *grad)
+{
+    char want[LAB__SHAPE_TEXT], got[LAB__SHAPE_TEXT];
+
+    if (!lab_requires_grad(t)) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "backward: the tensor does not require a gradient "
+                         "and has no grad_fn");
+    }
+    if (grad == NULL) {
+        return lab_numel(t) == 1
+                   ? LARDER_OK
+                   : lab__fail(LARDER_ERR_INVALID,
+                               "backward: a gradient can be made up only for "
+                               "tensors of one element, not of sizes %s",
+                               lab__shape_text(t->ndim, t->sizes, want));
+    }
+    if (!lab__same_sizes(t, grad)) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "backward: the gradient has sizes %s, the tensor %s",
+                         lab__shape_text(grad->ndim, grad->sizes, got),
+                         lab__shape_text(t->ndim, t->sizes, want));
+    }
+    if (grad->dtype != LAB_FLOAT32) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "backward: the gradient is %s, not float32",
+                         lab__dtype_name((lab_dtype)grad->dtype));
+    }
+    return lab__check_place("backward", t, grad);
+}
+
+/* The caller's gradient is held until the walk is over, so that no leaf takes
+ * it over. */
+static larder_result start_grad(lab_tensor *t, lab_tensor *grad,
+                                lab_tensor **out)
+{
+    if (grad == NULL) {
+        return lab_ones(t->storage->session, LAB_FLOAT32, t->storage->place,
+                        t->ndim, t->sizes, out);
+    }
+    *out = lab_ref(grad);
+    return LARDER_OK;
+}
+
+larder_result lab_backward(lab_tensor *t, lab_tensor *grad, bool retain_graph)
+{
+    lab *l = t->storage->session;
+    struct lab__node *root;
+    unsigned output;
+    bool recorded;
+    larder_result r = start_check(t, grad);
+
+    if (r == LARDER_OK)
+        r = start_grad(t, grad, &grad);
+    if (r != LARDER_OK)
+        return r;
+    r = lab__node_of(t, &root, &output);
+    if (r == LARDER_OK) {
+        recorded = lab_set_grad_enabled(l, false);
+        r = walk_from(root, output, grad, retain_graph);
+        lab_set_grad_enabled(l, recorded);
+        lab__node_unref(root);
+    }
+    lab_unref(grad);
+    return r;
+}

@@ -1,0 +1,53 @@
+/* dropout_kernels.c - which elements stay, and what becomes of them. */
+#include "kernels/kernels.h"
+#include "kernels/nn_kernels.h"
+
+enum { GRAIN_ELEMENTS = 65536 };
+
+struct drop {
+    const float *uniform;
+    float *values;
+    unsigned char *mask;
+    float p, scale;
+};
+
+static void mask_piece(void *context, int64_t begin, int64_t end)
+{
+    const struct drop *d = context;
+
+    for (int64_t i = begin; i < end; i++)
+        d->mask[i] = d->uniform[i] >= d->p;
+}
+
+void lab__dropout_mask(lab_tensor *mask, const lab_tensor *uniform, double p)
+{
+    struct drop d = {.p = (float)p};
+
+    if (!lab__readable(mask) || !lab__readable(uniform))
+        return;
+    d.mask = lab__data(mask);
+    d.uniform = lab__floats(uniform);
+    lab__parallel(lab_session(mask), lab_numel(mask), GRAIN_ELEMENTS,
+                  mask_piece, &d);
+}
+
+/* A product, not a choice: NaN stays NaN, as in PyTorch. */
+static void apply_piece(void *context, int64_t begin, int64_t end)
+{
+    const struct drop *d = context;
+
+    for (int64_t i = begin; i < end; i++)
+        d->values[i] *= (float)d->mask[i] * d->scale;
+}
+
+void lab__dropout_apply(lab_tensor *t, const lab_tensor *mask, double scale)
+{
+    struct drop d = {.scale = (float)scale};
+
+    if (!lab__readable(t) || !lab__readable(mask))
+        return;
+    d.values = lab__floats(t);
+    d.mask = lab__data(mask);
+    lab__parallel(lab_session(t), lab_numel(t), GRAIN_ELEMENTS, apply_piece,
+                  &d);
+}

@@ -1,0 +1,239 @@
+#include "kernels/elementwise_rows.h"
+
+#include <math.h>
+
+#include "tensor/float_math.h"
+#include "tensor/wide.h"
+
+#define ROW                                                                    \
+    (const void *context, int64_t n, char *const *at, const int64_t *step)
+
+/* Row `name` of the loop `name##_body`, as wide as the processor is. */
+#define ROW_TWICE(name) LAB__TWICE(name, ROW, (context, n, at, step))
+
+/* A result may be an operand's very window, never a part of it. */
+#define EACH                                                                   \
+    LAB__NO_OVERLAP                                                            \
+    for (int64_t i = 0; i < n; i++)
+
+/* ---- one operand -------------------------------------------------------- */
+
+#define UNARY(name, result)                                                    \
+    LAB__BODY name##_body ROW                                                  \
+    {                                                                          \
+        float *to = (float *)(void *)at[0];                                    \
+        const float *from = (const float *)(const void *)at[1];                \
+        int64_t down = step[0], up = step[1];                                  \
+                                                                               \
+        (void)context;                                                         \
+        if (down == 1 && up == 1) {                                            \
+            EACH                                                               \
+            {                                                                  \
+                float x = from[i];                                             \
+                to[i] = (result);                                              \
+            }                                                                  \
+        } else {                                                               \
+            EACH                                                               \
+            {                                                                  \
+                float x = from[i * up];                                        \
+                to[i * down] = (result);                                       \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+    ROW_TWICE(name)
+
+UNARY(row_neg, -x)
+UNARY(row_exp, lab__exp(x))
+UNARY(row_log, lab__log(x))
+UNARY(row_sqrt, __builtin_sqrtf(x))
+UNARY(row_relu, x <= 0 ? 0 : x)
+UNARY(row_gelu, x *lab__normal_below(x))
+UNARY(row_tanh, lab__tanh(x))
+UNARY(row_sigmoid, lab__sigmoid(x))
+
+const lab__row_fn lab__unary_rows[LAB__UNARY_OPS] = {
+    [LAB__NEG] = row_neg,   [LAB__EXP] = row_exp,
+    [LAB__LOG] = row_log,   [LAB__SQRT] = row_sqrt,
+    [LAB__RELU] = row_relu, [LAB__GELU] = row_gelu,
+    [LAB__TANH] = row_tanh, [LAB__SIGMOID] = row_sigmoid,
+};
+
+/* ---- two operands ------------------------------------------------------- */
+
+/* The cases worth a loop of their own: both contiguous, and one of them a
+ * number. */
+#define BINARY_LOOPS(T, A, B, X, first, second, result)                        \
+    T *to = (T *)(void *)at[0];                                                \
+    const A *first = (const A *)(const void *)at[1];                           \
+    const B *second = (const B *)(const void *)at[2];                          \
+    int64_t down = step[0], left = step[1], right = step[2];                   \
+    X k = *(const X *)context;                                                 \
+                                                                               \
+    (void)k;                                                                   \
+    if (down == 1 && left == 1 && right == 1) {                                \
+        EACH                                                                   \
+        {                                                                      \
+            A a = first[i];                                                    \
+            B b = second[i];                                                   \
+            to[i] = (T)(result);                                               \
+        }                                                                      \
+    } else if (down == 1 && left == 1 && right == 0) {                         \
+        B b = *second;                                                         \
+        EACH                                                                   \
+        {                                                                      \
+            A a = first[i];                                                    \
+            to[i] = (T)(result);                                               \
+        }                                                                      \
+    } else if (down == 1 && left == 0 && right == 1) {                         \
+        A a = *first;                                                          \
+        EACH                                                                   \
+        {                                                                      \
+            B b = second[i];                                                   \
+            to[i] = (T)(result);                                               \
+        }                                                                      \
+    } else {                                                                   \
+        EACH                                                                   \
+        {                                                                      \
+            A a = first[i * left];                                             \
+            B b = second[i * right];                                           \
+            to[i * down] = (T)(result);                                        \
+        }                                                                      \
+    }
+
+#define BINARY(name, T, A, B, X, result)                                       \
+    LAB__BODY name##_body ROW{                                                 \
+        BINARY_LOOPS(T, A, B, X, first, second, result)} ROW_TWICE(name)
+
+#define FLOATS(name, result) BINARY(name, float, float, float, float, result)
+
+FLOATS(row_add, a + k * b)
+FLOATS(row_sub, a - b)
+FLOATS(row_mul, a *b)
+FLOATS(row_div, a / b)
+FLOATS(row_relu_back, b <= 0 ? 0 : a)
+FLOATS(row_tanh_back, a *(1 - b * b))
+FLOATS(row_sigmoid_back, a *b *(1 - b))
+FLOATS(row_gelu_back, a *(lab__normal_below(b) + b * lab__normal_density(b)))
+
+/* The C library's, but for the powers that people mean most. */
+LAB__INLINE float power(float a, float b)
+{
+    if (b == 2)
+        return a * a;
+    if (b == 3)
+        return a * a * a;
+    return b == 1 ? a : powf(a, b);
+}
+
+static void row_square ROW
+{
+    float *to = (float *)(void *)at[0];
+    const float *from = (const float *)(const void *)at[1];
+
+    (void)context;
+    EACH
+    {
+        float a = from[i * step[1]];
+        to[i * step[0]] = a * a;
+    }
+}
+
+static void row_pow_any ROW
+{
+    BINARY_LOOPS(float, float, float, float, first, second, power(a, b))
+}
+
+static void row_pow ROW
+{
+    if (step[2] == 0 && *(const float *)(const void *)at[2] == 2)
+        row_square(context, n, at, step);
+    else
+        row_pow_any(context, n, at, step);
+}
+
+const lab__row_fn lab__float_rows[LAB__BINARY_OPS] = {
+    [LAB__ADD] = row_add,
+    [LAB__SUB] = row_sub,
+    [LAB__MUL] = row_mul,
+    [LAB__DIV] = row_div,
+    [LAB__POW] = row_pow,
+    [LAB__RELU_BACK] = row_relu_back,
+    [LAB__TANH_BACK] = row_tanh_back,
+    [LAB__SIGMOID_BACK] = row_sigmoid_back,
+    [LAB__GELU_BACK] = row_gelu_back,
+};
+
+/* ---- other types -------------------------------------------------------- */
+
+/* Whole numbers wrap around: unsigned, where that is defined. */
+#define INTS(name, result)                                                     \
+    BINARY(name, uint64_t, uint64_t, uint64_t, uint64_t, result)
+
+INTS(row_int_add, a + k * b)
+INTS(row_int_sub, a - b)
+INTS(row_int_mul, a *b)
+
+const lab__row_fn lab__int_rows[LAB__BINARY_OPS] = {
+    [LAB__ADD] = row_int_add,
+    [LAB__SUB] = row_int_sub,
+    [LAB__MUL] = row_int_mul,
+};
+
+BINARY(row_eq_float, unsigned char, float, float, float, a == b)
+BINARY(row_eq_int, unsigned char, int64_t, int64_t, float, a == b)
+BINARY(row_eq_bool, unsigned char, unsigned char, unsigned char, float,
+       !a == !b)
+
+lab__row_fn lab__eq_row(lab_dtype dtype)
+{
+    if (dtype == LAB_FLOAT32)
+        return row_eq_float;
+    return dtype == LAB_INT64 ? row_eq_int : row_eq_bool;
+}
+
+BINARY(row_mask, float, float, unsigned char, float, a *(float)(b != 0))
+
+void lab__mask_row ROW
+{
+    row_mask(context, n, at, step);
+}
+
+/* ---- into the first operand --------------------------------------------- */
+
+#define INTO(name, result)                                                     \
+    LAB__BODY name##_body ROW                                                  \
+    {                                                                          \
+        float *to = (float *)(void *)at[0];                                    \
+        const float *first = (const float *)(const void *)at[1];               \
+        const float *second = (const float *)(const void *)at[2];              \
+        int64_t down = step[0], left = step[1], right = step[2];               \
+        float k = *(const float *)context;                                     \
+                                                                               \
+        if (down == 1 && left == 1 && right == 1) {                            \
+            EACH                                                               \
+            {                                                                  \
+                float a = first[i], b = second[i];                             \
+                to[i] += (result);                                             \
+            }                                                                  \
+        } else {                                                               \
+            EACH                                                               \
+            {                                                                  \
+                float a = first[i * left], b = second[i * right];              \
+                to[i * down] += (result);                                      \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+    ROW_TWICE(name)
+
+INTO(row_addcmul, k *a *b)
+INTO(row_addcdiv, k *a / b)
+
+void lab__addcmul_row ROW
+{
+    row_addcmul(context, n, at, step);
+}
+
+void lab__addcdiv_row ROW
+{
+    row_addcdiv(context, n, at, step);
+}

@@ -1,0 +1,76 @@
+/* kernels.h - the loops that compute.
+ *
+ * Kernels make no tensors and know of no graph: they read and write the
+ * storages of the tensors they get, on all cores, and do nothing at all when
+ * one of these cannot be read (T3).  Shapes were checked by the caller.
+ * Inputs may have any strides, and are broadcast where it says so; `out` may
+ * have any strides too, and may be one of the inputs (the very same window)
+ * in the elementwise ones.
+ */
+#ifndef LAB_KERNELS_KERNELS_H
+#define LAB_KERNELS_KERNELS_H
+
+#include "tensor/parallel.h"
+#include "tensor/tensor.h"
+
+/* ---- elementwise (elementwise.c): float32; inputs broadcast to out ---- */
+
+typedef enum lab__unary_op {
+    LAB__NEG,
+    LAB__EXP,
+    LAB__LOG,
+    LAB__SQRT,
+    LAB__RELU,
+    LAB__GELU,
+    LAB__TANH,
+    LAB__SIGMOID
+} lab__unary_op;
+
+/* out = op(a, b); x is a factor or an addend where it says so. */
+typedef enum lab__binary_op {
+    LAB__ADD,          /* a + x·b; also int64 */
+    LAB__SUB,          /* a - b; also int64 */
+    LAB__MUL,          /* a·b; also int64, and a float32, b bool */
+    LAB__DIV,          /* a / b */
+    LAB__POW,          /* a to the b */
+    LAB__EQ,           /* out bool; a, b of one dtype */
+    LAB__RELU_BACK,    /* a gradient, b result: b > 0 ? a : 0 */
+    LAB__TANH_BACK,    /* a·(1 - b²), b result */
+    LAB__SIGMOID_BACK, /* a·b·(1 - b), b result */
+    LAB__GELU_BACK     /* a·gelu'(b), b input */
+} lab__binary_op;
+
+void lab__unary(lab__unary_op op, lab_tensor *out, const lab_tensor *a);
+void lab__binary(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
+                 const lab_tensor *b, double x);
+/* b is the number `b` for every element: ADD, SUB, MUL, DIV, POW, EQ. */
+void lab__scalar(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
+                 double b);
+/* The number comes first: SUB, DIV, POW. */
+void lab__scalar_first(lab__binary_op op, lab_tensor *out, double a,
+                       const lab_tensor *b);
+/* out += value·b·c, out += value·b/c */
+void lab__addcmul(lab_tensor *out, const lab_tensor *b, const lab_tensor *c,
+                  double value);
+void lab__addcdiv(lab_tensor *out, const lab_tensor *b, const lab_tensor *c,
+                  double value);
+
+/* ---- reductions (reduce.c) ---- */
+
+/* out = scale · the sum of a over the dimensions whose bit is set in dims;
+ * out has those with size 1, or lacks them.  Sums of many floats are pairwise
+ * or in double: n numbers of one size stay exact to ~1e-6.  float32 to
+ * float32; int64 and bool (counted) to int64 or float32. */
+void lab__sum_dims(lab_tensor *out, const lab_tensor *a, unsigned dims,
+                   double scale);
+void lab__argmax(lab_tensor *out, const lab_tensor *a, int dim);
+
+/* ---- products (matmul.c) ---- */
+
+/* out[..., M, N] = a[..., M, K]·b[..., K, N]: the same leading dimensions in
+ * all three, any strides (transposed operands are read in place); out is none
+ * of the others.  Fails for lack of host memory alone, with nothing written. */
+larder_result lab__matmul(lab_tensor *out, const lab_tensor *a,
+                          const lab_tensor *b);
+
+#endif

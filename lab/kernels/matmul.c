@@ -1,0 +1,301 @@
+/* matmul.c - products of matrices, in blocks.
+ *
+ * The result is cut into tasks of TASK_ROWS × TASK_COLUMNS, or of fewer rows
+ * where there would be too few for all threads.  A task goes
+ * through the inner dimension in steps of DEPTH; for each it packs its part of
+ * b into panels as wide as the kernel, then, BLOCK_ROWS at a time, its part of
+ * a into panels as high; so the kernel reads both in order, whatever strides
+ * they came with, and what it reads again is in the caches. */
+#include "kernels/kernels.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "kernels/matmul_tile.h"
+#include "tensor/host_memory.h"
+
+enum {
+    BLOCK_ROWS = 96, /* a multiple of every kernel's height */
+    TASK_ROWS = 192, /* a multiple of BLOCK_ROWS */
+    TASK_ROWS_MIN = 48,
+    TASK_COLUMNS = 512, /* a multiple of every kernel's width */
+    DEPTH = 256,
+    ALIGN_FLOATS = 16,    /* a cache line */
+    TASK_GRAIN = 1 << 20, /* products worth a thread */
+    SMALL_FLOATS = 4096   /* of packed operands: on the stack */
+};
+
+struct matrix {
+    float *data;
+    int64_t row, column; /* strides */
+};
+
+struct product {
+    const struct lab__tile_kernel *kernel;
+    int64_t rows, columns, depth;
+    int64_t batches, tasks_down, tasks_across;
+    int64_t task_rows;
+    const lab_tensor *out, *a, *b;
+    int64_t a_floats, b_floats; /* packed operands of a task */
+    float *room;                /* for `rooms` tasks at a time */
+    unsigned rooms;
+    atomic_flag *taken; /* which of them are in use */
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t rounded_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/* ---- packing ------------------------------------------------------------ */
+
+/* `count` lines of the matrix's rows (or, with the strides exchanged,
+ * columns), `depth` long, as panels of `width` lines side by side; the last
+ * one is filled up with zeros. */
+static void panels_pack(const float *from, int64_t line, int64_t along,
+                        int64_t count, int64_t depth, int64_t width, float *to)
+{
+    for (int64_t i = 0; i < count; i += width, to += width * depth) {
+        int64_t n = smaller(width, count - i);
+        const float *first = from + i * line;
+
+        if (n < width)
+            memset(to, 0, (size_t)(width * depth) * sizeof *to);
+        if (line == 1) {
+            for (int64_t k = 0; k < depth; k++)
+                memcpy(to + k * width, first + k * along,
+                       (size_t)n * sizeof *to);
+        } else {
+            for (int64_t j = 0; j < n; j++) {
+                for (int64_t k = 0; k < depth; k++)
+                    to[k * width + j] = first[j * line + k * along];
+            }
+        }
+    }
+}
+
+/* ---- a task ------------------------------------------------------------- */
+
+/* A part of the result and what it is made of. */
+struct task {
+    struct matrix out, a, b;
+    int64_t rows, columns;
+    float *a_panels, *b_panels;
+};
+
+/* Tiles of a block of rows: a kernel's full ones go straight to the result. */
+static void block_multiply(const struct lab__tile_kernel *kernel,
+                           const struct task *t, int64_t first_row,
+                           int64_t rows, int64_t depth, bool adds)
+{
+    for (int64_t j = 0; j < t->columns; j += kernel->columns) {
+        for (int64_t i = 0; i < rows; i += kernel->rows) {
+            struct lab__tile tile = {
+                .a = t->a_panels + i * depth,
+                .b = t->b_panels + j * depth,
+                .depth = depth,
+                .out = t->out.data + (first_row + i) * t->out.row +
+                       j * t->out.column,
+                .row = t->out.row,
+                .column = t->out.column,
+                .rows = (int)smaller(kernel->rows, rows - i),
+                .columns = (int)smaller(kernel->columns, t->columns - j),
+                .adds = adds,
+            };
+
+            lab__tile_multiply(kernel, &tile);
+        }
+    }
+}
+
+static void task_multiply(const struct product *p, const struct task *t)
+{
+    for (int64_t k = 0; k < p->depth; k += DEPTH) {
+        int64_t depth = smaller(DEPTH, p->depth - k);
+
+        panels_pack(t->b.data + k * t->b.row, t->b.column, t->b.row, t->columns,
+                    depth, p->kernel->columns, t->b_panels);
+        for (int64_t i = 0; i < t->rows; i += BLOCK_ROWS) {
+            int64_t rows = smaller(BLOCK_ROWS, t->rows - i);
+
+            panels_pack(t->a.data + i * t->a.row + k * t->a.column, t->a.row,
+                        t->a.column, rows, depth, p->kernel->rows, t->a_panels);
+            block_multiply(p->kernel, t, i, rows, depth, k > 0);
+        }
+    }
+}
+
+/* ---- tasks -------------------------------------------------------------- */
+
+/* Matrix number n of t's leading dimensions. */
+static struct matrix matrix_of(const lab_tensor *t, int64_t n)
+{
+    struct matrix m = {lab__floats(t), t->strides[t->ndim - 2],
+                       t->strides[t->ndim - 1]};
+
+    for (int i = t->ndim - 2; i-- > 0;) {
+        m.data += n % t->sizes[i] * t->strides[i];
+        n /= t->sizes[i];
+    }
+    return m;
+}
+
+static struct task task_of(const struct product *p, int64_t n)
+{
+    int64_t across = n % p->tasks_across * TASK_COLUMNS;
+    int64_t down = n / p->tasks_across % p->tasks_down * p->task_rows;
+    int64_t batch = n / p->tasks_across / p->tasks_down;
+    struct task t = {
+        .out = matrix_of(p->out, batch),
+        .a = matrix_of(p->a, batch),
+        .b = matrix_of(p->b, batch),
+        .rows = smaller(p->task_rows, p->rows - down),
+        .columns = smaller(TASK_COLUMNS, p->columns - across),
+    };
+
+    t.out.data += down * t.out.row + across * t.out.column;
+    t.a.data += down * t.a.row;
+    t.b.data += across * t.b.column;
+    return t;
+}
+
+/* There is one for each thread, so one of them is free. */
+static unsigned room_take(const struct product *p)
+{
+    for (unsigned i = 0;; i = (i + 1) % p->rooms) {
+        if (!atomic_flag_test_and_set_explicit(&p->taken[i],
+                                               memory_order_acquire))
+            return i;
+    }
+}
+
+static void tasks_run(void *context, int64_t begin, int64_t end)
+{
+    const struct product *p = context;
+    unsigned room = room_take(p);
+    float *panels = p->room + room * (p->a_floats + p->b_floats);
+
+    for (int64_t i = begin; i < end; i++) {
+        struct task t = task_of(p, i);
+
+        t.a_panels = panels;
+        t.b_panels = panels + p->a_floats;
+        task_multiply(p, &t);
+    }
+    atomic_flag_clear_explicit(&p->taken[room], memory_order_release);
+}
+
+/* ---- the product -------------------------------------------------------- */
+
+static int64_t parts(int64_t n, int64_t part)
+{
+    return (n + part - 1) / part;
+}
+
+/* Rows of a task: so few that every thread has some, and all tasks alike. */
+static void task_rows_choose(struct product *p, int64_t threads)
+{
+    int64_t others = p->batches * p->tasks_across, most = TASK_ROWS;
+
+    while (most > TASK_ROWS_MIN && parts(p->rows, most) * others < 2 * threads)
+        most /= 2;
+    p->tasks_down = parts(p->rows, most);
+    p->task_rows = rounded_up(parts(p->rows, p->tasks_down), p->kernel->rows);
+    p->tasks_down = parts(p->rows, p->task_rows);
+}
+
+static void product_plan(struct product *p)
+{
+    int ndim = p->out->ndim;
+    int64_t depth;
+
+    p->kernel = lab__tile_kernel_best();
+    p->rows = p->out->sizes[ndim - 2];
+    p->columns = p->out->sizes[ndim - 1];
+    p->depth = p->a->sizes[ndim - 1];
+    p->batches = lab__count(ndim - 2, p->out->sizes);
+    p->tasks_across = parts(p->columns, TASK_COLUMNS);
+    task_rows_choose(p, lab__threads(p->out->storage->session));
+    depth = smaller(DEPTH, p->depth);
+    p->a_floats =
+        depth * rounded_up(smaller(BLOCK_ROWS, p->task_rows), p->kernel->rows);
+    p->b_floats = depth * rounded_up(smaller(TASK_COLUMNS, p->columns),
+                                     p->kernel->columns);
+    p->a_floats = rounded_up(p->a_floats, ALIGN_FLOATS);
+    p->b_floats = rounded_up(p->b_floats, ALIGN_FLOATS);
+}
+
+/* Tasks that are worth a thread together. */
+static int64_t product_grain(const struct product *p)
+{
+    int64_t products =
+        p->task_rows * smaller(TASK_COLUMNS, p->columns) * p->depth;
+    int64_t grain = TASK_GRAIN / products;
+
+    return grain > 0 ? grain : 1;
+}
+
+/* The C library keeps the memory of one product for the next one's. */
+static larder_result product_run(struct product *p)
+{
+    lab *l = p->out->storage->session;
+    int64_t tasks = p->batches * p->tasks_down * p->tasks_across;
+    size_t floats = (size_t)(p->a_floats + p->b_floats);
+    size_t bytes, misfit;
+    char *room;
+
+    p->rooms = (unsigned)smaller(lab__threads(l), tasks);
+    bytes = p->rooms * (floats * sizeof(float) + sizeof *p->taken) +
+            ALIGN_FLOATS * sizeof(float);
+    room = lab__host_alloc(bytes);
+    if (room == NULL)
+        return lab__fail_host(bytes);
+    misfit = (uintptr_t)room % (ALIGN_FLOATS * sizeof(float));
+    p->room = (float *)(void *)(room + ALIGN_FLOATS * sizeof(float) - misfit);
+    p->taken = (atomic_flag *)(void *)(p->room + floats * p->rooms);
+    for (unsigned i = 0; i < p->rooms; i++)
+        atomic_flag_clear(&p->taken[i]);
+    lab__parallel(l, tasks, product_grain(p), tasks_run, p);
+    lab__host_free(room);
+    return LARDER_OK;
+}
+
+static bool product_is_small(const struct product *p)
+{
+    return p->a_floats + p->b_floats <= SMALL_FLOATS &&
+           p->batches < 2 * product_grain(p);
+}
+
+/* Little ones take no memory, and no thread but this. */
+static void product_run_small(struct product *p)
+{
+    _Alignas(64) float room[SMALL_FLOATS];
+    atomic_flag taken = ATOMIC_FLAG_INIT;
+
+    p->room = room;
+    p->rooms = 1;
+    p->taken = &taken;
+    tasks_run(p, 0, p->batches * p->tasks_down * p->tasks_across);
+}
+
+larder_result lab__matmul(lab_tensor *out, const lab_tensor *a,
+                          const lab_tensor *b)
+{
+    struct product p = {.out = out, .a = a, .b = b};
+
+    if (!lab__readable(out) || !lab__readable(a) || !lab__readable(b) ||
+        lab_numel(out) == 0)
+        return LARDER_OK;
+    product_plan(&p);
+    if (p.depth == 0)
+        return lab__fill(out, 0);
+    if (!product_is_small(&p))
+        return product_run(&p);
+    product_run_small(&p);
+    return LARDER_OK;
+}

@@ -1,0 +1,86 @@
+/* nn_kernels.h - the loops of layers and losses.
+ *
+ * As in kernels.h: no tensors are made here, nothing is done where one of the
+ * tensors cannot be read, shapes were checked by the caller.  Unlike there,
+ * every tensor is contiguous: the operations see to it, as PyTorch's do.
+ */
+#ifndef LAB_KERNELS_NN_KERNELS_H
+#define LAB_KERNELS_NN_KERNELS_H
+
+#include "tensor/tensor.h"
+
+/* ---- softmax (softmax_kernels.c) ---- */
+
+/* out = softmax of a along dim, or its logarithm. */
+void lab__softmax_forward(lab_tensor *out, const lab_tensor *a, int dim,
+                          bool logarithm);
+/* out = the gradient, from that of the result and the result. */
+void lab__softmax_backward(lab_tensor *out, const lab_tensor *grad,
+                           const lab_tensor *result, int dim, bool logarithm);
+
+/* ---- normalisation over the last dimension (normalize_kernels.c) ---- */
+
+/* mean and rstd have an element for each row; w and b may be NULL. */
+void lab__layer_norm_forward(lab_tensor *out, lab_tensor *mean,
+                             lab_tensor *rstd, const lab_tensor *a,
+                             const lab_tensor *w, const lab_tensor *b,
+                             double eps);
+void lab__layer_norm_grad_input(lab_tensor *out, const lab_tensor *grad,
+                                const lab_tensor *a, const lab_tensor *mean,
+                                const lab_tensor *rstd, const lab_tensor *w);
+/* Of weight and bias; either may be NULL. */
+void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
+                                 const lab_tensor *grad, const lab_tensor *a,
+                                 const lab_tensor *mean,
+                                 const lab_tensor *rstd);
+
+/* ---- indices (index_range.c) ---- */
+
+/* Whether an element is outside [0, rows) and, unless NULL, not *allowed: then
+ * *value is the first such.  False where index cannot be read. */
+bool lab__index_outside(const lab_tensor *index, int64_t rows,
+                        const int64_t *allowed, int64_t *value);
+
+/* ---- convolution (convolution_kernels.c) ---- */
+
+/* a: N×C×H×W, w: O×C×KH×KW, b: O or NULL, out: N×O×OH×OW */
+void lab__conv2d_forward(lab_tensor *out, const lab_tensor *a,
+                         const lab_tensor *w, const lab_tensor *b,
+                         int64_t stride, int64_t padding);
+void lab__conv2d_grad_input(lab_tensor *grad_a, const lab_tensor *grad,
+                            const lab_tensor *w, int64_t stride,
+                            int64_t padding);
+void lab__conv2d_grad_weight(lab_tensor *grad_w, const lab_tensor *grad,
+                             const lab_tensor *a, int64_t stride,
+                             int64_t padding);
+
+/* ---- pooling (pooling_kernels.c) ---- */
+
+/* indices: int64, where in its H×W plane each largest element was. */
+void lab__max_pool2d_forward(lab_tensor *out, lab_tensor *indices,
+                             const lab_tensor *a, int64_t kernel,
+                             int64_t stride);
+/* grad_a, zeros before, += grad at the indices. */
+void lab__max_pool2d_backward(lab_tensor *grad_a, const lab_tensor *grad,
+                              const lab_tensor *indices);
+
+/* ---- dropout (dropout_kernels.c) ---- */
+
+/* mask: whether the uniform number is at least p. */
+void lab__dropout_mask(lab_tensor *mask, const lab_tensor *uniform, double p);
+/* t = t·scale where the mask is set, 0 elsewhere. */
+void lab__dropout_apply(lab_tensor *t, const lab_tensor *mask, double scale);
+
+/* ---- losses (loss_kernels.c) ---- */
+
+/* out: minus the mean of each row's log-probability of its class; total: how
+ * many rows counted.  Rows of class `ignored` do not. */
+void lab__nll_forward(lab_tensor *out, lab_tensor *total,
+                      const lab_tensor *logp, const lab_tensor *target,
+                      int64_t ignored);
+/* out, zeros before: -grad / total at each row's class. */
+void lab__nll_backward(lab_tensor *out, const lab_tensor *grad,
+                       const lab_tensor *target, const lab_tensor *total,
+                       int64_t ignored);
+
+#endif

@@ -1,0 +1,207 @@
+/* normalize_kernels.c - layer normalisation and its gradients. */
+#include <math.h>
+
+#include "kernels/kernels.h"
+#include "kernels/nn_kernels.h"
+#include "kernels/row_sums.h"
+
+struct rows {
+    const float *in, *grad;
+    const float *w, *b; /* both or neither */
+    float *out, *mean, *rstd, *grad_w, *grad_b;
+    int64_t rows, width;
+    double eps;
+};
+
+enum { GRAIN_ELEMENTS = 16384, COLUMNS = 64 };
+
+static struct rows rows_of(const lab_tensor *a)
+{
+    struct rows r = {.width = a->sizes[a->ndim - 1]};
+
+    r.rows = r.width > 0 ? lab_numel(a) / r.width : 0;
+    return r;
+}
+
+static int64_t rows_grain(const struct rows *r)
+{
+    int64_t grain = r->width > 0 ? GRAIN_ELEMENTS / r->width : 0;
+
+    return grain > 0 ? grain : 1;
+}
+
+static const float *floats_or_null(const lab_tensor *t)
+{
+    return t == NULL ? NULL : lab__floats(t);
+}
+
+static bool readable_or_null(const lab_tensor *t)
+{
+    return t == NULL || lab__readable(t);
+}
+
+LAB__BODY normalize_row_body(const struct rows *r, int64_t row)
+{
+    const float *in = r->in + row * r->width;
+    float *out = r->out + row * r->width;
+    double sum, squares, mean, rstd;
+    float shift, scale;
+
+    LAB__ROW_SUM(sum, r->width, in[at]);
+    mean = sum / (double)r->width;
+    LAB__ROW_SUM(squares, r->width, (in[at] - mean) * (in[at] - mean));
+    rstd = 1.0 / sqrt(squares / (double)r->width + r->eps);
+    shift = (float)mean;
+    scale = (float)rstd;
+    if (r->w == NULL) {
+        LAB__NO_OVERLAP
+        for (int64_t i = 0; i < r->width; i++)
+            out[i] = (in[i] - shift) * scale;
+    } else {
+        LAB__NO_OVERLAP
+        for (int64_t i = 0; i < r->width; i++)
+            out[i] = (in[i] - shift) * scale * r->w[i] + r->b[i];
+    }
+    r->mean[row] = shift;
+    r->rstd[row] = scale;
+}
+LAB__TWICE(normalize_row, (const struct rows *r, int64_t row), (r, row))
+
+static void normalize_piece(void *context, int64_t begin, int64_t end)
+{
+    for (int64_t row = begin; row < end; row++)
+        normalize_row(context, row);
+}
+
+void lab__layer_norm_forward(lab_tensor *out, lab_tensor *mean,
+                             lab_tensor *rstd, const lab_tensor *a,
+                             const lab_tensor *w, const lab_tensor *b,
+                             double eps)
+{
+    struct rows r = rows_of(a);
+
+    if (!lab__readable(out) || !lab__readable(mean) || !lab__readable(rstd) ||
+        !lab__readable(a) || !readable_or_null(w) || !readable_or_null(b))
+        return;
+    r.in = lab__floats(a);
+    r.w = floats_or_null(w);
+    r.b = floats_or_null(b);
+    r.out = lab__floats(out);
+    r.mean = lab__floats(mean);
+    r.rstd = lab__floats(rstd);
+    r.eps = eps;
+    lab__parallel(lab_session(a), r.rows, rows_grain(&r), normalize_piece, &r);
+}
+
+/* With x̂ the normalised row and h = g·w:
+ * rstd·(h - mean(h) - x̂·mean(h·x̂)) */
+LAB__BODY grad_input_row_body(const struct rows *r, int64_t row)
+{
+    const float *in = r->in + row * r->width, *grad = r->grad + row * r->width;
+    const float *w = r->w;
+    float *out = r->out + row * r->width;
+    float mean = r->mean[row], rstd = r->rstd[row];
+    double sum, product;
+    float a, b;
+
+    if (w == NULL) {
+        LAB__ROW_SUM(sum, r->width, grad[at]);
+        LAB__ROW_SUM(product, r->width, grad[at] * (in[at] - mean));
+    } else {
+        LAB__ROW_SUM(sum, r->width, grad[at] * w[at]);
+        LAB__ROW_SUM(product, r->width, grad[at] * w[at] * (in[at] - mean));
+    }
+    a = (float)(sum / (double)r->width);
+    b = (float)(product * (double)rstd * (double)rstd / (double)r->width);
+    if (w == NULL) {
+        LAB__NO_OVERLAP
+        for (int64_t i = 0; i < r->width; i++)
+            out[i] = rstd * (grad[i] - a - (in[i] - mean) * b);
+    } else {
+        LAB__NO_OVERLAP
+        for (int64_t i = 0; i < r->width; i++)
+            out[i] = rstd * (grad[i] * w[i] - a - (in[i] - mean) * b);
+    }
+}
+LAB__TWICE(grad_input_row, (const struct rows *r, int64_t row), (r, row))
+
+static void grad_input_piece(void *context, int64_t begin, int64_t end)
+{
+    for (int64_t row = begin; row < end; row++)
+        grad_input_row(context, row);
+}
+
+void lab__layer_norm_grad_input(lab_tensor *out, const lab_tensor *grad,
+                                const lab_tensor *a, const lab_tensor *mean,
+                                const lab_tensor *rstd, const lab_tensor *w)
+{
+    struct rows r = rows_of(a);
+
+    if (!lab__readable(out) || !lab__readable(grad) || !lab__readable(a) ||
+        !lab__readable(mean) || !lab__readable(rstd) || !readable_or_null(w))
+        return;
+    r.in = lab__floats(a);
+    r.grad = lab__floats(grad);
+    r.w = floats_or_null(w);
+    r.out = lab__floats(out);
+    r.mean = lab__floats(mean);
+    r.rstd = lab__floats(rstd);
+    lab__parallel(lab_session(a), r.rows, rows_grain(&r), grad_input_piece, &r);
+}
+
+/* A few columns at a time over all rows: no thread needs another's sums. */
+LAB__BODY affine_columns_body(const struct rows *r, int64_t first,
+                              int64_t count)
+{
+    double sum_w[COLUMNS] = {0}, sum_b[COLUMNS] = {0};
+
+    for (int64_t row = 0; row < r->rows; row++) {
+        const float *in = r->in + row * r->width + first;
+        const float *grad = r->grad + row * r->width + first;
+        float mean = r->mean[row], rstd = r->rstd[row];
+
+        for (int64_t i = 0; i < count; i++) {
+            sum_w[i] += (double)(grad[i] * ((in[i] - mean) * rstd));
+            sum_b[i] += (double)grad[i];
+        }
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (r->grad_w != NULL)
+            r->grad_w[first + i] = (float)sum_w[i];
+        if (r->grad_b != NULL)
+            r->grad_b[first + i] = (float)sum_b[i];
+    }
+}
+LAB__TWICE(affine_columns, (const struct rows *r, int64_t first, int64_t count),
+           (r, first, count))
+
+static void affine_piece(void *context, int64_t begin, int64_t end)
+{
+    const struct rows *r = context;
+
+    for (int64_t i = begin; i < end; i++) {
+        int64_t first = i * COLUMNS, left = r->width - first;
+
+        affine_columns(r, first, left < COLUMNS ? left : COLUMNS);
+    }
+}
+
+void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
+                                 const lab_tensor *grad, const lab_tensor *a,
+                                 const lab_tensor *mean, const lab_tensor *rstd)
+{
+    struct rows r = rows_of(a);
+
+    if (!readable_or_null(grad_w) || !readable_or_null(grad_b) ||
+        !lab__readable(grad) || !lab__readable(a) || !lab__readable(mean) ||
+        !lab__readable(rstd))
+        return;
+    r.in = lab__floats(a);
+    r.grad = lab__floats(grad);
+    r.mean = lab__floats(mean);
+    r.rstd = lab__floats(rstd);
+    r.grad_w = grad_w == NULL ? NULL : lab__floats(grad_w);
+    r.grad_b = grad_b == NULL ? NULL : lab__floats(grad_b);
+    lab__parallel(lab_session(a), (r.width + COLUMNS - 1) / COLUMNS, 1,
+                  affine_piece, &r);
+}

@@ -1,0 +1,21 @@
+/* row_kernels.h - rows of a tensor of any dtype, picked by index.
+ *
+ * As in kernels.h.  All tensors are contiguous; negative indices count from
+ * the end; indices were checked.
+ */
+#ifndef LAB_KERNELS_ROW_KERNELS_H
+#define LAB_KERNELS_ROW_KERNELS_H
+
+#include "tensor/tensor.h"
+
+/* False, and the first such in *value, where an index is outside
+ * [-rows, rows).  True where index cannot be read. */
+bool lab__rows_inside(const lab_tensor *index, int64_t rows, int64_t *value);
+/* out = t's rows by index */
+void lab__rows_gather(lab_tensor *out, const lab_tensor *t,
+                      const lab_tensor *index);
+/* t's rows by index += grad's; float32 */
+void lab__rows_add(lab_tensor *t, const lab_tensor *grad,
+                   const lab_tensor *index);
+
+#endif

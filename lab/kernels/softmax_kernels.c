@@ -1,0 +1,255 @@
+/* softmax_kernels.c - softmax, its logarithm, and their gradients.
+ *
+ * A contiguous tensor is outer × length × inner around one dimension.  Where
+ * inner is 1 a sum runs along a row of memory; else over many rows, for
+ * several sums side by side. */
+#include <math.h>
+
+#include "kernels/kernels.h"
+#include "kernels/nn_kernels.h"
+#include "kernels/row_sums.h"
+#include "tensor/float_math.h"
+
+enum { GRAIN_ELEMENTS = 16384, COLUMNS = 64 };
+
+struct lines {
+    const float *in, *result;
+    float *out;
+    int64_t outer, length, inner;
+    int64_t blocks; /* of COLUMNS columns, in inner */
+    bool logarithm;
+};
+
+static struct lines lines_of(const lab_tensor *t, int dim, bool logarithm)
+{
+    struct lines s = {
+        .outer = 1, .length = 1, .inner = 1, .logarithm = logarithm};
+
+    for (int i = 0; i < t->ndim; i++) {
+        if (i < dim)
+            s.outer *= t->sizes[i];
+        else if (i == dim)
+            s.length = t->sizes[i];
+        else
+            s.inner *= t->sizes[i];
+    }
+    s.blocks = (s.inner + COLUMNS - 1) / COLUMNS;
+    return s;
+}
+
+static void lines_run(lab *l, struct lines *s,
+                      void (*piece)(void *context, int64_t begin, int64_t end))
+{
+    int64_t width = s->inner < COLUMNS ? s->inner : COLUMNS;
+    int64_t elements = s->length * width;
+    int64_t grain = elements > 0 && elements < GRAIN_ELEMENTS
+                        ? GRAIN_ELEMENTS / elements
+                        : 1;
+
+    lab__parallel(l, s->outer * s->blocks, grain, piece, s);
+}
+
+/* Where a block begins, and how many columns it has. */
+LAB__INLINE int64_t block_start(const struct lines *s, int64_t i,
+                                int64_t *columns)
+{
+    int64_t first = i % s->blocks * COLUMNS, left = s->inner - first;
+
+    *columns = left < COLUMNS ? left : COLUMNS;
+    return i / s->blocks * s->length * s->inner + first;
+}
+
+/* ---- forward -------------------------------------------------------------- */
+
+/* Of what is no NaN: the sum becomes one by itself. */
+LAB__INLINE float row_max(const float *in, int64_t length)
+{
+    float lanes[LAB__LANES];
+    int64_t i = 0;
+
+    for (int j = 0; j < LAB__LANES; j++)
+        lanes[j] = -INFINITY;
+    for (; i + LAB__LANES <= length; i += LAB__LANES) {
+        for (int j = 0; j < LAB__LANES; j++)
+            lanes[j] = in[i + j] > lanes[j] ? in[i + j] : lanes[j];
+    }
+    for (; i < length; i++)
+        lanes[0] = in[i] > lanes[0] ? in[i] : lanes[0];
+    for (int j = 1; j < LAB__LANES; j++)
+        lanes[0] = lanes[j] > lanes[0] ? lanes[j] : lanes[0];
+    return lanes[0];
+}
+
+LAB__BODY forward_row_body(const struct lines *s, int64_t start)
+{
+    const float *in = s->in + start;
+    float *out = s->out + start;
+    float max = row_max(in, s->length), last;
+    double sum;
+
+    LAB__NO_OVERLAP
+    for (int64_t i = 0; i < s->length; i++)
+        out[i] = lab__exp(in[i] - max);
+    LAB__ROW_SUM(sum, s->length, out[at]);
+    if (s->logarithm) {
+        last = (float)log(sum);
+        LAB__NO_OVERLAP
+        for (int64_t i = 0; i < s->length; i++)
+            out[i] = in[i] - max - last;
+    } else {
+        last = (float)(1.0 / sum);
+        LAB__NO_OVERLAP
+        for (int64_t i = 0; i < s->length; i++)
+            out[i] *= last;
+    }
+}
+LAB__TWICE(forward_row, (const struct lines *s, int64_t start), (s, start))
+
+LAB__INLINE void columns_max(const struct lines *s, const float *in,
+                             int64_t columns, float *max)
+{
+    for (int64_t j = 0; j < columns; j++)
+        max[j] = -INFINITY;
+    for (int64_t i = 0; i < s->length; i++, in += s->inner) {
+        for (int64_t j = 0; j < columns; j++)
+            max[j] = in[j] > max[j] ? in[j] : max[j];
+    }
+}
+
+LAB__BODY forward_columns_body(const struct lines *s, int64_t start,
+                               int64_t columns)
+{
+    float max[COLUMNS], last[COLUMNS];
+    double sum[COLUMNS] = {0};
+
+    columns_max(s, s->in + start, columns, max);
+    for (int64_t i = 0; i < s->length; i++) {
+        const float *in = s->in + start + i * s->inner;
+        float *out = s->out + start + i * s->inner;
+
+        LAB__NO_OVERLAP
+        for (int64_t j = 0; j < columns; j++) {
+            out[j] = lab__exp(in[j] - max[j]);
+            sum[j] += (double)out[j];
+        }
+    }
+    for (int64_t j = 0; j < columns; j++)
+        last[j] = (float)(s->logarithm ? log(sum[j]) : 1.0 / sum[j]);
+    for (int64_t i = 0; i < s->length; i++) {
+        const float *in = s->in + start + i * s->inner;
+        float *out = s->out + start + i * s->inner;
+
+        LAB__NO_OVERLAP
+        for (int64_t j = 0; j < columns; j++)
+            out[j] = s->logarithm ? in[j] - max[j] - last[j] : out[j] * last[j];
+    }
+}
+LAB__TWICE(forward_columns,
+           (const struct lines *s, int64_t start, int64_t columns),
+           (s, start, columns))
+
+static void forward_piece(void *context, int64_t begin, int64_t end)
+{
+    const struct lines *s = context;
+
+    for (int64_t i = begin; i < end; i++) {
+        int64_t columns, start = block_start(s, i, &columns);
+
+        if (s->inner == 1)
+            forward_row(s, start);
+        else
+            forward_columns(s, start, columns);
+    }
+}
+
+void lab__softmax_forward(lab_tensor *out, const lab_tensor *a, int dim,
+                          bool logarithm)
+{
+    struct lines s = lines_of(a, dim, logarithm);
+
+    if (!lab__readable(out) || !lab__readable(a) || lab_numel(a) == 0)
+        return;
+    s.in = lab__floats(a);
+    s.out = lab__floats(out);
+    lines_run(lab_session(a), &s, forward_piece);
+}
+
+/* ---- backward ------------------------------------------------------------- */
+
+/* softmax: y·(g - Σ g·y); logarithm: g - exp(y)·Σ g */
+LAB__BODY backward_row_body(const struct lines *s, int64_t start)
+{
+    const float *grad = s->in + start, *y = s->result + start;
+    float *out = s->out + start, total;
+    double sum;
+
+    if (s->logarithm) {
+        LAB__ROW_SUM(sum, s->length, grad[at]);
+        total = (float)sum;
+        LAB__NO_OVERLAP
+        for (int64_t i = 0; i < s->length; i++)
+            out[i] = grad[i] - lab__exp(y[i]) * total;
+    } else {
+        LAB__ROW_SUM(sum, s->length, grad[at] * y[at]);
+        total = (float)sum;
+        LAB__NO_OVERLAP
+        for (int64_t i = 0; i < s->length; i++)
+            out[i] = y[i] * (grad[i] - total);
+    }
+}
+LAB__TWICE(backward_row, (const struct lines *s, int64_t start), (s, start))
+
+LAB__BODY backward_columns_body(const struct lines *s, int64_t start,
+                                int64_t columns)
+{
+    float total[COLUMNS] = {0};
+
+    for (int64_t i = 0; i < s->length; i++) {
+        const float *grad = s->in + start + i * s->inner;
+        const float *y = s->result + start + i * s->inner;
+
+        for (int64_t j = 0; j < columns; j++)
+            total[j] += s->logarithm ? grad[j] : grad[j] * y[j];
+    }
+    for (int64_t i = 0; i < s->length; i++) {
+        const float *grad = s->in + start + i * s->inner;
+        const float *y = s->result + start + i * s->inner;
+        float *out = s->out + start + i * s->inner;
+
+        LAB__NO_OVERLAP
+        for (int64_t j = 0; j < columns; j++)
+            out[j] = s->logarithm ? grad[j] - lab__exp(y[j]) * total[j]
+                                  : y[j] * (grad[j] - total[j]);
+    }
+}
+LAB__TWICE(backward_columns,
+           (const struct lines *s, int64_t start, int64_t columns),
+           (s, start, columns))
+
+static void backward_piece(void *context, int64_t begin, int64_t end)
+{
+    const struct lines *s = context;
+
+    for (int64_t i = begin; i < end; i++) {
+        int64_t columns, start = block_start(s, i, &columns);
+
+        if (s->inner == 1)
+            backward_row(s, start);
+        else
+            backward_columns(s, start, columns);
+    }
+}
+
+void lab__softmax_backward(lab_tensor *out, const lab_tensor *grad,
+                           const lab_tensor *result, int dim, bool logarithm)
+{
+    struct lines s = lines_of(result, dim, logarithm);
+
+    if (!lab__readable(out) || !lab__readable(grad) || !lab__readable(result) ||
+        lab_numel(result) == 0)
+        return;
+    s.in = lab__floats(grad);
+    s.result = lab__floats(result);
+    s.out = lab__floats(out);
+    lines_run(lab_session(result), &s, backward_piece);
+}

@@ -1,0 +1,104 @@
+/* Copies that gradients pass through. */
+#include "ops/op.h"
+
+/* ---- clone, contiguous -------------------------------------------------- */
+
+static larder_result pass_backward(struct lab__node *node, lab_tensor **grads,
+                                   lab_tensor **results)
+{
+    (void)node;
+    results[0] = lab__grad_take(grads, 0);
+    return LARDER_OK;
+}
+
+static const struct lab__node_kind clone_kind = {"CloneBackward0",
+                                                 pass_backward, NULL};
+
+/* Copies t into `made`, which it takes over. */
+static larder_result copy_into(const struct lab__node_kind *kind,
+                               lab_tensor *made, lab_tensor *t,
+                               lab_tensor **out)
+{
+    larder_result r = lab__copy(made, t);
+
+    if (r == LARDER_OK && made->dtype == LAB_FLOAT32)
+        r = lab__record(kind, 1, &t, made, NULL);
+    return lab__done(r, made, out);
+}
+
+larder_result lab_clone(lab_tensor *t, lab_tensor **out)
+{
+    lab_tensor *made;
+    larder_result r =
+        lab__empty_as(t, (lab_dtype)t->dtype, t->storage->place, &made);
+
+    return r != LARDER_OK ? r : copy_into(&clone_kind, made, t, out);
+}
+
+larder_result lab_contiguous(lab_tensor *t, lab_tensor **out)
+{
+    lab_tensor *made;
+    larder_result r;
+
+    if (lab_is_contiguous(t)) {
+        *out = lab_ref(t);
+        return LARDER_OK;
+    }
+    r = lab__tensor_like(t, &made);
+    return r != LARDER_OK ? r : copy_into(&clone_kind, made, t, out);
+}
+
+larder_result lab_detach(lab_tensor *t, lab_tensor **out)
+{
+    return lab__tensor_alias(t, out);
+}
+
+/* ---- to another place or type ------------------------------------------- */
+
+static larder_result to_backward(struct lab__node *node, lab_tensor **grads,
+                                 lab_tensor **results)
+{
+    return lab_to(grads[0], (lab_place)node->integer[0], &results[0]);
+}
+
+static const struct lab__node_kind to_kind = {"ToCopyBackward0", to_backward,
+                                              NULL};
+
+static larder_result to_copy(lab_tensor *t, lab_dtype dtype, lab_place place,
+                             lab_tensor **out)
+{
+    struct lab__node *node = NULL;
+    lab_tensor *made;
+    larder_result r = lab__empty_as(t, dtype, place, &made);
+
+    if (r != LARDER_OK)
+        return r;
+    r = lab__copy(made, t);
+    if (r == LARDER_OK && dtype == LAB_FLOAT32)
+        r = lab__record(&to_kind, 1, &t, made, &node);
+    if (r == LARDER_OK && node != NULL)
+        node->integer[0] = (int64_t)t->storage->place;
+    return lab__done(r, made, out);
+}
+
+larder_result lab_to(lab_tensor *t, lab_place place, lab_tensor **out)
+{
+    if (place != LAB_HOST && place != LAB_DEVICE)
+        return lab__fail(LARDER_ERR_INVALID, "to: no such place: %d",
+                         (int)place);
+    if (place != t->storage->place)
+        return to_copy(t, (lab_dtype)t->dtype, place, out);
+    *out = lab_ref(t);
+    return LARDER_OK;
+}
+
+larder_result lab_to_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
+{
+    if (dtype != LAB_FLOAT32 && dtype != LAB_INT64 && dtype != LAB_BOOL)
+        return lab__fail(LARDER_ERR_INVALID, "to: no such dtype: %d",
+                         (int)dtype);
+    if (dtype != (lab_dtype)t->dtype)
+        return to_copy(t, dtype, t->storage->place, out);
+    *out = lab_ref(t);
+    return LARDER_OK;
+}

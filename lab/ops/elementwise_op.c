@@ -1,0 +1,154 @@
+#include "ops/elementwise_op.h"
+
+/* ---- operands ----------------------------------------------------------- */
+
+static bool is_host_number(const lab_tensor *t)
+{
+    return t->ndim == 0 && t->storage->place == LAB_HOST;
+}
+
+static larder_result places_meet(const char *op, const lab_tensor *a,
+                                 const lab_tensor *b, lab_place *place)
+{
+    bool mixed = a->storage->session == b->storage->session &&
+                 (is_host_number(a) || is_host_number(b));
+
+    *place = is_host_number(a) ? b->storage->place : a->storage->place;
+    return mixed ? LARDER_OK : lab__check_place(op, a, b);
+}
+
+static lab_dtype dtype_of_both(const lab_tensor *a, const lab_tensor *b,
+                               bool floats)
+{
+    return floats || a->dtype == LAB_FLOAT32 || b->dtype == LAB_FLOAT32
+               ? LAB_FLOAT32
+               : LAB_INT64;
+}
+
+larder_result lab__in_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
+{
+    bool recorded = lab_set_grad_enabled(t->storage->session, false);
+    larder_result r = lab_to_dtype(t, dtype, out);
+
+    lab_set_grad_enabled(t->storage->session, recorded);
+    return r;
+}
+
+larder_result lab__operands_take(const char *op, lab_tensor *a, lab_tensor *b,
+                                 bool floats, struct lab__operands *out)
+{
+    lab_dtype dtype = dtype_of_both(a, b, floats);
+    larder_result r = places_meet(op, a, b, &out->place);
+
+    if (r == LARDER_OK)
+        r = lab__broadcast(op, a, b, &out->ndim, out->sizes);
+    if (r == LARDER_OK)
+        r = lab__in_dtype(a, dtype, &out->a);
+    if (r != LARDER_OK)
+        return r;
+    r = lab__in_dtype(b, dtype, &out->b);
+    if (r != LARDER_OK)
+        lab_unref(out->a);
+    return r;
+}
+
+void lab__operands_drop(struct lab__operands *operands)
+{
+    lab_unref(operands->a);
+    lab_unref(operands->b);
+}
+
+/* ---- room for the result ------------------------------------------------ */
+
+static bool fills(const struct lab__operands *o, const lab_tensor *t)
+{
+    if (t->ndim != o->ndim)
+        return false;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->sizes[i] != o->sizes[i])
+            return false;
+    }
+    return true;
+}
+
+static bool strides_alike(const lab_tensor *a, const lab_tensor *b)
+{
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->sizes[i] != 1 && a->strides[i] != b->strides[i])
+            return false;
+    }
+    return true;
+}
+
+/* The operand that decides the layout; NULL: neither. */
+static const lab_tensor *layout_of(const struct lab__operands *o)
+{
+    bool a = fills(o, o->a), b = fills(o, o->b);
+
+    if (a && b && !strides_alike(o->a, o->b))
+        return NULL;
+    return a ? o->a : b ? o->b : NULL;
+}
+
+larder_result lab__operands_room(const struct lab__operands *operands,
+                                 lab_dtype dtype, lab_tensor **out)
+{
+    lab *l = operands->a->storage->session;
+    const lab_tensor *like = layout_of(operands);
+
+    if (like != NULL)
+        return lab__empty_as(like, dtype, operands->place, out);
+    return lab__tensor_new(l, dtype, operands->place, operands->ndim,
+                           operands->sizes, out);
+}
+
+/* ---- new tensors -------------------------------------------------------- */
+
+larder_result lab__binary_new(lab__binary_op op, lab_tensor *a, lab_tensor *b,
+                              double x, lab_tensor **out)
+{
+    struct lab__operands o;
+    larder_result r = lab__operands_take("gradient", a, b, true, &o);
+
+    if (r != LARDER_OK)
+        return r;
+    r = lab__operands_room(&o, LAB_FLOAT32, out);
+    if (r == LARDER_OK)
+        lab__binary(op, *out, o.a, o.b, x);
+    lab__operands_drop(&o);
+    return r;
+}
+
+static larder_result room_like(const lab_tensor *t, lab_tensor **out)
+{
+    return lab__empty_as(t, (lab_dtype)t->dtype, t->storage->place, out);
+}
+
+larder_result lab__unary_new(lab__unary_op op, lab_tensor *a, lab_tensor **out)
+{
+    larder_result r = room_like(a, out);
+
+    if (r == LARDER_OK)
+        lab__unary(op, *out, a);
+    return r;
+}
+
+larder_result lab__scalar_new(lab__binary_op op, lab_tensor *a, double b,
+                              lab_tensor **out)
+{
+    larder_result r = room_like(a, out);
+
+    if (r == LARDER_OK)
+        lab__scalar(op, *out, a, b);
+    return r;
+}
+
+larder_result lab__scalar_first_new(lab__binary_op op, double a, lab_tensor *b,
+                                    lab_tensor **out)
+{
+    larder_result r = room_like(b, out);
+
+    if (r == LARDER_OK)
+        lab__scalar_first(op, *out, a, b);
+    return r;
+}

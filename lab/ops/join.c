@@ -1,0 +1,266 @@
+/* Many tensors made one. */
+#include "ops/op.h"
+
+/* A single empty dimension joins with anything: the empty list of old. */
+static bool is_nothing(int ndim, const int64_t *sizes)
+{
+    return ndim == 1 && sizes[0] == 0;
+}
+
+/* ---- cat ---------------------------------------------------------------- */
+
+static larder_result cat_backward(struct lab__node *node, lab_tensor **grads,
+                                  lab_tensor **results)
+{
+    int dim = (int)node->integer[0];
+    int64_t at = 0;
+
+    for (unsigned i = 0; i < node->edges; i++) {
+        const struct lab__edge *edge = &node->edge[i];
+        bool skip = is_nothing(edge->ndim, edge->sizes);
+        larder_result r = LARDER_OK;
+
+        if (skip && edge->node != NULL)
+            r = lab_zeros(node->session, LAB_FLOAT32, grads[0]->storage->place,
+                          1, edge->sizes, &results[i]);
+        else if (edge->node != NULL)
+            r = lab_slice(grads[0], dim, at, at + edge->sizes[dim], 1,
+                          &results[i]);
+        if (r != LARDER_OK)
+            return r;
+        at += skip ? 0 : edge->sizes[dim];
+    }
+    return LARDER_OK;
+}
+
+static const struct lab__node_kind cat_kind = {"CatBackward0", cat_backward,
+                                               NULL};
+
+static larder_result list_check(const char *op, lab_tensor *const *ts,
+                                int count)
+{
+    if (count < 1) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "%s: expected a non-empty list of tensors", op);
+    }
+    for (int i = 1; i < count; i++) {
+        larder_result r = lab__check_place(op, ts[0], ts[i]);
+
+        if (r != LARDER_OK)
+            return r;
+        if (ts[i]->dtype != ts[0]->dtype) {
+            return lab__fail(LARDER_ERR_INVALID,
+                             "%s: tensors of one dtype are expected, not %s "
+                             "and %s",
+                             op, lab__dtype_name((lab_dtype)ts[0]->dtype),
+                             lab__dtype_name((lab_dtype)ts[i]->dtype));
+        }
+    }
+    return LARDER_OK;
+}
+
+static larder_result cat_mismatch(const lab_tensor *a, const lab_tensor *b,
+                                  int dim)
+{
+    char first[LAB__SHAPE_TEXT], other[LAB__SHAPE_TEXT];
+
+    return lab__fail(LARDER_ERR_INVALID,
+                     "cat: Sizes of tensors must match except in dimension %d: "
+                     "%s and %s",
+                     dim, lab__shape_text(a->ndim, a->sizes, first),
+                     lab__shape_text(b->ndim, b->sizes, other));
+}
+
+static bool joins(const lab_tensor *a, const lab_tensor *b, int dim)
+{
+    if (a->ndim != b->ndim)
+        return false;
+    for (int i = 0; i < a->ndim; i++) {
+        if (i != dim && a->sizes[i] != b->sizes[i])
+            return false;
+    }
+    return true;
+}
+
+/* The first tensor that is not nothing, or the first. */
+static const lab_tensor *model_of(lab_tensor *const *ts, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!is_nothing(ts[i]->ndim, ts[i]->sizes))
+            return ts[i];
+    }
+    return ts[0];
+}
+
+static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
+                               const lab_tensor **model,
+                               int64_t sizes[LAB_MAX_DIMS])
+{
+    const lab_tensor *m = *model = model_of(ts, count);
+    larder_result r;
+
+    if (m->ndim == 0) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "cat: tensors of no dimensions cannot be joined");
+    }
+    r = lab__check_dim("cat", m, dim);
+    if (r != LARDER_OK)
+        return r;
+    for (int i = 0; i < m->ndim; i++)
+        sizes[i] = m->sizes[i];
+    sizes[*dim] = 0;
+    for (int i = 0; i < count; i++) {
+        if (is_nothing(ts[i]->ndim, ts[i]->sizes))
+            continue;
+        if (!joins(m, ts[i], *dim))
+            return cat_mismatch(m, ts[i], *dim);
+        sizes[*dim] += ts[i]->sizes[*dim];
+    }
+    return LARDER_OK;
+}
+
+/* t into made's window from `at` on. */
+static larder_result put(lab_tensor *made, int dim, int64_t at, int64_t length,
+                         const lab_tensor *t)
+{
+    lab_tensor *window;
+    larder_result r = lab_slice(made, dim, at, at + length, 1, &window);
+
+    if (r != LARDER_OK)
+        return r;
+    r = lab__copy(window, t);
+    lab_unref(window);
+    return r;
+}
+
+static larder_result put_all(lab_tensor *made, lab_tensor *const *ts, int count,
+                             int dim)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < count; i++) {
+        larder_result r;
+
+        if (is_nothing(ts[i]->ndim, ts[i]->sizes))
+            continue;
+        r = put(made, dim, at, ts[i]->sizes[dim], ts[i]);
+        if (r != LARDER_OK)
+            return r;
+        at += ts[i]->sizes[dim];
+    }
+    return LARDER_OK;
+}
+
+static larder_result record_dim(const struct lab__node_kind *kind,
+                                lab_tensor *const *ts, int count, int dim,
+                                lab_tensor *made)
+{
+    struct lab__node *node;
+    larder_result r = lab__record(kind, (unsigned)count, ts, made, &node);
+
+    if (r == LARDER_OK && node != NULL)
+        node->integer[0] = dim;
+    return r;
+}
+
+larder_result lab_cat(lab_tensor *const *ts, int count, int dim,
+                      lab_tensor **out)
+{
+    int64_t sizes[LAB_MAX_DIMS];
+    const lab_tensor *model;
+    lab_tensor *made;
+    larder_result r = list_check("cat", ts, count);
+
+    if (r == LARDER_OK)
+        r = cat_sizes(ts, count, &dim, &model, sizes);
+    if (r == LARDER_OK)
+        r = lab__tensor_of(model, model->ndim, sizes, &made);
+    if (r != LARDER_OK)
+        return r;
+    r = put_all(made, ts, count, dim);
+    if (r == LARDER_OK)
+        r = record_dim(&cat_kind, ts, count, dim, made);
+    return lab__done(r, made, out);
+}
+
+/* ---- stack -------------------------------------------------------------- */
+
+static larder_result stack_backward(struct lab__node *node, lab_tensor **grads,
+                                    lab_tensor **results)
+{
+    larder_result r = LARDER_OK;
+
+    for (unsigned i = 0; r == LARDER_OK && i < node->edges; i++) {
+        if (lab__node_wants(node, i))
+            r = lab_select(grads[0], (int)node->integer[0], i, &results[i]);
+    }
+    return r;
+}
+
+static const struct lab__node_kind stack_kind = {"StackBackward0",
+                                                 stack_backward, NULL};
+
+static larder_result stack_check(lab_tensor *const *ts, int count, int *dim)
+{
+    char first[LAB__SHAPE_TEXT], other[LAB__SHAPE_TEXT];
+
+    for (int i = 1; i < count; i++) {
+        if (!lab__same_sizes(ts[0], ts[i])) {
+            return lab__fail(
+                LARDER_ERR_INVALID,
+                "stack: expects each tensor to be of equal size: %s and %s",
+                lab__shape_text(ts[0]->ndim, ts[0]->sizes, first),
+                lab__shape_text(ts[i]->ndim, ts[i]->sizes, other));
+        }
+    }
+    if (ts[0]->ndim == LAB_MAX_DIMS || *dim > ts[0]->ndim ||
+        *dim < -ts[0]->ndim - 1) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "stack: dimension %d is out of range for tensors of "
+                         "%d dimensions",
+                         *dim, ts[0]->ndim);
+    }
+    if (*dim < 0)
+        *dim += ts[0]->ndim + 1;
+    return LARDER_OK;
+}
+
+static larder_result stack_all(lab_tensor *made, lab_tensor *const *ts,
+                               int count, int dim)
+{
+    larder_result r = LARDER_OK;
+
+    for (int i = 0; r == LARDER_OK && i < count; i++) {
+        lab_tensor *window;
+
+        r = lab_select(made, dim, i, &window);
+        if (r != LARDER_OK)
+            return r;
+        r = lab__copy(window, ts[i]);
+        lab_unref(window);
+    }
+    return r;
+}
+
+larder_result lab_stack(lab_tensor *const *ts, int count, int dim,
+                        lab_tensor **out)
+{
+    int64_t sizes[LAB_MAX_DIMS];
+    lab_tensor *made;
+    larder_result r = list_check("stack", ts, count);
+
+    if (r == LARDER_OK)
+        r = stack_check(ts, count, &dim);
+    if (r != LARDER_OK)
+        return r;
+    sizes[dim] = count;
+    for (int i = 0; i < ts[0]->ndim; i++)
+        sizes[i < dim ? i : i + 1] = ts[0]->sizes[i];
+    r = lab__tensor_of(ts[0], ts[0]->ndim + 1, sizes, &made);
+    if (r != LARDER_OK)
+        return r;
+    r = stack_all(made, ts, count, dim);
+    if (r == LARDER_OK)
+        r = record_dim(&stack_kind, ts, count, dim, made);
+    return lab__done(r, made, out);
+}

@@ -1,0 +1,79 @@
+/* x·wᵀ + b, as torch.nn.functional.linear computes it. */
+#include "ops/matrix_op.h"
+
+#include <inttypes.h>
+
+static larder_result linear_check(const lab_tensor *x, const lab_tensor *w)
+{
+    char text[LAB__SHAPE_TEXT];
+
+    if (w->ndim != 2 || x->ndim == 0) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "linear: the weight must have 2 dimensions and the "
+                         "input at least 1; they have %d and %d",
+                         w->ndim, x->ndim);
+    }
+    if (x->sizes[x->ndim - 1] != w->sizes[1]) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "linear: mat1 and mat2 shapes cannot be multiplied "
+                         "(an input of sizes %s and a layer of %" PRId64
+                         " inputs, %" PRId64 " outputs)",
+                         lab__shape_text(x->ndim, x->sizes, text), w->sizes[1],
+                         w->sizes[0]);
+    }
+    return LARDER_OK;
+}
+
+/* Three dimensions without gaps: seen as two, and back. */
+static larder_result flatten(lab_tensor *x, lab_tensor *turned, lab_tensor *b,
+                             lab_tensor **out)
+{
+    int64_t flat_sizes[2] = {x->sizes[0] * x->sizes[1], x->sizes[2]};
+    int64_t sizes[3] = {x->sizes[0], x->sizes[1], turned->sizes[1]};
+    lab_tensor *flat, *made;
+    larder_result r = lab_view(x, 2, flat_sizes, &flat);
+
+    if (r != LARDER_OK)
+        return r;
+    r = lab__addmm(b, flat, turned, &made);
+    lab_unref(flat);
+    if (r != LARDER_OK)
+        return r;
+    r = lab_view(made, 3, sizes, out);
+    lab_unref(made);
+    return r;
+}
+
+/* The product, and the bias added to it in place. */
+static larder_result multiply_and_add(lab_tensor *x, lab_tensor *turned,
+                                      lab_tensor *b, lab_tensor **out)
+{
+    lab_tensor *made;
+    larder_result r = lab_matmul(x, turned, &made);
+
+    if (r != LARDER_OK)
+        return r;
+    if (b != NULL)
+        r = lab_add_inplace(made, b, 1);
+    return lab__done(r, made, out);
+}
+
+larder_result lab_linear(lab_tensor *x, lab_tensor *w, lab_tensor *b,
+                         lab_tensor **out)
+{
+    lab_tensor *turned;
+    larder_result r = linear_check(x, w);
+
+    if (r == LARDER_OK)
+        r = lab_transpose(w, 0, 1, &turned);
+    if (r != LARDER_OK)
+        return r;
+    if (b != NULL && x->ndim == 2)
+        r = lab__addmm(b, x, turned, out);
+    else if (b != NULL && x->ndim == 3 && lab_is_contiguous(x))
+        r = flatten(x, turned, b, out);
+    else
+        r = multiply_and_add(x, turned, b, out);
+    lab_unref(turned);
+    return r;
+}

@@ -1,0 +1,205 @@
+/* torch.matmul's rules: which product of matrices is computed for operands of
+ * any dimensions, and what is copied for it. */
+#include "ops/matrix_op.h"
+
+#include <inttypes.h>
+
+/* Views are made of views: each step gives up the one before. */
+static larder_result then_view(larder_result r, lab_tensor *made, int ndim,
+                               const int64_t *sizes, lab_tensor **out)
+{
+    if (r != LARDER_OK)
+        return r;
+    r = lab_reshape(made, ndim, sizes, out);
+    lab_unref(made);
+    return r;
+}
+
+/* ---- a batch of matrices times one matrix: a single product -------------- */
+
+/* Not where the matrices of the batch are transposed in memory: that product
+ * is made without a copy, one by one. */
+static bool folds(const lab_tensor *many, int other_ndim)
+{
+    int n = many->ndim;
+
+    if (n < 3 || other_ndim > 2)
+        return false;
+    return !(n == 3 && other_ndim == 2 && many->strides[2] != 1 &&
+             many->strides[0] == many->sizes[1] * many->sizes[2]);
+}
+
+/* many: [..., K]; one: [K, N] */
+static larder_result fold(lab_tensor *many, lab_tensor *one, lab_tensor **out)
+{
+    int64_t flat_sizes[2] = {-1, many->sizes[many->ndim - 1]};
+    int64_t sizes[LAB_MAX_DIMS];
+    lab_tensor *flat, *made;
+    larder_result r;
+
+    flat_sizes[0] = lab__count(many->ndim - 1, many->sizes);
+    r = lab_reshape(many, 2, flat_sizes, &flat);
+    if (r != LARDER_OK)
+        return r;
+    r = lab__mm(flat, one, &made);
+    lab_unref(flat);
+    for (int i = 0; i + 1 < many->ndim; i++)
+        sizes[i] = many->sizes[i];
+    sizes[many->ndim - 1] = one->sizes[1];
+    return then_view(r, made, many->ndim, sizes, out);
+}
+
+/* one·many is (manyᵀ·oneᵀ)ᵀ, made contiguous again. */
+static larder_result fold_turned(lab_tensor *one, lab_tensor *many,
+                                 lab_tensor **out)
+{
+    lab_tensor *left = NULL, *right = NULL, *made = NULL, *back = NULL;
+    larder_result r = lab__last_transposed(many, &left);
+
+    if (r == LARDER_OK)
+        r = lab__last_transposed(one, &right);
+    if (r == LARDER_OK)
+        r = fold(left, right, &made);
+    if (r == LARDER_OK)
+        r = lab__last_transposed(made, &back);
+    if (r == LARDER_OK)
+        r = lab_contiguous(back, out);
+    lab_unref(back);
+    lab_unref(made);
+    lab_unref(right);
+    lab_unref(left);
+    return r;
+}
+
+/* ---- two batches -------------------------------------------------------- */
+
+static int64_t from_end(const lab_tensor *t, int i)
+{
+    return i < t->ndim - 2 ? t->sizes[t->ndim - 3 - i] : 1;
+}
+
+/* The leading dimensions of both, broadcast; *count of them. */
+static larder_result batch_sizes(const lab_tensor *a, const lab_tensor *b,
+                                 int *count, int64_t sizes[LAB_MAX_DIMS])
+{
+    int most = a->ndim > b->ndim ? a->ndim : b->ndim;
+
+    *count = most - 2;
+    for (int i = 0; i < *count; i++) {
+        int64_t m = from_end(a, i), n = from_end(b, i);
+
+        if (m != n && m != 1 && n != 1) {
+            return lab__fail(LARDER_ERR_INVALID,
+                             "matmul: The size of tensor a (%" PRId64
+                             ") must match the size of tensor b (%" PRId64
+                             ") at non-singleton dimension %d",
+                             m, n, *count - 1 - i);
+        }
+        sizes[*count - 1 - i] = m == 1 ? n : m;
+    }
+    return LARDER_OK;
+}
+
+/* t with these leading dimensions, seen as one. */
+static larder_result as_batch(lab_tensor *t, int count, const int64_t *sizes,
+                              lab_tensor **out)
+{
+    int64_t wide[LAB_MAX_DIMS], flat[3];
+    lab_tensor *expanded;
+    larder_result r;
+
+    for (int i = 0; i < count; i++)
+        wide[i] = sizes[i];
+    wide[count] = flat[1] = t->sizes[t->ndim - 2];
+    wide[count + 1] = flat[2] = t->sizes[t->ndim - 1];
+    flat[0] = lab__count(count, sizes);
+    r = lab_expand(t, count + 2, wide, &expanded);
+    return then_view(r, expanded, 3, flat, out);
+}
+
+static larder_result multiply_batches(lab_tensor *a, lab_tensor *b,
+                                      lab_tensor **out)
+{
+    int64_t sizes[LAB_MAX_DIMS];
+    lab_tensor *left = NULL, *right = NULL, *made;
+    int count;
+    larder_result r = batch_sizes(a, b, &count, sizes);
+
+    if (r == LARDER_OK)
+        r = as_batch(a, count, sizes, &left);
+    if (r == LARDER_OK)
+        r = as_batch(b, count, sizes, &right);
+    if (r == LARDER_OK)
+        r = lab__mm(left, right, &made);
+    lab_unref(right);
+    lab_unref(left);
+    if (r != LARDER_OK)
+        return r;
+    sizes[count] = a->sizes[a->ndim - 2];
+    sizes[count + 1] = b->sizes[b->ndim - 1];
+    return then_view(r, made, count + 2, sizes, out);
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+static larder_result multiply_matrices(lab_tensor *a, lab_tensor *b,
+                                       lab_tensor **out)
+{
+    if (a->ndim == 2 && b->ndim == 2)
+        return lab__mm(a, b, out);
+    if (folds(a, b->ndim))
+        return fold(a, b, out);
+    if (folds(b, a->ndim))
+        return fold_turned(a, b, out);
+    return multiply_batches(a, b, out);
+}
+
+/* A vector is a matrix of one row, or of one column. */
+static larder_result as_matrix(lab_tensor *t, int at, lab_tensor **out)
+{
+    if (t->ndim == 1)
+        return lab_unsqueeze(t, at, out);
+    *out = lab_ref(t);
+    return LARDER_OK;
+}
+
+static larder_result drop_dim(lab_tensor *t, int dim, lab_tensor **out)
+{
+    larder_result r = lab_squeeze(t, dim, out);
+
+    lab_unref(t);
+    return r;
+}
+
+static larder_result operands_check(const lab_tensor *a, const lab_tensor *b)
+{
+    if (a->ndim == 0 || b->ndim == 0) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "matmul: both arguments need to be at least 1-D, but "
+                         "they are %d-D and %d-D",
+                         a->ndim, b->ndim);
+    }
+    return lab__check_place("matmul", a, b);
+}
+
+larder_result lab_matmul(lab_tensor *a, lab_tensor *b, lab_tensor **out)
+{
+    lab_tensor *left = NULL, *right = NULL, *made;
+    larder_result r = operands_check(a, b);
+
+    if (r == LARDER_OK)
+        r = as_matrix(a, 0, &left);
+    if (r == LARDER_OK)
+        r = as_matrix(b, 1, &right);
+    if (r == LARDER_OK)
+        r = multiply_matrices(left, right, &made);
+    lab_unref(right);
+    lab_unref(left);
+    if (r == LARDER_OK && a->ndim == 1)
+        r = drop_dim(made, -2, &made);
+    if (r == LARDER_OK && b->ndim == 1)
+        r = drop_dim(made, -1, &made);
+    if (r == LARDER_OK)
+        *out = made;
+    return r;
+}

@@ -1,0 +1,136 @@
+/* The same elements in other sizes. */
+#include "ops/op.h"
+
+#include <inttypes.h>
+
+/* ---- which sizes, and whether a view will do ---------------------------- */
+
+static larder_result bad_sizes(const char *op, const lab_tensor *t, int ndim,
+                               const int64_t *sizes)
+{
+    char want[LAB__SHAPE_TEXT];
+
+    return lab__fail(LARDER_ERR_INVALID,
+                     "%s: shape '%s' is invalid for input of size %" PRId64, op,
+                     lab__shape_text(ndim, sizes, want), lab_numel(t));
+}
+
+/* Puts a number in place of a -1. */
+static larder_result fill_in_sizes(const char *op, const lab_tensor *t,
+                                   int ndim, const int64_t *sizes,
+                                   int64_t full[LAB_MAX_DIMS])
+{
+    int64_t known = 1, count = lab_numel(t);
+    int open = -1;
+
+    if (ndim < 0 || ndim > LAB_MAX_DIMS) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "%s: %d dimensions; a tensor has at most %d", op, ndim,
+                         LAB_MAX_DIMS);
+    }
+    for (int i = 0; i < ndim; i++) {
+        full[i] = sizes[i];
+        if (sizes[i] >= 0)
+            continue;
+        if (sizes[i] != -1 || open >= 0)
+            return bad_sizes(op, t, ndim, sizes);
+        open = i;
+        full[i] = 1;
+    }
+    known = lab__count(ndim, full);
+    if (open >= 0 && known > 0 && count % known == 0)
+        full[open] = count / known;
+    return lab__count(ndim, full) == count && (open < 0 || known > 0)
+               ? LARDER_OK
+               : bad_sizes(op, t, ndim, sizes);
+}
+
+/* t's dimensions fall into runs that lie one after the other in memory; each
+ * must be made of whole dimensions of the view, counted from the last. */
+bool lab__view_strides(const lab_tensor *t, int ndim, const int64_t *sizes,
+                       int64_t *strides)
+{
+    int view = ndim - 1;
+    int64_t run = 1, seen = 1;
+
+    lab__strides_of(ndim, sizes, strides);
+    if (t->ndim == 0 || lab_numel(t) == 0)
+        return true;
+    for (int i = t->ndim - 1, last = i; i >= 0; i--) {
+        run *= t->sizes[i];
+        if (i > 0 && (t->sizes[i - 1] == 1 ||
+                      t->strides[i - 1] == run * t->strides[last]))
+            continue;
+        while (view >= 0 && (seen < run || sizes[view] == 1)) {
+            strides[view] = seen * t->strides[last];
+            seen *= sizes[view--];
+        }
+        if (seen != run)
+            return false;
+        run = seen = 1;
+        last = i - 1;
+    }
+    return view < 0;
+}
+
+/* ---- the operations ----------------------------------------------------- */
+
+static larder_result view_backward(struct lab__node *node, lab_tensor **grads,
+                                   lab_tensor **results)
+{
+    return lab_reshape(grads[0], node->edge[0].ndim, node->edge[0].sizes,
+                       &results[0]);
+}
+
+static const struct lab__node_kind view_kind = {"ViewBackward0", view_backward,
+                                                NULL};
+
+static larder_result make_view(lab_tensor *t, int ndim, const int64_t *sizes,
+                               const int64_t *strides, lab_tensor **out)
+{
+    lab_tensor *made;
+    larder_result r =
+        lab__tensor_window(t, ndim, sizes, strides, t->offset, &made);
+
+    if (r != LARDER_OK)
+        return r;
+    return lab__done(lab__record(&view_kind, 1, &t, made, NULL), made, out);
+}
+
+larder_result lab_view(lab_tensor *t, int ndim, const int64_t *sizes,
+                       lab_tensor **out)
+{
+    int64_t full[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
+    char text[LAB__SHAPE_TEXT];
+    larder_result r = fill_in_sizes("view", t, ndim, sizes, full);
+
+    if (r != LARDER_OK)
+        return r;
+    if (lab__view_strides(t, ndim, full, strides))
+        return make_view(t, ndim, full, strides, out);
+    return lab__fail(LARDER_ERR_INVALID,
+                     "view: size %s is not compatible with the tensor's size "
+                     "and stride (at least one dimension spans across two "
+                     "contiguous subspaces); use reshape",
+                     lab__shape_text(ndim, full, text));
+}
+
+/* A copy is a clone, seen in other sizes: two nodes, as in PyTorch. */
+larder_result lab_reshape(lab_tensor *t, int ndim, const int64_t *sizes,
+                          lab_tensor **out)
+{
+    int64_t full[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
+    lab_tensor *copy;
+    larder_result r = fill_in_sizes("reshape", t, ndim, sizes, full);
+
+    if (r != LARDER_OK)
+        return r;
+    if (lab__view_strides(t, ndim, full, strides))
+        return make_view(t, ndim, full, strides, out);
+    r = lab_contiguous(t, &copy);
+    if (r != LARDER_OK)
+        return r;
+    r = lab_view(copy, ndim, full, out);
+    lab_unref(copy);
+    return r;
+}

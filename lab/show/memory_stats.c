@@ -1,0 +1,93 @@
+/* memory_stats.c - the allocator's statistics under the names that PyTorch's
+ * memory_stats() gives them, sorted as there. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/writer.h"
+#include "tensor/tensor.h"
+
+enum { NAME_MAX = 48, ROWS_MAX = 160 };
+
+struct row {
+    char name[NAME_MAX];
+    int64_t value;
+};
+
+struct rows {
+    size_t count;
+    struct row row[ROWS_MAX];
+};
+
+static void add(struct rows *rows, int64_t value, const char *metric,
+                const char *part)
+{
+    struct row *r = &rows->row[rows->count];
+
+    if (rows->count == ROWS_MAX)
+        return;
+    rows->count++;
+    snprintf(r->name, sizeof r->name, "%s%s", metric, part);
+    r->value = value;
+}
+
+static void add_stat(struct rows *rows, const larder_stat *st,
+                     const char *metric)
+{
+    add(rows, st->current, metric, ".current");
+    add(rows, st->peak, metric, ".peak");
+    add(rows, st->allocated, metric, ".allocated");
+    add(rows, st->freed, metric, ".freed");
+}
+
+static void add_split(struct rows *rows, const larder_stat_split *split,
+                      const char *metric)
+{
+    char name[NAME_MAX];
+
+    snprintf(name, sizeof name, "%s.all", metric);
+    add_stat(rows, &split->all, name);
+    snprintf(name, sizeof name, "%s.large_pool", metric);
+    add_stat(rows, &split->large_pool, name);
+    snprintf(name, sizeof name, "%s.small_pool", metric);
+    add_stat(rows, &split->small_pool, name);
+}
+
+static void add_all(struct rows *rows, const larder_stats *st)
+{
+#define X(name, text) add_split(rows, &st->name, #name);
+    LARDER_METRIC_MAP(X)
+#undef X
+    add_stat(rows, &st->oversize_allocations, "oversize_allocations");
+    add_stat(rows, &st->oversize_segments, "oversize_segments");
+#define X(name, text) add(rows, st->name, #name, "");
+    LARDER_COUNTER_MAP(X)
+#undef X
+    add(rows, st->max_split_size, "max_split_size", "");
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct row *left = a;
+    const struct row *right = b;
+
+    return strcmp(left->name, right->name);
+}
+
+size_t lab_memory_stats(lab *l, char *buf, size_t cap)
+{
+    struct rows rows = {.count = 0};
+    struct lab__writer w;
+    larder_stats st;
+
+    lab__writer_init(&w, buf, cap);
+    larder_stats_init(&st);
+    if (larder_stats_get(lab_allocator(l), &st) != LARDER_OK)
+        return 0;
+    add_all(&rows, &st);
+    qsort(rows.row, rows.count, sizeof rows.row[0], by_name);
+    for (size_t i = 0; i < rows.count; i++)
+        lab__write(&w, "%s %" PRId64 "\n", rows.row[i].name, rows.row[i].value);
+    return w.length;
+}

@@ -1,0 +1,317 @@
+/* format.c - tensors in words, laid out as PyTorch does: lines of 80 columns,
+ * every element as wide as the widest, and of tensors of more than 1000
+ * elements only the 3 at each end of every dimension. */
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE = 80, INDENT = 7, EDGE = 3, LONG = 1000, ELEMENT_MAX = 64 };
+
+/* ---- what is written ---------------------------------------------------- */
+
+struct text {
+    char *buf;
+    size_t cap, length;
+    size_t line; /* where the last line begins */
+};
+
+static void text_add(struct text *out, const char *s)
+{
+    size_t n = strlen(s);
+    const char *end = strrchr(s, '\n');
+
+    if (end != NULL)
+        out->line = out->length + (size_t)(end - s) + 1;
+    if (out->length < out->cap) {
+        size_t room = out->cap - out->length - 1;
+        size_t fits = n < room ? n : room;
+
+        memcpy(out->buf + out->length, s, fits);
+        out->buf[out->length + fits] = '\0';
+    }
+    out->length += n;
+}
+
+static void text_spaces(struct text *out, int n)
+{
+    while (n-- > 0)
+        text_add(out, " ");
+}
+
+/* ---- elements ----------------------------------------------------------- */
+
+enum style { WHOLE, FIXED, SCIENTIFIC };
+
+struct print {
+    const lab_tensor *t;
+    bool is_long;
+    enum style style;
+    int width;
+    struct text out;
+    int used; /* columns of the last line; 2 more, as PyTorch counts */
+    /* Of elements that are finite and not 0, while the style is chosen: */
+    double least, most;
+    bool has_fraction;
+};
+
+static void element_text(const struct print *p, const void *at,
+                         char text[ELEMENT_MAX])
+{
+    double x;
+
+    if (p->t->dtype == LAB_INT64) {
+        snprintf(text, ELEMENT_MAX, "%" PRId64, *(const int64_t *)at);
+        return;
+    }
+    if (p->t->dtype == LAB_BOOL) {
+        strcpy(text, *(const unsigned char *)at != 0 ? "True" : "False");
+        return;
+    }
+    x = (double)*(const float *)at;
+    if (isnan(x))
+        strcpy(text, "nan");
+    else if (isinf(x))
+        strcpy(text, x > 0 ? "inf" : "-inf");
+    else if (p->style == SCIENTIFIC)
+        snprintf(text, ELEMENT_MAX, "%.4e", x);
+    else if (p->style == FIXED)
+        snprintf(text, ELEMENT_MAX, "%.4f", x);
+    else
+        snprintf(text, ELEMENT_MAX, "%.0f.", x);
+}
+
+/* ---- the elements that are shown ---------------------------------------- */
+
+static bool is_cut(const struct print *p, int dim)
+{
+    return p->is_long && p->t->sizes[dim] > 2 * EDGE;
+}
+
+/* The index after i: from the first ones to the last ones. */
+static int64_t next_shown(const struct print *p, int dim, int64_t i)
+{
+    return i + 1 == EDGE && is_cut(p, dim) ? p->t->sizes[dim] - EDGE : i + 1;
+}
+
+static bool is_after_cut(const struct print *p, int dim, int64_t i)
+{
+    return is_cut(p, dim) && i == p->t->sizes[dim] - EDGE;
+}
+
+static const char *step_to(const struct print *p, const char *at, int dim,
+                           int64_t i)
+{
+    return at + i * p->t->strides[dim] *
+                    (int64_t)lab__dtype_bytes((lab_dtype)p->t->dtype);
+}
+
+static void visit(struct print *p, const char *at, int dim,
+                  void (*fn)(struct print *p, const void *at))
+{
+    if (dim == p->t->ndim) {
+        fn(p, at);
+        return;
+    }
+    for (int64_t i = 0; i < p->t->sizes[dim]; i = next_shown(p, dim, i))
+        visit(p, step_to(p, at, dim, i), dim + 1, fn);
+}
+
+/* ---- choosing a style --------------------------------------------------- */
+
+static void note_size(struct print *p, const void *at)
+{
+    double x = (double)*(const float *)at, size = fabs(x);
+
+    if (!isfinite(x) || x == 0)
+        return;
+    p->least = p->least == 0 || size < p->least ? size : p->least;
+    p->most = size > p->most ? size : p->most;
+    p->has_fraction = p->has_fraction || x != ceil(x);
+}
+
+/* Only what decided on the style decides on the width, of floats. */
+static void note_width(struct print *p, const void *at)
+{
+    char text[ELEMENT_MAX];
+    int n;
+
+    if (p->t->dtype == LAB_FLOAT32) {
+        double x = (double)*(const float *)at;
+
+        if (!isfinite(x) || x == 0)
+            return;
+    }
+    element_text(p, at, text);
+    n = (int)strlen(text);
+    p->width = n > p->width ? n : p->width;
+}
+
+static void style_choose(struct print *p)
+{
+    const char *data = lab__data(p->t);
+
+    p->width = 1;
+    if (p->t->dtype == LAB_FLOAT32) {
+        visit(p, data, 0, note_size);
+        if (p->most == 0)
+            p->style = WHOLE;
+        else if (p->most / p->least > 1000 || p->most > 1e8)
+            p->style = SCIENTIFIC;
+        else if (p->has_fraction)
+            p->style = p->least < 1e-4 ? SCIENTIFIC : FIXED;
+    }
+    visit(p, data, 0, note_width);
+}
+
+/* ---- layout ------------------------------------------------------------- */
+
+static void put_element(struct print *p, const void *at)
+{
+    char text[ELEMENT_MAX];
+
+    element_text(p, at, text);
+    text_spaces(&p->out, p->width - (int)strlen(text));
+    text_add(&p->out, text);
+}
+
+static void put_break(struct print *p, int lines, int depth)
+{
+    text_add(&p->out, ",");
+    for (int i = 0; i < lines; i++)
+        text_add(&p->out, "\n");
+    text_spaces(&p->out, INDENT + depth);
+}
+
+static void put_between(struct print *p, bool is_full, int depth)
+{
+    if (is_full)
+        put_break(p, 1, depth);
+    else
+        text_add(&p->out, ", ");
+}
+
+/* The last dimension: as many elements to a line as fit, and what is left out
+ * counts as one. */
+static void put_row(struct print *p, const char *at, int dim)
+{
+    int fit = (LINE - INDENT - dim) / (p->width + 2);
+    int items = 0;
+
+    fit = fit > 0 ? fit : 1;
+    text_add(&p->out, "[");
+    for (int64_t i = 0; i < p->t->sizes[dim]; i = next_shown(p, dim, i)) {
+        if (is_after_cut(p, dim, i)) {
+            put_between(p, items++ % fit == 0, dim + 1);
+            text_add(&p->out, " ...");
+        }
+        if (items > 0)
+            put_between(p, items % fit == 0, dim + 1);
+        put_element(p, step_to(p, at, dim, i));
+        items++;
+    }
+    text_add(&p->out, "]");
+}
+
+/* Recursion as deep as there are dimensions. */
+static void put_dim(struct print *p, const char *at, int dim)
+{
+    int left = p->t->ndim - dim;
+
+    if (left <= 1) {
+        if (left == 1)
+            put_row(p, at, dim);
+        else
+            put_element(p, at);
+        return;
+    }
+    text_add(&p->out, "[");
+    for (int64_t i = 0; i < p->t->sizes[dim]; i = next_shown(p, dim, i)) {
+        if (i > 0)
+            put_break(p, left - 1, dim + 1);
+        if (is_after_cut(p, dim, i)) {
+            text_add(&p->out, "...");
+            put_break(p, left - 1, dim + 1);
+        }
+        put_dim(p, step_to(p, at, dim, i), dim + 1);
+    }
+    text_add(&p->out, "]");
+}
+
+/* ---- what follows the elements ------------------------------------------ */
+
+static void put_suffix(struct print *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put_suffix(struct print *p, const char *format, ...)
+{
+    char text[LAB__SHAPE_TEXT + 32];
+    va_list args;
+    bool is_full;
+    int n;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    n = (int)strlen(text);
+    is_full = p->used + n + 2 > LINE;
+    p->used = is_full ? INDENT + n : p->used + n + 2;
+    put_between(p, is_full, 0);
+    text_add(&p->out, text);
+}
+
+/* "(2, 3)", "(2,)", "()" */
+static void put_sizes(struct print *p)
+{
+    char text[LAB__SHAPE_TEXT];
+    size_t n;
+
+    lab__shape_text(p->t->ndim, p->t->sizes, text);
+    n = strlen(text);
+    text[n - 1] = '\0';
+    put_suffix(p, "size=(%s%s", text + 1, p->t->ndim == 1 ? ",)" : ")");
+}
+
+static void put_suffixes(struct print *p, bool shows_sizes, bool shows_dtype)
+{
+    const char *grad_fn = lab_grad_fn_name(p->t);
+
+    p->used = (int)(p->out.length - p->out.line) + 2;
+    if (p->t->storage->place == LAB_DEVICE)
+        put_suffix(p, "device='%s'", lab__place_name(LAB_DEVICE));
+    if (shows_sizes)
+        put_sizes(p);
+    if (shows_dtype)
+        put_suffix(p, "dtype=torch.%s",
+                   lab__dtype_name((lab_dtype)p->t->dtype));
+    if (grad_fn != NULL)
+        put_suffix(p, "grad_fn=<%s>", grad_fn);
+    else if (lab_requires_grad(p->t))
+        put_suffix(p, "requires_grad=True");
+    text_add(&p->out, ")");
+}
+
+size_t lab_format(lab_tensor *t, char *buf, size_t cap)
+{
+    struct print p = {.t = t, .out = {.buf = buf, .cap = cap}};
+    int64_t count = lab_numel(t);
+    bool is_default = t->dtype == LAB_FLOAT32;
+
+    p.is_long = count > LONG;
+    text_add(&p.out, "tensor(");
+    if (count == 0) {
+        text_add(&p.out, "[]");
+        put_suffixes(&p, t->ndim != 1, !is_default);
+    } else if (!lab__readable(t)) {
+        text_add(&p.out, "...");
+        put_suffixes(&p, true, !is_default);
+    } else {
+        style_choose(&p);
+        put_dim(&p, lab__data(t), 0);
+        put_suffixes(&p, false, false);
+    }
+    return p.out.length;
+}

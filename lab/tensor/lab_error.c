@@ -1,0 +1,34 @@
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Room for the allocator's explanation of an out-of-memory and some words
+ * around it. */
+enum { ERROR_MAX = 3072 };
+
+/* Per thread, so that two failing threads do not mix their words. */
+static _Thread_local char last_error[ERROR_MAX];
+
+const char *lab_last_error(void)
+{
+    return last_error;
+}
+
+void lab__set_error(const char *format, ...)
+{
+    char text[ERROR_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    memcpy(last_error, text, strlen(text) + 1);
+}
+
+void lab__set_host_error(uint64_t bytes)
+{
+    lab__set_error("out of host memory: %" PRIu64 " bytes were asked for",
+                   bytes);
+}

@@ -1,0 +1,19 @@
+/* numbers.h - from one kind of number to another, defined for every value. */
+#ifndef LAB_TENSOR_NUMBERS_H
+#define LAB_TENSOR_NUMBERS_H
+
+#include <stdint.h>
+
+/* Towards 0; the nearest there is for what is too large, 0 for NaN. */
+static inline int64_t lab__to_int64(double x)
+{
+    const double limit = 9223372036854775808.0;
+
+    if (x != x)
+        return 0;
+    if (x >= limit)
+        return INT64_MAX;
+    return x <= -limit ? INT64_MIN : (int64_t)x;
+}
+
+#endif

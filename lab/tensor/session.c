@@ -1,0 +1,232 @@
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <larder/sim.h>
+
+#include "tensor/host_memory.h"
+#include "tensor/parallel.h"
+#include "tensor/rng.h"
+#include "tensor/sized_struct.h"
+
+/* ---- options ------------------------------------------------------------ */
+
+void lab_options_init_sized(lab_options *opt, size_t size)
+{
+    memset(opt, 0, size);
+    memcpy(opt, &size, sizeof size);
+}
+
+static larder_result options_read(const lab_options *in, lab_options *opt)
+{
+    larder_result r = LARDER_OK;
+
+    lab_options_init(opt);
+    if (in != NULL)
+        r = lab__sized_read(opt, sizeof *opt, in);
+    if (opt->device == NULL)
+        opt->device = LAB_DEVICE_DEFAULT;
+    if (opt->seed == 0)
+        opt->seed = 1;
+    return r;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* No property of a device says whether there is memory behind its addresses;
+ * the setting is one of the sim's, which it has checked by now. */
+static bool spec_computes(const char *spec)
+{
+    return strstr(spec, ",backing=none") == NULL;
+}
+
+static larder_result device_take(lab *l, const char *spec)
+{
+    larder_result r;
+
+    if (strncmp(spec, "sim:", 4) != 0)
+        return lab__fail(LARDER_ERR_UNSUPPORTED,
+                         "device '%s': the lab computes with the processor, on "
+                         "the memory of a simulated device: give it sim:SIZE",
+                         spec);
+    r = larder_device_open(spec, 0, &l->device);
+    if (r != LARDER_OK)
+        return lab__fail_larder(r);
+    l->computes = spec_computes(spec);
+    return LARDER_OK;
+}
+
+static larder_result allocator_take(lab *l, const lab_options *opt)
+{
+    larder_options own;
+    larder_result r;
+
+    larder_options_init(&own);
+    own.policy = opt->policy;
+    own.conf = opt->conf;
+    r = larder_create(l->device, &own, &l->allocator);
+    return r == LARDER_OK ? r : lab__fail_larder(r);
+}
+
+static larder_result host_take(lab *l, const lab_options *opt)
+{
+    l->pool = lab__pool_new(opt->threads);
+    l->rng = lab__host_zeroed(sizeof *l->rng);
+    if (l->pool == NULL || l->rng == NULL)
+        return lab__fail_host(sizeof *l->rng);
+    l->grad_enabled = true;
+    lab_seed(l, opt->seed);
+    return LARDER_OK;
+}
+
+/* Whatever of it is there. */
+static void session_free(lab *l)
+{
+    larder_destroy(l->allocator);
+    larder_device_close(l->device);
+    lab__pool_destroy(l->pool);
+    lab__host_free(l->rng);
+    lab__host_free(l);
+}
+
+static larder_result session_open(lab *l, const lab_options *opt)
+{
+    larder_result r = host_take(l, opt);
+
+    if (r == LARDER_OK)
+        r = device_take(l, opt->device);
+    if (r == LARDER_OK)
+        r = allocator_take(l, opt);
+    return r;
+}
+
+larder_result lab_open(const lab_options *opt, lab **out)
+{
+    lab_options own;
+    larder_result r = options_read(opt, &own);
+    lab *l;
+
+    if (r != LARDER_OK)
+        return r;
+    l = lab__host_zeroed(sizeof *l);
+    if (l == NULL)
+        return lab__fail_host(sizeof *l);
+    r = session_open(l, &own);
+    if (r != LARDER_OK) {
+        session_free(l);
+        return r;
+    }
+    *out = l;
+    return LARDER_OK;
+}
+
+larder_result lab_close(lab *l)
+{
+    if (l == NULL)
+        return LARDER_OK;
+    if (l->storages != 0)
+        return lab__fail(LARDER_ERR_BUSY,
+                         "the session has tensors in %" PRIu64
+                         " storages still",
+                         l->storages);
+    session_free(l);
+    return LARDER_OK;
+}
+
+/* ---- looking ------------------------------------------------------------ */
+
+larder_device *lab_device(lab *l)
+{
+    return l->device;
+}
+
+larder_allocator *lab_allocator(lab *l)
+{
+    return l->allocator;
+}
+
+bool lab_computes(lab *l)
+{
+    return l->computes;
+}
+
+bool lab_grad_enabled(lab *l)
+{
+    return l->grad_enabled;
+}
+
+bool lab_set_grad_enabled(lab *l, bool on)
+{
+    bool was = l->grad_enabled;
+
+    l->grad_enabled = on;
+    return was;
+}
+
+void lab_seed(lab *l, uint64_t seed)
+{
+    *l->rng = (struct lab__rng){.seed = seed};
+}
+
+void lab_set_observer(lab *l, lab_observer fn, void *context)
+{
+    l->observer = fn;
+    l->observer_context = context;
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+void lab_memory_init_sized(lab_memory *m, size_t size)
+{
+    memset(m, 0, size);
+    memcpy(m, &size, sizeof size);
+}
+
+static larder_result memory_of_allocator(lab *l, lab_memory *m)
+{
+    larder_stats st;
+    larder_result r;
+
+    larder_stats_init(&st);
+    r = larder_stats_get(l->allocator, &st);
+    if (r != LARDER_OK)
+        return lab__fail_larder(r);
+    m->reserved_bytes = (uint64_t)st.reserved_bytes.all.current;
+    m->reserved_peak = (uint64_t)st.reserved_bytes.all.peak;
+    m->allocated_bytes = (uint64_t)st.allocated_bytes.all.current;
+    m->allocated_peak = (uint64_t)st.allocated_bytes.all.peak;
+    m->requested_bytes = (uint64_t)st.requested_bytes.all.current;
+    return LARDER_OK;
+}
+
+/* Asked of the device this way, and not by mem_info, which is a use of it and
+ * would make the context. */
+static larder_result memory_of_device(lab *l, lab_memory *m)
+{
+    larder_sim_usage usage = {.size = sizeof usage};
+    larder_result r = larder_sim_get_usage(l->device, &usage);
+
+    if (r != LARDER_OK)
+        return lab__fail_larder(r);
+    m->context_bytes = usage.context_bytes;
+    m->device_bytes = usage.capacity_bytes;
+    m->free_bytes = usage.capacity_bytes - usage.used_bytes;
+    return LARDER_OK;
+}
+
+larder_result lab_memory_get(lab *l, lab_memory *out)
+{
+    lab_memory m = {.size = sizeof m,
+                    .host_bytes = l->host_bytes,
+                    .host_peak = l->host_peak,
+                    .tensors = l->storages};
+    larder_result r = memory_of_allocator(l, &m);
+
+    if (r == LARDER_OK)
+        r = memory_of_device(l, &m);
+    if (r != LARDER_OK)
+        return r;
+    m.smi_bytes = m.context_bytes + m.reserved_bytes;
+    return lab__sized_write(out, &m, sizeof m);
+}

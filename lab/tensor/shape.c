@@ -1,0 +1,192 @@
+/* shape.c - sizes, types and places: arithmetic on them, and the checks that
+ * operations share. */
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- types and places --------------------------------------------------- */
+
+size_t lab__dtype_bytes(lab_dtype dtype)
+{
+    switch (dtype) {
+    case LAB_FLOAT32:
+        return sizeof(float);
+    case LAB_INT64:
+        return sizeof(int64_t);
+    case LAB_BOOL:
+        return 1;
+    }
+    return 0;
+}
+
+const char *lab__dtype_name(lab_dtype dtype)
+{
+    switch (dtype) {
+    case LAB_FLOAT32:
+        return "float32";
+    case LAB_INT64:
+        return "int64";
+    case LAB_BOOL:
+        return "bool";
+    }
+    return "?";
+}
+
+const char *lab__place_name(lab_place place)
+{
+    return place == LAB_DEVICE ? "cuda:0" : "cpu";
+}
+
+/* ---- sizes -------------------------------------------------------------- */
+
+int64_t lab__count(int ndim, const int64_t *sizes)
+{
+    const int64_t max = INT64_C(1) << 62;
+    int64_t count = 1;
+
+    for (int i = 0; i < ndim; i++) {
+        if (sizes[i] == 0)
+            return 0;
+    }
+    for (int i = 0; i < ndim; i++) {
+        if (count > max / sizes[i])
+            return -1;
+        count *= sizes[i];
+    }
+    return count;
+}
+
+void lab__strides_of(int ndim, const int64_t *sizes, int64_t *strides)
+{
+    int64_t next = 1;
+
+    for (int i = ndim; i-- > 0;) {
+        strides[i] = next;
+        next *= sizes[i] > 1 ? sizes[i] : 1;
+    }
+}
+
+bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b)
+{
+    if (a->ndim != b->ndim)
+        return false;
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->sizes[i] != b->sizes[i])
+            return false;
+    }
+    return true;
+}
+
+const char *lab__shape_text(int ndim, const int64_t *sizes,
+                            char buf[LAB__SHAPE_TEXT])
+{
+    size_t used = 1;
+
+    buf[0] = '[';
+    for (int i = 0; i < ndim; i++)
+        used += (size_t)snprintf(buf + used, LAB__SHAPE_TEXT - used,
+                                 "%s%" PRId64, i == 0 ? "" : ", ", sizes[i]);
+    buf[used] = ']';
+    buf[used + 1] = '\0';
+    return buf;
+}
+
+/* ---- checks ------------------------------------------------------------- */
+
+larder_result lab__check_shape(lab_dtype dtype, lab_place place, int ndim,
+                               const int64_t *sizes)
+{
+    char text[LAB__SHAPE_TEXT];
+    int64_t count;
+
+    if (lab__dtype_bytes(dtype) == 0)
+        return lab__fail(LARDER_ERR_INVALID, "%d is not a dtype", (int)dtype);
+    if (place != LAB_HOST && place != LAB_DEVICE)
+        return lab__fail(LARDER_ERR_INVALID, "%d is not a place", (int)place);
+    if (ndim < 0 || ndim > LAB_MAX_DIMS)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "a tensor of %d dimensions: it can have 0 to %d", ndim,
+                         LAB_MAX_DIMS);
+    for (int i = 0; i < ndim; i++) {
+        if (sizes[i] < 0)
+            return lab__fail(LARDER_ERR_INVALID,
+                             "a tensor of sizes %s: none may be negative",
+                             lab__shape_text(ndim, sizes, text));
+    }
+    count = lab__count(ndim, sizes);
+    if (count < 0 ||
+        (uint64_t)count > (UINT64_C(1) << 62) / lab__dtype_bytes(dtype))
+        return lab__fail(LARDER_ERR_INVALID,
+                         "a tensor of sizes %s: its bytes are too many to "
+                         "count",
+                         lab__shape_text(ndim, sizes, text));
+    return LARDER_OK;
+}
+
+larder_result lab__check_dim(const char *op, const lab_tensor *t, int *dim)
+{
+    int ndim = t->ndim;
+    int most = ndim > 0 ? ndim : 1; /* a number takes 0 and -1 too */
+
+    if (*dim < -most || *dim >= most)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "%s: Dimension out of range (expected to be in range "
+                         "of [%d, %d], but got %d)",
+                         op, -most, most - 1, *dim);
+    if (*dim < 0)
+        *dim += most;
+    return LARDER_OK;
+}
+
+larder_result lab__check_float(const char *op, const lab_tensor *t)
+{
+    if (t->dtype == LAB_FLOAT32)
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_INVALID,
+                     "%s: expected a tensor of float32, but got %s", op,
+                     lab__dtype_name((lab_dtype)t->dtype));
+}
+
+larder_result lab__check_place(const char *op, const lab_tensor *a,
+                               const lab_tensor *b)
+{
+    if (a->storage->session != b->storage->session)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "%s: the tensors belong to two sessions", op);
+    if (a->storage->place == b->storage->place)
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_INVALID,
+                     "%s: Expected all tensors to be on the same device, but "
+                     "found at least two devices, cuda:0 and cpu!",
+                     op);
+}
+
+static int64_t size_from_end(const lab_tensor *t, int i)
+{
+    return i < t->ndim ? t->sizes[t->ndim - 1 - i] : 1;
+}
+
+larder_result lab__broadcast(const char *op, const lab_tensor *a,
+                             const lab_tensor *b, int *ndim,
+                             int64_t sizes[LAB_MAX_DIMS])
+{
+    int most = a->ndim > b->ndim ? a->ndim : b->ndim;
+    int64_t result[LAB_MAX_DIMS];
+
+    for (int i = 0; i < most; i++) {
+        int64_t m = size_from_end(a, i), n = size_from_end(b, i);
+
+        if (m != n && m != 1 && n != 1)
+            return lab__fail(LARDER_ERR_INVALID,
+                             "%s: The size of tensor a (%" PRId64
+                             ") must match the size of tensor b (%" PRId64
+                             ") at non-singleton dimension %d",
+                             op, m, n, most - 1 - i);
+        result[most - 1 - i] = m == 1 ? n : m;
+    }
+    for (int i = 0; i < most; i++)
+        sizes[i] = result[i];
+    *ndim = most;
+    return LARDER_OK;
+}

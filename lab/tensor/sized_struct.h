@@ -1,0 +1,60 @@
+/* sized_struct.h - structs that begin with their own size and grow at the
+ * end, so that old and new callers both work. */
+#ifndef LAB_TENSOR_SIZED_STRUCT_H
+#define LAB_TENSOR_SIZED_STRUCT_H
+
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+/* No struct of ours is near this: a larger size was never set. */
+enum { LAB__SIZED_MAX = 65536 };
+
+static inline larder_result lab__sized_check(const void *sized, size_t *size)
+{
+    memcpy(size, sized, sizeof *size);
+    if (*size >= sizeof *size && *size <= LAB__SIZED_MAX)
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_INVALID,
+                     "a struct's size is %zu: set it before the call", *size);
+}
+
+/* Lay a caller's struct over `full`, which holds the defaults. */
+static inline larder_result lab__sized_read(void *full, size_t bytes,
+                                            const void *in)
+{
+    const char *from = in;
+    size_t have;
+    larder_result r = lab__sized_check(in, &have);
+
+    if (r != LARDER_OK)
+        return r;
+    for (size_t i = bytes; i < have; i++) {
+        if (from[i] != 0)
+            return lab__fail(LARDER_ERR_INVALID,
+                             "a struct uses members that this version of the "
+                             "library does not know");
+    }
+    memcpy((char *)full + sizeof have, from + sizeof have,
+           (have < bytes ? have : bytes) - sizeof have);
+    return LARDER_OK;
+}
+
+/* Fill a caller's struct from `full`: as much as there is room for, and zeros
+ * in what is newer than we are. */
+static inline larder_result lab__sized_write(void *out, const void *full,
+                                             size_t bytes)
+{
+    size_t room, known;
+    larder_result r = lab__sized_check(out, &room);
+
+    if (r != LARDER_OK)
+        return r;
+    known = room < bytes ? room : bytes;
+    memset((char *)out + sizeof room, 0, room - sizeof room);
+    memcpy((char *)out + sizeof room, (const char *)full + sizeof room,
+           known - sizeof room);
+    return LARDER_OK;
+}
+
+#endif

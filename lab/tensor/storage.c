@@ -1,0 +1,109 @@
+#include "tensor/storage.h"
+
+#include "tensor/host_memory.h"
+
+static void *as_pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+static void observe(const struct lab__storage *s, bool freed)
+{
+    const lab_event event = {freed, s->id, s->bytes, s->address};
+
+    if (s->session->observer != NULL)
+        s->session->observer(s->session->observer_context, &event);
+}
+
+/* ---- host --------------------------------------------------------------- */
+
+static larder_result host_take(struct lab__storage *s, int *zeroed)
+{
+    lab *l = s->session;
+    void *got = lab__host_pages(s->bytes, zeroed);
+
+    if (got == NULL)
+        return lab__fail_host(s->bytes);
+    s->address = (uint64_t)(uintptr_t)got;
+    l->host_bytes += s->bytes;
+    if (l->host_bytes > l->host_peak)
+        l->host_peak = l->host_bytes;
+    return LARDER_OK;
+}
+
+static void host_give(struct lab__storage *s)
+{
+    s->session->host_bytes -= s->bytes;
+    lab__host_pages_free(as_pointer(s->address), s->bytes);
+}
+
+/* ---- device ------------------------------------------------------------- */
+
+static larder_result device_take(struct lab__storage *s)
+{
+    larder_result r =
+        larder_alloc(s->session->allocator, s->bytes, 0, &s->address);
+
+    return r == LARDER_OK ? r : lab__fail_larder(r);
+}
+
+/* What the allocator cannot give back stays its own: there is nobody to tell
+ * when the last reference goes. */
+static void device_give(struct lab__storage *s)
+{
+    (void)larder_free(s->session->allocator, s->address);
+    observe(s, true);
+}
+
+/* ---- both --------------------------------------------------------------- */
+
+static larder_result memory_take(struct lab__storage *s, int *zeroed)
+{
+    *zeroed = 0;
+    if (s->bytes == 0)
+        return LARDER_OK;
+    return s->place == LAB_HOST ? host_take(s, zeroed) : device_take(s);
+}
+
+static bool is_seen(const struct lab__storage *s)
+{
+    return s->place == LAB_DEVICE && s->bytes != 0;
+}
+
+larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
+                               int *zeroed, struct lab__pair **out)
+{
+    struct lab__pair *pair = lab__host_alloc(sizeof *pair);
+    struct lab__storage *s;
+    int unused;
+    larder_result r;
+
+    if (pair == NULL)
+        return lab__fail_host(sizeof *pair);
+    s = &pair->storage;
+    *s = (struct lab__storage){
+        .refs = 1, .place = place, .session = l, .bytes = bytes};
+    r = memory_take(s, zeroed != NULL ? zeroed : &unused);
+    if (r != LARDER_OK) {
+        lab__host_free(pair);
+        return r;
+    }
+    l->storages++;
+    s->id = is_seen(s) ? l->next_storage++ : LAB__UNSEEN_ID + l->next_unseen++;
+    if (is_seen(s))
+        observe(s, false);
+    *out = pair;
+    return LARDER_OK;
+}
+
+void lab__storage_unref(struct lab__storage *s)
+{
+    if (--s->refs != 0)
+        return;
+    s->session->storages--;
+    if (is_seen(s))
+        device_give(s);
+    else if (s->bytes != 0)
+        host_give(s);
+    lab__host_free(s); /* the pair: it begins with the storage */
+}

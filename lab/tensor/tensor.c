@@ -1,0 +1,198 @@
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+#include "tensor/host_memory.h"
+#include "tensor/storage.h"
+
+/* ---- making ------------------------------------------------------------- */
+
+static void fill_in(lab_tensor *t, struct lab__storage *storage,
+                    lab_dtype dtype, int ndim)
+{
+    t->refs = 1;
+    t->dtype = (unsigned char)dtype;
+    t->ndim = (unsigned char)ndim;
+    t->storage = storage;
+    t->meta = NULL;
+    t->offset = 0;
+}
+
+larder_result lab__tensor_blank(lab *l, lab_dtype dtype, lab_place place,
+                                int ndim, const int64_t *sizes, int *zeroed,
+                                lab_tensor **out)
+{
+    uint64_t bytes =
+        (uint64_t)lab__count(ndim, sizes) * lab__dtype_bytes(dtype);
+    struct lab__pair *pair;
+    larder_result r = lab__storage_new(l, place, bytes, zeroed, &pair);
+
+    if (r != LARDER_OK)
+        return r;
+    fill_in(&pair->tensor, &pair->storage, dtype, ndim);
+    for (int i = 0; i < ndim; i++)
+        pair->tensor.sizes[i] = sizes[i];
+    lab__strides_of(ndim, sizes, pair->tensor.strides);
+    *out = &pair->tensor;
+    return LARDER_OK;
+}
+
+larder_result lab__tensor_new(lab *l, lab_dtype dtype, lab_place place,
+                              int ndim, const int64_t *sizes, lab_tensor **out)
+{
+    larder_result r = lab__check_shape(dtype, place, ndim, sizes);
+
+    if (r != LARDER_OK)
+        return r;
+    return lab__tensor_blank(l, dtype, place, ndim, sizes, NULL, out);
+}
+
+larder_result lab__tensor_of(const lab_tensor *like, int ndim,
+                             const int64_t *sizes, lab_tensor **out)
+{
+    return lab__tensor_new(like->storage->session, (lab_dtype)like->dtype,
+                           like->storage->place, ndim, sizes, out);
+}
+
+larder_result lab__tensor_like(const lab_tensor *like, lab_tensor **out)
+{
+    return lab__tensor_of(like, like->ndim, like->sizes, out);
+}
+
+larder_result lab__tensor_window(lab_tensor *base, int ndim,
+                                 const int64_t *sizes, const int64_t *strides,
+                                 int64_t offset, lab_tensor **out)
+{
+    lab_tensor *t = lab__host_alloc(sizeof *t);
+
+    if (t == NULL)
+        return lab__fail_host(sizeof *t);
+    fill_in(t, base->storage, (lab_dtype)base->dtype, ndim);
+    t->offset = offset;
+    for (int i = 0; i < ndim; i++) {
+        t->sizes[i] = sizes[i];
+        t->strides[i] = strides[i];
+    }
+    base->storage->refs++;
+    *out = t;
+    return LARDER_OK;
+}
+
+larder_result lab__tensor_alias(lab_tensor *t, lab_tensor **out)
+{
+    return lab__tensor_window(t, t->ndim, t->sizes, t->strides, t->offset, out);
+}
+
+/* ---- counting ----------------------------------------------------------- */
+
+lab_tensor *lab_ref(lab_tensor *t)
+{
+    t->refs++;
+    return t;
+}
+
+/* History and gradient go before the memory. */
+static void tensor_end(lab_tensor *t)
+{
+    struct lab__storage *storage = t->storage;
+    bool is_paired = t == &((struct lab__pair *)storage)->tensor;
+
+    if (t->meta != NULL)
+        t->meta->destroy(t->meta);
+    t->meta = NULL;
+    lab__storage_unref(storage);
+    if (!is_paired)
+        lab__host_free(t);
+}
+
+void lab_unref(lab_tensor *t)
+{
+    if (t != NULL && --t->refs == 0)
+        tensor_end(t);
+}
+
+/* ---- looking ------------------------------------------------------------ */
+
+lab *lab_session(const lab_tensor *t)
+{
+    return t->storage->session;
+}
+
+lab_dtype lab_dtype_of(const lab_tensor *t)
+{
+    return (lab_dtype)t->dtype;
+}
+
+lab_place lab_place_of(const lab_tensor *t)
+{
+    return t->storage->place;
+}
+
+int lab_ndim(const lab_tensor *t)
+{
+    return t->ndim;
+}
+
+const int64_t *lab_sizes(const lab_tensor *t)
+{
+    return t->sizes;
+}
+
+const int64_t *lab_strides(const lab_tensor *t)
+{
+    return t->strides;
+}
+
+int64_t lab_numel(const lab_tensor *t)
+{
+    return lab__count(t->ndim, t->sizes);
+}
+
+bool lab_is_contiguous(const lab_tensor *t)
+{
+    int64_t next = 1;
+
+    for (int i = t->ndim; i-- > 0;) {
+        if (t->sizes[i] == 0)
+            return true;
+    }
+    for (int i = t->ndim; i-- > 0;) {
+        if (t->sizes[i] != 1 && t->strides[i] != next)
+            return false;
+        next *= t->sizes[i];
+    }
+    return true;
+}
+
+uint64_t lab_address(const lab_tensor *t)
+{
+    if (t->storage->bytes == 0)
+        return 0;
+    return t->storage->address +
+           (uint64_t)t->offset * lab__dtype_bytes((lab_dtype)t->dtype);
+}
+
+uint64_t lab_storage_bytes(const lab_tensor *t)
+{
+    return t->storage->bytes;
+}
+
+uint64_t lab_storage_id(const lab_tensor *t)
+{
+    return t->storage->id;
+}
+
+bool lab__readable(const lab_tensor *t)
+{
+    return t->storage->place == LAB_HOST || t->storage->session->computes;
+}
+
+void *lab__data(const lab_tensor *t)
+{
+    return (void *)(uintptr_t)lab_address(t);
+}
+
+float *lab__floats(const lab_tensor *t)
+{
+    return lab__data(t);
+}

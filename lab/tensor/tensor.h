@@ -1,0 +1,162 @@
+/* tensor.h - the session, storages and tensors: what every other part of the
+ * lab stands on.
+ *
+ * T1  A storage is memory in one place; it goes when its last tensor goes, at
+ *     once.  A tensor is a window on a storage.
+ * T2  Everything made on the device is made by lab__storage_new(): one
+ *     larder_alloc() each, in program order.  A storage of 0 bytes takes
+ *     none.
+ * T3  Kernels do nothing when one of their tensors cannot be read
+ *     (lab__readable()): device memory without bytes behind it.
+ */
+#ifndef LAB_TENSOR_TENSOR_H
+#define LAB_TENSOR_TENSOR_H
+
+#include <stdarg.h>
+
+#include <larder/device.h>
+#include <larder/lab.h>
+
+struct lab__pool; /* parallel.h */
+struct lab__rng;  /* rng.h */
+
+struct lab {
+    larder_device *device;
+    larder_allocator *allocator;
+    bool computes;
+    bool grad_enabled;
+    uint64_t host_bytes, host_peak;
+    uint64_t storages;     /* alive */
+    uint64_t next_storage; /* the next one's id */
+    uint64_t next_unseen;  /* the same, of those that take no device memory */
+    uint64_t next_node;    /* sequence numbers of graph nodes */
+    lab_observer observer;
+    void *observer_context;
+    struct lab__rng *rng;
+    struct lab__pool *pool;
+};
+
+/* Ids of storages in device memory count from 0 in the order they are made,
+ * as the observer sees them; those of all others from here. */
+#define LAB__UNSEEN_ID (UINT64_C(1) << 63)
+
+struct lab__storage {
+    unsigned refs;
+    unsigned version; /* counts writes in place; for who makes them to count */
+    unsigned saved;   /* of refs: those that backward keeps, unseen by users */
+    lab_place place;
+    lab *session;
+    uint64_t address; /* 0 where bytes is */
+    uint64_t bytes;
+    uint64_t id;
+};
+
+struct lab__node; /* autograd/node.h */
+
+/* What differentiation knows of a tensor: made when first needed.  The
+ * functions that make and drop it are in autograd/. */
+struct lab__meta {
+    void (*destroy)(struct lab__meta *meta);
+    lab_tensor *grad;
+    struct lab__node *grad_fn;     /* owned; NULL for a leaf */
+    struct lab__node *accumulator; /* a leaf's; not owned */
+    unsigned output;               /* which of grad_fn's outputs this is */
+    bool requires_grad;            /* asked of a leaf */
+    bool retains_grad;
+};
+
+struct lab_tensor {
+    unsigned refs;
+    unsigned char dtype; /* lab_dtype */
+    unsigned char ndim;
+    struct lab__storage *storage;
+    struct lab__meta *meta; /* NULL: no gradient, no history */
+    int64_t offset;         /* of the first element */
+    int64_t sizes[LAB_MAX_DIMS];
+    int64_t strides[LAB_MAX_DIMS];
+};
+
+/* ---- failing ---- */
+
+/* Set lab_last_error(); an argument may be that text itself. */
+void lab__set_error(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+void lab__set_host_error(uint64_t bytes);
+
+/* The same, worth r: for `return lab__fail(...)`.  Macros, so that compilers
+ * see what is returned. */
+#define lab__fail(r, ...) (lab__set_error(__VA_ARGS__), (r))
+/* With the words of a call of the allocator's or the device's that failed. */
+#define lab__fail_larder(r) lab__fail(r, "%s", larder_last_error())
+/* ERR_NO_HOST_MEMORY, in words. */
+#define lab__fail_host(bytes)                                                  \
+    (lab__set_host_error(bytes), LARDER_ERR_NO_HOST_MEMORY)
+
+/* ---- making ---- */
+
+/* ERR_INVALID for what cannot be a tensor. */
+larder_result lab__check_shape(lab_dtype dtype, lab_place place, int ndim,
+                               const int64_t *sizes);
+/* lab__tensor_new() after that check.  *zeroed (may be NULL): whether its
+ * bytes are known to be 0. */
+larder_result lab__tensor_blank(lab *l, lab_dtype dtype, lab_place place,
+                                int ndim, const int64_t *sizes, int *zeroed,
+                                lab_tensor **out);
+
+/* A contiguous tensor of its own storage, not filled. */
+larder_result lab__tensor_new(lab *l, lab_dtype dtype, lab_place place,
+                              int ndim, const int64_t *sizes, lab_tensor **out);
+/* The same place, sizes and dtype as `like`, contiguous. */
+larder_result lab__tensor_like(const lab_tensor *like, lab_tensor **out);
+/* As `like` in dtype and place, other sizes. */
+larder_result lab__tensor_of(const lab_tensor *like, int ndim,
+                             const int64_t *sizes, lab_tensor **out);
+/* A window on base's storage; no history.  offset in elements, absolute. */
+larder_result lab__tensor_window(lab_tensor *base, int ndim,
+                                 const int64_t *sizes, const int64_t *strides,
+                                 int64_t offset, lab_tensor **out);
+/* The same window, another tensor: no history.  What detach and saving do. */
+larder_result lab__tensor_alias(lab_tensor *t, lab_tensor **out);
+
+/* ---- looking ---- */
+
+size_t lab__dtype_bytes(lab_dtype dtype);
+const char *lab__dtype_name(lab_dtype dtype); /* "float32" */
+const char *lab__place_name(lab_place place); /* "cpu", "cuda:0" */
+/* Elements in these sizes; -1 past 2^62. */
+int64_t lab__count(int ndim, const int64_t *sizes);
+bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b);
+bool lab__readable(const lab_tensor *t);
+/* The first element, as a pointer; only of readable tensors.  NULL, or not to
+ * be used, where there are no elements. */
+void *lab__data(const lab_tensor *t);
+float *lab__floats(const lab_tensor *t);
+/* "[2, 3]": for messages.  Writes into buf and returns it. */
+#define LAB__SHAPE_TEXT 160
+const char *lab__shape_text(int ndim, const int64_t *sizes,
+                            char buf[LAB__SHAPE_TEXT]);
+/* Row-major strides. */
+void lab__strides_of(int ndim, const int64_t *sizes, int64_t *strides);
+
+/* ---- checks that operations share; each names `op` in its message ---- */
+
+/* dim in [-ndim, ndim) made non-negative; ERR_INVALID otherwise. */
+larder_result lab__check_dim(const char *op, const lab_tensor *t, int *dim);
+larder_result lab__check_float(const char *op, const lab_tensor *t);
+/* Both in one place, as PyTorch's "Expected all tensors to be on the same
+ * device". */
+larder_result lab__check_place(const char *op, const lab_tensor *a,
+                               const lab_tensor *b);
+/* Broadcast sizes of a and b. */
+larder_result lab__broadcast(const char *op, const lab_tensor *a,
+                             const lab_tensor *b, int *ndim,
+                             int64_t sizes[LAB_MAX_DIMS]);
+
+/* ---- plain copies (no history; the version stays) ---- */
+
+/* b's elements into a: same number of dimensions and sizes (b may have
+ * strides of 0), any strides, dtypes and places. */
+larder_result lab__copy(lab_tensor *a, const lab_tensor *b);
+larder_result lab__fill(lab_tensor *a, double value);
+
+#endif

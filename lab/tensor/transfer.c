@@ -1,0 +1,187 @@
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "tensor/numbers.h"
+#include "tensor/odometer.h"
+#include "tensor/storage.h"
+
+/* ---- copying ------------------------------------------------------------ */
+
+#define AS_IS(x) (x)
+#define IS_TRUE(x) ((x) != 0)
+
+/* n elements of type B from `at[1]` to elements of type A at `at[0]`. */
+#define COPY_ROW(name, A, B, CONVERT)                                          \
+    static void name(const void *context, int64_t n, char *const *at,          \
+                     const int64_t *step)                                      \
+    {                                                                          \
+        A *to = (A *)(void *)at[0];                                            \
+        const B *from = (const B *)(const void *)at[1];                        \
+        int64_t down = step[0], up = step[1];                                  \
+                                                                               \
+        (void)context;                                                         \
+        if (down == 1 && up == 1) {                                            \
+            for (int64_t i = 0; i < n; i++)                                    \
+                to[i] = (A)CONVERT(from[i]);                                   \
+        } else {                                                               \
+            for (int64_t i = 0; i < n; i++)                                    \
+                to[i * down] = (A)CONVERT(from[i * up]);                       \
+        }                                                                      \
+    }
+
+COPY_ROW(copy_f_f, float, float, AS_IS)
+COPY_ROW(copy_f_i, float, int64_t, AS_IS)
+COPY_ROW(copy_f_b, float, unsigned char, AS_IS)
+COPY_ROW(copy_i_f, int64_t, float, lab__to_int64)
+COPY_ROW(copy_i_i, int64_t, int64_t, AS_IS)
+COPY_ROW(copy_i_b, int64_t, unsigned char, AS_IS)
+COPY_ROW(copy_b_f, unsigned char, float, IS_TRUE)
+COPY_ROW(copy_b_i, unsigned char, int64_t, IS_TRUE)
+COPY_ROW(copy_b_b, unsigned char, unsigned char, IS_TRUE)
+
+/* [to][from] */
+static const lab__row_fn copy_rows[3][3] = {
+    {copy_f_f, copy_f_i, copy_f_b},
+    {copy_i_f, copy_i_i, copy_i_b},
+    {copy_b_f, copy_b_i, copy_b_b},
+};
+
+larder_result lab__copy(lab_tensor *a, const lab_tensor *b)
+{
+    const lab_tensor *both[] = {a, b};
+    struct lab__odometer o;
+
+    if (lab__odometer_init(&o, 2, both))
+        lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
+                          copy_rows[a->dtype][b->dtype], NULL);
+    return LARDER_OK;
+}
+
+/* ---- filling ------------------------------------------------------------ */
+
+#define FILL_ROW(name, A, CONVERT)                                             \
+    static void name(const void *context, int64_t n, char *const *at,          \
+                     const int64_t *step)                                      \
+    {                                                                          \
+        A value = (A)CONVERT(*(const double *)context);                        \
+        A *to = (A *)(void *)at[0];                                            \
+        int64_t down = step[0];                                                \
+                                                                               \
+        if (down == 1) {                                                       \
+            for (int64_t i = 0; i < n; i++)                                    \
+                to[i] = value;                                                 \
+        } else {                                                               \
+            for (int64_t i = 0; i < n; i++)                                    \
+                to[i * down] = value;                                          \
+        }                                                                      \
+    }
+
+FILL_ROW(fill_f, float, AS_IS)
+FILL_ROW(fill_i, int64_t, lab__to_int64)
+FILL_ROW(fill_b, unsigned char, IS_TRUE)
+
+static const lab__row_fn fill_rows[3] = {fill_f, fill_i, fill_b};
+
+larder_result lab__fill(lab_tensor *a, double value)
+{
+    const lab_tensor *one[] = {a};
+    struct lab__odometer o;
+
+    if (lab__odometer_init(&o, 1, one))
+        lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
+                          fill_rows[a->dtype], &value);
+    return LARDER_OK;
+}
+
+/* ---- reading and writing ------------------------------------------------ */
+
+/* A caller's array, to be copied from or to as if it were a tensor like t in
+ * host memory. */
+static void array_wrap(struct lab__pair *pair, const lab_tensor *t,
+                       const void *array, uint64_t bytes)
+{
+    pair->storage = (struct lab__storage){
+        .refs = 1,
+        .place = LAB_HOST,
+        .session = t->storage->session,
+        .address = (uint64_t)(uintptr_t)array,
+        .bytes = bytes,
+    };
+    pair->tensor = *t;
+    pair->tensor.storage = &pair->storage;
+    pair->tensor.meta = NULL;
+    pair->tensor.offset = 0;
+    lab__strides_of(t->ndim, t->sizes, pair->tensor.strides);
+}
+
+static larder_result bytes_check(const char *op, const lab_tensor *t,
+                                 uint64_t bytes)
+{
+    uint64_t want =
+        (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->dtype);
+
+    if (bytes == want)
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_INVALID,
+                     "%s: the tensor has %" PRIu64 " bytes, not %" PRIu64, op,
+                     want, bytes);
+}
+
+larder_result lab_read(lab_tensor *t, void *to, uint64_t bytes)
+{
+    larder_result r = bytes_check("read", t, bytes);
+    struct lab__pair array;
+
+    if (r != LARDER_OK || bytes == 0)
+        return r;
+    array_wrap(&array, t, to, bytes);
+    if (lab__readable(t))
+        return lab__copy(&array.tensor, t);
+    return lab__fill(&array.tensor, t->dtype == LAB_FLOAT32 ? (double)NAN : 0);
+}
+
+larder_result lab_write(lab_tensor *t, const void *from, uint64_t bytes)
+{
+    larder_result r = bytes_check("write", t, bytes);
+    struct lab__pair array;
+
+    if (r != LARDER_OK || bytes == 0)
+        return r;
+    array_wrap(&array, t, from, bytes);
+    t->storage->version++;
+    return lab__copy(t, &array.tensor);
+}
+
+static double element_get(const lab_tensor *t)
+{
+    const void *at = lab__data(t);
+
+    switch ((lab_dtype)t->dtype) {
+    case LAB_FLOAT32:
+        return (double)*(const float *)at;
+    case LAB_INT64:
+        return (double)*(const int64_t *)at;
+    case LAB_BOOL:
+        return *(const unsigned char *)at != 0;
+    }
+    return 0;
+}
+
+larder_result lab_item(lab_tensor *t, double *out)
+{
+    char text[LAB__SHAPE_TEXT];
+
+    if (lab_numel(t) != 1)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "item: a tensor of sizes %s cannot be converted to a "
+                         "number: only one of a single element can",
+                         lab__shape_text(t->ndim, t->sizes, text));
+    if (lab__readable(t))
+        *out = element_get(t);
+    else
+        *out = t->dtype == LAB_FLOAT32 ? (double)NAN : 0;
+    return LARDER_OK;
+}

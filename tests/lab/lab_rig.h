@@ -1,0 +1,53 @@
+/* lab_rig.h - what tests of the lab's inside share: sessions, and checks that
+ * say what went wrong.  Header only, for cmocka programs. */
+#ifndef TESTS_LAB_LAB_RIG_H
+#define TESTS_LAB_LAB_RIG_H
+
+#include "../support/rig.h"
+
+#include <larder/lab.h>
+
+static inline void lab_rig_result(larder_result got, larder_result want,
+                                  const char *call, const char *file, int line)
+{
+    if (got == want)
+        return;
+    print_error("%s:%d: %s gave %s, expected %s; last error: %s\n", file, line,
+                call, larder_result_name(got), larder_result_name(want),
+                lab_last_error());
+    _fail(file, line);
+}
+
+#define lab_assert_result(want, call)                                          \
+    lab_rig_result((call), (want), #call, __FILE__, __LINE__)
+#define lab_assert_ok(call) lab_assert_result(LARDER_OK, call)
+
+/* The call fails so, and the words say why. */
+#define lab_assert_refused(want, call, words)                                  \
+    do {                                                                       \
+        lab_assert_result(want, call);                                         \
+        if (strstr(lab_last_error(), (words)) == NULL)                         \
+            fail_msg("'%s' is not in: %s", (words), lab_last_error());         \
+    } while (0)
+
+static inline lab *lab_rig_up(const char *device)
+{
+    lab_options opt;
+    lab *l = NULL;
+
+    lab_options_init(&opt);
+    opt.device = device;
+    lab_assert_ok(lab_open(&opt, &l));
+    return l;
+}
+
+static inline lab_memory lab_rig_memory(lab *l)
+{
+    lab_memory m;
+
+    lab_memory_init(&m);
+    lab_assert_ok(lab_memory_get(l, &m));
+    return m;
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* models.h - the trainings behind the recorded steps, call for call what their
+ * Python does: a local of forward() goes when it returns, a temporary once it
+ * was used, and `x = f(x)` binds the new one before the old one goes.
+ */
+#ifndef TESTS_LAB_MODELS_H
+#define TESTS_LAB_MODELS_H
+
+#include <larder/lab.h>
+
+/* Told where the recording has a mark; NULL where it ends, before the model
+ * is taken down. */
+typedef void (*model_mark)(void *context, const char *label);
+
+/* x = zeros(…); y = 5·x; mean(y).backward() */
+void model_backward(lab *l, bool retain, model_mark mark, void *context);
+
+/* Three steps of a perceptron with SGD and momentum.  losses: of each step, or
+ * NULL. */
+void model_mlp(lab *l, model_mark mark, void *context, double losses[3]);
+
+/* Two steps of two transformer blocks with AdamW. */
+void model_blocks(lab *l, bool checkpointed, model_mark mark, void *context,
+                  double losses[2]);
+
+#endif

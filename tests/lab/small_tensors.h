@@ -1,0 +1,39 @@
+/* small_tensors.h - tensors with numbers written into the test, and the log of
+ * what the device was asked for. */
+#ifndef TESTS_LAB_SMALL_TENSORS_H
+#define TESTS_LAB_SMALL_TENSORS_H
+
+#include "lab/lab_rig.h"
+
+#define DIMS(...)                                                              \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                 \
+        ((const int64_t[]){__VA_ARGS__})
+#define NUMBERS(...) ((const float[]){__VA_ARGS__})
+
+/* cmocka's: *state is a session on a small device; at the end no tensor is
+ * left, and that is checked. */
+int small_session_open(void **state);
+int small_session_close(void **state);
+
+/* float32, on the device. */
+lab_tensor *tensor_of(lab *l, int ndim, const int64_t *sizes,
+                      const float *values);
+lab_tensor *leaf_of(lab *l, int ndim, const int64_t *sizes,
+                    const float *values);
+/* Zeros that require a gradient. */
+lab_tensor *zeros_leaf(lab *l, int64_t count);
+lab_tensor *zeros_of(lab *l, int64_t count);
+
+/* t's elements in row-major order, to 2e-6 of 1 or of the value; for any
+ * dtype.  `what` names it in a failure. */
+void assert_elements(const char *what, lab_tensor *t, const float *values,
+                     int64_t count);
+void assert_sizes(lab_tensor *t, int ndim, const int64_t *sizes);
+
+/* From now on: "+4000 -4000" for 4000 bytes made and freed; of 512 bytes or
+ * less nothing is said. */
+void log_start(lab *l);
+/* Compares with what was logged since the start, and starts again. */
+void log_expect(lab *l, const char *want);
+
+#endif

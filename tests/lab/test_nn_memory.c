@@ -1,0 +1,230 @@
+/* Layers and losses: the memory they take, and what they refuse. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lab/nn_inputs.h"
+
+/* ---- memory --------------------------------------------------------------- */
+
+enum { EVENTS_MAX = 64 };
+
+/* "+8192 -4096 …" */
+struct events {
+    char text[EVENTS_MAX * 16];
+    size_t length;
+};
+
+static void events_note(void *context, const lab_event *event)
+{
+    struct events *e = context;
+
+    e->length += (size_t)snprintf(
+        e->text + e->length, sizeof e->text - e->length, "%c%llu ",
+        event->freed ? '-' : '+', (unsigned long long)event->bytes);
+}
+
+static void events_same(lab *l, struct events *e, const char *want)
+{
+    assert_string_equal(e->text, want);
+    memset(e, 0, sizeof *e);
+    lab_set_observer(l, events_note, e);
+}
+
+static void test_layer_norm_takes_what_pytorch_takes(void **state)
+{
+    struct events e = {.length = 0};
+    lab_tensor *x = nn_wanted(*state, 2, SIZES(100, 10), 1);
+    lab_tensor *w = nn_wanted(*state, 1, SIZES(10), 1);
+    lab_tensor *b = nn_wanted(*state, 1, SIZES(10), 1), *y, *grad;
+
+    lab_set_observer(*state, events_note, &e);
+    lab_assert_ok(lab_layer_norm(x, w, b, 1e-5, &y));
+    events_same(*state, &e, "+4000 +400 +400 ");
+    grad = nn_numbers(*state, 2, SIZES(100, 10), 2);
+    memset(&e, 0, sizeof e);
+    lab_assert_ok(lab_backward(y, grad, false));
+    events_same(*state, &e, "+4000 +40 +40 -400 -400 ");
+    lab_set_observer(*state, NULL, NULL);
+    lab_unref(grad);
+    lab_unref(y);
+    lab_unref(b);
+    lab_unref(w);
+    lab_unref(x);
+}
+
+static void test_what_is_not_wanted_is_not_made(void **state)
+{
+    struct events e = {.length = 0};
+    lab_tensor *x = nn_numbers(*state, 4, SIZES(1, 2, 6, 6), 1);
+    lab_tensor *w = nn_wanted(*state, 4, SIZES(3, 2, 3, 3), 1);
+    lab_tensor *b = nn_wanted(*state, 1, SIZES(3), 1), *y, *grad;
+
+    lab_set_observer(*state, events_note, &e);
+    lab_assert_ok(lab_conv2d(x, w, b, 1, 0, &y));
+    events_same(*state, &e, "+192 ");
+    grad = nn_numbers(*state, 4, lab_sizes(y), 2);
+    memset(&e, 0, sizeof e);
+    lab_assert_ok(lab_backward(y, grad, false));
+    events_same(*state, &e, "+216 +12 ");
+    lab_set_observer(*state, NULL, NULL);
+    lab_unref(grad);
+    lab_unref(y);
+    lab_unref(b);
+    lab_unref(w);
+    lab_unref(x);
+}
+
+static void test_dropout_takes_a_mask_of_a_byte_an_element(void **state)
+{
+    struct events e = {.length = 0};
+    lab_tensor *x = nn_wanted(*state, 1, SIZES(1000), 1), *y;
+
+    lab_set_observer(*state, events_note, &e);
+    lab_assert_ok(lab_dropout(x, 0.5, true, &y));
+    events_same(*state, &e, "+1000 +4000 ");
+    lab_unref(y);
+    events_same(*state, &e, "-1000 -4000 ");
+    lab_set_observer(*state, NULL, NULL);
+    lab_unref(x);
+}
+
+static void test_max_pool2d_saves_indices_of_eight_bytes(void **state)
+{
+    struct events e = {.length = 0};
+    lab_tensor *x = nn_wanted(*state, 4, SIZES(1, 1, 20, 20), 1), *y;
+
+    lab_set_observer(*state, events_note, &e);
+    lab_assert_ok(lab_max_pool2d(x, 2, 2, &y));
+    events_same(*state, &e, "+400 +800 ");
+    lab_set_observer(*state, NULL, NULL);
+    lab_unref(y);
+    lab_unref(x);
+}
+
+/* PyTorch shrinks a tensor of all the squares to one element: its memory
+ * stays as large. */
+static void test_mse_loss_stays_as_large_as_its_input(void **state)
+{
+    struct events e = {.length = 0};
+    lab_tensor *x = nn_wanted(*state, 1, SIZES(1000), 1);
+    lab_tensor *t = nn_numbers(*state, 1, SIZES(1000), 2), *loss;
+
+    lab_set_observer(*state, events_note, &e);
+    lab_assert_ok(lab_mse_loss(x, t, &loss));
+    events_same(*state, &e, "+4000 +4000 -4000 ");
+    assert_int_equal(lab_storage_bytes(loss), 4000);
+    lab_assert_ok(lab_backward(loss, NULL, false));
+    events_same(*state, &e, "+4 +4000 -4 ");
+    lab_unref(loss);
+    events_same(*state, &e, "-4000 ");
+    lab_set_observer(*state, NULL, NULL);
+    lab_unref(t);
+    lab_unref(x);
+}
+
+/* ---- what is refused ------------------------------------------------------ */
+
+static void test_a_class_out_of_range_is_named(void **state)
+{
+    lab_tensor *x = nn_wanted(*state, 2, SIZES(2, 4), 1), *y;
+    lab_tensor *t = nn_indices(*state, 1, SIZES(2), SIZES(1, 4));
+
+    lab_assert_refused(LARDER_ERR_INVALID, lab_cross_entropy(x, t, &y),
+                       "cross_entropy: class 4 is not in [0, 4)");
+    lab_unref(t);
+    t = nn_indices(*state, 1, SIZES(3), SIZES(1, 2, 3));
+    lab_assert_refused(LARDER_ERR_INVALID, lab_cross_entropy(x, t, &y),
+                       "2 rows of logits, 3 classes");
+    lab_unref(t);
+    lab_unref(x);
+}
+
+static void test_an_index_out_of_range_is_named(void **state)
+{
+    lab_tensor *w = nn_wanted(*state, 2, SIZES(5, 2), 1), *y;
+    lab_tensor *i = nn_indices(*state, 1, SIZES(2), SIZES(4, -1));
+
+    lab_assert_refused(LARDER_ERR_INVALID, lab_embedding(w, i, &y),
+                       "embedding: index -1 is not in [0, 5)");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_embedding(w, w, &y),
+                       "must be int64");
+    lab_unref(i);
+    lab_unref(w);
+}
+
+static void test_shapes_that_do_not_fit_are_named(void **state)
+{
+    lab_tensor *x = nn_numbers(*state, 4, SIZES(1, 2, 3, 3), 1), *y;
+    lab_tensor *w = nn_numbers(*state, 4, SIZES(2, 3, 2, 2), 1);
+    lab_tensor *v = nn_numbers(*state, 1, SIZES(2), 1);
+    lab_tensor *big = nn_numbers(*state, 4, SIZES(1, 2, 5, 5), 1);
+
+    lab_assert_refused(LARDER_ERR_INVALID, lab_conv2d(x, w, NULL, 1, 0, &y),
+                       "conv2d: the weight is for 3 channels, the input has 2");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_conv2d(x, big, NULL, 1, 0, &y),
+                       "conv2d: a kernel of 5 does not fit 3 with padding 0");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_conv2d(x, x, NULL, 0, 0, &y),
+                       "conv2d: stride 0");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_conv2d(v, w, NULL, 1, 0, &y),
+                       "the input must have 4 dimensions");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_max_pool2d(x, 4, 1, &y),
+                       "a kernel of 4 does not fit 3");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_layer_norm(x, v, v, 1e-5, &y),
+                       "the weight must have sizes [3], has [2]");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_layer_norm(x, v, NULL, 1e-5, &y),
+                       "or neither");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_dropout(x, 1.5, true, &y),
+                       "1.5 is not in [0, 1]");
+    lab_assert_refused(LARDER_ERR_INVALID, lab_softmax(x, 4, &y), "softmax");
+    lab_unref(big);
+    lab_unref(v);
+    lab_unref(w);
+    lab_unref(x);
+}
+
+/* ---- out of memory -------------------------------------------------------- */
+
+static void test_a_layer_that_does_not_fit_leaves_nothing(void **state)
+{
+    enum { ROWS = 2 << 20 };
+    lab *l = *state;
+    lab_tensor *x, *y;
+    lab_memory before;
+
+    lab_assert_ok(lab_zeros(l, LAB_FLOAT32, LAB_DEVICE, 2, SIZES(ROWS, 4), &x));
+    lab_assert_ok(lab_set_requires_grad(x, true));
+    before = lab_rig_memory(l);
+    /* 32 MiB of 64 are taken: the result does not fit beside the mask, nor
+     * the mean beside the result. */
+    assert_int_equal(lab_dropout(x, 0.5, true, &y), LARDER_ERR_OUT_OF_MEMORY);
+    assert_int_equal(lab_layer_norm(x, NULL, NULL, 1e-5, &y),
+                     LARDER_ERR_OUT_OF_MEMORY);
+    assert_int_equal(lab_mse_loss(x, x, &y), LARDER_ERR_OUT_OF_MEMORY);
+    nn_memory_same(l, &before);
+    lab_unref(x);
+}
+
+int main(void)
+{
+#define IN_SESSION(test)                                                       \
+    cmocka_unit_test_setup_teardown(test, nn_session_open, nn_session_close)
+    const struct CMUnitTest tests[] = {
+        IN_SESSION(test_layer_norm_takes_what_pytorch_takes),
+        IN_SESSION(test_what_is_not_wanted_is_not_made),
+        IN_SESSION(test_dropout_takes_a_mask_of_a_byte_an_element),
+        IN_SESSION(test_max_pool2d_saves_indices_of_eight_bytes),
+        IN_SESSION(test_mse_loss_stays_as_large_as_its_input),
+        IN_SESSION(test_a_class_out_of_range_is_named),
+        IN_SESSION(test_an_index_out_of_range_is_named),
+        IN_SESSION(test_shapes_that_do_not_fit_are_named),
+        IN_SESSION(test_a_layer_that_does_not_fit_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,5 +5,6 @@
 #include "option.h"
 
 extern const struct cli_command cli_command_replay;
+extern const struct cli_command cli_command_lab;
 
 #endif

@@ -21,12 +21,13 @@ static const struct cli_command command_version = {
 static const struct cli_command command_help = {
     .name = "help",
     .summary = "Show what the commands do, or all about one of them.",
-    .operands = "[COMMAND]",
+    .operands = "[COMMAND [PART]]",
     .run = run_help,
 };
 
 static const struct cli_command *const commands[] = {
     &cli_command_replay,
+    &cli_command_lab,
     &command_version,
     &command_help,
 };
@@ -64,12 +65,13 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* For commands without options: reads at most one operand.  An exit status,
- * or -1 to go on. */
-static int read_operand(const struct cli_command *self, int argc, char **argv,
-                        bool allowed, const char **operand)
+/* For commands without options: reads at most `most` operands; the others are
+ * left as they are.  An exit status, or -1 to go on. */
+static int read_operands(const struct cli_command *self, int argc, char **argv,
+                         size_t most, const char **operands)
 {
     struct cli_args args;
+    size_t count = 0;
     int got;
 
     cli_args_init(&args, self, argc, argv);
@@ -80,17 +82,16 @@ static int read_operand(const struct cli_command *self, int argc, char **argv,
         }
         if (got == CLI_WRONG)
             return CLI_EXIT_BAD;
-        if (!allowed || *operand != NULL)
+        if (count == most)
             return cli_bad_usage(self, "unexpected '%s'", args.value);
-        *operand = args.value;
+        operands[count++] = args.value;
     }
     return -1;
 }
 
 static int run_version(const struct cli_command *self, int argc, char **argv)
 {
-    const char *operand = NULL;
-    int status = read_operand(self, argc, argv, false, &operand);
+    int status = read_operands(self, argc, argv, 0, NULL);
 
     if (status >= 0)
         return status;
@@ -98,19 +99,37 @@ static int run_version(const struct cli_command *self, int argc, char **argv)
     return CLI_EXIT_OK;
 }
 
+/* Says so if there is none. */
+static const struct cli_command *find_part(const struct cli_command *command,
+                                           const char *name)
+{
+    size_t length = strlen(command->name);
+
+    for (size_t i = 0; command->parts != NULL && command->parts[i] != NULL;
+         i++) {
+        if (strcmp(command->parts[i]->name + length + 1, name) == 0)
+            return command->parts[i];
+    }
+    fprintf(stderr, "larder: '%s' has no part '%s'\nTry 'larder help'.\n",
+            command->name, name);
+    return NULL;
+}
+
 static int run_help(const struct cli_command *self, int argc, char **argv)
 {
     const struct cli_command *about;
-    const char *operand = NULL;
-    int status = read_operand(self, argc, argv, true, &operand);
+    const char *operands[2] = {NULL, NULL};
+    int status = read_operands(self, argc, argv, 2, operands);
 
     if (status >= 0)
         return status;
-    if (operand == NULL) {
+    if (operands[0] == NULL) {
         show_commands(stdout);
         return CLI_EXIT_OK;
     }
-    about = find_command(operand);
+    about = find_command(operands[0]);
+    if (about != NULL && operands[1] != NULL)
+        about = find_part(about, operands[1]);
     if (about == NULL)
         return CLI_EXIT_BAD;
     cli_help_command(about);

@@ -18,6 +18,8 @@ struct cli_command {
     const char *operands; /* as help shows them; "" if there are none */
     const char *text;     /* help's paragraphs after the options; or NULL */
     const struct cli_option *options; /* NULL: none but --help */
+    /* Commands of its own, named "NAME PART"; ended by NULL, or NULL. */
+    const struct cli_command *const *parts;
     /* argv[0] is the command's name; returns the exit status. */
     int (*run)(const struct cli_command *self, int argc, char **argv);
 };

@@ -9,6 +9,7 @@ stdout_has '^larder [0-9]'
 
 expect 0 help
 stdout_has '^  replay '
+stdout_has '^  lab '
 expect 0 --help
 stdout_has '^  replay '
 expect 0 help replay

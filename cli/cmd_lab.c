@@ -1,0 +1,178 @@
+/* cmd_lab.c - `larder lab`: the prompt. */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "help.h"
+#include "lab/lab_command.h"
+#include "lab/prompt_shell.h"
+#include "terminal.h"
+
+enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF, ROW_SEED, ROW_SNAPSHOT, ROW_JSON };
+
+static const struct cli_option lab_table[] = {
+    [ROW_DEVICE] = {"device", "SPEC",
+                    "the simulated GPU (" LAB_DEVICE_DEFAULT ")"},
+    [ROW_POLICY] = {"policy", "NAME", "how memory is chosen: pytorch, direct"},
+    [ROW_CONF] = {"conf", "K:V,...",
+                  "settings in PyTorch's grammar; without this,\n"
+                  "those of LARDER_CONF in the environment"},
+    [ROW_SEED] = {"seed", "N", "of the random numbers (1)"},
+    [ROW_SNAPSHOT] = {"snapshot", "FILE",
+                      "write the segments and blocks to FILE.json\n"
+                      "at the end"},
+    [ROW_JSON] = {"json", NULL, "print an object a line for each statement"},
+    {NULL, NULL, NULL},
+};
+
+struct settings {
+    lab_options options;
+    const char *snapshot;
+    bool json;
+};
+
+static bool set_option(struct settings *s, const struct cli_args *a, int row)
+{
+    switch ((enum row)row) {
+    case ROW_DEVICE:
+        s->options.device = a->value;
+        break;
+    case ROW_POLICY:
+        return lab_read_policy(a, &s->options.policy);
+    case ROW_CONF:
+        s->options.conf = a->value;
+        return lab_check_conf(a);
+    case ROW_SEED:
+        return cli_number(a, row, 1, INT64_MAX, &s->options.seed);
+    case ROW_SNAPSHOT:
+        s->snapshot = a->value;
+        return lab_check_snapshot(a);
+    case ROW_JSON:
+        s->json = true;
+        break;
+    }
+    return true;
+}
+
+/* An exit status, or -1 to go on. */
+static int read_settings(const struct cli_command *self, int argc, char **argv,
+                         struct settings *s)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END) {
+        if (got == CLI_HELP) {
+            cli_help_command(self);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG)
+            return CLI_EXIT_BAD;
+        if (got == CLI_OPERAND)
+            return cli_bad_usage(self,
+                                 "unexpected '%s'; expected list, run, or "
+                                 "nothing for the prompt",
+                                 args.value);
+        if (!set_option(s, &args, got))
+            return CLI_EXIT_BAD;
+    }
+    return -1;
+}
+
+/* ---- the prompt ------------------------------------------------------------ */
+
+static void greet(struct prompt_shell *s)
+{
+    fprintf(s->out,
+            "Tensors on a simulated GPU, %s.\n"
+            "Python as with torch; 'help' for what there is, Ctrl-D ends.\n\n",
+            s->prompt.options.device != NULL ? s->prompt.options.device
+                                             : LAB_DEVICE_DEFAULT);
+}
+
+static int run_shell(struct prompt_shell *s, const struct settings *settings)
+{
+    int status = CLI_EXIT_OK;
+    bool terminal = isatty(STDIN_FILENO) && terminal_is_smart(stdout);
+
+    s->interactive = terminal && !s->json;
+    if (s->interactive) {
+        greet(s);
+        prompt_shell_edit(s);
+    } else {
+        prompt_shell_read(s);
+        if (s->failed)
+            status = CLI_EXIT_NO;
+    }
+    s->prompt.failed = false;
+    if (settings->snapshot != NULL &&
+        !prompt_snapshot_write(&s->prompt, settings->snapshot)) {
+        fprintf(stderr, "larder lab: %s\n", s->prompt.error.text);
+        status = CLI_EXIT_BAD;
+    }
+    return status;
+}
+
+static int run_prompt(const struct cli_command *self, int argc, char **argv)
+{
+    struct settings settings = {.json = false};
+    struct prompt_shell shell = {.out = stdout};
+    int status;
+
+    lab_options_init(&settings.options);
+    status = read_settings(self, argc, argv, &settings);
+    if (status >= 0)
+        return status;
+    setlocale(LC_CTYPE, "");
+    shell.json = settings.json;
+    shell.colour = terminal_has_colour(stdout);
+    shell.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    shell.width = (unsigned)terminal_width(stdout);
+    if (!prompt_open(&shell.prompt, &settings.options))
+        return cli_bad_usage(self, "%s", lab_last_error());
+    status = run_shell(&shell, &settings);
+    prompt_close(&shell.prompt);
+    free(shell.device);
+    return status;
+}
+
+static int run_lab(const struct cli_command *self, int argc, char **argv)
+{
+    if (argc > 1) {
+        for (const struct cli_command *const *part = self->parts; *part != NULL;
+             part++) {
+            if (strcmp(argv[1], (*part)->name + strlen("lab ")) == 0)
+                return (*part)->run(*part, argc - 1, argv + 1);
+        }
+    }
+    return run_prompt(self, argc, argv);
+}
+
+static const struct cli_command *const lab_parts[] = {
+    &lab_command_list,
+    &lab_command_run,
+    NULL,
+};
+
+const struct cli_command cli_command_lab = {
+    .name = "lab",
+    .summary = "Type tensors' lines, or run experiments, and see what they do "
+               "to memory.",
+    .operands = "",
+    .text =
+        "Without more, a prompt: a part of Python as with torch, on a "
+        "simulated GPU.\n"
+        "Statements from a pipe are run line by line.\n\n"
+        "  larder lab list       the experiments there are\n"
+        "  larder lab run NAME   run one, or a listing FILE.py\n\n"
+        "The exit status is 0, 1 when a statement from a pipe failed, and 2 "
+        "for bad\nusage.\n",
+    .options = lab_table,
+    .parts = lab_parts,
+    .run = run_lab,
+};

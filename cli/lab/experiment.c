@@ -1,0 +1,76 @@
+#include "experiment.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void exp_init(struct exp *e, const struct experiment *what,
+              const struct lab_run_options *opt)
+{
+    const char *environment = getenv("LARDER_CONF");
+
+    *e = (struct exp){.what = what, .opt = opt};
+    e->policy = opt->policy == LARDER_POLICY_DEFAULT ? LARDER_POLICY_PYTORCH
+                                                     : opt->policy;
+    if (opt->conf != NULL)
+        e->conf = opt->conf;
+    else
+        e->conf = environment != NULL ? environment : "";
+    /* The figures expected are those of PyTorch as it is set by default. */
+    e->judged = e->policy == LARDER_POLICY_PYTORCH && e->conf[0] == '\0';
+    lab_memory_init(&e->before);
+}
+
+void exp_free(struct exp *e)
+{
+    exp_close(e);
+    for (size_t i = 0; i < e->step_count; i++) {
+        free(e->steps[i].statement);
+        free(e->steps[i].panel);
+    }
+    for (size_t i = 0; i < e->check_count; i++)
+        free(e->checks[i].what);
+    free(e->steps);
+    free(e->checks);
+    free(e->verdict);
+    *e = (struct exp){0};
+}
+
+bool exp_ok(const struct exp *e)
+{
+    if (e->error[0] != '\0')
+        return false;
+    for (size_t i = 0; e->judged && i < e->check_count; i++) {
+        if (!e->checks[i].ok)
+            return false;
+    }
+    return true;
+}
+
+bool exp_fail(struct exp *e, const char *format, ...)
+{
+    va_list args;
+
+    /* The first failure is the reason of those after it. */
+    if (e->error[0] == '\0') {
+        va_start(args, format);
+        vsnprintf(e->error, sizeof e->error, format, args);
+        va_end(args);
+    }
+    return false;
+}
+
+bool exp_try(struct exp *e, larder_result r)
+{
+    if (r == LARDER_OK)
+        return true;
+    return exp_fail(e, "%s", lab_last_error());
+}
+
+bool exp_try_larder(struct exp *e, larder_result r)
+{
+    if (r == LARDER_OK)
+        return true;
+    return exp_fail(e, "%s", larder_last_error());
+}

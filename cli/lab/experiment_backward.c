@@ -1,0 +1,128 @@
+/* Experiment 3: what a backward pass holds. */
+#include "experiment_backward.h"
+
+#include <stdio.h>
+
+#include "experiment_list.h"
+
+/* Scalars take the least there is. */
+enum { SCALAR_BYTES = 512 };
+
+static const int64_t sizes[] = {1, 1024, 1024, 256}; /* 1 GiB of float32 */
+
+bool backward_x(struct exp *e)
+{
+    return exp_zeros(e, BACKWARD_X, LAB_DEVICE, 4, sizes) &&
+           exp_try(e, lab_set_requires_grad(e->t[BACKWARD_X], true));
+}
+
+bool backward_y(struct exp *e)
+{
+    return exp_try(e, lab_mul_scalar(e->t[BACKWARD_X], 5, &e->t[BACKWARD_Y]));
+}
+
+bool backward_mean(struct exp *e)
+{
+    lab_tensor *mean;
+    bool done;
+
+    if (!exp_try(e, lab_mean(e->t[BACKWARD_Y], &mean)))
+        return false;
+    done = exp_try(e, lab_backward(mean, NULL, false));
+    lab_unref(mean);
+    return done;
+}
+
+static bool after(struct exp *e, const char *statement, uint64_t allocated)
+{
+    return exp_step(e, "%s", statement) &&
+           exp_expect(e, EXP_ALLOCATED, allocated * MIB);
+}
+
+/* `peak`: of tensors of x's size; two scalars, the mean and its gradient, are
+ * alive with them. */
+static bool end(struct exp *e, uint64_t held, uint64_t peak)
+{
+    lab_memory m;
+
+    return after(e, "mean(y).backward()", held * 1024) && exp_memory(e, &m) &&
+           exp_number(e, "most allocated at once, in whole MiB", EXP_BYTES,
+                      peak * GIB, m.allocated_peak / MIB * MIB) &&
+           exp_number(e, "and in the two scalars, the mean and its gradient",
+                      EXP_BYTES, 2 * SCALAR_BYTES, m.allocated_peak % MIB) &&
+           exp_empty_cache(e) && exp_step(e, "empty_cache()") &&
+           exp_expect(e, EXP_RESERVED, held * GIB);
+}
+
+/* Where the device computes: the gradient's own numbers. */
+static bool gradient_is_right(struct exp *e)
+{
+    lab_tensor *grad = lab_grad(e->t[BACKWARD_X]), *mean;
+    const double one = 5.0 / (256.0 * 1024 * 1024);
+    double seen = 0;
+    bool done;
+
+    if (!lab_computes(e->session) || grad == NULL)
+        return true;
+    if (!exp_try(e, lab_mean(grad, &mean)))
+        return false;
+    done = exp_try(e, lab_item(mean, &seen));
+    lab_unref(mean);
+    return done && exp_yes(e, "the gradient's mean is 5 / 2^28",
+                           seen > one * 0.9999 && seen < one * 1.0001);
+}
+
+static bool run_backward(struct exp *e)
+{
+    return exp_open(e, NULL) && backward_x(e) &&
+           after(e, "x = zeros(...) # 1 GiB, with grad", 1024) &&
+           backward_y(e) && after(e, "y = 5 * x", 2048) && backward_mean(e) &&
+           end(e, 3, 4) && gradient_is_right(e) &&
+           exp_verdict(e, "At the end x, y and x.grad are alive. At the peak "
+                          "there was y's gradient too, which x's was computed "
+                          "from.");
+}
+
+const struct experiment experiment_backward = {
+    .number = 3,
+    .name = "backward",
+    .title = "what backward() holds, and for how long",
+    .text =
+        "x takes 1024 MiB and so does y. Multiplying by a number saves nothing "
+        "for the way back: the number is enough. mean(y) is a scalar. Going "
+        "back, y's gradient is made (1024 MiB), from it x's (1024 MiB), and "
+        "y's is let go at once, since y is no leaf: nobody asked for it. So "
+        "the peak is one tensor higher than the end.",
+    .run = run_backward,
+};
+
+static bool run_retain_grad(struct exp *e)
+{
+    return exp_open(e, NULL) && backward_x(e) &&
+           after(e, "x = zeros(...) # 1 GiB, with grad", 1024) &&
+           backward_y(e) && exp_try(e, lab_retain_grad(e->t[BACKWARD_Y])) &&
+           after(e, "y = 5 * x; y.retain_grad()", 2048) && backward_mean(e) &&
+           end(e, 4, 5) && gradient_is_right(e) &&
+           exp_yes(e, "y has a gradient of its own",
+                   lab_grad(e->t[BACKWARD_Y]) != NULL) &&
+           exp_verdict(
+               e, "Keeping y's gradient costs 1024 MiB at the end, as one "
+                  "expects, and 1024 MiB at the peak, as few do: what is kept "
+                  "is a copy, made while the original is still in use.");
+}
+
+const struct experiment experiment_retain_grad = {
+    .number = 3,
+    .name = "retain_grad",
+    .title = "keeping the gradient of a tensor that is no leaf",
+    .text =
+        "The same with y.retain_grad(): y.grad is to stay. At the end there "
+        "are 4096 MiB: x, y, x.grad, y.grad. But the peak is 5120, and the "
+        "extra 1024 MiB puzzle people, for y's gradient was there before "
+        "without being kept. The reason: what is retained is a copy. The "
+        "gradient that arrives at y may still be shared, or be overwritten by "
+        "what comes after, so y.grad is a clone of it. While x's gradient is "
+        "computed both exist: x, y, the gradient on its way, its copy, and "
+        "x.grad.",
+    .run = run_retain_grad,
+};

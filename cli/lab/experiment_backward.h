@@ -1,0 +1,13 @@
+/* experiment_backward.h - the backward pass that experiments 3 are about. */
+#ifndef LARDER_CLI_LAB_EXPERIMENT_BACKWARD_H
+#define LARDER_CLI_LAB_EXPERIMENT_BACKWARD_H
+
+#include "experiment.h"
+
+enum { BACKWARD_X, BACKWARD_Y, BACKWARD_VARIABLES };
+
+bool backward_x(struct exp *e);    /* x = zeros(...), 1 GiB, with grad */
+bool backward_y(struct exp *e);    /* y = 5 * x */
+bool backward_mean(struct exp *e); /* mean(y).backward() */
+
+#endif

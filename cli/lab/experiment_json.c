@@ -1,0 +1,84 @@
+/* An experiment as an object on a line. */
+#include <jansson.h>
+
+#include "experiment.h"
+
+static json_t *number(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+static json_t *step_json(const struct exp_step *step)
+{
+    const lab_memory *m = &step->memory;
+
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "statement",
+                     step->statement, "host_bytes", number(m->host_bytes),
+                     "context_bytes", number(m->context_bytes), "smi_bytes",
+                     number(m->smi_bytes), "reserved_bytes",
+                     number(m->reserved_bytes), "allocated_bytes",
+                     number(m->allocated_bytes), "requested_bytes",
+                     number(m->requested_bytes));
+}
+
+static json_t *check_json(const struct exp_check *check)
+{
+    static const char *const units[] = {
+        [EXP_BYTES] = "bytes",
+        [EXP_CALLS] = "calls",
+        [EXP_NS] = "ns",
+        [EXP_TENSORS] = "tensors",
+        [EXP_SEGMENTS] = "segments",
+        [EXP_ITERATIONS] = "iterations",
+        [EXP_YES] = "yes",
+    };
+    bool yes = check->unit == EXP_YES;
+
+    return json_pack(
+        "{s:s, s:o, s:o, s:s, s:b}", "what", check->what, "expected",
+        yes ? json_boolean(check->expected != 0) : number(check->expected),
+        "seen", yes ? json_boolean(check->seen != 0) : number(check->seen),
+        "unit", units[check->unit], "ok", check->ok);
+}
+
+/* Both arrays, in an array of their own; NULL without host memory. */
+static json_t *lists(const struct exp *e)
+{
+    json_t *steps = json_array(), *checks = json_array();
+    int bad = steps == NULL || checks == NULL;
+
+    for (size_t i = 0; !bad && i < e->step_count; i++) {
+        if (!e->steps[i].is_heading)
+            bad |= json_array_append_new(steps, step_json(&e->steps[i]));
+    }
+    for (size_t i = 0; !bad && i < e->check_count; i++)
+        bad |= json_array_append_new(checks, check_json(&e->checks[i]));
+    if (!bad)
+        return json_pack("[o, o]", steps, checks);
+    json_decref(steps);
+    json_decref(checks);
+    return NULL;
+}
+
+bool exp_report_json(const struct exp *e)
+{
+    char verdict[EXP_ERROR_MAX + 512];
+    json_t *both = lists(e), *object = NULL;
+    bool written;
+
+    if (both == NULL)
+        return false;
+    exp_verdict_text(e, verdict, sizeof verdict);
+    object = json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:s, s:O, s:O}",
+                       "number", e->what->number, "name", e->what->name,
+                       "title", e->what->title, "device", e->spec, "policy",
+                       larder_policy_name(e->policy), "ok", exp_ok(e),
+                       "verdict", verdict, "steps", json_array_get(both, 0),
+                       "checks", json_array_get(both, 1));
+    json_decref(both);
+    written =
+        object != NULL && json_dumpf(object, e->opt->out, JSON_COMPACT) == 0;
+    json_decref(object);
+    fputc('\n', e->opt->out);
+    return written;
+}

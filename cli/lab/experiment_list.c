@@ -1,0 +1,143 @@
+/* Finding experiments by name or number, and running them. */
+#include "experiment_list.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct experiment *const experiments[] = {
+    &experiment_move_and_reuse,  &experiment_context_and_growth,
+    &experiment_training_loop,   &experiment_varying_batches,
+    &experiment_keeping_losses,  &experiment_best_fit,
+    &experiment_one_empty_cache, &experiment_preallocation,
+    &experiment_backward,        &experiment_retain_grad,
+    &experiment_two_processes,   &experiment_units,
+    &experiment_checkpointing,
+};
+enum { COUNT = sizeof experiments / sizeof experiments[0] };
+
+static bool is_named(const struct experiment *what, const char *name)
+{
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", what->number);
+    return strcmp(name, "all") == 0 || strcmp(name, what->name) == 0 ||
+           strcmp(name, number) == 0;
+}
+
+bool experiments_known(const char *name)
+{
+    for (int i = 0; i < COUNT; i++) {
+        if (is_named(experiments[i], name))
+            return true;
+    }
+    return false;
+}
+
+static bool list_json(FILE *out)
+{
+    json_t *array = json_array();
+    int bad = array == NULL;
+
+    for (int i = 0; !bad && i < COUNT; i++)
+        bad = json_array_append_new(array,
+                                    json_pack("{s:i, s:s, s:s}", "number",
+                                              experiments[i]->number, "name",
+                                              experiments[i]->name, "title",
+                                              experiments[i]->title));
+    bad = bad || json_dumpf(array, out, JSON_COMPACT) != 0;
+    json_decref(array);
+    fputc('\n', out);
+    return !bad;
+}
+
+void experiments_list(FILE *out, bool json)
+{
+    if (json) {
+        list_json(out);
+        return;
+    }
+    for (int i = 0; i < COUNT; i++)
+        fprintf(out, "%d  %-20s %s\n", experiments[i]->number,
+                experiments[i]->name, experiments[i]->title);
+}
+
+/* ---- running ---- */
+
+static bool write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    bool written;
+
+    if (f == NULL)
+        return false;
+    written = fputs(text, f) >= 0;
+    return fclose(f) == 0 && written;
+}
+
+/* The state the experiment ends in. */
+static bool write_snapshot(const struct exp *e)
+{
+    size_t need;
+    char *text;
+    bool written;
+
+    if (e->opt->snapshot == NULL || e->session == NULL)
+        return true;
+    need = lab_snapshot_json(e->session, NULL, 0);
+    text = malloc(need + 1);
+    if (text == NULL)
+        return false;
+    lab_snapshot_json(e->session, text, need + 1);
+    written = write_file(e->opt->snapshot, text);
+    free(text);
+    if (!written)
+        fprintf(stderr, "larder lab: cannot write %s\n", e->opt->snapshot);
+    return written;
+}
+
+int experiment_run(const struct experiment *what,
+                   const struct lab_run_options *opt)
+{
+    struct exp e;
+    bool snapshot;
+    int status;
+
+    exp_init(&e, what, opt);
+    if (!opt->json)
+        exp_report_begin(&e);
+    if (!what->run(&e))
+        exp_fail(&e, "it ended early");
+    snapshot = write_snapshot(&e);
+    /* A tensor that is left over is an error too. */
+    exp_close(&e);
+    status = e.error[0] != '\0' || !snapshot ? 2 : !exp_ok(&e);
+    if (!opt->json)
+        exp_report_end(&e);
+    else if (!exp_report_json(&e))
+        status = 2;
+    if (e.error[0] != '\0')
+        fprintf(stderr, "larder lab: %s: %s\n", what->name, e.error);
+    exp_free(&e);
+    fflush(opt->out);
+    return status;
+}
+
+int experiments_run(int count, char *const *names,
+                    const struct lab_run_options *opt)
+{
+    int status = 0;
+
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < COUNT; j++) {
+            int one;
+
+            if (!is_named(experiments[j], names[i]))
+                continue;
+            one = experiment_run(experiments[j], opt);
+            status = one > status ? one : status;
+        }
+    }
+    return status;
+}

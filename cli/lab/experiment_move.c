@@ -1,0 +1,75 @@
+/* Experiment 0: tensors made, moved, overwritten and deleted. */
+#include "experiment_list.h"
+
+enum { A, B, C, D, E };
+
+static const int64_t sizes[] = {256, 1024, 1024}; /* 1 GiB of float32 */
+
+static bool after(struct exp *e, const char *statement, uint64_t reserved,
+                  uint64_t allocated, uint64_t host)
+{
+    return exp_step(e, "%s", statement) &&
+           exp_expect(e, EXP_RESERVED, reserved * GIB) &&
+           exp_expect(e, EXP_ALLOCATED, allocated * GIB) &&
+           exp_expect(e, EXP_HOST, host * GIB);
+}
+
+static bool make(struct exp *e, int v)
+{
+    return exp_zeros(e, v, LAB_DEVICE, 3, sizes);
+}
+
+/* Made while the old one is still there: for a moment there are three. */
+static bool rebind_c(struct exp *e)
+{
+    uint64_t old = lab_address(e->t[C]);
+    lab_memory m;
+
+    return make(e, C) &&
+           after(e, "c = zeros(256, 1024, 1024) # again", 3, 2, 1) &&
+           exp_memory(e, &m) &&
+           exp_number(e, "most allocated at once while c was rebound",
+                      EXP_BYTES, 3 * GIB, m.allocated_peak) &&
+           make(e, D) && after(e, "d = zeros(256, 1024, 1024)", 3, 3, 1) &&
+           exp_yes(e, "d lies where the first c lay",
+                   lab_address(e->t[D]) == old);
+}
+
+static bool run(struct exp *e)
+{
+    uint64_t b;
+
+    if (!exp_open(e, NULL) || !make(e, A) ||
+        !after(e, "a = zeros(256, 1024, 1024)", 1, 1, 0) || !make(e, B) ||
+        !after(e, "b = zeros(256, 1024, 1024)", 2, 2, 0))
+        return false;
+    b = lab_address(e->t[B]);
+    return exp_to(e, B, LAB_HOST) && after(e, "b = b.to(cpu)", 2, 1, 1) &&
+           make(e, C) && after(e, "c = zeros(256, 1024, 1024)", 2, 2, 1) &&
+           exp_yes(e, "c lies where b lay", lab_address(e->t[C]) == b) &&
+           rebind_c(e) && exp_drop(e, D) && after(e, "del d", 3, 2, 1) &&
+           exp_zeros(e, E, LAB_HOST, 3, sizes) &&
+           after(e, "e = zeros(256, 1024, 1024, cpu)", 3, 2, 2) &&
+           exp_to(e, E, LAB_DEVICE) && after(e, "e = e.to(cuda)", 3, 3, 1) &&
+           exp_verdict(
+               e, "What is freed on the device stays reserved, for the next "
+                  "tensor; rebinding needs room for the old and the new; host "
+                  "memory is given back at once.");
+}
+
+const struct experiment experiment_move_and_reuse = {
+    .number = 0,
+    .name = "move_and_reuse",
+    .title = "making, moving, overwriting and deleting tensors",
+    .text =
+        "Each tensor here is 1 GiB, on the device unless it says cpu. Watch "
+        "the two figures that people take for one: allocated is what "
+        "living tensors take, reserved is what the process holds from the "
+        "driver, and nvidia-smi shows the second (and the context).\n\n"
+        "When b moves to the host, its place on the device is free but stays "
+        "reserved, and c is put there. c = zeros(...) a second time makes the "
+        "new tensor first and then lets go of the old one, so for a moment "
+        "there must be room for both. `del d` gives nothing back to the "
+        "driver. Host memory knows no such cache: it goes back at once.",
+    .run = run,
+};

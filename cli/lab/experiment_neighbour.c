@@ -1,0 +1,139 @@
+/* The other process does what it is told by a byte on a socket, and answers
+ * with the bytes it holds. */
+#include "experiment_neighbour.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TAKE = 't', GIVE_BACK = 'g', PIECES_MAX = 256 };
+#define PIECE_BYTES (512 * MIB)
+#define NOT_DONE UINT64_MAX
+
+static bool send_all(int fd, const void *data, size_t bytes)
+{
+    ssize_t n;
+
+    /* One that is gone must not end this process by a signal. */
+    do
+        n = send(fd, data, bytes, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)bytes;
+}
+
+static bool receive_all(int fd, void *data, size_t bytes)
+{
+    ssize_t n;
+
+    do
+        n = recv(fd, data, bytes, MSG_WAITALL);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)bytes;
+}
+
+/* ---- the child ---- */
+
+static uint64_t reserved_by(larder_allocator *a)
+{
+    larder_stats stats;
+
+    larder_stats_init(&stats);
+    if (larder_stats_get(a, &stats) != LARDER_OK)
+        return NOT_DONE;
+    return (uint64_t)stats.reserved_bytes.all.current;
+}
+
+static uint64_t take_all(larder_allocator *a)
+{
+    for (int i = 0; i < PIECES_MAX; i++) {
+        larder_addr addr;
+
+        if (larder_alloc(a, PIECE_BYTES, 0, &addr) != LARDER_OK)
+            break;
+    }
+    return reserved_by(a);
+}
+
+/* All at once: a new allocator. */
+static uint64_t give_back(larder_device *dev, larder_allocator **a)
+{
+    if (larder_destroy(*a) != LARDER_OK ||
+        larder_create(dev, NULL, a) != LARDER_OK)
+        return NOT_DONE;
+    return reserved_by(*a);
+}
+
+static void serve(const char *spec, int fd)
+{
+    larder_device *dev;
+    larder_allocator *a;
+    larder_options opt;
+    char command;
+
+    larder_options_init(&opt);
+    opt.conf = "";
+    if (larder_device_open(spec, 0, &dev) != LARDER_OK ||
+        larder_create(dev, &opt, &a) != LARDER_OK)
+        return;
+    while (receive_all(fd, &command, 1)) {
+        uint64_t answer = command == TAKE ? take_all(a) : give_back(dev, &a);
+
+        if (!send_all(fd, &answer, sizeof answer))
+            break;
+    }
+    larder_destroy(a);
+    larder_device_close(dev);
+}
+
+/* ---- the parent ---- */
+
+bool neighbour_start(struct exp *e, const char *spec, struct neighbour *out)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return exp_fail(e, "no socket for a second process: %s",
+                        strerror(errno));
+    out->pid = fork();
+    if (out->pid == 0) {
+        close(ends[0]);
+        serve(spec, ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    out->fd = ends[0];
+    if (out->pid > 0)
+        return true;
+    close(ends[0]);
+    return exp_fail(e, "no second process: %s", strerror(errno));
+}
+
+void neighbour_end(struct neighbour *n)
+{
+    close(n->fd);
+    while (waitpid(n->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+static bool tell(struct exp *e, struct neighbour *n, char command,
+                 uint64_t *bytes)
+{
+    if (!send_all(n->fd, &command, 1) ||
+        !receive_all(n->fd, bytes, sizeof *bytes) || *bytes == NOT_DONE)
+        return exp_fail(e, "the second process does not answer");
+    return true;
+}
+
+bool neighbour_takes_all(struct exp *e, struct neighbour *n, uint64_t *bytes)
+{
+    return tell(e, n, TAKE, bytes);
+}
+
+bool neighbour_gives_back(struct exp *e, struct neighbour *n)
+{
+    uint64_t bytes;
+
+    return tell(e, n, GIVE_BACK, &bytes);
+}

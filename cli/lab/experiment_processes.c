@@ -1,0 +1,106 @@
+/* Experiment 3, continued: what empty_cache() risks when another process is
+ * on the device. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "experiment_backward.h"
+#include "experiment_list.h"
+#include "experiment_neighbour.h"
+
+enum { NEXT = BACKWARD_VARIABLES };
+
+/* Whether it fits is the question: under other policies it may not. */
+static bool next_gibibyte(struct exp *e, const char *what)
+{
+    const int64_t size = (int64_t)(GIB / sizeof(float));
+    larder_result r =
+        lab_empty(e->session, LAB_FLOAT32, LAB_DEVICE, 1, &size, &e->t[NEXT]);
+
+    if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
+        return exp_try(e, r);
+    return exp_yes(e, what, r == LARDER_OK);
+}
+
+/* Steps until the cache holds what the backward pass has let go of. */
+static bool train_once(struct exp *e)
+{
+    return backward_x(e) && backward_y(e) && backward_mean(e) &&
+           exp_step(e, "x, y, mean(y).backward()") &&
+           exp_expect(e, EXP_ALLOCATED, 3 * GIB) &&
+           exp_expect(e, EXP_RESERVED, 4 * GIB + 2 * MIB);
+}
+
+static bool with_cache(struct exp *e, struct neighbour *other)
+{
+    uint64_t theirs;
+
+    return exp_heading(e, "Without empty_cache():") && train_once(e) &&
+           neighbour_takes_all(e, other, &theirs) &&
+           exp_step(e, "the other takes all it can get") &&
+           exp_number(e, "the other process gets, beside our cache", EXP_BYTES,
+                      1536 * MIB, theirs) &&
+           next_gibibyte(e, "our next 1 GiB fits, into the cache") &&
+           exp_step(e, "t = empty(1 GiB)") &&
+           exp_expect(e, EXP_RESERVED, 4 * GIB + 2 * MIB) &&
+           exp_drop(e, NEXT) && neighbour_gives_back(e, other);
+}
+
+static bool without_cache(struct exp *e, struct neighbour *other)
+{
+    uint64_t theirs;
+
+    return exp_heading(e, "With empty_cache():") && exp_empty_cache(e) &&
+           exp_step(e, "empty_cache()") &&
+           exp_expect(e, EXP_RESERVED, 3 * GIB) &&
+           neighbour_takes_all(e, other, &theirs) &&
+           exp_step(e, "the other takes all it can get") &&
+           exp_number(e, "the other process gets, after empty_cache()",
+                      EXP_BYTES, 3 * GIB, theirs) &&
+           exp_refused(e, "our next 1 GiB is refused", GIB) &&
+           exp_step(e, "t = empty(1 GiB)  # out of memory") &&
+           exp_drop(e, BACKWARD_Y) &&
+           next_gibibyte(e, "with y gone it fits, into y's place") &&
+           exp_step(e, "del y; t = empty(1 GiB)") &&
+           exp_expect(e, EXP_RESERVED, 3 * GIB);
+}
+
+static bool run(struct exp *e)
+{
+    char name[64], spec[EXP_SPEC_MAX];
+    const struct exp_device want = {
+        .size = "6GiB", .context = "0", .shared = name};
+    const struct exp_device theirs = {
+        .size = "6GiB", .context = "0", .shared = name, .backing = "none"};
+    struct neighbour other;
+    bool done;
+
+    snprintf(name, sizeof name, "lab%ld", (long)getpid());
+    if (!exp_spec(e, &theirs, spec))
+        return exp_fail(e, "the device is too long a text");
+    if (!neighbour_start(e, spec, &other))
+        return false;
+    done = exp_open(e, &want) && with_cache(e, &other) &&
+           without_cache(e, &other) &&
+           exp_verdict(e, "What empty_cache() gives back anyone may take. Our "
+                          "next step, which had its memory in the cache, then "
+                          "fails; kept, it would have fitted.");
+    neighbour_end(&other);
+    return done;
+}
+
+const struct experiment experiment_two_processes = {
+    .number = 3,
+    .name = "two_processes",
+    .title = "what empty_cache() risks beside another process",
+    .text =
+        "Two processes on one device of 6 GiB, the second a real one. After a "
+        "backward pass ours holds 1 GiB that no tensor uses: the place of y's "
+        "gradient. The next step will need it again.\n\n"
+        "First the cache is kept: the other process asks for 512 MiB until it "
+        "is refused, and our next GiB is there all the same. Then "
+        "empty_cache() is called before the other one asks. It gets our GiB, "
+        "and we run out of memory. The error explains itself, and after "
+        "letting go of y the session goes on.",
+    .run = run,
+};

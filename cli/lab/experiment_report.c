@@ -1,0 +1,339 @@
+/* An experiment as text: what it asks, its statements with the figures after
+ * each, what was expected and what was seen, the verdict. */
+#include <inttypes.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "experiment.h"
+#include "units.h"
+
+enum {
+    FIGURE_WIDTH = 11, /* with the mark after it */
+    WIDTH_LEAST = 72,
+    WIDTH_MOST = 110,
+    CELL_MAX = 48
+};
+
+static const char *const heads[EXP_FIGURES] = {"nvidia-smi", "reserved",
+                                               "allocated", "host"};
+
+/* ---- words ---- */
+
+struct marks {
+    const char *good, *bad;
+};
+
+static struct marks marks_of(void)
+{
+    if (strcmp(nl_langinfo(CODESET), "UTF-8") == 0)
+        return (struct marks){"✓", "✗"};
+    return (struct marks){"=", "!"};
+}
+
+static const char *ink(const struct exp *e, const char *code)
+{
+    return e->opt->colour ? code : "";
+}
+
+static unsigned width_of(const struct exp *e)
+{
+    unsigned width = e->opt->width == 0 ? 80 : e->opt->width;
+
+    if (width < WIDTH_LEAST)
+        return WIDTH_LEAST;
+    return width > WIDTH_MOST ? WIDTH_MOST : width;
+}
+
+/* Columns that UTF-8 text takes. */
+static size_t columns_of(const char *text, size_t bytes)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* Paragraphs, each line indented; `column` columns of the first line are
+ * taken already. */
+static void print_wrapped(FILE *out, const char *text, unsigned width,
+                          unsigned indent, unsigned column)
+{
+    bool begun = false; /* a word stands on this line */
+
+    while (*text != '\0') {
+        size_t bytes = strcspn(text, " \n");
+        unsigned word = (unsigned)columns_of(text, bytes);
+
+        if (begun && column + 1 + word > width) {
+            fputc('\n', out);
+            begun = false;
+            column = 0;
+        }
+        if (bytes != 0) {
+            unsigned gap = begun ? 1 : indent > column ? indent - column : 0;
+
+            fprintf(out, "%*s%.*s", (int)gap, "", (int)bytes, text);
+            column += gap + word;
+            begun = true;
+        }
+        text += bytes;
+        if (*text == '\n') {
+            fputc('\n', out);
+            begun = false;
+            column = 0;
+        }
+        text += *text != '\0';
+    }
+    if (begun)
+        fputc('\n', out);
+}
+
+/* ---- figures ---- */
+
+/* In MiB, or in bytes where it is little. */
+static const char *mebibytes(uint64_t bytes, char out[CELL_MAX])
+{
+    if (bytes % MIB == 0)
+        snprintf(out, CELL_MAX, "%" PRIu64, bytes / MIB);
+    else if (bytes < 10 * KIB)
+        snprintf(out, CELL_MAX, "%" PRIu64 " B", bytes);
+    else
+        snprintf(out, CELL_MAX, "%.4f", (double)bytes / (double)MIB);
+    return out;
+}
+
+static const char *quantity(enum exp_unit unit, uint64_t n, char out[CELL_MAX])
+{
+    static const char *const units[] = {
+        [EXP_CALLS] = "calls",
+        [EXP_TENSORS] = "tensors",
+        [EXP_SEGMENTS] = "segments",
+        [EXP_ITERATIONS] = "iterations",
+    };
+
+    if (unit == EXP_YES) {
+        snprintf(out, CELL_MAX, "%s", n != 0 ? "yes" : "no");
+    } else if (unit == EXP_NS) {
+        units_time(n, out);
+    } else if (unit == EXP_BYTES) {
+        mebibytes(n, out);
+        if (strchr(out, 'B') == NULL)
+            snprintf(out + strlen(out), CELL_MAX - strlen(out), " MiB");
+    } else {
+        snprintf(out, CELL_MAX, "%" PRIu64 " %.*s", n,
+                 (int)strlen(units[unit]) - (n == 1), units[unit]);
+    }
+    return out;
+}
+
+/* ---- the table ---- */
+
+static void print_figure(const struct exp *e, const struct exp_step *step,
+                         enum exp_figure figure, struct marks marks)
+{
+    uint64_t seen = exp_figure_of(&step->memory, figure);
+    bool good = seen == step->expected[figure];
+    char text[CELL_MAX];
+
+    fprintf(e->opt->out, "%*s", FIGURE_WIDTH - 1, mebibytes(seen, text));
+    if (step->expects[figure])
+        fprintf(e->opt->out, "%s%s%s", ink(e, good ? "\033[32m" : "\033[31m"),
+                good ? marks.good : marks.bad, ink(e, "\033[0m"));
+    else if (figure + 1 < EXP_FIGURES)
+        fputc(' ', e->opt->out);
+}
+
+static void print_step(const struct exp *e, const struct exp_step *step,
+                       size_t room, struct marks marks)
+{
+    FILE *out = e->opt->out;
+    size_t length = strlen(step->statement);
+    size_t columns = columns_of(step->statement, length);
+
+    if (step->is_heading) {
+        print_wrapped(out, step->statement, width_of(e), 2, 0);
+        return;
+    }
+    fprintf(out, "  %s", step->statement);
+    if (columns > room) {
+        fprintf(out, "\n  ");
+        columns = 0;
+    }
+    fprintf(out, "%*s", (int)(room - columns), "");
+    for (int i = 0; i < EXP_FIGURES; i++)
+        print_figure(e, step, (enum exp_figure)i, marks);
+    fputc('\n', out);
+}
+
+static void print_panels(const struct exp *e)
+{
+    for (size_t i = 0; i < e->step_count; i++) {
+        if (e->steps[i].panel != NULL)
+            fprintf(e->opt->out, "%s\n", e->steps[i].panel);
+    }
+}
+
+static void print_table(const struct exp *e, struct marks marks)
+{
+    FILE *out = e->opt->out;
+    size_t room = width_of(e) - 2 - EXP_FIGURES * FIGURE_WIDTH;
+
+    if (e->step_count == 0)
+        return;
+    fprintf(out, "  %s%-*s", ink(e, "\033[1m"), (int)room, "MiB after");
+    for (int i = 0; i < EXP_FIGURES; i++)
+        fprintf(out, "%*s%s", FIGURE_WIDTH - 1, heads[i],
+                i + 1 < EXP_FIGURES ? " " : "");
+    fprintf(out, "%s\n", ink(e, "\033[0m"));
+    for (size_t i = 0; i < e->step_count; i++)
+        print_step(e, &e->steps[i], room, marks);
+    fputc('\n', out);
+}
+
+/* ---- expected and seen ---- */
+
+/* A list of one figure over all steps that say something about it. */
+static void print_series(const struct exp *e, const char *word,
+                         enum exp_figure figure, bool expected)
+{
+    char line[4096] = "";
+    size_t length = 0;
+
+    for (size_t i = 0; i < e->step_count; i++) {
+        const struct exp_step *step = &e->steps[i];
+        char text[CELL_MAX];
+
+        if (!step->expects[figure])
+            continue;
+        mebibytes(expected ? step->expected[figure]
+                           : exp_figure_of(&step->memory, figure),
+                  text);
+        if (length + strlen(text) + 2 < sizeof line)
+            length += (size_t)snprintf(line + length, sizeof line - length,
+                                       "%s%s", length == 0 ? "" : ", ", text);
+    }
+    fprintf(e->opt->out, "      %s", word);
+    print_wrapped(e->opt->out, line, width_of(e), 16,
+                  6 + (unsigned)strlen(word));
+}
+
+static void print_figures(const struct exp *e, struct marks marks)
+{
+    for (int figure = 0; figure < EXP_FIGURES; figure++) {
+        bool any = false, good = true;
+
+        for (size_t i = 0; i < e->step_count; i++) {
+            const struct exp_step *step = &e->steps[i];
+
+            any |= step->expects[figure];
+            good &= !step->expects[figure] ||
+                    step->expected[figure] ==
+                        exp_figure_of(&step->memory, (enum exp_figure)figure);
+        }
+        if (!any)
+            continue;
+        fprintf(e->opt->out, "    %s %s, MiB\n", good ? marks.good : marks.bad,
+                heads[figure]);
+        print_series(e, "expected", (enum exp_figure)figure, true);
+        print_series(e, "seen", (enum exp_figure)figure, false);
+    }
+}
+
+static void print_check(const struct exp *e, const struct exp_check *check,
+                        struct marks marks)
+{
+    char expected[CELL_MAX], seen[CELL_MAX], words[2 * CELL_MAX + 32];
+    size_t column = 6 + strlen(check->what);
+
+    quantity(check->unit, check->expected, expected);
+    quantity(check->unit, check->seen, seen);
+    snprintf(words, sizeof words, "expected %s, seen %s", expected, seen);
+    fprintf(e->opt->out, "    %s %s%s", check->ok ? marks.good : marks.bad,
+            check->what, column + 2 + strlen(words) > width_of(e) ? "\n" : "");
+    fprintf(e->opt->out, "%s%s\n",
+            column + 2 + strlen(words) > width_of(e) ? "      " : ": ", words);
+}
+
+static void print_checks(const struct exp *e, struct marks marks)
+{
+    if (e->check_count == 0)
+        return;
+    fprintf(e->opt->out, "  %sExpected and seen%s\n", ink(e, "\033[1m"),
+            ink(e, "\033[0m"));
+    print_figures(e, marks);
+    for (size_t i = 0; i < e->check_count; i++) {
+        if (!e->checks[i].is_step)
+            print_check(e, &e->checks[i], marks);
+    }
+    fputc('\n', e->opt->out);
+}
+
+/* ---- all of it ---- */
+
+static size_t count_wrong(const struct exp *e)
+{
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < e->check_count; i++)
+        wrong += !e->checks[i].ok;
+    return wrong;
+}
+
+size_t exp_verdict_text(const struct exp *e, char *out, size_t capacity)
+{
+    const char *sentence = e->verdict != NULL ? e->verdict : "";
+    size_t wrong = count_wrong(e);
+    int n;
+
+    if (e->error[0] != '\0')
+        n = snprintf(out, capacity, "Could not be run: %s", e->error);
+    else if (wrong == 0)
+        n = snprintf(out, capacity, "As expected. %s", sentence);
+    else if (e->judged)
+        n = snprintf(out, capacity,
+                     "NOT as expected: %zu of %zu figures differ.", wrong,
+                     e->check_count);
+    else
+        n = snprintf(out, capacity,
+                     "Under the policy %s%s%s, %zu of %zu figures differ from "
+                     "PyTorch's defaults, which the expectations are for: no "
+                     "failure.",
+                     larder_policy_name(e->policy),
+                     e->conf[0] != '\0' ? " and the settings " : "", e->conf,
+                     wrong, e->check_count);
+    return n < 0 ? 0 : (size_t)n;
+}
+
+void exp_report_begin(const struct exp *e)
+{
+    FILE *out = e->opt->out;
+
+    fprintf(out, "%s%d  %s%s: %s\n\n", ink(e, "\033[1m"), e->what->number,
+            e->what->name, ink(e, "\033[0m"), e->what->title);
+    print_wrapped(out, e->what->text, width_of(e), 2, 0);
+    fputc('\n', out);
+    fflush(out);
+}
+
+void exp_report_end(const struct exp *e)
+{
+    FILE *out = e->opt->out;
+    struct marks marks = marks_of();
+    char verdict[EXP_ERROR_MAX + 512];
+
+    if (e->spec[0] != '\0')
+        fprintf(out, "  device %s, policy %s%s%s\n\n", e->spec,
+                larder_policy_name(e->policy),
+                e->conf[0] != '\0' ? ", settings " : "", e->conf);
+    print_panels(e);
+    print_table(e, marks);
+    print_checks(e, marks);
+    exp_verdict_text(e, verdict, sizeof verdict);
+    fprintf(out, "  %s%s%s ", ink(e, exp_ok(e) ? "\033[32m" : "\033[31m"),
+            exp_ok(e) ? marks.good : marks.bad, ink(e, "\033[0m"));
+    fprintf(out, "%sVerdict%s\n", ink(e, "\033[1m"), ink(e, "\033[0m"));
+    print_wrapped(out, verdict, width_of(e), 4, 0);
+    fputc('\n', out);
+}

@@ -1,0 +1,116 @@
+/* Statements that several experiments make. */
+#include <string.h>
+
+#include "experiment.h"
+
+static bool rebind(struct exp *e, int v, larder_result r, lab_tensor **made)
+{
+    if (!exp_try(e, r))
+        return false;
+    lab_unref(e->t[v]);
+    e->t[v] = *made;
+    return true;
+}
+
+bool exp_zeros(struct exp *e, int v, lab_place place, int ndim,
+               const int64_t *sizes)
+{
+    lab_tensor *made = NULL;
+    larder_result r =
+        lab_zeros(e->session, LAB_FLOAT32, place, ndim, sizes, &made);
+
+    return rebind(e, v, r, &made);
+}
+
+bool exp_randn(struct exp *e, int v, int ndim, const int64_t *sizes)
+{
+    lab_tensor *made = NULL;
+    larder_result r =
+        lab_randn(e->session, LAB_FLOAT32, LAB_DEVICE, ndim, sizes, &made);
+
+    return rebind(e, v, r, &made);
+}
+
+static larder_result empty_of(struct exp *e, uint64_t bytes, lab_tensor **out)
+{
+    const int64_t count = (int64_t)(bytes / sizeof(float));
+
+    return lab_empty(e->session, LAB_FLOAT32, LAB_DEVICE, 1, &count, out);
+}
+
+bool exp_bytes(struct exp *e, int v, uint64_t bytes)
+{
+    lab_tensor *made = NULL;
+    larder_result r = empty_of(e, bytes, &made);
+
+    return rebind(e, v, r, &made);
+}
+
+bool exp_to(struct exp *e, int v, lab_place place)
+{
+    lab_tensor *made = NULL;
+    larder_result r = lab_to(e->t[v], place, &made);
+
+    return rebind(e, v, r, &made);
+}
+
+bool exp_drop(struct exp *e, int v)
+{
+    lab_unref(e->t[v]);
+    e->t[v] = NULL;
+    return true;
+}
+
+bool exp_empty_cache(struct exp *e)
+{
+    return exp_try_larder(e, larder_empty_cache(lab_allocator(e->session)));
+}
+
+/* An out-of-memory's explanation says what was asked for, and what there is. */
+static bool explains(const char *words)
+{
+    return strstr(words, "Tried to allocate") != NULL &&
+           strstr(words, "capacity") != NULL;
+}
+
+bool exp_refused(struct exp *e, const char *what, uint64_t bytes)
+{
+    lab_tensor *t = NULL;
+    lab_memory before, after;
+    larder_result r;
+    bool explained;
+
+    if (!exp_memory(e, &before))
+        return false;
+    r = empty_of(e, bytes, &t);
+    explained = r == LARDER_ERR_OUT_OF_MEMORY && explains(lab_last_error());
+    lab_unref(t);
+    if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
+        return exp_try(e, r);
+    if (!exp_memory(e, &after))
+        return false;
+    return exp_yes(e, what, r == LARDER_ERR_OUT_OF_MEMORY) &&
+           exp_yes(e, "the error explains itself", explained) &&
+           exp_yes(e, "the session goes on, every tensor as it was",
+                   before.allocated_bytes == after.allocated_bytes &&
+                       before.tensors == after.tensors);
+}
+
+bool exp_memory(struct exp *e, lab_memory *out)
+{
+    lab_memory_init(out);
+    return exp_try(e, lab_memory_get(e->session, out));
+}
+
+bool exp_stats(struct exp *e, larder_stats *out)
+{
+    larder_stats_init(out);
+    return exp_try_larder(e, larder_stats_get(lab_allocator(e->session), out));
+}
+
+bool exp_counters(struct exp *e, larder_device_counters *out)
+{
+    out->size = sizeof *out;
+    return exp_try_larder(
+        e, larder_device_get_counters(lab_device(e->session), out));
+}

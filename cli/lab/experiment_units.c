@@ -1,0 +1,212 @@
+/* Experiment 4: the smallest units, and what they cost. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "experiment_list.h"
+
+enum { T };
+
+#define MEBI (INT64_C(1) << 20)
+
+/* 4.5 GiB; what is asked for is counted and never written to. */
+static const struct exp_device device = {
+    .size = "4608MiB", .context = "0", .backing = "none"};
+
+/* ---- very many tensors ---- */
+
+struct crowd {
+    lab_tensor **tensors;
+    int64_t count, room;
+};
+
+static bool crowd_init(struct exp *e, struct crowd *c, int64_t room)
+{
+    *c = (struct crowd){.room = room};
+    c->tensors = malloc((size_t)room * sizeof(lab_tensor *));
+    return c->tensors != NULL || exp_fail(e, "no host memory");
+}
+
+static void crowd_drop(struct crowd *c)
+{
+    for (int64_t i = 0; i < c->count; i++)
+        lab_unref(c->tensors[i]);
+    free(c->tensors);
+    *c = (struct crowd){0};
+}
+
+/* Until there are `room`, or the device is full. */
+static larder_result crowd_grow(struct exp *e, struct crowd *c, uint64_t bytes)
+{
+    const int64_t size = (int64_t)(bytes / sizeof(float));
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && c->count < c->room) {
+        r = lab_randn(e->session, LAB_FLOAT32, LAB_DEVICE, 1, &size,
+                      &c->tensors[c->count]);
+        if (r == LARDER_OK)
+            c->count++;
+    }
+    return r;
+}
+
+static bool requested_is(struct exp *e, const char *what, uint64_t bytes)
+{
+    lab_memory m;
+
+    return exp_memory(e, &m) &&
+           exp_number(e, what, EXP_BYTES, bytes, m.requested_bytes);
+}
+
+/* ---- one after the other, each on a device of its own ---- */
+
+static bool one_tensor(struct exp *e)
+{
+    return exp_open(e, &device) &&
+           exp_refused(e, "5 GiB at once are refused", 5 * GIB) &&
+           exp_step(e, "t = empty(5 GiB)  # out of memory") &&
+           exp_expect(e, EXP_RESERVED, 0) && exp_bytes(e, T, 4 * GIB) &&
+           exp_step(e, "t = empty(4 GiB)") &&
+           exp_expect(e, EXP_RESERVED, 4 * GIB);
+}
+
+/* The 508 bytes behind each tensor of 516 are nobody's. */
+static bool then_four_bytes(struct exp *e, struct crowd *little)
+{
+    larder_result r = crowd_grow(e, little, 4);
+    lab_memory m;
+
+    if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
+        return exp_try(e, r);
+    return exp_step(e, "then as many of 4 bytes as fit") &&
+           exp_expect(e, EXP_ALLOCATED, 4608 * MIB) &&
+           exp_expect(e, EXP_RESERVED, 4608 * MIB) &&
+           exp_yes(e, "tensors of 4 bytes are refused in the end",
+                   r == LARDER_ERR_OUT_OF_MEMORY) &&
+           exp_number(e,
+                      "and those that fitted: what 512 MiB have of 512 "
+                      "bytes",
+                      EXP_TENSORS, (uint64_t)MEBI, (uint64_t)little->count) &&
+           exp_memory(e, &m) &&
+           exp_number(e, "not allocated of what is reserved", EXP_BYTES, 0,
+                      m.reserved_bytes - m.allocated_bytes);
+}
+
+static bool unfilled(struct exp *e)
+{
+    struct crowd many = {0}, little = {0};
+    bool done;
+
+    done = exp_open(e, &device) && crowd_init(e, &many, 4 * MEBI) &&
+           crowd_init(e, &little, 2 * MEBI) &&
+           exp_try(e, crowd_grow(e, &many, 516)) &&
+           exp_step(e, "4 Mi tensors of 516 bytes") &&
+           exp_expect(e, EXP_ALLOCATED, 4 * GIB) &&
+           exp_expect(e, EXP_RESERVED, 4 * GIB) &&
+           requested_is(e, "asked for, of the 4 GiB (2.0156 GiB)",
+                        4 * MIB * 516) &&
+           exp_refused(e, "then 1 GiB is refused", GIB) &&
+           exp_step(e, "then empty(1 GiB)  # out of memory") &&
+           then_four_bytes(e, &little);
+    crowd_drop(&many);
+    crowd_drop(&little);
+    return done;
+}
+
+static bool four_bytes(struct exp *e)
+{
+    struct crowd many = {0};
+    bool done;
+
+    done = exp_open(e, &device) && crowd_init(e, &many, 8 * MEBI) &&
+           exp_try(e, crowd_grow(e, &many, 4)) &&
+           exp_step(e, "8 Mi tensors of 4 bytes") &&
+           exp_expect(e, EXP_ALLOCATED, 4 * GIB) &&
+           requested_is(e, "asked for, of the 4 GiB", 32 * MIB);
+    crowd_drop(&many);
+    return done;
+}
+
+struct mebis {
+    uint64_t bytes, reserved_mib, segments;
+    const char *statement;
+};
+
+static bool mebibyte_tensors(struct exp *e, const struct mebis *mebis)
+{
+    struct crowd many = {0};
+    larder_stats stats;
+    bool done;
+
+    done = exp_open(e, &device) && crowd_init(e, &many, 2048) &&
+           exp_try(e, crowd_grow(e, &many, mebis->bytes)) &&
+           exp_step(e, "%s", mebis->statement) &&
+           exp_expect(e, EXP_RESERVED, mebis->reserved_mib * MIB) &&
+           exp_stats(e, &stats) &&
+           exp_number(e, mebis->statement, EXP_SEGMENTS, mebis->segments,
+                      (uint64_t)stats.segment.all.current);
+    crowd_drop(&many);
+    return done;
+}
+
+static bool all_cases(struct exp *e)
+{
+    static const struct mebis exact = {2 * MIB, 4100, 205,
+                                       "2048 tensors of 2 MiB"};
+    static const struct mebis above = {MIB + 4, 2160, 108,
+                                       "2048 tensors of 1 MiB + 4 bytes"};
+
+    return one_tensor(e) && unfilled(e) && four_bytes(e) &&
+           mebibyte_tensors(e, &exact) && mebibyte_tensors(e, &above);
+}
+
+/* The expectations are PyTorch's: others are shown beside them. */
+static bool other_policies(struct exp *e)
+{
+    larder_policy asked = e->policy;
+    bool done = true;
+    int p = LARDER_POLICY_DIRECT + 1;
+
+    for (; done && larder_policy_name((larder_policy)p)[0] != '?'; p++) {
+        if ((larder_policy)p == asked)
+            continue;
+        e->policy = (larder_policy)p;
+        done = exp_heading(e, "The same under the policy %s:",
+                           larder_policy_name(e->policy)) &&
+               all_cases(e);
+    }
+    e->policy = asked;
+    return done;
+}
+
+static bool run(struct exp *e)
+{
+    if (!all_cases(e))
+        return false;
+    e->only_shown = true;
+    return other_policies(e) &&
+           exp_verdict(e,
+                       "512 bytes are the unit: a tensor of 516 takes two of "
+                       "them and one of 4 takes one. Segments are 2 MiB for "
+                       "up to 1 MiB, 20 MiB for less than 10, and what does "
+                       "not fill them is reserved all the same.");
+}
+
+const struct experiment experiment_units = {
+    .number = 4,
+    .name = "units",
+    .title = "the smallest units, and what is lost to rounding",
+    .text =
+        "A device with 4.5 GiB free. 5 GiB do not fit, 4 GiB do. But how much "
+        "a tensor takes is not what it asks for: requests are rounded up to "
+        "512 bytes, so 4 Mi tensors of 516 bytes take 4 GiB for 2.0156 GiB "
+        "asked. Then 1 GiB does not fit, and of tensors of 4 bytes only as "
+        "many as the last 512 MiB have units: none is put into the 508 bytes "
+        "that each of the others leaves unfilled.\n\n"
+        "Segments are the second unit. 2 MiB tensors go ten to a segment of "
+        "20 MiB, and 2048 of them need 205, the last one nearly empty. Of "
+        "1 MiB + 4 bytes there go nineteen into one, since 20 do not fit.\n\n"
+        "These tensors are only counted (backing=none): nothing here depends "
+        "on what is in them.",
+    .run = run,
+};

@@ -1,0 +1,279 @@
+/* lab_command.c - `larder lab list`, `larder lab run`. */
+#include "lab_command.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiments.h"
+#include "help.h"
+#include "lab_python.h"
+#include "prompt_shell.h"
+#include "terminal.h"
+
+/* ---- shared ------------------------------------------------------------------ */
+
+bool lab_read_policy(const struct cli_args *a, larder_policy *out)
+{
+    if (larder_policy_parse(a->value, out) == LARDER_OK)
+        return true;
+    cli_bad_usage(a->command, "--policy: %s", larder_last_error());
+    return false;
+}
+
+bool lab_check_conf(const struct cli_args *a)
+{
+    if (larder_conf_check(a->value) == LARDER_OK)
+        return true;
+    cli_bad_usage(a->command, "--conf: %s", larder_last_error());
+    return false;
+}
+
+bool lab_check_snapshot(const struct cli_args *a)
+{
+    if (prompt_snapshot_name_ok(a->value))
+        return true;
+    cli_bad_usage(a->command,
+                  "--snapshot '%s': its name must end with .json, the one "
+                  "form that is written",
+                  a->value);
+    return false;
+}
+
+/* ---- list ---------------------------------------------------------------------- */
+
+enum list_row { LIST_JSON };
+
+static const struct cli_option list_table[] = {
+    [LIST_JSON] = {"json", NULL, "print an array"},
+    {NULL, NULL, NULL},
+};
+
+static int run_list(const struct cli_command *self, int argc, char **argv)
+{
+    struct cli_args args;
+    bool json = false;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END) {
+        if (got == CLI_HELP) {
+            cli_help_command(self);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG)
+            return CLI_EXIT_BAD;
+        if (got == CLI_OPERAND)
+            return cli_bad_usage(self, "unexpected '%s'", args.value);
+        json = true;
+    }
+    experiments_list(stdout, json);
+    return CLI_EXIT_OK;
+}
+
+const struct cli_command lab_command_list = {
+    .name = "lab list",
+    .summary = "Show which experiments there are.",
+    .operands = "",
+    .text = "'larder lab run' runs them.\n",
+    .options = list_table,
+    .run = run_list,
+};
+
+/* ---- run ----------------------------------------------------------------------- */
+
+enum run_row {
+    RUN_DEVICE,
+    RUN_POLICY,
+    RUN_CONF,
+    RUN_SNAPSHOT,
+    RUN_STEPS,
+    RUN_EACH,
+    RUN_JSON
+};
+
+static const struct cli_option run_table[] = {
+    [RUN_DEVICE] = {"device", "SPEC",
+                    "the simulated GPU (" LAB_DEVICE_DEFAULT ")"},
+    [RUN_POLICY] = {"policy", "NAME", "how memory is chosen: pytorch, direct"},
+    [RUN_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
+    [RUN_SNAPSHOT] = {"snapshot", "FILE",
+                      "write the segments and blocks to FILE.json\n"
+                      "at the end"},
+    [RUN_STEPS] = {"steps", NULL,
+                   "of experiments: show the panel after every\nstatement"},
+    [RUN_EACH] = {"each-statement", NULL,
+                  "of listings: show the panel after every\n"
+                  "statement, not after every '#%%' cell"},
+    [RUN_JSON] = {"json", NULL,
+                  "print an object a line for each experiment, or\n"
+                  "(on the standard error) for each cell"},
+    {NULL, NULL, NULL},
+};
+
+struct run_settings {
+    struct lab_run_options options;
+    bool each_statement;
+    char **names; /* of experiments */
+    int count;
+    const char *policy_name;
+    char **listing; /* the file, and its arguments */
+    int listing_count;
+};
+
+static bool set_run_option(struct run_settings *s, const struct cli_args *a,
+                           int row)
+{
+    switch ((enum run_row)row) {
+    case RUN_DEVICE:
+        s->options.device = a->value;
+        break;
+    case RUN_POLICY:
+        s->policy_name = a->value;
+        return lab_read_policy(a, &s->options.policy);
+    case RUN_CONF:
+        s->options.conf = a->value;
+        return lab_check_conf(a);
+    case RUN_SNAPSHOT:
+        s->options.snapshot = a->value;
+        return lab_check_snapshot(a);
+    case RUN_STEPS:
+        s->options.steps = true;
+        break;
+    case RUN_EACH:
+        s->each_statement = true;
+        break;
+    case RUN_JSON:
+        s->options.json = true;
+        break;
+    }
+    return true;
+}
+
+static bool is_listing(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 3 && strcmp(name + length - 3, ".py") == 0;
+}
+
+/* An exit status, or -1 to go on. */
+static int read_run(const struct cli_command *self, int argc, char **argv,
+                    struct run_settings *s)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END) {
+        if (got == CLI_HELP) {
+            cli_help_command(self);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG ||
+            (got != CLI_OPERAND && !set_run_option(s, &args, got)))
+            return CLI_EXIT_BAD;
+        if (got == CLI_OPERAND && is_listing(args.value)) {
+            /* What follows is the listing's own. */
+            s->listing = argv + args.next - 1;
+            s->listing_count = argc - args.next + 1;
+            return -1;
+        }
+        if (got == CLI_OPERAND)
+            s->names[s->count++] = argv[args.next - 1];
+    }
+    return -1;
+}
+
+static int check_run(const struct cli_command *self,
+                     const struct run_settings *s)
+{
+    if (s->count == 0 && s->listing == NULL)
+        return cli_bad_usage(self,
+                             "nothing to run; expected an experiment's NAME, "
+                             "all, or FILE.py");
+    if (s->count > 0 && s->listing != NULL)
+        return cli_bad_usage(self,
+                             "'%s' and '%s': experiments and a listing "
+                             "run one by one",
+                             s->names[0], s->listing[0]);
+    if (s->listing != NULL && s->options.steps)
+        return cli_bad_usage(self, "--steps is of experiments; listings have "
+                                   "--each-statement");
+    if (s->count > 0 && s->each_statement)
+        return cli_bad_usage(self, "--each-statement is of listings; "
+                                   "experiments have --steps");
+    for (int i = 0; i < s->count; i++) {
+        if (!experiments_known(s->names[i]))
+            return cli_bad_usage(self,
+                                 "there is no experiment '%s'; 'larder lab "
+                                 "list' shows what there is",
+                                 s->names[i]);
+    }
+    return CLI_EXIT_OK;
+}
+
+static int run_listing(struct run_settings *s)
+{
+    const struct lab_listing listing = {
+        .device = s->options.device,
+        .policy = s->policy_name,
+        .conf = s->options.conf,
+        .snapshot = s->options.snapshot,
+        .each_statement = s->each_statement,
+        .json = s->options.json,
+        .width = (unsigned)terminal_width(stderr),
+        .colour = terminal_has_colour(stderr),
+        .words = s->listing,
+        .count = s->listing_count,
+    };
+
+    return lab_python_run(&listing);
+}
+
+static int run_checked(struct run_settings *s)
+{
+    s->options.out = stdout;
+    s->options.width = (unsigned)terminal_width(stdout);
+    s->options.colour = terminal_has_colour(stdout);
+    if (s->listing != NULL)
+        return run_listing(s);
+    setlocale(LC_CTYPE, "");
+    return experiments_run(s->count, s->names, &s->options);
+}
+
+static int run_run(const struct cli_command *self, int argc, char **argv)
+{
+    struct run_settings s = {.count = 0};
+    int status;
+
+    s.names = calloc((size_t)argc + 1, sizeof *s.names);
+    if (s.names == NULL) {
+        fputs("larder lab run: out of host memory\n", stderr);
+        return CLI_EXIT_BAD;
+    }
+    status = read_run(self, argc, argv, &s);
+    if (status < 0)
+        status =
+            check_run(self, &s) == CLI_EXIT_OK ? run_checked(&s) : CLI_EXIT_BAD;
+    free(s.names);
+    return status;
+}
+
+const struct cli_command lab_command_run = {
+    .name = "lab run",
+    .summary = "Run experiments, or a listing in Python, and show what "
+               "memory did.",
+    .operands = "NAME...|all|FILE.py [ARG...]",
+    .text = "NAME is an experiment of 'larder lab list', by name or number.\n"
+            "FILE.py is run by python3 with the lab in the place of torch; "
+            "its arguments\n"
+            "follow it, so options stand before it.\n"
+            "The exit status is 0 when every expectation was met, 1 when one "
+            "was not, and\n"
+            "2 for bad usage; of a listing, its own.\n",
+    .options = run_table,
+    .run = run_run,
+};

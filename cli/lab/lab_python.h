@@ -1,0 +1,25 @@
+/* lab_python.h - listings in Python: handed to python3 with the lab in the
+ * place of torch. */
+#ifndef LARDER_CLI_LAB_LAB_PYTHON_H
+#define LARDER_CLI_LAB_LAB_PYTHON_H
+
+#include <stdbool.h>
+
+struct lab_listing {
+    const char *device; /* these NULL: not given */
+    const char *policy;
+    const char *conf;
+    const char *snapshot;
+    bool each_statement;
+    bool json;
+    bool colour;
+    unsigned width; /* 0: no terminal */
+    char **words;   /* the file, and its arguments */
+    int count;
+};
+
+/* Becomes python3; returns an exit status if that cannot be, after a message
+ * on the standard error. */
+int lab_python_run(const struct lab_listing *listing);
+
+#endif

@@ -1,0 +1,169 @@
+#include "prompt_session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- opening and closing ------------------------------------------------------ */
+
+bool prompt_open(struct prompt *p, const lab_options *options)
+{
+    memset(p, 0, sizeof *p);
+    p->options = *options;
+    return lab_open(&p->options, &p->lab) == LARDER_OK;
+}
+
+static void forget_variables(struct prompt *p)
+{
+    /* The newest first: their gradients lead to the older ones. */
+    while (p->variable_count > 0) {
+        struct prompt_variable *v = &p->variables[--p->variable_count];
+
+        prompt_value_drop(&v->value);
+        free(v->name);
+    }
+}
+
+void prompt_close(struct prompt *p)
+{
+    forget_variables(p);
+    free(p->variables);
+    prompt_text_free(&p->output);
+    lab_close(p->lab);
+    memset(p, 0, sizeof *p);
+}
+
+bool prompt_reopen(struct prompt *p, const char *device)
+{
+    lab_options options = p->options;
+    lab *fresh;
+
+    if (device != NULL)
+        options.device = device;
+    if (lab_open(&options, &fresh) != LARDER_OK)
+        return false;
+    forget_variables(p);
+    lab_close(p->lab);
+    p->lab = fresh;
+    p->options = options;
+    return true;
+}
+
+/* ---- variables ------------------------------------------------------------------ */
+
+static struct prompt_variable *find_variable(struct prompt *p, const char *name)
+{
+    for (size_t i = 0; i < p->variable_count; i++) {
+        if (strcmp(p->variables[i].name, name) == 0)
+            return &p->variables[i];
+    }
+    return NULL;
+}
+
+struct prompt_value *prompt_variable(struct prompt *p, const char *name)
+{
+    struct prompt_variable *v = find_variable(p, name);
+
+    return v != NULL ? &v->value : NULL;
+}
+
+static bool add_variable(struct prompt *p, const char *name,
+                         struct prompt_value value)
+{
+    struct prompt_variable *v;
+    char *copy;
+
+    if (p->variable_count == p->variable_capacity) {
+        size_t capacity =
+            p->variable_capacity > 0 ? 2 * p->variable_capacity : 16;
+        struct prompt_variable *grown =
+            realloc(p->variables, capacity * sizeof *grown);
+
+        if (grown == NULL)
+            return prompt_fail_memory(p);
+        p->variables = grown;
+        p->variable_capacity = capacity;
+    }
+    copy = strdup(name);
+    if (copy == NULL)
+        return prompt_fail_memory(p);
+    v = &p->variables[p->variable_count++];
+    v->name = copy;
+    v->value = value;
+    return true;
+}
+
+bool prompt_set_variable(struct prompt *p, const char *name,
+                         struct prompt_value value)
+{
+    struct prompt_variable *v = find_variable(p, name);
+    struct prompt_value old;
+
+    if (v == NULL)
+        return add_variable(p, name, value);
+    old = v->value;
+    v->value = value;
+    prompt_value_drop(&old);
+    return true;
+}
+
+bool prompt_delete_variable(struct prompt *p, const char *name)
+{
+    struct prompt_variable *v = find_variable(p, name);
+    struct prompt_variable gone;
+
+    if (v == NULL)
+        return prompt_fail(p, "there is no '%s' to delete", name);
+    gone = *v;
+    p->variable_count--;
+    memmove(v, v + 1,
+            (size_t)(p->variables + p->variable_count - v) * sizeof *v);
+    free(gone.name);
+    prompt_value_drop(&gone.value);
+    return true;
+}
+
+/* ---- failing -------------------------------------------------------------------- */
+
+bool prompt_fail(struct prompt *p, const char *format, ...)
+{
+    va_list args;
+
+    if (p->failed)
+        return false;
+    p->failed = true;
+    p->error.at = SIZE_MAX; /* the evaluator knows */
+    va_start(args, format);
+    vsnprintf(p->error.text, sizeof p->error.text, format, args);
+    va_end(args);
+    return false;
+}
+
+bool prompt_fail_memory(struct prompt *p)
+{
+    return prompt_fail(p, "out of host memory");
+}
+
+bool prompt_check(struct prompt *p, larder_result r)
+{
+    const char *words = lab_last_error();
+
+    if (r == LARDER_OK)
+        return true;
+    return prompt_fail(p, "%s", *words != '\0' ? words : larder_result_text(r));
+}
+
+bool prompt_made(struct prompt *p, larder_result r, lab_tensor *const *made,
+                 struct prompt_value *out)
+{
+    if (!prompt_check(p, r))
+        return false;
+    if (p->elements_max > 0 && lab_numel(*made) > p->elements_max) {
+        lab_unref(*made);
+        return prompt_fail(p, "a tensor of more than %lld elements",
+                           (long long)p->elements_max);
+    }
+    *out = prompt_tensor(*made);
+    return true;
+}

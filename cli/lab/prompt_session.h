@@ -1,0 +1,112 @@
+/* prompt_session.h - a session of the prompt: a lab, its names, and how far
+ * it may go. */
+#ifndef LARDER_CLI_LAB_PROMPT_SESSION_H
+#define LARDER_CLI_LAB_PROMPT_SESSION_H
+
+#include <signal.h>
+
+#include <larder/lab.h>
+
+#include "prompt_table.h"
+#include "prompt_text.h"
+#include "prompt_tree.h"
+#include "prompt_value.h"
+
+struct prompt_variable {
+    char *name;
+    struct prompt_value value;
+};
+
+struct prompt {
+    lab *lab;
+    lab_options options;
+    struct prompt_variable *variables;
+    size_t variable_count;
+    size_t variable_capacity;
+    struct prompt_text output; /* what the statement printed */
+    struct prompt_error error; /* of the statement that failed */
+    bool failed;
+    /* Set from outside (an interrupt): the statement ends with an error. */
+    volatile sig_atomic_t *interrupted; /* NULL: none */
+    uint64_t steps;
+    uint64_t steps_max;   /* 0: no limit */
+    int64_t elements_max; /* of one tensor; 0: no limit */
+};
+
+/* False with lab_last_error().  The strings in `options` must stay. */
+bool prompt_open(struct prompt *p, const lab_options *options);
+void prompt_close(struct prompt *p);
+/* Everything anew, on another device (NULL: the same).  False with
+ * lab_last_error(): then all is as before. */
+bool prompt_reopen(struct prompt *p, const char *device);
+
+/* Run one statement of a tree.  False: p->error has why.  What it printed is
+ * in p->output, which is cleared before. */
+bool prompt_run(struct prompt *p, const struct prompt_node *statement);
+
+/* Borrowed; NULL if there is none. */
+struct prompt_value *prompt_variable(struct prompt *p, const char *name);
+/* Takes the reference on success; drops the old value after. */
+bool prompt_set_variable(struct prompt *p, const char *name,
+                         struct prompt_value v);
+bool prompt_delete_variable(struct prompt *p, const char *name);
+
+/* ---- for the functions ---- */
+
+/* Set the error, unless one is set; returns false. */
+bool prompt_fail(struct prompt *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool prompt_fail_memory(struct prompt *p);
+/* The lab's words for r; true if it is LARDER_OK. */
+bool prompt_check(struct prompt *p, larder_result r);
+/* The same for a call that made a tensor, *made, which goes to *out.  (Its
+ * address, so that the call can be an argument here.) */
+bool prompt_made(struct prompt *p, larder_result r, lab_tensor *const *made,
+                 struct prompt_value *out);
+
+/* Readers of arguments; `what` is how a message names them.  False after
+ * prompt_fail(). */
+bool prompt_read_int(struct prompt *p, struct prompt_value v, const char *what,
+                     int64_t *out);
+bool prompt_read_dim(struct prompt *p, struct prompt_value v, int *out);
+bool prompt_read_number(struct prompt *p, struct prompt_value v,
+                        const char *what, double *out);
+bool prompt_read_tensor(struct prompt *p, struct prompt_value v,
+                        const char *what, lab_tensor **out);
+bool prompt_read_bool(struct prompt *p, struct prompt_value v, const char *what,
+                      bool *out);
+/* None leaves *out as it is. */
+bool prompt_read_place(struct prompt *p, struct prompt_value v, lab_place *out);
+bool prompt_read_dtype(struct prompt *p, struct prompt_value v, lab_dtype *out);
+/* A tuple of whole numbers, or of one such tuple: 2, 3 and (2, 3) both. */
+bool prompt_read_sizes(struct prompt *p, struct prompt_value v, int *ndim,
+                       int64_t sizes[LAB_MAX_DIMS]);
+/* The same, and the product is within the limit. */
+bool prompt_read_shape(struct prompt *p, struct prompt_value v, int *ndim,
+                       int64_t sizes[LAB_MAX_DIMS]);
+/* Tensors of a tuple or list, borrowed; the array is to be freed. */
+bool prompt_read_tensors(struct prompt *p, struct prompt_value v,
+                         lab_tensor ***out, size_t *count);
+
+/* ---- the evaluator ---- */
+
+bool prompt_evaluate(struct prompt *p, const struct prompt_node *n,
+                     struct prompt_value *out);
+bool prompt_call(struct prompt *p, struct prompt_value callee,
+                 const struct prompt_value *given, size_t count,
+                 const char *const *names, size_t named,
+                 struct prompt_value *out);
+bool prompt_attribute(struct prompt *p, struct prompt_value object,
+                      const char *name, struct prompt_value *out);
+bool prompt_operate(struct prompt *p, const char *op, struct prompt_value a,
+                    struct prompt_value b, struct prompt_value *out);
+/* *a becomes a op b: into a tensor's own memory where Python does that. */
+bool prompt_operate_in_place(struct prompt *p, const char *op,
+                             struct prompt_value a, struct prompt_value b,
+                             struct prompt_value *out);
+bool prompt_compare(struct prompt *p, const char *op, struct prompt_value a,
+                    struct prompt_value b, struct prompt_value *out);
+bool prompt_index(struct prompt *p, struct prompt_value object,
+                  const struct prompt_node *indices, struct prompt_value *out);
+
+#endif

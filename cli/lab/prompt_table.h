@@ -1,0 +1,90 @@
+/* prompt_table.h - everything the prompt knows by name.
+ *
+ * One table drives calls, help, completion and the list in the manual. */
+#ifndef LARDER_CLI_LAB_PROMPT_TABLE_H
+#define LARDER_CLI_LAB_PROMPT_TABLE_H
+
+#include "prompt_value.h"
+
+struct prompt;
+
+/* Where a name belongs. */
+enum prompt_owner {
+    OWNER_PYTHON, /* print, len, range */
+    OWNER_TORCH,
+    OWNER_CUDA,
+    OWNER_NN,
+    OWNER_F,
+    OWNER_OPTIM,
+    OWNER_TENSOR,
+    OWNER_MODULE,
+    OWNER_OPTIMIZER,
+    OWNER_LIST,
+    OWNER_NONE
+};
+
+enum { PROMPT_PARAMETERS_MAX = 12 };
+
+typedef larder_result prompt_unary(lab_tensor *a, lab_tensor **out);
+typedef larder_result prompt_binary(lab_tensor *a, lab_tensor *b,
+                                    lab_tensor **out);
+typedef larder_result prompt_in_place(lab_tensor *a, lab_tensor *b);
+
+struct prompt_builtin {
+    enum prompt_owner owner;
+    const char *name;
+    /* As help shows it and as arguments are matched to it: "*size,
+     * dtype=None".  A method's first is `self`.  NULL: no function but a
+     * property of `self`. */
+    const char *parameters;
+    const char *help; /* one line */
+    /* Gets a value for each parameter, in order: borrowed.  False after
+     * prompt_fail().  *out is None before. */
+    bool (*call)(struct prompt *p, const struct prompt_builtin *self,
+                 struct prompt_value *args, struct prompt_value *out);
+    /* What call() works with, where one serves many rows. */
+    union {
+        prompt_unary *unary;
+        prompt_binary *binary;
+        prompt_in_place *in_place;
+        int number;
+    };
+};
+
+/* The tables, each ended by a row without a name. */
+extern const struct prompt_builtin prompt_make_table[];
+extern const struct prompt_builtin prompt_function_table[];
+extern const struct prompt_builtin prompt_method_table[];
+extern const struct prompt_builtin prompt_layer_table[];
+extern const struct prompt_builtin prompt_module_table[];
+extern const struct prompt_builtin prompt_optim_table[];
+extern const struct prompt_builtin prompt_cuda_table[];
+extern const struct prompt_builtin prompt_python_table[];
+
+/* NULL if there is none. */
+const struct prompt_builtin *prompt_find(enum prompt_owner owner,
+                                         const char *name);
+/* The n-th of all rows, NULL past the end. */
+const struct prompt_builtin *prompt_nth(size_t n);
+
+/* "torch", "torch.cuda", ... */
+const char *prompt_owner_name(enum prompt_owner owner);
+/* What attributes a value's methods are found under; OWNER_NONE: none. */
+enum prompt_owner prompt_owner_of(struct prompt_value v);
+
+/* The constants: cuda, cpu, float32, torch, nn, F, optim, ...  False if the
+ * name is none; `owner` is the package it is looked up in. */
+bool prompt_constant(enum prompt_owner owner, const char *name,
+                     struct prompt_value *out);
+/* The n-th of them; NULL past the end. */
+const char *prompt_nth_constant(size_t n);
+
+/* Match arguments to `b`'s parameters: `values` gets one each (references of
+ * the caller's, also on failure: drop PROMPT_PARAMETERS_MAX of them).
+ * `given` come first, then `named`: names[i] goes with given[count + i]. */
+bool prompt_bind(struct prompt *p, const struct prompt_builtin *b,
+                 const struct prompt_value *given, size_t count,
+                 const char *const *names, size_t named,
+                 struct prompt_value *values);
+
+#endif

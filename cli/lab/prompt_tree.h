@@ -1,0 +1,84 @@
+/* prompt_tree.h - a statement as a small tree. */
+#ifndef LARDER_CLI_LAB_PROMPT_TREE_H
+#define LARDER_CLI_LAB_PROMPT_TREE_H
+
+#include "prompt_lexer.h"
+
+/* In brackets: the children, in order. */
+enum prompt_node_kind {
+    /* expressions */
+    NODE_NONE,
+    NODE_BOOL, /* integer */
+    NODE_INT,
+    NODE_FLOAT,
+    NODE_STRING,
+    NODE_NAME,
+    NODE_TUPLE, /* [items...] */
+    NODE_LIST,
+    NODE_UNARY,     /* [value]; op */
+    NODE_BINARY,    /* [left, right]; op */
+    NODE_COMPARE,   /* the same */
+    NODE_ATTRIBUTE, /* [object]; text */
+    NODE_CALL,      /* [callee, arguments...] */
+    NODE_KEYWORD,   /* [value]; text: an argument by name */
+    NODE_STAR,      /* [value]: a sequence as arguments */
+    NODE_INDEX,     /* [object, indices...] */
+    NODE_SLICE,     /* [begin, end, step], each may be NODE_NONE */
+    /* statements */
+    NODE_EXPRESSION, /* [value] */
+    NODE_ASSIGN,     /* [targets..., value] */
+    NODE_AUGMENT,    /* [target, value]; op */
+    NODE_DELETE,     /* [targets...] */
+    NODE_FOR,        /* [target, values, body] */
+    NODE_WITH,       /* [context, body] */
+    NODE_BLOCK,      /* [statements...] */
+    NODE_PASS        /* also imports: everything is there */
+};
+
+struct prompt_node {
+    enum prompt_node_kind kind;
+    size_t at;    /* byte of the text it is told by in an error */
+    size_t begin; /* of a statement: the text it covers */
+    size_t end;
+    unsigned depth;
+    char op[4];
+    const char *text;
+    int64_t integer;
+    double real;
+    struct prompt_node *first;
+    struct prompt_node *last;
+    struct prompt_node *next; /* sibling */
+};
+
+struct prompt_arena;
+
+/* All of one text. */
+struct prompt_tree {
+    struct prompt_node *statements; /* a NODE_BLOCK */
+    struct prompt_arena *arena;
+};
+
+/* False with the error set.  The tree does not point into `text`. */
+bool prompt_parse(const char *text, struct prompt_tree *out,
+                  struct prompt_error *error);
+void prompt_tree_free(struct prompt_tree *tree);
+
+enum prompt_more {
+    PROMPT_MORE_NO,
+    PROMPT_MORE_BRACKET, /* the next line, whatever it is */
+    PROMPT_MORE_BLOCK    /* the next line if it is indented */
+};
+
+/* Whether more lines belong to what `text` begins: a bracket that is open, or
+ * a block that no blank line has ended. */
+enum prompt_more prompt_wants_more(const char *text);
+
+/* ---- making one: for the parser ---- */
+
+struct prompt_node *prompt_node_new(struct prompt_tree *tree,
+                                    enum prompt_node_kind kind, size_t at);
+/* A copy that lives as long as the tree; NULL: no host memory. */
+char *prompt_tree_text(struct prompt_tree *tree, const char *s, size_t length);
+void prompt_node_add(struct prompt_node *parent, struct prompt_node *child);
+
+#endif

@@ -1,0 +1,103 @@
+/* prompt_value.h - what names stand for: counted, so that a tensor lives as
+ * long as it does in Python. */
+#ifndef LARDER_CLI_LAB_PROMPT_VALUE_H
+#define LARDER_CLI_LAB_PROMPT_VALUE_H
+
+#include <larder/lab.h>
+
+#include "prompt_text.h"
+
+struct prompt_builtin; /* prompt_table.h */
+struct prompt_module;  /* prompt_module.h */
+
+enum prompt_value_kind {
+    VALUE_NONE,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_FLOAT,
+    VALUE_DTYPE,    /* integer: a lab_dtype */
+    VALUE_PLACE,    /* integer: a lab_place */
+    VALUE_MODE,     /* integer: gradients recorded or not; for `with` */
+    VALUE_SPACE,    /* integer: a prompt_owner: torch, nn, F, ... */
+    VALUE_FUNCTION, /* builtin */
+    VALUE_TENSOR,
+    VALUE_MODULE,
+    /* objects of this file: */
+    VALUE_STRING,
+    VALUE_TUPLE,
+    VALUE_LIST,
+    VALUE_RANGE,
+    VALUE_METHOD,
+    VALUE_OPTIMIZER
+};
+
+struct prompt_object;
+
+struct prompt_value {
+    enum prompt_value_kind kind;
+    union {
+        int64_t integer;
+        double real;
+        const struct prompt_builtin *builtin;
+        lab_tensor *tensor;
+        struct prompt_module *module;
+        struct prompt_object *object;
+    };
+};
+
+/* Strings, sequences and the like. */
+struct prompt_object {
+    unsigned refs;
+    unsigned nesting; /* how deep this holds sequences */
+    /* a sequence */
+    struct prompt_value *items;
+    size_t count;
+    size_t capacity;
+    char *text;                           /* a string */
+    int64_t start, stop, step;            /* a range */
+    const struct prompt_builtin *builtin; /* a method; items[0]: whose */
+    lab_optimizer *optimizer;
+};
+
+enum { PROMPT_NESTING_MAX = 16 };
+
+struct prompt_value prompt_none(void);
+struct prompt_value prompt_bool(bool on);
+struct prompt_value prompt_int(int64_t n);
+struct prompt_value prompt_float(double x);
+/* Takes the reference. */
+struct prompt_value prompt_tensor(lab_tensor *t);
+
+/* Another reference. */
+struct prompt_value prompt_value_ref(struct prompt_value v);
+/* Let go; *v becomes None. */
+void prompt_value_drop(struct prompt_value *v);
+
+/* These make objects; false: no host memory, *out untouched. */
+bool prompt_string(const char *s, size_t length, struct prompt_value *out);
+/* A tuple or list of nothing. */
+bool prompt_sequence(enum prompt_value_kind kind, struct prompt_value *out);
+bool prompt_range(int64_t start, int64_t stop, int64_t step,
+                  struct prompt_value *out);
+/* Takes its own reference to `self`. */
+bool prompt_method(struct prompt_value self,
+                   const struct prompt_builtin *builtin,
+                   struct prompt_value *out);
+/* Takes the optimizer on success. */
+bool prompt_optimizer(lab_optimizer *o, struct prompt_value *out);
+
+/* Add to a sequence; takes the reference on success.  False: no host memory,
+ * or nested deeper than PROMPT_NESTING_MAX. */
+bool prompt_sequence_add(struct prompt_object *sequence, struct prompt_value v);
+
+bool prompt_is_sequence(struct prompt_value v);
+bool prompt_is_number(struct prompt_value v); /* bool, int or float */
+double prompt_number(struct prompt_value v);
+int64_t prompt_range_count(const struct prompt_object *range);
+/* As Python's str(); `quoted`: strings as repr() has them. */
+void prompt_value_write(struct prompt_value v, bool quoted,
+                        struct prompt_text *out);
+/* "a tensor", "a number": for messages. */
+const char *prompt_value_what(struct prompt_value v);
+
+#endif

@@ -1,0 +1,169 @@
+#!/bin/sh
+# The prompt of `larder lab` on lines from a pipe.  $1: the command.
+. tests/cli/harness
+
+LC_ALL=C.UTF-8
+export LC_ALL
+
+# type_in STATUS LINES ARGUMENT...: run the lines, keep what they show.
+type_in() {
+    wanted=$1
+    lines=$2
+    shift 2
+    last="lab $* <<< $lines"
+    printf %b "$lines" | "$larder" lab "$@" >"$tmp/out" 2>"$tmp/err"
+    status=$?
+    if [ "$status" -ne "$wanted" ]; then
+        say_failed "exit status $status, expected $wanted: $(cat "$tmp/err")"
+    fi
+}
+
+# last_field NAME: its value in the last line of JSON.
+last_field() {
+    sed -n '$s/.*"'"$1"'": \("[^"]*"\|[^,}]*\).*/\1/p' "$tmp/out"
+}
+
+gib=1073741824
+small='sim:8GiB,backing=none'
+
+# A move leaves the device's memory reserved; the host has it.
+type_in 0 "a = torch.zeros(256,1024,1024, device='cuda')\nb = zeros(256,1024,1024,device=cuda)\nb = b.to('cpu')\n" \
+    --device "$small,context=1001MiB" --json
+is lines "$(wc -l <"$tmp/out")" 3
+is reserved "$(last_field reserved_bytes)" $((2 * gib))
+is allocated "$(last_field allocated_bytes)" $gib
+is host "$(last_field host_bytes)" $gib
+is context "$(last_field context_bytes)" $((1001 * 1048576))
+is smi "$(last_field smi_bytes)" $((2 * gib + 1001 * 1048576))
+is ok "$(last_field ok)" true
+is error "$(last_field error)" null
+
+# Rebinding needs room for both; del frees at once.
+type_in 0 'c = zeros(256*1024*1024, device=cuda)\nc = zeros(256*1024*1024, device=cuda)\ndel c\n' \
+    --device "$small" --json
+is reserved "$(last_field reserved_bytes)" $((2 * gib))
+is allocated "$(last_field allocated_bytes)" 0
+
+# Backward: 1 GiB each for x, y and x.grad; the peak had y's gradient too.
+type_in 0 "x = zeros([1,1024,1024,256], requires_grad=True, device='cuda:0')\ny = 5*x\ny.mean().backward()\ntorch.cuda.memory_allocated() // 1024**2, torch.cuda.max_memory_allocated() // 1024**2\n" \
+    --device "$small" --json
+is figures "$(last_field output)" '"(3072, 4096)\n"'
+
+# Two temporaries at most live in a chain; both are gone at its end.
+type_in 0 'x = zeros(1024*1024, device=cuda)\n((x * 2) * 3) * 4;\ntorch.cuda.max_memory_allocated() // 1024**2, torch.cuda.memory_allocated() // 1024**2\n' \
+    --device "$small" --json
+is figures "$(last_field output)" '"(12, 4)\n"'
+
+# A loop's names stay, its temporaries do not; `_` is a name like any other.
+type_in 0 'for _ in range(9): y = randn(1024, 1024, device=cuda)\n_, y.shape\n' \
+    --device "$small" --json
+is output "$(last_field output)" '"(8, (1024, 1024))\n"'
+is allocated "$(last_field allocated_bytes)" 4194304
+
+# Lines within a block and within brackets belong together.
+type_in 0 'losses = []\nfor i in range(3):\n    t = ones(4)\n\n    losses.append(t)\nlen(losses)\nq = (1,\n2)\nq\n' --json
+is output "$(last_field output)" '"(1, 2)\n"'
+type_in 0 'l = []\nfor i in range(3):\n  l.append(i)\n  l.append(9)\nl\n' --json
+is output "$(last_field output)" '"[0, 9, 1, 9, 2, 9]\n"'
+
+# It computes for real.
+type_in 0 'x = tensor([1.0, 2.0, 3.0], requires_grad=True)\n(x * x).sum().backward()\nx.grad\n(x @ x).item(), 7 // -2, 7 % -2, 2 ** -1\n'
+stdout_has '^tensor(\[2., 4., 6.\])$'
+stdout_has '^(14.0, -4, -1, 0.5)$'
+
+# A training step: the loss falls.
+type_in 0 "torch.manual_seed(3)\nm = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2)).to('cuda')\nopt = optim.SGD(m.parameters(), lr=0.5, momentum=0.9)\nx = randn(32, 8, device=cuda); t = (randint(2, (32,)) * 1).to(cuda)\nlosses = []\nfor i in range(40):\n    loss = F.cross_entropy(m(x), t)\n    opt.zero_grad()\n    loss.backward()\n    opt.step()\n    losses.append(loss.item())\n\nlosses[-1] < losses[0] / 2\n" --json
+is falls "$(last_field output)" '"True\n"'
+
+# Modes: nothing is recorded within no_grad.
+type_in 0 'x = ones(2, requires_grad=True)\nwith torch.no_grad(): y = x * 2\ny.requires_grad, (x * 2).requires_grad\n' --json
+is modes "$(last_field output)" '"(False, True)\n"'
+
+# The panel: as wide as a page, the statement first, what was printed next.
+type_in 0 "a = zeros(256,1024,1024, device=cuda); print('made')\n" \
+    --device "$small"
+stdout_has '^> a = zeros(256,1024,1024, device=cuda)$'
+stdout_has '^    allocated .* 1.00 GiB  +1.00 GiB  ██*'
+is 'the second' "$(sed -n '/^> print/,/host/p' "$tmp/out" | sed -n 2p)" made
+LC_ALL=C
+type_in 0 'a = zeros(256,1024,1024, device=cuda)\n' --device "$small"
+stdout_has '^    allocated .* 1.00 GiB  +1.00 GiB  ##*-*[.]*$'
+LC_ALL=C.UTF-8
+
+# Mistakes: a caret, a line, and the session goes on.
+type_in 1 'a = zros(3)\na = zeros(3)\na\n'
+stderr_has '^      ^$'
+stderr_has "^error: there is no 'zros'; did you mean 'zeros'?$"
+stdout_has '^tensor(\[0., 0., 0.\])$'
+type_in 1 'a = zeros(2) + (1 + zros(2))\n'
+stderr_has '^                      ^$'
+type_in 1 'a = zeros(3)\na.bakward()\nzeros(2, devise=cuda)\n1 +\nwhile 1: pass\nx = zeros(2)[5]\nzeros(2) + zeros(3)\n'
+stderr_has "did you mean 'backward'"
+stderr_has "zeros has no argument 'devise'"
+stderr_has 'expected a value, found the end of the line'
+stderr_has "'while' is not in the prompt's part of Python"
+stderr_has 'there is no item 5 of 2'
+is errors "$(grep -c '^error: ' "$tmp/err")" 6
+
+# Out of memory is explained, and nothing is lost.
+type_in 1 'a = zeros(1024**3, device=cuda)\nb = zeros(2 * 1024**3, device=cuda)\na.shape\n' \
+    --device "$small" --json
+is ok "$(sed -n 's/.*"ok": \([a-z]*\),.*/\1/p' "$tmp/out" | tr '\n' ' ')" \
+    'true false true '
+stdout_has 'Tried to allocate 8.00 GiB. GPU 0 has a total capacity of 8.00 GiB'
+is allocated "$(last_field allocated_bytes)" $((4 * gib))
+
+# Words of the prompt's own.
+type_in 0 'a = zeros(2, 3, device=cuda)\nvars\nsegments\nmemory\nhelp\nhelp Linear\ndevice\n' \
+    --device "$small"
+stdout_has '^  a            (2, 3)                   float32  cuda       24 B$'
+stdout_has '^  small  2.00 MiB     512 B  █░'
+stdout_has 'Larder CUDA memory summary'
+stdout_has '^torch.cuda:$'
+stdout_has '^  torch.nn.Linear(in_features, out_features, bias=True)$'
+stdout_has "^  $small$"
+type_in 0 'a = zeros(2, device=cuda)\nreset\ndevice sim:1GiB,backing=none\nmemory = 3\nmemory\nquit\nwrong(\n' --json
+is lines "$(wc -l <"$tmp/out")" 6
+is output "$(sed -n 5p "$tmp/out" | grep -o '"output": "[^"]*"')" \
+    '"output": "3\n"'
+is reserved "$(sed -n 2p "$tmp/out" | grep -o '"reserved_bytes": [0-9]*')" \
+    '"reserved_bytes": 0'
+type_in 1 'device sim:lots\nsnapshot x.pickle\nhelp Linaer\n'
+stderr_has "'lots' is not a capacity"
+stderr_has "must end\|ends with .json, but 'x.pickle' does not"
+stderr_has "there is no 'Linaer'; did you mean 'Linear'?"
+
+# Snapshots.
+type_in 0 "a = zeros(3, device=cuda)\nb = zeros(5 * 1024**2, device=cuda); del b\nsnapshot $tmp/one.json\n" \
+    --device "$small" --snapshot "$tmp/two.json"
+for name in one two; do
+    python3 - "$tmp/$name.json" >"$tmp/out" 2>&1 <<'PYTHON' || say_failed "$(cat "$tmp/out")"
+import json, sys
+s = json.load(open(sys.argv[1]))
+seg = s["segments"]
+assert [x["segment_type"] for x in seg] == ["small", "large"], seg
+assert [x["total_size"] for x in seg] == [2 << 20, 20 << 20], seg
+assert seg[0]["blocks"][0]["state"] == "active_allocated"
+assert seg[0]["blocks"][0]["requested_size"] == 12
+assert [sum(b["size"] for b in x["blocks"]) for x in seg] == [2 << 20, 20 << 20]
+assert s["device_traces"] == [[]]
+PYTHON
+done
+
+expect 2 lab --snapshot x.pickle
+stderr_has "snapshot 'x.pickle': its name must end with .json"
+expect 2 lab --device sim:lots
+stderr_has "'lots' is not a capacity"
+expect 2 lab --device cuda:0
+expect 2 lab --policy best
+stderr_has 'best'
+expect 2 lab --conf colour:red
+stderr_has 'colour'
+expect 2 lab --seed 0
+stderr_has "seed '0' is not a number from 1"
+expect 2 lab rnu
+stderr_has "unexpected 'rnu'; expected list, run"
+type_in 2 'a = 1\n' --snapshot /nowhere/x.json
+stderr_has '/nowhere/x.json: cannot be written'
+
+finish

@@ -1,0 +1,84 @@
+#!/bin/sh
+# The prompt of `larder lab` on a terminal: editing, completion, history,
+# colour.  $1: the command.
+. tests/cli/harness
+
+# Some containers have no terminals to give.
+script -qec true /dev/null >/dev/null 2>&1 </dev/null || exit 77
+escape=$(printf '\033')
+TERM=xterm
+LC_ALL=C.UTF-8
+XDG_STATE_HOME=$tmp/state
+export TERM LC_ALL XDG_STATE_HOME
+unset NO_COLOR LARDER_HISTORY
+
+# type_in KEYS [ENVIRONMENT [KEYS]]: keep what the terminal shows.  The last
+# keys come when those before them were read.
+type_in() {
+    last="lab, typed: $1"
+    {
+        printf %b "$1"
+        [ -z "${3-}" ] || sleep 1
+        printf %b "${3-}"
+    } | timeout 60 script -qec \
+        "stty cols 100; ${2-} $larder lab --device sim:8GiB,backing=none" \
+        "$tmp/typescript" >"$tmp/out" 2>&1
+    is status $? 0
+}
+
+shows() {
+    grep -q "$1" "$tmp/out" || say_failed "does not show '$1': $(cat "$tmp/out")"
+}
+
+shows_no() {
+    if grep -q "$1" "$tmp/out"; then
+        say_failed "shows '$1'"
+    fi
+}
+
+type_in 'a = zeros(1024, 1024, device=cuda)\nquit\n'
+shows "'help' for what there is"
+shows "allocated         4.00 MiB$escape\[33m  +4.00 MiB"
+shows '█\|▏'
+
+# Tab completes: the name that only one has, and what all have in common.
+type_in 'alpha = 7\nalp\t * 6\ntorch.cuda.memory_all\t() + 5\nquit\n'
+shows '^42'
+shows '^5'
+
+# A mistake has its caret below what was typed, and is no failure here.
+type_in 'a = zros(3)\nquit\n'
+shows "^      $escape\[31m^"
+shows "error:.* did you mean 'zeros'"
+
+# A block ends with a blank line; Ctrl-D ends the prompt.
+type_in 'for i in range(3):\n  b = i * 7\n\nb\n' '' '\004'
+shows '^14'
+
+# Ctrl-C leaves a line, and ends a loop; the session goes on.
+type_in 'c = 6\nc = 7' '' '\003c * 7\nquit\n'
+shows '^42'
+type_in 'for i in range(10 ** 15): pass\n' '' '\003'
+shows 'error:.* interrupted'
+
+type_in 'a = zeros(2)\nquit\n' 'NO_COLOR=1'
+shows 'allocated'
+shows_no "$escape\[33m"
+
+# Lines are kept, for the user alone, unless that is turned off.
+history=$tmp/state/larder/lab_history
+grep -q 'zros' "$history" || say_failed 'keeps no history'
+is rights "$(stat -c %a "$history" "$tmp/state/larder" | tr '\n' ' ')" \
+    '600 700 '
+rm "$history"
+type_in 'a = 1\nquit\n' 'LARDER_HISTORY='
+[ ! -e "$history" ] || say_failed 'keeps what it should not'
+type_in 'a = 1\nquit\n' "LARDER_HISTORY=$tmp/mine"
+grep -q 'a' "$tmp/mine" || say_failed 'does not keep the history where told'
+
+# Without a terminal that can be drawn on: line by line.
+type_in 'a = 5\na * 5\nquit\n' 'TERM=dumb'
+shows '^25'
+shows_no "$escape"
+
+finish

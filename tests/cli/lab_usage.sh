@@ -1,0 +1,85 @@
+#!/bin/sh
+# `larder lab list` and `larder lab run`: options, mistakes, and listings.
+# $1: the command.
+. tests/cli/harness
+
+expect 0 lab --help
+stdout_has '^Usage: larder lab \[OPTION...\]$'
+stdout_has '^  --device SPEC '
+expect 0 help lab
+stdout_has 'larder lab run NAME'
+expect 0 help lab run
+stdout_has '^Usage: larder lab run \[OPTION...\] NAME...|all|FILE.py \[ARG...\]$'
+expect 0 lab run --help
+stdout_has '^  --each-statement '
+expect 0 lab list --help
+stdout_has '^Usage: larder lab list'
+expect 2 help lab walk
+stderr_has "'lab' has no part 'walk'"
+expect 2 help replay it
+stderr_has "'replay' has no part 'it'"
+
+# The manual has every name that the prompt knows.
+printf 'help\n' | "$larder" lab | sed '1,/^Python:/d; /^.help NAME/d' |
+    grep '^  ' | tr -s ' ' '\n' | grep . >"$tmp/names"
+[ "$(wc -l <"$tmp/names")" -gt 100 ] || say_failed 'help lists few names'
+while read -r name; do
+    grep -q "^[.]Li $name\( ,\)*$" man/larder-lab.1 ||
+        say_failed "man/larder-lab.1 does not have '$name'"
+done <"$tmp/names"
+
+expect 0 lab list
+[ "$(wc -l <"$tmp/out")" -ge 5 ] || say_failed 'lists fewer than 5'
+expect 0 lab list --json
+stdout_has '^\['
+expect 2 lab list please
+stderr_has "larder lab list: unexpected 'please'"
+
+expect 2 lab run
+stderr_has "larder lab run: nothing to run; expected an experiment's NAME"
+expect 2 lab run no_such_thing
+stderr_has "there is no experiment 'no_such_thing'"
+expect 2 lab run --snapshot x.html 0
+stderr_has 'must end with .json'
+expect 2 lab run --each-statement 0
+stderr_has 'each-statement is of listings'
+printf 'print("hello")\n' >"$tmp/hello.py"
+expect 2 lab run --steps "$tmp/hello.py"
+stderr_has 'steps is of experiments'
+expect 2 lab run 0 "$tmp/hello.py"
+stderr_has 'experiments and a listing'
+expect 2 lab run "$tmp/absent.py"
+stderr_has 'absent.py: cannot be opened: No such file'
+
+# What a listing gets: python3 is the first of the path, the options before the
+# file, everything after it untouched.
+mkdir "$tmp/bin" "$tmp/package" "$tmp/package/larder" "$tmp/package/larder/lab"
+cat >"$tmp/bin/python3" <<'PYTHON'
+#!/bin/sh
+echo "path $PYTHONPATH"
+for word in "$@"; do echo "word $word"; done
+exit 7
+PYTHON
+chmod +x "$tmp/bin/python3"
+last="lab run FILE.py"
+PATH="$tmp/bin:$PATH" LARDER_PYTHON_DIR="$tmp/package" PYTHONPATH=mine \
+    "$larder" lab run --device sim:1GiB --each-statement --json \
+    "$tmp/hello.py" --steps 3 >"$tmp/out" 2>"$tmp/err"
+is status $? 7
+is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
+    "-m larder.lab.run --device sim:1GiB --each-statement --json $tmp/hello.py --steps 3 "
+stdout_has "^path $(realpath "$tmp/package"):mine$"
+
+last="lab run without python3"
+PATH="$tmp/nothing" LARDER_PYTHON_DIR="$tmp/package" \
+    "$larder" lab run "$tmp/hello.py" >"$tmp/out" 2>"$tmp/err"
+is status $? 2
+stderr_has 'python3 cannot be started: No such file'
+
+last="lab run without the package"
+LARDER_PYTHON_DIR="$tmp/bin" "$larder" lab run "$tmp/hello.py" \
+    >"$tmp/out" 2>"$tmp/err"
+is status $? 2
+stderr_has "LARDER_PYTHON_DIR '$tmp/bin' does not hold the package"
+
+finish

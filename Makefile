@@ -36,10 +36,11 @@ configure: setup
 build: configure ## build the libraries, the command and the tests (default)
 	+@$(BUILD)
 
-run: configure ## replay the bundled traces on a simulated GPU
+run: configure ## replay the bundled traces, run an experiment of the lab
 	+@$(BUILD) --target larder_command
 	$(B)/larder replay --jobs 1 --repeat 5 $(RUN_TRACES)
 	$(B)/larder replay --summary $(RUN_SUMMARY_TRACE)
+	$(B)/larder lab run --device sim:24GiB,backing=none move_and_reuse
 
 test: build ## build, then run every test
 	@$(CTEST)

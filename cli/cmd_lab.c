@@ -23,8 +23,8 @@ static const struct cli_option lab_table[] = {
                   "those of LARDER_CONF in the environment"},
     [ROW_SEED] = {"seed", "N", "of the random numbers (1)"},
     [ROW_SNAPSHOT] = {"snapshot", "FILE",
-                      "write the segments and blocks to FILE.json\n"
-                      "at the end"},
+                      "write what happened, and what was there, to\n"
+                      "FILE.json or FILE.pickle at the end"},
     [ROW_JSON] = {"json", NULL, "print an object a line for each statement"},
     {NULL, NULL, NULL},
 };

@@ -12,7 +12,7 @@
 #include "replay/replay.h"
 #include "replay_report.h"
 
-enum { JOBS_MAX = 1024 };
+enum { JOBS_MAX = 1024, HISTORY_MAX = 1 << 30 };
 
 enum row {
     ROW_POLICY,
@@ -23,6 +23,9 @@ enum row {
     ROW_STATS_EVERY,
     ROW_REPEAT,
     ROW_MIN_CAPACITY,
+    ROW_HISTORY,
+    ROW_SNAPSHOT,
+    ROW_SNAPSHOT_ON_OOM,
     ROW_SUMMARY,
     ROW_JSON,
     ROW_JOBS,
@@ -48,6 +51,14 @@ static const struct cli_option replay_table[] = {
     [ROW_MIN_CAPACITY] = {"min-capacity", NULL,
                           "search for the smallest device without any\n"
                           "failed allocation"},
+    [ROW_HISTORY] = {"history", "N",
+                     "the allocator records its last N events (2^20\n"
+                     "with a snapshot)"},
+    [ROW_SNAPSHOT] = {"snapshot", "FILE",
+                      "write the allocator's snapshot after the first\n"
+                      "pass, as FILE.pickle or FILE.json"},
+    [ROW_SNAPSHOT_ON_OOM] = {"snapshot-on-oom", "FILE",
+                             "and when an allocation first fails"},
     [ROW_SUMMARY] = {"summary", NULL, "print the allocator's summary table"},
     [ROW_JSON] = {"json", NULL, "print an object a line for each input"},
     [ROW_JOBS] = {"jobs", "N",
@@ -93,6 +104,21 @@ static bool set_repeat(struct settings *s, const struct cli_args *a)
     return true;
 }
 
+/* Its name says which format it has. */
+static bool set_snapshot(const char **path, const struct cli_args *a)
+{
+    const char *dot = strrchr(a->value, '.');
+
+    *path = a->value;
+    if (dot != NULL &&
+        (strcmp(dot, ".pickle") == 0 || strcmp(dot, ".json") == 0))
+        return true;
+    cli_bad_usage(a->command,
+                  "snapshot '%s': expected a name ending in .pickle or .json",
+                  a->value);
+    return false;
+}
+
 static bool set_option(struct settings *s, const struct cli_args *a, int row)
 {
     switch ((enum row)row) {
@@ -119,6 +145,12 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
     case ROW_MIN_CAPACITY:
         s->options.min_capacity = true;
         break;
+    case ROW_HISTORY:
+        return cli_number(a, row, 1, HISTORY_MAX, &s->options.history_events);
+    case ROW_SNAPSHOT:
+        return set_snapshot(&s->options.snapshot, a);
+    case ROW_SNAPSHOT_ON_OOM:
+        return set_snapshot(&s->options.oom_snapshot, a);
     case ROW_SUMMARY:
         s->options.summary = true;
         break;
@@ -171,7 +203,9 @@ static int check_inputs(const struct cli_command *self,
                              "'-' is given %zu times, but the standard "
                              "input can be read once",
                              dashes);
-    if (check_output(self, s, s->placements_path) != CLI_EXIT_OK)
+    if (check_output(self, s, s->placements_path) != CLI_EXIT_OK ||
+        check_output(self, s, s->options.snapshot) != CLI_EXIT_OK ||
+        check_output(self, s, s->options.oom_snapshot) != CLI_EXIT_OK)
         return CLI_EXIT_BAD;
     return check_output(self, s, s->stats_path);
 }
@@ -190,6 +224,18 @@ static int check_settings(const struct cli_command *self,
                              "--placements and --stats take one input, "
                              "but %zu were given",
                              s->path_count);
+    if ((s->options.snapshot != NULL || s->options.oom_snapshot != NULL) &&
+        s->path_count > 1)
+        return cli_bad_usage(self,
+                             "--snapshot and --snapshot-on-oom take one "
+                             "input, but %zu were given",
+                             s->path_count);
+    if (s->options.snapshot != NULL && s->options.oom_snapshot != NULL &&
+        strcmp(s->options.snapshot, s->options.oom_snapshot) == 0)
+        return cli_bad_usage(self,
+                             "--snapshot and --snapshot-on-oom name the same "
+                             "file '%s'",
+                             s->options.snapshot);
     if (s->stats_every_set && s->stats_path == NULL)
         return cli_bad_usage(self, "--stats-every needs --stats FILE");
     if (s->placements_path != NULL && s->stats_path != NULL &&

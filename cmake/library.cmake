@@ -14,6 +14,10 @@ target_link_libraries(larder_objects PRIVATE larder_flags Threads::Threads)
 # so that those in the library cost what static ones do.
 target_compile_options(larder_objects PRIVATE -fno-semantic-interposition)
 
+# The history follows the chain of frame pointers, which begins in our own code.
+target_compile_options(larder_objects PRIVATE
+                       -fno-omit-frame-pointer -momit-leaf-frame-pointer)
+
 add_library(larder_shared SHARED $<TARGET_OBJECTS:larder_objects>)
 add_library(larder_static STATIC $<TARGET_OBJECTS:larder_objects>)
 set(version_script ${PROJECT_SOURCE_DIR}/src/larder.map)

@@ -33,7 +33,9 @@ target_include_directories(larder_test_base INTERFACE
                            ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(larder_test_base INTERFACE
                            LARDER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-target_compile_options(larder_test_base INTERFACE -UNDEBUG)
+# Frame pointers are for those that look for their own callers.
+target_compile_options(larder_test_base INTERFACE
+                       -UNDEBUG -fno-omit-frame-pointer)
 
 # The sources of a folder that are no programs, as a library that is linked
 # into each program of it.

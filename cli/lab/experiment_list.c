@@ -1,5 +1,6 @@
 /* Finding experiments by name or number, and running them. */
 #include "experiment_list.h"
+#include "lab_history.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -65,36 +66,14 @@ void experiments_list(FILE *out, bool json)
 
 /* ---- running ---- */
 
-static bool write_file(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    bool written;
-
-    if (f == NULL)
-        return false;
-    written = fputs(text, f) >= 0;
-    return fclose(f) == 0 && written;
-}
-
-/* The state the experiment ends in. */
+/* What happened, and the state the experiment ends in. */
 static bool write_snapshot(const struct exp *e)
 {
-    size_t need;
-    char *text;
-    bool written;
-
-    if (e->opt->snapshot == NULL || e->session == NULL)
+    if (e->opt->snapshot == NULL || e->session == NULL ||
+        lab_history_write(e->session, e->opt->snapshot) == LARDER_OK)
         return true;
-    need = lab_snapshot_json(e->session, NULL, 0);
-    text = malloc(need + 1);
-    if (text == NULL)
-        return false;
-    lab_snapshot_json(e->session, text, need + 1);
-    written = write_file(e->opt->snapshot, text);
-    free(text);
-    if (!written)
-        fprintf(stderr, "larder lab: cannot write %s\n", e->opt->snapshot);
-    return written;
+    fprintf(stderr, "larder lab: %s\n", larder_last_error());
+    return false;
 }
 
 int experiment_run(const struct experiment *what,

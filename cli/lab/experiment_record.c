@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "experiment.h"
+#include "lab_history.h"
 
 static const char *const figure_names[EXP_FIGURES] = {
     [EXP_SMI] = "nvidia-smi",
@@ -121,6 +122,8 @@ bool exp_step(struct exp *e, const char *format, ...)
         return no_host_memory(e);
     if (!exp_memory(e, &step->memory) || !step_panel(e, step))
         return false;
+    if (e->opt->snapshot != NULL)
+        lab_history_mark(e->session, step->statement);
     e->before = step->memory;
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "experiment.h"
+#include "lab_history.h"
 
 struct spec_text {
     char *out;
@@ -98,6 +99,8 @@ bool exp_open(struct exp *e, const struct exp_device *want)
     opt.conf = conf;
     opt.policy = want->policy != 0 ? want->policy : e->policy;
     if (!exp_try(e, lab_open(&opt, &e->session)))
+        return false;
+    if (e->opt->snapshot != NULL && !exp_try(e, lab_history_begin(e->session)))
         return false;
     if (e->spec[0] == '\0')
         memcpy(e->spec, spec, sizeof spec);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "experiments.h"
+#include "lab_history.h"
 #include "help.h"
 #include "lab_python.h"
 #include "prompt_shell.h"
@@ -33,11 +34,11 @@ bool lab_check_conf(const struct cli_args *a)
 
 bool lab_check_snapshot(const struct cli_args *a)
 {
-    if (prompt_snapshot_name_ok(a->value))
+    if (lab_history_name_ok(a->value))
         return true;
     cli_bad_usage(a->command,
-                  "--snapshot '%s': its name must end with .json, the one "
-                  "form that is written",
+                  "--snapshot '%s': its name must end with .json or "
+                  ".pickle",
                   a->value);
     return false;
 }
@@ -100,8 +101,8 @@ static const struct cli_option run_table[] = {
     [RUN_POLICY] = {"policy", "NAME", "how memory is chosen: pytorch, direct"},
     [RUN_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
     [RUN_SNAPSHOT] = {"snapshot", "FILE",
-                      "write the segments and blocks to FILE.json\n"
-                      "at the end"},
+                      "write what happened, and what was there, to\n"
+                      "FILE.json or FILE.pickle at the end"},
     [RUN_STEPS] = {"steps", NULL,
                    "of experiments: show the panel after every\nstatement"},
     [RUN_EACH] = {"each-statement", NULL,

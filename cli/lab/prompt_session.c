@@ -5,13 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab_history.h"
+
 /* ---- opening and closing ------------------------------------------------------ */
+
+/* With a history, for snapshots; a session is of use without one too. */
+static bool open_session(const lab_options *options, lab **out)
+{
+    if (lab_open(options, out) != LARDER_OK)
+        return false;
+    (void)lab_history_begin(*out);
+    return true;
+}
 
 bool prompt_open(struct prompt *p, const lab_options *options)
 {
     memset(p, 0, sizeof *p);
     p->options = *options;
-    return lab_open(&p->options, &p->lab) == LARDER_OK;
+    return open_session(&p->options, &p->lab);
 }
 
 static void forget_variables(struct prompt *p)
@@ -41,7 +52,7 @@ bool prompt_reopen(struct prompt *p, const char *device)
 
     if (device != NULL)
         options.device = device;
-    if (lab_open(&options, &fresh) != LARDER_OK)
+    if (!open_session(&options, &fresh))
         return false;
     forget_variables(p);
     lab_close(p->lab);

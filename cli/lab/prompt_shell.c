@@ -1,9 +1,10 @@
 #include "prompt_shell.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lab_history.h"
 
 /* What is shown of one statement. */
 struct report {
@@ -249,11 +250,13 @@ static void run_text(struct prompt_shell *s, const char *text)
         parse_failed(s, text);
         return;
     }
+    lab_history_note(text);
     n = tree.statements->first;
     while (n != NULL &&
            run_statement(s, text, n,
                          n == tree.statements->first && n->next == NULL))
         n = n->next;
+    lab_history_mark(s->prompt.lab, text);
     prompt_tree_free(&tree);
 }
 
@@ -310,28 +313,8 @@ void prompt_shell_read(struct prompt_shell *s)
 
 /* ---- snapshots --------------------------------------------------------------------- */
 
-bool prompt_snapshot_name_ok(const char *path)
-{
-    size_t length = strlen(path);
-
-    return length > 5 && strcmp(path + length - 5, ".json") == 0;
-}
-
 bool prompt_snapshot_write(struct prompt *p, const char *path)
 {
-    size_t length = lab_snapshot_json(p->lab, NULL, 0);
-    char *text = malloc(length + 1);
-    FILE *f;
-    bool ok;
-
-    if (text == NULL)
-        return prompt_fail_memory(p);
-    lab_snapshot_json(p->lab, text, length + 1);
-    f = fopen(path, "we");
-    ok = f != NULL && fwrite(text, 1, length, f) == length;
-    if (f != NULL && fclose(f) != 0)
-        ok = false;
-    free(text);
-    return ok ||
-           prompt_fail(p, "%s: cannot be written: %s", path, strerror(errno));
+    return lab_history_write(p->lab, path) == LARDER_OK ||
+           prompt_fail(p, "%s", larder_last_error());
 }

@@ -30,8 +30,6 @@ void prompt_shell_edit(struct prompt_shell *s);
 
 /* Write the snapshot; false after a message on the standard error. */
 bool prompt_snapshot_write(struct prompt *p, const char *path);
-/* Whether the name's ending says JSON. */
-bool prompt_snapshot_name_ok(const char *path);
 
 /* ---- words of the prompt's own, which are no Python ---- */
 

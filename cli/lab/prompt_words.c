@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab_history.h"
 #include "prompt_shell.h"
 #include "units.h"
 
@@ -125,10 +126,10 @@ static bool word_device(struct prompt_shell *s, const char *argument)
 
 static bool word_snapshot(struct prompt_shell *s, const char *argument)
 {
-    if (!prompt_snapshot_name_ok(argument))
+    if (!lab_history_name_ok(argument))
         return prompt_fail(&s->prompt,
-                           "a snapshot's name ends with .json, but '%s' does "
-                           "not",
+                           "a snapshot's name ends with .json or .pickle, but "
+                           "'%s' does not",
                            argument);
     if (!prompt_snapshot_write(&s->prompt, argument))
         return false;
@@ -148,7 +149,7 @@ const struct prompt_word prompt_words[] = {
     {"vars", "", "the names that were set, and their tensors", word_vars},
     {"memory", "", "the allocator's summary table", word_memory},
     {"segments", "", "a map of the segments and their blocks", prompt_segments},
-    {"snapshot", "FILE.json", "write the segments and blocks to a file",
+    {"snapshot", "FILE", "write what happened, and what is there, to a file",
      word_snapshot},
     {"device", "[SPEC]", "begin anew on another device", word_device},
     {"reset", "", "begin anew on this device", word_reset},

@@ -215,21 +215,24 @@ static larder_result run_node(const struct walk *w, struct lab__node *node)
 
 /* ---- passing on --------------------------------------------------------- */
 
-/* Gives up grad.  Two gradients make a third, as PyTorch 1.13 has it: neither
- * is added to in place. */
-static larder_result deliver(lab_tensor **slot, lab_tensor *grad)
+/* Two gradients make a third, as PyTorch 1.13 has it: neither is added to in
+ * place, and *grad, unless it is taken over, stays until all the results of
+ * its node are passed on. */
+static larder_result deliver(lab_tensor **slot, lab_tensor **grad)
 {
     lab_tensor *old = *slot;
     larder_result r;
 
-    if (old == NULL || grad == NULL) {
-        *slot = old == NULL ? grad : old;
+    if (*grad == NULL)
+        return LARDER_OK;
+    if (old == NULL) {
+        *slot = *grad;
+        *grad = NULL;
         return LARDER_OK;
     }
-    r = lab_add(old, grad, slot);
+    r = lab_add(old, *grad, slot);
     if (r == LARDER_OK)
         lab_unref(old);
-    lab_unref(grad);
     return r;
 }
 
@@ -237,15 +240,13 @@ static larder_result pass_on(struct walk *w, const struct lab__node *node)
 {
     for (unsigned i = 0; i < node->edges; i++) {
         const struct lab__edge *edge = &node->edge[i];
-        lab_tensor *result = w->results[i];
         struct lab__visit *next;
         larder_result r;
 
         if (edge->node == NULL)
             continue;
         next = edge->node->visit;
-        w->results[i] = NULL;
-        r = deliver(&next->incoming[edge->output], result);
+        r = deliver(&next->incoming[edge->output], &w->results[i]);
         if (r != LARDER_OK)
             return r;
         if (--next->waiting == 0)
@@ -256,8 +257,10 @@ static larder_result pass_on(struct walk *w, const struct lab__node *node)
 
 static void results_drop(struct walk *w)
 {
-    for (unsigned i = 0; i < w->most_edges; i++)
+    for (unsigned i = 0; i < w->most_edges; i++) {
         lab_unref(w->results[i]);
+        w->results[i] = NULL;
+    }
 }
 
 static larder_result run_all(struct walk *w, struct lab__node *root)
@@ -270,8 +273,8 @@ static larder_result run_all(struct walk *w, struct lab__node *root)
         r = run_node(w, node);
         if (r == LARDER_OK)
             r = pass_on(w, node);
+        results_drop(w);
     }
-    results_drop(w);
     return r;
 }
 

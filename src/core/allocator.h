@@ -8,6 +8,7 @@
  *     pieces     reserved memory that segments are carved from
  *     events     blocks that wait for recorded streams
  *     map, slab  address -> header
+ *     history    what happened, if it is recorded
  *
  * Lock: one mutex guards everything.  Functions of core expect it held unless
  * they say otherwise.  User callbacks run without it, but for the filters of
@@ -17,6 +18,8 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+
+#include <larder/history.h>
 
 #include "core/bins.h"
 #include "core/conf.h"
@@ -35,6 +38,7 @@ enum {
 };
 
 struct allocator;
+struct history;
 struct pool;
 struct private_pool;
 
@@ -63,6 +67,7 @@ struct private_pool {
     larder_pool_id id;
     int users; /* 0: its memory may be given back, and it goes with the last */
     struct pool pools[POOL_KINDS];
+    uint16_t history_id;       /* its number in the history; 0: none yet */
     struct private_pool *next; /* in the order they were made */
 };
 
@@ -180,9 +185,18 @@ struct policy {
     void (*freed)(struct allocator *a, struct block *b);
 };
 
+/* The public call under way, for the history: where it came from. */
+struct history_call {
+    const void *caller; /* it returns to; NULL: not known */
+    uint32_t stack;     /* if captured */
+    bool captured;
+};
+
 struct allocator {
     pthread_mutex_t lock;
     const struct policy *policy;
+    struct history *history; /* NULL: off; asked for at each call */
+    struct history_call call;
     larder_device *device;
     larder_device_props props;
     struct conf conf;
@@ -210,6 +224,12 @@ struct allocator {
 
     struct callbacks reclaims;
     struct callbacks oom_observers;
+
+    larder_frame_fn *frame_fn; /* NULL: none */
+    void *frame_ctx;
+    uint64_t dump_count; /* of dump_on_oom, tried */
+    uint64_t failed_dumps;
+    bool is_dumping;
 };
 
 /* Whether allocations are routed to a private pool now: PyTorch's

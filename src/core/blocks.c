@@ -1,6 +1,7 @@
 #include "core/blocks.h"
 
 #include "core/pool.h"
+#include "core/recording.h"
 
 /* ---- neighbours ----------------------------------------------------------- */
 
@@ -125,6 +126,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     b->uses = NULL;
     b->events = 0;
     count_allocation(a, b, pool);
+    history_alloc(a, b);
 }
 
 /* ---- giving back ---------------------------------------------------------- */
@@ -137,6 +139,8 @@ void larder__block_free(struct allocator *a, struct block *b)
     uint64_t requested = b->requested;
     struct merged merged = {0};
 
+    history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
+                  requested);
     b->state = BLOCK_FREE;
     b = larder__block_merge(a, b, &merged);
     heap_insert(b);

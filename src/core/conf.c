@@ -423,20 +423,61 @@ static larder_result parse_limit(struct conf *conf, struct reader *r)
     return result;
 }
 
-static larder_result parse_defrag(struct conf *conf, struct reader *r)
+/* One of three names: *out is which. */
+static larder_result read_choice(struct reader *r, const char *const names[3],
+                                 const char *accepted, int *out)
 {
-    static const char *const names[] = {"off", "limit", "eager"};
     larder_result result = reader_word(r);
 
-    if (result != LARDER_OK)
-        return result;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; result == LARDER_OK && i < 3; i++) {
         if (strcmp(r->word, names[i]) == 0) {
-            conf->defrag = (enum conf_defrag)i;
+            *out = i;
             return LARDER_OK;
         }
     }
-    return conf_fail(r, "off, limit or eager");
+    return result != LARDER_OK ? result : conf_fail(r, accepted);
+}
+
+static larder_result parse_defrag(struct conf *conf, struct reader *r)
+{
+    static const char *const names[] = {"off", "limit", "eager"};
+
+    return read_choice(r, names, "off, limit or eager", &conf->defrag);
+}
+
+static larder_result parse_history(struct conf *conf, struct reader *r)
+{
+    static const char accepted[] = "a number of events up to 2^32, 0 for none";
+    larder_result result = read_number(r, accepted, &conf->history_events);
+
+    conf->history_given = true;
+    if (result != LARDER_OK || conf->history_events <= UINT64_C(1) << 32)
+        return result;
+    return conf_fail(r, accepted);
+}
+
+static larder_result parse_history_stacks(struct conf *conf, struct reader *r)
+{
+    static const char *const names[] = {"off", "fp", "unwind"};
+
+    conf->history_given = true;
+    return read_choice(r, names, "off, fp or unwind", &conf->history_stacks);
+}
+
+/* Up to the next comma, as it is. */
+static larder_result parse_dump_path(struct conf *conf, struct reader *r)
+{
+    size_t n;
+
+    (void)reader_peek(r);
+    n = strcspn(r->at, ",");
+    r->word[0] = '\0';
+    if (n == 0 || n >= sizeof conf->dump_path)
+        return conf_fail(r, "a path of 1 to 255 bytes");
+    memcpy(conf->dump_path, r->at, n);
+    conf->dump_path[n] = '\0';
+    r->at += n;
+    return LARDER_OK;
 }
 
 static const struct conf_key {
@@ -466,6 +507,9 @@ static const struct conf_key {
     {"preallocate", parse_preallocate},
     {"limit", parse_limit},
     {"defrag", parse_defrag},
+    {"history", parse_history},
+    {"history_stacks", parse_history_stacks},
+    {"dump_on_oom", parse_dump_path},
 };
 
 enum { CONF_KEYS = sizeof conf_keys / sizeof conf_keys[0] };
@@ -519,6 +563,7 @@ static void conf_reset_each_parse(struct conf *conf)
     conf->max_split_bytes = CONF_UNLIMITED;
     conf->gc_threshold = 0;
     conf->fraction_given = false;
+    conf->history_given = false;
     memset(conf->divisions, 0, sizeof conf->divisions);
 }
 

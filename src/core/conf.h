@@ -8,13 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <larder/larder.h>
+#include <larder/history.h>
 
 /* Sizes from 1 MiB on, a class for each power of two, have their own number
  * of roundup divisions; the last class is 32 GiB and all above. */
 enum { CONF_SIZE_CLASSES = 16 };
 
 #define CONF_UNLIMITED UINT64_MAX
+
+/* Room for the path of a snapshot, with its NUL. */
+enum { CONF_PATH_MAX = 256 };
 
 enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 
@@ -33,7 +36,12 @@ struct conf {
 
     uint64_t preallocate_bytes; /* 0: none */
     uint64_t limit_bytes;       /* CONF_UNLIMITED: none */
-    enum conf_defrag defrag;    /* for policies that move pages */
+    int defrag; /* enum conf_defrag: for policies that move pages */
+
+    uint64_t history_events;       /* 0: off */
+    int history_stacks;            /* larder_stacks */
+    bool history_given;            /* if the last parse had one of these */
+    char dump_path[CONF_PATH_MAX]; /* of dump_on_oom; "": none */
 };
 
 void larder__conf_init(struct conf *conf);

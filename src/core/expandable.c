@@ -12,6 +12,7 @@
 #include "core/held.h"
 #include "core/orphan.h"
 #include "core/pool.h"
+#include "core/recording.h"
 
 /* ---- pages ---------------------------------------------------------------- */
 
@@ -260,6 +261,8 @@ static larder_result map_block(struct allocator *a, struct block **b,
     *b = larder__block_merge(a, *b, &merged);
     heap_insert(*b);
     held_add(a, s->heap->pool, bytes);
+    history_segment(a, s, page_addr(s, begin), bytes,
+                    LARDER_ACTION_segment_map);
     return LARDER_OK;
 }
 
@@ -338,6 +341,8 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
         return r;
     unmap_middle(a, b, page_addr(s, begin), (done - begin) * s->page_bytes);
     held_sub(a, s->heap->pool, (done - begin) * s->page_bytes);
+    history_range(a, LARDER_ACTION_segment_unmap, s, page_addr(s, begin),
+                  (done - begin) * s->page_bytes);
     if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
         dropped = range_destroy(a, s);
     return r != LARDER_OK ? r : dropped;

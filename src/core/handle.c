@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/recording.h"
 
 /* Keeps dead handles reachable, so that leak checkers know them. */
 static _Atomic(struct larder_allocator *) all_handles;
@@ -36,8 +37,10 @@ larder_result larder__handle_lock(larder_allocator *handle,
 {
     larder_result r = larder__handle_get(handle, out);
 
-    if (r == LARDER_OK)
+    if (r == LARDER_OK) {
         pthread_mutex_lock(&(*out)->lock);
+        history_enter(*out, NULL);
+    }
     return r;
 }
 

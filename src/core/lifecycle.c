@@ -10,6 +10,7 @@
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/private.h"
+#include "core/recording.h"
 #include "core/segment.h"
 
 /* ---- options -------------------------------------------------------------- */
@@ -74,6 +75,15 @@ static const struct policy_entry *policy_get(larder_policy id)
     return NULL;
 }
 
+larder_policy larder__policy_id(const struct policy *policy)
+{
+    for (int i = 0; i < POLICIES; i++) {
+        if (policies[i].policy == policy)
+            return policies[i].id;
+    }
+    return LARDER_POLICY_DEFAULT;
+}
+
 larder_result larder_policy_parse(const char *name, larder_policy *out)
 {
     if (name == NULL || out == NULL)
@@ -127,6 +137,23 @@ static bool has_pages(const struct allocator *a)
            SMALL_SEGMENT_BYTES % a->props.granularity_bytes == 0;
 }
 
+/* The settings have the history on, or off. */
+static larder_result apply_history(struct allocator *a)
+{
+    larder_history_options asked;
+    larder_history_options whole;
+    larder_result r;
+
+    larder__history_end(a);
+    if (a->conf.history_events == 0)
+        return LARDER_OK;
+    larder_history_options_init(&asked);
+    asked.max_events = a->conf.history_events;
+    asked.stacks = (larder_stacks)a->conf.history_stacks;
+    r = larder__history_options(&asked, &whole);
+    return r == LARDER_OK ? larder__history_begin(a, &whole) : r;
+}
+
 /* The locked allocator's settings change by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
@@ -141,7 +168,7 @@ static larder_result configure(struct allocator *a, const char *text)
         a->fraction_is_set = true;
     }
     apply_limits(a);
-    return LARDER_OK;
+    return a->conf.history_given ? apply_history(a) : LARDER_OK;
 }
 
 larder_result larder_configure(larder_allocator *handle, const char *conf)
@@ -198,6 +225,7 @@ larder_result larder_memory_fraction(larder_allocator *handle, double *out)
 
 static void allocator_free(struct allocator *a)
 {
+    larder__history_end(a);
     larder__slab_destroy(&a->slab);
     larder__map_destroy(&a->map);
     larder__pool_destroy(&a->pools[POOL_SMALL]);

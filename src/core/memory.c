@@ -8,6 +8,7 @@
 #include "core/handle.h"
 #include "core/policy.h"
 #include "core/pool.h"
+#include "core/recording.h"
 #include "core/release.h"
 #include "core/segment.h"
 #include "core/walk.h"
@@ -28,6 +29,7 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
         return LARDER_OK;
     }
     pthread_mutex_lock(&a->lock);
+    history_enter(a, __builtin_return_address(0));
     r = larder__request(a, bytes, stream, out);
     pthread_mutex_unlock(&a->lock);
     return r;
@@ -68,6 +70,7 @@ larder_result larder_free(larder_allocator *handle, larder_addr addr)
     if (r != LARDER_OK || addr == 0)
         return r;
     pthread_mutex_lock(&a->lock);
+    history_enter(a, __builtin_return_address(0));
     /* With the lock, so that no one sees a block that is live but not in the
      * map: larder_check() and restoring a checkpoint rely on it. */
     number = larder__map_take(&a->map, addr);
@@ -140,6 +143,7 @@ larder_result larder_empty_cache(larder_allocator *handle)
 
     if (r != LARDER_OK)
         return r;
+    history_enter(a, __builtin_return_address(0));
     if (allocator_is_routing(a))
         r = larder__fail(LARDER_ERR_CAPTURING,
                          "memory cannot be given back while allocations go to "
@@ -157,6 +161,7 @@ larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
 
     if (r != LARDER_OK)
         return r;
+    history_enter(a, __builtin_return_address(0));
     r = larder__piece_take(a, bytes);
     larder__handle_unlock(a);
     return r;

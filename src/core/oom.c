@@ -6,8 +6,10 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/text.h"
+#include "core/dump.h"
 #include "core/policy.h"
 #include "core/private.h"
+#include "core/recording.h"
 
 enum { MESSAGE_PART_MAX = 512 };
 
@@ -110,6 +112,7 @@ bool larder__run_reclaims(struct allocator *a)
 {
     uint32_t count = a->reclaims.count;
     struct callback *copy = callbacks_copy(&a->reclaims);
+    struct history_call call = a->call;
     bool freed = false;
 
     if (copy == NULL)
@@ -118,6 +121,7 @@ bool larder__run_reclaims(struct allocator *a)
     for (uint32_t i = 0; i < count; i++)
         freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
     pthread_mutex_lock(&a->lock);
+    history_reenter(a, call);
     larder__host_free(copy);
     return freed;
 }
@@ -153,9 +157,14 @@ static larder_result report(struct allocator *a, const struct request *q,
     };
 
     a->stats.num_ooms++;
-    if (a->oom_observers.count == 0)
+    if (a->history != NULL)
+        larder__history_record(a, LARDER_ACTION_oom, free_bytes, q->size,
+                               q->stream,
+                               q->heap != NULL ? q->heap->pool->owner : NULL);
+    if (a->oom_observers.count == 0 && a->conf.dump_path[0] == '\0')
         return LARDER_ERR_OUT_OF_MEMORY;
     larder__copy_error(message, sizeof message);
+    larder__dump_on_oom(a);
     tell_observers(a, &info);
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
 }

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/held.h"
+#include "core/recording.h"
 
 larder_result larder__piece_take(struct allocator *a, uint64_t bytes)
 {
@@ -39,6 +40,9 @@ larder_result larder__piece_take(struct allocator *a, uint64_t bytes)
     a->pieces = p;
     held_add(a, &a->pools[POOL_LARGE], bytes);
     metric_add(&a->stats.segment, STATS_LARGE, 1);
+    if (a->history != NULL)
+        larder__history_record(a, LARDER_ACTION_segment_alloc, p->addr, bytes,
+                               0, NULL);
     return LARDER_OK;
 }
 

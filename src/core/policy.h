@@ -11,6 +11,9 @@ extern const struct policy larder__policy_pytorch;
 /* One driver call for every request (direct.c). */
 extern const struct policy larder__policy_direct;
 
+/* The number of a policy (lifecycle.c). */
+larder_policy larder__policy_id(const struct policy *policy);
+
 /* Serve a request of `bytes` > 0 (alloc.c).  The lock is held, and may be
  * dropped in between. */
 larder_result larder__request(struct allocator *a, uint64_t bytes,

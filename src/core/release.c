@@ -4,6 +4,7 @@
 #include "core/blocks.h"
 #include "core/events.h"
 #include "core/pool.h"
+#include "core/recording.h"
 #include "core/segment.h"
 
 void larder__give_back(struct allocator *a, struct block *b)
@@ -12,6 +13,8 @@ void larder__give_back(struct allocator *a, struct block *b)
     unsigned pool = b->segment->heap->pool->stats;
 
     assert(b->state == BLOCK_LIVE);
+    history_range(a, LARDER_ACTION_free_requested, b->segment, b->addr,
+                  b->requested);
     metric_sub(&st->allocation, pool, 1);
     metric_sub(&st->allocated_bytes, pool, b->bytes);
     if (b->bytes >= a->conf.max_split_bytes)

@@ -6,6 +6,7 @@
 #include "core/held.h"
 #include "core/orphan.h"
 #include "core/pool.h"
+#include "core/recording.h"
 
 void larder__segment_link(struct allocator *a, struct segment *s)
 {
@@ -91,6 +92,7 @@ static larder_result segment_make(struct allocator *a, struct heap *heap,
         return r;
     }
     *out = segment_fill(a, s);
+    history_segment(a, s, s->addr, bytes, LARDER_ACTION_segment_alloc);
     return LARDER_OK;
 }
 
@@ -116,6 +118,7 @@ static larder_result segment_give_driver(struct allocator *a, struct segment *s)
     if (r != LARDER_OK)
         return r;
     held_sub(a, pool, s->bytes);
+    history_range(a, LARDER_ACTION_segment_free, s, s->addr, s->bytes);
     metric_sub(&a->stats.segment, pool->stats, 1);
     /* As in PyTorch, by the setting of now: a change while an oversize
      * segment lives leaves the count off. */

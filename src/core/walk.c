@@ -42,6 +42,7 @@ struct visitor {
     struct allocator *a;
     larder_segment_fn *segment_fn;
     larder_block_fn *block_fn;
+    larder__header_fn *header_fn; /* instead of the other two */
     void *ctx;
 };
 
@@ -156,6 +157,8 @@ static int visit_blocks(const struct visitor *v, struct block *first)
          b = slab_get(&v->a->slab, b->next)) {
         larder_block_info block = block_info(b);
 
+        if (v->header_fn != NULL)
+            end = v->header_fn(v->ctx, &info, &block, b);
         if (v->block_fn != NULL)
             end = v->block_fn(v->ctx, &info, &block);
     }
@@ -176,6 +179,8 @@ static int visit_gap(const struct visitor *v, const struct stretch *gap)
 
     if (v->segment_fn != NULL)
         end = v->segment_fn(v->ctx, &info);
+    if (v->header_fn != NULL)
+        end = v->header_fn(v->ctx, &info, &block, NULL);
     if (!end && v->block_fn != NULL)
         end = v->block_fn(v->ctx, &info, &block);
     return end;
@@ -200,6 +205,14 @@ static larder_result walk(const struct visitor *v)
                                         : visit_gap(v, &all.list[i]);
     larder__host_free(all.list);
     return LARDER_OK;
+}
+
+larder_result larder__walk_headers(struct allocator *a, larder__header_fn *fn,
+                                   void *ctx)
+{
+    struct visitor v = {.a = a, .header_fn = fn, .ctx = ctx};
+
+    return walk(&v);
 }
 
 larder_result larder_walk(larder_allocator *handle,

@@ -4,6 +4,14 @@
 
 #include "core/allocator.h"
 
+/* Visit every block as larder_walk() does, with its header; NULL for the free
+ * memory of reserved pieces, that nothing was carved from. */
+typedef int larder__header_fn(void *ctx, const larder_segment_info *segment,
+                              const larder_block_info *block,
+                              const struct block *header);
+larder_result larder__walk_headers(struct allocator *a, larder__header_fn *fn,
+                                   void *ctx);
+
 /* The block that contains addr; NULL if none does, or if it is unmapped.
  * O(segments + blocks of one). */
 const struct block *larder__block_containing(struct allocator *a,

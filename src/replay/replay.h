@@ -45,10 +45,16 @@ struct replay_options {
     const char *device;
     unsigned repeat; /* timed passes; 0: no warm pass either */
     bool min_capacity;
-    bool summary;                 /* keep the allocator's summary table */
-    FILE *placements;             /* not closed; NULL: none */
-    FILE *stats;                  /* not closed; NULL: none */
-    uint64_t stats_every;         /* operations; 0: none but the last line */
+    bool summary;         /* keep the allocator's summary table */
+    FILE *placements;     /* not closed; NULL: none */
+    FILE *stats;          /* not closed; NULL: none */
+    uint64_t stats_every; /* operations; 0: none but the last line */
+    /* Of the cold pass: events to keep (0: the history's default, if a
+     * snapshot is asked for), and where the allocator's own snapshot goes: at
+     * the pass's end, and at the first failed allocation.  NULL: none. */
+    uint64_t history_events;
+    const char *snapshot;
+    const char *oom_snapshot;
     replay_progress_fn *progress; /* NULL: none */
     void *progress_ctx;
 };

@@ -104,8 +104,9 @@ static bool note_oom(struct cold *c)
         return true;
     c->result->oom_op = c->result->ops;
     c->result->oom_text = strdup(larder_last_error());
-    return c->result->oom_text != NULL ||
-           tool_fail(c->error, "out of host memory");
+    if (c->result->oom_text == NULL)
+        return tool_fail(c->error, "out of host memory");
+    return replay_history_write(c->session, c->options->oom_snapshot, c->error);
 }
 
 static bool note_alloc(struct cold *c, const struct trace_op *op,
@@ -126,8 +127,10 @@ static bool cold_step(struct cold *c, size_t index)
     bool allocates = op->kind == TRACE_ALLOC;
     larder_result r;
 
-    if (op->kind == TRACE_MARK)
+    if (op->kind == TRACE_MARK) {
+        replay_history_mark(c->session, op);
         return true;
+    }
     r = replay_step(c->session, op);
     if (r != LARDER_OK && !(allocates && r == LARDER_ERR_OUT_OF_MEMORY))
         return replay_op_fail(c->session, index, c->error);
@@ -228,6 +231,22 @@ static bool finish_output(struct cold *c)
     return true;
 }
 
+/* What the allocator recorded is written before anything else is done. */
+static bool cold_steps(struct cold *c)
+{
+    struct replay_session *s = c->session;
+    bool ok = replay_history_begin(s, c->error);
+
+    for (size_t i = 0; ok && i < s->trace->op_count; i++) {
+        ok = cold_step(c, i);
+        if ((i + 1) % REPLAY_CHUNK_OPS == 0)
+            replay_work_done(s->work, REPLAY_CHUNK_OPS);
+    }
+    ok = ok && replay_history_write(s, c->options->snapshot, c->error);
+    replay_history_end(s);
+    return ok;
+}
+
 bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
                       struct tool_error *error)
 {
@@ -235,17 +254,13 @@ bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
                      .options = s->work->options,
                      .result = out,
                      .error = error};
-    bool ok = true;
+    bool ok;
 
     c.requested = calloc(s->trace->id_count + 1, sizeof *c.requested);
     if (c.requested == NULL)
         return tool_fail(error, "out of host memory");
     out->peak_fragmentation = -1;
-    for (size_t i = 0; ok && i < s->trace->op_count; i++) {
-        ok = cold_step(&c, i);
-        if ((i + 1) % REPLAY_CHUNK_OPS == 0)
-            replay_work_done(s->work, REPLAY_CHUNK_OPS);
-    }
+    ok = cold_steps(&c);
     free(c.requested);
     return ok && take_peaks(&c) && take_counters(&c) && take_summary(&c) &&
            finish_output(&c);

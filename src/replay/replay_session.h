@@ -39,6 +39,14 @@ void replay_session_close(struct replay_session *s);
 bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
                       struct tool_error *error);
 
+/* The history that the options ask for, over the cold pass: begin it, note a
+ * mark in it, write a snapshot, end it. */
+bool replay_history_begin(struct replay_session *s, struct tool_error *error);
+void replay_history_mark(struct replay_session *s, const struct trace_op *op);
+bool replay_history_write(struct replay_session *s, const char *path,
+                          struct tool_error *error);
+void replay_history_end(struct replay_session *s);
+
 /* Set *fits to whether every allocation succeeds; stops at the first that
  * does not. */
 bool replay_pass_probe(struct replay_session *s, bool *fits,

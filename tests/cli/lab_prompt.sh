@@ -128,9 +128,9 @@ is output "$(sed -n 5p "$tmp/out" | grep -o '"output": "[^"]*"')" \
     '"output": "3\n"'
 is reserved "$(sed -n 2p "$tmp/out" | grep -o '"reserved_bytes": [0-9]*')" \
     '"reserved_bytes": 0'
-type_in 1 'device sim:lots\nsnapshot x.pickle\nhelp Linaer\n'
+type_in 1 'device sim:lots\nsnapshot x.html\nhelp Linaer\n'
 stderr_has "'lots' is not a capacity"
-stderr_has "must end\|ends with .json, but 'x.pickle' does not"
+stderr_has "ends with .json or .pickle, but 'x.html' does not"
 stderr_has "there is no 'Linaer'; did you mean 'Linear'?"
 
 # Snapshots.
@@ -146,12 +146,16 @@ assert [x["total_size"] for x in seg] == [2 << 20, 20 << 20], seg
 assert seg[0]["blocks"][0]["state"] == "active_allocated"
 assert seg[0]["blocks"][0]["requested_size"] == 12
 assert [sum(b["size"] for b in x["blocks"]) for x in seg] == [2 << 20, 20 << 20]
-assert s["device_traces"] == [[]]
+events = [e for e in s["device_traces"][0] if e["action"] != "snapshot"]
+assert [e["action"] for e in events] == ["segment_alloc", "alloc",
+    "segment_alloc", "alloc", "free_requested", "free_completed"], events
+assert events[1]["user_metadata"] == "a = zeros(3, device=cuda)", events
+assert s["external_annotations"][0]["name"] == "a = zeros(3, device=cuda)"
 PYTHON
 done
 
-expect 2 lab --snapshot x.pickle
-stderr_has "snapshot 'x.pickle': its name must end with .json"
+expect 2 lab --snapshot x.html
+stderr_has "snapshot 'x.html': its name must end with .json or .pickle"
 expect 2 lab --device sim:lots
 stderr_has "'lots' is not a capacity"
 expect 2 lab --device cuda:0
@@ -164,6 +168,6 @@ stderr_has "seed '0' is not a number from 1"
 expect 2 lab rnu
 stderr_has "unexpected 'rnu'; expected list, run"
 type_in 2 'a = 1\n' --snapshot /nowhere/x.json
-stderr_has '/nowhere/x.json: cannot be written'
+stderr_has '/nowhere/x.json cannot be written'
 
 finish

@@ -8,7 +8,7 @@
 #ifndef LARDER_TESTS_FAULT_SCENARIO_H
 #define LARDER_TESTS_FAULT_SCENARIO_H
 
-#include "../support/rig.h"
+#include "../support/history_rig.h"
 
 #include "base/host.h"
 
@@ -407,6 +407,38 @@ static inline void part_look(struct scenario *s)
     drop(s, 0);
 }
 
+static inline int bytes_forget(void *ctx, const void *from, size_t count)
+{
+    *(size_t *)ctx += count;
+    (void)from;
+    return 0;
+}
+
+/* Snapshots, of a history that may be on or off, and one that is begun. */
+static inline void part_history(struct scenario *s)
+{
+    larder_history_options opt;
+    larder_history_info info = {.size = sizeof info};
+    size_t written = 0;
+
+    larder_annotate("scenario");
+    put(s, 0, 5000, 0);
+    TRY(s, larder_history_mark(s->rig.a, "mark"));
+    TRY(s, larder_snapshot_write_to(s->rig.a, bytes_forget, &written, NULL));
+    larder_history_options_init(&opt);
+    opt.max_events = 100;
+    opt.stacks = LARDER_STACKS_FRAME_POINTERS;
+    TRY(s, larder_history_start(s->rig.a, &opt));
+    drop(s, 0);
+    put(s, 0, MIB(2), 1);
+    TRY(s, larder_snapshot_write_to(s->rig.a, bytes_forget, &written, NULL));
+    TRY(s, larder_history_clear(s->rig.a));
+    TRY(s, larder_history_get(s->rig.a, &info));
+    TRY(s, larder_history_stop(s->rig.a));
+    larder_annotate(NULL);
+    drop(s, 0);
+}
+
 /* ---- the whole ----------------------------------------------------------- */
 
 struct setup {
@@ -420,6 +452,8 @@ static const struct setup scenario_setups[] = {
     {LARDER_POLICY_PYTORCH, "max_split_size_mb:30,expandable_segments:True", 0},
     {LARDER_POLICY_PYTORCH, "preallocate:32MiB", MIB(32)},
     {LARDER_POLICY_DIRECT, "", 0},
+    {LARDER_POLICY_PYTORCH,
+     "history:64,history_stacks:fp,dump_on_oom:/dev/null", 0},
 };
 
 enum { SETUPS = sizeof scenario_setups / sizeof scenario_setups[0] };
@@ -500,6 +534,7 @@ static inline struct outcome scenario_run(const struct fault *f,
     part_full(&s);
     part_reserve(&s);
     part_look(&s);
+    part_history(&s);
     outcome.failures = s.failures;
     outcome.fired = f->nth != 0 && fault_fired(f, s.rig.dev);
     fault_off(f, s.rig.dev);

@@ -47,6 +47,12 @@ static void test_every_request_may_fail_under_the_direct_policy(void **state)
     sweep_setup(3);
 }
 
+static void test_every_request_may_fail_while_history_is_recorded(void **state)
+{
+    (void)state;
+    sweep_setup(4);
+}
+
 /* ---- making and destroying ----------------------------------------------- */
 
 /* Make a device and an allocator, use both and take both apart; the first
@@ -60,7 +66,8 @@ static larder_result make_and_destroy(void)
     larder_result r;
 
     larder_options_init(&opt);
-    opt.conf = "expandable_segments:True,max_split_size_mb:30";
+    opt.conf = "expandable_segments:True,max_split_size_mb:30,history:100,"
+               "history_stacks:unwind";
     r = larder_device_open("sim:64MiB,events=manual,count=2", 1, &dev);
     if (r != LARDER_OK) {
         assert_null(dev);
@@ -146,6 +153,7 @@ int main(void)
         TEST(test_every_request_may_fail_with_expandable_segments),
         TEST(test_every_request_may_fail_with_a_reserved_piece),
         TEST(test_every_request_may_fail_under_the_direct_policy),
+        TEST(test_every_request_may_fail_while_history_is_recorded),
         TEST(test_making_fails_whole_and_destroying_not_at_all),
         TEST(test_destroying_needs_no_host_memory),
     };

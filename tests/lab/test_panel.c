@@ -237,8 +237,8 @@ static void snapshot_of_nothing_has_no_segments(void **state)
     char *text = snapshot(l);
 
     (void)state;
-    assert_has(text, "{\"segments\": [],");
-    assert_has(text, "\"device_traces\": [[]]");
+    assert_has(text, "{\"segments\":[],");
+    assert_has(text, "\"device_traces\":[[]]");
     free(text);
     lab_close(l);
 }
@@ -253,17 +253,17 @@ static void snapshot_has_every_segment_and_block(void **state)
     (void)state;
     lab_unref(b);
     text = snapshot(l);
-    assert_int_equal(count(text, "\"segment_type\": \"small\""), 1);
-    assert_int_equal(count(text, "\"segment_type\": \"large\""), 1);
-    assert_has(text, "\"total_size\": 2097152, \"allocated_size\": 512, "
-                     "\"active_size\": 512, \"requested_size\": 12, "
-                     "\"stream\": 0");
-    assert_has(text, "\"size\": 512, \"requested_size\": 12, \"state\": "
-                     "\"active_allocated\", \"frames\": []}");
-    assert_has(text, "\"size\": 2096640, \"requested_size\": 0, \"state\": "
+    assert_int_equal(count(text, "\"segment_type\":\"small\""), 1);
+    assert_int_equal(count(text, "\"segment_type\":\"large\""), 1);
+    assert_has(text, "\"total_size\":2097152,\"allocated_size\":512,"
+                     "\"active_size\":512,\"requested_size\":12,"
+                     "\"stream\":0");
+    assert_has(text, "\"size\":512,\"requested_size\":12,\"state\":"
+                     "\"active_allocated\",\"frames\":[]}");
+    assert_has(text, "\"size\":2096640,\"requested_size\":0,\"state\":"
                      "\"inactive\"");
-    assert_has(text, "\"total_size\": 20971520, \"allocated_size\": 0");
-    assert_has(text, "\"segment_pool_id\": [0, 0], \"is_expandable\": false");
+    assert_has(text, "\"total_size\":20971520,\"allocated_size\":0");
+    assert_has(text, "\"segment_pool_id\":[0,0],\"is_expandable\":false");
     assert_int_equal(count(text, "[,"), 0);
     assert_int_equal(count(text, "{"), count(text, "}"));
     assert_int_equal(count(text, "["), count(text, "]"));

@@ -1,0 +1,24 @@
+#include "base/symbol.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+
+bool larder__symbol_find(uint64_t address, struct symbol *out)
+{
+    struct link_map *map = NULL;
+    Dl_info info;
+
+    if (dladdr1((const void *)(uintptr_t)address, &info, (void **)&map,
+                RTLD_DL_LINKMAP) == 0 ||
+        info.dli_fname == NULL)
+        return false;
+    out->object = info.dli_fname;
+    out->name = info.dli_sname;
+    /* What was added to the addresses in the file: 0 for a program that is
+     * not position independent. */
+    out->offset =
+        address - (map != NULL ? map->l_addr : (uintptr_t)info.dli_fbase);
+    return true;
+}

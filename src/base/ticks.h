@@ -1,0 +1,56 @@
+/* ticks.h - a clock cheap enough to read for every event, and what its ticks
+ * were in the time of day.  Private to the library.
+ *
+ * Where the processor has a counter that runs evenly through sleep and across
+ * cores, that is read: no call, and half the cost of the system's clock.
+ * How long a tick is follows from reading both clocks twice: when the counting
+ * began, and when it is asked. */
+#ifndef LARDER_BASE_TICKS_H
+#define LARDER_BASE_TICKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+/* Both clocks at one moment. */
+struct ticks_pair {
+    uint64_t ticks;
+    uint64_t monotonic_ns;
+};
+
+struct ticks_clock {
+    bool has_counter; /* else ticks are nanoseconds */
+    struct ticks_pair begin;
+};
+
+uint64_t larder__ticks_system_ns(void);
+
+static inline uint64_t ticks_now(const struct ticks_clock *c)
+{
+#if defined(__x86_64__)
+    if (c->has_counter)
+        return __rdtsc();
+#endif
+    (void)c;
+    return larder__ticks_system_ns();
+}
+
+void larder__ticks_begin(struct ticks_clock *c);
+
+/* What turns ticks into the time of day. */
+struct ticks_scale {
+    struct ticks_pair begin;
+    double ns_per_tick;
+    int64_t wall_offset_ns; /* time of day - monotonic time */
+};
+
+/* As the clocks stand now. */
+void larder__ticks_scale(const struct ticks_clock *c, struct ticks_scale *out);
+
+/* Microseconds since 1970. */
+uint64_t larder__ticks_wall_us(const struct ticks_scale *s, uint64_t ticks);
+
+#endif

@@ -1,0 +1,43 @@
+/* stack_table.h - stacks of callers, each different one kept once.  Private to
+ * core.
+ *
+ * A stack's number is where it lies in one array of words: its depth, then its
+ * frames.  What is there never changes or moves, so that a number handed out
+ * under the lock can be read without it. */
+#ifndef LARDER_CORE_STACK_TABLE_H
+#define LARDER_CORE_STACK_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct stack_table {
+    uint64_t *words;
+    uint32_t capacity; /* words */
+    uint32_t used;     /* number 0 means no stack */
+    uint32_t *slots;   /* hash table of numbers */
+    uint32_t slot_mask;
+    uint64_t count;
+    uint64_t lost;
+};
+
+/* Takes `bytes` for stacks and a quarter more to find them by. */
+bool larder__stacks_init(struct stack_table *t, uint64_t bytes);
+void larder__stacks_destroy(struct stack_table *t);
+
+/* The number of this stack; 0, counted as lost, if there is no room. */
+uint32_t larder__stacks_put(struct stack_table *t, const uint64_t *frames,
+                            size_t depth);
+
+static inline size_t stack_depth(const struct stack_table *t, uint32_t number)
+{
+    return number == 0 ? 0 : t->words[number];
+}
+
+static inline const uint64_t *stack_frames(const struct stack_table *t,
+                                           uint32_t number)
+{
+    return number == 0 ? NULL : &t->words[number + 1];
+}
+
+#endif

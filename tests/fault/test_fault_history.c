@@ -1,0 +1,162 @@
+/* test_fault_history.c - host memory that is missing while history is recorded
+ * or a snapshot is written: what is lost is counted, files are whole or not
+ * there, and the calls recorded succeed all the same. */
+#include "support/history_rig.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/host.h"
+
+/* The place of the list of pools' names cannot be had. */
+static void test_an_event_without_memory_is_lost_and_counted(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_pool_id id = {3, 0};
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    p = rig_alloc(&rig, 1000);
+    history_on(&rig, 100);
+    larder__host_fail(1, 0);
+    rig_free(&rig, p);
+    larder__host_fail(0, 0);
+    assert_events(&rig, "");
+    assert_int_equal(history_info(&rig).lost_events, 2);
+    p = rig_alloc(&rig, 1000);
+    assert_events(&rig, "alloc +0 1000 pool 3.0; ");
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_down(&rig);
+}
+
+static void test_a_note_without_memory_is_lost_and_counted(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_addr p;
+    struct bytes b;
+
+    (void)state;
+    rig_alloc(&rig, 1000);
+    history_on(&rig, 100);
+    larder_annotate("text");
+    larder__host_fail(1, 0);
+    p = rig_alloc(&rig, 2000);
+    larder__host_fail(0, 0);
+    assert_int_equal(history_info(&rig).lost_notes, 1);
+    assert_events(&rig, "alloc +1024 2000 'text'; ");
+    rig_free(&rig, p);
+    rig_alloc(&rig, 3000);
+    larder_annotate(NULL);
+    assert_int_equal(history_info(&rig).lost_notes, 1);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_non_null(strstr(b.at, "\"requested_size\":3000,\"state\":"
+                                 "\"active_allocated\",\"frames\":[],"
+                                 "\"user_metadata\":\"text\"}"));
+    free(b.at);
+    rig_down(&rig);
+}
+
+static void test_starting_without_memory_leaves_it_off(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "history:5");
+    larder_history_options opt;
+    larder_result r = LARDER_ERR_NO_HOST_MEMORY;
+    unsigned long n;
+
+    (void)state;
+    larder_history_options_init(&opt);
+    opt.stacks = LARDER_STACKS_FRAME_POINTERS;
+    for (n = 1; r != LARDER_OK; n++) {
+        larder__host_fail(n, 1);
+        r = larder_history_start(rig.a, &opt);
+        larder__host_fail(0, 0);
+        if (r != LARDER_OK) {
+            assert_result(LARDER_ERR_NO_HOST_MEMORY, r);
+            assert_int_equal(history_info(&rig).is_on, 0);
+            rig_free(&rig, rig_alloc(&rig, 1000));
+        }
+    }
+    assert_int_equal(n,
+                     9); /* the ring, stacks and texts, and what joins them */
+    assert_int_equal(history_info(&rig).is_on, 1);
+    rig_down(&rig);
+}
+
+/* Each request of a snapshot's may fail: then there is no file. */
+static void test_a_snapshot_without_memory_leaves_no_file(void **state)
+{
+    struct rig rig =
+        rig_up("sim:1GiB,backing=none", "history:50,history_stacks:unwind");
+    char path[] = "/tmp/larder-fault-XXXXXX";
+    char file[64];
+    larder_result r = LARDER_ERR_NO_HOST_MEMORY;
+    unsigned long n;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    snprintf(file, sizeof file, "%s/a.pickle", path);
+    for (int i = 0; i < 40; i++)
+        rig_alloc(&rig, MIB(1));
+    for (n = 1; r != LARDER_OK; n++) {
+        larder__host_fail(n, 1);
+        r = larder_snapshot_write(rig.a, file, NULL);
+        larder__host_fail(0, 0);
+        if (r != LARDER_OK) {
+            assert_result(LARDER_ERR_NO_HOST_MEMORY, r);
+            assert_int_not_equal(access(file, F_OK), 0);
+            assert_int_equal(rmdir(path), 0); /* nothing is in it */
+            assert_int_equal(mkdir(path, 0700), 0);
+        }
+    }
+    assert_true(n > 6);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(path), 0);
+    rig_down(&rig);
+}
+
+static void test_a_dump_without_memory_is_counted(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none",
+                            "history:50,dump_on_oom:/dev/null.%n.not/x");
+    larder_addr p;
+
+    (void)state;
+    larder__host_fail(1, 0);
+    assert_result(LARDER_ERR_NO_HOST_MEMORY, larder_alloc(rig.a, 1000, 0, &p));
+    larder__host_fail(0, 0);
+    rig_alloc(&rig, 1000);
+    larder__host_fail(1, 0);
+    (void)larder_alloc(rig.a, GIB(2), 0, &p);
+    larder__host_fail(0, 0);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, larder_alloc(rig.a, GIB(2), 0, &p));
+    assert_words("Tried to allocate 2.00 GiB");
+    assert_int_equal(history_info(&rig).dumps, 0);
+    assert_true(history_info(&rig).failed_dumps > 0);
+    rig_down(&rig);
+}
+
+/* A test that fails half way leaves its plan behind. */
+static int end_faults(void **state)
+{
+    (void)state;
+    larder__host_fail(0, 0);
+    larder_annotate(NULL);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, end_faults)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_an_event_without_memory_is_lost_and_counted),
+        TEST(test_a_note_without_memory_is_lost_and_counted),
+        TEST(test_starting_without_memory_leaves_it_off),
+        TEST(test_a_snapshot_without_memory_leaves_no_file),
+        TEST(test_a_dump_without_memory_is_counted),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,342 @@
+/* test_history_stacks.c - who called: stacks of events and of live blocks, by
+ * frame pointers, by the unwinder and by a callback, each kept once. */
+#include "support/history_rig.h"
+
+#include <pthread.h>
+
+static void history_with(struct rig *rig, larder_stacks stacks, uint32_t depth)
+{
+    larder_history_options opt;
+
+    larder_history_options_init(&opt);
+    opt.stacks = stacks;
+    opt.depth = depth;
+    assert_ok(larder_history_start(rig->a, &opt));
+}
+
+/* ---- callers to be found --------------------------------------------------- */
+
+/* Called by pointers that the compiler cannot see through, so that each has a
+ * frame of its own. */
+typedef larder_addr caller_fn(struct rig *rig, uint64_t bytes);
+
+static larder_addr inner(struct rig *rig, uint64_t bytes)
+{
+    larder_addr p = 0;
+
+    assert_ok(larder_alloc(rig->a, bytes, 0, &p));
+    return p;
+}
+
+static caller_fn *volatile call_inner = inner;
+
+static larder_addr middle(struct rig *rig, uint64_t bytes)
+{
+    larder_addr p = call_inner(rig, bytes);
+
+    assert_int_not_equal(p, 0); /* no tail call */
+    return p;
+}
+
+static caller_fn *volatile call_middle = middle;
+
+static larder_addr outer(struct rig *rig, uint64_t bytes)
+{
+    larder_addr p = call_middle(rig, bytes);
+
+    assert_int_not_equal(p, 0);
+    return p;
+}
+
+/* The stack of the only event whose size is `bytes`. */
+struct wanted {
+    uint64_t bytes;
+    uint64_t stack[LARDER_STACK_DEPTH_MAX];
+    size_t depth;
+    int found;
+};
+
+static int find_event(void *ctx, const larder_event *e)
+{
+    struct wanted *w = ctx;
+
+    if (e->bytes != w->bytes || e->action != LARDER_ACTION_alloc)
+        return 0;
+    w->depth = e->depth;
+    memcpy(w->stack, e->stack, e->depth * sizeof *e->stack);
+    w->found++;
+    return 0;
+}
+
+static struct wanted stack_of(struct rig *rig, uint64_t bytes)
+{
+    struct wanted w = {.bytes = bytes};
+
+    assert_ok(larder_history_walk(rig->a, find_event, &w));
+    assert_int_equal(w.found, 1);
+    return w;
+}
+
+/* An address in the code of a function: it is not long. */
+static int is_within(uint64_t address, caller_fn *fn)
+{
+    uint64_t begin = (uintptr_t)fn;
+
+    return address > begin && address < begin + 1024;
+}
+
+static int position(const struct wanted *w, caller_fn *fn)
+{
+    for (size_t i = 0; i < w->depth; i++) {
+        if (is_within(w->stack[i], fn))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* The library's own frames are left out. */
+static void check_stacks(larder_stacks stacks)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct wanted w;
+
+    history_with(&rig, stacks, 0);
+    assert_int_not_equal(outer(&rig, 1001), 0);
+    w = stack_of(&rig, 1001);
+    assert_int_equal(position(&w, inner), 0);
+    assert_int_equal(position(&w, middle), 1);
+    rig_down(&rig);
+}
+
+static void test_frame_pointers_lead_to_the_callers(void **state)
+{
+    (void)state;
+    check_stacks(LARDER_STACKS_FRAME_POINTERS);
+}
+
+static void test_the_unwinder_finds_the_callers(void **state)
+{
+    (void)state;
+    check_stacks(LARDER_STACKS_UNWIND);
+}
+
+static void *allocate_in_thread(void *rig)
+{
+    outer(rig, 1002);
+    return NULL;
+}
+
+static void test_other_threads_have_stacks_of_their_own(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct wanted w;
+    pthread_t thread;
+
+    (void)state;
+    history_with(&rig, LARDER_STACKS_FRAME_POINTERS, 0);
+    assert_int_equal(pthread_create(&thread, NULL, allocate_in_thread, &rig),
+                     0);
+    pthread_join(thread, NULL);
+    w = stack_of(&rig, 1002);
+    assert_int_equal(position(&w, middle), 1);
+    rig_down(&rig);
+}
+
+/* ---- bounds ---------------------------------------------------------------- */
+
+static void test_a_depth_is_kept(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+
+    (void)state;
+    history_with(&rig, LARDER_STACKS_UNWIND, 2);
+    outer(&rig, 1003);
+    assert_int_equal(stack_of(&rig, 1003).depth, 2);
+    rig_down(&rig);
+}
+
+static void test_equal_stacks_are_kept_once(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+
+    (void)state;
+    history_with(&rig, LARDER_STACKS_FRAME_POINTERS, 0);
+    for (int i = 0; i < 100; i++)
+        outer(&rig, 1000);
+    assert_int_equal(history_info(&rig).stack_count, 1);
+    assert_int_equal(history_info(&rig).lost_stacks, 0);
+    rig_down(&rig);
+}
+
+static void test_actions_can_do_without_stacks(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_history_options opt;
+
+    (void)state;
+    larder_history_options_init(&opt);
+    opt.stacks = LARDER_STACKS_UNWIND;
+    opt.stackless_actions =
+        1u << LARDER_ACTION_alloc | 1u << LARDER_ACTION_segment_alloc;
+    assert_ok(larder_history_start(rig.a, &opt));
+    outer(&rig, 1000);
+    assert_int_equal(events_of(&rig).depth_max, 0);
+    assert_int_equal(history_info(&rig).stack_count, 0);
+    rig_down(&rig);
+}
+
+/* ---- a callback's own frames ----------------------------------------------- */
+
+static size_t three_frames(void *ctx, uint64_t *frames, size_t capacity)
+{
+    uint64_t *next = ctx;
+
+    assert_true(capacity >= 3);
+    frames[0] = ++*next;
+    frames[1] = 7;
+    frames[2] = 8;
+    return 3;
+}
+
+static int name_frame(void *ctx, uint64_t frame, larder_frame *out)
+{
+    (void)ctx;
+    if (frame == 8)
+        return 0;
+    snprintf(out->filename, sizeof out->filename, "model.py");
+    snprintf(out->name, sizeof out->name, "layer%d", (int)frame);
+    out->line = (uint32_t)frame * 10;
+    return 1;
+}
+
+static void test_a_callback_gives_frames_that_a_resolver_names(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_history_options opt;
+    uint64_t next = 0;
+    struct wanted w;
+    struct bytes b;
+
+    (void)state;
+    larder_history_options_init(&opt);
+    opt.stacks = LARDER_STACKS_CALLBACK;
+    opt.stack_fn = three_frames;
+    opt.stack_ctx = &next;
+    assert_ok(larder_history_start(rig.a, &opt));
+    assert_ok(larder_set_frame_resolver(rig.a, name_frame, NULL));
+    rig_alloc(&rig, 1000);
+    /* One call, one stack, for both its events. */
+    assert_int_equal(next, 1);
+    w = stack_of(&rig, 1000);
+    assert_int_equal(w.depth, 3);
+    assert_int_equal(w.stack[0], 1);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_non_null(
+        strstr(b.at, "\"frames\":[{\"filename\":\"model.py\",\"line\":10,"
+                     "\"name\":\"layer1\"},{\"filename\":\"model.py\","
+                     "\"line\":70,\"name\":\"layer7\"},{\"filename\":\"??\","
+                     "\"line\":0,\"name\":\"0x7\"}]"));
+    free(b.at);
+    rig_down(&rig);
+}
+
+static size_t many_frames(void *ctx, uint64_t *frames, size_t capacity)
+{
+    uint64_t *next = ctx;
+
+    for (size_t i = 0; i < capacity; i++)
+        frames[i] = ++*next;
+    return capacity;
+}
+
+/* How many different stacks of this depth fit in 512 words. */
+static void check_bound(uint32_t depth, uint64_t fit)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_history_options opt;
+    larder_history_info info;
+    uint64_t next = 0;
+
+    larder_history_options_init(&opt);
+    opt.stacks = LARDER_STACKS_CALLBACK;
+    opt.depth = depth;
+    opt.stack_fn = many_frames;
+    opt.stack_ctx = &next;
+    opt.stack_bytes = 4096;
+    assert_ok(larder_history_start(rig.a, &opt));
+    for (int i = 0; i < 500; i++)
+        rig_free(&rig, rig_alloc(&rig, 1000));
+    info = history_info(&rig);
+    assert_int_equal(info.stack_count, fit);
+    assert_int_equal(info.lost_stacks, 1000 - fit);
+    assert_int_equal(info.events, 1 + 3 * 500);
+    rig_down(&rig);
+}
+
+/* Stacks beyond the memory for them are lost and counted; the events stay.
+ * The first word is left out; of shallow ones there is a greatest number. */
+static void test_stacks_are_bounded(void **state)
+{
+    (void)state;
+    check_bound(7, 63);
+    check_bound(127, 3);
+    check_bound(1, 127);
+}
+
+/* ---- live blocks ----------------------------------------------------------- */
+
+/* The ring has lost the events; blocks and segments know their stacks still,
+ * and a block that reuses a header does not inherit its stack or text. */
+static void test_live_blocks_remember(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_history_options opt;
+    uint64_t next = 0;
+    struct bytes b;
+    larder_addr p;
+
+    (void)state;
+    larder_history_options_init(&opt);
+    opt.max_events = 1;
+    opt.stacks = LARDER_STACKS_CALLBACK;
+    opt.stack_fn = three_frames;
+    opt.stack_ctx = &next;
+    assert_ok(larder_history_start(rig.a, &opt));
+    assert_ok(larder_set_frame_resolver(rig.a, name_frame, NULL));
+    larder_annotate("first");
+    p = rig_alloc(&rig, 1000);
+    larder_annotate(NULL);
+    for (int i = 0; i < 10; i++)
+        rig_free(&rig, rig_alloc(&rig, 2000));
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_non_null(strstr(b.at, "\"is_expandable\":false,\"frames\":[{"
+                                 "\"filename\":\"model.py\",\"line\":10,"));
+    assert_non_null(strstr(b.at, "\"state\":\"active_allocated\",\"frames\":[{"
+                                 "\"filename\":\"model.py\",\"line\":10,"));
+    assert_non_null(strstr(b.at, "\"user_metadata\":\"first\""));
+    free(b.at);
+    rig_free(&rig, p);
+    rig_alloc(&rig, 1000);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_null(strstr(b.at, "\"user_metadata\":\"first\""));
+    free(b.at);
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frame_pointers_lead_to_the_callers),
+        cmocka_unit_test(test_the_unwinder_finds_the_callers),
+        cmocka_unit_test(test_other_threads_have_stacks_of_their_own),
+        cmocka_unit_test(test_a_depth_is_kept),
+        cmocka_unit_test(test_equal_stacks_are_kept_once),
+        cmocka_unit_test(test_actions_can_do_without_stacks),
+        cmocka_unit_test(test_a_callback_gives_frames_that_a_resolver_names),
+        cmocka_unit_test(test_stacks_are_bounded),
+        cmocka_unit_test(test_live_blocks_remember),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,477 @@
+/* test_snapshot_write.c - snapshots: what is in them, how files appear, and
+ * the one that is written when memory runs out.  What Python and PyTorch make
+ * of them is in tests/cli/replay_snapshot.sh. */
+#include "support/history_rig.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- folders --------------------------------------------------------------- */
+
+struct folder {
+    char path[64];
+    char file[512]; /* the last of folder_file() */
+};
+
+static struct folder folder_make(void)
+{
+    struct folder f = {.path = "/tmp/larder-snapshot-XXXXXX"};
+
+    assert_non_null(mkdtemp(f.path));
+    return f;
+}
+
+static const char *folder_file(struct folder *f, const char *name)
+{
+    snprintf(f->file, sizeof f->file, "%s/%s", f->path, name);
+    return f->file;
+}
+
+static int folder_count(const struct folder *f)
+{
+    DIR *dir = opendir(f->path);
+    const struct dirent *e;
+    int count = 0;
+
+    assert_non_null(dir);
+    while ((e = readdir(dir)) != NULL)
+        count += e->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void folder_remove(struct folder *f)
+{
+    DIR *dir = opendir(f->path);
+    const struct dirent *e;
+
+    assert_non_null(dir);
+    while ((e = readdir(dir)) != NULL) {
+        if (e->d_name[0] != '.')
+            assert_int_equal(unlink(folder_file(f, e->d_name)), 0);
+    }
+    closedir(dir);
+    assert_int_equal(rmdir(f->path), 0);
+}
+
+static struct bytes file_read(const char *path)
+{
+    struct bytes b = {0};
+    char piece[4096];
+    FILE *f = fopen(path, "r");
+    size_t n;
+
+    assert_non_null(f);
+    while ((n = fread(piece, 1, sizeof piece, f)) > 0)
+        bytes_add(&b, piece, n);
+    fclose(f);
+    return b;
+}
+
+static void assert_has(const struct bytes *b, const char *words)
+{
+    if (strstr(b->at, words) != NULL)
+        return;
+    print_error("'%s' is not in\n%s\n", words, b->at);
+    fail();
+}
+
+/* ---- contents -------------------------------------------------------------- */
+
+static void test_json_has_segments_blocks_and_events(void **state)
+{
+    struct rig rig =
+        rig_up("sim:1GiB,backing=none,events=manual,count=3", "history:9");
+    char want[1024];
+    larder_addr p;
+    struct bytes b;
+
+    (void)state;
+    p = rig_alloc_on(&rig, 1000, 2);
+    rig_alloc_on(&rig, 600, 2);
+    assert_ok(larder_record_stream(rig.a, p, 1));
+    rig_free(&rig, p);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    snprintf(want, sizeof want,
+             "{\"segments\":[{\"device\":0,\"address\":%llu,"
+             "\"total_size\":2097152,\"allocated_size\":1024,"
+             "\"active_size\":2048,\"requested_size\":1600,\"stream\":2,"
+             "\"segment_type\":\"small\",\"segment_pool_id\":[0,0],"
+             "\"is_expandable\":false,\"frames\":[],\"blocks\":["
+             "{\"address\":%llu,\"size\":1024,\"requested_size\":1000,"
+             "\"state\":\"active_pending_free\",\"frames\":[]},"
+             "{\"address\":%llu,\"size\":1024,\"requested_size\":600,"
+             "\"state\":\"active_allocated\",\"frames\":[]},"
+             "{\"address\":%llu,\"size\":2095104,\"requested_size\":0,"
+             "\"state\":\"inactive\",\"frames\":[]}]}],"
+             "\"device_traces\":[[{\"action\":\"segment_alloc\",",
+             (unsigned long long)p, (unsigned long long)p,
+             (unsigned long long)p + 1024, (unsigned long long)p + 2048);
+    assert_memory_equal(b.at, want, strlen(want));
+    assert_has(&b, "{\"action\":\"free_requested\",\"addr\":");
+    assert_has(&b, "{\"action\":\"snapshot\",\"addr\":0,\"size\":2048,");
+    assert_has(&b, "\"external_annotations\":[]");
+    assert_has(&b, "\"history_lost_events\":0");
+    assert_int_equal(b.at[b.count - 1], '\n');
+    free(b.at);
+    rig_down(&rig);
+}
+
+/* The n-th list of traces is the n-th device's. */
+static void test_traces_stand_at_the_device_s_number(void **state)
+{
+    struct rig rig;
+    larder_options opt;
+    struct bytes b;
+
+    (void)state;
+    larder_options_init(&opt);
+    opt.conf = "history:9";
+    assert_ok(larder_device_open("sim:1GiB,backing=none,count=3", 2, &rig.dev));
+    assert_ok(larder_create(rig.dev, &opt, &rig.a));
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_has(&b, "\"device_traces\":[[],[],[{\"action\":\"snapshot\"");
+    free(b.at);
+    rig_down(&rig);
+}
+
+static void test_without_history_there_are_segments_and_settings(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none",
+                            "expandable_segments:True,max_split_size_mb:64,"
+                            "roundup_power2_divisions:[256:1,512:2,>:8],"
+                            "garbage_collection_threshold:0.6,"
+                            "limit:512MiB");
+    struct bytes b;
+
+    (void)state;
+    rig_alloc(&rig, 1000);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_has(&b, "\"is_expandable\":true");
+    assert_has(&b, "\"device_traces\":[[]]");
+    assert_has(&b, "\"PYTORCH_CUDA_ALLOC_CONF\":\"max_split_size_mb:64,"
+                   "roundup_power2_divisions:[1:1,2:1,4:1,8:1,16:1,32:1,64:1,"
+                   "128:1,256:1,512:8,1024:8,2048:8,4096:8,8192:8,16384:8,"
+                   "32768:8],garbage_collection_threshold:0.6,"
+                   "expandable_segments:True\"");
+    assert_has(&b, "\"max_split_size\":67108864,"
+                   "\"garbage_collection_threshold\":0.59999999999999998,"
+                   "\"expandable_segments\":true,");
+    assert_has(&b, "\"roundup_power2_divisions\":{\"1\":1,\"2\":1,");
+    assert_has(&b, "expandable_segments:True,limit:536870912\"");
+    assert_has(&b, "\"history\":false");
+    assert_has(&b, "\"allocation.all.current\":1,");
+    free(b.at);
+    rig_down(&rig);
+}
+
+/* What was carved, and what is left, of a piece that is one event. */
+static void test_reserved_memory_is_there_whole(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
+    struct bytes b;
+
+    (void)state;
+    assert_ok(larder_reserve(rig.a, MIB(64)));
+    rig_alloc(&rig, 1000);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_has(&b, "\"total_size\":2097152,");
+    assert_has(&b, "\"total_size\":65011712,\"allocated_size\":0,");
+    assert_has(&b, "\"is_reserved\":true,\"frames\":[],\"blocks\":[{"
+                   "\"address\":");
+    assert_has(&b, "\"size\":65011712,\"requested_size\":0,"
+                   "\"state\":\"inactive\",\"frames\":[]}]}],");
+    free(b.at);
+    rig_down(&rig);
+}
+
+static void test_text_is_escaped(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
+    struct bytes b;
+
+    (void)state;
+    larder_annotate(
+        "a\"b\\c\n\x01 \xC3\xA4 \xFF \xED\xA0\x80 \xF0\x9F\x98\x80");
+    rig_alloc(&rig, 1000);
+    larder_annotate(NULL);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_has(&b, "\"user_metadata\":\"a\\\"b\\\\c\\u000a\\u0001 \xC3\xA4 "
+                   "\xEF\xBF\xBD \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD "
+                   "\xF0\x9F\x98\x80\"");
+    free(b.at);
+    rig_down(&rig);
+}
+
+/* Numbers of every width, as protocol 4 has them. */
+static void test_a_pickle_holds_numbers_of_64_bits(void **state)
+{
+    static const char pair[] = "segment_pool_id\x94"
+                               "\x8A\x09\x01\0\0\0\0\0\0\x80\0"
+                               "\x8A\x05\0\x5E\xD0\xB2\0\x86";
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_pool_id id = {UINT64_C(0x8000000000000001), 3000000000};
+    struct bytes b;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    rig_alloc(&rig, 1000);
+    assert_ok(larder_pool_end(rig.a, id));
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_PICKLE);
+    assert_non_null(memmem(b.at, b.count, pair, sizeof pair - 1));
+    free(b.at);
+    rig_down(&rig);
+}
+
+static void test_history_can_be_left_out(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
+    larder_snapshot_options opt;
+    struct bytes b = {0};
+
+    (void)state;
+    rig_alloc(&rig, 1000);
+    assert_ok(larder_history_mark(rig.a, "here"));
+    larder_snapshot_options_init(&opt);
+    opt.format = LARDER_SNAPSHOT_JSON;
+    opt.no_history = 1;
+    assert_ok(larder_snapshot_write_to(rig.a, bytes_add, &b, &opt));
+    assert_has(&b, "\"device_traces\":[[]]");
+    assert_has(&b, "\"external_annotations\":[]");
+    free(b.at);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_has(&b, "\"external_annotations\":[{\"name\":\"here\","
+                   "\"stage\":\"START\",\"device\":0,\"time_us\":");
+    free(b.at);
+    rig_down(&rig);
+}
+
+/* ---- writing --------------------------------------------------------------- */
+
+static void test_refused_bytes_end_it(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
+    struct bytes b = {.refuse_at = 1};
+
+    (void)state;
+    assert_refused(LARDER_ERR_SYSTEM,
+                   larder_snapshot_write_to(rig.a, bytes_add, &b, NULL),
+                   "refused");
+    assert_null(b.at);
+    rig_down(&rig);
+}
+
+static void test_the_name_says_which_format(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct folder f = folder_make();
+    larder_snapshot_options opt;
+    struct bytes b;
+
+    (void)state;
+    assert_ok(larder_snapshot_write(rig.a, folder_file(&f, "a.json"), NULL));
+    b = file_read(f.file);
+    assert_int_equal(b.at[0], '{');
+    free(b.at);
+    assert_ok(larder_snapshot_write(rig.a, folder_file(&f, "a.pickle"), NULL));
+    b = file_read(f.file);
+    assert_memory_equal(b.at, "\x80\x04}", 3);
+    assert_int_equal(b.at[b.count - 1], '.');
+    free(b.at);
+    larder_snapshot_options_init(&opt);
+    opt.format = LARDER_SNAPSHOT_PICKLE;
+    assert_ok(larder_snapshot_write(rig.a, folder_file(&f, "a.json"), &opt));
+    b = file_read(f.file);
+    assert_memory_equal(b.at, "\x80\x04}", 3);
+    free(b.at);
+    assert_int_equal(folder_count(&f), 2);
+    folder_remove(&f);
+    rig_down(&rig);
+}
+
+static void test_a_failed_file_leaves_nothing_and_the_old_one(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct folder f = folder_make();
+
+    (void)state;
+    assert_refused(
+        LARDER_ERR_SYSTEM,
+        larder_snapshot_write(rig.a, folder_file(&f, "no/a.json"), NULL),
+        "no/a.json cannot be written: No such file or directory");
+    assert_int_equal(folder_count(&f), 0);
+    /* The name is a folder's: opened as it is, and refused. */
+    assert_refused(LARDER_ERR_SYSTEM,
+                   larder_snapshot_write(rig.a, f.path, NULL),
+                   "Is a directory");
+    folder_remove(&f);
+    /* A device without room. */
+    if (access("/dev/full", W_OK) == 0)
+        assert_refused(LARDER_ERR_SYSTEM,
+                       larder_snapshot_write(rig.a, "/dev/full", NULL),
+                       "/dev/full cannot be written: No space left");
+    assert_result(LARDER_ERR_INVALID, larder_snapshot_write(rig.a, NULL, NULL));
+    assert_result(LARDER_ERR_INVALID,
+                  larder_snapshot_write_to(rig.a, NULL, NULL, NULL));
+    rig_down(&rig);
+}
+
+static void test_what_is_no_file_is_written_to(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct stat st;
+
+    (void)state;
+    assert_ok(larder_snapshot_write(rig.a, "/dev/null", NULL));
+    assert_int_equal(stat("/dev/null", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+    rig_down(&rig);
+}
+
+static void test_wrong_options_are_refused(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_snapshot_options opt;
+    struct bytes b = {0};
+
+    (void)state;
+    larder_snapshot_options_init(&opt);
+    opt.format = (larder_snapshot_format)7;
+    assert_refused(LARDER_ERR_INVALID,
+                   larder_snapshot_write_to(rig.a, bytes_add, &b, &opt),
+                   "7 is not a format");
+    opt.size = 3;
+    assert_refused(LARDER_ERR_INVALID,
+                   larder_snapshot_write_to(rig.a, bytes_add, &b, &opt),
+                   "larder_snapshot_options_init");
+    rig_down(&rig);
+}
+
+/* ---- when memory runs out -------------------------------------------------- */
+
+static void run_out(struct rig *rig)
+{
+    larder_addr p = 0;
+
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig->a, GIB(2), 0, &p));
+    assert_words("Tried to allocate 2.00 GiB");
+    assert_ok(larder_check(rig->a));
+}
+
+static void test_a_snapshot_is_written_once_when_memory_runs_out(void **state)
+{
+    struct folder f = folder_make();
+    char conf[256];
+    struct bytes b;
+    struct rig rig;
+
+    (void)state;
+    snprintf(conf, sizeof conf, "history:100,dump_on_oom:%s/oom.json", f.path);
+    rig = rig_up("sim:1GiB,backing=none", conf);
+    rig_alloc(&rig, 1000);
+    run_out(&rig);
+    b = file_read(folder_file(&f, "oom.json"));
+    assert_has(&b, "{\"action\":\"oom\",\"device_free\":1071644672,"
+                   "\"size\":2147483648,");
+    free(b.at);
+    assert_int_equal(unlink(f.file), 0);
+    run_out(&rig);
+    assert_int_equal(folder_count(&f), 0);
+    assert_int_equal(history_info(&rig).dumps, 1);
+    assert_int_equal(history_info(&rig).failed_dumps, 0);
+    rig_down(&rig);
+    folder_remove(&f);
+}
+
+static void test_a_number_in_the_name_has_it_written_each_time(void **state)
+{
+    struct folder f = folder_make();
+    char conf[256];
+    char name[64];
+    struct rig rig;
+
+    (void)state;
+    snprintf(conf, sizeof conf, "dump_on_oom:%s/%%p-%%n-%%%%-%%x.pickle",
+             f.path);
+    rig = rig_up("sim:1GiB,backing=none", conf);
+    run_out(&rig);
+    run_out(&rig);
+    for (int i = 1; i <= 2; i++) {
+        snprintf(name, sizeof name, "%ld-%d-%%-%%x.pickle", (long)getpid(), i);
+        assert_int_equal(access(folder_file(&f, name), R_OK), 0);
+    }
+    rig_down(&rig);
+    folder_remove(&f);
+}
+
+static void test_a_dump_that_fails_is_counted_and_no_more(void **state)
+{
+    struct rig rig =
+        rig_up("sim:1GiB,backing=none", "dump_on_oom:/no/such/folder/%n");
+
+    (void)state;
+    run_out(&rig);
+    run_out(&rig);
+    assert_int_equal(history_info(&rig).failed_dumps, 2);
+    assert_int_equal(history_info(&rig).dumps, 0);
+    rig_down(&rig);
+}
+
+/* ---- recursion ------------------------------------------------------------- */
+
+static int resolve_by_running_out(void *ctx, uint64_t frame, larder_frame *out)
+{
+    (void)frame;
+    (void)out;
+    run_out(ctx);
+    return 0;
+}
+
+static void test_running_out_while_a_dump_is_written_writes_no_other(
+    void **state)
+{
+    struct folder f = folder_make();
+    char conf[256];
+    struct rig rig;
+
+    (void)state;
+    snprintf(conf, sizeof conf,
+             "history:100,history_stacks:unwind,dump_on_oom:%s/%%n.json",
+             f.path);
+    rig = rig_up("sim:1GiB,backing=none", conf);
+    assert_ok(larder_set_frame_resolver(rig.a, resolve_by_running_out, &rig));
+    run_out(&rig);
+    assert_int_equal(folder_count(&f), 1);
+    assert_int_equal(history_info(&rig).dumps, 1);
+    rig_down(&rig);
+    folder_remove(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_has_segments_blocks_and_events),
+        cmocka_unit_test(test_traces_stand_at_the_device_s_number),
+        cmocka_unit_test(test_without_history_there_are_segments_and_settings),
+        cmocka_unit_test(test_reserved_memory_is_there_whole),
+        cmocka_unit_test(test_text_is_escaped),
+        cmocka_unit_test(test_a_pickle_holds_numbers_of_64_bits),
+        cmocka_unit_test(test_history_can_be_left_out),
+        cmocka_unit_test(test_refused_bytes_end_it),
+        cmocka_unit_test(test_the_name_says_which_format),
+        cmocka_unit_test(test_a_failed_file_leaves_nothing_and_the_old_one),
+        cmocka_unit_test(test_what_is_no_file_is_written_to),
+        cmocka_unit_test(test_wrong_options_are_refused),
+        cmocka_unit_test(test_a_snapshot_is_written_once_when_memory_runs_out),
+        cmocka_unit_test(test_a_number_in_the_name_has_it_written_each_time),
+        cmocka_unit_test(test_a_dump_that_fails_is_counted_and_no_more),
+        cmocka_unit_test(
+            test_running_out_while_a_dump_is_written_writes_no_other),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

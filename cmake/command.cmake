@@ -1,5 +1,5 @@
 # The command `larder`, and what it shares with the tests: reading traces and
-# replaying them.
+# snapshots, and replaying them.
 
 set(setup_hint "tools/setup.sh names, or installs, every package needed")
 find_package(PkgConfig)
@@ -13,7 +13,8 @@ foreach(package libzstd jansson libedit)
     endif()
 endforeach()
 
-file(GLOB tools_sources CONFIGURE_DEPENDS src/trace/*.c src/replay/*.c)
+file(GLOB tools_sources CONFIGURE_DEPENDS src/trace/*.c src/snapshot/*.c
+     src/replay/*.c)
 file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c cli/lab/*.c)
 
 add_library(larder_tools STATIC ${tools_sources})

@@ -1,6 +1,7 @@
 # Tests and benchmarks.
 #
-#   tests/KIND/test_*.c   a program each: unit, golden, model, fault, stress
+#   tests/KIND/test_*.c   a program each: unit, golden, model, fault, stress,
+#                         snapshot
 #   tests/fuzz/fuzz_*.c   a program each, run over tests/fuzz/corpus/*
 #   tests/KIND/*.c        anything else: linked into each program of its kind
 #   tests/support/        the same for every kind
@@ -79,7 +80,7 @@ endfunction()
 
 larder_support_library(test_support tests/support test_)
 
-foreach(kind unit golden model fault stress)
+foreach(kind unit golden model fault stress snapshot)
     larder_support_library(test_support_${kind} tests/${kind} test_)
     target_link_libraries(test_support_${kind} INTERFACE test_support)
     larder_programs(tests/${kind} test_ test_support_${kind})

@@ -4,8 +4,9 @@
 #   include -> <larder/*> and two headers of libc
 #   base    -> libc, <larder/*>          core   -> base, device/device.h
 #   device  -> base                      trace  -> <larder/*>, zstd
-#   replay  -> trace, jansson            cli    -> replay, trace, jansson,
-#                                                  libedit
+#   snapshot -> trace                    replay -> trace, jansson
+#   cli     -> replay, snapshot, trace, jansson, libedit
+#
 # and in the lab, which stands on the public headers:
 #
 #   lab/include -> <larder/*>            autograd -> tensor, kernels
@@ -28,8 +29,9 @@ includes() {
         own["device"] = "base device"
         own["core"] = "base core"
         own["trace"] = "trace"
+        own["snapshot"] = "trace snapshot"
         own["replay"] = "trace replay"
-        own["cli"] = "trace replay lab"
+        own["cli"] = "trace snapshot replay lab"
         own["tensor"] = "tensor"
         own["kernels"] = "tensor kernels"
         own["autograd"] = "tensor kernels autograd"

@@ -46,6 +46,13 @@ else
     skip 'test_model: not built'
 fi
 
+if [ -x "$build/tests/snapshot/test_mutations" ]; then
+    step '100 000 changed snapshots' "$build/tests/snapshot/test_mutations" \
+        100000 "$(date +%s)"
+else
+    skip 'test_mutations: not built'
+fi
+
 for program in "$build"/tests/fuzz/fuzz_*; do
     if [ ! -x "$program" ]; then
         skip 'fuzzing: no targets built'

@@ -137,10 +137,35 @@ static bool source_inflate(struct trace_source *s, void *buffer,
     return true;
 }
 
+/* Plain bytes and much room: not by way of input[]. */
+static bool source_read_through(struct trace_source *s, void *buffer,
+                                size_t capacity, size_t *count,
+                                struct tool_error *error)
+{
+    ssize_t n;
+
+    s->input_offset += s->input_count;
+    s->input_used = 0;
+    s->input_count = 0;
+    do {
+        n = read(s->fd, buffer, capacity);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return tool_fail(error, "%s: cannot be read: %s", s->path,
+                         strerror(errno));
+    s->at_end = n == 0;
+    s->input_offset += (size_t)n;
+    *count = (size_t)n;
+    return true;
+}
+
 bool trace_source_read(struct trace_source *s, void *buffer, size_t capacity,
                        size_t *count, struct tool_error *error)
 {
     *count = 0;
+    if (s->zstd == NULL && s->input_used == s->input_count && !s->at_end &&
+        capacity >= INPUT_BYTES)
+        return source_read_through(s, buffer, capacity, count, error);
     for (;;) {
         bool empty = s->input_used == s->input_count;
 

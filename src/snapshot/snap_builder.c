@@ -1,0 +1,562 @@
+#include "snapshot/snap_builder.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Python writes dicts in batches of a thousand: a smaller first one is all. */
+enum { BATCH = 1000, KEEP_CAPACITY = 4096 };
+
+/* ---- errors --------------------------------------------------------------- */
+
+static void fail_words(struct snap_builder *b, uint64_t offset,
+                       const char *format, va_list args)
+{
+    char words[2048];
+
+    vsnprintf(words, sizeof words, format, args);
+    tool_set_error(b->error, "%s: byte %" PRIu64 ": %s", b->in.path, offset,
+                   words);
+}
+
+bool snap_fail_at(struct snap_builder *b, uint32_t at, const char *format, ...)
+{
+    uint64_t here = snap_input_offset(&b->in, b->in.at);
+    uint64_t offset = (here & ~(uint64_t)UINT32_MAX) | at;
+    va_list args;
+
+    if (offset > here)
+        offset -= (uint64_t)1 << 32;
+    va_start(args, format);
+    fail_words(b, offset, format, args);
+    va_end(args);
+    return false;
+}
+
+bool snap_fail(struct snap_builder *b, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fail_words(b, snap_input_offset(&b->in, b->in.at), format, args);
+    va_end(args);
+    return false;
+}
+
+bool snap_no_memory(struct snap_builder *b)
+{
+    if (!b->memory.over_budget)
+        return snap_fail(b, "out of host memory");
+    return snap_fail(b,
+                     "takes more than %d bytes of memory for each byte of it; "
+                     "expected a snapshot",
+                     SNAP_INPUT_FACTOR);
+}
+
+const char *snap_kind_name(const struct snap_builder *b,
+                           const struct snap_value *v)
+{
+    static const char *const names[] = {
+        [SNAP_UNSET] = "nothing",  [SNAP_STRING] = "a string",
+        [SNAP_FRAME] = "a frame",  [SNAP_STACK] = "a list of frames",
+        [SNAP_OBJECT] = "a list",  [SNAP_POOL] = "a pair of integers",
+        [SNAP_EMPTY_LIST] = "[]",  [SNAP_OPAQUE] = "something opaque",
+        [SNAP_NULL] = "None",      [SNAP_BOOL] = "a bool",
+        [SNAP_INT] = "an integer", [SNAP_UINT] = "an integer",
+        [SNAP_REAL] = "a float",   [SNAP_EVENT] = "an event",
+        [SNAP_BLOCK] = "a block",  [SNAP_SEGMENT] = "a segment",
+        [SNAP_HISTORY] = "a dict", [SNAP_ANNOTATION] = "an annotation",
+    };
+
+    if (v->kind == SNAP_OBJECT &&
+        b->objects[(uint32_t)v->bits].type == SNAP_DICT)
+        return "a dict";
+    return names[v->kind];
+}
+
+/* ---- the stack ------------------------------------------------------------ */
+
+bool snap_stack_grow(struct snap_builder *b)
+{
+    return snap_reserve(&b->memory, &b->stack, &b->stack_capacity, b->depth + 1,
+                        sizeof *b->stack) ||
+           snap_no_memory(b);
+}
+
+bool snap_mark(struct snap_builder *b)
+{
+    if (b->mark_count >= b->max_depth)
+        return snap_fail(b, "nested deeper than the limit of %" PRIu32,
+                         b->max_depth);
+    if (!snap_reserve(&b->memory, &b->marks, &b->mark_capacity,
+                      b->mark_count + 1, sizeof *b->marks))
+        return snap_no_memory(b);
+    b->marks[b->mark_count++] = b->depth;
+    return true;
+}
+
+bool snap_unmark(struct snap_builder *b, size_t *base)
+{
+    if (b->mark_count == 0)
+        return snap_fail(b, "no mark is open here; expected one");
+    *base = b->marks[--b->mark_count];
+    if (*base > b->depth)
+        return snap_fail(b, "values below the last mark were taken");
+    return true;
+}
+
+/* ---- the memo ------------------------------------------------------------- */
+
+static uint32_t memo_pack(const struct snap_value *v)
+{
+    uint32_t bits = (uint32_t)v->bits;
+
+    if (v->kind > SNAP_OPAQUE || bits >> SNAP_MEMO_SHIFT != 0)
+        return (uint32_t)SNAP_OPAQUE << SNAP_MEMO_SHIFT;
+    return (uint32_t)v->kind << SNAP_MEMO_SHIFT | bits;
+}
+
+static bool memo_room(struct snap_builder *b, uint64_t index)
+{
+    if (index < b->memo_end)
+        return true;
+    if (index >= SNAP_NONE || index > b->memory.input_bytes)
+        return snap_fail(
+            b, "memo %" PRIu64 " is beyond what this file can hold", index);
+    if (!snap_reserve(&b->memory, &b->memo, &b->memo_capacity,
+                      (size_t)index + 1, sizeof *b->memo))
+        return snap_no_memory(b);
+    memset(b->memo + b->memo_end, 0,
+           (b->memo_capacity - b->memo_end) * sizeof *b->memo);
+    b->memo_end = b->memo_capacity;
+    return true;
+}
+
+bool snap_memo_put(struct snap_builder *b, uint64_t index)
+{
+    const struct snap_value *top;
+
+    if (b->depth == 0)
+        return snap_fail(b, "nothing on the stack to memoize");
+    if (!memo_room(b, index))
+        return false;
+    top = &b->stack[b->depth - 1];
+    if (b->memo[index] == 0)
+        b->memo_set++;
+    else
+        b->memo_rewritten = true;
+    b->memo[index] = memo_pack(top);
+    if (top->kind == SNAP_OBJECT)
+        b->objects[(uint32_t)top->bits].memo = (uint32_t)index;
+    return true;
+}
+
+bool snap_memo_get(struct snap_builder *b, uint64_t index, uint32_t at)
+{
+    uint32_t packed = index < b->memo_end ? b->memo[index] : 0;
+    enum snap_kind kind = (enum snap_kind)(packed >> SNAP_MEMO_SHIFT);
+    uint64_t bits = packed & (((uint32_t)1 << SNAP_MEMO_SHIFT) - 1);
+
+    if (kind == SNAP_UNSET)
+        return snap_fail_at(b, at, "memo %" PRIu64 " was never set", index);
+    if (kind == SNAP_OBJECT) {
+        struct snap_object *o = &b->objects[bits];
+
+        o->shared = true;
+        if (o->type == SNAP_FREE || o->memo != index)
+            return snap_push(b, SNAP_OPAQUE, 0, at);
+        bits |= (uint64_t)o->generation << 32;
+    }
+    return snap_push(b, kind, bits, at);
+}
+
+/* ---- objects -------------------------------------------------------------- */
+
+struct snap_object *snap_object_of(struct snap_builder *b,
+                                   const struct snap_value *v,
+                                   enum snap_object_type type)
+{
+    struct snap_object *o;
+
+    if (v->kind != SNAP_OBJECT)
+        return NULL;
+    o = &b->objects[(uint32_t)v->bits];
+    if (o->generation != (uint32_t)(v->bits >> 32) || o->type != type)
+        return NULL;
+    return o;
+}
+
+bool snap_push_object(struct snap_builder *b, enum snap_object_type type,
+                      uint32_t at)
+{
+    uint32_t n = b->free_object;
+    struct snap_object *o;
+
+    if (n != SNAP_NONE) {
+        o = &b->objects[n];
+        b->free_object = o->memo;
+    } else {
+        n = (uint32_t)b->object_count;
+        if (n >> SNAP_MEMO_SHIFT != 0 ||
+            !snap_reserve(&b->memory, &b->objects, &b->object_capacity,
+                          b->object_count + 1, sizeof *b->objects))
+            return snap_no_memory(b);
+        o = &b->objects[b->object_count++];
+        *o = (struct snap_object){0};
+    }
+    o->type = (uint8_t)type;
+    o->memo = SNAP_NONE;
+    o->count = 0;
+    o->range = SNAP_UNSET;
+    o->only_frames = true;
+    o->settled = false;
+    o->shared = false;
+    return snap_push(b, SNAP_OBJECT, n | (uint64_t)o->generation << 32, at);
+}
+
+void snap_object_free(struct snap_builder *b, const struct snap_value *v,
+                      const struct snap_value *now)
+{
+    uint32_t n = (uint32_t)v->bits;
+    struct snap_object *o = &b->objects[n];
+
+    if (o->memo != SNAP_NONE &&
+        b->memo[o->memo] == ((uint32_t)SNAP_OBJECT << SNAP_MEMO_SHIFT | n))
+        b->memo[o->memo] = memo_pack(now);
+    if (o->capacity > KEEP_CAPACITY || o->shared) {
+        snap_release(&b->memory, o->items, o->capacity * sizeof *o->items);
+        o->items = NULL;
+        o->capacity = 0;
+    }
+    if (o->shared) {
+        o->type = SNAP_BECAME;
+        o->range = now->kind;
+        o->first = now->bits;
+        return;
+    }
+    o->type = SNAP_FREE;
+    o->generation++;
+    o->memo = b->free_object;
+    b->free_object = n;
+}
+
+/* The object has become what *now says; so does the value. */
+static void object_becomes(struct snap_builder *b, struct snap_value *v,
+                           enum snap_kind kind, uint64_t bits)
+{
+    struct snap_value now = {.bits = bits, .at = v->at, .kind = (uint8_t)kind};
+
+    snap_object_free(b, v, &now);
+    *v = now;
+}
+
+static bool items_room(struct snap_builder *b, struct snap_object *o,
+                       size_t more)
+{
+    return snap_reserve(&b->memory, &o->items, &o->capacity, o->count + more,
+                        sizeof *o->items) ||
+           snap_no_memory(b);
+}
+
+/* ---- lists ---------------------------------------------------------------- */
+
+/* A range or stack that something else is added to: one by one. */
+static bool list_spell_out(struct snap_builder *b, struct snap_object *o)
+{
+    size_t count = o->count;
+    uint8_t range = o->range;
+    uint64_t first = o->first;
+    const uint32_t *frames = NULL;
+
+    if (range == SNAP_UNSET)
+        return true;
+    if (range == SNAP_STACK)
+        frames = snapshot_stack(b->s, (uint32_t)first, &count);
+    o->count = 0;
+    if (!items_room(b, o, count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        o->items[i] =
+            frames != NULL
+                ? (struct snap_value){.bits = frames[i], .kind = SNAP_FRAME}
+                : (struct snap_value){.bits = first + i, .kind = range};
+    }
+    o->count = count;
+    o->range = SNAP_UNSET;
+    o->only_frames = frames != NULL;
+    return true;
+}
+
+/* As many of the values as extend a range; how many. */
+static size_t list_extend_range(struct snap_object *o,
+                                const struct snap_value *v, size_t count)
+{
+    size_t i = 0;
+
+    if (o->count == 0 && v->kind >= SNAP_EVENT) {
+        o->range = v->kind;
+        o->first = v->bits;
+    }
+    if (o->range < SNAP_EVENT)
+        return 0;
+    while (i < count && v[i].kind == o->range &&
+           v[i].bits == o->first + o->count) {
+        o->count++;
+        i++;
+    }
+    return i;
+}
+
+static bool list_extend(struct snap_builder *b, struct snap_object *o,
+                        const struct snap_value *v, size_t count)
+{
+    size_t i = count == 0 ? 0 : list_extend_range(o, v, count);
+
+    if (i == count)
+        return true;
+    if (!list_spell_out(b, o) || !items_room(b, o, count - i))
+        return false;
+    for (; i < count; i++) {
+        o->only_frames = o->only_frames && v[i].kind == SNAP_FRAME;
+        o->items[o->count++] = v[i];
+    }
+    return true;
+}
+
+static bool settle_all(struct snap_builder *b, size_t first, size_t step)
+{
+    for (size_t i = first; i < b->depth; i += step) {
+        if (b->stack[i].kind == SNAP_OBJECT && !snap_settle(b, &b->stack[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The list or dict that the values from base on go into. */
+static struct snap_object *target_of(struct snap_builder *b, size_t base,
+                                     enum snap_object_type type)
+{
+    const char *wanted = type == SNAP_LIST ? "a list" : "a dict";
+    struct snap_object *o;
+
+    /* A mark between them would be left pointing beyond the stack. */
+    if (base == 0 ||
+        (b->mark_count > 0 && b->marks[b->mark_count - 1] >= base)) {
+        snap_fail(b, "nothing below the items; expected %s", wanted);
+        return NULL;
+    }
+    o = snap_object_of(b, &b->stack[base - 1], type);
+    if (o == NULL) {
+        snap_fail(b, "the items are for %s; expected %s that is not used yet",
+                  snap_kind_name(b, &b->stack[base - 1]), wanted);
+        return NULL;
+    }
+    if (o->settled) {
+        snap_fail(b, "%s that is used already is changed", wanted);
+        return NULL;
+    }
+    return o;
+}
+
+bool snap_append_from(struct snap_builder *b, size_t base)
+{
+    struct snap_object *o;
+
+    if (!settle_all(b, base, 1))
+        return false;
+    o = target_of(b, base, SNAP_LIST);
+    if (o == NULL || !list_extend(b, o, b->stack + base, b->depth - base))
+        return false;
+    b->depth = base;
+    return true;
+}
+
+static bool is_integer(const struct snap_value *v)
+{
+    return v->kind == SNAP_INT || v->kind == SNAP_UINT;
+}
+
+/* Two integers: what pool ids are. */
+static bool as_pool(struct snap_builder *b, size_t base, uint32_t at,
+                    bool *done)
+{
+    const struct snap_value *v = b->stack + base;
+    uint32_t n;
+
+    *done = b->depth - base == 2 && is_integer(&v[0]) && is_integer(&v[1]);
+    if (!*done)
+        return true;
+    n = snap_intern_pool(&b->intern,
+                         (struct snapshot_pool){v[0].bits, v[1].bits});
+    if (n == SNAP_NONE)
+        return snap_no_memory(b);
+    b->depth = base;
+    return snap_push(b, SNAP_POOL, n, at);
+}
+
+/* Put a new object under the values from base on. */
+static bool object_below(struct snap_builder *b, enum snap_object_type type,
+                         size_t base, uint32_t at)
+{
+    struct snap_value v;
+
+    if (!snap_push_object(b, type, at))
+        return false;
+    v = b->stack[b->depth - 1];
+    memmove(b->stack + base + 1, b->stack + base,
+            (b->depth - 1 - base) * sizeof v);
+    b->stack[base] = v;
+    return true;
+}
+
+bool snap_make_list(struct snap_builder *b, size_t base, uint32_t at)
+{
+    bool done;
+
+    if (!as_pool(b, base, at, &done))
+        return false;
+    return done || (object_below(b, SNAP_LIST, base, at) &&
+                    snap_append_from(b, base + 1));
+}
+
+bool snap_make_dict(struct snap_builder *b, size_t base, uint32_t at)
+{
+    return object_below(b, SNAP_DICT, base, at) &&
+           snap_set_items_from(b, base + 1);
+}
+
+bool snap_top_is_empty_list(struct snap_builder *b, struct snap_object **list)
+{
+    if (b->depth == 0)
+        return false;
+    *list = snap_object_of(b, &b->stack[b->depth - 1], SNAP_LIST);
+    return *list != NULL && (*list)->count == 0 && !(*list)->settled;
+}
+
+/* ---- dicts ---------------------------------------------------------------- */
+
+bool snap_set_items_from(struct snap_builder *b, size_t base)
+{
+    size_t count = b->depth - base;
+    struct snap_value now = {.kind = SNAP_UNSET};
+    struct snap_object *o;
+
+    if (count % 2 != 0)
+        return snap_fail(b, "a key without a value");
+    if (!settle_all(b, base + 1, 2))
+        return false;
+    o = target_of(b, base, SNAP_DICT);
+    if (o == NULL)
+        return false;
+    if (o->count == 0 && count < 2 * BATCH) {
+        if (!snap_record_make(b, b->stack + base, count, &now))
+            return false;
+        if (now.kind != SNAP_UNSET) {
+            b->depth = base;
+            object_becomes(b, &b->stack[base - 1], now.kind, now.bits);
+            return true;
+        }
+    }
+    o = snap_object_of(b, &b->stack[base - 1], SNAP_DICT);
+    if (o == NULL || !items_room(b, o, count))
+        return false;
+    if (count > 0)
+        memcpy(o->items + o->count, b->stack + base, count * sizeof *o->items);
+    o->count += count;
+    b->depth = base;
+    return true;
+}
+
+/* ---- settling ------------------------------------------------------------- */
+
+static bool settle_list(struct snap_builder *b, struct snap_value *v,
+                        struct snap_object *o)
+{
+    uint32_t n;
+
+    if (o->count == 0) {
+        object_becomes(b, v, SNAP_EMPTY_LIST, 0);
+        return true;
+    }
+    if (o->range == SNAP_STACK) {
+        object_becomes(b, v, SNAP_STACK, o->first);
+        return true;
+    }
+    o->settled = true;
+    if (o->range != SNAP_UNSET || !o->only_frames)
+        return true;
+    if (!snap_reserve(&b->memory, &b->ids, &b->id_capacity, o->count,
+                      sizeof *b->ids))
+        return snap_no_memory(b);
+    for (size_t i = 0; i < o->count; i++)
+        b->ids[i] = (uint32_t)o->items[i].bits;
+    n = snap_intern_stack(&b->intern, b->ids, o->count);
+    if (n == SNAP_NONE)
+        return snap_no_memory(b);
+    object_becomes(b, v, SNAP_STACK, n);
+    return true;
+}
+
+static bool settle_dict(struct snap_builder *b, struct snap_value *v,
+                        struct snap_object *o)
+{
+    struct snap_value now = {.kind = SNAP_UNSET};
+
+    o->settled = true;
+    if (!snap_record_make(b, o->items, o->count, &now))
+        return false;
+    if (now.kind != SNAP_UNSET)
+        object_becomes(b, v, now.kind, now.bits);
+    return true;
+}
+
+bool snap_settle(struct snap_builder *b, struct snap_value *v)
+{
+    struct snap_object *o = &b->objects[(uint32_t)v->bits];
+
+    if (o->generation != (uint32_t)(v->bits >> 32)) {
+        *v = (struct snap_value){.at = v->at, .kind = SNAP_OPAQUE};
+        return true;
+    }
+    if (o->type == SNAP_BECAME) {
+        *v = (struct snap_value){
+            .bits = o->first, .at = v->at, .kind = o->range};
+        return true;
+    }
+    if (o->settled)
+        return true;
+    return o->type == SNAP_LIST ? settle_list(b, v, o) : settle_dict(b, v, o);
+}
+
+/* ---- begin and end -------------------------------------------------------- */
+
+bool snap_builder_init(struct snap_builder *b)
+{
+    b->free_object = SNAP_NONE;
+    return snap_intern_init(&b->intern, b->s, &b->memory);
+}
+
+void snap_builder_free(struct snap_builder *b)
+{
+    for (size_t i = 0; i < b->object_count; i++)
+        snap_release(&b->memory, b->objects[i].items,
+                     b->objects[i].capacity * sizeof *b->objects[i].items);
+    snap_release(&b->memory, b->objects,
+                 b->object_capacity * sizeof *b->objects);
+    snap_release(&b->memory, b->stack, b->stack_capacity * sizeof *b->stack);
+    snap_release(&b->memory, b->marks, b->mark_capacity * sizeof *b->marks);
+    snap_release(&b->memory, b->memo, b->memo_capacity * sizeof *b->memo);
+    snap_release(&b->memory, b->ids, b->id_capacity * sizeof *b->ids);
+    snap_intern_free(&b->intern);
+}
+
+bool snap_push_string(struct snap_builder *b, const char *bytes, size_t length,
+                      uint32_t at)
+{
+    uint32_t n = snap_intern_string(&b->intern, bytes, length);
+
+    if (n == SNAP_NONE)
+        return snap_no_memory(b);
+    return snap_push(b, SNAP_STRING, n, at);
+}

@@ -1,0 +1,311 @@
+/* snap_finish.c - the outermost dict: its lists of records become the arrays
+ * of the snapshot. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot/snap_builder.h"
+
+static bool wrong(struct snap_builder *b, const struct snap_value *v,
+                  const char *name, const char *expected)
+{
+    return snap_fail_at(b, v->at, "\"%s\" is %s; expected %s", name,
+                        snap_kind_name(b, v), expected);
+}
+
+/* A list of all the records of a kind, in order. */
+static bool whole_range(struct snap_builder *b, const struct snap_value *v,
+                        enum snap_kind kind, size_t all)
+{
+    const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
+
+    if (v->kind == SNAP_EMPTY_LIST)
+        return all == 0;
+    return o != NULL && o->range == kind && o->first == 0 && o->count == all;
+}
+
+/* ---- segments and annotations --------------------------------------------- */
+
+static bool finish_segments(struct snap_builder *b, const struct snap_value *v)
+{
+    size_t blocks = 0;
+
+    if (!whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
+        return wrong(b, v, "segments", "a list of all segments");
+    for (size_t i = 0; i < b->s->segment_count; i++)
+        blocks += b->s->segments[i].block_count;
+    if (blocks != b->s->block_count)
+        return snap_fail_at(b, v->at,
+                            "a block is in no segment; expected each in one");
+    return true;
+}
+
+static bool finish_annotations(struct snap_builder *b,
+                               const struct snap_value *v)
+{
+    if (!whole_range(b, v, SNAP_ANNOTATION, b->s->annotation_count))
+        return wrong(b, v, "external_annotations", "a list of all annotations");
+    b->s->has_external_annotations = true;
+    return true;
+}
+
+/* ---- traces --------------------------------------------------------------- */
+
+static bool add_device(struct snap_builder *b, const struct snap_value *v,
+                       size_t *seen)
+{
+    struct snapshot *s = b->s;
+    const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
+    size_t count = 0;
+
+    if (s->device_count > UINT16_MAX)
+        return snap_fail_at(b, v->at, "more than 65536 devices");
+    if (v->kind != SNAP_EMPTY_LIST) {
+        if (o == NULL || o->range != SNAP_EVENT || o->first != *seen)
+            return wrong(b, v, "device_traces",
+                         "a list of events for each device");
+        count = o->count;
+    }
+    if (!snap_reserve(&b->memory, &s->devices, &b->device_capacity,
+                      s->device_count + 1, sizeof *s->devices))
+        return snap_no_memory(b);
+    for (size_t i = *seen; i < *seen + count; i++)
+        s->events[i].device = (uint16_t)s->device_count;
+    s->devices[s->device_count++] =
+        (struct snapshot_device){.first = *seen, .count = count};
+    *seen += count;
+    return true;
+}
+
+static bool finish_traces(struct snap_builder *b, const struct snap_value *v)
+{
+    const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
+    size_t seen = 0;
+
+    if (v->kind != SNAP_EMPTY_LIST) {
+        if (o == NULL || o->range != SNAP_UNSET)
+            return wrong(b, v, "device_traces", "a list of lists of events");
+        for (size_t i = 0; i < o->count; i++) {
+            if (!add_device(b, &o->items[i], &seen))
+                return false;
+        }
+    }
+    if (seen != b->s->event_count)
+        return snap_fail_at(b, v->at,
+                            "an event is in no list of a device; expected "
+                            "each in one");
+    b->s->has_device_traces = true;
+    return true;
+}
+
+/* ---- settings ------------------------------------------------------------- */
+
+static bool set_bool(struct snap_builder *b, uint64_t key,
+                     const struct snap_value *v, bool *has, bool *out)
+{
+    if (v->kind != SNAP_BOOL)
+        return wrong(b, v, snap_words[key], "a bool");
+    *has = true;
+    *out = v->bits != 0;
+    return true;
+}
+
+static bool set_integer(struct snap_builder *b, uint64_t key,
+                        const struct snap_value *v, bool *has, int64_t *out)
+{
+    if (v->kind != SNAP_INT)
+        return wrong(b, v, snap_words[key], "an integer below 2^63");
+    *has = true;
+    *out = (int64_t)v->bits;
+    return true;
+}
+
+static bool set_real(struct snap_builder *b, uint64_t key,
+                     const struct snap_value *v, bool *has, double *out)
+{
+    if (v->kind == SNAP_REAL)
+        memcpy(out, &v->bits, sizeof *out);
+    else if (v->kind == SNAP_INT)
+        *out = (double)(int64_t)v->bits;
+    else
+        return wrong(b, v, snap_words[key], "a number");
+    *has = true;
+    return true;
+}
+
+static bool set_roundup(struct snap_builder *b, const struct snap_value *v)
+{
+    struct snapshot_settings *t = &b->s->settings;
+    const struct snap_object *o = snap_object_of(b, v, SNAP_DICT);
+    const char *expected = "a dict of sizes in MiB and numbers of divisions";
+
+    if (o == NULL || o->count / 2 > SNAPSHOT_ROUNDUP_MAX)
+        return wrong(b, v, snap_words[KEY_ROUNDUP], expected);
+    for (size_t i = 0; i < o->count; i += 2) {
+        const struct snap_value *key = &o->items[i];
+        const struct snap_value *value = &o->items[i + 1];
+        char *end;
+
+        if (key->kind != SNAP_STRING || value->kind != SNAP_INT)
+            return wrong(b, v, snap_words[KEY_ROUNDUP], expected);
+        t->roundup[i / 2].size_mib =
+            strtoull(snapshot_string(b->s, (uint32_t)key->bits), &end, 10);
+        if (*end != '\0')
+            return wrong(b, v, snap_words[KEY_ROUNDUP], expected);
+        t->roundup[i / 2].divisions = (int64_t)value->bits;
+    }
+    t->roundup_count = o->count / 2;
+    return true;
+}
+
+static bool set_conf(struct snap_builder *b, uint64_t key,
+                     const struct snap_value *v)
+{
+    if (v->kind == SNAP_NULL)
+        return true;
+    if (v->kind != SNAP_STRING)
+        return wrong(b, v, snap_words[key], "a string");
+    /* Several may be there: one that says something wins. */
+    if (v->bits != WORD_EMPTY)
+        b->s->settings.conf = (uint32_t)v->bits;
+    return true;
+}
+
+static bool set_one(struct snap_builder *b, uint64_t key,
+                    const struct snap_value *v)
+{
+    struct snapshot_settings *t = &b->s->settings;
+
+    switch (key) {
+    case KEY_CUDA_CONF:
+    case KEY_CONF:
+    case KEY_HIP_CONF:
+        return set_conf(b, key, v);
+    case KEY_MAX_SPLIT:
+        return set_integer(b, key, v, &t->has_max_split_size,
+                           &t->max_split_size);
+    case KEY_GC_THRESHOLD:
+        return set_real(b, key, v, &t->has_garbage_collection_threshold,
+                        &t->garbage_collection_threshold);
+    case KEY_PINNED_THREADS:
+        return set_integer(b, key, v, &t->has_pinned_num_register_threads,
+                           &t->pinned_num_register_threads);
+    case KEY_EXPANDABLE:
+        return set_bool(b, key, v, &t->has_expandable_segments,
+                        &t->expandable_segments);
+    case KEY_RELEASE_LOCK:
+        return set_bool(b, key, v, &t->has_release_lock_on_cudamalloc,
+                        &t->release_lock_on_cudamalloc);
+    case KEY_PINNED_REGISTER:
+        return set_bool(b, key, v, &t->has_pinned_use_cuda_host_register,
+                        &t->pinned_use_cuda_host_register);
+    case KEY_CAPTURE_REUSE:
+        return set_bool(b, key, v, &t->has_graph_capture_record_stream_reuse,
+                        &t->graph_capture_record_stream_reuse);
+    case KEY_ROUNDUP:
+        return set_roundup(b, v);
+    default:
+        return snap_intern_unknown(&b->intern, (uint32_t)key) ||
+               snap_no_memory(b);
+    }
+}
+
+static bool finish_settings(struct snap_builder *b, const struct snap_value *v)
+{
+    const struct snap_object *o = snap_object_of(b, v, SNAP_DICT);
+
+    if (o == NULL)
+        return wrong(b, v, "allocator_settings", "a dict");
+    b->s->settings.present = true;
+    for (size_t i = 0; i < o->count; i += 2) {
+        uint64_t key =
+            o->items[i].kind == SNAP_STRING ? o->items[i].bits : WORD_EMPTY;
+
+        if (!set_one(b, key, &o->items[i + 1]))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the outermost dict --------------------------------------------------- */
+
+static bool finish_key(struct snap_builder *b, uint64_t key,
+                       const struct snap_value *v)
+{
+    switch (key) {
+    case KEY_ALLOCATOR_SETTINGS:
+        return v->kind == SNAP_NULL || finish_settings(b, v);
+    case KEY_EXTERNAL_ANNOTATIONS:
+        return v->kind == SNAP_NULL || finish_annotations(b, v);
+    case KEY_DEVICE_TRACES:
+        return v->kind == SNAP_NULL || finish_traces(b, v);
+    case KEY_SEGMENTS:
+        return finish_segments(b, v);
+    default:
+        return snap_intern_unknown(&b->intern, (uint32_t)key) ||
+               snap_no_memory(b);
+    }
+}
+
+/* Where each key's value is; of a repeated one the last counts. */
+enum { ROOT_KEYS = KEY_EXTERNAL_ANNOTATIONS - KEY_SEGMENTS + 1 };
+
+static bool finish_dict(struct snap_builder *b, const struct snap_value *root,
+                        const struct snap_object *o)
+{
+    const struct snap_value *found[ROOT_KEYS] = {NULL};
+
+    for (size_t i = 0; i < o->count; i += 2) {
+        const struct snap_value *key = &o->items[i];
+        uint64_t n = key->kind == SNAP_STRING ? key->bits : WORD_EMPTY;
+
+        if (n >= KEY_SEGMENTS && n <= KEY_EXTERNAL_ANNOTATIONS)
+            found[n - KEY_SEGMENTS] = &o->items[i + 1];
+        else if (!finish_key(b, n, &o->items[i + 1]))
+            return false;
+    }
+    if (found[0] == NULL)
+        return snap_fail_at(b, root->at,
+                            "a dict without the key \"segments\"; expected a "
+                            "memory snapshot");
+    for (uint64_t n = 0; n < ROOT_KEYS; n++) {
+        if (found[n] != NULL && !finish_key(b, KEY_SEGMENTS + n, found[n]))
+            return false;
+    }
+    return true;
+}
+
+/* What was read but is in none of the lists that count. */
+static bool nothing_astray(struct snap_builder *b, const struct snap_value *v)
+{
+    const struct snapshot *s = b->s;
+
+    if ((s->event_count > 0 && !s->has_device_traces) ||
+        (s->annotation_count > 0 && !s->has_external_annotations))
+        return snap_fail_at(b, v->at,
+                            "events or annotations outside device_traces and "
+                            "external_annotations");
+    return true;
+}
+
+bool snap_finish(struct snap_builder *b)
+{
+    struct snap_value *v;
+    const struct snap_object *o;
+
+    if (b->depth != 1)
+        return snap_fail(b, "%zu values where the file ends; expected one",
+                         b->depth);
+    v = &b->stack[0];
+    if (v->kind == SNAP_OBJECT && !snap_settle(b, v))
+        return false;
+    o = snap_object_of(b, v, SNAP_DICT);
+    if (o != NULL)
+        return finish_dict(b, v, o) && nothing_astray(b, v);
+    /* What memory_snapshot() returns. */
+    if (whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
+        return finish_segments(b, v) && nothing_astray(b, v);
+    return snap_fail_at(b, v->at,
+                        "the file is %s; expected a dict with the key "
+                        "\"segments\"",
+                        snap_kind_name(b, v));
+}

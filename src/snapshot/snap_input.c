@@ -1,0 +1,92 @@
+#include "snapshot/snap_input.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Small enough to stay in a processor's cache. */
+enum { WINDOW_BYTES = 256 << 10 };
+
+bool snap_input_open(struct snap_input *in, const char *path,
+                     struct snap_memory *memory, uint64_t max_bytes,
+                     struct tool_error *error)
+{
+    *in = (struct snap_input){
+        .path = path, .memory = memory, .max_bytes = max_bytes};
+    if (!snap_reserve(memory, &in->window, &in->capacity, WINDOW_BYTES, 1))
+        return tool_fail(error, "%s: out of host memory", path);
+    in->at = in->end = in->window;
+    if (trace_source_open(path, &in->source, error))
+        return true;
+    in->source = NULL;
+    snap_input_close(in);
+    return false;
+}
+
+void snap_input_close(struct snap_input *in)
+{
+    trace_source_close(in->source);
+    in->source = NULL;
+    snap_release(in->memory, in->window, in->capacity);
+    in->window = NULL;
+    in->capacity = 0;
+}
+
+/* Move what is left to the front. */
+static void input_shift(struct snap_input *in)
+{
+    size_t left = snap_input_left(in);
+
+    in->window_offset += (uint64_t)(in->at - in->window);
+    memmove(in->window, in->at, left);
+    in->at = in->window;
+    in->end = in->window + left;
+}
+
+/* The window is full, and more is wanted: it doubles, which what has been
+ * read already pays for. */
+static bool input_widen(struct snap_input *in, struct tool_error *error)
+{
+    size_t left = snap_input_left(in);
+
+    if (!snap_reserve(in->memory, &in->window, &in->capacity, in->capacity * 2,
+                      1))
+        return tool_fail(error, "%s: byte %" PRIu64 ": out of host memory",
+                         in->path, in->window_offset);
+    in->at = in->window;
+    in->end = in->window + left;
+    return true;
+}
+
+static bool input_read(struct snap_input *in, struct tool_error *error)
+{
+    size_t left = snap_input_left(in);
+    size_t count;
+
+    if (!trace_source_read(in->source, in->window + left, in->capacity - left,
+                           &count, error))
+        return false;
+    in->at_end = count == 0;
+    in->end += count;
+    in->memory->input_bytes += count;
+    if (in->memory->input_bytes > in->max_bytes)
+        return tool_fail(error,
+                         "%s: byte %" PRIu64 ": holds more, decompressed, than "
+                         "the limit of %" PRIu64 " bytes",
+                         in->path, in->max_bytes, in->max_bytes);
+    return true;
+}
+
+bool snap_input_want(struct snap_input *in, size_t count,
+                     struct tool_error *error)
+{
+    if (snap_input_left(in) >= count || in->at_end)
+        return true;
+    input_shift(in);
+    while (snap_input_left(in) < count && !in->at_end) {
+        if (snap_input_left(in) == in->capacity && !input_widen(in, error))
+            return false;
+        if (!input_read(in, error))
+            return false;
+    }
+    return true;
+}

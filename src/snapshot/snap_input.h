@@ -1,0 +1,50 @@
+/* snap_input.h - the decompressed bytes of a file through a window that moves
+ * on; each byte has its offset. */
+#ifndef LARDER_SNAPSHOT_SNAP_INPUT_H
+#define LARDER_SNAPSHOT_SNAP_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot/snap_memory.h"
+#include "trace/tool_error.h"
+#include "trace/trace_source.h"
+
+struct snap_input {
+    const char *path;
+    struct trace_source *source;
+    struct snap_memory *memory;
+    uint64_t max_bytes;
+    unsigned char *window;
+    size_t capacity;
+    uint64_t window_offset; /* of window[0] */
+    /* [at, end): read, and not yet used.  Users move `at`. */
+    const unsigned char *at;
+    const unsigned char *end;
+    bool at_end; /* the file has no more */
+};
+
+/* `path` and `memory` must outlive the input. */
+bool snap_input_open(struct snap_input *in, const char *path,
+                     struct snap_memory *memory, uint64_t max_bytes,
+                     struct tool_error *error);
+void snap_input_close(struct snap_input *in);
+
+/* Have `count` bytes from `at` on, or all there are if the file ends before:
+ * look at `end`.  Moves the window: pointers into it become invalid. */
+bool snap_input_want(struct snap_input *in, size_t count,
+                     struct tool_error *error);
+
+static inline size_t snap_input_left(const struct snap_input *in)
+{
+    return (size_t)(in->end - in->at);
+}
+
+static inline uint64_t snap_input_offset(const struct snap_input *in,
+                                         const unsigned char *p)
+{
+    return in->window_offset + (uint64_t)(p - in->window);
+}
+
+#endif

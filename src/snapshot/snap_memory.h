@@ -1,0 +1,36 @@
+/* snap_memory.h - host memory for reading a snapshot, held to a budget: a
+ * hostile file must not cost more than 4 bytes for each of its own, plus
+ * 64 MiB. */
+#ifndef LARDER_SNAPSHOT_SNAP_MEMORY_H
+#define LARDER_SNAPSHOT_SNAP_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SNAP_INPUT_FACTOR = 4, SNAP_FREE_MIB = 60 };
+
+struct snap_memory {
+    uint64_t used;
+    uint64_t peak;
+    uint64_t input_bytes; /* decompressed, so far: what the budget grows by */
+    bool over_budget;     /* why the last call failed: not the host's fault */
+};
+
+/* Room for `needed` items of `item` bytes in an array that has *capacity;
+ * `array` is the address of the pointer to it.  Amortized growth; the new
+ * items are not cleared.  False: no memory, nothing changed. */
+bool snap_reserve(struct snap_memory *m, void *array, size_t *capacity,
+                  size_t needed, size_t item);
+
+/* Zeroed memory; NULL: none. */
+void *snap_alloc(struct snap_memory *m, size_t count, size_t item);
+
+/* `bytes` is what was asked for.  Takes NULL. */
+void snap_release(struct snap_memory *m, void *p, size_t bytes);
+
+/* Give back what an array has beyond `count`. */
+void snap_trim(struct snap_memory *m, void *array, size_t *capacity,
+               size_t count, size_t item);
+
+#endif

@@ -1,0 +1,157 @@
+/* snap_runs.c - stacks by the bytes that spell them.
+ *
+ * Nearly all of a snapshot are lists of frames, each got from the memo one by
+ * one, and most have been there before.  To compare a list's bytes with those
+ * of its like is several times faster than to run them. */
+#include <string.h>
+
+#include "snapshot/snap_pickle.h"
+
+enum { RUN_BYTES_MAX = 64 << 10, KEPT_BYTES_MAX = 32 << 20 };
+
+struct wanted {
+    const unsigned char *at;
+    size_t length;
+};
+
+static bool same_run(const void *owner, uint32_t number, const void *wanted)
+{
+    const struct snap_pickle *k = owner;
+    const struct snap_run *run = &k->runs[number];
+    const struct wanted *w = wanted;
+
+    return run->length == w->length &&
+           memcmp(k->run_bytes + run->begin, w->at, w->length) == 0;
+}
+
+/* How many bytes of gets there are up to APPENDS; 0 if they end in something
+ * else, or beyond the window.  Counts them. */
+static size_t run_length(const struct snap_input *in, uint32_t *gets)
+{
+    const unsigned char *p = in->at;
+    const unsigned char *last = in->end;
+    uint32_t n = 0;
+
+    if ((size_t)(last - p) > RUN_BYTES_MAX)
+        last = p + RUN_BYTES_MAX;
+    last -= 5;
+    while (p < last) {
+        if (*p == 'h')
+            p += 2;
+        else if (*p == 'j')
+            p += 5;
+        else
+            break;
+        n++;
+    }
+    *gets = n;
+    return p < last && *p == 'e' ? (size_t)(p - in->at) : 0;
+}
+
+/* The frames the gets are for; false: one is for something else. */
+static bool run_frames(struct snap_builder *b, const unsigned char *p,
+                       uint32_t gets)
+{
+    for (uint32_t i = 0; i < gets; i++) {
+        uint32_t index = p[1];
+        uint32_t packed;
+
+        if (*p == 'j')
+            index |= (uint32_t)p[2] << 8 | (uint32_t)p[3] << 16 |
+                     (uint32_t)p[4] << 24;
+        p += *p == 'j' ? 5 : 2;
+        packed = index < b->memo_end ? b->memo[index] : 0;
+        if (packed >> SNAP_MEMO_SHIFT != SNAP_FRAME)
+            return false;
+        b->ids[i] = packed & (((uint32_t)1 << SNAP_MEMO_SHIFT) - 1);
+    }
+    return true;
+}
+
+/* Remember a run; nothing is lost if there is no room. */
+static void run_keep(struct snap_pickle *k, uint32_t hash,
+                     const struct wanted *w, uint32_t gets, uint32_t stack)
+{
+    struct snap_memory *m = &k->b->memory;
+
+    if (k->run_bytes_used + w->length > KEPT_BYTES_MAX ||
+        !snap_reserve(m, &k->run_bytes, &k->run_bytes_capacity,
+                      k->run_bytes_used + w->length, 1) ||
+        !snap_reserve(m, &k->runs, &k->run_capacity, k->run_count + 1,
+                      sizeof *k->runs) ||
+        !snap_table_add(m, &k->run_table, hash, (uint32_t)k->run_count))
+        return;
+    memcpy(k->run_bytes + k->run_bytes_used, w->at, w->length);
+    k->runs[k->run_count++] = (struct snap_run){
+        .begin = k->run_bytes_used,
+        .length = (uint32_t)w->length,
+        .frames = gets,
+        .stack = stack,
+    };
+    k->run_bytes_used += w->length;
+}
+
+static void runs_forget(struct snap_pickle *k)
+{
+    /* Not only emptied: clearing a large one each time would take long. */
+    snap_table_free(&k->b->memory, &k->run_table);
+    k->run_count = 0;
+    k->run_bytes_used = 0;
+    k->b->memo_rewritten = false;
+}
+
+/* The list below the mark has become the stack; APPENDS is taken as well. */
+static void run_take(struct snap_pickle *k, struct snap_object *list,
+                     uint32_t stack, uint32_t gets, size_t length)
+{
+    list->range = SNAP_STACK;
+    list->first = stack;
+    list->count = gets;
+    k->b->mark_count--;
+    k->b->in.at += length + 1;
+}
+
+bool snap_pickle_stack(struct snap_pickle *k)
+{
+    struct snap_builder *b = k->b;
+    struct snap_object *list;
+    struct wanted w;
+    uint32_t hash, n, gets;
+
+    if (snap_input_left(&b->in) < 8 || (*b->in.at != 'h' && *b->in.at != 'j'))
+        return true;
+    if (!snap_top_is_empty_list(b, &list))
+        return true;
+    w.at = b->in.at;
+    w.length = run_length(&b->in, &gets);
+    if (w.length == 0)
+        return true;
+    if (b->memo_rewritten)
+        runs_forget(k);
+    hash = snap_hash(w.at, w.length);
+    n = snap_table_find(&k->run_table, hash, same_run, k, &w);
+    if (n != SNAP_NONE) {
+        run_take(k, list, k->runs[n].stack, gets, w.length);
+        return true;
+    }
+    if (!snap_reserve(&b->memory, &b->ids, &b->id_capacity, gets,
+                      sizeof *b->ids))
+        return snap_no_memory(b);
+    if (!run_frames(b, w.at, gets))
+        return true;
+    n = snap_intern_stack(&b->intern, b->ids, gets);
+    if (n == SNAP_NONE)
+        return snap_no_memory(b);
+    run_keep(k, hash, &w, gets, n);
+    run_take(k, list, n, gets, w.length);
+    return true;
+}
+
+void snap_pickle_free(struct snap_pickle *k)
+{
+    struct snap_memory *m = &k->b->memory;
+
+    snap_table_free(m, &k->run_table);
+    snap_release(m, k->runs, k->run_capacity * sizeof *k->runs);
+    snap_release(m, k->run_bytes, k->run_bytes_capacity);
+}

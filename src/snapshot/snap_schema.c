@@ -1,0 +1,260 @@
+/* snap_schema.c - which dict is what, by its keys; frames, events and
+ * annotations. */
+#include "snapshot/snap_record.h"
+
+/* ---- frames --------------------------------------------------------------- */
+
+static const uint64_t frame_keys =
+    SNAP_BIT(KEY_FILENAME) | SNAP_BIT(KEY_LINE) | SNAP_BIT(KEY_NAME) |
+    SNAP_BIT(KEY_FX_NODE_OP) | SNAP_BIT(KEY_FX_NODE_NAME) |
+    SNAP_BIT(KEY_FX_ORIGINAL_TRACE);
+
+/* Python says -1, or None, where it knows no line: 0 here. */
+static bool take_line(const struct snap_record *r, uint32_t *out)
+{
+    const struct snap_value *v = snap_record_get(r, KEY_LINE);
+
+    if (v == NULL)
+        return true;
+    if (v->kind != SNAP_INT || (int64_t)v->bits > (int64_t)UINT32_MAX)
+        return snap_record_wrong(r, KEY_LINE, "an integer below 2^32");
+    *out = (int64_t)v->bits < 0 ? 0 : (uint32_t)v->bits;
+    return true;
+}
+
+static bool frame_make(struct snap_record *r, uint64_t *out)
+{
+    struct snapshot_frame f = {0};
+    uint32_t n;
+
+    r->what = "a frame";
+    if (!snap_take_string(r, KEY_FILENAME, &f.filename) ||
+        !snap_take_string(r, KEY_NAME, &f.name) || !take_line(r, &f.line) ||
+        !snap_take_string(r, KEY_FX_NODE_OP, &f.fx_node_op) ||
+        !snap_take_string(r, KEY_FX_NODE_NAME, &f.fx_node_name) ||
+        !snap_take_string(r, KEY_FX_ORIGINAL_TRACE, &f.fx_original_trace))
+        return false;
+    n = snap_intern_frame(&r->b->intern, &f);
+    *out = n;
+    return n != SNAP_NONE || snap_no_memory(r->b);
+}
+
+/* ---- events --------------------------------------------------------------- */
+
+static const uint64_t event_keys =
+    SNAP_BIT(KEY_ACTION) | SNAP_BIT(KEY_ADDR) | SNAP_BIT(KEY_DEVICE_FREE) |
+    SNAP_BIT(KEY_SIZE) | SNAP_BIT(KEY_STREAM) | SNAP_BIT(KEY_TIME_US) |
+    SNAP_BIT(KEY_FRAMES) | SNAP_BIT(KEY_DEVICE) | SNAP_BIT(KEY_POOL_ID) |
+    SNAP_BIT(KEY_SEGMENT_POOL_ID) | SNAP_BIT(KEY_CATEGORY) |
+    SNAP_BIT(KEY_USER_METADATA) | SNAP_BIT(KEY_COMPILE_CONTEXT);
+
+/* An action of a version to come gets a number of its own. */
+static bool other_action(struct snap_builder *b, const struct snap_value *v,
+                         uint8_t *out)
+{
+    struct snapshot *s = b->s;
+    size_t n = 0;
+
+    while (n < s->other_action_count && s->other_actions[n].name != v->bits)
+        n++;
+    if (SNAPSHOT_OTHER + n > SNAPSHOT_ACTION_MAX)
+        return snap_fail_at(b, v->at,
+                            "more than %zu kinds of actions; expected alloc, "
+                            "free_requested, free_completed and their like",
+                            n);
+    if (n == s->other_action_count) {
+        if (!snap_reserve(&b->memory, &s->other_actions,
+                          &b->other_action_capacity, n + 1,
+                          sizeof *s->other_actions))
+            return snap_no_memory(b);
+        s->other_actions[s->other_action_count++] =
+            (struct snapshot_unknown){.name = (uint32_t)v->bits};
+    }
+    s->other_actions[n].count++;
+    *out = (uint8_t)(SNAPSHOT_OTHER + n);
+    return true;
+}
+
+static bool take_action(const struct snap_record *r, uint8_t *out)
+{
+    const struct snap_value *v = r->slot[KEY_ACTION];
+
+    if (v->kind != SNAP_STRING)
+        return snap_record_wrong(r, KEY_ACTION, "a string");
+    if (v->bits >= WORD_ALLOC && v->bits <= WORD_OOM) {
+        *out = (uint8_t)(v->bits - WORD_ALLOC);
+        return true;
+    }
+    return other_action(r->b, v, out);
+}
+
+/* Which of the optional keys there are. */
+static uint8_t event_has(const struct snap_record *r)
+{
+    uint8_t has = 0;
+
+    if (snap_record_get(r, KEY_ADDR) != NULL ||
+        snap_record_get(r, KEY_DEVICE_FREE) != NULL)
+        has |= SNAPSHOT_HAS_ADDRESS;
+    if (snap_record_get(r, KEY_TIME_US) != NULL)
+        has |= SNAPSHOT_HAS_TIME;
+    if (snap_record_get(r, KEY_POOL_ID) != NULL ||
+        snap_record_get(r, KEY_SEGMENT_POOL_ID) != NULL)
+        has |= SNAPSHOT_HAS_POOL;
+    if (snap_record_get(r, KEY_FRAMES) != NULL)
+        has |= SNAPSHOT_HAS_FRAMES;
+    if (snap_record_get(r, KEY_DEVICE) != NULL)
+        has |= SNAPSHOT_HAS_DEVICE;
+    return has;
+}
+
+static bool event_fill(const struct snap_record *r, struct snapshot_event *e)
+{
+    e->has = event_has(r);
+    return take_action(r, &e->action) &&
+           snap_take_address(r, KEY_DEVICE_FREE, &e->address) &&
+           snap_take_address(r, KEY_ADDR, &e->address) &&
+           snap_take_size(r, KEY_SIZE, &e->size) &&
+           snap_take_stream(r, &e->stream) && snap_take_time(r, &e->time_us) &&
+           snap_take_stack(r, &e->stack) && snap_take_device(r, &e->device) &&
+           snap_take_pool(r, KEY_SEGMENT_POOL_ID, &e->pool) &&
+           snap_take_pool(r, KEY_POOL_ID, &e->pool) &&
+           snap_take_string(r, KEY_CATEGORY, &e->user_metadata) &&
+           snap_take_string(r, KEY_USER_METADATA, &e->user_metadata) &&
+           snap_take_string(r, KEY_COMPILE_CONTEXT, &e->compile_context);
+}
+
+static bool event_make(struct snap_record *r, uint64_t *out)
+{
+    struct snap_builder *b = r->b;
+    struct snapshot *s = b->s;
+    struct snapshot_event e = {0};
+
+    r->what = "an event";
+    if (!event_fill(r, &e))
+        return false;
+    if (!snap_reserve(&b->memory, &s->events, &b->event_capacity,
+                      s->event_count + 1, sizeof e))
+        return snap_no_memory(b);
+    s->events[s->event_count] = e;
+    *out = s->event_count++;
+    return true;
+}
+
+/* ---- annotations ---------------------------------------------------------- */
+
+static const uint64_t annotation_keys =
+    SNAP_BIT(KEY_STAGE) | SNAP_BIT(KEY_NAME) | SNAP_BIT(KEY_DEVICE) |
+    SNAP_BIT(KEY_TIME_US);
+
+static bool annotation_make(struct snap_record *r, uint64_t *out)
+{
+    struct snap_builder *b = r->b;
+    struct snapshot *s = b->s;
+    struct snapshot_annotation a = {0};
+
+    r->what = "an annotation";
+    if (!snap_take_string(r, KEY_STAGE, &a.stage) ||
+        !snap_take_string(r, KEY_NAME, &a.name) ||
+        !snap_take_device(r, &a.device) || !snap_take_time(r, &a.time_us))
+        return false;
+    if (!snap_reserve(&b->memory, &s->annotations, &b->annotation_capacity,
+                      s->annotation_count + 1, sizeof a))
+        return snap_no_memory(b);
+    s->annotations[s->annotation_count] = a;
+    *out = s->annotation_count++;
+    return true;
+}
+
+/* ---- which it is ---------------------------------------------------------- */
+
+static void record_index(struct snap_record *r, const struct snap_value *pairs,
+                         size_t count)
+{
+    uint64_t mask = 0;
+    bool others = false;
+
+    for (size_t i = 0; i < count; i += 2) {
+        if (pairs[i].kind == SNAP_STRING &&
+            pairs[i].bits < SNAP_RECORD_KEY_END) {
+            r->slot[pairs[i].bits] = &pairs[i + 1];
+            mask |= SNAP_BIT(pairs[i].bits);
+        } else {
+            others = true;
+        }
+    }
+    r->mask = mask;
+    r->others = others;
+}
+
+/* In this order: the first whose key is there. */
+static const struct kind {
+    uint64_t told_by;
+    const uint64_t *keys;
+    bool (*make)(struct snap_record *r, uint64_t *out);
+    enum snap_kind kind;
+} kinds[] = {
+    {SNAP_BIT(KEY_ACTION), &event_keys, event_make, SNAP_EVENT},
+    {SNAP_BIT(KEY_FILENAME), &frame_keys, frame_make, SNAP_FRAME},
+    {SNAP_BIT(KEY_STATE), &snap_block_keys, snap_block_make, SNAP_BLOCK},
+    {SNAP_BIT(KEY_BLOCKS) | SNAP_BIT(KEY_TOTAL_SIZE), &snap_segment_keys,
+     snap_segment_make, SNAP_SEGMENT},
+    {SNAP_BIT(KEY_REAL_SIZE), &snap_history_keys, snap_history_make,
+     SNAP_HISTORY},
+    {SNAP_BIT(KEY_STAGE), &annotation_keys, annotation_make, SNAP_ANNOTATION},
+};
+
+/* Count the keys the record has no place for. */
+static bool count_unknown(struct snap_builder *b, uint64_t known,
+                          const struct snap_value *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i += 2) {
+        uint32_t key = pairs[i].kind == SNAP_STRING ? (uint32_t)pairs[i].bits
+                                                    : (uint32_t)WORD_EMPTY;
+
+        if (key < SNAP_RECORD_KEY_END && (known & SNAP_BIT(key)) != 0)
+            continue;
+        if (!snap_intern_unknown(&b->intern, key))
+            return snap_no_memory(b);
+    }
+    return true;
+}
+
+/* The lists a record took, or had no place for. */
+static void free_values(struct snap_builder *b, const struct snap_value *pairs,
+                        size_t count)
+{
+    const struct snap_value opaque = {.kind = SNAP_OPAQUE};
+
+    for (size_t i = 1; i < count; i += 2) {
+        const struct snap_value *v = &pairs[i];
+
+        if (v->kind == SNAP_OBJECT &&
+            (snap_object_of(b, v, SNAP_LIST) != NULL ||
+             snap_object_of(b, v, SNAP_DICT) != NULL))
+            snap_object_free(b, v, &opaque);
+    }
+}
+
+bool snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
+                      size_t count, struct snap_value *out)
+{
+    const struct kind *k = kinds;
+    const struct kind *end = kinds + sizeof kinds / sizeof *kinds;
+    struct snap_record r;
+
+    r.b = b;
+    record_index(&r, pairs, count);
+    while (k < end && (r.mask & k->told_by) == 0)
+        k++;
+    if (k == end)
+        return true;
+    if (!k->make(&r, &out->bits))
+        return false;
+    if ((r.others || (r.mask & ~*k->keys) != 0) &&
+        !count_unknown(b, *k->keys, pairs, count))
+        return false;
+    free_values(b, pairs, count);
+    out->kind = (uint8_t)k->kind;
+    return true;
+}

@@ -1,0 +1,55 @@
+/* snap_sink.h - what the writer of snapshots writes to: one form or the
+ * other.  Items of lists, and keys with their values, come one by one. */
+#ifndef LARDER_SNAPSHOT_SNAP_SINK_H
+#define LARDER_SNAPSHOT_SNAP_SINK_H
+
+#include <stdio.h>
+
+#include "snapshot/snap_words.h"
+#include "snapshot/snapshot.h"
+
+enum { SNAP_SINK_DEPTH = 16 };
+
+struct snap_sink;
+
+struct snap_form {
+    void (*begin)(struct snap_sink *k, bool is_dict);
+    void (*end)(struct snap_sink *k);
+    void (*item)(struct snap_sink *k); /* before each of a list */
+    void (*key)(struct snap_sink *k, enum snap_word word);
+    void (*word)(struct snap_sink *k, enum snap_word word);
+    void (*text)(struct snap_sink *k, const char *text); /* as a key too */
+    void (*string)(struct snap_sink *k, uint32_t string);
+    void (*integer)(struct snap_sink *k, uint64_t bits, bool is_signed);
+    void (*real)(struct snap_sink *k, double value);
+    void (*boolean)(struct snap_sink *k, bool value);
+    void (*pool)(struct snap_sink *k, uint32_t pool);
+    /* Whether it was written before, and is referred to now. */
+    bool (*again)(struct snap_sink *k, bool is_stack, uint32_t number);
+    /* Now open is what again() asked for. */
+    void (*remember)(struct snap_sink *k, bool is_stack, uint32_t number);
+};
+
+struct snap_sink {
+    const struct snap_form *form;
+    const struct snapshot *s;
+    FILE *out;
+    unsigned depth;
+    struct {
+        bool is_dict;
+        uint64_t count;
+    } open[SNAP_SINK_DEPTH];
+
+    /* Of the pickle: numbers in its memo plus 1, 0: not written yet. */
+    uint32_t *strings;
+    uint32_t *frames;
+    uint32_t *stacks;
+    uint32_t *pools;
+    uint32_t words[SNAP_WORD_COUNT];
+    uint32_t memo_count;
+};
+
+extern const struct snap_form snap_form_pickle;
+extern const struct snap_form snap_form_json;
+
+#endif

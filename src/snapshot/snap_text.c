@@ -1,0 +1,143 @@
+#include "snapshot/snap_text.h"
+
+#include <string.h>
+
+/* ---- UTF-8 ---------------------------------------------------------------- */
+
+/* How many bytes a sequence has by its first; 0: cannot be a first. */
+static size_t sequence_length(unsigned char c)
+{
+    if (c >= 0xc2 && c <= 0xdf)
+        return 2;
+    if (c >= 0xe0 && c <= 0xef)
+        return 3;
+    return c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+}
+
+/* The second byte, which alone tells overlong and too large codes. */
+static bool second_valid(unsigned char first, unsigned char second)
+{
+    if (first == 0xe0)
+        return second >= 0xa0;
+    if (first == 0xf0)
+        return second >= 0x90;
+    return first != 0xf4 || second <= 0x8f;
+}
+
+static bool sequence_valid(const unsigned char *p, size_t length)
+{
+    for (size_t i = 1; i < length; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return false;
+    }
+    return second_valid(p[0], p[1]);
+}
+
+bool snap_utf8_valid(const unsigned char *p, size_t count)
+{
+    size_t i = 0;
+    uint64_t word;
+
+    for (; i + 8 <= count; i += 8) {
+        memcpy(&word, p + i, 8);
+        if ((word & UINT64_C(0x8080808080808080)) != 0)
+            break;
+    }
+    while (i < count) {
+        size_t n = p[i] < 0x80 ? 1 : sequence_length(p[i]);
+
+        if (n == 0 || n > count - i || (n > 1 && !sequence_valid(p + i, n)))
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+size_t snap_utf8_put(char *out, uint32_t code)
+{
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (char)(0xc0 | code >> 6);
+        out[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (char)(0xe0 | code >> 12);
+        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | code >> 18);
+    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* ---- numbers -------------------------------------------------------------- */
+
+bool snap_hex(const char *text, size_t digits, uint32_t *out)
+{
+    uint32_t v = 0;
+
+    for (size_t i = 0; i < digits; i++) {
+        char c = text[i];
+
+        if (c >= '0' && c <= '9')
+            v = v << 4 | (uint32_t)(c - '0');
+        else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+            v = v << 4 | (uint32_t)((c | 0x20) - 'a' + 10);
+        else
+            return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool snap_integer(const char *text, size_t length, uint64_t *bits, bool *is_big)
+{
+    bool negative = length > 0 && text[0] == '-';
+    uint64_t v = 0;
+
+    if (length == (size_t)negative)
+        return false;
+    for (size_t i = negative; i < length; i++) {
+        uint64_t digit = (uint64_t)(text[i] - '0');
+
+        if (text[i] < '0' || text[i] > '9' || v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    if (negative && v > (uint64_t)INT64_MAX + 1)
+        return false;
+    *bits = negative ? 0 - v : v;
+    *is_big = !negative && v > INT64_MAX;
+    return true;
+}
+
+/* ---- escapes -------------------------------------------------------------- */
+
+bool snap_raw_unicode(const char *text, size_t length, char *out, size_t *used)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        uint32_t code = (unsigned char)text[i];
+        size_t digits = 0;
+
+        if (code == '\\' && i + 1 < length)
+            digits = text[i + 1] == 'u' ? 4 : text[i + 1] == 'U' ? 8 : 0;
+        if (digits != 0) {
+            if (length - i - 2 < digits ||
+                !snap_hex(text + i + 2, digits, &code) || code > 0x10ffff)
+                return false;
+            i += 1 + digits;
+        }
+        n += snap_utf8_put(out + n, code);
+    }
+    *used = n;
+    return true;
+}

@@ -1,0 +1,149 @@
+/* snapshot.c - reading a file of either form, and looking at what it held. */
+#include "snapshot/snapshot.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "snapshot/snap_builder.h"
+
+/* ---- names ---------------------------------------------------------------- */
+
+const char *snapshot_action_name(enum snapshot_action action)
+{
+    return (unsigned)action < SNAPSHOT_OTHER
+               ? snap_words[WORD_ALLOC + (unsigned)action]
+               : NULL;
+}
+
+const char *snapshot_state_name(enum snapshot_state state)
+{
+    return (unsigned)state < SNAPSHOT_STATES
+               ? snap_words[WORD_ACTIVE_ALLOCATED + (unsigned)state]
+               : NULL;
+}
+
+const char *snapshot_type_name(enum snapshot_segment_type type)
+{
+    return (unsigned)type < SNAPSHOT_TYPE_UNKNOWN
+               ? snap_words[WORD_SMALL + (unsigned)type]
+               : NULL;
+}
+
+const char *snapshot_event_action(const struct snapshot *s,
+                                  const struct snapshot_event *e)
+{
+    if (e->action < SNAPSHOT_OTHER)
+        return snap_words[WORD_ALLOC + e->action];
+    return snapshot_string(s,
+                           s->other_actions[e->action - SNAPSHOT_OTHER].name);
+}
+
+/* ---- reading -------------------------------------------------------------- */
+
+/* A mark of another format that people have at hand. */
+static bool is_zip(const unsigned char *p, size_t count)
+{
+    return count >= 4 && p[0] == 'P' && p[1] == 'K' && p[2] == 3 && p[3] == 4;
+}
+
+static bool read_either(struct snap_builder *b)
+{
+    const unsigned char *p;
+    size_t blanks = 0;
+
+    if (!snap_input_want(&b->in, 4096, b->error))
+        return false;
+    p = b->in.at;
+    while (blanks < snap_input_left(&b->in) && isspace(p[blanks]))
+        blanks++;
+    if (blanks == snap_input_left(&b->in))
+        return snap_fail(b, "nothing here; expected a memory snapshot");
+    if (p[blanks] == '{' || p[blanks] == '[') {
+        b->s->is_json = true;
+        return snap_read_json(b);
+    }
+    if (is_zip(p, snap_input_left(&b->in)))
+        return snap_fail(b, "a zip archive, as torch.save() writes; expected "
+                            "a pickle or JSON");
+    return snap_read_pickle(b);
+}
+
+static void trim(struct snap_builder *b)
+{
+    struct snapshot *s = b->s;
+
+    snap_trim(&b->memory, &s->events, &b->event_capacity, s->event_count,
+              sizeof *s->events);
+    snap_trim(&b->memory, &s->blocks, &b->block_capacity, s->block_count,
+              sizeof *s->blocks);
+    snap_trim(&b->memory, &s->segments, &b->segment_capacity, s->segment_count,
+              sizeof *s->segments);
+    snap_trim(&b->memory, &s->histories, &b->history_capacity, s->history_count,
+              sizeof *s->histories);
+}
+
+static bool read_whole(struct snap_builder *b, const char *path,
+                       uint64_t max_bytes)
+{
+    bool done;
+
+    if (!snap_input_open(&b->in, path, &b->memory, max_bytes, b->error))
+        return false;
+    done = snap_builder_init(b) || snap_no_memory(b);
+    done = done && read_either(b) && snap_finish(b);
+    snap_input_close(&b->in);
+    snap_builder_free(b);
+    trim(b);
+    return done;
+}
+
+bool snapshot_read(const char *path,
+                   const struct snapshot_read_options *options,
+                   struct snapshot **out, struct tool_error *error)
+{
+    const struct snapshot_read_options none = {0};
+    const struct snapshot_read_options *o = options ? options : &none;
+    struct snap_builder b = {.error = error};
+    bool done;
+
+    *out = NULL;
+    b.s = calloc(1, sizeof *b.s);
+    if (b.s == NULL)
+        return tool_fail(error, "%s: out of host memory", path);
+    b.max_depth = o->max_depth ? o->max_depth : SNAPSHOT_DEPTH_DEFAULT;
+    done = read_whole(&b, path,
+                      o->max_input_bytes ? o->max_input_bytes
+                                         : SNAPSHOT_INPUT_DEFAULT);
+    if (o->peak_memory_bytes != NULL)
+        *o->peak_memory_bytes = b.memory.peak;
+    if (!done) {
+        snapshot_free(b.s);
+        return false;
+    }
+    b.s->input_bytes = b.memory.input_bytes;
+    b.s->peak_memory_bytes = b.memory.peak;
+    *out = b.s;
+    return true;
+}
+
+void snapshot_free(struct snapshot *s)
+{
+    if (s == NULL)
+        return;
+    free(s->devices);
+    free(s->events);
+    free(s->segments);
+    free(s->blocks);
+    free(s->histories);
+    free(s->annotations);
+    free(s->frames);
+    free(s->stack_begins);
+    free(s->stack_frames);
+    free(s->string_begins);
+    free(s->string_bytes);
+    free(s->streams);
+    free(s->pools);
+    free(s->unknown_keys);
+    free(s->other_actions);
+    free(s);
+}

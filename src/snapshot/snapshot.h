@@ -1,0 +1,302 @@
+/* snapshot.h - what PyTorch's memory snapshots hold, as compact arrays.
+ *
+ * A snapshot is what torch.cuda.memory._snapshot() returns and
+ * _dump_snapshot() pickles.  Strings, frames, stacks, streams and pools are
+ * each kept once and named by 32-bit numbers; number 0 means "none" or "not
+ * there" for strings and stacks.
+ *
+ * Which keys there are depends on the version of PyTorch that wrote it; what
+ * is absent is 0 here, and the `has` bits say what was there:
+ *
+ *   2.0        segments and device_traces only; blocks carry `history`
+ *              (frames and real sizes) in place of `frames` and `address`;
+ *              segments have neither frames nor pool id; events no time
+ *   2.1, 2.2   + segment_pool_id, is_expandable, frames of segments and
+ *              blocks, address of blocks; allocator_settings from 2.2 on
+ *   2.3 - 2.5  + time_us of events; external_annotations from 2.5 on
+ *   2.6 - 2.13 + compile_context, user_metadata, pool_id, device of events,
+ *              graph_capture_record_stream_reuse, fx_* of frames, category,
+ *              registration_counter
+ *
+ * Nothing here is thread safe; a snapshot that is only looked at is. */
+#ifndef LARDER_SNAPSHOT_SNAPSHOT_H
+#define LARDER_SNAPSHOT_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/tool_error.h"
+
+enum snapshot_action {
+    SNAPSHOT_ALLOC,
+    SNAPSHOT_FREE_REQUESTED,
+    SNAPSHOT_FREE_COMPLETED,
+    SNAPSHOT_SEGMENT_ALLOC,
+    SNAPSHOT_SEGMENT_FREE,
+    SNAPSHOT_SEGMENT_MAP,
+    SNAPSHOT_SEGMENT_UNMAP,
+    SNAPSHOT_SNAPSHOT,
+    SNAPSHOT_OOM,
+    /* Of a version to come: SNAPSHOT_OTHER + n is other_actions[n]. */
+    SNAPSHOT_OTHER,
+    SNAPSHOT_ACTION_MAX = 255
+};
+
+enum snapshot_state {
+    SNAPSHOT_ACTIVE_ALLOCATED,
+    SNAPSHOT_ACTIVE_PENDING_FREE, /* also written active_awaiting_free */
+    SNAPSHOT_INACTIVE,
+    SNAPSHOT_STATES
+};
+
+enum snapshot_segment_type {
+    SNAPSHOT_SMALL,
+    SNAPSHOT_LARGE,
+    SNAPSHOT_TYPE_UNKNOWN /* the key is not there */
+};
+
+/* Bits of the `has` members: the key was there and not None. */
+enum {
+    SNAPSHOT_HAS_ADDRESS = 1 << 0, /* addr or device_free of an event */
+    SNAPSHOT_HAS_TIME = 1 << 1,
+    SNAPSHOT_HAS_POOL = 1 << 2,
+    SNAPSHOT_HAS_FRAMES = 1 << 3, /* even if the list is empty */
+    SNAPSHOT_HAS_DEVICE = 1 << 4,
+    SNAPSHOT_HAS_REQUESTED = 1 << 5,
+    SNAPSHOT_HAS_EXPANDABLE = 1 << 6,
+    SNAPSHOT_HAS_HISTORY = 1 << 7
+};
+
+/* Members that are 0 without their key: all but filename, name and line. */
+struct snapshot_frame {
+    uint32_t filename; /* string */
+    uint32_t name;     /* string */
+    uint32_t line;
+    uint32_t fx_node_op;        /* string */
+    uint32_t fx_node_name;      /* string */
+    uint32_t fx_original_trace; /* string */
+};
+
+/* 48 bytes: there are millions. */
+struct snapshot_event {
+    uint64_t address; /* OOM: device_free, the bytes the driver had left */
+    uint64_t size;    /* as requested for ALLOC and FREE_* */
+    int64_t time_us;
+    uint32_t stack;
+    uint32_t stream;          /* a number for snapshot_stream() */
+    uint32_t pool;            /* a number for snapshot.pools */
+    uint32_t user_metadata;   /* string; also what `category` says */
+    uint32_t compile_context; /* string */
+    uint16_t device;          /* the list the event is in */
+    uint8_t action; /* enum snapshot_action, or beyond SNAPSHOT_OTHER */
+    uint8_t has;
+};
+
+/* An entry of an old block's history, newest first as in the file. */
+struct snapshot_history {
+    uint64_t address;
+    uint64_t real_size; /* as requested */
+    uint32_t stack;
+};
+
+struct snapshot_block {
+    uint64_t address; /* of old versions: worked out from the segment's */
+    uint64_t size;
+    uint64_t requested_size;
+    uint32_t stack;         /* without frames: the newest of the history */
+    uint32_t user_metadata; /* string */
+    uint32_t history;       /* first of history_count in snapshot.histories */
+    uint32_t history_count;
+    uint8_t state; /* enum snapshot_state */
+    uint8_t has;
+};
+
+struct snapshot_segment {
+    uint64_t address;
+    uint64_t total_size;
+    uint64_t allocated_size;
+    uint64_t active_size;
+    uint64_t requested_size;
+    uint64_t registration_counter;
+    size_t block; /* first of block_count in snapshot.blocks */
+    size_t block_count;
+    uint32_t stack;
+    uint32_t stream; /* a number for snapshot_stream() */
+    uint32_t pool;   /* a number for snapshot.pools */
+    uint16_t device;
+    uint8_t type; /* enum snapshot_segment_type */
+    bool expandable;
+    uint8_t has;
+};
+
+/* pools[0] is (0, 0), the default. */
+struct snapshot_pool {
+    uint64_t a;
+    uint64_t b;
+};
+
+struct snapshot_annotation {
+    int64_t time_us;
+    uint32_t name;  /* string */
+    uint32_t stage; /* string: START or END */
+    uint16_t device;
+};
+
+/* A key nobody here knows, or an action of a version to come. */
+struct snapshot_unknown {
+    uint32_t name; /* string */
+    uint64_t count;
+};
+
+/* The events of one device: events[first, first + count). */
+struct snapshot_device {
+    size_t first;
+    size_t count;
+};
+
+enum { SNAPSHOT_ROUNDUP_MAX = 32 };
+
+/* A `has_` member is false when the key was not there. */
+struct snapshot_settings {
+    bool present;  /* the file has allocator_settings */
+    uint32_t conf; /* string: PYTORCH_CUDA_ALLOC_CONF (or PYTORCH_ALLOC_CONF) */
+    int64_t max_split_size; /* bytes; -1: none */
+    double garbage_collection_threshold;
+    int64_t pinned_num_register_threads;
+    bool has_max_split_size;
+    bool has_garbage_collection_threshold;
+    bool has_pinned_num_register_threads;
+    bool has_expandable_segments;
+    bool expandable_segments;
+    bool has_release_lock_on_cudamalloc;
+    bool release_lock_on_cudamalloc;
+    bool has_pinned_use_cuda_host_register;
+    bool pinned_use_cuda_host_register;
+    bool has_graph_capture_record_stream_reuse;
+    bool graph_capture_record_stream_reuse;
+    size_t roundup_count; /* of roundup_power2_divisions, in file order */
+    struct {
+        uint64_t size_mib; /* the key: requests from so many MiB */
+        int64_t divisions;
+    } roundup[SNAPSHOT_ROUNDUP_MAX];
+};
+
+/* Read-only to all but the reader. */
+struct snapshot {
+    /* What was there. */
+    bool has_device_traces;
+    bool has_external_annotations;
+    bool is_json;
+    uint8_t protocol; /* of the pickle */
+
+    struct snapshot_device *devices;
+    size_t device_count;
+    struct snapshot_event *events; /* by device, then in the file's order */
+    size_t event_count;
+
+    struct snapshot_segment *segments; /* in the file's order */
+    size_t segment_count;
+    struct snapshot_block *blocks; /* by segment, then in the file's order */
+    size_t block_count;
+    struct snapshot_history *histories;
+    size_t history_count;
+
+    struct snapshot_settings settings;
+    struct snapshot_annotation *annotations;
+    size_t annotation_count;
+
+    struct snapshot_frame *frames; /* all different */
+    size_t frame_count;
+
+    /* Stack n is stack_frames[stack_begins[n], stack_begins[n + 1]), innermost
+     * frame first; all different; stack 0 has none. */
+    uint64_t *stack_begins;
+    uint32_t *stack_frames;
+    size_t stack_count;
+
+    /* String n begins at string_bytes[string_begins[n]] and ends in a NUL;
+     * its length is snapshot_string_length().  All different; UTF-8, and may
+     * hold NULs.  String 0 is empty. */
+    uint64_t *string_begins;
+    char *string_bytes;
+    size_t string_count;
+
+    uint64_t *streams; /* all different, as the file's integers; [0] is 0 */
+    size_t stream_count;
+    struct snapshot_pool *pools;
+    size_t pool_count;
+
+    struct snapshot_unknown *unknown_keys;
+    size_t unknown_key_count;
+    struct snapshot_unknown *other_actions;
+    size_t other_action_count;
+    uint64_t clamped_count; /* integers beyond 64 bits, cut down to them */
+
+    uint64_t input_bytes;       /* decompressed */
+    uint64_t peak_memory_bytes; /* what reading needed */
+};
+
+struct snapshot_read_options {
+    uint64_t max_input_bytes;    /* decompressed; 0: SNAPSHOT_INPUT_DEFAULT */
+    uint32_t max_depth;          /* of nesting; 0: SNAPSHOT_DEPTH_DEFAULT */
+    uint64_t *peak_memory_bytes; /* if not NULL: set, failed or not */
+};
+
+#define SNAPSHOT_INPUT_DEFAULT ((uint64_t)16 << 30)
+enum { SNAPSHOT_DEPTH_DEFAULT = 1000 };
+
+/* Read a file ("-": the standard input), pickle (protocols 0 to 5) or JSON
+ * (first byte that is no blank: `{`), plain or compressed with zstd.  `options`
+ * may be NULL.
+ *
+ * A key of the wrong type, an opcode that would run code, and whatever else
+ * no snapshot holds is an error: "FILE: byte N: ..." ("FILE:LINE: byte N: ..."
+ * where JSON is malformed) and what was expected; *out is then NULL.
+ * Memory: at most 4 bytes for each of input plus 64 MiB, else an error.
+ * Cost: one pass. */
+bool snapshot_read(const char *path,
+                   const struct snapshot_read_options *options,
+                   struct snapshot **out, struct tool_error *error);
+
+/* Takes NULL. */
+void snapshot_free(struct snapshot *s);
+
+static inline const char *snapshot_string(const struct snapshot *s,
+                                          uint32_t string)
+{
+    return s->string_bytes + s->string_begins[string];
+}
+
+static inline size_t snapshot_string_length(const struct snapshot *s,
+                                            uint32_t string)
+{
+    return (size_t)(s->string_begins[string + 1] - s->string_begins[string] -
+                    1);
+}
+
+/* The frames of a stack, innermost first; *count may be 0. */
+static inline const uint32_t *snapshot_stack(const struct snapshot *s,
+                                             uint32_t stack, size_t *count)
+{
+    *count = (size_t)(s->stack_begins[stack + 1] - s->stack_begins[stack]);
+    return s->stack_frames + s->stack_begins[stack];
+}
+
+/* A stream as the file gives it: 0, or the address of a cudaStream_t. */
+static inline uint64_t snapshot_stream(const struct snapshot *s,
+                                       uint32_t stream)
+{
+    return s->streams[stream];
+}
+
+/* The name PyTorch gives them; NULL beyond the last. */
+const char *snapshot_action_name(enum snapshot_action action);
+const char *snapshot_state_name(enum snapshot_state state);
+const char *snapshot_type_name(enum snapshot_segment_type type);
+
+/* The name of an event's action: that of the file for SNAPSHOT_OTHER too. */
+const char *snapshot_event_action(const struct snapshot *s,
+                                  const struct snapshot_event *e);
+
+#endif

@@ -1,0 +1,371 @@
+/* snapshot_write.c - a snapshot as lists and dicts, in the order in which
+ * PyTorch writes its keys. */
+#include "snapshot/snapshot_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot/snap_sink.h"
+
+/* ---- keys with values ----------------------------------------------------- */
+
+static void put_size(struct snap_sink *k, enum snap_word key, uint64_t value)
+{
+    k->form->key(k, key);
+    k->form->integer(k, value, false);
+}
+
+static void put_signed(struct snap_sink *k, enum snap_word key, int64_t value)
+{
+    k->form->key(k, key);
+    k->form->integer(k, (uint64_t)value, true);
+}
+
+static void put_string(struct snap_sink *k, enum snap_word key, uint32_t string)
+{
+    k->form->key(k, key);
+    k->form->string(k, string);
+}
+
+static void put_some_string(struct snap_sink *k, enum snap_word key,
+                            uint32_t string)
+{
+    if (string != 0)
+        put_string(k, key, string);
+}
+
+static void put_word(struct snap_sink *k, enum snap_word key,
+                     enum snap_word word)
+{
+    k->form->key(k, key);
+    k->form->word(k, word);
+}
+
+static void put_bool(struct snap_sink *k, enum snap_word key, bool value)
+{
+    k->form->key(k, key);
+    k->form->boolean(k, value);
+}
+
+static void put_stream(struct snap_sink *k, uint32_t stream)
+{
+    put_size(k, KEY_STREAM, snapshot_stream(k->s, stream));
+}
+
+static void put_pool(struct snap_sink *k, enum snap_word key, uint32_t pool)
+{
+    k->form->key(k, key);
+    k->form->pool(k, pool);
+}
+
+static void begin_list(struct snap_sink *k, enum snap_word key)
+{
+    k->form->key(k, key);
+    k->form->begin(k, false);
+}
+
+static void begin_item(struct snap_sink *k)
+{
+    k->form->item(k);
+    k->form->begin(k, true);
+}
+
+/* ---- frames --------------------------------------------------------------- */
+
+static void write_frame(struct snap_sink *k, uint32_t number)
+{
+    const struct snapshot_frame *f = &k->s->frames[number];
+
+    k->form->item(k);
+    if (k->form->again(k, false, number))
+        return;
+    k->form->begin(k, true);
+    k->form->remember(k, false, number);
+    put_string(k, KEY_NAME, f->name);
+    put_string(k, KEY_FILENAME, f->filename);
+    put_size(k, KEY_LINE, f->line);
+    put_some_string(k, KEY_FX_NODE_OP, f->fx_node_op);
+    put_some_string(k, KEY_FX_NODE_NAME, f->fx_node_name);
+    put_some_string(k, KEY_FX_ORIGINAL_TRACE, f->fx_original_trace);
+    k->form->end(k);
+}
+
+static void write_frames(struct snap_sink *k, uint32_t stack)
+{
+    size_t count;
+    const uint32_t *frames = snapshot_stack(k->s, stack, &count);
+
+    k->form->key(k, KEY_FRAMES);
+    if (k->form->again(k, true, stack))
+        return;
+    k->form->begin(k, false);
+    k->form->remember(k, true, stack);
+    for (size_t i = 0; i < count; i++)
+        write_frame(k, frames[i]);
+    k->form->end(k);
+}
+
+/* ---- events --------------------------------------------------------------- */
+
+static void write_action(struct snap_sink *k, const struct snapshot_event *e)
+{
+    if (e->action < SNAPSHOT_OTHER)
+        put_word(k, KEY_ACTION, (enum snap_word)(WORD_ALLOC + e->action));
+    else
+        put_string(k, KEY_ACTION,
+                   k->s->other_actions[e->action - SNAPSHOT_OTHER].name);
+}
+
+static void write_event(struct snap_sink *k, const struct snapshot_event *e)
+{
+    begin_item(k);
+    write_action(k, e);
+    if ((e->has & SNAPSHOT_HAS_ADDRESS) != 0)
+        put_size(k, e->action == SNAPSHOT_OOM ? KEY_DEVICE_FREE : KEY_ADDR,
+                 e->address);
+    put_size(k, KEY_SIZE, e->size);
+    put_stream(k, e->stream);
+    if ((e->has & SNAPSHOT_HAS_DEVICE) != 0)
+        put_size(k, KEY_DEVICE, e->device);
+    if ((e->has & SNAPSHOT_HAS_POOL) != 0)
+        put_pool(k, KEY_POOL_ID, e->pool);
+    if ((e->has & SNAPSHOT_HAS_TIME) != 0)
+        put_signed(k, KEY_TIME_US, e->time_us);
+    put_some_string(k, KEY_COMPILE_CONTEXT, e->compile_context);
+    put_some_string(k, KEY_USER_METADATA, e->user_metadata);
+    if ((e->has & SNAPSHOT_HAS_FRAMES) != 0)
+        write_frames(k, e->stack);
+    k->form->end(k);
+}
+
+static void write_traces(struct snap_sink *k)
+{
+    const struct snapshot *s = k->s;
+
+    begin_list(k, KEY_DEVICE_TRACES);
+    for (size_t d = 0; d < s->device_count; d++) {
+        k->form->item(k);
+        k->form->begin(k, false);
+        for (size_t i = 0; i < s->devices[d].count; i++)
+            write_event(k, &s->events[s->devices[d].first + i]);
+        k->form->end(k);
+    }
+    k->form->end(k);
+}
+
+/* ---- segments ------------------------------------------------------------- */
+
+static void write_history(struct snap_sink *k, const struct snapshot_block *b)
+{
+    begin_list(k, KEY_HISTORY);
+    for (uint32_t i = 0; i < b->history_count; i++) {
+        const struct snapshot_history *h = &k->s->histories[b->history + i];
+
+        begin_item(k);
+        put_size(k, KEY_ADDR, h->address);
+        put_size(k, KEY_REAL_SIZE, h->real_size);
+        write_frames(k, h->stack);
+        k->form->end(k);
+    }
+    k->form->end(k);
+}
+
+static void write_block(struct snap_sink *k, const struct snapshot_block *b)
+{
+    begin_item(k);
+    if ((b->has & SNAPSHOT_HAS_ADDRESS) != 0)
+        put_size(k, KEY_ADDRESS, b->address);
+    put_size(k, KEY_SIZE, b->size);
+    if ((b->has & SNAPSHOT_HAS_REQUESTED) != 0)
+        put_size(k, KEY_REQUESTED_SIZE, b->requested_size);
+    put_word(k, KEY_STATE, (enum snap_word)(WORD_ACTIVE_ALLOCATED + b->state));
+    put_some_string(k, KEY_USER_METADATA, b->user_metadata);
+    if ((b->has & SNAPSHOT_HAS_HISTORY) != 0)
+        write_history(k, b);
+    if ((b->has & SNAPSHOT_HAS_FRAMES) != 0)
+        write_frames(k, b->stack);
+    k->form->end(k);
+}
+
+static void write_segment(struct snap_sink *k, const struct snapshot_segment *g)
+{
+    begin_item(k);
+    put_size(k, KEY_DEVICE, g->device);
+    put_size(k, KEY_ADDRESS, g->address);
+    put_size(k, KEY_TOTAL_SIZE, g->total_size);
+    put_size(k, KEY_ALLOCATED_SIZE, g->allocated_size);
+    put_size(k, KEY_ACTIVE_SIZE, g->active_size);
+    if ((g->has & SNAPSHOT_HAS_REQUESTED) != 0)
+        put_size(k, KEY_REQUESTED_SIZE, g->requested_size);
+    put_stream(k, g->stream);
+    if (g->type != SNAPSHOT_TYPE_UNKNOWN)
+        put_word(k, KEY_SEGMENT_TYPE,
+                 g->type == SNAPSHOT_SMALL ? WORD_SMALL : WORD_LARGE);
+    if ((g->has & SNAPSHOT_HAS_POOL) != 0)
+        put_pool(k, KEY_SEGMENT_POOL_ID, g->pool);
+    if ((g->has & SNAPSHOT_HAS_EXPANDABLE) != 0)
+        put_bool(k, KEY_IS_EXPANDABLE, g->expandable);
+    if (g->registration_counter != 0)
+        put_size(k, KEY_REGISTRATION_COUNTER, g->registration_counter);
+    if ((g->has & SNAPSHOT_HAS_FRAMES) != 0)
+        write_frames(k, g->stack);
+    begin_list(k, KEY_BLOCKS);
+    for (size_t i = 0; i < g->block_count; i++)
+        write_block(k, &k->s->blocks[g->block + i]);
+    k->form->end(k);
+    k->form->end(k);
+}
+
+static void write_segments(struct snap_sink *k)
+{
+    k->form->begin(k, false);
+    for (size_t i = 0; i < k->s->segment_count; i++)
+        write_segment(k, &k->s->segments[i]);
+    k->form->end(k);
+}
+
+/* ---- settings and annotations --------------------------------------------- */
+
+static void some_bool(struct snap_sink *k, enum snap_word key, bool has,
+                      bool value)
+{
+    if (has)
+        put_bool(k, key, value);
+}
+
+static void write_roundup(struct snap_sink *k)
+{
+    const struct snapshot_settings *t = &k->s->settings;
+    char text[32];
+
+    if (t->roundup_count == 0)
+        return;
+    k->form->key(k, KEY_ROUNDUP);
+    k->form->begin(k, true);
+    for (size_t i = 0; i < t->roundup_count; i++) {
+        snprintf(text, sizeof text, "%llu",
+                 (unsigned long long)t->roundup[i].size_mib);
+        k->form->text(k, text);
+        k->form->integer(k, (uint64_t)t->roundup[i].divisions, true);
+    }
+    k->form->end(k);
+}
+
+static void write_settings(struct snap_sink *k)
+{
+    const struct snapshot_settings *t = &k->s->settings;
+
+    k->form->key(k, KEY_ALLOCATOR_SETTINGS);
+    k->form->begin(k, true);
+    put_string(k, KEY_CUDA_CONF, t->conf);
+    if (t->has_max_split_size)
+        put_signed(k, KEY_MAX_SPLIT, t->max_split_size);
+    if (t->has_garbage_collection_threshold) {
+        k->form->key(k, KEY_GC_THRESHOLD);
+        k->form->real(k, t->garbage_collection_threshold);
+    }
+    some_bool(k, KEY_EXPANDABLE, t->has_expandable_segments,
+              t->expandable_segments);
+    if (t->has_pinned_num_register_threads)
+        put_signed(k, KEY_PINNED_THREADS, t->pinned_num_register_threads);
+    some_bool(k, KEY_RELEASE_LOCK, t->has_release_lock_on_cudamalloc,
+              t->release_lock_on_cudamalloc);
+    some_bool(k, KEY_PINNED_REGISTER, t->has_pinned_use_cuda_host_register,
+              t->pinned_use_cuda_host_register);
+    some_bool(k, KEY_CAPTURE_REUSE, t->has_graph_capture_record_stream_reuse,
+              t->graph_capture_record_stream_reuse);
+    write_roundup(k);
+    k->form->end(k);
+}
+
+static void write_annotations(struct snap_sink *k)
+{
+    begin_list(k, KEY_EXTERNAL_ANNOTATIONS);
+    for (size_t i = 0; i < k->s->annotation_count; i++) {
+        const struct snapshot_annotation *a = &k->s->annotations[i];
+
+        begin_item(k);
+        put_string(k, KEY_STAGE, a->stage);
+        put_string(k, KEY_NAME, a->name);
+        put_size(k, KEY_DEVICE, a->device);
+        put_signed(k, KEY_TIME_US, a->time_us);
+        k->form->end(k);
+    }
+    k->form->end(k);
+}
+
+/* ---- the whole ------------------------------------------------------------ */
+
+static void write_all(struct snap_sink *k)
+{
+    k->form->begin(k, true);
+    k->form->key(k, KEY_SEGMENTS);
+    write_segments(k);
+    if (k->s->has_device_traces)
+        write_traces(k);
+    if (k->s->settings.present)
+        write_settings(k);
+    if (k->s->has_external_annotations)
+        write_annotations(k);
+    k->form->end(k);
+}
+
+static bool finish(struct snap_sink *k, struct tool_error *error)
+{
+    errno = 0;
+    if (fflush(k->out) == 0 && !ferror(k->out))
+        return true;
+    return tool_fail(error, "the snapshot cannot be written: %s",
+                     errno != 0 ? strerror(errno) : "write error");
+}
+
+bool snapshot_write_json(const struct snapshot *s, FILE *out,
+                         struct tool_error *error)
+{
+    struct snap_sink k = {.form = &snap_form_json, .s = s, .out = out};
+
+    write_all(&k);
+    return finish(&k, error);
+}
+
+static bool write_pickle(const struct snapshot *s, FILE *out,
+                         void (*write)(struct snap_sink *k),
+                         struct tool_error *error)
+{
+    struct snap_sink k = {.form = &snap_form_pickle, .s = s, .out = out};
+    bool fine;
+
+    k.strings = calloc(s->string_count + 1, sizeof *k.strings);
+    k.frames = calloc(s->frame_count + 1, sizeof *k.frames);
+    k.stacks = calloc(s->stack_count + 1, sizeof *k.stacks);
+    k.pools = calloc(s->pool_count + 1, sizeof *k.pools);
+    fine = k.strings != NULL && k.frames != NULL && k.stacks != NULL &&
+           k.pools != NULL;
+    if (!fine) {
+        tool_set_error(error, "the snapshot cannot be written: out of host "
+                              "memory");
+    } else {
+        fputs("\x80\x04", out);
+        write(&k);
+        putc('.', out);
+        fine = finish(&k, error);
+    }
+    free(k.strings);
+    free(k.frames);
+    free(k.stacks);
+    free(k.pools);
+    return fine;
+}
+
+bool snapshot_write_pickle(const struct snapshot *s, FILE *out,
+                           struct tool_error *error)
+{
+    return write_pickle(s, out, write_all, error);
+}
+
+bool snapshot_write_segments(const struct snapshot *s, FILE *out,
+                             struct tool_error *error)
+{
+    return write_pickle(s, out, write_segments, error);
+}

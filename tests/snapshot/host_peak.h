@@ -1,0 +1,14 @@
+/* host_peak.h - how much of malloc()'s memory a stretch of a test had at
+ * most.  Not under sanitizers, whose malloc() it would hide: 0 then. */
+#ifndef LARDER_TESTS_SNAPSHOT_HOST_PEAK_H
+#define LARDER_TESTS_SNAPSHOT_HOST_PEAK_H
+
+#include <stdint.h>
+
+/* Begin anew. */
+void host_peak_reset(void);
+
+/* Bytes beyond those there at the beginning. */
+uint64_t host_peak_get(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* snapshot_bytes.h - reading a snapshot that a test has in memory. */
+#ifndef LARDER_TESTS_SNAPSHOT_SNAPSHOT_BYTES_H
+#define LARDER_TESTS_SNAPSHOT_SNAPSHOT_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "snapshot/snapshot.h"
+
+/* As snapshot_read(); errors begin with "FILE: " or "FILE:". */
+bool snapshot_read_bytes(const void *bytes, size_t count,
+                         const struct snapshot_read_options *options,
+                         struct snapshot **out, struct tool_error *error);
+
+/* A file of at most 1 MiB; to be freed. */
+unsigned char *snapshot_load_file(const char *path, size_t *count);
+
+#endif

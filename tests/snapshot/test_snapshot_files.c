@@ -1,0 +1,96 @@
+/* test_snapshot_files.c - every snapshot at hand, ours and, where they are,
+ * real ones: all is there that Python's own modules find in the file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "snapshot/snapshot.h"
+#include "snapshot/snapshot_totals.h"
+
+static const char *const patterns[] = {
+    "tests/data/snapshots/*.pickle",
+    "tests/data/snapshots/*.json",
+    "../shared/snapshots/*.pickle",
+};
+
+static char *ours(const char *path)
+{
+    static struct tool_error error;
+    struct snapshot *s;
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    assert_non_null(out);
+    if (!snapshot_read(path, NULL, &s, &error))
+        fail_msg("%s", error.text);
+    snapshot_totals(s, out);
+    assert_int_equal(s->unknown_key_count, 0);
+    assert_int_equal(s->clamped_count, 0);
+    assert_int_equal(fclose(out), 0);
+    snapshot_free(s);
+    return text;
+}
+
+static char *pythons(const char *path)
+{
+    char command[4096];
+    char *text = calloc(1, 1 << 20);
+    FILE *in;
+
+    assert_non_null(text);
+    snprintf(command, sizeof command,
+             "python3 tests/snapshot/snapshot_totals.py '%s'", path);
+    in = popen(command, "r");
+    assert_non_null(in);
+    fread(text, 1, (1 << 20) - 1, in);
+    assert_int_equal(pclose(in), 0);
+    return text;
+}
+
+static void compare(const char *path)
+{
+    char *x = ours(path);
+    char *y = pythons(path);
+
+    if (strcmp(x, y) != 0)
+        fail_msg("%s: ours:\n%sPython's:\n%s", path, x, y);
+    free(x);
+    free(y);
+}
+
+static void totals_are_those_of_python(void **state)
+{
+    size_t files = 0;
+
+    (void)state;
+    if (system("python3 -c pass >/dev/null 2>&1") != 0)
+        skip();
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        glob_t g;
+
+        if (glob(patterns[i], 0, NULL, &g) != 0)
+            continue;
+        for (size_t k = 0; k < g.gl_pathc; k++)
+            compare(g.gl_pathv[k]);
+        files += g.gl_pathc;
+        globfree(&g);
+    }
+    print_message("%zu files\n", files);
+    assert_true(files >= 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(totals_are_those_of_python),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

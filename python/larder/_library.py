@@ -1,0 +1,244 @@
+"""liblarder_lab.so: where it is found, and how its functions are called."""
+
+import ctypes
+import os
+import sysconfig
+
+NAMES = ("liblarder_lab.so", "liblarder_lab.so.0")
+VARIABLE = "LARDER_LIBRARY_DIR"
+
+
+class Options(ctypes.Structure):
+    """lab_options"""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("device", ctypes.c_char_p),
+        ("policy", ctypes.c_int),
+        ("conf", ctypes.c_char_p),
+        ("seed", ctypes.c_uint64),
+        ("threads", ctypes.c_uint),
+    ]
+
+
+class Memory(ctypes.Structure):
+    """lab_memory"""
+
+    _fields_ = [("size", ctypes.c_size_t)] + [
+        (name, ctypes.c_uint64)
+        for name in (
+            "host_bytes",
+            "host_peak",
+            "context_bytes",
+            "smi_bytes",
+            "reserved_bytes",
+            "allocated_bytes",
+            "requested_bytes",
+            "allocated_peak",
+            "reserved_peak",
+            "device_bytes",
+            "free_bytes",
+            "tensors",
+        )
+    ]
+
+
+class OptimizerOptions(ctypes.Structure):
+    """lab_optimizer_options"""
+
+    _fields_ = [("size", ctypes.c_size_t)] + [
+        (name, ctypes.c_double)
+        for name in (
+            "lr",
+            "momentum",
+            "weight_decay",
+            "beta1",
+            "beta2",
+            "eps",
+        )
+    ]
+
+
+class DeviceProperties(ctypes.Structure):
+    """larder_device_props"""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("total_bytes", ctypes.c_uint64),
+        ("granularity_bytes", ctypes.c_uint64),
+        ("context_bytes", ctypes.c_uint64),
+        ("ordinal", ctypes.c_int),
+        ("name", ctypes.c_char * 64),
+    ]
+
+
+# A letter for each type: what a function returns, and then what it takes
+# ("-": nothing).
+TYPES = {
+    "v": None,
+    "p": ctypes.c_void_p,  # any pointer: a tensor, an array, an output
+    "s": ctypes.c_char_p,
+    "b": ctypes.c_bool,
+    "i": ctypes.c_int,  # larder_result and the other enumerations too
+    "u": ctypes.c_uint,
+    "q": ctypes.c_int64,
+    "Q": ctypes.c_uint64,
+    "z": ctypes.c_size_t,
+    "d": ctypes.c_double,
+    "n": ctypes.POINTER(ctypes.c_int64),
+}
+
+PROTOTYPES = """
+    larder_version s -                larder_policy_parse i sp
+    larder_empty_cache i p          larder_set_memory_fraction i pd
+    larder_memory_fraction i pp     larder_stats_reset_peak i p
+    larder_stats_reset_accumulated i p
+    larder_memory_summary i pipzp   larder_device_get_props i pp
+
+    lab_options_init_sized v pz     lab_open i pp
+    lab_close i p                   lab_last_error s -
+    lab_device p p                  lab_allocator p p
+    lab_computes b p                lab_memory_init_sized v pz
+    lab_memory_get i pp             lab_seed v pQ
+    lab_grad_enabled b p            lab_set_grad_enabled b pb
+    lab_panel z pspuupz             lab_memory_stats z ppz
+    lab_snapshot_json z ppz
+
+    lab_ref p p                     lab_unref v p
+    lab_session p p                 lab_dtype_of i p
+    lab_place_of i p                lab_ndim i p
+    lab_sizes n p                   lab_strides n p
+    lab_numel q p                   lab_is_contiguous b p
+    lab_address Q p                 lab_storage_bytes Q p
+    lab_storage_id Q p              lab_read i ppQ
+    lab_write i ppQ                 lab_item i pp
+    lab_format z ppz
+
+    lab_empty i piiipp              lab_zeros i piiipp
+    lab_ones i piiipp               lab_full i piiipdp
+    lab_randn i piiipp              lab_rand i piiipp
+    lab_randint i piiipqqp          lab_arange i piidddp
+    lab_randperm i pqp
+
+    lab_to i pip                    lab_to_dtype i pip
+    lab_clone i pp                  lab_detach i pp
+    lab_contiguous i pp             lab_reshape i pipp
+    lab_view i pipp                 lab_transpose i piip
+    lab_permute i pipp              lab_slice i piqqqp
+    lab_select i piqp               lab_expand i pipp
+    lab_squeeze i pip               lab_unsqueeze i pip
+    lab_chunk i piipp               lab_unbind i pip
+    lab_cat i piip                  lab_stack i piip
+    lab_index_rows i ppp
+
+    lab_add i ppp                   lab_sub i ppp
+    lab_mul i ppp                   lab_div i ppp
+    lab_add_scalar i pdp            lab_sub_scalar i pdp
+    lab_mul_scalar i pdp            lab_div_scalar i pdp
+    lab_rsub_scalar i dpp           lab_rdiv_scalar i dpp
+    lab_neg i pp                    lab_exp i pp
+    lab_log i pp                    lab_sqrt i pp
+    lab_pow_scalar i pdp            lab_relu i pp
+    lab_gelu i pp                   lab_tanh i pp
+    lab_sigmoid i pp                lab_eq i ppp
+
+    lab_add_inplace i ppd           lab_mul_inplace i pp
+    lab_div_inplace i pp            lab_add_scalar_inplace i pd
+    lab_mul_scalar_inplace i pd     lab_relu_inplace i p
+    lab_addcmul_inplace i pppd      lab_addcdiv_inplace i pppd
+    lab_fill_inplace i pd           lab_copy_inplace i pp
+
+    lab_sum i pp                    lab_mean i pp
+    lab_sum_dim i pibp              lab_mean_dim i pibp
+    lab_argmax i pip                lab_matmul i ppp
+    lab_linear i pppp               lab_softmax i pip
+    lab_log_softmax i pip           lab_layer_norm i pppdp
+    lab_embedding i ppp             lab_attention i pppbp
+    lab_conv2d i pppiip             lab_max_pool2d i piip
+    lab_dropout i pdbp              lab_cross_entropy i ppp
+    lab_mse_loss i ppp
+
+    lab_set_requires_grad i pb      lab_requires_grad b p
+    lab_is_leaf b p                 lab_grad p p
+    lab_set_grad i pp               lab_retain_grad i p
+    lab_grad_fn_name s p            lab_backward i ppb
+    lab_checkpoint i ppppp
+
+    lab_optimizer_options_init_sized v pz
+    lab_optimizer_create i pippip   lab_optimizer_destroy v p
+    lab_optimizer_step i p          lab_optimizer_zero_grad i pb
+    lab_optimizer_lr d p            lab_optimizer_set_lr v pd
+"""
+
+
+def _folders():
+    """Where the library may be, relative to this package: a build tree
+    around it, and the library folders of the prefixes it may be installed
+    below."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    yield os.path.join(os.path.dirname(os.path.dirname(package)), "build")
+    multiarch = sysconfig.get_config_var("MULTIARCH")
+    folder = package
+    for _ in range(6):
+        folder = os.path.dirname(folder)
+        if multiarch:
+            yield os.path.join(folder, "lib", multiarch)
+        yield os.path.join(folder, "lib")
+        yield os.path.join(folder, "lib64")
+
+
+def _candidates():
+    """Paths to try, the best first.  A folder that was asked for by name is
+    the only one: another library than the one meant would be a surprise."""
+    asked = os.environ.get(VARIABLE)
+    if asked:
+        return [os.path.join(asked, name) for name in NAMES]
+    found = [
+        path
+        for folder in _folders()
+        for path in (os.path.join(folder, name) for name in NAMES)
+        if os.path.exists(path)
+    ]
+    return found + list(NAMES)
+
+
+def _prototyped(loaded, path):
+    words = iter(PROTOTYPES.split())
+    missing = []
+    for name in words:
+        returns = next(words)
+        takes = next(words)
+        try:
+            function = getattr(loaded, name)
+        except AttributeError:
+            missing.append(name)
+            continue
+        function.restype = TYPES[returns]
+        function.argtypes = [TYPES[letter] for letter in takes.strip("-")]
+    if missing:
+        raise ImportError(
+            f"{path} is of another version than this package: "
+            f"it has no {', '.join(missing[:4])}"
+        )
+    return loaded
+
+
+def _load():
+    tried = []
+    for path in _candidates():
+        try:
+            # PyDLL keeps the interpreter's lock over a call: most take less
+            # time than giving it up would.
+            loaded = ctypes.PyDLL(path)
+        except OSError as error:
+            tried.append(f"  {path}: {error}")
+            continue
+        return _prototyped(loaded, path)
+    raise ImportError(
+        "the library of the lab, liblarder_lab.so, cannot be loaded; "
+        "tried\n" + "\n".join(tried) + "\n"
+        f"Build it with `make`, or set {VARIABLE} to the folder it is in."
+    )
+
+
+library = _load()

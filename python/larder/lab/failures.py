@@ -1,0 +1,111 @@
+"""What goes wrong, as exceptions."""
+
+from larder._library import library
+
+_ERR_INVALID = 1
+_ERR_OUT_OF_MEMORY = 2
+_ERR_NO_HOST_MEMORY = 3
+_ERR_CONF = 9
+_ERR_UNSUPPORTED = 10
+
+
+class LabError(RuntimeError):
+    """A call of the lab failed.  Every tensor is as it was."""
+
+    __module__ = "larder.lab"
+
+
+class OutOfMemoryError(LabError):
+    """The device has no room; the text is the allocator's explanation.  The
+    session goes on."""
+
+    __module__ = "larder.lab"
+
+
+class HostMemoryError(LabError, MemoryError):
+    """The host has no room."""
+
+    __module__ = "larder.lab"
+
+
+class InvalidError(LabError, ValueError):
+    """An argument does not fit: its sizes, its type, its place."""
+
+    __module__ = "larder.lab"
+
+
+class UnsupportedError(LabError, NotImplementedError):
+    """The lab does not do this."""
+
+    __module__ = "larder.lab"
+
+
+class NotCoveredError(AttributeError, NotImplementedError):
+    """A name of PyTorch's that the lab does not have."""
+
+    __module__ = "larder.lab"
+
+
+_CLASSES = {
+    _ERR_INVALID: InvalidError,
+    _ERR_OUT_OF_MEMORY: OutOfMemoryError,
+    _ERR_NO_HOST_MEMORY: HostMemoryError,
+    _ERR_CONF: InvalidError,
+    _ERR_UNSUPPORTED: UnsupportedError,
+}
+
+# An exception that a function of the caller's raised while the library was
+# calling it: the failure that the library then reports is really this one.
+_inside = []
+
+
+def raised_inside(error):
+    """Keep an exception to be raised when the library returns.  Returns the
+    result to give the library."""
+    _inside.append(error)
+    return (
+        _ERR_OUT_OF_MEMORY
+        if isinstance(error, OutOfMemoryError)
+        else _ERR_INVALID
+    )
+
+
+def failure(result):
+    """The exception for a call that returned `result`."""
+    if _inside:
+        error = _inside.pop()
+        _inside.clear()
+        return error
+    text = library.lab_last_error().decode(errors="replace")
+    return _CLASSES.get(result, LabError)(text)
+
+
+def check(result):
+    """Raise what `result` stands for, unless it is success."""
+    if result:
+        raise failure(result)
+
+
+def _listed(names):
+    return ", ".join(sorted(names))
+
+
+def not_covered(what, covers=None):
+    """The error for a name of PyTorch's that is not there."""
+    text = f"{what} is not part of the lab"
+    if covers:
+        text += f"; it covers {_listed(covers)}"
+    return NotCoveredError(text + " (docs/PYTHON.md)")
+
+
+def gate(module, names):
+    """A module's __getattr__(): says of any other name that the lab has
+    none."""
+
+    def __getattr__(name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        public = [one for one in names() if not one.startswith("_")]
+        raise not_covered(f"{module}.{name}", public)
+
+    return __getattr__

@@ -1,0 +1,181 @@
+"""Types of elements, places and sizes."""
+
+import ctypes
+import operator
+
+from larder.lab.failures import InvalidError, not_covered
+
+MAX_DIMS = 6
+
+
+class DType:
+    """A type of elements."""
+
+    __slots__ = ("name", "code", "itemsize", "ctype", "python")
+
+    def __init__(self, name, code, ctype, python):
+        self.name = name
+        self.code = code
+        self.ctype = ctype
+        self.itemsize = ctypes.sizeof(ctype)
+        self.python = python
+
+    @property
+    def is_floating_point(self):
+        return self.python is float
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    # There is one of each, also in a copy of a model.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+float32 = DType("float32", 0, ctypes.c_float, float)
+int64 = DType("int64", 1, ctypes.c_int64, int)
+bool_ = DType("bool", 2, ctypes.c_uint8, bool)
+dtypes = (float32, int64, bool_)
+
+
+def dtype_of(value):
+    """The type a number or truth value has as a tensor."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return float32
+    raise TypeError(f"{value!r} is no number")
+
+
+def dtype_code(dtype):
+    try:
+        return dtype.code
+    except AttributeError:
+        raise not_covered(
+            f"dtype {dtype!r}", ["float32", "int64", "bool"]
+        ) from None
+
+
+class Device:
+    """Where a tensor is: Device("cpu"), Device("cuda"), Device("cuda:0")."""
+
+    __slots__ = ("type", "index")
+
+    def __init__(self, kind, index=None):
+        if isinstance(kind, Device):
+            kind, index = kind.type, kind.index
+        elif isinstance(kind, int):
+            kind, index = "cuda", kind
+        kind, _, number = str(kind).partition(":")
+        if number:
+            if index is not None:
+                raise InvalidError("the index is given twice")
+            if not number.isdecimal():
+                raise InvalidError(f"{kind}:{number} names no device")
+            index = int(number)
+        if kind not in ("cpu", "cuda"):
+            raise not_covered(f"device {kind!r}", ["cpu", "cuda"])
+        if index not in (None, 0):
+            raise InvalidError(
+                f"there is no device {kind}:{index}: the lab has one, {kind}:0"
+            )
+        self.type = kind
+        self.index = index
+
+    def __eq__(self, other):
+        if not isinstance(other, Device):
+            return NotImplemented
+        return (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self):
+        if self.index is None:
+            return f"device(type={self.type!r})"
+        return f"device(type={self.type!r}, index={self.index})"
+
+
+HOST = 0
+DEVICE = 1
+devices = (Device("cpu"), Device("cuda", 0))
+
+# What a caller may write for a place, to be looked up without a call.
+places = {
+    None: HOST,
+    "cpu": HOST,
+    "cuda": DEVICE,
+    "cuda:0": DEVICE,
+    Device("cpu"): HOST,
+    Device("cuda"): DEVICE,
+    Device("cuda", 0): DEVICE,
+}
+
+
+def place_of(device):
+    """0 for the host, 1 for the device."""
+    try:
+        return places[device]
+    except KeyError:
+        return HOST if Device(device).type == "cpu" else DEVICE
+
+
+class Size(tuple):
+    """A tensor's sizes."""
+
+    __slots__ = ()
+
+    def numel(self):
+        product = 1
+        for size in self:
+            product *= size
+        return product
+
+    def __repr__(self):
+        return f"torch.Size({list(self)})"
+
+
+_arrays = [ctypes.c_int64 * n for n in range(MAX_DIMS + 1)]
+_int_arrays = [ctypes.c_int * n for n in range(MAX_DIMS + 1)]
+# Sizes repeat: an array is made once.  Never written to.
+_made = {}
+_MADE_MAX = 4096
+
+
+def _array(types, values):
+    if len(values) > MAX_DIMS:
+        raise InvalidError(
+            f"{len(values)} dimensions; the lab has at most {MAX_DIMS}"
+        )
+    return types[len(values)](*map(operator.index, values))
+
+
+def sizes_array(sizes):
+    """A tuple of sizes for the library.  Kept: it must not be written to."""
+    # As a key 2.0 would be found for 2.
+    array = None if float in map(type, sizes) else _made.get(sizes)
+    if array is None:
+        array = _array(_arrays, sizes)
+        if len(_made) >= _MADE_MAX:
+            _made.clear()
+        _made[sizes] = array
+    return array
+
+
+def dims_array(dims):
+    return _array(_int_arrays, dims)
+
+
+def spread(sizes):
+    """f(2, 3) and f((2, 3)) alike: the tuple (2, 3)."""
+    if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
+        return tuple(sizes[0])
+    return sizes

@@ -1,0 +1,240 @@
+"""New tensors."""
+
+import ctypes
+from ctypes import byref, c_void_p
+
+from larder._library import library
+from larder.lab import kinds
+from larder.lab.failures import InvalidError, check, failure
+from larder.lab.kinds import (
+    bool_,
+    dtype_code,
+    dtype_of,
+    float32,
+    int64,
+    place_of,
+    sizes_array,
+    spread,
+)
+from larder.lab.sessions import active, opened
+from larder.lab.tensors import Tensor, handles, wrap
+
+_FLOAT32 = float32.code
+
+
+def _maker(call, what):
+    """A function that makes a tensor of given sizes.  Listings call it by the
+    million: it does little else than the call."""
+    new = object.__new__
+    places = kinds.places
+    made = kinds._made
+
+    def make(*sizes, size=None, device=None, dtype=None, requires_grad=False):
+        try:
+            place = places[device]
+        except (KeyError, TypeError):
+            place = place_of(device)
+        size = sizes if size is None else (size,)
+        if len(size) != 1 or size[0].__class__ is not int:
+            size = spread(size)
+        array = made.get(size) if len(size) == 1 else None
+        if array is None:
+            array = sizes_array(size)
+        out = c_void_p()
+        r = call(
+            active[0] or opened(),
+            _FLOAT32 if dtype is None else dtype_code(dtype),
+            place,
+            len(size),
+            array,
+            byref(out),
+        )
+        if r:
+            raise failure(r)
+        tensor = new(Tensor)
+        tensor._h = out.value
+        if requires_grad:
+            tensor.requires_grad_()
+        return tensor
+
+    make.__name__ = make.__qualname__ = what
+    make.__doc__ = f"A tensor of these sizes: {what}."
+    return make
+
+
+empty = _maker(library.lab_empty, "empty")
+zeros = _maker(library.lab_zeros, "zeros")
+ones = _maker(library.lab_ones, "ones")
+randn = _maker(library.lab_randn, "randn")
+rand = _maker(library.lab_rand, "rand")
+
+
+def _finish(result, out, requires_grad=False):
+    """The tensor a call made, or its failure."""
+    if result:
+        raise failure(result)
+    made = wrap(out.value)
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+def full(size, fill_value, *, device=None, dtype=None, requires_grad=False):
+    size = spread((size,))
+    dtype = dtype or dtype_of(fill_value)
+    out = c_void_p()
+    r = library.lab_full(
+        active[0] or opened(),
+        dtype_code(dtype),
+        place_of(device),
+        len(size),
+        sizes_array(size),
+        float(fill_value),
+        byref(out),
+    )
+    return _finish(r, out, requires_grad)
+
+
+def randint(low, high, size=None, *, device=None, dtype=int64):
+    if size is None:
+        low, high, size = 0, low, high
+    size = spread((size,))
+    out = c_void_p()
+    r = library.lab_randint(
+        active[0] or opened(),
+        dtype_code(dtype),
+        place_of(device),
+        len(size),
+        sizes_array(size),
+        low,
+        high,
+        byref(out),
+    )
+    return _finish(r, out)
+
+
+def arange(
+    start, end=None, step=1, *, device=None, dtype=None, requires_grad=False
+):
+    if end is None:
+        start, end = 0, start
+    if dtype is None:
+        whole = all(isinstance(value, int) for value in (start, end, step))
+        dtype = int64 if whole else float32
+    out = c_void_p()
+    r = library.lab_arange(
+        active[0] or opened(),
+        dtype_code(dtype),
+        place_of(device),
+        start,
+        end,
+        step,
+        byref(out),
+    )
+    return _finish(r, out, requires_grad)
+
+
+def randperm(n, *, device=None):
+    out = c_void_p()
+    made = _finish(
+        library.lab_randperm(active[0] or opened(), n, byref(out)), out
+    )
+    return _move(made, place_of(device))
+
+
+def _move(tensor, place):
+    out = c_void_p()
+    check(library.lab_to(tensor._h, place, byref(out)))
+    return wrap(out.value)
+
+
+def _nested(data):
+    """Sizes of lists in lists, and their elements in a row."""
+    if isinstance(data, Tensor):
+        data = data.tolist()
+    if not isinstance(data, (list, tuple, range)):
+        return (), [data]
+    if not data:
+        return (0,), []
+    parts = [_nested(part) for part in data]
+    sizes = parts[0][0]
+    if any(part[0] != sizes for part in parts):
+        raise InvalidError("the lists in a list are not of one length")
+    return (len(parts),) + sizes, [v for part in parts for v in part[1]]
+
+
+def _common_dtype(values):
+    found = {dtype_of(value) for value in values}
+    for dtype in (float32, int64, bool_):
+        if dtype in found:
+            return dtype
+    return float32
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False):
+    """A tensor of a number, or of lists in lists of them.  Made on the host
+    and then moved, as PyTorch does it."""
+    sizes, values = _nested(data)
+    dtype = dtype or _common_dtype(values)
+    dtype_code(dtype)
+    python = dtype.python
+    array = (dtype.ctype * len(values))(*[python(value) for value in values])
+    made = empty(sizes, dtype=dtype)
+    check(library.lab_write(made._h, array, ctypes.sizeof(array)))
+    made = _move(made, place_of(device))
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+def as_tensor(data, *, dtype=None, device=None):
+    if isinstance(data, Tensor):
+        return data.to(device=device, dtype=dtype)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def _like(make):
+    """The same maker with the sizes, the type and the place of a tensor."""
+
+    def make_like(input, *, device=None, dtype=None, requires_grad=False):
+        return make(
+            input.shape,
+            device=input.device if device is None else device,
+            dtype=dtype or input.dtype,
+            requires_grad=requires_grad,
+        )
+
+    make_like.__name__ = make_like.__qualname__ = make.__name__ + "_like"
+    make_like.__doc__ = f"{make.__name__}() with the sizes of a tensor."
+    return make_like
+
+
+empty_like = _like(empty)
+zeros_like = _like(zeros)
+ones_like = _like(ones)
+randn_like = _like(randn)
+rand_like = _like(rand)
+
+
+def full_like(
+    input, fill_value, *, device=None, dtype=None, requires_grad=False
+):
+    return full(
+        input.shape,
+        fill_value,
+        device=input.device if device is None else device,
+        dtype=dtype or input.dtype,
+        requires_grad=requires_grad,
+    )
+
+
+def cat(tensors, dim=0):
+    array, count = handles(tensors)
+    out = c_void_p()
+    return _finish(library.lab_cat(array, count, dim, byref(out)), out)
+
+
+def stack(tensors, dim=0):
+    array, count = handles(tensors)
+    out = c_void_p()
+    return _finish(library.lab_stack(array, count, dim, byref(out)), out)

@@ -1,0 +1,173 @@
+"""python3 -m larder.lab.run [options] FILE.py [ARG…]
+
+Runs a listing that was written for PyTorch, and shows after every cell
+(`#%%`), or every statement, what has become of memory.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+
+from larder.lab import LabError, Session, use
+from larder.lab.listing import Listing, describe
+from larder.lab.torch_stand_in import install
+from larder.lab.torch_stand_in.cuda.memory import write_snapshot
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="larder.lab.run",
+        description="Run a listing written for PyTorch in the lab.",
+    )
+    add = parser.add_argument
+    add(
+        "--device",
+        metavar="SPEC",
+        help="the simulated GPU; default: sim:24GiB,backing=memory",
+    )
+    add("--policy", metavar="NAME", help="how memory is chosen")
+    add("--conf", metavar="SETTINGS", help="key:value,… of the allocator")
+    add(
+        "--each-statement",
+        action="store_true",
+        help="show memory after every statement, not after every cell",
+    )
+    add("--no-panel", action="store_true", help="show nothing")
+    add("--json", action="store_true", help="show an object a line")
+    add(
+        "--snapshot",
+        metavar="FILE",
+        help="write the last state of memory, as JSON or (by its ending "
+        ".pickle) as PyTorch does",
+    )
+    add("--width", type=int, default=0, metavar="N", help="columns")
+    add("--colour", action="store_true", help="with colours")
+    add("file", metavar="FILE.py")
+    add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
+    return parser
+
+
+class _Shower:
+    """Shows on stderr what a cell has changed."""
+
+    def __init__(self, session, options):
+        self._session = session
+        self._options = options
+        self._before = session.memory_struct()
+        self._width = options.width
+        encoding = (sys.stderr.encoding or "ascii").lower()
+        self._ascii = encoding not in ("utf-8", "utf8")
+        if not self._width and sys.stderr.isatty():
+            self._width = shutil.get_terminal_size().columns
+
+    def start(self):
+        self._before = self._session.memory_struct()
+
+    def show(self, cell, error=None):
+        # What the listing printed comes first, where both go to one place.
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            pass
+        if self._options.json:
+            text = self._line(cell, error)
+        elif self._options.no_panel:
+            return
+        else:
+            text = self._session.panel(
+                cell.text,
+                self._before,
+                self._width,
+                colour=self._options.colour,
+                ascii=self._ascii,
+            )
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def _line(self, cell, error):
+        figures = {"statement": cell.text, "line": cell.line}
+        figures.update(self._session.memory())
+        if error is not None:
+            figures["error"] = f"{type(error).__name__}: {error}"
+        return json.dumps(figures) + "\n"
+
+
+def _exit_status(stop):
+    """What the interpreter makes of SystemExit."""
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code
+    print(stop.code, file=sys.stderr)
+    return 1
+
+
+def _run_cell(listing, cell, shower):
+    """None, or the exit status if this was the last one."""
+    shower.start()
+    status = told = error = None
+    try:
+        listing.run(cell)
+    except SystemExit as stop:
+        status = _exit_status(stop)
+    except KeyboardInterrupt as stop:
+        status, error = 130, stop
+    except BaseException as stop:
+        status, error = 1, stop
+    if error is not None:
+        told = describe(error)
+        # Its frames hold the listing's tensors: what the panel shows is what
+        # stays.
+        error.__traceback__ = None
+    if told:
+        sys.stdout.flush()
+        sys.stderr.write(told)
+    shower.show(cell, error)
+    return status
+
+
+def _refuse(why):
+    print(f"larder.lab.run: {why}", file=sys.stderr)
+    return 2
+
+
+def run(options):
+    """The exit status."""
+    try:
+        session = use(Session(options.device, options.policy, options.conf))
+    except LabError as error:
+        return _refuse(error)
+    install()
+    try:
+        listing = Listing(
+            options.file, options.arguments, options.each_statement
+        )
+    except OSError as error:
+        return _refuse(f"{options.file}: {error.strerror}")
+    except (SyntaxError, UnicodeDecodeError) as error:
+        # Where the parser was when it saw it is no help.
+        sys.stderr.write(describe(error.with_traceback(None)))
+        return 2
+    shower = _Shower(session, options)
+    status = None
+    for cell in listing.cells:
+        status = _run_cell(listing, cell, shower)
+        if status is not None:
+            break
+    if options.snapshot:
+        try:
+            write_snapshot(options.snapshot)
+        except OSError as error:
+            return _refuse(f"{options.snapshot}: {error.strerror}")
+    return status or 0
+
+
+def main():
+    return run(_parser().parse_args())
+
+
+if __name__ == "__main__":
+    # The listing becomes __main__: what runs here must not go with it.
+    _kept = sys.modules["__main__"]
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""Sessions: a simulated device, its allocator, and what can be asked of
+them."""
+
+import collections
+import ctypes
+import json
+import os
+from ctypes import byref, c_void_p
+
+from larder._library import DeviceProperties, Memory, Options, library
+from larder.lab.failures import InvalidError, check
+
+_PANEL_COLOUR = 1
+_PANEL_ASCII = 2
+
+# The handle of the session that new tensors are made in, or None.  A list,
+# so that those who look have it without a call.
+active = [None]
+_session = None
+
+
+class Session:
+    """A simulated device and an allocator of its own.
+
+    device   a spec, "sim:24GiB,backing=memory"
+    policy   "pytorch", "direct", …
+    conf     settings, "key:value,…"; without it LARDER_CONF, if set
+    """
+
+    def __init__(self, device=None, policy=None, conf=None, seed=0, threads=0):
+        options = Options()
+        library.lab_options_init_sized(byref(options), ctypes.sizeof(options))
+        if device is not None:
+            options.device = device.encode()
+        if policy is not None:
+            parsed = ctypes.c_int()
+            if library.larder_policy_parse(policy.encode(), byref(parsed)):
+                raise InvalidError(f"{policy!r} is no policy of the allocator")
+            options.policy = parsed
+        if conf is not None:
+            options.conf = conf.encode()
+        options.seed = seed
+        options.threads = threads
+        handle = c_void_p()
+        check(library.lab_open(byref(options), byref(handle)))
+        self.handle = handle.value
+
+    @property
+    def _allocator(self):
+        return library.lab_allocator(self._open())
+
+    def _open(self):
+        if self.handle is None:
+            raise InvalidError("the session is closed")
+        return self.handle
+
+    def close(self):
+        """Give everything back; an error while tensors live."""
+        global _session
+        check(library.lab_close(self.handle))
+        if _session is self:
+            _session = active[0] = None
+        self.handle = None
+
+    @property
+    def computes(self):
+        """False where the device has no memory behind its addresses."""
+        return library.lab_computes(self._open())
+
+    def seed(self, number):
+        library.lab_seed(self._open(), number & (2**64 - 1))
+
+    # What memory is in use.
+
+    def memory(self):
+        """A figure for each field of lab_memory, in bytes."""
+        memory = self.memory_struct()
+        return {name: getattr(memory, name) for name, _ in Memory._fields_[1:]}
+
+    def memory_struct(self):
+        memory = Memory()
+        library.lab_memory_init_sized(byref(memory), ctypes.sizeof(memory))
+        check(library.lab_memory_get(self._open(), byref(memory)))
+        return memory
+
+    def stats(self):
+        """The allocator's statistics, in PyTorch's names."""
+        text = _text(library.lab_memory_stats, self._open())
+        pairs = (line.split() for line in text.splitlines())
+        return collections.OrderedDict(
+            (name, int(value)) for name, value in sorted(pairs)
+        )
+
+    def summary(self, abbreviated=False):
+        """The table of torch.cuda.memory_summary()."""
+        needed = ctypes.c_size_t()
+        allocator = self._allocator
+        check(
+            library.larder_memory_summary(
+                allocator, abbreviated, None, 0, byref(needed)
+            )
+        )
+        room = ctypes.create_string_buffer(needed.value + 1)
+        check(
+            library.larder_memory_summary(
+                allocator, abbreviated, room, len(room), None
+            )
+        )
+        return room.value.decode()
+
+    def snapshot_text(self):
+        """Segments and blocks as JSON."""
+        return _text(library.lab_snapshot_json, self._open())
+
+    def snapshot(self):
+        """Segments and blocks, as PyTorch's snapshot has them."""
+        return json.loads(self.snapshot_text())
+
+    def panel(
+        self, statement, before=None, width=0, *, colour=False, ascii=False
+    ):
+        """What memory looks like after `statement`, as text; `before` from
+        memory_struct()."""
+        return _text(
+            library.lab_panel,
+            self._open(),
+            statement.encode(errors="replace"),
+            None if before is None else byref(before),
+            width,
+            (_PANEL_COLOUR if colour else 0) | (_PANEL_ASCII if ascii else 0),
+        )
+
+    def device_properties(self):
+        props = DeviceProperties(size=ctypes.sizeof(DeviceProperties))
+        device = library.lab_device(self._open())
+        check(library.larder_device_get_props(device, byref(props)))
+        return props
+
+    # What can be done about it.
+
+    def empty_cache(self):
+        """Give back what is cached to the device."""
+        check(library.larder_empty_cache(self._allocator))
+
+    def set_memory_fraction(self, fraction):
+        """Hold at most this part of the device's memory."""
+        check(library.larder_set_memory_fraction(self._allocator, fraction))
+
+    def memory_fraction(self):
+        fraction = ctypes.c_double()
+        check(library.larder_memory_fraction(self._allocator, byref(fraction)))
+        return fraction.value
+
+    def reset_peak(self):
+        """Peaks become the current values."""
+        check(library.larder_stats_reset_peak(self._allocator))
+
+    def reset_accumulated(self):
+        """Sums and counters become 0."""
+        check(library.larder_stats_reset_accumulated(self._allocator))
+
+    # Whether operations are recorded for backward.
+
+    def grad_enabled(self):
+        return library.lab_grad_enabled(self._open())
+
+    def set_grad_enabled(self, on):
+        """Returns what was."""
+        return library.lab_set_grad_enabled(self._open(), on)
+
+
+def _text(function, *arguments):
+    """What a function writes that returns the length it needs."""
+    length = function(*arguments, None, 0)
+    room = ctypes.create_string_buffer(length + 1)
+    function(*arguments, room, length + 1)
+    return room.value.decode(errors="replace")
+
+
+def use(session):
+    """Make new tensors in this session from now on."""
+    global _session
+    active[0] = session._open()
+    _session = session
+    return session
+
+
+def session():
+    """The session that new tensors are made in.  The first call opens it, on
+    the device that LARDER_LAB_DEVICE names, under LARDER_LAB_POLICY."""
+    if _session is None:
+        use(
+            Session(
+                os.environ.get("LARDER_LAB_DEVICE") or None,
+                os.environ.get("LARDER_LAB_POLICY") or None,
+            )
+        )
+    return _session
+
+
+def opened():
+    """The handle of session()."""
+    return session().handle

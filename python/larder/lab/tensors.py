@@ -1,0 +1,323 @@
+"""Tensors: handles of the library's, counted as Python counts objects."""
+
+import ctypes
+from ctypes import byref, c_double, c_void_p
+
+from larder._library import library
+from larder.lab import kinds
+from larder.lab.failures import check, failure, not_covered
+
+_new = object.__new__
+_read = library.lab_read
+
+
+class Tensor:
+    """A tensor of the lab.  It owns one reference: memory is given back at
+    the moment the last one goes."""
+
+    # One word for the handle and nothing else: there may be millions.
+    __slots__ = ("_h", "__weakref__")
+
+    def __new__(cls, *arguments, **named):
+        raise not_covered(
+            f"{cls.__name__}(…)",
+            ["torch.tensor", "torch.empty", "torch.zeros"],
+        )
+
+    # The default holds the function when the module's names are gone already.
+    def __del__(self, unref=library.lab_unref):
+        try:
+            unref(self._h)
+        except AttributeError:
+            pass
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        if name == "_h":
+            raise AttributeError("the tensor was never made")
+        raise not_covered(f"Tensor.{name}")
+
+    # ---- what it is ----
+
+    @property
+    def dtype(self):
+        return kinds.dtypes[library.lab_dtype_of(self._h)]
+
+    @property
+    def device(self):
+        return kinds.devices[library.lab_place_of(self._h)]
+
+    @property
+    def is_cuda(self):
+        return library.lab_place_of(self._h) == kinds.DEVICE
+
+    @property
+    def ndim(self):
+        return library.lab_ndim(self._h)
+
+    dim = ndimension = lambda self: library.lab_ndim(self._h)
+
+    @property
+    def shape(self):
+        h = self._h
+        return kinds.Size(library.lab_sizes(h)[: library.lab_ndim(h)])
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def stride(self, dim=None):
+        h = self._h
+        strides = tuple(library.lab_strides(h)[: library.lab_ndim(h)])
+        return strides if dim is None else strides[dim]
+
+    def numel(self):
+        return library.lab_numel(self._h)
+
+    nelement = numel
+
+    def element_size(self):
+        return self.dtype.itemsize
+
+    @property
+    def itemsize(self):
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.numel() * self.dtype.itemsize
+
+    def is_contiguous(self):
+        return library.lab_is_contiguous(self._h)
+
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def data_ptr(self):
+        return library.lab_address(self._h)
+
+    def untyped_storage(self):
+        return Storage(self)
+
+    def __len__(self):
+        shape = self.shape
+        if not shape:
+            raise TypeError("len() of a tensor without dimensions")
+        return shape[0]
+
+    # ---- its values ----
+
+    def _values(self):
+        """All elements, in order, as a ctypes array."""
+        dtype = self.dtype
+        values = (dtype.ctype * self.numel())()
+        check(_read(self._h, values, ctypes.sizeof(values)))
+        return values
+
+    def tolist(self):
+        python = self.dtype.python
+        values = [python(value) for value in self._values()]
+        for size in reversed(self.shape[1:]):
+            if size == 0:
+                return _empty_list(self.shape)
+            values = [
+                values[at : at + size] for at in range(0, len(values), size)
+            ]
+        return values if self.ndim else values[0]
+
+    def item(self):
+        dtype = self.dtype
+        if dtype is kinds.int64 and self.numel() == 1:
+            # As a double it might not be exact.
+            return int(self._values()[0])
+        value = c_double()
+        check(library.lab_item(self._h, byref(value)))
+        return dtype.python(value.value)
+
+    def __float__(self):
+        return float(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __bool__(self):
+        return bool(self.item())
+
+    def __index__(self):
+        if self.dtype is not kinds.int64:
+            raise TypeError("only a whole number can be an index")
+        return self.item()
+
+    def __repr__(self):
+        length = library.lab_format(self._h, None, 0)
+        room = ctypes.create_string_buffer(length + 1)
+        library.lab_format(self._h, room, length + 1)
+        return room.value.decode()
+
+    def __format__(self, spec):
+        if self.ndim == 0:
+            return format(self.item(), spec)
+        return format(repr(self), spec)
+
+    # ---- gradients ----
+
+    @property
+    def requires_grad(self):
+        return library.lab_requires_grad(self._h)
+
+    @requires_grad.setter
+    def requires_grad(self, on):
+        check(library.lab_set_requires_grad(self._h, on))
+
+    def requires_grad_(self, requires_grad=True):
+        check(library.lab_set_requires_grad(self._h, requires_grad))
+        return self
+
+    @property
+    def is_leaf(self):
+        return library.lab_is_leaf(self._h)
+
+    @property
+    def grad(self):
+        h = library.lab_grad(self._h)
+        return None if h is None else wrap(library.lab_ref(h))
+
+    @grad.setter
+    def grad(self, gradient):
+        check(
+            library.lab_set_grad(
+                self._h, None if gradient is None else handle(gradient)
+            )
+        )
+
+    @property
+    def grad_fn(self):
+        name = library.lab_grad_fn_name(self._h)
+        return None if name is None else GradFn(name.decode())
+
+    def retain_grad(self):
+        check(library.lab_retain_grad(self._h))
+
+    def backward(self, gradient=None, retain_graph=False):
+        r = library.lab_backward(
+            self._h,
+            None if gradient is None else handle(gradient),
+            retain_graph,
+        )
+        if r:
+            raise failure(r)
+
+    @property
+    def data(self):
+        out = c_void_p()
+        check(library.lab_detach(self._h, byref(out)))
+        return wrap(out.value)
+
+    @data.setter
+    def data(self, other):
+        if other.requires_grad:
+            other = other.data
+        self._become(other, self.requires_grad)
+
+    def _become(self, other, requires_grad):
+        """Be a tensor of the storage of `other` from now on: a fresh one that
+        nobody else sees."""
+        out = c_void_p()
+        check(library.lab_detach(other._h, byref(out)))
+        r = library.lab_set_requires_grad(out, requires_grad)
+        if r:
+            library.lab_unref(out)
+            raise failure(r)
+        old, self._h = self._h, out.value
+        library.lab_unref(old)
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError("only a leaf of the graph can be copied deeply")
+        source = self.data
+        out = c_void_p()
+        check(library.lab_clone(source._h, byref(out)))
+        copy = wrap(out.value, type(self))
+        copy.requires_grad = self.requires_grad
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce_ex__(self, protocol):
+        raise not_covered("pickling a Tensor")
+
+
+class Parameter(Tensor):
+    """A leaf that a module finds and an optimizer changes."""
+
+    __slots__ = ()
+
+    def __new__(cls, data, requires_grad=True):
+        out = c_void_p()
+        check(library.lab_detach(handle(data), byref(out)))
+        made = wrap(out.value, cls)
+        made.requires_grad = requires_grad
+        return made
+
+    def __repr__(self):
+        return "Parameter containing:\n" + Tensor.__repr__(self)
+
+
+class Storage:
+    """The memory a tensor is a window on."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def nbytes(self):
+        return library.lab_storage_bytes(self._tensor._h)
+
+    size = __len__ = nbytes
+
+    def __getattr__(self, name):
+        raise not_covered(f"storage.{name}", ["nbytes"])
+
+
+class GradFn:
+    """The operation that made a tensor, by name."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name):
+        self._name = name
+
+    def name(self):
+        return self._name
+
+    def __repr__(self):
+        return f"<{self._name}>"
+
+
+def wrap(h, cls=Tensor):
+    """A Tensor of a handle; takes the reference over."""
+    tensor = _new(cls)
+    tensor._h = h
+    return tensor
+
+
+def handle(tensor):
+    """The handle of an argument that must be a tensor."""
+    try:
+        return tensor._h
+    except AttributeError:
+        raise TypeError(
+            f"expected a tensor, not {type(tensor).__name__}"
+        ) from None
+
+
+def handles(tensors):
+    """An array of handles, for the library, and its length."""
+    all_handles = [handle(tensor) for tensor in tensors]
+    return (c_void_p * len(all_handles))(*all_handles), len(all_handles)
+
+
+def _empty_list(shape):
+    if len(shape) == 1:
+        return []
+    return [_empty_list(shape[1:]) for _ in range(shape[0])]

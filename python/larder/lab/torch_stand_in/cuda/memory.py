@@ -1,0 +1,138 @@
+"""torch.cuda.memory: what the allocator says of itself, in PyTorch's names."""
+
+import json
+import pickle
+
+from larder.lab import OutOfMemoryError
+from larder.lab import session as _session
+from larder.lab.failures import InvalidError, gate
+from larder.lab.kinds import Device
+
+
+def _check(device):
+    """There is one device; any way to name it will do."""
+    if device is not None and Device(device).type != "cuda":
+        raise InvalidError(f"{device} is no cuda device")
+
+
+def memory_allocated(device=None):
+    _check(device)
+    return _session().memory_struct().allocated_bytes
+
+
+def max_memory_allocated(device=None):
+    _check(device)
+    return _session().memory_struct().allocated_peak
+
+
+def memory_reserved(device=None):
+    _check(device)
+    return _session().memory_struct().reserved_bytes
+
+
+def max_memory_reserved(device=None):
+    _check(device)
+    return _session().memory_struct().reserved_peak
+
+
+memory_cached = memory_reserved
+max_memory_cached = max_memory_reserved
+
+
+def reset_peak_memory_stats(device=None):
+    _check(device)
+    _session().reset_peak()
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
+reset_max_memory_cached = reset_peak_memory_stats
+
+
+def reset_accumulated_memory_stats(device=None):
+    _check(device)
+    _session().reset_accumulated()
+
+
+def memory_stats(device=None):
+    _check(device)
+    return _session().stats()
+
+
+def memory_stats_as_nested_dict(device=None):
+    nested = {}
+    for name, value in memory_stats(device).items():
+        *groups, last = name.split(".")
+        place = nested
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[last] = value
+    return nested
+
+
+def memory_summary(device=None, abbreviated=False):
+    _check(device)
+    return _session().summary(abbreviated)
+
+
+def memory_snapshot():
+    return _session().snapshot()["segments"]
+
+
+def empty_cache():
+    _session().empty_cache()
+
+
+def mem_get_info(device=None):
+    _check(device)
+    memory = _session().memory_struct()
+    return memory.free_bytes, memory.device_bytes
+
+
+def set_per_process_memory_fraction(fraction, device=None):
+    _check(device)
+    if not isinstance(fraction, (int, float)):
+        raise TypeError(f"a fraction is a number, not {fraction!r}")
+    _session().set_memory_fraction(fraction)
+
+
+def get_per_process_memory_fraction(device=None):
+    _check(device)
+    return _session().memory_fraction()
+
+
+def get_allocator_backend():
+    return "native"
+
+
+def _snapshot(device=None):
+    _check(device)
+    return _session().snapshot()
+
+
+def _dump_snapshot(filename="dump_snapshot.pickle"):
+    with open(filename, "wb") as file:
+        pickle.dump(_session().snapshot(), file)
+
+
+def write_snapshot(path):
+    """The state of memory as a file: a pickle as PyTorch writes it where the
+    name says so, else JSON."""
+    if str(path).endswith(".pickle"):
+        _dump_snapshot(path)
+        return
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(_session().snapshot(), file)
+        file.write("\n")
+
+
+NAMES = """
+    OutOfMemoryError empty_cache get_allocator_backend
+    get_per_process_memory_fraction max_memory_allocated max_memory_cached
+    max_memory_reserved mem_get_info memory_allocated memory_cached
+    memory_reserved memory_snapshot memory_stats memory_stats_as_nested_dict
+    memory_summary reset_accumulated_memory_stats reset_max_memory_allocated
+    reset_max_memory_cached reset_peak_memory_stats
+    set_per_process_memory_fraction
+""".split()
+
+__getattr__ = gate("torch.cuda.memory", lambda: NAMES)

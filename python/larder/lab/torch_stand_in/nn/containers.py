@@ -1,0 +1,68 @@
+"""Modules of modules."""
+
+from larder.lab.torch_stand_in.nn.module import Module
+
+
+class _Listed(Module):
+    """Modules under the names 0, 1, …"""
+
+    def _add_all(self, modules):
+        for module in modules:
+            self.append(module)
+
+    def append(self, module):
+        self.add_module(str(len(self._modules)), module)
+        return self
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __getitem__(self, index):
+        modules = list(self._modules.values())
+        if isinstance(index, slice):
+            return type(self)._of(modules[index])
+        return modules[index]
+
+    def __setitem__(self, index, module):
+        self.add_module(list(self._modules)[index], module)
+
+
+class Sequential(_Listed):
+    """Each module's output is the next one's input."""
+
+    def __init__(self, *modules):
+        super().__init__()
+        if len(modules) == 1 and isinstance(modules[0], dict):
+            for name, module in modules[0].items():
+                self.add_module(name, module)
+        else:
+            self._add_all(modules)
+
+    @classmethod
+    def _of(cls, modules):
+        return cls(*modules)
+
+    # What goes from one to the next is let go as soon as it is used.
+    def forward(self, input):
+        for module in self:
+            input = module(input)
+        return input
+
+
+class ModuleList(_Listed):
+    """Modules in a list."""
+
+    def __init__(self, modules=()):
+        super().__init__()
+        self._add_all(modules)
+
+    @classmethod
+    def _of(cls, modules):
+        return cls(modules)
+
+    def extend(self, modules):
+        self._add_all(modules)
+        return self

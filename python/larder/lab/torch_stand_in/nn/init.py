@@ -1,0 +1,91 @@
+"""torch.nn.init: parameters get their first values.
+
+Random values are made on the host and copied, so that what is filled on the
+device takes no memory there beside its own.
+"""
+
+import math
+
+from larder.lab.failures import InvalidError, gate
+from larder.lab.making import rand, randn
+from larder.lab.recording import no_grad
+
+
+def _fill(tensor, values):
+    with no_grad():
+        return tensor.copy_(values)
+
+
+def uniform_(tensor, a=0.0, b=1.0):
+    return _fill(tensor, rand(tensor.shape).mul_(b - a).add_(a))
+
+
+def normal_(tensor, mean=0.0, std=1.0):
+    return _fill(tensor, randn(tensor.shape).mul_(std).add_(mean))
+
+
+def constant_(tensor, val):
+    with no_grad():
+        return tensor.fill_(val)
+
+
+def zeros_(tensor):
+    return constant_(tensor, 0)
+
+
+def ones_(tensor):
+    return constant_(tensor, 1)
+
+
+def _fans(tensor):
+    """Inputs to, and outputs from, what the weight connects."""
+    shape = tensor.shape
+    if len(shape) < 2:
+        raise InvalidError("a weight of fewer than 2 dimensions has no fan")
+    window = 1
+    for size in shape[2:]:
+        window *= size
+    return shape[1] * window, shape[0] * window
+
+
+def _gain(nonlinearity, a):
+    if nonlinearity == "relu":
+        return math.sqrt(2)
+    if nonlinearity == "tanh":
+        return 5 / 3
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2 / (1 + a * a))
+    if nonlinearity in ("linear", "sigmoid", "conv2d"):
+        return 1.0
+    raise InvalidError(f"no gain is known for {nonlinearity!r}")
+
+
+def _kaiming_std(tensor, a, mode, nonlinearity):
+    if mode not in ("fan_in", "fan_out"):
+        raise InvalidError(f"mode is fan_in or fan_out, not {mode!r}")
+    fan_in, fan_out = _fans(tensor)
+    fan = fan_in if mode == "fan_in" else fan_out
+    return _gain(nonlinearity, a) / math.sqrt(max(fan, 1))
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu"):
+    bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound)
+
+
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu"):
+    return normal_(tensor, 0, _kaiming_std(tensor, a, mode, nonlinearity))
+
+
+def xavier_uniform_(tensor, gain=1.0):
+    bound = gain * math.sqrt(6 / sum(_fans(tensor)))
+    return uniform_(tensor, -bound, bound)
+
+
+def xavier_normal_(tensor, gain=1.0):
+    return normal_(tensor, 0, gain * math.sqrt(2 / sum(_fans(tensor))))
+
+
+_NAMES = [name for name in globals() if name.endswith("_") and name[0] != "_"]
+
+__getattr__ = gate("torch.nn.init", lambda: _NAMES)

@@ -1,0 +1,168 @@
+"""Whatever of torch the lab does not cover raises an error that names it."""
+
+import lab_case
+from lab_case import MIB, LabCase
+from larder import lab
+from larder.lab import torch_stand_in
+
+torch_stand_in.install()
+
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+
+
+class Uncovered(LabCase):
+    def names(self, text, function, *arguments, **named):
+        with self.assertRaises(Exception) as caught:
+            function(*arguments, **named)
+        self.assertIn(text, str(caught.exception))
+        return caught.exception
+
+    def test_names_of_modules(self):
+        for path in (
+            "torch.float64",
+            "torch.float16",
+            "torch.svd",
+            "torch.compile",
+            "torch.linalg",
+            "torch.nn.LSTM",
+            "torch.nn.functional.hardtanh",
+            "torch.nn.init.orthogonal_",
+            "torch.optim.Adagrad",
+            "torch.optim.lr_scheduler",
+            "torch.cuda.Stream",
+            "torch.cuda.memory._record_memory_history",
+            "torch.utils.tensorboard",
+            "torch.utils.data.Sampler",
+            "torch.utils.checkpoint.checkpoint_sequential",
+            "torch.backends.mps",
+        ):
+            error = self.names(path, eval, path)
+            self.assertIsInstance(error, AttributeError)
+            self.assertIn("docs/PYTHON.md", str(error))
+        self.assertFalse(hasattr(torch, "compile"))
+
+    def test_modules(self):
+        for name in ("torch.distributed", "torch.nn.parallel", "torch.fft"):
+            self.names(name + " is not part of the lab", __import__, name)
+        with self.assertRaises(ImportError):
+            exec("from torch import vmap")
+        with self.assertRaises(ImportError):
+            __import__("torchvision_is_not_here")
+
+    def test_methods(self):
+        x = torch.zeros(2, 2)
+        for name in ("numpy", "double", "half", "gather", "cumsum", "max"):
+            self.names(f"Tensor.{name}", getattr, x, name)
+        with self.assertRaises(AttributeError):
+            x.anything = 1
+
+    def test_arguments(self):
+        self.names("pin_memory", torch.zeros, 2, pin_memory=True)
+        self.names("label_smoothing", nn.CrossEntropyLoss, label_smoothing=0.1)
+        self.names("nesterov", torch.optim.SGD, [], nesterov=True)
+        self.names("padding_mode", nn.Conv2d, 1, 1, 3, padding_mode="zeros")
+        self.names("stride=(1, 2)", nn.Conv2d, 1, 1, 3, stride=(1, 2))
+        self.names("num_workers", DataLoader, [1], num_workers=2)
+        self.names("mps", torch.device, "mps")
+        self.names("cuda:1", torch.zeros, 2, device="cuda:1")
+        self.names("approximate", F.gelu, torch.zeros(2), "tanh")
+        self.names("Tensor", torch.Tensor, [1, 2])
+        self.names("dtype", torch.zeros, 2, dtype="float32")
+        self.names("LayerNorm", nn.LayerNorm, (2, 3))
+        self.names("expected a tensor, not list", torch.relu, [1])
+        self.names("double", getattr, nn.Linear(1, 1), "double")
+
+    def test_every_name_that_is_listed_is_there(self):
+        for module in (
+            torch,
+            torch.cuda,
+            torch.nn,
+            torch.nn.functional,
+            torch.optim,
+            torch.utils,
+            torch.utils.data,
+            torch.utils.checkpoint,
+            torch.backends,
+        ):
+            with self.assertRaises(AttributeError) as caught:
+                module.there_is_no_such_name
+            text = str(caught.exception)
+            listed = text[text.index("covers ") + 7 : text.index(" (docs")]
+            for name in listed.split(", "):
+                self.assertTrue(hasattr(module, name), name)
+
+
+class Cuda(LabCase):
+    def test_what_the_allocator_says(self):
+        self.assertTrue(torch.cuda.is_available())
+        self.assertEqual(torch.cuda.device_count(), 1)
+        x = torch.zeros(3 * MIB, device="cuda")
+        self.assertEqual(torch.cuda.memory_allocated(), 12 * MIB)
+        self.assertEqual(torch.cuda.memory_reserved("cuda:0"), 12 * MIB)
+        free, total = torch.cuda.mem_get_info()
+        self.assertEqual((free, total), (244 * MIB, 256 * MIB))
+        props = torch.cuda.get_device_properties(0)
+        self.assertEqual(props.total_memory, 256 * MIB)
+        self.assertEqual(torch.cuda.get_device_name(), props.name)
+        stats = torch.cuda.memory_stats()
+        self.assertEqual(stats["allocated_bytes.all.current"], 12 * MIB)
+        self.assertEqual(stats["num_ooms"], 0)
+        nested = torch.cuda.memory_stats_as_nested_dict()
+        self.assertEqual(
+            nested["reserved_bytes"]["large_pool"]["peak"], 12 * MIB
+        )
+        self.assertIn("memory summary", torch.cuda.memory_summary())
+        (segment,) = torch.cuda.memory_snapshot()
+        self.assertEqual(segment["total_size"], 12 * MIB)
+        del x
+        self.assertEqual(torch.cuda.max_memory_allocated(), 12 * MIB)
+        torch.cuda.reset_peak_memory_stats()
+        self.assertEqual(torch.cuda.max_memory_allocated(), 0)
+        torch.cuda.empty_cache()
+        self.assertEqual(torch.cuda.memory_reserved(), 0)
+        torch.cuda.synchronize()
+
+    def test_a_fraction_limits(self):
+        torch.cuda.set_per_process_memory_fraction(0.125)
+        with self.assertRaises(torch.cuda.OutOfMemoryError):
+            torch.zeros(16 * MIB, device="cuda")
+        x = torch.zeros(4 * MIB, device="cuda")
+        self.assertEqual(torch.cuda.get_per_process_memory_fraction(), 0.125)
+        del x
+
+    def test_devices(self):
+        self.assertEqual(torch.device("cuda", 0), torch.device("cuda:0"))
+        self.assertNotEqual(torch.device("cuda"), torch.device("cuda:0"))
+        self.assertEqual(str(torch.device("cuda:0")), "cuda:0")
+        self.assertEqual(torch.device("cpu").type, "cpu")
+        x = torch.zeros(1, device=torch.device("cuda"))
+        self.assertEqual(x.device, torch.device("cuda:0"))
+        self.assertEqual(x.cpu().device, torch.device("cpu"))
+        self.assertTrue(torch.zeros(1).cuda().is_cuda)
+        self.assertIs(torch.Tensor, lab.Tensor)
+        del x
+
+    def test_data_sets(self):
+        data = TensorDataset(torch.arange(10), torch.arange(20).view(10, 2))
+        batches = list(DataLoader(data, batch_size=4))
+        self.assertEqual([len(b[0]) for b in batches], [4, 4, 2])
+        self.assertEqual(batches[1][1].tolist()[0], [8, 9])
+        loader = DataLoader(data, 4, shuffle=True, drop_last=True)
+        self.assertEqual(len(loader), 2)
+        seen = [i for batch, _ in loader for i in batch.tolist()]
+        self.assertEqual(len(set(seen)), 8)
+        parts = torch.utils.data.random_split(data, [7, 3])
+        self.assertEqual([len(part) for part in parts], [7, 3])
+        found = [int(part[i][0]) for part in parts for i in range(len(part))]
+        self.assertEqual(sorted(found), list(range(10)))
+        plain = [{"x": 1.5, "y": (2, "a")}] * 2
+        (batch,) = DataLoader(plain, batch_size=2)
+        self.assertEqual(batch["x"].tolist(), [1.5, 1.5])
+        self.assertEqual(batch["y"][1], ["a", "a"])
+
+
+if __name__ == "__main__":
+    lab_case.main()

@@ -58,9 +58,13 @@ static larder_result accumulate(struct lab__node *node, lab_tensor **grads,
 {
     lab_tensor *leaf = node->extra, *grad = grads[0];
     struct lab__meta *meta = leaf->meta;
+    larder_result r;
 
     (void)results;
     if (meta->grad != NULL) {
+        r = lab__check_distinct("backward", meta->grad);
+        if (r != LARDER_OK)
+            return r;
         lab__binary(LAB__ADD, meta->grad, meta->grad, grad, 1);
         meta->grad->storage->version++;
         return LARDER_OK;

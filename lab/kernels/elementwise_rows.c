@@ -122,6 +122,8 @@ LAB__INLINE float power(float a, float b)
         return a * a;
     if (b == 3)
         return a * a * a;
+    if (b == 0.5F)
+        return __builtin_sqrtf(a);
     return b == 1 ? a : powf(a, b);
 }
 
@@ -173,10 +175,26 @@ INTS(row_int_add, a + k * b)
 INTS(row_int_sub, a - b)
 INTS(row_int_mul, a *b)
 
+static uint64_t int_power(uint64_t a, uint64_t b)
+{
+    uint64_t result = 1;
+
+    for (; b != 0; b >>= 1, a *= a)
+        result *= (b & 1) != 0 ? a : 1;
+    return result;
+}
+
+static void row_int_pow ROW
+{
+    BINARY_LOOPS(uint64_t, uint64_t, uint64_t, uint64_t, first, second,
+                 int_power(a, b))
+}
+
 const lab__row_fn lab__int_rows[LAB__BINARY_OPS] = {
     [LAB__ADD] = row_int_add,
     [LAB__SUB] = row_int_sub,
     [LAB__MUL] = row_int_mul,
+    [LAB__POW] = row_int_pow,
 };
 
 BINARY(row_eq_float, unsigned char, float, float, float, a == b)

@@ -32,7 +32,7 @@ typedef enum lab__binary_op {
     LAB__SUB,          /* a - b; also int64 */
     LAB__MUL,          /* a·b; also int64, and a float32, b bool */
     LAB__DIV,          /* a / b */
-    LAB__POW,          /* a to the b */
+    LAB__POW,          /* a to the b; also int64, b >= 0 */
     LAB__EQ,           /* out bool; a, b of one dtype */
     LAB__RELU_BACK,    /* a gradient, b result: b > 0 ? a : 0 */
     LAB__TANH_BACK,    /* a·(1 - b²), b result */

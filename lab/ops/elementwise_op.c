@@ -60,46 +60,17 @@ void lab__operands_drop(struct lab__operands *operands)
 
 /* ---- room for the result ------------------------------------------------ */
 
-static bool fills(const struct lab__operands *o, const lab_tensor *t)
-{
-    if (t->ndim != o->ndim)
-        return false;
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->sizes[i] != o->sizes[i])
-            return false;
-    }
-    return true;
-}
-
-static bool strides_alike(const lab_tensor *a, const lab_tensor *b)
-{
-    for (int i = 0; i < a->ndim; i++) {
-        if (a->sizes[i] != 1 && a->strides[i] != b->strides[i])
-            return false;
-    }
-    return true;
-}
-
-/* The operand that decides the layout; NULL: neither. */
-static const lab_tensor *layout_of(const struct lab__operands *o)
-{
-    bool a = fills(o, o->a), b = fills(o, o->b);
-
-    if (a && b && !strides_alike(o->a, o->b))
-        return NULL;
-    return a ? o->a : b ? o->b : NULL;
-}
-
 larder_result lab__operands_room(const struct lab__operands *operands,
                                  lab_dtype dtype, lab_tensor **out)
 {
-    lab *l = operands->a->storage->session;
-    const lab_tensor *like = layout_of(operands);
+    const lab_tensor *both[] = {operands->a, operands->b};
+    larder_result r =
+        lab__tensor_new(both[0]->storage->session, dtype, operands->place,
+                        operands->ndim, operands->sizes, out);
 
-    if (like != NULL)
-        return lab__empty_as(like, dtype, operands->place, out);
-    return lab__tensor_new(l, dtype, operands->place, operands->ndim,
-                           operands->sizes, out);
+    if (r == LARDER_OK)
+        lab__lay_out(*out, 2, both);
+    return r;
 }
 
 /* ---- new tensors -------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * history, the lab refuses where there are any. */
 #include "kernels/kernels.h"
 #include "ops/elementwise_op.h"
+#include "tensor/numbers.h"
 
 /* ---- may it be done? ---------------------------------------------------- */
 
@@ -68,6 +69,44 @@ static void finish(lab_tensor *a, struct lab__node *node)
         (void)lab__node_attach(node, a); /* meta and room are there */
 }
 
+/* The bytes that a dense tensor fills. */
+static uint64_t end_of(const lab_tensor *t)
+{
+    return lab_address(t) +
+           (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->dtype);
+}
+
+/* a can be written to while b is read: one element of a is not another one of
+ * b.  As in PyTorch, only what has no gaps is looked at. */
+static larder_result overlap_check(const char *op, const lab_tensor *a,
+                                   const lab_tensor *b)
+{
+    larder_result r = lab__check_distinct(op, a);
+
+    if (r != LARDER_OK || a->storage != b->storage || lab_numel(a) == 0 ||
+        !lab__is_dense(a) || !lab__is_dense(b))
+        return r;
+    if ((lab_address(a) == lab_address(b) && end_of(a) == end_of(b)) ||
+        lab_address(a) >= end_of(b) || lab_address(b) >= end_of(a))
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_INVALID,
+                     "%s: unsupported operation: some elements of the input "
+                     "tensor and the written-to tensor refer to a single "
+                     "memory location; clone() one of them first",
+                     op);
+}
+
+static bool broadcasts_to(const struct lab__operands *o, const lab_tensor *a)
+{
+    if (o->place != a->storage->place || o->ndim != a->ndim)
+        return false;
+    for (int i = 0; i < a->ndim; i++) {
+        if (o->sizes[i] != a->sizes[i])
+            return false;
+    }
+    return true;
+}
+
 /* b in a's dtype, fit to be broadcast to a. */
 static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
                                 lab_tensor **out)
@@ -86,9 +125,10 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
     r = lab__operands_take(op, a, b, false, &o);
     if (r != LARDER_OK)
         return r;
-    if (o.place == a->storage->place && o.ndim == a->ndim &&
-        lab__count(o.ndim, o.sizes) == lab_numel(a)) {
-        *out = lab_ref(o.b);
+    if (broadcasts_to(&o, a)) {
+        r = overlap_check(op, a, o.b);
+        if (r == LARDER_OK)
+            *out = lab_ref(o.b);
     } else {
         r = lab__fail(LARDER_ERR_INVALID,
                       "%s: output with sizes %s doesn't match the broadcast "
@@ -228,8 +268,8 @@ static const struct lab__node_kind mul_scalar_kind = {
 static larder_result number_check(const char *op, const lab_tensor *a, double b)
 {
     if (a->dtype == LAB_FLOAT32 ||
-        (a->dtype == LAB_INT64 && b == (double)(int64_t)b))
-        return LARDER_OK;
+        (a->dtype == LAB_INT64 && b == (double)lab__to_int64(b)))
+        return lab__check_distinct(op, a);
     return lab__fail(LARDER_ERR_INVALID, "%s: the result can't be cast to %s",
                      op, lab__dtype_name((lab_dtype)a->dtype));
 }
@@ -273,6 +313,8 @@ larder_result lab_relu_inplace(lab_tensor *a)
     struct lab__node *node = NULL;
     larder_result r = lab__check_float("relu_", a);
 
+    if (r == LARDER_OK)
+        r = lab__check_distinct("relu_", a);
     if (r == LARDER_OK)
         r = node_for("relu_", &relu_kind, 1, &a, &node);
     if (r == LARDER_OK && node != NULL)
@@ -388,6 +430,8 @@ larder_result lab_copy_inplace(lab_tensor *a, lab_tensor *b)
     if (r != LARDER_OK)
         return r;
     r = lab_expand(plain, a->ndim, a->sizes, &wide);
+    if (r == LARDER_OK)
+        r = overlap_check("copy_", a, b);
     if (r == LARDER_OK)
         r = node_for("copy_", &copy_kind, 2, inputs, &node);
     if (r == LARDER_OK)

@@ -115,6 +115,10 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
         if (!joins(m, ts[i], *dim))
             return cat_mismatch(m, ts[i], *dim);
         sizes[*dim] += ts[i]->sizes[*dim];
+        if (lab__reach(m->ndim, sizes) < 0) {
+            return lab__fail(LARDER_ERR_INVALID,
+                             "cat: the elements are too many to count");
+        }
     }
     return LARDER_OK;
 }

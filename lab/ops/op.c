@@ -42,10 +42,8 @@ larder_result lab__empty_as(const lab_tensor *t, lab_dtype dtype,
     larder_result r = lab__tensor_new(t->storage->session, dtype, place,
                                       t->ndim, t->sizes, out);
 
-    if (r == LARDER_OK && lab__is_dense(t)) {
-        for (int i = 0; i < t->ndim; i++)
-            (*out)->strides[i] = t->strides[i];
-    }
+    if (r == LARDER_OK)
+        lab__lay_out(*out, 1, &t);
     return r;
 }
 

@@ -39,8 +39,12 @@ bool lab__view_strides(const lab_tensor *t, int ndim, const int64_t *sizes,
 larder_result lab__check_part_dim(const char *op, const lab_tensor *t,
                                   int *dim);
 
-/* A tensor of t's sizes laid out as t where t is dense, contiguous otherwise;
- * of this dtype, on this place. */
+/* Gives t, just made, the order in memory that these operands, which broadcast
+ * to it, have (layout.c). */
+void lab__lay_out(lab_tensor *t, int count, const lab_tensor *const *operands);
+
+/* A tensor of t's sizes laid out as t, without its gaps; of this dtype, on
+ * this place. */
 larder_result lab__empty_as(const lab_tensor *t, lab_dtype dtype,
                             lab_place place, lab_tensor **out);
 

@@ -231,11 +231,11 @@ larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
     int n = 0;
-    larder_result r = lab__check_part_dim("argmax", a, &dim);
+    larder_result r = lab__check_dim("argmax", a, &dim);
 
     if (r != LARDER_OK)
         return r;
-    if (a->sizes[dim] == 0) {
+    if (a->ndim > 0 && a->sizes[dim] == 0) {
         return lab__fail(LARDER_ERR_INVALID,
                          "argmax: dimension %d has no elements", dim);
     }
@@ -249,7 +249,10 @@ larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
     }
     r = lab__tensor_new(a->storage->session, LAB_INT64, a->storage->place, n,
                         sizes, out);
-    if (r == LARDER_OK)
-        lab__argmax(*out, a, dim);
-    return r;
+    if (r != LARDER_OK)
+        return r;
+    if (a->ndim == 0)
+        return lab__fill(*out, 0);
+    lab__argmax(*out, a, dim);
+    return LARDER_OK;
 }

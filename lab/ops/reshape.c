@@ -40,7 +40,8 @@ static larder_result fill_in_sizes(const char *op, const lab_tensor *t,
     known = lab__count(ndim, full);
     if (open >= 0 && known > 0 && count % known == 0)
         full[open] = count / known;
-    return lab__count(ndim, full) == count && (open < 0 || known > 0)
+    return lab__count(ndim, full) == count && (open < 0 || known > 0) &&
+                   lab__reach(ndim, full) > 0
                ? LARDER_OK
                : bad_sizes(op, t, ndim, sizes);
 }

@@ -214,12 +214,17 @@ static const struct lab__node_kind pow_kind = {"PowBackward0", pow_backward,
 
 larder_result lab_pow_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
-    static const struct operation power = {
-        .op = LAB__POW, .floats = true, .kind = &pow_kind};
+    static const struct operation power = {.op = LAB__POW, .kind = &pow_kind};
     struct lab__node *node;
     lab_tensor *made;
-    larder_result r = run(&power, a, b, &made, &node);
+    larder_result r;
 
+    if (a->dtype != LAB_FLOAT32 && b < 0 && b == rint(b)) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "pow: Integers to negative integer powers are not "
+                         "allowed.");
+    }
+    r = run(&power, a, b, &made, &node);
     if (r != LARDER_OK)
         return r;
     if (node != NULL)

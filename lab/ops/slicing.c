@@ -112,6 +112,8 @@ larder_result lab_slice(lab_tensor *t, int dim, int64_t start, int64_t end,
     window.start = clamp_index(start, t->sizes[dim]);
     length = clamp_index(end, t->sizes[dim]) - window.start;
     length = length <= 0 ? 0 : (length - 1) / step + 1;
+    if (length <= 1)
+        window.step = 1; /* a stride that nothing uses cannot overflow */
     return make_part(t, &window, length, out);
 }
 

@@ -1,5 +1,9 @@
 /* One tensor as many views, under one node. */
 #include "ops/op.h"
+
+#include <inttypes.h>
+#include <limits.h>
+
 #include "tensor/host_memory.h"
 
 static void drop_all(lab_tensor **ts, int count)
@@ -25,7 +29,7 @@ static larder_result zeros_for_piece(const struct lab__node *node, int64_t i,
     }
     if (length != 0) {
         rest = edge->sizes[dim] - i * length;
-        sizes[dim] = rest < length ? rest : length;
+        sizes[dim] = rest < 0 ? 0 : rest < length ? rest : length;
     }
     return lab_zeros(node->session, LAB_FLOAT32, like->storage->place, n, sizes,
                      out);
@@ -170,7 +174,7 @@ larder_result lab_chunk(lab_tensor *t, int count, int dim, lab_tensor **outs,
     }
     size = t->sizes[dim];
     length = size == 0 ? 1 : (size - 1) / count + 1;
-    pieces = size == 0 ? 1 : (int)((size - 1) / length + 1);
+    pieces = size == 0 ? count : (int)((size - 1) / length + 1);
     r = make_pieces(t, dim, length, outs, pieces);
     if (r == LARDER_OK)
         *made = pieces;
@@ -183,5 +187,10 @@ larder_result lab_unbind(lab_tensor *t, int dim, lab_tensor **outs)
 
     if (r != LARDER_OK)
         return r;
+    if (t->sizes[dim] > INT_MAX) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "unbind: %" PRId64 " tensors are too many",
+                         t->sizes[dim]);
+    }
     return make_pieces(t, dim, 0, outs, (int)t->sizes[dim]);
 }

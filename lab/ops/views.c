@@ -160,10 +160,12 @@ larder_result lab_expand(lab_tensor *t, int ndim, const int64_t *sizes,
                          lab_tensor **out)
 {
     int64_t full[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
-    int more = ndim - t->ndim;
+    int more;
+    larder_result r;
 
-    if (more < 0 || ndim > LAB_MAX_DIMS)
+    if (ndim < t->ndim || ndim > LAB_MAX_DIMS)
         return bad_expand(t, ndim, sizes);
+    more = ndim - t->ndim;
     for (int i = 0; i < ndim; i++) {
         int64_t have = i < more ? 1 : t->sizes[i - more];
 
@@ -174,7 +176,10 @@ larder_result lab_expand(lab_tensor *t, int ndim, const int64_t *sizes,
         if (full[i] != have)
             strides[i] = 0;
     }
-    return make_view(&expand_kind, t, ndim, full, strides, out, NULL);
+    r = lab__check_shape((lab_dtype)t->dtype, t->storage->place, ndim, full);
+    return r != LARDER_OK
+               ? r
+               : make_view(&expand_kind, t, ndim, full, strides, out, NULL);
 }
 
 /* ---- squeeze, unsqueeze ------------------------------------------------- */

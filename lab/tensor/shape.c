@@ -57,6 +57,21 @@ int64_t lab__count(int ndim, const int64_t *sizes)
     return count;
 }
 
+int64_t lab__reach(int ndim, const int64_t *sizes)
+{
+    const int64_t max = INT64_C(1) << 62;
+    int64_t reach = 1;
+
+    for (int i = 0; i < ndim; i++) {
+        if (sizes[i] == 0)
+            continue;
+        if (reach > max / sizes[i])
+            return -1;
+        reach *= sizes[i];
+    }
+    return reach;
+}
+
 void lab__strides_of(int ndim, const int64_t *sizes, int64_t *strides)
 {
     int64_t next = 1;
@@ -115,7 +130,7 @@ larder_result lab__check_shape(lab_dtype dtype, lab_place place, int ndim,
                              lab__shape_text(ndim, sizes, text));
     }
     count = lab__count(ndim, sizes);
-    if (count < 0 ||
+    if (count < 0 || lab__reach(ndim, sizes) < 0 ||
         (uint64_t)count > (UINT64_C(1) << 62) / lab__dtype_bytes(dtype))
         return lab__fail(LARDER_ERR_INVALID,
                          "a tensor of sizes %s: its bytes are too many to "
@@ -160,6 +175,21 @@ larder_result lab__check_place(const char *op, const lab_tensor *a,
                      "%s: Expected all tensors to be on the same device, but "
                      "found at least two devices, cuda:0 and cpu!",
                      op);
+}
+
+larder_result lab__check_distinct(const char *op, const lab_tensor *t)
+{
+    if (lab_numel(t) == 0)
+        return LARDER_OK;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->sizes[i] > 1 && t->strides[i] == 0)
+            return lab__fail(LARDER_ERR_INVALID,
+                             "%s: unsupported operation: more than one element "
+                             "of the written-to tensor refers to a single "
+                             "memory location; clone() it first",
+                             op);
+    }
+    return LARDER_OK;
 }
 
 static int64_t size_from_end(const lab_tensor *t, int i)

@@ -125,6 +125,8 @@ const char *lab__dtype_name(lab_dtype dtype); /* "float32" */
 const char *lab__place_name(lab_place place); /* "cpu", "cuda:0" */
 /* Elements in these sizes; -1 past 2^62. */
 int64_t lab__count(int ndim, const int64_t *sizes);
+/* The same with 1 for 0, which is what strides grow to. */
+int64_t lab__reach(int ndim, const int64_t *sizes);
 bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b);
 bool lab__readable(const lab_tensor *t);
 /* The first element, as a pointer; only of readable tensors.  NULL, or not to
@@ -147,6 +149,8 @@ larder_result lab__check_float(const char *op, const lab_tensor *t);
  * device". */
 larder_result lab__check_place(const char *op, const lab_tensor *a,
                                const lab_tensor *b);
+/* t can be written to: it was not expanded. */
+larder_result lab__check_distinct(const char *op, const lab_tensor *t);
 /* Broadcast sizes of a and b. */
 larder_result lab__broadcast(const char *op, const lab_tensor *a,
                              const lab_tensor *b, int *ndim,

@@ -148,6 +148,8 @@ larder_result lab_write(lab_tensor *t, const void *from, uint64_t bytes)
     larder_result r = bytes_check("write", t, bytes);
     struct lab__pair array;
 
+    if (r == LARDER_OK)
+        r = lab__check_distinct("write", t);
     if (r != LARDER_OK || bytes == 0)
         return r;
     array_wrap(&array, t, from, bytes);

@@ -157,7 +157,8 @@ LARDER_API uint64_t lab_storage_bytes(const lab_tensor *t);
 LARDER_API uint64_t lab_storage_id(const lab_tensor *t);
 
 /* Elements in row-major order, as the tensor's dtype; `bytes` must be
- * numel × the element's size.  A host or device tensor. */
+ * numel × the element's size.  A host or device tensor; not written to where
+ * elements share memory (expanded: ERR_INVALID). */
 LARDER_API larder_result lab_read(lab_tensor *t, void *to, uint64_t bytes);
 LARDER_API larder_result lab_write(lab_tensor *t, const void *from,
                                    uint64_t bytes);
@@ -256,7 +257,8 @@ LARDER_API larder_result lab_gelu(lab_tensor *a, lab_tensor **out);
 LARDER_API larder_result lab_tanh(lab_tensor *a, lab_tensor **out);
 LARDER_API larder_result lab_sigmoid(lab_tensor *a, lab_tensor **out);
 
-/* Into the first argument's own memory: no tensor is made.  While operations
+/* Into the first argument's own memory: no tensor is made.  ERR_INVALID where
+ * that memory is expanded, or overlaps the other's in part.  While operations
  * are recorded: ERR_INVALID for a leaf that requires grad, ERR_UNSUPPORTED
  * where the memory has other views too, and for addcmul and addcdiv. */
 LARDER_API larder_result lab_add_inplace(lab_tensor *a, lab_tensor *b, double alpha);

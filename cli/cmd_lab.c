@@ -73,6 +73,9 @@ static int read_settings(const struct cli_command *self, int argc, char **argv,
         }
         if (got == CLI_WRONG)
             return CLI_EXIT_BAD;
+        if (got == CLI_OPERAND &&
+            (strcmp(args.value, "run") == 0 || strcmp(args.value, "list") == 0))
+            return cli_bad_usage(self, "options stand after '%s'", args.value);
         if (got == CLI_OPERAND)
             return cli_bad_usage(self,
                                  "unexpected '%s'; expected list, run, or "

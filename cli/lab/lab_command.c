@@ -227,6 +227,7 @@ static int run_listing(struct run_settings *s)
         .json = s->options.json,
         .width = (unsigned)terminal_width(stderr),
         .colour = terminal_has_colour(stderr),
+        .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
         .words = s->listing,
         .count = s->listing_count,
     };
@@ -239,9 +240,9 @@ static int run_checked(struct run_settings *s)
     s->options.out = stdout;
     s->options.width = (unsigned)terminal_width(stdout);
     s->options.colour = terminal_has_colour(stdout);
+    setlocale(LC_CTYPE, "");
     if (s->listing != NULL)
         return run_listing(s);
-    setlocale(LC_CTYPE, "");
     return experiments_run(s->count, s->names, &s->options);
 }
 

@@ -149,6 +149,8 @@ static void fill_words(const struct lab_listing *l, char **words,
     add_option(words, &count, "--width", l->width > 0 ? width : NULL);
     if (l->colour)
         words[count++] = (char *)"--colour";
+    if (l->ascii)
+        words[count++] = (char *)"--ascii";
     if (l->each_statement)
         words[count++] = (char *)"--each-statement";
     if (l->json)

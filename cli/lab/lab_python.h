@@ -13,6 +13,7 @@ struct lab_listing {
     bool each_statement;
     bool json;
     bool colour;
+    bool ascii;     /* the locale is not UTF-8 */
     unsigned width; /* 0: no terminal */
     char **words;   /* the file, and its arguments */
     int count;

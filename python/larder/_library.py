@@ -89,7 +89,8 @@ TYPES = {
 }
 
 PROTOTYPES = """
-    larder_version s -                larder_policy_parse i sp
+    larder_version s -              larder_policy_parse i sp
+    larder_last_error s -
     larder_empty_cache i p          larder_set_memory_fraction i pd
     larder_memory_fraction i pp     larder_stats_reset_peak i p
     larder_stats_reset_accumulated i p

@@ -63,12 +63,18 @@ PYTHON
 chmod +x "$tmp/bin/python3"
 last="lab run FILE.py"
 PATH="$tmp/bin:$PATH" LARDER_PYTHON_DIR="$tmp/package" PYTHONPATH=mine \
-    "$larder" lab run --device sim:1GiB --each-statement --json \
+    LC_ALL=C.UTF-8 "$larder" lab run --device sim:1GiB --each-statement --json \
     "$tmp/hello.py" --steps 3 >"$tmp/out" 2>"$tmp/err"
 is status $? 7
 is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
     "-m larder.lab.run --device sim:1GiB --each-statement --json $tmp/hello.py --steps 3 "
 stdout_has "^path $(realpath "$tmp/package"):mine$"
+
+last="lab run FILE.py where the locale is not UTF-8"
+PATH="$tmp/bin:$PATH" LARDER_PYTHON_DIR="$tmp/package" LC_ALL=C \
+    "$larder" lab run "$tmp/hello.py" >"$tmp/out" 2>"$tmp/err"
+is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
+    "-m larder.lab.run --ascii $tmp/hello.py "
 
 last="lab run without python3"
 PATH="$tmp/nothing" LARDER_PYTHON_DIR="$tmp/package" \

@@ -74,6 +74,42 @@ class Uncovered(LabCase):
         self.names("LayerNorm", nn.LayerNorm, (2, 3))
         self.names("expected a tensor, not list", torch.relu, [1])
         self.names("double", getattr, nn.Linear(1, 1), "double")
+        self.names("padding='same'", nn.Conv2d, 1, 1, 3, padding="same")
+        for loss in (nn.CrossEntropyLoss, nn.MSELoss):
+            self.names("reduction='sum'", loss, reduction="sum")
+
+    def test_operators(self):
+        x = torch.ones(1, device="cuda")
+        for text in (
+            "x != x",
+            "x != 1",
+            "x == 1",
+            "x < 1",
+            "x <= x",
+            "1 < x",
+            "x >= 1",
+            "x % 2",
+            "x // 2",
+            "2 ** x",
+            "x & x",
+            "x | x",
+            "~x",
+            "abs(x)",
+        ):
+            error = self.names("is not part of the lab", eval, text, {"x": x})
+            self.assertIn("docs/PYTHON.md", str(error))
+        self.assertTrue(x != None)  # noqa: E711
+        self.assertFalse(x == None)  # noqa: E711
+
+    def test_defaults_may_be_spelled_out(self):
+        x = torch.zeros(2, 3, device="cuda")
+        classes = torch.tensor([0, 1], device="cuda")
+        nn.CrossEntropyLoss(reduction="mean")(x, classes)
+        nn.MSELoss(reduction="mean")(x, x)
+        F.cross_entropy(x, classes, reduction="mean")
+        F.mse_loss(x, x, reduction="mean")
+        nn.Dropout(0.5, inplace=False)
+        x.cuda(non_blocking=True)
 
     def test_every_name_that_is_listed_is_there(self):
         for module in (
@@ -132,6 +168,21 @@ class Cuda(LabCase):
         x = torch.zeros(4 * MIB, device="cuda")
         self.assertEqual(torch.cuda.get_per_process_memory_fraction(), 0.125)
         del x
+        with self.assertRaisesRegex(ValueError, "fraction"):
+            torch.cuda.set_per_process_memory_fraction(1.5)
+
+    def test_layers_print_as_in_torch(self):
+        self.assertEqual(
+            repr(nn.MaxPool2d(2)),
+            "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, "
+            "ceil_mode=False)",
+        )
+        self.assertEqual(repr(nn.Dropout(0.1)), "Dropout(p=0.1, inplace=False)")
+        self.assertEqual(
+            repr(torch.optim.SGD(nn.Linear(1, 1).parameters(), 0.5)),
+            "SGD (\nParameter Group 0\n    lr: 0.5\n    momentum: 0\n"
+            "    weight_decay: 0\n)",
+        )
 
     def test_devices(self):
         self.assertEqual(torch.device("cuda", 0), torch.device("cuda:0"))

@@ -86,6 +86,13 @@ def check(result):
         raise failure(result)
 
 
+def check_allocator(result):
+    """check() for a call of the allocator's own: it keeps another text."""
+    if result:
+        text = library.larder_last_error().decode(errors="replace")
+        raise _CLASSES.get(result, LabError)(text)
+
+
 def _listed(names):
     return ", ".join(sorted(names))
 

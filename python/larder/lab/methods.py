@@ -15,6 +15,13 @@ _VIEWS = """
     permute squeeze unsqueeze chunk split unbind
 """
 
+# Operators that raise, with the sign a program writes them by.
+_UNCOVERED = """
+    ne !=   lt <   le <=   gt >   ge >=   mod %   rmod %   floordiv //
+    rfloordiv //   rpow **   and &   rand &   or |   ror |   xor ^   rxor ^
+    invert ~   abs abs()
+"""
+
 
 def _add_methods():
     for module, names in ((operations, _OPERATIONS), (views, _VIEWS)):
@@ -39,6 +46,9 @@ def _add_operators():
     Tensor.__pow__ = operations.pow
     Tensor.__neg__ = operations.neg
     Tensor.__eq__ = operations.eq
+    words = _UNCOVERED.split()
+    for name, symbol in zip(words[::2], words[1::2]):
+        setattr(Tensor, f"__{name}__", operations.uncovered(symbol))
     # Equality is told element by element: a set goes by identity.
     Tensor.__hash__ = object.__hash__
     Tensor.__getitem__ = views.get

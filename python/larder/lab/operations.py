@@ -103,6 +103,18 @@ def eq(input, other):
     return _made(library.lab_eq(handle(input), other._h, byref(out)), out)
 
 
+def uncovered(symbol):
+    """An operator that the lab has not: Python's own error would not say
+    whose fault it is, and its != would deny a whole tensor."""
+
+    def operation(input, other=0):
+        if other is None:
+            return NotImplemented
+        raise not_covered(f"the operator {symbol} of a tensor")
+
+    return operation
+
+
 # ---- in place ----
 
 
@@ -277,6 +289,8 @@ def square(what, value):
         if len(set(value)) != 1:
             raise not_covered(f"{what}={tuple(value)}", ["the same both ways"])
         value = value[0]
+    if isinstance(value, str):
+        raise not_covered(f"{what}={value!r}", ["numbers"])
     return value
 
 
@@ -311,13 +325,20 @@ def dropout(input, p=0.5, training=True):
     return _same_or_made(r, out, input)
 
 
-def cross_entropy(input, target):
+def mean_only(reduction):
+    if reduction != "mean":
+        raise not_covered(f"a loss with reduction={reduction!r}", ["mean"])
+
+
+def cross_entropy(input, target, *, reduction="mean"):
+    mean_only(reduction)
     out = c_void_p()
     r = library.lab_cross_entropy(handle(input), handle(target), byref(out))
     return _made(r, out)
 
 
-def mse_loss(input, target):
+def mse_loss(input, target, *, reduction="mean"):
+    mean_only(reduction)
     out = c_void_p()
     return _made(
         library.lab_mse_loss(handle(input), handle(target), byref(out)), out
@@ -373,7 +394,7 @@ def cpu(self):
     return to(self, device="cpu")
 
 
-def cuda(self, device=None):
+def cuda(self, device=None, non_blocking=False):
     return to(self, device="cuda" if device is None else device)
 
 

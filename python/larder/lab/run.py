@@ -43,6 +43,7 @@ def _parser():
     )
     add("--width", type=int, default=0, metavar="N", help="columns")
     add("--colour", action="store_true", help="with colours")
+    add("--ascii", action="store_true", help="with bars of ASCII")
     add("file", metavar="FILE.py")
     add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
     return parser
@@ -57,7 +58,7 @@ class _Shower:
         self._before = session.memory_struct()
         self._width = options.width
         encoding = (sys.stderr.encoding or "ascii").lower()
-        self._ascii = encoding not in ("utf-8", "utf8")
+        self._ascii = options.ascii or encoding not in ("utf-8", "utf8")
         if not self._width and sys.stderr.isatty():
             self._width = shutil.get_terminal_size().columns
 
@@ -88,8 +89,9 @@ class _Shower:
     def _line(self, cell, error):
         figures = {"statement": cell.text, "line": cell.line}
         figures.update(self._session.memory())
-        if error is not None:
-            figures["error"] = f"{type(error).__name__}: {error}"
+        figures["error"] = (
+            None if error is None else f"{type(error).__name__}: {error}"
+        )
         return json.dumps(figures) + "\n"
 
 

@@ -8,7 +8,7 @@ import os
 from ctypes import byref, c_void_p
 
 from larder._library import DeviceProperties, Memory, Options, library
-from larder.lab.failures import InvalidError, check
+from larder.lab.failures import InvalidError, check, check_allocator
 
 _PANEL_COLOUR = 1
 _PANEL_ASCII = 2
@@ -95,13 +95,13 @@ class Session:
         """The table of torch.cuda.memory_summary()."""
         needed = ctypes.c_size_t()
         allocator = self._allocator
-        check(
+        check_allocator(
             library.larder_memory_summary(
                 allocator, abbreviated, None, 0, byref(needed)
             )
         )
         room = ctypes.create_string_buffer(needed.value + 1)
-        check(
+        check_allocator(
             library.larder_memory_summary(
                 allocator, abbreviated, room, len(room), None
             )
@@ -133,31 +133,37 @@ class Session:
     def device_properties(self):
         props = DeviceProperties(size=ctypes.sizeof(DeviceProperties))
         device = library.lab_device(self._open())
-        check(library.larder_device_get_props(device, byref(props)))
+        check_allocator(library.larder_device_get_props(device, byref(props)))
         return props
 
     # What can be done about it.
 
     def empty_cache(self):
         """Give back what is cached to the device."""
-        check(library.larder_empty_cache(self._allocator))
+        check_allocator(library.larder_empty_cache(self._allocator))
 
     def set_memory_fraction(self, fraction):
         """Hold at most this part of the device's memory."""
-        check(library.larder_set_memory_fraction(self._allocator, fraction))
+        check_allocator(
+            library.larder_set_memory_fraction(self._allocator, fraction)
+        )
 
     def memory_fraction(self):
         fraction = ctypes.c_double()
-        check(library.larder_memory_fraction(self._allocator, byref(fraction)))
+        check_allocator(
+            library.larder_memory_fraction(self._allocator, byref(fraction))
+        )
         return fraction.value
 
     def reset_peak(self):
         """Peaks become the current values."""
-        check(library.larder_stats_reset_peak(self._allocator))
+        check_allocator(library.larder_stats_reset_peak(self._allocator))
 
     def reset_accumulated(self):
         """Sums and counters become 0."""
-        check(library.larder_stats_reset_accumulated(self._allocator))
+        check_allocator(
+            library.larder_stats_reset_accumulated(self._allocator)
+        )
 
     # Whether operations are recorded for backward.
 

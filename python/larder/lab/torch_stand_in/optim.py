@@ -112,6 +112,14 @@ class Optimizer:
             for param in group["params"]:
                 clear_grad(param, set_to_none)
 
+    def __repr__(self):
+        lines = []
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            for key in sorted(set(group) - {"params"}):
+                lines.append(f"    {key}: {group[key]}")
+        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)

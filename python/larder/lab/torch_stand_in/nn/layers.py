@@ -106,7 +106,10 @@ class MaxPool2d(Module):
         return functional.max_pool2d(input, self.kernel_size, self.stride)
 
     def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, stride={self.stride}"
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            "padding=0, dilation=1, ceil_mode=False"
+        )
 
 
 class LayerNorm(Module):
@@ -164,15 +167,17 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    def __init__(self, p=0.5):
+    def __init__(self, p=0.5, inplace=False):
         super().__init__()
+        if inplace:
+            raise not_covered("Dropout's inplace=True", ["inplace=False"])
         self.p = p
 
     def forward(self, input):
         return functional.dropout(input, self.p, self.training)
 
     def extra_repr(self):
-        return f"p={self.p}"
+        return f"p={self.p}, inplace=False"
 
 
 class Identity(Module):
@@ -249,13 +254,19 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class CrossEntropyLoss(Module):
+class _MeanLoss(Module):
+    def __init__(self, *, reduction="mean"):
+        super().__init__()
+        operations.mean_only(reduction)
+
+
+class CrossEntropyLoss(_MeanLoss):
     """The mean over the rows of logits, of classes given by number."""
 
     def forward(self, input, target):
         return operations.cross_entropy(input, target)
 
 
-class MSELoss(Module):
+class MSELoss(_MeanLoss):
     def forward(self, input, target):
         return operations.mse_loss(input, target)

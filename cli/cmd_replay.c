@@ -218,7 +218,7 @@ static int check_settings(const struct cli_command *self,
     bool files = s->placements_path != NULL || s->stats_path != NULL;
 
     if (s->path_count == 0)
-        return cli_bad_usage(self, "no input; expected a TRACE");
+        return cli_bad_usage(self, "no input; expected a TRACE or SNAPSHOT");
     if (files && s->path_count > 1)
         return cli_bad_usage(self,
                              "--placements and --stats take one input, "
@@ -323,20 +323,35 @@ static unsigned thread_count(const struct settings *s)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
-static bool print_json(const struct settings *s, const struct replay_job *jobs)
+static bool print_results(const struct settings *s,
+                          const struct replay_job *job)
 {
-    for (size_t i = 0; i < s->path_count; i++) {
-        char *line;
+    for (const struct replay_result *r = &job->result; r != NULL; r = r->next) {
+        char *line = replay_result_json(r, job->path, &s->options);
 
-        if (!jobs[i].ok)
-            continue;
-        line = replay_result_json(&jobs[i].result, jobs[i].path, &s->options);
         if (line == NULL)
             return false;
         puts(line);
         free(line);
     }
     return true;
+}
+
+static bool print_json(const struct settings *s, const struct replay_job *jobs)
+{
+    for (size_t i = 0; i < s->path_count; i++) {
+        if (jobs[i].ok && !jobs[i].no_history && !print_results(s, &jobs[i]))
+            return false;
+    }
+    return true;
+}
+
+static void note_no_history(const struct replay_job *job)
+{
+    if (job->ok && job->no_history)
+        fprintf(stderr,
+                "larder replay: %s: no device has events; nothing to replay\n",
+                job->path);
 }
 
 static int print_jobs(const struct settings *s, const struct replay_job *jobs)
@@ -351,6 +366,7 @@ static int print_jobs(const struct settings *s, const struct replay_job *jobs)
         status = CLI_EXIT_BAD;
     }
     for (size_t i = 0; i < s->path_count; i++) {
+        note_no_history(&jobs[i]);
         if (jobs[i].ok)
             continue;
         fprintf(stderr, "larder replay: %s\n", jobs[i].error.text);
@@ -428,9 +444,12 @@ const struct cli_command cli_command_replay = {
     .name = "replay",
     .summary = "Run recorded allocations through an allocator; report what "
                "they needed.",
-    .operands = "TRACE...",
+    .operands = "TRACE|SNAPSHOT...",
     .text = "TRACE is trace text, plain or compressed with zstd; '-' is the "
             "standard input.\n"
+            "SNAPSHOT is one of PyTorch's, pickle or JSON: a replay for each "
+            "device with\nevents.  Without --policy and --conf it runs under "
+            "the recorded settings and\nis compared with what was recorded.\n"
             "FILE '-' is the standard output.\n"
             "The exit status is 0 when every replay ran to its end, whatever "
             "allocations\nfailed, and 2 for bad usage or input.\n",

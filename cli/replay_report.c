@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "recorded_report.h"
 #include "table.h"
 #include "units.h"
 
@@ -27,7 +28,8 @@ static void row_text(struct row *row, const char *text)
  * cursor is shown as '?'. */
 static void row_name(struct row *row, const char *path)
 {
-    static const char *const endings[] = {".trace.zst", ".trace"};
+    static const char *const endings[] = {".trace.zst", ".trace", ".pickle",
+                                          ".json"};
     size_t length = strlen(path);
     char *text = row->name;
 
@@ -79,12 +81,23 @@ static void add_head(struct table *t)
     table_add(t, head);
 }
 
-static void add_job(struct table *t, const struct replay_job *job)
+/* A snapshot's devices are told apart by their numbers. */
+static void row_device(struct row *row, const struct replay_result *r)
 {
-    const struct replay_result *r = &job->result;
+    size_t length = strlen(row->name);
+
+    if (r->snapshot != NULL)
+        snprintf(row->name + length, sizeof row->name - length, ":%zu",
+                 r->snapshot->device);
+}
+
+static void add_result(struct table *t, const struct replay_job *job,
+                       const struct replay_result *r)
+{
     struct row row = {.count = 0};
 
     row_name(&row, job->path);
+    row_device(&row, r);
     row_count(&row, r->ops);
     row_bytes(&row, r->peak_requested_bytes);
     row_bytes(&row, r->peak_allocated_bytes);
@@ -99,6 +112,12 @@ static void add_job(struct table *t, const struct replay_job *job)
     else
         row_text(&row, "none");
     table_add(t, row.cells);
+}
+
+static void add_job(struct table *t, const struct replay_job *job)
+{
+    for (const struct replay_result *r = &job->result; r != NULL; r = r->next)
+        add_result(t, job, r);
 }
 
 static void print_notes(const struct replay_options *options)
@@ -118,16 +137,28 @@ static void print_notes(const struct replay_options *options)
                : "");
 }
 
-static void print_oom(const struct replay_job *job)
+static void print_oom(const struct replay_job *job,
+                      const struct replay_result *r)
 {
-    const struct replay_result *r = &job->result;
-
     printf("\n%s: out of memory at operation %" PRIu64, job->path, r->oom_op);
     if (r->oom_count == 2)
         printf(", and once after it");
     else if (r->oom_count > 2)
         printf(", and %" PRIu64 " times after it", r->oom_count - 1);
     printf(":\n%s\n", r->oom_text);
+}
+
+/* What does not go into the table. */
+static void print_rest(const struct replay_job *job)
+{
+    for (const struct replay_result *r = &job->result; r != NULL; r = r->next) {
+        if (r->oom_count > 0)
+            print_oom(job, r);
+        if (r->snapshot != NULL)
+            recorded_report_print(job->path, r->snapshot);
+        if (r->summary != NULL)
+            printf("\n%s\n%s\n", job->path, r->summary);
+    }
 }
 
 bool replay_report_print(const struct replay_job *jobs, size_t count,
@@ -140,7 +171,7 @@ bool replay_report_print(const struct replay_job *jobs, size_t count,
     table_init(&t, options->min_capacity ? COLUMN_COUNT : COLUMN_COUNT - 1);
     add_head(&t);
     for (size_t i = 0; i < count; i++) {
-        if (jobs[i].ok)
+        if (jobs[i].ok && !jobs[i].no_history)
             add_job(&t, &jobs[i]);
     }
     ok = t.rows <= 1 || table_print(&t);
@@ -148,10 +179,8 @@ bool replay_report_print(const struct replay_job *jobs, size_t count,
         print_notes(options);
     table_free(&t);
     for (size_t i = 0; i < count; i++) {
-        if (jobs[i].ok && jobs[i].result.oom_count > 0)
-            print_oom(&jobs[i]);
-        if (jobs[i].ok && jobs[i].result.summary != NULL)
-            printf("\n%s\n%s\n", jobs[i].path, jobs[i].result.summary);
+        if (jobs[i].ok && !jobs[i].no_history)
+            print_rest(&jobs[i]);
     }
     return ok;
 }

@@ -9,10 +9,27 @@
 /* Passes that the search for the smallest capacity takes, about. */
 enum { PROBES_GUESSED = 24 };
 
-void replay_result_free(struct replay_result *r)
+static void free_one(struct replay_result *r)
 {
     free(r->oom_text);
     free(r->summary);
+    if (r->snapshot != NULL)
+        free(r->snapshot->conf);
+    free(r->snapshot);
+}
+
+void replay_result_free(struct replay_result *r)
+{
+    struct replay_result *next = r->next;
+
+    free_one(r);
+    while (next != NULL) {
+        struct replay_result *following = next->next;
+
+        free_one(next);
+        free(next);
+        next = following;
+    }
     memset(r, 0, sizeof *r);
 }
 

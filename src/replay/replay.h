@@ -22,10 +22,16 @@
 
 #include <larder/larder.h>
 
+#include "convert/recorded.h"
+#include "convert/snap_trace.h"
 #include "trace/tool_error.h"
 #include "trace/trace.h"
 
 #define REPLAY_DEVICE_DEFAULT "sim:80GiB"
+
+/* Whether a file holds a snapshot, by its first bytes if it can be read twice,
+ * else by its name. */
+bool replay_is_snapshot(const char *path);
 
 enum { REPLAY_REPEAT_MAX = 1000000 };
 
@@ -82,6 +88,20 @@ struct replay_result {
     double ns_per_op;            /* negative: not timed */
     uint64_t min_capacity_bytes; /* 0: not asked for, or no size suffices */
     char *summary;               /* or NULL */
+
+    /* Of a snapshot: of which of its devices, and the next one with a
+     * history.  All of them are freed with the first. */
+    struct replay_snapshot *snapshot;
+    struct replay_result *next;
+};
+
+/* What a replay of a snapshot has besides. */
+struct replay_snapshot {
+    size_t device;
+    struct snap_trace_notes notes;
+    bool recorded_settings; /* it ran under the recorded settings: */
+    char *conf;             /* these, and PyTorch's policy; else NULL */
+    struct recorded_result recorded;
 };
 
 /* Replay a trace.  Allocations that fail for lack of memory are counted; any
@@ -100,6 +120,7 @@ bool replay_check(const struct replay_options *options,
 struct replay_job {
     const char *path;
     bool ok;
+    bool no_history; /* ok, but a snapshot without events: no result */
     struct replay_result result; /* if ok */
     struct tool_error error;     /* if not */
 };
@@ -107,7 +128,15 @@ struct replay_job {
 /* Told when a job ended, from its thread. */
 typedef void replay_job_fn(void *ctx, size_t index);
 
-/* Read and replay every job's trace, on up to `threads` threads, each with a
+/* Read a snapshot and replay each of its devices that has events.  Where
+ * `options` have neither a policy nor a configuration the recorded settings
+ * and PyTorch's policy are taken, and what the allocator does is compared with
+ * what was recorded.  *none: there is no such device, and no result. */
+bool replay_run_snapshot(const char *path, const struct replay_options *options,
+                         struct replay_result *out, bool *none,
+                         struct tool_error *error);
+
+/* Read and replay every job's trace or snapshot, on up to `threads` threads, each with a
  * device of its own.  `options` hold for all; with more than one job they
  * must not ask for placements or stats.  Jobs that no thread can be had for
  * run on this one. */

@@ -16,11 +16,22 @@ struct crew {
     _Atomic size_t next;
 };
 
+/* The words of a snapshot's reader name the file already. */
+static void run_snapshot(struct crew *crew, struct replay_job *job)
+{
+    job->ok = replay_run_snapshot(job->path, crew->options, &job->result,
+                                  &job->no_history, &job->error);
+}
+
 static void run_job(struct crew *crew, struct replay_job *job)
 {
     struct tool_error *error = &job->error;
     struct trace t;
 
+    if (replay_is_snapshot(job->path)) {
+        run_snapshot(crew, job);
+        return;
+    }
     job->ok = trace_read(job->path, &t, error);
     if (!job->ok)
         return;

@@ -1,3 +1,5 @@
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,14 +92,114 @@ static int add_counts(json_t *o, const struct replay_result *r)
     return bad;
 }
 
+static json_t *address_json(uint64_t address)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "0x%" PRIx64, address);
+    return json_string(text);
+}
+
+static json_t *words_or_null(const char *text)
+{
+    return text[0] != '\0' ? text_json(text) : json_null();
+}
+
+/* Addresses as text: they may be beyond what numbers of JSON keep. */
+static json_t *difference_json(const struct recorded_result *r)
+{
+    const struct recorded_difference *d = &r->first;
+    json_t *o;
+    int bad = 0;
+
+    if (r->same == r->placements)
+        return json_null();
+    o = json_object();
+    bad |= json_object_set_new(o, "event", count_json(d->event));
+    bad |= json_object_set_new(o, "bytes", count_json(d->bytes));
+    bad |= json_object_set_new(o, "expected", address_json(d->expected));
+    bad |= json_object_set_new(
+        o, "got", d->got != 0 ? address_json(d->got) : json_null());
+    bad |= json_object_set_new(o, "segment", address_json(d->segment));
+    bad |=
+        json_object_set_new(o, "segment_bytes", count_json(d->segment_bytes));
+    bad |= json_object_set_new(o, "frame", words_or_null(d->frame));
+    if (bad != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static int add_notes(json_t *o, const struct snap_trace_notes *n)
+{
+    int bad = 0;
+
+#define ADD(name) bad |= json_object_set_new(o, #name, count_json(n->name))
+    ADD(rolled_back);
+    ADD(unmatched_frees);
+    ADD(overwritten);
+    ADD(zero_sizes);
+    ADD(deferred);
+    ADD(empty_caches);
+    ADD(pools);
+    ADD(pool_allocs);
+    ADD(unpooled);
+    ADD(recorded_ooms);
+#undef ADD
+    return bad;
+}
+
+static int add_recorded(json_t *o, const struct recorded_result *r)
+{
+    int bad = 0;
+
+    if (!r->compared)
+        return json_object_set_new(o, "recorded_not_compared",
+                                   words_or_null(r->reason));
+    bad |= json_object_set_new(o, "recorded_placements",
+                               count_json(r->placements));
+    bad |= json_object_set_new(o, "recorded_same", count_json(r->same));
+    bad |=
+        json_object_set_new(o, "recorded_first_difference", difference_json(r));
+    bad |= json_object_set_new(o, "recorded_segment_events",
+                               count_json(r->segment_events));
+    bad |= json_object_set_new(o, "recorded_segments_same",
+                               json_boolean(r->segments_same));
+    bad |= json_object_set_new(o, "recorded_segments_difference",
+                               words_or_null(r->segment_words));
+    bad |=
+        json_object_set_new(o, "recorded_end_same", json_boolean(r->end_same));
+    bad |= json_object_set_new(o, "recorded_end_difference",
+                               words_or_null(r->end_words));
+    return bad;
+}
+
+static int add_snapshot(json_t *o, const struct replay_snapshot *s)
+{
+    int bad = add_notes(o, &s->notes);
+
+    if (s->recorded_settings)
+        bad |= add_recorded(o, &s->recorded);
+    return bad;
+}
+
 static int add_all(json_t *o, const struct replay_result *r, const char *path,
                    const struct replay_options *options)
 {
     const char *conf = options->conf != NULL ? options->conf : "";
-    const char *policy = larder_policy_name(options->policy);
+    larder_policy policy = options->policy;
     int bad = json_object_set_new(o, "trace", text_json(path));
 
-    bad |= json_object_set_new(o, "policy", json_string(policy));
+    if (r->snapshot != NULL && r->snapshot->recorded_settings) {
+        conf = r->snapshot->conf;
+        policy = LARDER_POLICY_PYTORCH;
+    }
+    if (r->snapshot != NULL)
+        bad |=
+            json_object_set_new(o, "device", count_json(r->snapshot->device));
+    bad |= json_object_set_new(o, "policy",
+                               json_string(larder_policy_name(policy)));
     bad |= json_object_set_new(o, "conf", text_json(conf));
     bad |= json_object_set_new(o, "ops", count_json(r->ops));
     bad |= json_object_set_new(o, "oom_op", count_or_null(r->oom_op));
@@ -106,6 +208,8 @@ static int add_all(json_t *o, const struct replay_result *r, const char *path,
     if (options->min_capacity)
         bad |= json_object_set_new(o, "min_capacity_bytes",
                                    count_or_null(r->min_capacity_bytes));
+    if (r->snapshot != NULL)
+        bad |= add_snapshot(o, r->snapshot);
     return bad;
 }
 

@@ -76,6 +76,19 @@ void replay_session_close(struct replay_session *s)
     memset(s, 0, sizeof *s);
 }
 
+larder_result replay_alloc_in_pool(struct replay_session *s,
+                                   const struct trace_op *op)
+{
+    larder_pool_id id = {0, op->pool};
+    larder_result r = larder_pool_begin(s->allocator, id, NULL, NULL);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder_alloc(s->allocator, op->bytes, op->stream, &s->addrs[op->id]);
+    (void)larder_pool_end(s->allocator, id); /* it was begun above */
+    return r;
+}
+
 bool replay_op_fail(const struct replay_session *s, size_t index,
                     struct tool_error *error)
 {

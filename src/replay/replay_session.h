@@ -68,6 +68,10 @@ bool replay_stats_write(FILE *out, uint64_t ops, const larder_stats *st);
 bool replay_op_fail(const struct replay_session *s, size_t index,
                     struct tool_error *error);
 
+/* Allocate in the operation's private pool, which is begun for it alone. */
+larder_result replay_alloc_in_pool(struct replay_session *s,
+                                   const struct trace_op *op);
+
 /* Tell the progress function, if there is one, of `ops` more done. */
 void replay_work_done(struct replay_work *work, uint64_t ops);
 
@@ -81,7 +85,9 @@ static inline larder_result replay_step(struct replay_session *s,
 
     switch ((enum trace_kind)op->kind) {
     case TRACE_ALLOC:
-        r = larder_alloc(s->allocator, op->bytes, op->stream, addr);
+        r = op->pool == 0
+                ? larder_alloc(s->allocator, op->bytes, op->stream, addr)
+                : replay_alloc_in_pool(s, op);
         if (r != LARDER_OK)
             *addr = 0;
         return r;

@@ -23,6 +23,7 @@
 
 enum {
     TRACE_STREAMS = 65536, /* streams are the numbers below this */
+    TRACE_POOLS = 255,     /* private pools are the numbers 1 to this */
     TRACE_LINE_MAX = 65535 /* bytes in a line of text, without its end */
 };
 
@@ -42,6 +43,7 @@ struct trace_op {
     uint32_t id;
     uint16_t stream;
     uint8_t kind; /* enum trace_kind */
+    uint8_t pool; /* ALLOC: a private pool, or 0; text cannot say it */
 };
 
 struct trace {

@@ -356,7 +356,7 @@ static bool refuse_snapshot(struct reader *r)
         return true;
     return tool_fail(r->error,
                      "%s: looks like a memory snapshot (%s); expected trace "
-                     "text: snapshots are not read by this version",
+                     "text; a snapshot has to come from an ordinary file",
                      r->lines.path, kind);
 }
 

@@ -412,13 +412,13 @@ static void snapshots_are_told_apart(void **state)
     (void)state;
     expect_error("\x80\x02}q\0", 5,
                  ": looks like a memory snapshot (pickle); expected trace "
-                 "text: snapshots are not read by this version");
+                 "text; a snapshot has to come from an ordinary file");
     expect_text_error(" {\"segments\": []}\n",
                       ": looks like a memory snapshot (JSON); expected trace "
-                      "text: snapshots are not read by this version");
+                      "text; a snapshot has to come from an ordinary file");
     expect_text_error("[]", ": looks like a memory snapshot (JSON); expected "
-                            "trace text: snapshots are not read by this "
-                            "version");
+                            "trace text; a snapshot has to come from an "
+                            "ordinary file");
 }
 
 static void a_missing_file_is_named(void **state)

@@ -1,0 +1,427 @@
+/* cmd_convert.c - `larder convert`. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "convert/perfetto.h"
+#include "convert_trace.h"
+#include "help.h"
+#include "new_file.h"
+#include "recorded_report.h"
+#include "replay/replay.h"
+#include "snapshot/snapshot_write.h"
+#include "snapshot_input.h"
+#include "trace/trace_zstd.h"
+
+enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF };
+
+static const struct cli_option convert_table[] = {
+    [ROW_DEVICE] = {"device", "N|SPEC",
+                    "of a snapshot, the device to take (the first\n"
+                    "with events); of a trace, the device to replay\n"
+                    "it on (" REPLAY_DEVICE_DEFAULT ")"},
+    [ROW_POLICY] = {"policy", "NAME", "for a trace, as in larder replay"},
+    [ROW_CONF] = {"conf", "K:V,...", "for a trace, as in larder replay"},
+    {NULL, NULL, NULL},
+};
+
+enum format {
+    FORMAT_TRACE,
+    FORMAT_TRACE_ZSTD,
+    FORMAT_PICKLE,
+    FORMAT_PERFETTO,
+    FORMAT_JSON,
+    FORMAT_NONE
+};
+
+/* The first that fits counts. */
+static const char *const endings[] = {
+    [FORMAT_TRACE] = ".trace",   [FORMAT_TRACE_ZSTD] = ".trace.zst",
+    [FORMAT_PICKLE] = ".pickle", [FORMAT_PERFETTO] = ".perfetto.json",
+    [FORMAT_JSON] = ".json",
+};
+
+struct settings {
+    const char *in;
+    const char *out;
+    enum format format;
+    const char *device; /* as given */
+    struct replay_options options;
+};
+
+static bool fail(const char *path, const char *text)
+{
+    fprintf(stderr, "larder convert: %s: %s\n", path, text);
+    return false;
+}
+
+/* The words name the file. */
+static bool fail_with(const struct tool_error *error)
+{
+    fprintf(stderr, "larder convert: %s\n", error->text);
+    return false;
+}
+
+/* ---- options ------------------------------------------------------------ */
+
+static enum format format_of(const char *path)
+{
+    size_t length = strlen(path);
+
+    for (int i = 0; i < FORMAT_NONE; i++) {
+        size_t n = strlen(endings[i]);
+
+        if (length > n && strcmp(path + length - n, endings[i]) == 0)
+            return (enum format)i;
+    }
+    return FORMAT_NONE;
+}
+
+static bool set_option(struct settings *s, const struct cli_args *a, int row)
+{
+    switch ((enum row)row) {
+    case ROW_DEVICE:
+        s->device = a->value;
+        break;
+    case ROW_POLICY:
+        if (larder_policy_parse(a->value, &s->options.policy) == LARDER_OK)
+            break;
+        cli_bad_usage(a->command, "--policy: %s", larder_last_error());
+        return false;
+    case ROW_CONF:
+        s->options.conf = a->value;
+        break;
+    }
+    return true;
+}
+
+static int check_names(const struct cli_command *self, struct settings *s)
+{
+    if (s->out == NULL)
+        return cli_bad_usage(self, "expected two names: IN OUT");
+    s->format = format_of(s->out);
+    if (s->format == FORMAT_NONE)
+        return cli_bad_usage(self,
+                             "'%s': expected a name ending in .trace, "
+                             ".trace.zst, .pickle, .json or .perfetto.json",
+                             s->out);
+    if (format_of(s->in) == FORMAT_PERFETTO)
+        return cli_bad_usage(self,
+                             "'%s': .perfetto.json is written only; expected "
+                             "a trace or a snapshot",
+                             s->in);
+    return CLI_EXIT_OK;
+}
+
+/* An exit status, or -1 to go on. */
+static int read_settings(const struct cli_command *self, int argc, char **argv,
+                         struct settings *s)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END) {
+        if (got == CLI_HELP) {
+            cli_help_command(self);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG)
+            return CLI_EXIT_BAD;
+        if (got != CLI_OPERAND) {
+            if (!set_option(s, &args, got))
+                return CLI_EXIT_BAD;
+        } else if (s->in == NULL) {
+            s->in = args.value;
+        } else if (s->out == NULL) {
+            s->out = args.value;
+        } else {
+            return cli_bad_usage(self, "unexpected '%s' after IN OUT",
+                                 args.value);
+        }
+    }
+    return check_names(self, s) == CLI_EXIT_OK ? -1 : CLI_EXIT_BAD;
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+/* What is to be written, for whom. */
+struct output {
+    const struct settings *settings;
+    const struct trace *trace; /* or a snapshot: */
+    const struct snapshot *snapshot;
+    size_t device;                        /* PERFETTO_ALL: all */
+    const struct snap_trace_notes *notes; /* of the trace; or NULL */
+    struct tool_error *error;
+};
+
+/* Comments do not say where a name ends: what would end it is left out. */
+static void write_comment(const struct output *o, FILE *out)
+{
+    fputs("# ", out);
+    for (const char *c = o->settings->in; *c != '\0'; c++)
+        putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+    fprintf(out,
+            ", device %zu: %" PRIu64 " allocations from before the recording",
+            o->device, o->notes->rolled_back);
+    recorded_report_notes(out, o->notes);
+    putc('\n', out);
+}
+
+static bool write_trace(const struct output *o, FILE *out)
+{
+    if (o->notes != NULL)
+        write_comment(o, out);
+    return trace_write(o->trace, out) ||
+           tool_fail(o->error, "%s", strerror(errno));
+}
+
+static bool write_compressed(const struct output *o, FILE *out)
+{
+    FILE *zstd = trace_zstd_open(out);
+    bool ok;
+
+    if (zstd == NULL)
+        return tool_fail(o->error, "out of host memory");
+    ok = write_trace(o, zstd);
+    if (fclose(zstd) != 0 && ok)
+        return tool_fail(o->error, "%s", strerror(errno));
+    return ok;
+}
+
+static bool write_format(const struct output *o, FILE *out)
+{
+    switch (o->settings->format) {
+    case FORMAT_TRACE:
+        return write_trace(o, out);
+    case FORMAT_TRACE_ZSTD:
+        return write_compressed(o, out);
+    case FORMAT_PICKLE:
+        return snapshot_write_pickle(o->snapshot, out, o->error);
+    case FORMAT_JSON:
+        return snapshot_write_json(o->snapshot, out, o->error);
+    case FORMAT_PERFETTO:
+        return perfetto_write(o->snapshot, o->device, out, o->error);
+    case FORMAT_NONE:
+        break;
+    }
+    return false;
+}
+
+static bool write_file(struct output *o)
+{
+    const char *path = o->settings->out;
+    struct tool_error error;
+    struct new_file f;
+    bool ok;
+
+    o->error = &error;
+    if (!new_file_open(&f, path))
+        return fail(path, strerror(errno));
+    ok = write_format(o, f.out);
+    if (!new_file_close(&f, ok))
+        return fail(path, strerror(errno));
+    return ok || fail(path, error.text);
+}
+
+/* ---- from a trace ------------------------------------------------------- */
+
+static bool run_trace(const struct settings *s, const struct trace *t,
+                      const char *path)
+{
+    struct tool_error error;
+
+    if (convert_trace_snapshot(t, &s->options, path, &error))
+        return true;
+    return fail(s->in, error.text);
+}
+
+static bool trace_to_perfetto(const struct settings *s, const struct trace *t)
+{
+    struct snapshot *snapshot = NULL;
+    struct tool_error error;
+    struct output o = {.settings = s, .device = PERFETTO_ALL};
+    bool ok;
+
+    if (!snapshot_input_replay(t, s->in, &s->options, &snapshot, &error))
+        return fail_with(&error);
+    o.snapshot = snapshot;
+    ok = write_file(&o);
+    snapshot_free(snapshot);
+    return ok;
+}
+
+static bool convert_trace(const struct settings *s, const struct trace *t)
+{
+    struct output o = {.settings = s, .trace = t};
+
+    switch (s->format) {
+    case FORMAT_PICKLE:
+    case FORMAT_JSON:
+        return run_trace(s, t, s->out);
+    case FORMAT_PERFETTO:
+        return trace_to_perfetto(s, t);
+    default:
+        return write_file(&o);
+    }
+}
+
+static bool from_trace(struct settings *s)
+{
+    struct tool_error error;
+    struct trace t;
+    bool ok;
+
+    s->options.device = s->device;
+    if (!replay_check(&s->options, &error) || !trace_read(s->in, &t, &error))
+        return fail_with(&error);
+    ok = convert_trace(s, &t);
+    trace_free(&t);
+    return ok;
+}
+
+/* ---- from a snapshot ---------------------------------------------------- */
+
+/* What the trace lacks, and what was not taken. */
+static void tell_notes(const struct settings *s, const struct snapshot *snap,
+                       size_t device, const struct snap_trace_notes *n)
+{
+    size_t others = 0;
+
+    for (size_t i = 0; s->device == NULL && i < snap->device_count; i++)
+        others += i != device && snap->devices[i].count > 0;
+    if (others > 0)
+        fprintf(stderr,
+                "larder convert: %s: device %zu was taken; %zu others have "
+                "events too (--device)\n",
+                s->in, device, others);
+    if (n->unmatched_frees + n->overwritten + n->zero_sizes + n->pools == 0)
+        return;
+    fprintf(stderr,
+            "larder convert: %s, device %zu: %" PRIu64
+            " allocations from before the recording",
+            s->in, device, n->rolled_back);
+    recorded_report_notes(stderr, n);
+    putc('\n', stderr);
+}
+
+static bool to_trace(const struct settings *s, const struct snapshot *snap,
+                     size_t device)
+{
+    struct snap_trace_notes notes;
+    struct tool_error error;
+    struct story story;
+    struct trace t;
+    struct output o = {
+        .settings = s, .trace = &t, .device = device, .notes = &notes};
+    bool ok;
+
+    if (!story_make(snap, device, &story, &error))
+        return fail(s->in, error.text);
+    ok = snap_trace_make(&story, &t, &notes, &error);
+    story_free(&story);
+    if (!ok)
+        return fail(s->in, error.text);
+    ok = write_file(&o);
+    if (ok)
+        tell_notes(s, snap, device, &notes);
+    trace_free(&t);
+    return ok;
+}
+
+/* The first device with events, else with segments. */
+static size_t first_device(const struct snapshot *snap)
+{
+    for (size_t i = 0; i < snap->device_count; i++) {
+        if (snap->devices[i].count > 0)
+            return i;
+    }
+    return snap->segment_count > 0 ? snap->segments[0].device : 0;
+}
+
+static bool choose_device(const struct settings *s, const struct snapshot *snap,
+                          size_t *out)
+{
+    size_t count = lifetimes_device_count(snap);
+    char *end;
+    unsigned long long n;
+
+    *out = first_device(snap);
+    if (s->device == NULL)
+        return true;
+    errno = 0;
+    n = strtoull(s->device, &end, 10);
+    if (errno == 0 && *end == '\0' && s->device[0] >= '0' &&
+        s->device[0] <= '9' && n < count) {
+        *out = (size_t)n;
+        return true;
+    }
+    fprintf(stderr,
+            "larder convert: %s: no device '%s'; expected a number below "
+            "%zu\n",
+            s->in, s->device, count);
+    return false;
+}
+
+static bool convert_snapshot(const struct settings *s,
+                             const struct snapshot *snap)
+{
+    struct output o = {.settings = s, .snapshot = snap, .device = PERFETTO_ALL};
+    size_t device;
+
+    if (!choose_device(s, snap, &device))
+        return false;
+    if (s->format == FORMAT_TRACE || s->format == FORMAT_TRACE_ZSTD)
+        return to_trace(s, snap, device);
+    if (s->device != NULL && s->format != FORMAT_PERFETTO)
+        return fail(s->out, "--device cannot go with a snapshot as output, "
+                            "which holds all devices");
+    if (s->device != NULL)
+        o.device = device;
+    return write_file(&o);
+}
+
+static bool from_snapshot(const struct settings *s)
+{
+    struct tool_error error;
+    struct snapshot *snap;
+    bool ok;
+
+    if (s->options.conf != NULL || s->options.policy != LARDER_POLICY_DEFAULT)
+        return fail(s->in, "--policy and --conf are for traces: a snapshot "
+                           "is not replayed");
+    if (!snapshot_read(s->in, NULL, &snap, &error))
+        return fail_with(&error);
+    ok = convert_snapshot(s, snap);
+    snapshot_free(snap);
+    return ok;
+}
+
+static int run_convert(const struct cli_command *self, int argc, char **argv)
+{
+    struct settings s = {0};
+    int status = read_settings(self, argc, argv, &s);
+    bool ok;
+
+    if (status >= 0)
+        return status;
+    ok = replay_is_snapshot(s.in) ? from_snapshot(&s) : from_trace(&s);
+    return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
+}
+
+const struct cli_command cli_command_convert = {
+    .name = "convert",
+    .summary = "Turn traces and snapshots into each other, or into a timeline.",
+    .operands = "IN OUT",
+    .text =
+        "IN is a trace or a snapshot.  OUT's name says what becomes of it:\n"
+        "  .trace, .trace.zst   a trace, for larder replay\n"
+        "  .pickle, .json       a snapshot, for PyTorch's viewers\n"
+        "  .perfetto.json       a timeline, for ui.perfetto.dev\n"
+        "A trace becomes a snapshot by being replayed.\n",
+    .options = convert_table,
+    .run = run_convert,
+};

@@ -1,0 +1,35 @@
+#include "new_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+bool new_file_open(struct new_file *f, const char *path)
+{
+    int n =
+        snprintf(f->part, sizeof f->part, "%s.%ld.part", path, (long)getpid());
+
+    f->path = path;
+    f->out = NULL;
+    if (n < 0 || (size_t)n >= sizeof f->part) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    f->out = fopen(f->part, "we");
+    return f->out != NULL;
+}
+
+bool new_file_close(struct new_file *f, bool ok)
+{
+    bool written = ferror(f->out) == 0;
+    int why;
+
+    written &= fclose(f->out) == 0;
+    f->out = NULL;
+    if (ok && written && rename(f->part, f->path) == 0)
+        return true;
+    why = errno;
+    unlink(f->part);
+    errno = why;
+    return !ok;
+}

@@ -1,0 +1,73 @@
+#include "recorded_report.h"
+
+#include <inttypes.h>
+
+static void print_note(FILE *out, uint64_t n, const char *text)
+{
+    if (n != 0)
+        fprintf(out, "; %" PRIu64 " %s", n, text);
+}
+
+void recorded_report_notes(FILE *out, const struct snap_trace_notes *n)
+{
+    print_note(out, n->unmatched_frees, "frees without an allocation left out");
+    print_note(out, n->overwritten,
+               "allocations never seen freed, though others took their place");
+    print_note(out, n->zero_sizes, "allocations of 0 bytes");
+    print_note(out, n->deferred, "frees that waited for a stream");
+    print_note(out, n->empty_caches, "times the cache was emptied");
+    print_note(out, n->recorded_ooms, "requests that failed");
+    print_note(out, n->pool_allocs, "allocations in private pools");
+    print_note(out, n->unpooled, "of them in the default pool here");
+}
+
+static void print_first(const struct recorded_difference *d)
+{
+    printf("  the first elsewhere: event %" PRIu32 ", %" PRIu64
+           " bytes, recorded at 0x%" PRIx64,
+           d->event, d->bytes, d->expected);
+    if (d->got != 0)
+        printf(", replayed at 0x%" PRIx64 ",\n", d->got);
+    else
+        printf(", replayed: out of memory,\n");
+    printf("  in the segment of %" PRIu64 " bytes at 0x%" PRIx64 "%s%s\n",
+           d->segment_bytes, d->segment, d->frame[0] != '\0' ? ", from " : "",
+           d->frame);
+}
+
+static void print_compared(const struct recorded_result *r)
+{
+    if (!r->compared) {
+        printf("  not compared with what was recorded: %s\n", r->reason);
+        return;
+    }
+    printf("  of %" PRIu64 " allocations %" PRIu64
+           " are where they were recorded\n",
+           r->placements, r->same);
+    if (r->same < r->placements)
+        print_first(&r->first);
+    if (r->segments_same)
+        printf("  segments: all %" PRIu64 " events as recorded\n",
+               r->segment_events);
+    else
+        printf("  segments: the first difference at %s\n", r->segment_words);
+    if (r->end_same)
+        printf("  at the end: all %" PRIu64 " blocks as recorded\n",
+               r->end_blocks);
+    else
+        printf("  at the end: %s\n", r->end_words);
+}
+
+void recorded_report_print(const char *path, const struct replay_snapshot *s)
+{
+    printf("\n%s, device %zu: %" PRIu64 " allocations from before the "
+           "recording",
+           path, s->device, s->notes.rolled_back);
+    recorded_report_notes(stdout, &s->notes);
+    printf("\n");
+    if (!s->recorded_settings)
+        return;
+    printf("  under the recorded settings%s%s\n",
+           s->conf[0] != '\0' ? ": " : "", s->conf);
+    print_compared(&s->recorded);
+}

@@ -1,0 +1,252 @@
+#include "convert/perfetto.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert/json_text.h"
+#include "convert/perfetto_lanes.h"
+
+enum { FRAMES_MOST = 24 };
+
+struct writing {
+    const struct snapshot *s;
+    FILE *out;
+    bool comma; /* something was written before */
+    size_t device;
+    struct lifetimes l;
+    int64_t *times; /* by state: from 0, never falling */
+    struct perfetto_lanes lanes;
+};
+
+static void begin_event(struct writing *w)
+{
+    fputs(w->comma ? ",\n" : "\n", w->out);
+    w->comma = true;
+}
+
+static void write_string(struct writing *w, uint32_t string)
+{
+    json_text_write(w->out, snapshot_string(w->s, string),
+                    snapshot_string_length(w->s, string));
+}
+
+/* ---- times -------------------------------------------------------------- */
+
+/* When state k began: with event k - 1.  Clocks that jump back stand still. */
+static bool take_times(struct writing *w)
+{
+    const struct lifetimes *l = &w->l;
+    bool timed = l->event_count > 0;
+
+    for (uint32_t i = 0; i < l->event_count; i++)
+        timed &= (l->events[i].has & SNAPSHOT_HAS_TIME) != 0;
+    w->times = calloc((size_t)l->event_count + 2, sizeof *w->times);
+    if (w->times == NULL)
+        return false;
+    w->times[0] = timed ? l->events[0].time_us : 0;
+    for (uint32_t i = 0; i < l->event_count; i++) {
+        int64_t t = timed ? l->events[i].time_us : (int64_t)i + 1;
+
+        w->times[i + 1] = t > w->times[i] ? t : w->times[i];
+    }
+    w->times[l->event_count + 1] = w->times[l->event_count] + 1;
+    return true;
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+static void write_names(struct writing *w)
+{
+    begin_event(w);
+    fprintf(w->out,
+            "{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_name\","
+            "\"args\":{\"name\":\"device %zu\"}}",
+            w->device, w->device);
+    for (size_t i = 0; i < w->lanes.lane_count; i++) {
+        const struct perfetto_lane *lane = &w->lanes.lanes[i];
+
+        begin_event(w);
+        fprintf(w->out,
+                "{\"ph\":\"M\",\"pid\":%zu,\"tid\":%zu,"
+                "\"name\":\"thread_name\",\"args\":{\"name\":"
+                "\"stream 0x%" PRIx64 ", %" PRIu32 "\"}}",
+                w->device, i + 1, snapshot_stream(w->s, lane->stream),
+                lane->order);
+        begin_event(w);
+        fprintf(w->out,
+                "{\"ph\":\"M\",\"pid\":%zu,\"tid\":%zu,"
+                "\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%zu}}",
+                w->device, i + 1, i + 1);
+    }
+}
+
+/* ---- counters ----------------------------------------------------------- */
+
+static bool write_counter(struct writing *w, enum lifetime_curve which,
+                          const char *name)
+{
+    uint32_t count = w->l.event_count;
+    uint64_t *values = calloc((size_t)count + 1, sizeof *values);
+
+    if (values == NULL)
+        return false;
+    lifetimes_curve(&w->l, which, values);
+    for (uint32_t i = 0; i <= count; i++) {
+        if (i > 0 && i < count && values[i] == values[i - 1])
+            continue;
+        begin_event(w);
+        fprintf(w->out,
+                "{\"ph\":\"C\",\"pid\":%zu,\"ts\":%" PRId64
+                ",\"name\":\"%s\",\"args\":{\"bytes\":%" PRIu64 "}}",
+                w->device, w->times[i], name, values[i]);
+    }
+    free(values);
+    return true;
+}
+
+static bool write_counters(struct writing *w)
+{
+    return write_counter(w, CURVE_REQUESTED, "requested") &&
+           write_counter(w, CURVE_ALLOCATED, "allocated") &&
+           write_counter(w, CURVE_RESERVED, "reserved");
+}
+
+/* ---- slices ------------------------------------------------------------- */
+
+static void write_frame(struct writing *w, uint32_t number)
+{
+    const struct snapshot_frame *f = &w->s->frames[number];
+
+    fputs("{\"file\":", w->out);
+    write_string(w, f->filename);
+    fprintf(w->out, ",\"line\":%" PRIu32 ",\"name\":", f->line);
+    write_string(w, f->name);
+    putc('}', w->out);
+}
+
+static void write_stack(struct writing *w, uint32_t stack)
+{
+    size_t count;
+    const uint32_t *frames = snapshot_stack(w->s, stack, &count);
+
+    fputs(",\"frames\":[", w->out);
+    for (size_t i = 0; i < count && i < FRAMES_MOST; i++) {
+        if (i > 0)
+            putc(',', w->out);
+        write_frame(w, frames[i]);
+    }
+    putc(']', w->out);
+}
+
+static void write_slice(struct writing *w, const struct perfetto_slice *slice)
+{
+    const struct lifetime *a = &w->l.allocs[slice->alloc];
+    int64_t begin = w->times[(uint32_t)(a->start + 1)];
+    int64_t end = w->times[a->end + 1];
+
+    begin_event(w);
+    fprintf(w->out,
+            "{\"ph\":\"X\",\"pid\":%zu,\"tid\":%" PRIu32 ",\"ts\":%" PRId64
+            ",\"dur\":%" PRId64 ",\"name\":\"%.2f MiB\",\"args\":{"
+            "\"bytes\":%" PRIu64 ",\"address\":\"0x%" PRIx64 "\"",
+            w->device, slice->lane + 1, begin, end - begin,
+            (double)a->requested / (1 << 20), a->requested, a->address);
+    if (a->user_metadata != 0) {
+        fputs(",\"user_metadata\":", w->out);
+        write_string(w, a->user_metadata);
+    }
+    if (a->stack != 0)
+        write_stack(w, a->stack);
+    fputs("}}", w->out);
+}
+
+/* ---- instants ----------------------------------------------------------- */
+
+static void write_ooms(struct writing *w)
+{
+    for (uint32_t i = 0; i < w->l.event_count; i++) {
+        const struct snapshot_event *e = &w->l.events[i];
+
+        if (e->action != SNAPSHOT_OOM)
+            continue;
+        begin_event(w);
+        fprintf(w->out,
+                "{\"ph\":\"i\",\"s\":\"p\",\"pid\":%zu,\"ts\":%" PRId64
+                ",\"name\":\"out of memory\",\"args\":{\"bytes\":%" PRIu64
+                ",\"device_free\":%" PRIu64,
+                w->device, w->times[i + 1], e->size, e->address);
+        if (e->stack != 0)
+            write_stack(w, e->stack);
+        fputs("}}", w->out);
+    }
+}
+
+static void write_annotations(struct writing *w)
+{
+    for (size_t i = 0; i < w->s->annotation_count; i++) {
+        const struct snapshot_annotation *a = &w->s->annotations[i];
+
+        if (a->device != w->device)
+            continue;
+        begin_event(w);
+        fprintf(w->out,
+                "{\"ph\":\"i\",\"s\":\"p\",\"pid\":%zu,\"ts\":%" PRId64
+                ",\"name\":",
+                w->device, a->time_us);
+        write_string(w, a->name);
+        fputs(",\"args\":{\"stage\":", w->out);
+        write_string(w, a->stage);
+        fputs("}}", w->out);
+    }
+}
+
+/* ---- in all ------------------------------------------------------------- */
+
+static bool write_all(struct writing *w)
+{
+    if (!take_times(w) || !perfetto_lanes_make(&w->l, &w->lanes))
+        return false;
+    write_names(w);
+    if (!write_counters(w))
+        return false;
+    for (size_t i = 0; i < w->lanes.slice_count; i++)
+        write_slice(w, &w->lanes.slices[i]);
+    write_ooms(w);
+    write_annotations(w);
+    return true;
+}
+
+static bool write_device(struct writing *w, size_t device,
+                         struct tool_error *error)
+{
+    bool ok;
+
+    w->device = device;
+    if (!lifetimes_make(w->s, device, &w->l, error))
+        return false;
+    ok = write_all(w) || tool_fail(error, "out of host memory");
+    free(w->times);
+    w->times = NULL;
+    perfetto_lanes_free(&w->lanes);
+    lifetimes_free(&w->l);
+    return ok;
+}
+
+bool perfetto_write(const struct snapshot *s, size_t device, FILE *out,
+                    struct tool_error *error)
+{
+    struct writing w = {.s = s, .out = out};
+    size_t count = lifetimes_device_count(s);
+
+    fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", out);
+    for (size_t i = 0; i < count; i++) {
+        if ((device == PERFETTO_ALL || device == i) &&
+            !write_device(&w, i, error))
+            return false;
+    }
+    fputs("\n]}\n", out);
+    return (fflush(out) == 0 && ferror(out) == 0) ||
+           tool_fail(error, "cannot be written: %s", strerror(errno));
+}

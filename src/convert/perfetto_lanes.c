@@ -1,0 +1,79 @@
+#include "convert/perfetto_lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The lane of a stream that is free from `state` on; a new one if none is.
+ * NULL: no memory. */
+static struct perfetto_lane *find_lane(struct perfetto_lanes *p,
+                                       uint32_t stream, uint32_t state)
+{
+    struct perfetto_lane *lane;
+    uint32_t order = 1;
+
+    for (size_t i = 0; i < p->lane_count; i++) {
+        if (p->lanes[i].stream != stream)
+            continue;
+        if (p->lanes[i].until <= state)
+            return &p->lanes[i];
+        order++;
+    }
+    if (p->lane_count == p->lane_capacity) {
+        size_t wider = p->lane_capacity > 0 ? 2 * p->lane_capacity : 64;
+        struct perfetto_lane *lanes = realloc(p->lanes, wider * sizeof *lanes);
+
+        if (lanes == NULL)
+            return NULL;
+        p->lanes = lanes;
+        p->lane_capacity = wider;
+    }
+    lane = &p->lanes[p->lane_count++];
+    *lane = (struct perfetto_lane){.stream = stream, .order = order};
+    return lane;
+}
+
+static bool find_threshold(const struct lifetimes *l, uint64_t *out)
+{
+    uint64_t *allocated = calloc((size_t)l->event_count + 1, sizeof *allocated);
+    uint64_t peak = 0;
+
+    if (allocated == NULL)
+        return false;
+    lifetimes_curve(l, CURVE_ALLOCATED, allocated);
+    for (uint32_t i = 0; i <= l->event_count; i++)
+        peak = allocated[i] > peak ? allocated[i] : peak;
+    free(allocated);
+    *out = peak / 1000;
+    return true;
+}
+
+bool perfetto_lanes_make(const struct lifetimes *l, struct perfetto_lanes *out)
+{
+    uint64_t least;
+
+    memset(out, 0, sizeof *out);
+    out->slices = calloc(l->alloc_count + 1, sizeof *out->slices);
+    if (out->slices == NULL || !find_threshold(l, &least))
+        return false;
+    for (size_t i = 0; i < l->alloc_count; i++) {
+        const struct lifetime *a = &l->allocs[i];
+        struct perfetto_lane *lane;
+
+        if (a->rounded < least || a->end == LIFETIME_BEFORE)
+            continue;
+        lane = find_lane(out, a->stream, a->start + 1);
+        if (lane == NULL)
+            return false;
+        lane->until = a->end + 1;
+        out->slices[out->slice_count++] =
+            (struct perfetto_slice){(uint32_t)i, (uint32_t)(lane - out->lanes)};
+    }
+    return true;
+}
+
+void perfetto_lanes_free(struct perfetto_lanes *p)
+{
+    free(p->slices);
+    free(p->lanes);
+    memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,279 @@
+#include "convert/recorded.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert/recorded_end.h"
+#include "convert/recorded_start.h"
+
+struct telling {
+    struct retelling r;
+    const struct lifetimes *l;
+    struct recorded_device *device;
+    struct recorded_result *out;
+};
+
+/* What the allocator refused, but for memory, ends the telling. */
+static bool stop(struct telling *t, uint32_t event)
+{
+    snprintf(t->out->reason, sizeof t->out->reason, "event %" PRIu32 ": %s",
+             event, larder_last_error());
+    return false;
+}
+
+/* ---- differences -------------------------------------------------------- */
+
+static bool is_python(const char *filename)
+{
+    size_t length = strlen(filename);
+
+    return length > 3 && strcmp(filename + length - 3, ".py") == 0;
+}
+
+/* The innermost frame of Python; the innermost of all if there is none. */
+static void name_frame(const struct snapshot *s, uint32_t stack,
+                       struct recorded_difference *d)
+{
+    size_t count;
+    const uint32_t *frames = snapshot_stack(s, stack, &count);
+    size_t chosen = 0;
+
+    while (chosen < count &&
+           !is_python(snapshot_string(s, s->frames[frames[chosen]].filename)))
+        chosen++;
+    if (count > 0) {
+        const struct snapshot_frame *f =
+            &s->frames[frames[chosen < count ? chosen : 0]];
+
+        snprintf(d->frame, sizeof d->frame, "%s:%" PRIu32 " %s",
+                 snapshot_string(s, f->filename), f->line,
+                 snapshot_string(s, f->name));
+    }
+}
+
+static void note_first(struct telling *t, uint32_t event, larder_addr got)
+{
+    const struct snapshot_event *e = &t->l->events[event];
+    struct recorded_difference *d = &t->out->first;
+
+    *d = (struct recorded_difference){
+        .event = event, .bytes = e->size, .expected = e->address, .got = got};
+    name_frame(t->l->snapshot, e->stack, d);
+    for (size_t i = 0; i < t->l->span_count; i++) {
+        const struct segment_span *span = &t->l->spans[i];
+        bool begun = span->start == LIFETIME_BEFORE || span->start < event;
+
+        if (begun && span->end > event && e->address >= span->address &&
+            e->address - span->address < span->size) {
+            d->segment = span->address;
+            d->segment_bytes = span->size;
+        }
+    }
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static bool tell_alloc(struct telling *t, uint32_t event)
+{
+    const struct snapshot_event *e = &t->l->events[event];
+    uint32_t number = t->r.story->subjects[event];
+    uint32_t replaced = t->r.story->replaced[event];
+    larder_addr got = 0;
+    larder_result r;
+
+    if (replaced != STORY_NONE && t->r.got[replaced] != 0 &&
+        retelling_free(&t->r, replaced) != LARDER_OK)
+        return stop(t, event);
+    r = retelling_ask(&t->r, e->size, e->stream, e->pool, &got);
+    if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
+        return stop(t, event);
+    t->r.got[number] = got;
+    recorded_device_settle(t->device, event);
+    if (got == e->address)
+        t->out->same++;
+    else if (t->out->same == t->out->placements)
+        note_first(t, event, got);
+    t->out->placements++;
+    return true;
+}
+
+/* A request that failed then must fail now, giving back what it gave back. */
+static bool tell_oom(struct telling *t, uint32_t event)
+{
+    const struct snapshot_event *e = &t->l->events[event];
+    larder_addr got = 0;
+    larder_result r = retelling_ask(&t->r, e->size, e->stream, e->pool, &got);
+
+    if (r == LARDER_OK && larder_free(t->r.allocator, got) != LARDER_OK)
+        return stop(t, event);
+    if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
+        return stop(t, event);
+    if (r == LARDER_OK && t->device->difference[0] == '\0') {
+        snprintf(t->device->difference, sizeof t->device->difference,
+                 "recorded: out of memory for %" PRIu64
+                 " bytes; the replay had them",
+                 e->size);
+        t->device->difference_event = event;
+    }
+    recorded_device_settle(t->device, event);
+    return true;
+}
+
+static bool tell_free(struct telling *t, uint32_t event)
+{
+    uint32_t number = t->r.story->subjects[event];
+
+    if (number == STORY_NONE || t->r.got[number] == 0)
+        return true;
+    return retelling_free(&t->r, number) == LARDER_OK || stop(t, event);
+}
+
+static void tell_completed(struct telling *t, uint32_t event)
+{
+    uint32_t number = t->r.story->subjects[event];
+
+    if (number != STORY_NONE && t->r.waits[number] != 0)
+        recorded_device_complete(t->device, t->r.waits[number]);
+}
+
+static void tell_late(struct telling *t, uint32_t request)
+{
+    uint32_t event = request;
+
+    while (story_is_late(t->r.story, request, &event))
+        tell_completed(t, event);
+}
+
+/* The whole run of memory given back, which begins here, may happen. */
+static bool tell_empty(struct telling *t, uint32_t event)
+{
+    uint32_t end = event;
+
+    while (end < t->l->event_count &&
+           (t->l->events[end].action == SNAPSHOT_SEGMENT_FREE ||
+            t->l->events[end].action == SNAPSHOT_SEGMENT_UNMAP ||
+            t->l->events[end].action == SNAPSHOT_FREE_COMPLETED))
+        end++;
+    t->device->now = end - 1;
+    if (larder_empty_cache(t->r.allocator) != LARDER_OK)
+        return stop(t, event);
+    recorded_device_settle(t->device, end - 1);
+    return true;
+}
+
+static bool tell_event(struct telling *t, uint32_t event)
+{
+    const struct snapshot_event *e = &t->l->events[event];
+
+    if (t->r.story->empties[event] && !tell_empty(t, event))
+        return false;
+    if (event > t->device->now)
+        t->device->now = event;
+    switch ((enum snapshot_action)e->action) {
+    case SNAPSHOT_ALLOC:
+        if (!tell_alloc(t, event))
+            return false;
+        tell_late(t, event);
+        return true;
+    case SNAPSHOT_FREE_REQUESTED:
+        return tell_free(t, event);
+    case SNAPSHOT_FREE_COMPLETED:
+        if (!t->r.story->late[event])
+            tell_completed(t, event);
+        return true;
+    case SNAPSHOT_OOM:
+        if (!tell_oom(t, event))
+            return false;
+        tell_late(t, event);
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* ---- in all ------------------------------------------------------------- */
+
+static void take_segments(struct telling *t)
+{
+    const struct recorded_device *d = t->device;
+
+    t->out->segments_same = d->difference[0] == '\0';
+    for (size_t i = 0; i < d->count; i++)
+        t->out->segment_events +=
+            t->l->events[d->sequence[i]].action != SNAPSHOT_OOM;
+    if (!t->out->segments_same)
+        snprintf(t->out->segment_words, sizeof t->out->segment_words,
+                 "event %" PRIu32 ": %s", d->difference_event, d->difference);
+}
+
+static bool tell_all(struct telling *t, const char *conf)
+{
+    if (!recorded_start_build(&t->r, t->out->reason))
+        return false;
+    if (larder_configure(t->r.allocator, conf) != LARDER_OK) {
+        snprintf(t->out->reason, sizeof t->out->reason, "%s",
+                 larder_last_error());
+        return false;
+    }
+    for (uint32_t i = 0; i < t->l->event_count; i++) {
+        if (!tell_event(t, i))
+            return false;
+    }
+    if (t->l->event_count > 0)
+        recorded_device_settle(t->device, t->l->event_count - 1);
+    return true;
+}
+
+static bool make_allocator(struct telling *t, struct tool_error *error)
+{
+    larder_options opt;
+
+    larder_options_init(&opt);
+    opt.policy = LARDER_POLICY_PYTORCH;
+    opt.conf = "";
+    return larder_create(t->device->device, &opt, &t->r.allocator) ==
+               LARDER_OK ||
+           tool_fail(error, "%s", larder_last_error());
+}
+
+static bool compare(struct telling *t, const char *conf,
+                    struct tool_error *error)
+{
+    bool ok;
+
+    t->r.got = calloc(t->l->alloc_count + 1, sizeof *t->r.got);
+    t->r.waits = calloc(t->l->alloc_count + 1, sizeof *t->r.waits);
+    if (t->r.got == NULL || t->r.waits == NULL)
+        return tool_fail(error, "out of host memory");
+    if (!make_allocator(t, error))
+        return false;
+    t->out->compared = tell_all(t, conf);
+    take_segments(t);
+    ok = !t->out->compared ||
+         recorded_end_compare(t->l, t->r.allocator, t->out, error);
+    larder_destroy(t->r.allocator);
+    return ok;
+}
+
+bool recorded_compare(const struct story *story, const char *conf,
+                      struct recorded_result *out, struct tool_error *error)
+{
+    struct recorded_device device;
+    struct telling t = {
+        .r = {.story = story, .l = &story->lifetimes, .device = &device},
+        .l = &story->lifetimes,
+        .device = &device,
+        .out = out};
+    bool ok;
+
+    memset(out, 0, sizeof *out);
+    if (!recorded_device_open(&device, t.l, story->deferred_count, error))
+        return false;
+    ok = compare(&t, conf, error);
+    free(t.r.got);
+    free(t.r.waits);
+    recorded_device_close(&device);
+    return ok;
+}

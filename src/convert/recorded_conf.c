@@ -1,0 +1,69 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert/recorded.h"
+
+enum { CONF_MAX = 2048 };
+
+static void add(char *conf, const char *text)
+{
+    if (conf[0] != '\0')
+        strncat(conf, ",", CONF_MAX - strlen(conf) - 1);
+    strncat(conf, text, CONF_MAX - strlen(conf) - 1);
+}
+
+static bool all_alike(const struct snapshot_settings *set)
+{
+    for (size_t i = 1; i < set->roundup_count; i++) {
+        if (set->roundup[i].divisions != set->roundup[0].divisions)
+            return false;
+    }
+    return true;
+}
+
+static void add_roundup(char *conf, const struct snapshot_settings *set)
+{
+    char text[96];
+
+    if (set->roundup_count == 0 ||
+        (all_alike(set) && set->roundup[0].divisions <= 1))
+        return;
+    if (all_alike(set)) {
+        snprintf(text, sizeof text, "roundup_power2_divisions:%" PRId64,
+                 set->roundup[0].divisions);
+        add(conf, text);
+        return;
+    }
+    add(conf, "roundup_power2_divisions:[");
+    for (size_t i = 0; i < set->roundup_count; i++) {
+        snprintf(text, sizeof text, "%s%" PRIu64 ":%" PRId64, i > 0 ? "," : "",
+                 set->roundup[i].size_mib, set->roundup[i].divisions);
+        strncat(conf, text, CONF_MAX - strlen(conf) - 1);
+    }
+    strncat(conf, "]", CONF_MAX - strlen(conf) - 1);
+}
+
+char *recorded_conf(const struct snapshot_settings *settings)
+{
+    char *conf = calloc(1, CONF_MAX);
+    char text[96];
+
+    if (conf == NULL)
+        return NULL;
+    if (settings->has_expandable_segments && settings->expandable_segments)
+        add(conf, "expandable_segments:True");
+    if (settings->has_max_split_size && settings->max_split_size > 0) {
+        snprintf(text, sizeof text, "max_split_size_mb:%" PRId64,
+                 settings->max_split_size >> 20);
+        add(conf, text);
+    }
+    if (settings->garbage_collection_threshold > 0) {
+        snprintf(text, sizeof text, "garbage_collection_threshold:%g",
+                 settings->garbage_collection_threshold);
+        add(conf, text);
+    }
+    add_roundup(conf, settings);
+    return conf;
+}

@@ -1,0 +1,564 @@
+#include "convert/recorded_device.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What every process could hold of a card and more; only the addresses
+ * reserved for expandable segments follow from it. */
+#define TOTAL_BYTES_MOST ((uint64_t)256 << 30)
+#define INVENTED_GAP ((uint64_t)1 << 40)
+
+struct recorded_wait {
+    uint64_t recorded; /* marks put on the stream so far */
+    uint64_t completed;
+};
+
+struct recorded_mark {
+    uint64_t wait; /* number of the stream; WAIT_NONE: complete */
+    uint64_t order;
+};
+
+#define WAIT_NONE UINT64_MAX
+
+/* ---- what was recorded -------------------------------------------------- */
+
+static const struct snapshot_event *at(const struct recorded_device *d,
+                                       size_t place)
+{
+    return &d->lifetimes->events[d->sequence[place]];
+}
+
+/* What comes next, if it comes before what is told now. */
+static const struct snapshot_event *next_recorded(struct recorded_device *d)
+{
+    while (d->cursor < d->count && d->used[d->cursor])
+        d->cursor++;
+    if (d->cursor == d->count || d->sequence[d->cursor] > d->now)
+        return NULL;
+    return at(d, d->cursor);
+}
+
+static void use(struct recorded_device *d, size_t place)
+{
+    d->used[place] = 1;
+    d->matched++;
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+differ(struct recorded_device *d, const char *format, ...)
+{
+    va_list list;
+
+    if (d->difference[0] != '\0')
+        return;
+    d->difference_event = d->now;
+    va_start(list, format);
+    vsnprintf(d->difference, sizeof d->difference, format, list);
+    va_end(list);
+}
+
+/* Whether the driver refused at this point: what comes next is that something
+ * was given back, or that the request failed. */
+static bool refused(struct recorded_device *d)
+{
+    const struct snapshot_event *e = next_recorded(d);
+
+    return e != NULL &&
+           (e->action == SNAPSHOT_SEGMENT_FREE ||
+            e->action == SNAPSHOT_SEGMENT_UNMAP || e->action == SNAPSHOT_OOM);
+}
+
+void recorded_device_settle(struct recorded_device *d, uint32_t now)
+{
+    const struct snapshot_event *e;
+
+    d->now = now;
+    while ((e = next_recorded(d)) != NULL) {
+        if (e->action != SNAPSHOT_OOM)
+            differ(d,
+                   "recorded: %s of %" PRIu64 " bytes at 0x%" PRIx64
+                   "; the replay did not",
+                   snapshot_action_name((enum snapshot_action)e->action),
+                   e->size, e->address);
+        d->used[d->cursor] = 1;
+    }
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* Where the first range that ends beyond `address` stands. */
+static size_t live_place(const struct recorded_device *d, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = d->live_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (d->live[2 * middle + 1] > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool live_free(const struct recorded_device *d, uint64_t address,
+                      uint64_t bytes)
+{
+    size_t place = live_place(d, address);
+
+    return address <= UINT64_MAX - bytes && address != 0 &&
+           (place == d->live_count || d->live[2 * place] >= address + bytes);
+}
+
+static bool live_add(struct recorded_device *d, uint64_t address,
+                     uint64_t bytes)
+{
+    size_t place = live_place(d, address);
+
+    if (d->live_count == d->live_capacity) {
+        size_t wider = d->live_capacity > 0 ? 2 * d->live_capacity : 256;
+        uint64_t *live = realloc(d->live, wider * 2 * sizeof *live);
+
+        if (live == NULL)
+            return false;
+        d->live = live;
+        d->live_capacity = wider;
+    }
+    memmove(&d->live[2 * place + 2], &d->live[2 * place],
+            (d->live_count - place) * 2 * sizeof *d->live);
+    d->live[2 * place] = address;
+    d->live[2 * place + 1] = address + bytes;
+    d->live_count++;
+    return true;
+}
+
+static void live_remove(struct recorded_device *d, uint64_t address)
+{
+    size_t place = live_place(d, address);
+
+    if (place == d->live_count || d->live[2 * place] != address)
+        return;
+    d->live_count--;
+    memmove(&d->live[2 * place], &d->live[2 * place + 2],
+            (d->live_count - place) * 2 * sizeof *d->live);
+}
+
+static uint64_t invent(struct recorded_device *d, uint64_t bytes)
+{
+    uint64_t address = d->invented;
+
+    d->invented += (bytes + ((uint64_t)2 << 20)) >> 21 << 21;
+    return address;
+}
+
+/* The next segment of this size that was recorded, if its place is free. */
+static bool find_later(struct recorded_device *d, uint64_t bytes,
+                       uint64_t *address)
+{
+    for (size_t i = d->cursor; i < d->count; i++) {
+        const struct snapshot_event *e = at(d, i);
+
+        if (d->used[i] || e->action != SNAPSHOT_SEGMENT_ALLOC ||
+            e->size != bytes)
+            continue;
+        if (!live_free(d, e->address, bytes))
+            return false;
+        d->used[i] = 1;
+        *address = e->address;
+        return true;
+    }
+    return false;
+}
+
+static uint64_t choose_address(struct recorded_device *d, uint64_t bytes)
+{
+    const struct snapshot_event *e = next_recorded(d);
+    uint64_t address;
+
+    if (e != NULL && e->action == SNAPSHOT_SEGMENT_ALLOC && e->size == bytes &&
+        live_free(d, e->address, bytes)) {
+        use(d, d->cursor);
+        return e->address;
+    }
+    if (e != NULL)
+        differ(d,
+               "recorded: %s of %" PRIu64 " bytes at 0x%" PRIx64
+               "; the replay took a segment of %" PRIu64 " bytes",
+               snapshot_action_name((enum snapshot_action)e->action), e->size,
+               e->address, bytes);
+    else
+        differ(d,
+               "the replay took a segment of %" PRIu64 " bytes; recorded: none",
+               bytes);
+    return find_later(d, bytes, &address) ? address : invent(d, bytes);
+}
+
+static larder_result recorded_mem_alloc(void *self, uint64_t bytes,
+                                        larder_addr *out)
+{
+    struct recorded_device *d = self;
+    uint64_t address;
+
+    if (!d->is_start && refused(d))
+        return LARDER_ERR_OUT_OF_MEMORY;
+    address = d->is_start ? d->start_address : choose_address(d, bytes);
+    if (!live_free(d, address, bytes))
+        return LARDER_ERR_OUT_OF_MEMORY;
+    if (!live_add(d, address, bytes))
+        return LARDER_ERR_NO_HOST_MEMORY;
+    d->start_address = 0;
+    *out = address;
+    return LARDER_OK;
+}
+
+/* The order within a run is not compared: it depends on the version. */
+static bool use_in_run(struct recorded_device *d, uint64_t address)
+{
+    (void)next_recorded(d);
+    for (size_t i = d->cursor; i < d->count && d->sequence[i] <= d->now; i++) {
+        const struct snapshot_event *e = at(d, i);
+
+        if (e->action != SNAPSHOT_SEGMENT_FREE)
+            return false;
+        if (!d->used[i] && e->address == address) {
+            use(d, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+static larder_result recorded_mem_free(void *self, larder_addr addr)
+{
+    struct recorded_device *d = self;
+
+    live_remove(d, addr);
+    if (!d->is_start && !use_in_run(d, addr))
+        differ(d,
+               "the replay gave back the segment at 0x%" PRIx64
+               "; recorded: it was kept",
+               addr);
+    return LARDER_OK;
+}
+
+static larder_result recorded_mem_info(void *self, uint64_t *free_bytes,
+                                       uint64_t *total_bytes)
+{
+    const struct recorded_device *d = self;
+
+    *free_bytes = 0;
+    *total_bytes = d->total_bytes;
+    return LARDER_OK;
+}
+
+/* ---- virtual memory ----------------------------------------------------- */
+
+/* Ranges never overlap, whatever was recorded: the allocator relies on it. */
+static larder_result recorded_reserve(void *self, uint64_t bytes,
+                                      larder_addr *out)
+{
+    struct recorded_device *d = self;
+    const struct snapshot_event *e = next_recorded(d);
+    uint64_t address = d->reserve_address;
+
+    if (!d->is_start && e != NULL && e->action == SNAPSHOT_SEGMENT_MAP)
+        address = recorded_ranges_base(&d->ranges, e->address);
+    if (d->is_start && !live_free(d, address, bytes))
+        return LARDER_ERR_OUT_OF_MEMORY;
+    if (!live_free(d, address, bytes))
+        address = invent(d, bytes);
+    if (!live_add(d, address, bytes))
+        return LARDER_ERR_NO_HOST_MEMORY;
+    *out = address;
+    return LARDER_OK;
+}
+
+static larder_result recorded_address_free(void *self, larder_addr addr,
+                                           uint64_t bytes)
+{
+    (void)bytes;
+    live_remove(self, addr);
+    return LARDER_OK;
+}
+
+static larder_result recorded_page_create(void *self, uint64_t bytes,
+                                          uint64_t *out)
+{
+    struct recorded_device *d = self;
+
+    (void)bytes;
+    if (!d->is_start && refused(d))
+        return LARDER_ERR_OUT_OF_MEMORY;
+    *out = ++d->next_page;
+    return LARDER_OK;
+}
+
+static larder_result recorded_page_release(void *self, uint64_t page)
+{
+    (void)self;
+    (void)page;
+    return LARDER_OK;
+}
+
+static larder_result recorded_map(void *self, larder_addr addr, uint64_t bytes,
+                                  uint64_t page)
+{
+    (void)self;
+    (void)addr;
+    (void)bytes;
+    (void)page;
+    return LARDER_OK;
+}
+
+/* Comes once for a range that was mapped. */
+static larder_result recorded_set_access(void *self, larder_addr addr,
+                                         uint64_t bytes)
+{
+    struct recorded_device *d = self;
+    const struct snapshot_event *e = next_recorded(d);
+
+    if (d->is_start)
+        return LARDER_OK;
+    if (e != NULL && e->action == SNAPSHOT_SEGMENT_MAP && e->address == addr &&
+        e->size == bytes)
+        use(d, d->cursor);
+    else if (e != NULL)
+        differ(d,
+               "recorded: %s of %" PRIu64 " bytes at 0x%" PRIx64
+               "; the replay mapped %" PRIu64 " bytes at 0x%" PRIx64,
+               snapshot_action_name((enum snapshot_action)e->action), e->size,
+               e->address, bytes, addr);
+    else
+        differ(d,
+               "the replay mapped %" PRIu64 " bytes at 0x%" PRIx64
+               "; recorded: none",
+               bytes, addr);
+    return LARDER_OK;
+}
+
+/* A recorded unmapping covers a range, ours come page by page. */
+static larder_result recorded_unmap(void *self, larder_addr addr,
+                                    uint64_t bytes)
+{
+    struct recorded_device *d = self;
+
+    (void)next_recorded(d);
+    for (size_t i = d->cursor; i < d->count && d->sequence[i] <= d->now; i++) {
+        const struct snapshot_event *e = at(d, i);
+
+        if (d->used[i] || e->action != SNAPSHOT_SEGMENT_UNMAP ||
+            addr < e->address || addr - e->address >= e->size)
+            continue;
+        d->unmapped[i] += bytes;
+        if (d->unmapped[i] >= e->size)
+            use(d, i);
+        return LARDER_OK;
+    }
+    if (!d->is_start)
+        differ(d,
+               "the replay unmapped %" PRIu64 " bytes at 0x%" PRIx64
+               "; recorded: they were kept",
+               bytes, addr);
+    return LARDER_OK;
+}
+
+/* ---- order -------------------------------------------------------------- */
+
+static larder_result recorded_event_create(void *self, uint64_t *out)
+{
+    struct recorded_device *d = self;
+
+    if (d->mark_count == d->mark_capacity) {
+        size_t wider = d->mark_capacity > 0 ? 2 * d->mark_capacity : 256;
+        struct recorded_mark *marks = realloc(d->marks, wider * sizeof *marks);
+
+        if (marks == NULL)
+            return LARDER_ERR_NO_HOST_MEMORY;
+        d->marks = marks;
+        d->mark_capacity = wider;
+    }
+    d->marks[d->mark_count].wait = WAIT_NONE;
+    *out = d->mark_count++;
+    return LARDER_OK;
+}
+
+/* Numbers are not given out again; the allocator keeps its events. */
+static larder_result recorded_event_destroy(void *self, uint64_t event)
+{
+    struct recorded_device *d = self;
+
+    d->marks[event].wait = WAIT_NONE;
+    return LARDER_OK;
+}
+
+static larder_result recorded_event_record(void *self, uint64_t event,
+                                           larder_stream stream)
+{
+    struct recorded_device *d = self;
+    struct recorded_mark *mark = &d->marks[event];
+
+    mark->wait = WAIT_NONE;
+    if (stream < RECORDED_WAIT || stream - RECORDED_WAIT >= d->wait_count)
+        return LARDER_OK;
+    mark->wait = stream - RECORDED_WAIT;
+    mark->order = ++d->waits[mark->wait].recorded;
+    return LARDER_OK;
+}
+
+static larder_result recorded_event_query(void *self, uint64_t event)
+{
+    const struct recorded_device *d = self;
+    const struct recorded_mark *mark = &d->marks[event];
+
+    if (mark->wait == WAIT_NONE ||
+        d->waits[mark->wait].completed >= mark->order)
+        return LARDER_OK;
+    return LARDER_ERR_NOT_READY;
+}
+
+static larder_result recorded_event_sync(void *self, uint64_t event)
+{
+    struct recorded_device *d = self;
+    const struct recorded_mark *mark = &d->marks[event];
+
+    if (mark->wait != WAIT_NONE && d->waits[mark->wait].completed < mark->order)
+        d->waits[mark->wait].completed = mark->order;
+    return LARDER_OK;
+}
+
+static larder_result recorded_stream_sync(void *self, larder_stream stream)
+{
+    (void)self;
+    (void)stream;
+    return LARDER_OK;
+}
+
+void recorded_device_complete(struct recorded_device *d, larder_stream stream)
+{
+    struct recorded_wait *wait = &d->waits[stream - RECORDED_WAIT];
+
+    wait->completed = wait->recorded;
+}
+
+/* ---- making it ---------------------------------------------------------- */
+
+static larder_result recorded_props(void *self, larder_device_props *out)
+{
+    const struct recorded_device *d = self;
+
+    out->total_bytes = d->total_bytes;
+    out->granularity_bytes = (uint64_t)2 << 20;
+    snprintf(out->name, sizeof out->name, "recorded");
+    return LARDER_OK;
+}
+
+/* What it holds is the caller's. */
+static void recorded_close(void *self)
+{
+    (void)self;
+}
+
+static const larder_device_ops recorded_ops = {
+    .size = sizeof(larder_device_ops),
+    .name = "recorded",
+    .close = recorded_close,
+    .props = recorded_props,
+    .mem_alloc = recorded_mem_alloc,
+    .mem_free = recorded_mem_free,
+    .mem_info = recorded_mem_info,
+    .address_reserve = recorded_reserve,
+    .address_free = recorded_address_free,
+    .page_create = recorded_page_create,
+    .page_release = recorded_page_release,
+    .map = recorded_map,
+    .unmap = recorded_unmap,
+    .set_access = recorded_set_access,
+    .event_create = recorded_event_create,
+    .event_destroy = recorded_event_destroy,
+    .event_record = recorded_event_record,
+    .event_query = recorded_event_query,
+    .event_sync = recorded_event_sync,
+    .stream_sync = recorded_stream_sync,
+};
+
+static bool in_sequence(const struct snapshot_event *e)
+{
+    return e->action == SNAPSHOT_OOM || (e->action >= SNAPSHOT_SEGMENT_ALLOC &&
+                                         e->action <= SNAPSHOT_SEGMENT_UNMAP);
+}
+
+static bool take_sequence(struct recorded_device *d)
+{
+    const struct lifetimes *l = d->lifetimes;
+
+    for (uint32_t i = 0; i < l->event_count; i++)
+        d->count += in_sequence(&l->events[i]);
+    d->sequence = calloc(d->count + 1, sizeof *d->sequence);
+    d->used = calloc(d->count + 1, 1);
+    d->unmapped = calloc(d->count + 1, sizeof *d->unmapped);
+    if (d->sequence == NULL || d->used == NULL || d->unmapped == NULL)
+        return false;
+    d->count = 0;
+    for (uint32_t i = 0; i < l->event_count; i++) {
+        if (in_sequence(&l->events[i]))
+            d->sequence[d->count++] = i;
+    }
+    return true;
+}
+
+static void choose_addresses(struct recorded_device *d)
+{
+    const struct lifetimes *l = d->lifetimes;
+    uint64_t distance = recorded_ranges_distance(&d->ranges);
+    uint64_t highest = 0;
+
+    for (size_t i = 0; i < l->span_count; i++) {
+        if (l->spans[i].address + l->spans[i].size > highest)
+            highest = l->spans[i].address + l->spans[i].size;
+    }
+    d->invented = (highest + INVENTED_GAP) >> 30 << 30;
+    /* Larder reserves 9/8 of it for a range. */
+    d->total_bytes = TOTAL_BYTES_MOST;
+    if (distance / 9 * 8 < d->total_bytes)
+        d->total_bytes = distance / 9 * 8 >> 25 << 25;
+}
+
+bool recorded_device_open(struct recorded_device *d, const struct lifetimes *l,
+                          size_t waits, struct tool_error *error)
+{
+    memset(d, 0, sizeof *d);
+    d->lifetimes = l;
+    d->wait_count = waits;
+    d->waits = calloc(waits + 1, sizeof *d->waits);
+    if (d->waits == NULL || !take_sequence(d) ||
+        !recorded_ranges_make(l, &d->ranges)) {
+        recorded_device_close(d);
+        return tool_fail(error, "out of host memory");
+    }
+    choose_addresses(d);
+    if (larder_device_create(&recorded_ops, d, &d->device) == LARDER_OK)
+        return true;
+    recorded_device_close(d);
+    return tool_fail(error, "%s", larder_last_error());
+}
+
+void recorded_device_close(struct recorded_device *d)
+{
+    larder_device_close(d->device);
+    recorded_ranges_free(&d->ranges);
+    free(d->sequence);
+    free(d->used);
+    free(d->unmapped);
+    free(d->live);
+    free(d->waits);
+    free(d->marks);
+    memset(d, 0, sizeof *d);
+}

@@ -1,0 +1,130 @@
+#include "convert/recorded_ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGE_PAGE_BYTES ((uint64_t)20 << 20)
+
+/* Pages of the large pool are 20 MiB; the final state says it where the span
+ * is part of it. */
+static bool is_small(const struct lifetimes *l, const struct segment_span *span)
+{
+    const struct snapshot *s = l->snapshot;
+
+    for (size_t i = 0; i < s->segment_count; i++) {
+        const struct snapshot_segment *seg = &s->segments[i];
+
+        if (seg->expandable && seg->device == l->device &&
+            seg->type != SNAPSHOT_TYPE_UNKNOWN &&
+            span->address >= seg->address &&
+            span->address - seg->address < seg->total_size)
+            return seg->type == SNAPSHOT_SMALL;
+    }
+    return span->size % LARGE_PAGE_BYTES != 0;
+}
+
+static struct recorded_range *find(const struct recorded_ranges *r,
+                                   const struct segment_span *span)
+{
+    bool small = is_small(r->lifetimes, span);
+
+    for (size_t i = 0; i < r->count; i++) {
+        struct recorded_range *range = &r->list[i];
+
+        if (range->stream == span->stream && range->pool == span->pool &&
+            range->is_small == small)
+            return range;
+    }
+    return NULL;
+}
+
+static bool add(struct recorded_ranges *r, const struct segment_span *span)
+{
+    struct recorded_range *range = find(r, span);
+
+    if (range == NULL && r->count == r->capacity) {
+        size_t wider = r->capacity > 0 ? 2 * r->capacity : 16;
+        struct recorded_range *list = realloc(r->list, wider * sizeof *list);
+
+        if (list == NULL)
+            return false;
+        r->list = list;
+        r->capacity = wider;
+    }
+    if (range == NULL) {
+        range = &r->list[r->count++];
+        *range =
+            (struct recorded_range){.base = span->address,
+                                    .end = span->address + span->size,
+                                    .stream = span->stream,
+                                    .pool = span->pool,
+                                    .is_small = is_small(r->lifetimes, span)};
+    }
+    if (span->address < range->base)
+        range->base = span->address;
+    if (span->address + span->size > range->end)
+        range->end = span->address + span->size;
+    return true;
+}
+
+bool recorded_ranges_make(const struct lifetimes *l,
+                          struct recorded_ranges *out)
+{
+    memset(out, 0, sizeof *out);
+    out->lifetimes = l;
+    for (size_t i = 0; i < l->span_count; i++) {
+        if (l->spans[i].kind == SPAN_EXPANDABLE && !add(out, &l->spans[i])) {
+            recorded_ranges_free(out);
+            return false;
+        }
+    }
+    return true;
+}
+
+void recorded_ranges_free(struct recorded_ranges *r)
+{
+    free(r->list);
+    memset(r, 0, sizeof *r);
+}
+
+const struct recorded_range *recorded_ranges_of(const struct recorded_ranges *r,
+                                                const struct segment_span *span)
+{
+    return find(r, span);
+}
+
+uint64_t recorded_ranges_base(const struct recorded_ranges *r, uint64_t address)
+{
+    const struct lifetimes *l = r->lifetimes;
+
+    for (size_t i = 0; i < l->span_count; i++) {
+        const struct segment_span *span = &l->spans[i];
+
+        if (span->kind == SPAN_EXPANDABLE && address >= span->address &&
+            address - span->address < span->size)
+            return find(r, span)->base;
+    }
+    return address;
+}
+
+static int compare_bases(const void *a, const void *b)
+{
+    const struct recorded_range *x = a;
+    const struct recorded_range *y = b;
+
+    return (x->base > y->base) - (x->base < y->base);
+}
+
+uint64_t recorded_ranges_distance(const struct recorded_ranges *r)
+{
+    uint64_t least = UINT64_MAX;
+
+    if (r->count > 0)
+        qsort(r->list, r->count, sizeof *r->list, compare_bases);
+    for (size_t i = 1; i < r->count; i++) {
+        uint64_t apart = r->list[i].base - r->list[i - 1].base;
+
+        least = apart < least ? apart : least;
+    }
+    return least;
+}

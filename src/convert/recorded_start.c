@@ -1,0 +1,416 @@
+#include "convert/recorded_start.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
+/* What is free in the large pool is longer than this: what is not was left
+ * with the block before it. */
+#define SLACK_BYTES ((uint64_t)1 << 20)
+
+struct start {
+    struct retelling *r;
+    char *reason;
+    const struct segment_span **spans; /* there at the start */
+    size_t span_count;
+    uint32_t *blocks; /* allocations there at the start, by address */
+    size_t block_count;
+    larder_addr *fillers; /* whole spans; by span, the first of them */
+    size_t *filler_begins;
+    size_t filler_count;
+    size_t filler_capacity;
+    larder_addr *gaps;
+    size_t gap_count;
+    size_t gap_capacity;
+    larder_addr *holes;
+    size_t hole_count;
+    size_t hole_capacity;
+};
+
+static bool cannot(struct start *s, const char *format, uint64_t address)
+{
+    if (s->reason[0] == '\0')
+        snprintf(s->reason, RECORDED_TEXT_MAX, format, address);
+    return false;
+}
+
+static bool push(struct start *s, larder_addr **list, size_t *count,
+                 size_t *capacity, larder_addr address)
+{
+    if (*count == *capacity) {
+        size_t wider = *capacity > 0 ? 2 * *capacity : 256;
+        larder_addr *grown = realloc(*list, wider * sizeof *grown);
+
+        if (grown == NULL)
+            return cannot(s, "out of host memory", 0);
+        *list = grown;
+        *capacity = wider;
+    }
+    (*list)[(*count)++] = address;
+    return true;
+}
+
+/* ---- asking ------------------------------------------------------------- */
+
+larder_result retelling_ask(struct retelling *r, uint64_t bytes,
+                            uint32_t stream, uint32_t pool, larder_addr *out)
+{
+    const struct snapshot *s = r->l->snapshot;
+    larder_pool_id id = {s->pools[pool].a, s->pools[pool].b};
+    bool is_private = id.first != 0 || id.second != 0;
+    larder_result result = LARDER_OK;
+
+    if (is_private)
+        result = larder_pool_begin(r->allocator, id, NULL, NULL);
+    if (result != LARDER_OK)
+        return result;
+    result = larder_alloc(r->allocator, bytes, snapshot_stream(s, stream), out);
+    if (is_private)
+        (void)larder_pool_end(r->allocator, id); /* it was begun above */
+    return result;
+}
+
+larder_result retelling_free(struct retelling *r, uint32_t number)
+{
+    larder_addr address = r->got[number];
+    larder_result result = LARDER_OK;
+
+    if (r->story->deferred[number]) {
+        r->waits[number] = RECORDED_WAIT + r->next_wait++;
+        result = larder_record_stream(r->allocator, address, r->waits[number]);
+    }
+    return result == LARDER_OK ? larder_free(r->allocator, address) : result;
+}
+
+/* Ask for `bytes` at `address`, as large requests go whole and small ones in
+ * parts. */
+static bool take(struct start *s, const struct segment_span *span,
+                 bool is_small, uint64_t address, uint64_t bytes,
+                 larder_addr **list, size_t *count, size_t *capacity)
+{
+    while (bytes > 0) {
+        uint64_t part = bytes;
+        larder_addr got;
+
+        if (is_small && part > SMALL_REQUEST_BYTES)
+            part = SMALL_REQUEST_BYTES;
+        if (retelling_ask(s->r, part, span->stream, span->pool, &got) !=
+                LARDER_OK ||
+            !push(s, list, count, capacity, got))
+            return cannot(s, "memory at 0x%" PRIx64 " cannot be rebuilt",
+                          address);
+        if (got != address)
+            return cannot(s, "memory at 0x%" PRIx64 " came elsewhere", address);
+        address += part;
+        bytes -= part;
+    }
+    return true;
+}
+
+static bool give_back(struct start *s, larder_addr *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (larder_free(s->r->allocator, list[i]) != LARDER_OK)
+            return cannot(s, "0x%" PRIx64 " cannot be given back", list[i]);
+    }
+    return true;
+}
+
+static bool set_expandable(struct start *s, bool on)
+{
+    const char *conf =
+        on ? "expandable_segments:True" : "expandable_segments:False";
+
+    return larder_configure(s->r->allocator, conf) == LARDER_OK ||
+           cannot(s, "expandable segments cannot be had", 0);
+}
+
+/* ---- what was there ----------------------------------------------------- */
+
+static bool is_expandable(const struct segment_span *span)
+{
+    return span->kind == SPAN_EXPANDABLE;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct segment_span *x = *(const struct segment_span *const *)a;
+    const struct segment_span *y = *(const struct segment_span *const *)b;
+
+    if (is_expandable(x) != is_expandable(y))
+        return is_expandable(x) ? 1 : -1;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+struct start_block {
+    uint64_t address;
+    uint32_t number;
+};
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const struct start_block *x = a;
+    const struct start_block *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static bool collect_blocks(struct start *s)
+{
+    const struct lifetimes *l = s->r->l;
+    struct start_block *sorted = calloc(l->before_count + 1, sizeof *sorted);
+
+    s->blocks = calloc(l->before_count + 1, sizeof *s->blocks);
+    if (sorted == NULL || s->blocks == NULL) {
+        free(sorted);
+        return cannot(s, "out of host memory", 0);
+    }
+    for (size_t i = 0; i < l->before_count; i++)
+        sorted[i] = (struct start_block){l->allocs[i].address, (uint32_t)i};
+    qsort(sorted, l->before_count, sizeof *sorted, compare_blocks);
+    for (size_t i = 0; i < l->before_count; i++)
+        s->blocks[i] = sorted[i].number;
+    s->block_count = l->before_count;
+    free(sorted);
+    return true;
+}
+
+static bool collect(struct start *s)
+{
+    const struct lifetimes *l = s->r->l;
+
+    s->spans = calloc(l->span_count + 1, sizeof *s->spans);
+    s->filler_begins = calloc(l->span_count + 2, sizeof *s->filler_begins);
+    if (s->spans == NULL || s->filler_begins == NULL)
+        return cannot(s, "out of host memory", 0);
+    for (size_t i = 0; i < l->span_count; i++) {
+        if (l->spans[i].start == LIFETIME_BEFORE)
+            s->spans[s->span_count++] = &l->spans[i];
+    }
+    if (s->span_count > 0)
+        qsort(s->spans, s->span_count, sizeof(struct segment_span *),
+              compare_spans);
+    return collect_blocks(s);
+}
+
+static bool span_is_small(const struct start *s,
+                          const struct segment_span *span)
+{
+    if (!is_expandable(span))
+        return span->kind == SPAN_SMALL;
+    return recorded_ranges_of(&s->r->device->ranges, span)->is_small;
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* The address up to which the span's range is already in use. */
+static uint64_t range_filled(const struct start *s, size_t index)
+{
+    const struct recorded_ranges *ranges = &s->r->device->ranges;
+    const struct recorded_range *range =
+        recorded_ranges_of(ranges, s->spans[index]);
+
+    while (index-- > 0 && is_expandable(s->spans[index])) {
+        if (recorded_ranges_of(ranges, s->spans[index]) == range)
+            return s->spans[index]->address + s->spans[index]->size;
+    }
+    return range->base;
+}
+
+static bool fill_hole(struct start *s, size_t index)
+{
+    const struct segment_span *span = s->spans[index];
+    const struct recorded_range *range =
+        recorded_ranges_of(&s->r->device->ranges, span);
+    uint64_t from = range_filled(s, index);
+
+    s->r->device->reserve_address = range->base;
+    if (range->end - range->base > s->r->device->total_bytes)
+        return cannot(s, "the range at 0x%" PRIx64 " is more than one",
+                      range->base);
+    return take(s, span, range->is_small, from, span->address - from, &s->holes,
+                &s->hole_count, &s->hole_capacity);
+}
+
+static bool fill_span(struct start *s, size_t index)
+{
+    const struct segment_span *span = s->spans[index];
+
+    s->filler_begins[index] = s->filler_count;
+    if (is_expandable(span) && !fill_hole(s, index))
+        return false;
+    s->r->device->start_address = span->address;
+    return take(s, span, span_is_small(s, span), span->address, span->size,
+                &s->fillers, &s->filler_count, &s->filler_capacity);
+}
+
+static bool fill_spans(struct start *s)
+{
+    for (size_t i = 0; i < s->span_count; i++) {
+        if ((i == 0 ||
+             is_expandable(s->spans[i]) != is_expandable(s->spans[i - 1])) &&
+            !set_expandable(s, is_expandable(s->spans[i])))
+            return false;
+        if (!fill_span(s, i))
+            return false;
+    }
+    s->filler_begins[s->span_count] = s->filler_count;
+    return true;
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+static bool lay_gap(struct start *s, const struct segment_span *span,
+                    uint64_t from, uint64_t to)
+{
+    return take(s, span, span_is_small(s, span), from, to - from, &s->gaps,
+                &s->gap_count, &s->gap_capacity);
+}
+
+/* What the block takes up to `limit`, where the next one or the span's end is:
+ * a short rest in the large pool was left with it. */
+static uint64_t block_bytes(const struct start *s,
+                            const struct segment_span *span,
+                            const struct lifetime *a, uint64_t limit)
+{
+    uint64_t rest = limit - a->address - a->rounded;
+
+    if (!is_expandable(span) && !span_is_small(s, span) && rest <= SLACK_BYTES)
+        return a->rounded + rest;
+    return a->rounded;
+}
+
+static bool lay_block(struct start *s, const struct segment_span *span,
+                      uint32_t number, uint64_t limit, uint64_t *end)
+{
+    struct retelling *r = s->r;
+    const struct lifetime *a = &r->l->allocs[number];
+    uint64_t bytes;
+
+    if (a->rounded == 0 || limit - a->address < a->rounded)
+        return cannot(s, "the block at 0x%" PRIx64 " overlaps another",
+                      a->address);
+    bytes = block_bytes(s, span, a, limit);
+    if (retelling_ask(r, bytes, span->stream, span->pool, &r->got[number]) !=
+            LARDER_OK ||
+        r->got[number] != a->address)
+        return cannot(s, "the block at 0x%" PRIx64 " cannot be rebuilt",
+                      a->address);
+    *end = a->address + bytes;
+    return true;
+}
+
+/* Blocks from `*next` on that lie in the span. */
+static bool lay_span(struct start *s, size_t index, size_t *next)
+{
+    const struct segment_span *span = s->spans[index];
+    const struct lifetime *allocs = s->r->l->allocs;
+    uint64_t end = span->address + span->size;
+    uint64_t at = span->address;
+
+    if (!give_back(s, s->fillers + s->filler_begins[index],
+                   s->filler_begins[index + 1] - s->filler_begins[index]))
+        return false;
+    for (; *next < s->block_count; ++*next) {
+        uint32_t number = s->blocks[*next];
+        uint64_t limit = end;
+
+        if (allocs[number].address >= end)
+            break;
+        if (allocs[number].address < at)
+            return cannot(s, "the block at 0x%" PRIx64 " is in no segment",
+                          allocs[number].address);
+        if (*next + 1 < s->block_count &&
+            allocs[s->blocks[*next + 1]].address < end)
+            limit = allocs[s->blocks[*next + 1]].address;
+        if (!lay_gap(s, span, at, allocs[number].address) ||
+            !lay_block(s, span, number, limit, &at))
+            return false;
+    }
+    return lay_gap(s, span, at, end);
+}
+
+/* The first block that does not lie before the span. */
+static size_t first_block(const struct start *s,
+                          const struct segment_span *span)
+{
+    size_t low = 0;
+    size_t high = s->block_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (s->r->l->allocs[s->blocks[middle]].address >= span->address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool lay_spans(struct start *s)
+{
+    size_t laid = 0;
+
+    for (size_t i = 0; i < s->span_count; i++) {
+        size_t begin = first_block(s, s->spans[i]);
+        size_t next = begin;
+
+        if ((i == 0 ||
+             is_expandable(s->spans[i]) != is_expandable(s->spans[i - 1])) &&
+            !set_expandable(s, is_expandable(s->spans[i])))
+            return false;
+        if (!lay_span(s, i, &next))
+            return false;
+        laid += next - begin;
+    }
+    return laid == s->block_count ||
+           cannot(s, "a block from before the recording is in no segment", 0);
+}
+
+/* ---- in all ------------------------------------------------------------- */
+
+/* Blocks that only waited for a stream. */
+static bool free_pending(struct start *s)
+{
+    for (size_t i = 0; i < s->block_count; i++) {
+        uint32_t number = s->blocks[i];
+
+        if (s->r->l->allocs[number].end == LIFETIME_BEFORE &&
+            retelling_free(s->r, number) != LARDER_OK)
+            return cannot(s, "the block at 0x%" PRIx64 " cannot be freed",
+                          s->r->l->allocs[number].address);
+    }
+    return true;
+}
+
+/* Holes are unmapped before anything else is free. */
+static bool open_holes(struct start *s)
+{
+    if (s->hole_count == 0)
+        return true;
+    return give_back(s, s->holes, s->hole_count) &&
+           (larder_empty_cache(s->r->allocator) == LARDER_OK ||
+            cannot(s, "unmapped parts cannot be rebuilt", 0));
+}
+
+bool recorded_start_build(struct retelling *r, char *reason)
+{
+    struct start s = {.r = r, .reason = reason};
+    bool ok;
+
+    reason[0] = '\0';
+    r->device->is_start = true;
+    ok = collect(&s) && fill_spans(&s) && lay_spans(&s) && open_holes(&s) &&
+         give_back(&s, s.gaps, s.gap_count) && free_pending(&s);
+    r->device->is_start = false;
+    free(s.spans);
+    free(s.blocks);
+    free(s.fillers);
+    free(s.filler_begins);
+    free(s.gaps);
+    free(s.holes);
+    return ok;
+}

@@ -1,0 +1,296 @@
+#include "convert/snap_trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert/snap_marks.h"
+
+/* For pools that a trace has no number for. */
+enum { BEYOND_POOLS = TRACE_POOLS + 1 };
+
+struct making {
+    const struct story *story;
+    const struct lifetimes *l;
+    struct trace *out;
+    struct snap_trace_notes *notes;
+    struct tool_error *error;
+    uint32_t *ids; /* by allocation */
+    uint32_t next_id;
+    uint16_t *streams; /* by the snapshot's number; 0: the default, or none */
+    uint32_t real_streams;
+    uint16_t *waits; /* by allocation: the stream its free waited for */
+    uint16_t *idle;  /* such streams that nothing waits for */
+    size_t idle_count;
+    uint32_t next_wait; /* the next that was never used */
+    uint16_t *pools;    /* by the snapshot's number */
+    struct snap_marks marks;
+};
+
+static bool no_memory(const struct making *m)
+{
+    return tool_fail(m->error, "out of host memory");
+}
+
+static bool append(struct making *m, struct trace_op op)
+{
+    return trace_append(m->out, &op) || no_memory(m);
+}
+
+/* ---- numbers ------------------------------------------------------------ */
+
+static bool number_streams(struct making *m)
+{
+    const struct snapshot *s = m->l->snapshot;
+
+    m->real_streams = 1;
+    for (size_t i = 0; i < m->l->alloc_count; i++) {
+        uint32_t stream = m->l->allocs[i].stream;
+
+        if (snapshot_stream(s, stream) == 0 || m->streams[stream] != 0)
+            continue;
+        if (m->real_streams == TRACE_STREAMS)
+            return tool_fail(m->error,
+                             "device %zu has more than %d streams, the most a "
+                             "trace can have",
+                             m->l->device, TRACE_STREAMS);
+        m->streams[stream] = (uint16_t)m->real_streams++;
+    }
+    m->next_wait = m->real_streams;
+    return true;
+}
+
+static void number_pools(struct making *m)
+{
+    for (size_t i = 0; i < m->l->alloc_count; i++) {
+        uint32_t pool = m->l->allocs[i].pool;
+
+        if (pool == 0)
+            continue;
+        m->notes->pool_allocs++;
+        if (m->pools[pool] == 0) {
+            uint64_t number = ++m->notes->pools;
+
+            m->pools[pool] =
+                (uint16_t)(number <= TRACE_POOLS ? number : BEYOND_POOLS);
+        }
+        m->notes->unpooled += m->pools[pool] == BEYOND_POOLS;
+    }
+}
+
+/* A stream that nothing else waits for; 0 if there is none left. */
+static uint16_t take_wait(struct making *m)
+{
+    if (m->idle_count > 0)
+        return m->idle[--m->idle_count];
+    return m->next_wait < TRACE_STREAMS ? (uint16_t)m->next_wait++ : 0;
+}
+
+/* ---- operations --------------------------------------------------------- */
+
+static bool add_alloc(struct making *m, uint32_t number)
+{
+    const struct lifetime *a = &m->l->allocs[number];
+    uint16_t pool = m->pools[a->pool];
+
+    m->ids[number] = m->next_id++;
+    return append(
+        m, (struct trace_op){
+               .kind = TRACE_ALLOC,
+               .id = m->ids[number],
+               .bytes = a->requested <= INT64_MAX ? a->requested : INT64_MAX,
+               .stream = m->streams[a->stream],
+               .pool = (uint8_t)(pool != BEYOND_POOLS ? pool : 0),
+           });
+}
+
+static bool add_free(struct making *m, uint32_t number)
+{
+    uint16_t wait = m->story->deferred[number] ? take_wait(m) : 0;
+
+    m->waits[number] = wait;
+    if (wait != 0 && !append(m, (struct trace_op){.kind = TRACE_RECORD,
+                                                  .id = m->ids[number],
+                                                  .stream = wait}))
+        return false;
+    return append(m,
+                  (struct trace_op){.kind = TRACE_FREE, .id = m->ids[number]});
+}
+
+static bool add_completed(struct making *m, uint32_t number)
+{
+    uint16_t wait = m->waits[number];
+
+    if (wait == 0)
+        return true;
+    m->waits[number] = 0;
+    m->idle[m->idle_count++] = wait;
+    return append(m, (struct trace_op){.kind = TRACE_COMPLETE, .stream = wait});
+}
+
+/* ---- from before the recording ------------------------------------------ */
+
+struct placed {
+    uint64_t address;
+    uint32_t number;
+    bool is_pending;
+};
+
+/* What only waits for a stream comes first, so that it is not counted as live
+ * beside the others. */
+static int compare_placed(const void *a, const void *b)
+{
+    const struct placed *x = a;
+    const struct placed *y = b;
+
+    if (x->is_pending != y->is_pending)
+        return x->is_pending ? -1 : 1;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool add_placed(struct making *m, const struct placed *p)
+{
+    return add_alloc(m, p->number) &&
+           (!p->is_pending || add_free(m, p->number));
+}
+
+static bool add_before(struct making *m)
+{
+    size_t count = m->l->before_count;
+    struct placed *placed = calloc(count + 1, sizeof *placed);
+    bool ok = placed != NULL || no_memory(m);
+
+    for (size_t i = 0; ok && i < count; i++) {
+        placed[i].address = m->l->allocs[i].address;
+        placed[i].number = (uint32_t)i;
+        placed[i].is_pending = m->l->allocs[i].end == LIFETIME_BEFORE;
+    }
+    if (ok)
+        qsort(placed, count, sizeof *placed, compare_placed);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = add_placed(m, &placed[i]);
+    free(placed);
+    if (ok && count > 0)
+        ok = snap_marks_text(m->out, "the recording begins") || no_memory(m);
+    return ok;
+}
+
+/* ---- the recording ------------------------------------------------------ */
+
+static bool add_oom(struct making *m, const struct snapshot_event *e)
+{
+    char text[96];
+
+    m->notes->recorded_ooms++;
+    snprintf(text, sizeof text,
+             "out of memory: %" PRIu64 " bytes asked for, %" PRIu64 " free",
+             e->size, e->address);
+    return snap_marks_text(m->out, text) || no_memory(m);
+}
+
+static bool add_request(struct making *m, uint32_t i)
+{
+    const struct snapshot_event *e = &m->l->events[i];
+    uint32_t event = i;
+
+    if (e->action == SNAPSHOT_OOM) {
+        if (!add_oom(m, e))
+            return false;
+    } else if (m->story->replaced[i] != STORY_NONE &&
+               !add_free(m, m->story->replaced[i])) {
+        return false;
+    } else if (!add_alloc(m, m->story->subjects[i])) {
+        return false;
+    }
+    while (story_is_late(m->story, i, &event)) {
+        if (m->story->subjects[event] != STORY_NONE &&
+            !add_completed(m, m->story->subjects[event]))
+            return false;
+    }
+    return true;
+}
+
+static bool add_event(struct making *m, uint32_t i)
+{
+    const struct snapshot_event *e = &m->l->events[i];
+    uint32_t subject = m->story->subjects[i];
+
+    if (!snap_marks_before(&m->marks, e, m->out))
+        return no_memory(m);
+    if (m->story->empties[i] &&
+        !append(m, (struct trace_op){.kind = TRACE_EMPTY_CACHE}))
+        return false;
+    if (e->action == SNAPSHOT_OOM || e->action == SNAPSHOT_ALLOC)
+        return add_request(m, i);
+    if (subject == STORY_NONE || m->story->late[i])
+        return true;
+    if (e->action == SNAPSHOT_FREE_REQUESTED)
+        return add_free(m, subject);
+    return add_completed(m, subject);
+}
+
+static bool add_all(struct making *m)
+{
+    bool ok = number_streams(m);
+
+    if (ok)
+        number_pools(m);
+    ok = ok && add_before(m);
+    for (uint32_t i = 0; ok && i < m->l->event_count; i++)
+        ok = add_event(m, i);
+    return ok && (snap_marks_rest(&m->marks, m->out) || no_memory(m));
+}
+
+static bool take_memory(struct making *m)
+{
+    const struct snapshot *s = m->l->snapshot;
+    size_t allocs = m->l->alloc_count + 1;
+
+    m->ids = calloc(allocs, sizeof *m->ids);
+    m->waits = calloc(allocs, sizeof *m->waits);
+    m->streams = calloc(s->stream_count + 1, sizeof *m->streams);
+    m->idle = calloc(TRACE_STREAMS, sizeof *m->idle);
+    m->pools = calloc(s->pool_count + 1, sizeof *m->pools);
+    return (m->ids != NULL && m->waits != NULL && m->streams != NULL &&
+            m->idle != NULL && m->pools != NULL &&
+            snap_marks_begin(&m->marks, s, m->l->device)) ||
+           no_memory(m);
+}
+
+static void fill_notes(const struct story *story,
+                       struct snap_trace_notes *notes)
+{
+    notes->rolled_back = story->lifetimes.before_count;
+    notes->unmatched_frees = story->lifetimes.unmatched;
+    notes->overwritten = story->lifetimes.overwritten;
+    notes->zero_sizes = story->zero_sizes;
+    notes->deferred = story->deferred_count;
+    notes->empty_caches = story->empty_count;
+}
+
+bool snap_trace_make(const struct story *story, struct trace *out,
+                     struct snap_trace_notes *notes, struct tool_error *error)
+{
+    struct making m = {.story = story,
+                       .l = &story->lifetimes,
+                       .out = out,
+                       .notes = notes,
+                       .error = error};
+    bool ok;
+
+    memset(notes, 0, sizeof *notes);
+    trace_init(out);
+    fill_notes(story, notes);
+    ok = take_memory(&m) && add_all(&m);
+    free(m.ids);
+    free(m.waits);
+    free(m.streams);
+    free(m.idle);
+    free(m.pools);
+    snap_marks_end(&m.marks);
+    if (!ok)
+        trace_free(out);
+    return ok;
+}

@@ -1,0 +1,277 @@
+#include "convert/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
+#define SMALL_SEGMENT_BYTES ((uint64_t)2 << 20)
+
+static bool is_request(const struct snapshot_event *e)
+{
+    return e->action == SNAPSHOT_ALLOC || e->action == SNAPSHOT_OOM;
+}
+
+static bool gives_back(const struct snapshot_event *e)
+{
+    return e->action == SNAPSHOT_SEGMENT_FREE ||
+           e->action == SNAPSHOT_SEGMENT_UNMAP;
+}
+
+static bool takes_more(const struct snapshot_event *e)
+{
+    return e->action == SNAPSHOT_SEGMENT_ALLOC ||
+           e->action == SNAPSHOT_SEGMENT_MAP;
+}
+
+/* ---- which allocation --------------------------------------------------- */
+
+static void name_subjects(struct story *story)
+{
+    const struct lifetimes *l = &story->lifetimes;
+
+    memset(story->subjects, 0xff, l->event_count * sizeof *story->subjects);
+    memset(story->replaced, 0xff, l->event_count * sizeof *story->replaced);
+    for (size_t i = 0; i < l->alloc_count; i++) {
+        const struct lifetime *a = &l->allocs[i];
+
+        if (a->start < l->event_count)
+            story->subjects[a->start] = (uint32_t)i;
+        if (a->end < l->event_count &&
+            l->events[a->end].action == SNAPSHOT_ALLOC)
+            story->replaced[a->end] = (uint32_t)i;
+        else if (a->end < l->event_count)
+            story->subjects[a->end] = (uint32_t)i;
+        if (a->done < l->event_count && a->done != a->end)
+            story->subjects[a->done] = (uint32_t)i;
+        story->zero_sizes += a->requested == 0;
+    }
+}
+
+/* ---- where the cache was emptied ---------------------------------------- */
+
+/* The first event from `i` on that is no part of memory being given back. */
+static uint32_t run_end(const struct lifetimes *l, uint32_t i)
+{
+    while (i < l->event_count &&
+           (gives_back(&l->events[i]) ||
+            l->events[i].action == SNAPSHOT_FREE_COMPLETED))
+        i++;
+    return i;
+}
+
+struct run {
+    uint32_t begin;
+    uint32_t end; /* the event after it */
+};
+
+/* Whether something that was given back would have done for the request that
+ * took memory at once: a block of its stream and pool, long enough. */
+static bool had_a_fit(const struct lifetimes *l, struct run run)
+{
+    const struct snapshot_event *request = &l->events[run.end];
+
+    while (request < l->events + l->event_count &&
+           request->action != SNAPSHOT_ALLOC)
+        request++;
+    if (request == l->events + l->event_count)
+        return false;
+    for (uint32_t i = run.begin; i < run.end; i++) {
+        const struct snapshot_event *e = &l->events[i];
+        bool small = e->size <= SMALL_SEGMENT_BYTES;
+        uint64_t bytes = lifetimes_round(&l->snapshot->settings, request->size);
+
+        if (gives_back(e) && e->stream == request->stream &&
+            e->pool == request->pool &&
+            small == (bytes <= SMALL_REQUEST_BYTES) && e->size >= bytes)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the allocator gave the run back by itself, to make room for what
+ * follows.  It did not if there was room, as it has held more at another time
+ * and no setting makes it collect garbage early; or if it had what was asked
+ * for. */
+static bool explained(const struct lifetimes *l, struct run run,
+                      const uint64_t *reserved, uint64_t highest)
+{
+    const struct snapshot_settings *set = &l->snapshot->settings;
+    const struct snapshot_event *next = &l->events[run.end];
+
+    if (run.end == l->event_count)
+        return false;
+    if (next->action == SNAPSHOT_OOM)
+        return true;
+    if (!takes_more(next))
+        return false;
+    if (set->has_max_split_size && set->max_split_size > 0)
+        return true;
+    if (had_a_fit(l, run))
+        return false;
+    return set->garbage_collection_threshold > 0 || next->size > highest ||
+           reserved[run.begin] > highest - next->size;
+}
+
+/* Those from `end` back to the last event that neither completes a free nor
+ * gives back memory. */
+static void name_late(struct story *story, uint32_t end)
+{
+    const struct snapshot_event *events = story->lifetimes.events;
+
+    while (end-- > 0 && (gives_back(&events[end]) ||
+                         events[end].action == SNAPSHOT_FREE_COMPLETED)) {
+        if (story->empties[end])
+            break;
+        story->late[end] = events[end].action == SNAPSHOT_FREE_COMPLETED;
+    }
+}
+
+static bool name_empties(struct story *story)
+{
+    const struct lifetimes *l = &story->lifetimes;
+    uint64_t *reserved = calloc((size_t)l->event_count + 1, sizeof *reserved);
+    uint64_t highest = 0;
+
+    if (reserved == NULL)
+        return false;
+    lifetimes_curve(l, CURVE_RESERVED, reserved);
+    for (uint32_t i = 0; i <= l->event_count; i++)
+        highest = reserved[i] > highest ? reserved[i] : highest;
+    for (uint32_t i = 0; i < l->event_count; i++) {
+        struct run run = {.begin = i};
+
+        if (l->events[i].action == SNAPSHOT_OOM)
+            name_late(story, i);
+        if (!gives_back(&l->events[i]))
+            continue;
+        run.end = run_end(l, i);
+        story->empties[i] = !explained(l, run, reserved, highest);
+        story->empty_count += story->empties[i];
+        if (!story->empties[i])
+            name_late(story, run.end);
+        i = run.end - 1;
+    }
+    free(reserved);
+    return true;
+}
+
+/* ---- which frees waited ------------------------------------------------- */
+
+/* counts[k]: requests among the first k events. */
+static bool count_requests(const struct lifetimes *l, uint32_t *counts)
+{
+    bool completes = false;
+
+    counts[0] = 0;
+    for (uint32_t i = 0; i < l->event_count; i++) {
+        counts[i + 1] = counts[i] + is_request(&l->events[i]);
+        completes |= l->events[i].action == SNAPSHOT_FREE_COMPLETED;
+    }
+    return completes;
+}
+
+/* Whether the place would have done for the request that comes after its late
+ * completion: then it was not to be had before. */
+static bool was_missed(const struct lifetimes *l, const struct lifetime *a)
+{
+    const struct snapshot_event *request = &l->events[a->done];
+
+    while (request < l->events + l->event_count && !is_request(request))
+        request++;
+    return request < l->events + l->event_count &&
+           request->stream == a->stream && request->pool == a->pool &&
+           a->rounded >= lifetimes_round(&l->snapshot->settings, request->size);
+}
+
+/* A free that does not wait is completed at once. */
+static bool has_waited(const struct story *story, const struct lifetime *a,
+                       const uint32_t *counts)
+{
+    const struct lifetimes *l = &story->lifetimes;
+
+    if (a->end == LIFETIME_BEFORE)
+        return a->done == l->event_count || counts[a->done] != 0;
+    if (a->end >= l->event_count || a->done == a->end)
+        return false;
+    if (a->done == l->event_count || counts[a->done] != counts[a->end + 1])
+        return true;
+    return story->late[a->done] && (a->done != a->end + 1 || was_missed(l, a));
+}
+
+static bool name_deferred(struct story *story)
+{
+    const struct lifetimes *l = &story->lifetimes;
+    uint32_t *counts = calloc((size_t)l->event_count + 1, sizeof *counts);
+
+    if (counts == NULL)
+        return false;
+    if (count_requests(l, counts)) {
+        for (size_t i = 0; i < l->alloc_count; i++) {
+            story->deferred[i] = has_waited(story, &l->allocs[i], counts);
+            story->deferred_count += story->deferred[i];
+        }
+    }
+    free(counts);
+    return true;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+static bool take_memory(struct story *story)
+{
+    size_t events = (size_t)story->lifetimes.event_count + 1;
+
+    if (story->lifetimes.alloc_count >= UINT32_MAX)
+        return false;
+    story->subjects = calloc(events, sizeof *story->subjects);
+    story->replaced = calloc(events, sizeof *story->replaced);
+    story->empties = calloc(events, 1);
+    story->late = calloc(events, 1);
+    story->deferred = calloc(story->lifetimes.alloc_count + 1, 1);
+    return story->subjects != NULL && story->replaced != NULL &&
+           story->empties != NULL && story->late != NULL &&
+           story->deferred != NULL;
+}
+
+bool story_is_late(const struct story *story, uint32_t request, uint32_t *event)
+{
+    const struct snapshot_event *events = story->lifetimes.events;
+
+    while (*event > 0) {
+        const struct snapshot_event *e = &events[--*event];
+
+        if (*event < request && is_request(e))
+            return false;
+        if (e->action == SNAPSHOT_FREE_REQUESTED)
+            return false;
+        if (story->late[*event])
+            return true;
+    }
+    return false;
+}
+
+bool story_make(const struct snapshot *s, size_t device, struct story *out,
+                struct tool_error *error)
+{
+    memset(out, 0, sizeof *out);
+    if (!lifetimes_make(s, device, &out->lifetimes, error))
+        return false;
+    if (take_memory(out)) {
+        name_subjects(out);
+        if (name_empties(out) && name_deferred(out))
+            return true;
+    }
+    story_free(out);
+    return tool_fail(error, "out of host memory");
+}
+
+void story_free(struct story *story)
+{
+    lifetimes_free(&story->lifetimes);
+    free(story->subjects);
+    free(story->replaced);
+    free(story->empties);
+    free(story->late);
+    free(story->deferred);
+    memset(story, 0, sizeof *story);
+}

@@ -1,0 +1,211 @@
+/* replay_snapshot.c - snapshots as input: each device with events becomes a
+ * trace of its own, and is held against what was recorded. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "replay/replay.h"
+#include "trace/trace_source.h"
+
+/* ---- telling them from traces ------------------------------------------- */
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t length = strlen(path);
+    size_t n = strlen(ending);
+
+    return length > n && strcmp(path + length - n, ending) == 0;
+}
+
+/* The first byte of a pickle from protocol 2 on, of older ones, or of JSON
+ * after blanks; none begins a line of a trace. */
+static bool begins_snapshot(const char *path)
+{
+    struct tool_error ignored;
+    struct trace_source *source;
+    unsigned char first[64];
+    size_t count = 0;
+    size_t at = 0;
+
+    if (!trace_source_open(path, &source, &ignored))
+        return false;
+    if (!trace_source_read(source, first, sizeof first, &count, &ignored))
+        count = 0;
+    trace_source_close(source);
+    while (at < count && isspace(first[at]))
+        at++;
+    return at < count &&
+           (first[at] == 0x80 || memchr("{}(]", first[at], 4) != NULL);
+}
+
+bool replay_is_snapshot(const char *path)
+{
+    struct stat st;
+
+    if (ends_with(path, ".pickle") || ends_with(path, ".json"))
+        return true;
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 &&
+           S_ISREG(st.st_mode) && begins_snapshot(path);
+}
+
+/* ---- one device --------------------------------------------------------- */
+
+struct device_run {
+    const struct snapshot *snapshot;
+    size_t device;
+    const struct replay_options *options;
+    struct replay_result *out;
+    struct tool_error *error;
+};
+
+static bool wants_recorded(const struct replay_options *options)
+{
+    return options->policy == LARDER_POLICY_DEFAULT && options->conf == NULL;
+}
+
+/* Settings of another version may hold what is not known here. */
+static bool take_conf(struct device_run *run, struct replay_snapshot *extra)
+{
+    extra->recorded_settings = true;
+    extra->conf = recorded_conf(&run->snapshot->settings);
+    if (extra->conf == NULL)
+        return tool_fail(run->error, "out of host memory");
+    if (larder_conf_check(extra->conf) == LARDER_OK)
+        return true;
+    snprintf(extra->recorded.reason, sizeof extra->recorded.reason,
+             "the recorded settings '%s' cannot be used: %s", extra->conf,
+             larder_last_error());
+    extra->conf[0] = '\0';
+    return true;
+}
+
+static bool compare(struct device_run *run, const struct story *story,
+                    struct replay_snapshot *extra)
+{
+    if (!extra->recorded_settings || extra->recorded.reason[0] != '\0')
+        return true;
+    return recorded_compare(story, extra->conf, &extra->recorded, run->error);
+}
+
+static bool run_trace(struct device_run *run, const struct trace *t,
+                      const struct replay_snapshot *extra)
+{
+    struct replay_options options = *run->options;
+
+    if (extra->recorded_settings) {
+        options.conf = extra->conf;
+        options.policy = LARDER_POLICY_PYTORCH;
+    }
+    return replay_run(t, &options, run->out, run->error);
+}
+
+static bool run_story(struct device_run *run, const struct story *story,
+                      struct replay_snapshot *extra)
+{
+    struct trace t;
+    bool ok;
+
+    extra->device = run->device;
+    if (!snap_trace_make(story, &t, &extra->notes, run->error))
+        return false;
+    ok = (!wants_recorded(run->options) || take_conf(run, extra)) &&
+         run_trace(run, &t, extra);
+    trace_free(&t);
+    if (ok)
+        run->out->snapshot = extra;
+    return ok && compare(run, story, extra);
+}
+
+/* On failure *out is empty. */
+static bool run_device(struct device_run *run)
+{
+    struct replay_snapshot *extra = calloc(1, sizeof *extra);
+    struct story story;
+    bool ok;
+
+    memset(run->out, 0, sizeof *run->out);
+    if (extra == NULL)
+        return tool_fail(run->error, "out of host memory");
+    ok = story_make(run->snapshot, run->device, &story, run->error);
+    if (ok) {
+        ok = run_story(run, &story, extra);
+        story_free(&story);
+    }
+    if (!ok && run->out->snapshot == NULL) {
+        free(extra->conf);
+        free(extra);
+    }
+    if (!ok)
+        replay_result_free(run->out);
+    return ok;
+}
+
+/* ---- all devices -------------------------------------------------------- */
+
+static size_t count_devices(const struct snapshot *s)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->device_count; i++)
+        count += s->devices[i].count > 0;
+    return count;
+}
+
+/* *last points to where the next result goes. */
+static bool add_result(struct device_run *run, struct replay_result **last)
+{
+    if (run->out != NULL) {
+        struct replay_result *made = calloc(1, sizeof *made);
+
+        if (made == NULL)
+            return tool_fail(run->error, "out of host memory");
+        (*last)->next = made;
+        *last = made;
+    }
+    run->out = *last;
+    return run_device(run);
+}
+
+static bool run_devices(const struct snapshot *s,
+                        const struct replay_options *options,
+                        struct replay_result *out, struct tool_error *error)
+{
+    struct device_run run = {.snapshot = s, .options = options, .error = error};
+    struct replay_result *last = out;
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < s->device_count; i++) {
+        run.device = i;
+        ok = s->devices[i].count == 0 || add_result(&run, &last);
+    }
+    if (!ok)
+        replay_result_free(out);
+    return ok;
+}
+
+bool replay_run_snapshot(const char *path, const struct replay_options *options,
+                         struct replay_result *out, bool *none,
+                         struct tool_error *error)
+{
+    struct tool_error why;
+    struct snapshot *s;
+    size_t count;
+    bool ok;
+
+    memset(out, 0, sizeof *out);
+    if (!snapshot_read(path, NULL, &s, error))
+        return false;
+    count = count_devices(s);
+    *none = count == 0;
+    if (count > 1 && (options->placements != NULL || options->stats != NULL))
+        ok = tool_fail(&why,
+                       "has %zu devices with events, but placements and "
+                       "statistics are of one; larder convert --device makes "
+                       "a trace of one",
+                       count);
+    else
+        ok = run_devices(s, options, out, &why);
+    snapshot_free(s);
+    return ok || tool_fail(error, "%s: %s", path, why.text);
+}

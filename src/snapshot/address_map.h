@@ -1,0 +1,30 @@
+/* address_map.h - a hash table from addresses to numbers, for what is alive
+ * while the events of a snapshot are gone through. */
+#ifndef LARDER_SNAPSHOT_ADDRESS_MAP_H
+#define LARDER_SNAPSHOT_ADDRESS_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADDRESS_MAP_NONE UINT32_MAX
+
+struct address_map {
+    struct address_slot *slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t used;
+};
+
+/* All zero is an empty map. */
+void address_map_free(struct address_map *m);
+
+/* The number at an address; ADDRESS_MAP_NONE when there is none. */
+uint32_t address_map_get(const struct address_map *m, uint64_t address);
+
+/* Put a number at an address, over one that is there.  False: no memory. */
+bool address_map_put(struct address_map *m, uint64_t address, uint32_t number);
+
+/* Take away what is at an address and return it, as _get does. */
+uint32_t address_map_take(struct address_map *m, uint64_t address);
+
+#endif

@@ -1,0 +1,443 @@
+/* lifetimes.c - going through the events of one device. */
+#include "snapshot/lifetimes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot/address_map.h"
+#include "snapshot/spans.h"
+
+struct walk {
+    struct lifetimes *out;
+    size_t capacity;            /* of out->allocs */
+    struct address_map alive;   /* address -> allocation */
+    struct address_map waiting; /* freed, not yet reusable */
+    struct span_set spans;
+};
+
+/* ---- allocations -------------------------------------------------------- */
+
+static struct lifetime *append(struct walk *w)
+{
+    struct lifetimes *l = w->out;
+    struct lifetime *made;
+
+    if (l->alloc_count == w->capacity) {
+        size_t wider = w->capacity > 0 ? w->capacity * 2 : 1024;
+
+        made = realloc(l->allocs, wider * sizeof(*made));
+        if (made == NULL)
+            return NULL;
+        l->allocs = made;
+        w->capacity = wider;
+    }
+    made = &l->allocs[l->alloc_count++];
+    memset(made, 0, sizeof(*made));
+    made->end = l->event_count;
+    made->done = l->event_count;
+    return made;
+}
+
+static struct lifetime *append_from(struct walk *w,
+                                    const struct snapshot_event *e,
+                                    uint32_t start)
+{
+    struct lifetime *made = append(w);
+
+    if (made == NULL)
+        return NULL;
+    made->address = e->address;
+    made->requested = e->size;
+    made->rounded = lifetimes_round(&w->out->snapshot->settings, e->size);
+    made->start = start;
+    made->stack = start == LIFETIME_BEFORE ? 0 : e->stack;
+    made->stream = e->stream;
+    made->pool = e->pool;
+    made->user_metadata = e->user_metadata;
+    return made;
+}
+
+static uint32_t number_of(const struct walk *w, const struct lifetime *a)
+{
+    return (uint32_t)(a - w->out->allocs);
+}
+
+static bool on_alloc(struct walk *w, const struct snapshot_event *e,
+                     uint32_t event)
+{
+    uint32_t old = address_map_take(&w->alive, e->address);
+    struct lifetime *made;
+
+    if (old != ADDRESS_MAP_NONE) {
+        w->out->allocs[old].end = event;
+        w->out->allocs[old].done = event;
+        w->out->overwritten++;
+    }
+    made = append_from(w, e, event);
+    return made != NULL &&
+           address_map_put(&w->alive, e->address, number_of(w, made));
+}
+
+/* The allocation that an event ends: one seen being made, or one from before
+ * the recording. */
+static bool ended_by(struct walk *w, struct address_map *map,
+                     const struct snapshot_event *e, struct lifetime **out)
+{
+    uint32_t number = address_map_take(map, e->address);
+
+    *out = number != ADDRESS_MAP_NONE ? &w->out->allocs[number]
+                                      : append_from(w, e, LIFETIME_BEFORE);
+    return *out != NULL;
+}
+
+static bool on_free_requested(struct walk *w, const struct snapshot_event *e,
+                              uint32_t event)
+{
+    struct lifetime *ended;
+
+    if (address_map_get(&w->alive, e->address) == ADDRESS_MAP_NONE &&
+        address_map_get(&w->waiting, e->address) != ADDRESS_MAP_NONE) {
+        w->out->unmatched++;
+        return true;
+    }
+    if (!ended_by(w, &w->alive, e, &ended))
+        return false;
+    ended->end = event;
+    return address_map_put(&w->waiting, e->address, number_of(w, ended));
+}
+
+static bool on_free_completed(struct walk *w, const struct snapshot_event *e,
+                              uint32_t event)
+{
+    struct lifetime *ended;
+
+    if (!ended_by(w, &w->waiting, e, &ended))
+        return false;
+    /* Freed before the recording, and waiting since then. */
+    if (ended->start == LIFETIME_BEFORE && ended->end == w->out->event_count)
+        ended->end = LIFETIME_BEFORE;
+    ended->done = event;
+    return true;
+}
+
+/* ---- segments ------------------------------------------------------------ */
+
+static struct segment_span span_of(const struct walk *w,
+                                   const struct snapshot_event *e,
+                                   uint32_t start)
+{
+    struct segment_span span = {
+        .address = e->address,
+        .size = e->size,
+        .start = start,
+        .end = w->out->event_count,
+        .stack = start == LIFETIME_BEFORE ? 0 : e->stack,
+        .stream = e->stream,
+        .pool = e->pool,
+        .kind = SPAN_LARGE,
+    };
+
+    if (e->action == SNAPSHOT_SEGMENT_MAP ||
+        e->action == SNAPSHOT_SEGMENT_UNMAP)
+        span.kind = SPAN_EXPANDABLE;
+    else if (e->size <= ((uint64_t)2 << 20))
+        span.kind = SPAN_SMALL;
+    return span;
+}
+
+static bool on_segment(struct walk *w, const struct snapshot_event *e,
+                       uint32_t event)
+{
+    bool begins = e->action == SNAPSHOT_SEGMENT_ALLOC ||
+                  e->action == SNAPSHOT_SEGMENT_MAP;
+    struct segment_span span = span_of(w, e, begins ? event : LIFETIME_BEFORE);
+
+    return begins ? span_set_add(&w->spans, &span)
+                  : span_set_remove(&w->spans, &span, event);
+}
+
+/* ---- the walk -------------------------------------------------------------- */
+
+static bool on_event(struct walk *w, const struct snapshot_event *e,
+                     uint32_t event)
+{
+    switch ((enum snapshot_action)e->action) {
+    case SNAPSHOT_ALLOC:
+        return on_alloc(w, e, event);
+    case SNAPSHOT_FREE_REQUESTED:
+        return on_free_requested(w, e, event);
+    case SNAPSHOT_FREE_COMPLETED:
+        return on_free_completed(w, e, event);
+    case SNAPSHOT_SEGMENT_ALLOC:
+    case SNAPSHOT_SEGMENT_FREE:
+    case SNAPSHOT_SEGMENT_MAP:
+    case SNAPSHOT_SEGMENT_UNMAP:
+        return on_segment(w, e, event);
+    default:
+        return true;
+    }
+}
+
+/* A block of the final state: one that was seen is now known better, one that
+ * was not has been there all along. */
+static bool add_final_block(struct walk *w, const struct snapshot_segment *seg,
+                            const struct snapshot_block *block)
+{
+    bool pending = block->state == SNAPSHOT_ACTIVE_PENDING_FREE;
+    struct address_map *map = pending ? &w->waiting : &w->alive;
+    uint32_t number = address_map_get(map, block->address);
+    struct lifetime *a;
+
+    if (number != ADDRESS_MAP_NONE) {
+        w->out->allocs[number].rounded = block->size;
+        return true;
+    }
+    a = append(w);
+    if (a == NULL)
+        return false;
+    a->address = block->address;
+    a->requested = (block->has & SNAPSHOT_HAS_REQUESTED) != 0
+                       ? block->requested_size
+                       : block->size;
+    a->rounded = block->size;
+    a->start = LIFETIME_BEFORE;
+    if (pending)
+        a->end = LIFETIME_BEFORE;
+    a->stack = block->stack;
+    a->stream = seg->stream;
+    a->pool = seg->pool;
+    a->user_metadata = block->user_metadata;
+    return address_map_put(map, block->address, number_of(w, a));
+}
+
+static uint8_t kind_of(const struct snapshot_segment *seg)
+{
+    if (seg->expandable)
+        return SPAN_EXPANDABLE;
+    return seg->type == SNAPSHOT_SMALL ? SPAN_SMALL : SPAN_LARGE;
+}
+
+/* Segments that were seen being made know their type only from here. */
+static void correct_kinds(struct walk *w, const struct snapshot_segment *seg)
+{
+    const struct span_set *set = &w->spans;
+    struct segment_span *spans = w->out->spans;
+    size_t low = 0;
+    size_t high = set->live;
+
+    if (seg->type == SNAPSHOT_TYPE_UNKNOWN || seg->expandable)
+        return;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (spans[set->order[middle]].address < seg->address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < set->live && spans[set->order[low]].address == seg->address)
+        spans[set->order[low]].kind = kind_of(seg);
+}
+
+static bool add_final_segment(struct walk *w,
+                              const struct snapshot_segment *seg)
+{
+    struct segment_span span = {
+        .address = seg->address,
+        .size = seg->total_size,
+        .start = LIFETIME_BEFORE,
+        .end = w->out->event_count,
+        .stack = seg->stack,
+        .stream = seg->stream,
+        .pool = seg->pool,
+        .kind = kind_of(seg),
+    };
+    size_t i;
+
+    if (!span_set_fill(&w->spans, &span))
+        return false;
+    for (i = 0; i < seg->block_count; i++) {
+        const struct snapshot_block *block =
+            &w->out->snapshot->blocks[seg->block + i];
+
+        if (block->state != SNAPSHOT_INACTIVE &&
+            !add_final_block(w, seg, block))
+            return false;
+    }
+    return true;
+}
+
+static bool add_final_state(struct walk *w)
+{
+    const struct snapshot *s = w->out->snapshot;
+    size_t i;
+
+    for (i = 0; i < s->segment_count; i++) {
+        const struct snapshot_segment *seg = &s->segments[i];
+
+        if (seg->device == w->out->device && !add_final_segment(w, seg))
+            return false;
+    }
+    return true;
+}
+
+static bool walk_events(struct walk *w)
+{
+    uint32_t i;
+
+    for (i = 0; i < w->out->event_count; i++) {
+        if (!on_event(w, &w->out->events[i], i))
+            return false;
+    }
+    return add_final_state(w);
+}
+
+/* Those from before first; the others are in order already. */
+static bool put_in_order(struct lifetimes *l)
+{
+    struct lifetime *sorted;
+    size_t before = 0;
+    size_t after = 0;
+    size_t i;
+
+    if (l->alloc_count == 0)
+        return true;
+    sorted = malloc(l->alloc_count * sizeof(*sorted));
+    if (sorted == NULL)
+        return false;
+    for (i = 0; i < l->alloc_count; i++)
+        l->before_count += l->allocs[i].start == LIFETIME_BEFORE;
+    after = l->before_count;
+    for (i = 0; i < l->alloc_count; i++) {
+        if (l->allocs[i].start == LIFETIME_BEFORE)
+            sorted[before++] = l->allocs[i];
+        else
+            sorted[after++] = l->allocs[i];
+    }
+    free(l->allocs);
+    l->allocs = sorted;
+    return true;
+}
+
+/* ---- what others call ------------------------------------------------------ */
+
+size_t lifetimes_device_count(const struct snapshot *s)
+{
+    size_t count = s->device_count;
+    size_t i;
+
+    for (i = 0; i < s->segment_count; i++) {
+        if (s->segments[i].device >= count)
+            count = (size_t)s->segments[i].device + 1;
+    }
+    return count;
+}
+
+bool lifetimes_make(const struct snapshot *s, size_t device,
+                    struct lifetimes *out, struct tool_error *error)
+{
+    struct walk w = {0};
+    bool ok;
+    size_t i;
+
+    memset(out, 0, sizeof(*out));
+    out->snapshot = s;
+    out->device = device;
+    if (device < s->device_count) {
+        if (s->devices[device].count >= UINT32_MAX)
+            return tool_fail(error, "device %zu has more than 2^32 events",
+                             device);
+        out->events = s->events + s->devices[device].first;
+        out->event_count = (uint32_t)s->devices[device].count;
+    }
+    w.out = out;
+    w.spans.out = out;
+    ok = walk_events(&w) && put_in_order(out);
+    for (i = 0; ok && i < s->segment_count; i++) {
+        if (s->segments[i].device == device)
+            correct_kinds(&w, &s->segments[i]);
+    }
+    address_map_free(&w.alive);
+    address_map_free(&w.waiting);
+    span_set_free(&w.spans);
+    if (ok)
+        return true;
+    lifetimes_free(out);
+    return tool_fail(error, "not enough host memory for the lifetimes");
+}
+
+void lifetimes_free(struct lifetimes *l)
+{
+    free(l->allocs);
+    free(l->spans);
+    memset(l, 0, sizeof(*l));
+}
+
+static int64_t divisions_for(const struct snapshot_settings *settings,
+                             uint64_t bytes)
+{
+    int64_t divisions = 0;
+    size_t i;
+
+    for (i = 0; i < settings->roundup_count; i++) {
+        if (i == 0 || bytes >= settings->roundup[i].size_mib << 20)
+            divisions = settings->roundup[i].divisions;
+    }
+    return divisions;
+}
+
+uint64_t lifetimes_round(const struct snapshot_settings *settings,
+                         uint64_t bytes)
+{
+    int64_t divisions = divisions_for(settings, bytes);
+    uint64_t step = 512;
+
+    if (bytes > UINT64_MAX / 4)
+        return bytes;
+    if (bytes < 512)
+        return 512;
+    if (divisions > 1 && bytes > 512 * (uint64_t)divisions) {
+        uint64_t power = 512;
+
+        while (power <= bytes / 2)
+            power *= 2;
+        step = power / (uint64_t)divisions;
+        if (step < 512)
+            step = 512;
+    }
+    return (bytes + step - 1) / step * step;
+}
+
+static void add_range(uint64_t *values, const struct lifetimes *l,
+                      uint32_t start, uint32_t end, uint64_t bytes)
+{
+    /* BEFORE + 1 is 0: there from the first state on. */
+    values[(uint32_t)(start + 1)] += bytes;
+    if (end < l->event_count)
+        values[end + 1] -= bytes;
+}
+
+void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
+                     uint64_t *values)
+{
+    uint64_t sum = 0;
+    size_t i;
+
+    memset(values, 0, ((size_t)l->event_count + 1) * sizeof(*values));
+    for (i = 0; which != CURVE_RESERVED && i < l->alloc_count; i++) {
+        const struct lifetime *a = &l->allocs[i];
+
+        if (a->end != LIFETIME_BEFORE)
+            add_range(values, l, a->start, a->end,
+                      which == CURVE_REQUESTED ? a->requested : a->rounded);
+    }
+    for (i = 0; which == CURVE_RESERVED && i < l->span_count; i++) {
+        const struct segment_span *s = &l->spans[i];
+
+        add_range(values, l, s->start, s->end, s->size);
+    }
+    for (i = 0; i <= l->event_count; i++) {
+        sum += values[i];
+        values[i] = sum;
+    }
+}

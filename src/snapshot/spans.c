@@ -1,0 +1,189 @@
+/* spans.c - the live spans as a sorted array.
+ *
+ * Segments are few and most come and go near the end of the address order, so
+ * that moving the rest of an array costs less than a tree would. */
+#include "snapshot/spans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct segment_span *live_span(const struct span_set *set, size_t i)
+{
+    return &set->out->spans[set->order[i]];
+}
+
+static uint64_t end_of(const struct segment_span *span)
+{
+    return span->address + span->size;
+}
+
+void span_set_free(struct span_set *set)
+{
+    free(set->order);
+    set->order = NULL;
+    set->live = 0;
+    set->order_capacity = 0;
+}
+
+/* The first live span that ends after an address. */
+static size_t first_after(const struct span_set *set, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = set->live;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (end_of(live_span(set, middle)) <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool reserve(void **array, size_t *capacity, size_t needed, size_t each)
+{
+    size_t wider = *capacity > 0 ? *capacity * 2 : 256;
+    void *moved;
+
+    if (needed <= *capacity)
+        return true;
+    moved = realloc(*array, wider * each);
+    if (moved == NULL)
+        return false;
+    *array = moved;
+    *capacity = wider;
+    return true;
+}
+
+/* Append a span to the list of all; its number, or UINT32_MAX. */
+static uint32_t append(struct span_set *set, const struct segment_span *span)
+{
+    void *spans = set->out->spans;
+
+    if (!reserve(&spans, &set->capacity, set->out->span_count + 1,
+                 sizeof(*span)))
+        return UINT32_MAX;
+    set->out->spans = spans;
+    set->out->spans[set->out->span_count] = *span;
+    return (uint32_t)set->out->span_count++;
+}
+
+static bool insert(struct span_set *set, size_t at,
+                   const struct segment_span *span)
+{
+    void *order = set->order;
+    uint32_t number = append(set, span);
+
+    if (number == UINT32_MAX ||
+        !reserve(&order, &set->order_capacity, set->live + 1, sizeof(uint32_t)))
+        return false;
+    set->order = order;
+    memmove(set->order + at + 1, set->order + at,
+            (set->live - at) * sizeof(*set->order));
+    set->order[at] = number;
+    set->live++;
+    return true;
+}
+
+static void forget(struct span_set *set, size_t at)
+{
+    set->live--;
+    memmove(set->order + at, set->order + at + 1,
+            (set->live - at) * sizeof(*set->order));
+}
+
+/* Leave of live span `at` only what lies below `address`; the rest of it
+ * becomes a live span of its own, after it. */
+static bool cut(struct span_set *set, size_t at, uint64_t address)
+{
+    struct segment_span rest = *live_span(set, at);
+
+    rest.size = end_of(&rest) - address;
+    rest.address = address;
+    live_span(set, at)->size -= rest.size;
+    return insert(set, at + 1, &rest);
+}
+
+/* Add what of `span` no live span covers. */
+static bool fill_gaps(struct span_set *set, const struct segment_span *span)
+{
+    uint64_t address = span->address;
+    size_t at = first_after(set, address);
+
+    while (address < end_of(span)) {
+        struct segment_span gap = *span;
+        uint64_t until = end_of(span);
+
+        if (at < set->live && live_span(set, at)->address < until)
+            until = live_span(set, at)->address;
+        if (until > address) {
+            gap.address = address;
+            gap.size = until - address;
+            if (!insert(set, at, &gap))
+                return false;
+            at++;
+        }
+        if (at >= set->live || live_span(set, at)->address >= end_of(span))
+            break;
+        address = end_of(live_span(set, at++));
+    }
+    return true;
+}
+
+/* End every live span inside the range, all of whose edges are cut. */
+static void end_inside(struct span_set *set, const struct segment_span *range,
+                       uint32_t end)
+{
+    size_t at = first_after(set, range->address);
+
+    while (at < set->live && live_span(set, at)->address < end_of(range)) {
+        live_span(set, at)->end = end;
+        forget(set, at);
+    }
+}
+
+static bool cut_edges(struct span_set *set, const struct segment_span *range)
+{
+    size_t at = first_after(set, range->address);
+
+    if (at < set->live && live_span(set, at)->address < range->address) {
+        if (!cut(set, at, range->address))
+            return false;
+    }
+    at = first_after(set, end_of(range));
+    return at >= set->live || live_span(set, at)->address >= end_of(range) ||
+           cut(set, at, end_of(range));
+}
+
+static bool is_sound(const struct segment_span *span)
+{
+    return span->size > 0 && span->address <= UINT64_MAX - span->size;
+}
+
+bool span_set_add(struct span_set *set, const struct segment_span *span)
+{
+    if (!is_sound(span))
+        return true;
+    if (!cut_edges(set, span))
+        return false;
+    end_inside(set, span, span->start);
+    return insert(set, first_after(set, span->address), span);
+}
+
+bool span_set_remove(struct span_set *set, const struct segment_span *span,
+                     uint32_t end)
+{
+    if (!is_sound(span))
+        return true;
+    if (!cut_edges(set, span) || !fill_gaps(set, span))
+        return false;
+    end_inside(set, span, end);
+    return true;
+}
+
+bool span_set_fill(struct span_set *set, const struct segment_span *span)
+{
+    return !is_sound(span) || fill_gaps(set, span);
+}

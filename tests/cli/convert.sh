@@ -1,0 +1,135 @@
+#!/bin/sh
+# `larder convert`: what becomes of what, by the names' endings.
+# $1: the command.
+. tests/cli/harness
+
+# event ACTION ADDRESS SIZE [MORE]
+event() {
+    printf '{"action":"%s","addr":%s,"size":%s,"stream":0,"time_us":%d' \
+        "$1" "$2" "$3" $((clock += 10))
+    printf ',"frames":[{"filename":"a \\"b\\".py","line":7,"name":"f"}]%s}' \
+        "${4-}"
+}
+
+clock=1000
+{
+    printf '{"segments":[{"device":0,"address":140000000000000,'
+    printf '"total_size":2097152,"allocated_size":512,"active_size":512,'
+    printf '"requested_size":300,"stream":0,"segment_type":"small",'
+    printf '"segment_pool_id":[0,0],"is_expandable":false,"frames":[],'
+    printf '"blocks":[{"address":140000000000000,"size":512,'
+    printf '"requested_size":300,"state":"active_allocated","frames":[]},'
+    printf '{"address":140000000000512,"size":2096640,"requested_size":0,'
+    printf '"state":"inactive","frames":[]}]}],"device_traces":[['
+    event alloc 140000000000512 1000
+    printf ,
+    event free_requested 140000000000512 1000
+    printf ,
+    event free_completed 140000000000512 1000
+    printf '],['
+    event alloc 150000000000000 600 ',"pool_id":[0,4]'
+    printf ']]}\n'
+} >"$tmp/s.json"
+
+# To a trace: of the first device, or the one that is asked for.
+"$larder" convert "$tmp/s.json" "$tmp/s.trace" 2>"$tmp/err" ||
+    say_failed "$(cat "$tmp/err")"
+stderr_has 'device 0 was taken; 1 others have events too (--device)'
+is trace "$(sed 1d "$tmp/s.trace")" 'a 0 300 0
+m the recording begins
+a 1 1000 0
+f 1'
+sed -n 1p "$tmp/s.trace" | grep -q \
+    '^# .*/s.json, device 0: 1 allocations from before the recording$' ||
+    say_failed "comment: $(sed -n 1p "$tmp/s.trace")"
+last='convert --device 1'
+"$larder" convert --device 1 "$tmp/s.json" "$tmp/s1.trace" 2>"$tmp/err"
+stderr_has '; 1 allocations in private pools$'
+is 'second device' "$(sed 1d "$tmp/s1.trace")" 'a 0 600 0'
+grep -q '^# .*; 1 allocations in private pools$' "$tmp/s1.trace" ||
+    say_failed 'the comment does not say what the trace cannot'
+
+# Traces compressed and back.
+expect 0 convert --device 0 "$tmp/s.json" "$tmp/z.trace.zst"
+expect 0 convert "$tmp/z.trace.zst" "$tmp/z.trace"
+is 'through zstd' "$(cat "$tmp/z.trace")" "$(sed 1d "$tmp/s.trace")"
+expect 0 convert "$tmp/z.trace" "$tmp/again.trace.zst"
+expect 0 replay --json --repeat 0 "$tmp/again.trace.zst"
+is ops "$(field ops)" 3
+
+# Snapshots: pickle and JSON hold the same.
+expect 0 convert "$tmp/s.json" "$tmp/s.pickle"
+expect 0 convert "$tmp/s.pickle" "$tmp/t.json"
+expect 0 convert "$tmp/t.json" "$tmp/t.pickle"
+cmp -s "$tmp/s.pickle" "$tmp/t.pickle" || say_failed 'pickle -> json -> pickle'
+if command -v python3 >/dev/null; then
+    python3 -c '
+import json, pickle, sys
+def same(x):
+    if isinstance(x, dict):
+        return {k: same(v) for k, v in x.items()}
+    return [same(v) for v in x] if isinstance(x, (list, tuple)) else x
+a, b, p = sys.argv[1:]
+a, b = json.load(open(a)), json.load(open(b))
+p = same(pickle.load(open(p, "rb")))
+for key in ("segments", "device_traces"):
+    assert a[key] == b[key] == p[key], (key, a[key], b[key], p[key])
+' "$tmp/s.json" "$tmp/t.json" "$tmp/s.pickle" >"$tmp/err" 2>&1 ||
+        say_failed "Python: $(cat "$tmp/err")"
+fi
+
+# A timeline: all devices or one, and good JSON.
+expect 0 convert "$tmp/s.json" "$tmp/s.perfetto.json"
+expect 0 convert --device 1 "$tmp/s.json" "$tmp/s1.perfetto.json"
+if command -v python3 >/dev/null; then
+    python3 -c '
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+def of(ph, pid):
+    return [e for e in events if e["ph"] == ph and e["pid"] == pid]
+slices = of("X", 0)
+assert [s["args"]["bytes"] for s in slices] == [300, 1000], slices
+assert slices[1]["ts"] == 1010 and slices[1]["dur"] == 10, slices[1]
+assert slices[1]["args"]["address"] == "0x7f544a44c200"
+assert slices[1]["args"]["frames"] == [
+    {"file": "a \"b\".py", "line": 7, "name": "f"}]
+assert slices[0]["tid"] != slices[1]["tid"]
+allocated = [(e["ts"], e["args"]["bytes"]) for e in of("C", 0)
+             if e["name"] == "allocated"]
+assert allocated == [(1010, 512), (1010, 1536), (1020, 512),
+                     (1030, 512)], allocated
+assert {e["name"] for e in of("C", 0)} == {
+    "requested", "allocated", "reserved"}
+assert len(of("X", 1)) == 1
+events = json.load(open(sys.argv[2]))["traceEvents"]
+assert len(of("X", 0)) == 0 and len(of("X", 1)) == 1
+' "$tmp/s.perfetto.json" "$tmp/s1.perfetto.json" >"$tmp/err" 2>&1 ||
+        say_failed "timeline: $(cat "$tmp/err")"
+fi
+
+# Bad usage and bad input, after which nothing is there.
+expect 2 convert "$tmp/s.json"
+stderr_has 'expected two names: IN OUT'
+expect 2 convert "$tmp/s.json" "$tmp/x.txt"
+stderr_has 'expected a name ending in .trace, .trace.zst, .pickle, .json or'
+expect 2 convert "$tmp/s.perfetto.json" "$tmp/x.trace"
+stderr_has 'is written only'
+expect 2 convert --device 2 "$tmp/s.json" "$tmp/x.trace"
+stderr_has "no device '2'; expected a number below 2"
+expect 2 convert --device 1 "$tmp/s.json" "$tmp/x.pickle"
+stderr_has 'which holds all devices'
+expect 2 convert --conf '' "$tmp/s.json" "$tmp/x.trace"
+stderr_has 'a snapshot is not replayed'
+printf '{"segments":7}' >"$tmp/bad.json"
+expect 2 convert "$tmp/bad.json" "$tmp/x.trace"
+stderr_has 'bad.json: byte [0-9]*: '
+printf 'a 0\n' >"$tmp/bad.trace"
+expect 2 convert "$tmp/bad.trace" "$tmp/x.trace.zst"
+stderr_has 'bad.trace:1: '
+expect 2 convert "$tmp/s.pickle" "$tmp/no/x.json"
+stderr_has 'no/x.json: No such file'
+mkdir "$tmp/x.pickle"
+expect 2 convert "$tmp/s.json" "$tmp/x.pickle"
+rmdir "$tmp/x.pickle"
+is 'left behind' "$(find "$tmp" -name 'x*' -o -name '*.part*')" ''
+finish

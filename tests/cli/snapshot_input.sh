@@ -1,0 +1,98 @@
+#!/bin/sh
+# Snapshots as input of `larder replay`: a result for each device with events,
+# and how it compares with what was recorded.
+# $1: the command.
+. tests/cli/harness
+
+# event ACTION ADDRESS SIZE
+event() {
+    printf '{"action":"%s","addr":%s,"size":%s,"stream":0,"frames":[]}' "$@"
+}
+
+# Two devices with events, one without: a small segment each; on the second the
+# last address is $1.
+write_snapshot() {
+    {
+        printf '{"segments":[],"allocator_settings":{'
+        printf '"PYTORCH_CUDA_ALLOC_CONF":"","max_split_size":-1,'
+        printf '"expandable_segments":%s},"device_traces":[[' "${2-false}"
+        event segment_alloc 140000000000000 2097152
+        printf ,
+        event alloc 140000000000000 500
+        printf ,
+        event free_requested 140000000000000 500
+        printf ,
+        event free_completed 140000000000000 500
+        printf '],[],['
+        event segment_alloc 150000000000000 2097152
+        printf ,
+        event alloc 150000000000000 500
+        printf ,
+        event alloc "$1" 700
+        printf ']]}\n'
+    } >"$tmp/two.json"
+}
+
+# The same, by a line of JSON.
+line() {
+    sed -n "$1p" "$tmp/out" | grep -q -e "$2" ||
+        say_failed "line $1 has no $2: $(cat "$tmp/out")"
+}
+
+write_snapshot 150000000000512
+expect 0 replay --repeat 0 --json "$tmp/two.json"
+is 'lines' "$(wc -l <"$tmp/out")" 2
+line 1 '"device":0,"policy":"pytorch","conf":"","ops":2,'
+line 1 '"peak_requested_bytes":500,'
+line 1 '"recorded_placements":1,"recorded_same":1,"recorded_first_difference":null,'
+line 1 '"recorded_segments_same":true,'
+line 2 '"device":2,.*"peak_requested_bytes":1200,'
+line 2 '"recorded_placements":2,"recorded_same":2,'
+
+# What differs is named, in words too.
+write_snapshot 150000000001024
+expect 0 replay --repeat 0 --json "$tmp/two.json"
+line 1 '"recorded_same":1,'
+line 2 '"recorded_placements":2,"recorded_same":1,"recorded_first_difference":{"event":2,"bytes":700,"expected":"0x886c98b76400","got":"0x886c98b76200","segment":"0x886c98b76000","segment_bytes":2097152,"frame":null}'
+expect 0 replay --repeat 0 "$tmp/two.json"
+stdout_has '/two:0 .* 2 '
+stdout_has '/two:2 .* 2 '
+stdout_has 'of 2 allocations 1 are where they were recorded'
+stdout_has 'event 2, 700 bytes, recorded at 0x886c98b76400, replayed at 0x886c98b76200'
+
+# Told by the content as well, and compressed.
+cp "$tmp/two.json" "$tmp/two.snapshot"
+expect 0 replay --repeat 0 --json "$tmp/two.snapshot"
+is 'lines' "$(wc -l <"$tmp/out")" 2
+
+# The recorded settings hold unless others are given.
+write_snapshot 150000000000512 true
+expect 0 replay --repeat 0 --json "$tmp/two.json"
+line 1 '"conf":"expandable_segments:True"'
+line 1 '"pages_created":1,'
+for option in --conf= --policy=pytorch; do
+    expect 0 replay --repeat 0 --json $option "$tmp/two.json"
+    line 1 '"conf":"",.*"driver_allocs":1,.*"pages_created":0,'
+    grep -q recorded_same "$tmp/out" && say_failed 'compared all the same'
+done
+expect 0 replay --repeat 0 --json --min-capacity "$tmp/two.json"
+line 2 '"min_capacity_bytes":2097152,'
+
+# Outputs are of one device.
+expect 2 replay --placements "$tmp/p" "$tmp/two.json"
+stderr_has 'two.json: has 2 devices with events, but placements'
+printf '{"segments":[],"device_traces":[[],[%s]]}' \
+    "$(event alloc 140000000000000 500)" >"$tmp/one.json"
+expect 0 replay --placements "$tmp/p" "$tmp/one.json"
+is placements "$(cat "$tmp/p")" 'p 0 0'
+
+# Nothing to replay is no failure; what is no snapshot is.
+printf '{"segments":[],"device_traces":[]}' >"$tmp/none.json"
+"$larder" replay --json "$tmp/none.json" >"$tmp/out" 2>"$tmp/err"
+is 'exit status without events' $? 0
+is 'output without events' "$(cat "$tmp/out")" ''
+stderr_has 'none.json: no device has events; nothing to replay'
+printf '{"segments":7}' >"$tmp/bad.json"
+expect 2 replay "$tmp/bad.json"
+stderr_has 'bad.json: byte [0-9]*: .*expected'
+finish

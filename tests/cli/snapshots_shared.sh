@@ -1,0 +1,34 @@
+#!/bin/sh
+# Real snapshots, where there are any beside the source: each is replayed under
+# its recorded settings, allocation for allocation as it was recorded, and
+# converted to a trace that needs the same.
+# $1: the command.
+. tests/cli/harness
+
+folder=../shared/snapshots
+[ -d "$folder" ] || exit 77
+
+for file in "$folder"/*.pickle; do
+    "$larder" replay --repeat 0 --json "$file" >"$tmp/out" 2>"$tmp/err" ||
+        say_failed "$file: $(cat "$tmp/err")"
+    last="replay $file"
+    while read -r line; do
+        for wanted in '"recorded_first_difference":null' \
+            '"recorded_segments_same":true' '"recorded_end_same":true'; do
+            case $line in
+            *"$wanted"*) ;;
+            *) say_failed "no $wanted: $line" ;;
+            esac
+        done
+    done <"$tmp/out"
+    [ -s "$tmp/out" ] || continue
+    peak=$(field peak_reserved_bytes)
+    conf=$(field conf | tr -d '"')
+    device=$(field device)
+    "$larder" convert --device "$device" "$file" "$tmp/t.trace.zst" \
+        2>"$tmp/err" || say_failed "$file: $(cat "$tmp/err")"
+    expect 0 replay --repeat 0 --json --policy pytorch --conf "$conf" \
+        "$tmp/t.trace.zst"
+    is "$file: peak" "$(field peak_reserved_bytes)" "$peak"
+done
+finish

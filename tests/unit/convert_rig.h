@@ -1,0 +1,70 @@
+/* convert_rig.h - snapshots written down in tests, as JSON.  Header only, for
+ * cmocka programs. */
+#ifndef LARDER_TESTS_UNIT_CONVERT_RIG_H
+#define LARDER_TESTS_UNIT_CONVERT_RIG_H
+
+#include "replay_rig.h"
+
+#include "convert/recorded.h"
+#include "convert/snap_trace.h"
+
+/* ACTION, address, size; on stream 0 or another; in a pool. */
+#define EVENT(action, addr, size)                                              \
+    "{\"action\":\"" action "\",\"addr\":" #addr ",\"size\":" #size            \
+    ",\"stream\":0,\"frames\":[]}"
+#define EVENT_ON(action, addr, size, stream)                                   \
+    "{\"action\":\"" action "\",\"addr\":" #addr ",\"size\":" #size            \
+    ",\"stream\":" #stream ",\"frames\":[]}"
+#define EVENT_IN(action, addr, size, pool)                                     \
+    "{\"action\":\"" action "\",\"addr\":" #addr ",\"size\":" #size            \
+    ",\"stream\":0,\"frames\":[],\"pool_id\":[0," #pool "]}"
+#define OOM(free, size)                                                        \
+    "{\"action\":\"oom\",\"device_free\":" #free ",\"size\":" #size            \
+    ",\"stream\":0,\"frames\":[]}"
+#define FREED(addr, size)                                                      \
+    EVENT("free_requested", addr, size)                                        \
+    "," EVENT("free_completed", addr, size)
+
+/* A segment of the final state, and its blocks. */
+#define SEGMENT(addr, size, type, blocks)                                      \
+    "{\"device\":0,\"address\":" #addr ",\"total_size\":" #size                \
+    ",\"stream\":0,\"segment_type\":\"" type                                   \
+    "\",\"segment_pool_id\":[0,0],\"is_expandable\":false,\"frames\":[],"      \
+    "\"blocks\":[" blocks "]}"
+#define BLOCK(addr, size, requested, state)                                    \
+    "{\"address\":" #addr ",\"size\":" #size ",\"requested_size\":" #requested \
+    ",\"state\":\"" state "\",\"frames\":[]}"
+
+/* Read a snapshot of one device from its segments and events. */
+static inline struct snapshot *read_snapshot(const char *segments,
+                                             const char *events)
+{
+    char path[] = "/tmp/larder_convert_XXXXXX";
+    struct tool_error error;
+    struct snapshot *s;
+    int fd = mkstemp(path);
+    FILE *f;
+    bool ok;
+
+    assert_true(fd >= 0);
+    f = fdopen(fd, "w");
+    assert_non_null(f);
+    fprintf(f, "{\"segments\":[%s],\"device_traces\":[[%s]]}", segments,
+            events);
+    assert_int_equal(fclose(f), 0);
+    ok = snapshot_read(path, NULL, &s, &error);
+    unlink(path);
+    if (!ok)
+        fail_msg("not read: %s", error.text);
+    return s;
+}
+
+static inline void make_story(const struct snapshot *s, struct story *story)
+{
+    struct tool_error error;
+
+    if (!story_make(s, 0, story, &error))
+        fail_msg("no story: %s", error.text);
+}
+
+#endif

@@ -6,5 +6,9 @@
 
 extern const struct cli_command cli_command_replay;
 extern const struct cli_command cli_command_lab;
+extern const struct cli_command cli_command_report;
+extern const struct cli_command cli_command_diff;
+extern const struct cli_command cli_command_view;
+extern const struct cli_command cli_command_convert;
 
 #endif

@@ -8,7 +8,8 @@ enum { HELP_COLUMN = 24 };
 static void print_option(const struct cli_option *o)
 {
     const char *line = o->help;
-    int used = printf("  --%s%s%s", o->name, o->argument != NULL ? " " : "",
+    int used = printf("  %s%s%s%s", cli_dashes(o), o->name,
+                      o->argument != NULL ? " " : "",
                       o->argument != NULL ? o->argument : "");
 
     if (used >= HELP_COLUMN) {

@@ -85,6 +85,11 @@ void cli_args_init(struct cli_args *a, const struct cli_command *command,
     a->next = 1;
 }
 
+const char *cli_dashes(const struct cli_option *o)
+{
+    return o->name[1] == '\0' ? "-" : "--";
+}
+
 static int unknown_option(const struct cli_args *a, const char *word)
 {
     const char *names[OPTIONS_MAX + 2];
@@ -93,8 +98,10 @@ static int unknown_option(const struct cli_args *a, const char *word)
     char name[2 * NAME_MAX_LENGTH];
     int n = 0;
 
-    for (; o != NULL && o->name != NULL && n < OPTIONS_MAX; o++)
-        names[n++] = o->name;
+    for (; o != NULL && o->name != NULL && n < OPTIONS_MAX; o++) {
+        if (o->name[1] != '\0')
+            names[n++] = o->name;
+    }
     names[n++] = "help";
     names[n] = NULL;
     word += strspn(word, "-");
@@ -115,19 +122,36 @@ static int take_value(struct cli_args *a, int row, const char *equals)
 
     a->value = equals != NULL ? equals + 1 : NULL;
     if (o->argument == NULL && equals != NULL) {
-        cli_bad_usage(a->command, "'--%s' takes no value, but '%s' was given",
-                      o->name, a->value);
+        cli_bad_usage(a->command, "'%s%s' takes no value, but '%s' was given",
+                      cli_dashes(o), o->name, a->value);
         return CLI_WRONG;
     }
     if (o->argument != NULL && equals == NULL) {
         if (a->next == a->count) {
-            cli_bad_usage(a->command, "'--%s' needs a value: --%s %s", o->name,
-                          o->name, o->argument);
+            cli_bad_usage(a->command, "'%s%s' needs a value: %s%s %s",
+                          cli_dashes(o), o->name, cli_dashes(o), o->name,
+                          o->argument);
             return CLI_WRONG;
         }
         a->value = a->words[a->next++];
     }
     return row;
+}
+
+/* `-o VALUE` or `-oVALUE`. */
+static int find_letter(struct cli_args *a, const char *word)
+{
+    const struct cli_option *options = a->command->options;
+
+    for (int i = 0; options != NULL && options[i].name != NULL; i++) {
+        if (options[i].name[0] != word[1] || options[i].name[1] != '\0')
+            continue;
+        if (word[2] == '\0')
+            return take_value(a, i, NULL);
+        if (options[i].argument != NULL)
+            return take_value(a, i, word + 1);
+    }
+    return unknown_option(a, word);
 }
 
 static int find_option(struct cli_args *a, const char *word)
@@ -139,7 +163,7 @@ static int find_option(struct cli_args *a, const char *word)
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
         return CLI_HELP;
     if (word[1] != '-')
-        return unknown_option(a, word);
+        return find_letter(a, word);
     for (int i = 0; options != NULL && options[i].name != NULL; i++) {
         if (strlen(options[i].name) == length &&
             memcmp(options[i].name, name, length) == 0)

@@ -7,7 +7,7 @@
 
 /* A table ends with an option without a name. */
 struct cli_option {
-    const char *name;     /* without the dashes */
+    const char *name;     /* without the dash, if one letter, or dashes */
     const char *argument; /* how help names its value; NULL: it has none */
     const char *help;
 };
@@ -53,6 +53,9 @@ void cli_args_init(struct cli_args *a, const struct cli_command *command,
 /* The next option's row, or one of the answers above.  Options and operands
  * may be mixed; `--name=value` and `--name value` are the same. */
 int cli_next(struct cli_args *a);
+
+/* What stands before an option's name: one dash for a letter, else two. */
+const char *cli_dashes(const struct cli_option *o);
 
 /* Say what is wrong, as `larder COMMAND: ...`, and point at the help.
  * Returns CLI_EXIT_BAD. */

@@ -13,11 +13,24 @@ foreach(package libzstd jansson libedit)
     endif()
 endforeach()
 
-file(GLOB tools_sources CONFIGURE_DEPENDS src/trace/*.c src/snapshot/*.c
-     src/replay/*.c)
+file(GLOB tools_sources CONFIGURE_DEPENDS
+     src/trace/*.c src/replay/*.c src/snapshot/*.c src/report/*.c src/view/*.c
+     src/convert/*.c)
+
+# The viewer's page becomes a part of the command.
+file(GLOB page_files CONFIGURE_DEPENDS src/view/page/*)
+set(page_source ${PROJECT_BINARY_DIR}/view_page.c)
+add_custom_command(
+    OUTPUT ${page_source}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${page_source}
+            -DPAGE=${PROJECT_SOURCE_DIR}/src/view/page
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
+    DEPENDS ${page_files} ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
+    VERBATIM)
+
 file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c cli/lab/*.c)
 
-add_library(larder_tools STATIC ${tools_sources})
+add_library(larder_tools STATIC ${tools_sources} ${page_source})
 target_link_libraries(larder_tools
                       PRIVATE larder_flags PkgConfig::libzstd
                               PkgConfig::jansson

@@ -80,7 +80,7 @@ endfunction()
 
 larder_support_library(test_support tests/support test_)
 
-foreach(kind unit golden model fault stress snapshot)
+foreach(kind unit golden model fault stress snapshot report)
     larder_support_library(test_support_${kind} tests/${kind} test_)
     target_link_libraries(test_support_${kind} INTERFACE test_support)
     larder_programs(tests/${kind} test_ test_support_${kind})
@@ -119,10 +119,14 @@ foreach(program ${programs})
     larder_test(${program} fuzz ${program} ${corpus})
 endforeach()
 
-file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/*.sh)
-foreach(script ${scripts})
-    get_filename_component(name ${script} NAME_WE)
-    larder_test(cli_${name} cli ${script} $<TARGET_FILE:larder_command>)
+foreach(kind cli view)
+    file(GLOB scripts CONFIGURE_DEPENDS
+         ${PROJECT_SOURCE_DIR}/tests/${kind}/*.sh)
+    foreach(script ${scripts})
+        get_filename_component(name ${script} NAME_WE)
+        larder_test(${kind}_${name} ${kind} ${script}
+                    $<TARGET_FILE:larder_command>)
+    endforeach()
 endforeach()
 
 # Of the sources, the symbols and an installation: the same with sanitizers,

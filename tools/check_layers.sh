@@ -4,8 +4,10 @@
 #   include -> <larder/*> and two headers of libc
 #   base    -> libc, <larder/*>          core   -> base, device/device.h
 #   device  -> base                      trace  -> <larder/*>, zstd
-#   snapshot -> trace                    replay -> trace, jansson
-#   cli     -> replay, snapshot, trace, jansson, libedit
+#   snapshot -> trace                    convert -> snapshot, trace
+#   replay  -> trace, snapshot, convert, jansson
+#   report  -> snapshot, trace, jansson  view -> report, snapshot, trace,
+#   cli     -> all of these, libedit             jansson
 #
 # and in the lab, which stands on the public headers:
 #
@@ -30,8 +32,11 @@ includes() {
         own["core"] = "base core"
         own["trace"] = "trace"
         own["snapshot"] = "trace snapshot"
-        own["replay"] = "trace replay"
-        own["cli"] = "trace snapshot replay lab"
+        own["convert"] = "trace snapshot convert"
+        own["replay"] = "trace snapshot convert replay"
+        own["report"] = "trace snapshot report"
+        own["view"] = "trace snapshot report view"
+        own["cli"] = "trace snapshot convert replay report view lab"
         own["tensor"] = "tensor"
         own["kernels"] = "tensor kernels"
         own["autograd"] = "tensor kernels autograd"
@@ -40,6 +45,8 @@ includes() {
         own["show"] = "tensor show"
         third["trace"] = "zstd.h"
         third["replay"] = "jansson.h"
+        third["report"] = "jansson.h"
+        third["view"] = "jansson.h"
         third["cli"] = "jansson.h"
     }
 

@@ -1,0 +1,169 @@
+/* cmd_report.c - `larder report` and `larder diff`. */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "help.h"
+#include "snapshot_input.h"
+#include "report/report.h"
+
+enum { TOP_MAX = 100000, INPUTS_MAX = 2 };
+
+enum row { ROW_TOP, ROW_JSON, ROW_PATHS };
+
+static const struct cli_option report_table[] = {
+    [ROW_TOP] = {"top", "N", "lines of each list (10)"},
+    [ROW_JSON] = {"json", NULL, "print one object, for programs"},
+    [ROW_PATHS] = {"paths", NULL, "whole call paths and file names"},
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_option diff_table[] = {
+    [ROW_TOP] = {"top", "N", "lines of the list (10)"},
+    [ROW_JSON] = {"json", NULL, "print one object, for programs"},
+    {NULL, NULL, NULL},
+};
+
+struct settings {
+    struct report_options options;
+    bool json;
+    const char *paths[INPUTS_MAX];
+    size_t path_count;
+    size_t wanted; /* inputs */
+};
+
+static bool set_option(struct settings *s, const struct cli_args *a, int row)
+{
+    uint64_t top;
+
+    if (row == ROW_JSON)
+        s->json = true;
+    else if (row == ROW_PATHS)
+        s->options.paths = true;
+    else if (cli_number(a, row, 1, TOP_MAX, &top))
+        s->options.top = (size_t)top;
+    else
+        return false;
+    return true;
+}
+
+/* An exit status, or -1 to go on. */
+static int read_settings(const struct cli_command *self, int argc, char **argv,
+                         struct settings *s)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END) {
+        if (got == CLI_HELP) {
+            cli_help_command(self);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG)
+            return CLI_EXIT_BAD;
+        if (got == CLI_OPERAND) {
+            if (s->path_count == s->wanted)
+                return cli_bad_usage(self, "unexpected '%s'", args.value);
+            s->paths[s->path_count++] = args.value;
+        } else if (!set_option(s, &args, got)) {
+            return CLI_EXIT_BAD;
+        }
+    }
+    if (s->path_count < s->wanted)
+        return cli_bad_usage(self, "%zu of %zu inputs given; expected %s",
+                             s->path_count, s->wanted, self->operands);
+    setlocale(LC_CTYPE, "");
+    s->options.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    return -1;
+}
+
+static bool fail(const struct cli_command *self, const struct tool_error *error)
+{
+    fprintf(stderr, "larder %s: %s\n", self->name, error->text);
+    return false;
+}
+
+static bool read_inputs(const struct cli_command *self,
+                        const struct settings *s, struct snapshot **snapshots)
+{
+    struct tool_error error;
+
+    for (size_t i = 0; i < s->path_count; i++) {
+        if (!snapshot_input_read(s->paths[i], &snapshots[i], &error))
+            return fail(self, &error);
+    }
+    return true;
+}
+
+static int run_report(const struct cli_command *self, int argc, char **argv)
+{
+    struct settings s = {.wanted = 1};
+    struct snapshot *snapshot = NULL;
+    struct tool_error error;
+    int status = read_settings(self, argc, argv, &s);
+    bool ok;
+
+    if (status >= 0)
+        return status;
+    ok = read_inputs(self, &s, &snapshot);
+    if (ok) {
+        ok = s.json ? report_write_json(stdout, s.paths[0], snapshot,
+                                        &s.options, &error)
+                    : report_write_text(stdout, s.paths[0], snapshot,
+                                        &s.options, &error);
+        if (!ok)
+            fail(self, &error);
+    }
+    snapshot_free(snapshot);
+    return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
+}
+
+static int run_diff(const struct cli_command *self, int argc, char **argv)
+{
+    struct settings s = {.wanted = INPUTS_MAX};
+    struct snapshot *snapshots[INPUTS_MAX] = {NULL, NULL};
+    struct tool_error error;
+    int status = read_settings(self, argc, argv, &s);
+    bool same = false;
+    bool ok;
+
+    if (status >= 0)
+        return status;
+    ok = read_inputs(self, &s, snapshots);
+    if (ok && !report_write_diff(stdout, s.paths,
+                                 (const struct snapshot *const *)snapshots,
+                                 s.json, &s.options, &same, &error))
+        ok = fail(self, &error);
+    snapshot_free(snapshots[0]);
+    snapshot_free(snapshots[1]);
+    if (!ok)
+        return CLI_EXIT_BAD;
+    return same ? CLI_EXIT_OK : CLI_EXIT_NO;
+}
+
+const struct cli_command cli_command_report = {
+    .name = "report",
+    .summary = "Say where memory went in a snapshot, and why it ran out.",
+    .operands = "SNAPSHOT",
+    .text = "SNAPSHOT is what torch.cuda.memory._dump_snapshot() or Larder "
+            "wrote: pickle or JSON,\n"
+            "plain or compressed with zstd; '-' is the standard input.  A "
+            "trace will do as\nwell: it is replayed, as larder replay does "
+            "without options.\n",
+    .options = report_table,
+    .run = run_report,
+};
+
+const struct cli_command cli_command_diff = {
+    .name = "diff",
+    .summary = "Compare two snapshots: peaks, calls, and who holds memory.",
+    .operands = "SNAPSHOT SNAPSHOT",
+    .text = "The exit status is 0 when peaks, allocations and failures are the "
+            "same, 1 when they\nare not, 2 for bad usage or input.\n",
+    .options = diff_table,
+    .run = run_diff,
+};

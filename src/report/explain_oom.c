@@ -1,0 +1,445 @@
+/* explain_oom.c - an out-of-memory event in words. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/explain.h"
+#include "report/groups.h"
+#include "report/report_words.h"
+#include "report/shortage.h"
+
+enum { HOLDERS_SHOWN = 5, PINS_SHOWN = 5 };
+
+struct telling {
+    const struct shortage *s;
+    const uint8_t *categories;
+    FILE *out;
+};
+
+/* Who asked, if that was recorded. */
+static void tell_asker(const struct telling *t)
+{
+    const struct lifetimes *l = t->s->moment.lifetimes;
+    uint32_t stack = l->events[t->s->event].stack;
+    char frame[REPORT_FRAME];
+
+    if (stack != 0)
+        fprintf(t->out, "Asked by %s.\n",
+                report_frame(l->snapshot, report_own_frame(l->snapshot, stack),
+                             true, frame));
+}
+
+static const char *percent(uint64_t part, uint64_t whole, char buf[REPORT_WORD])
+{
+    snprintf(buf, REPORT_WORD, "%.0f %%",
+             whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
+    return buf;
+}
+
+/* ---- what was there ------------------------------------------------------------ */
+
+static void tell_figures(const struct telling *t)
+{
+    const struct shortage *s = t->s;
+    const struct moment *m = &s->moment;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    char c[REPORT_WORD];
+
+    fprintf(t->out, "%s was asked for on stream %" PRIu64 ".",
+            report_bytes(s->asked, a),
+            snapshot_stream(m->lifetimes->snapshot, s->stream));
+    if (s->driver_known)
+        fprintf(t->out, "  The driver had %s left.",
+                report_bytes(s->driver_free, a));
+    fputs("\n", t->out);
+    tell_asker(t);
+    fprintf(t->out,
+            "Reserved were %s in %zu segments: %s in use, %s free in %zu "
+            "pieces",
+            report_bytes(m->reserved, a), m->area_count,
+            report_bytes(m->allocated, b), report_bytes(s->free_bytes, c),
+            m->gap_count);
+    if (m->pending > 0)
+        fprintf(t->out, ", %s freed but waiting for another stream",
+                report_bytes(m->pending, a));
+    if (m->outside > 0)
+        fprintf(t->out,
+                ".\n%s lie in segments that the recording does not show",
+                report_bytes(m->outside, a));
+    fprintf(t->out, ".\nThe largest piece this request could use was %s.\n",
+            report_bytes(s->own_largest, a));
+}
+
+/* ---- why ---------------------------------------------------------------------------- */
+
+static void tell_too_much(const struct telling *t)
+{
+    const struct shortage *s = t->s;
+    uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    char c[REPORT_WORD];
+
+    fprintf(
+        t->out,
+        "Why: there was not enough.  In use and asked for together are "
+        "%s, but %s was all this process could have: %s is missing.",
+        report_bytes(needed, a), report_bytes(s->attainable, b),
+        report_bytes(needed > s->attainable ? needed - s->attainable : 0, c));
+    fputs("  No setting changes that.\n", t->out);
+}
+
+static void tell_pieces(const struct telling *t)
+{
+    const struct shortage *s = t->s;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    fprintf(t->out,
+            "Why: fragmentation.  %s was free%s, which is enough, but not in "
+            "one piece: %s is held by segments of which other parts are in "
+            "use",
+            report_bytes(s->free_bytes + s->driver_free, a),
+            s->driver_free > 0 ? ", the driver's part included" : "",
+            report_bytes(s->free_bytes - s->whole_free, b));
+    if (s->whole_free > 0)
+        fprintf(t->out,
+                ", and %s by segments that are wholly free and were not given "
+                "back",
+                report_bytes(s->whole_free, a));
+    fputs(".\n", t->out);
+}
+
+static void tell_cause(const struct telling *t)
+{
+    char a[REPORT_WORD];
+
+    switch (t->s->cause) {
+    case SHORTAGE_TOO_MUCH:
+        tell_too_much(t);
+        break;
+    case SHORTAGE_PIECES:
+        tell_pieces(t);
+        break;
+    case SHORTAGE_STREAMS:
+        fprintf(t->out,
+                "Why: memory is kept for each stream.  A piece of %s was free, "
+                "but belongs to another stream.\n",
+                report_bytes(t->s->stream_largest, a));
+        break;
+    case SHORTAGE_POOLS:
+        fprintf(t->out,
+                "Why: memory is kept for each pool.  A piece of %s was free, "
+                "but in a pool this request may not use.\n",
+                report_bytes(t->s->pool_largest, a));
+        break;
+    case SHORTAGE_PENDING:
+        fprintf(t->out,
+                "Why: %s had been freed, but could not be used yet: other "
+                "streams it was recorded on had not passed.\n",
+                report_bytes(t->s->moment.pending, a));
+        break;
+    case SHORTAGE_LIMIT:
+        fprintf(
+            t->out,
+            "Why: not for lack of memory.  The driver had %s left, which is "
+            "enough: a limit of this process's own "
+            "(set_per_process_memory_fraction) kept it from asking, or "
+            "the driver could not find that much in one piece.\n",
+            report_bytes(t->s->driver_free, a));
+        break;
+    case SHORTAGE_REFUSED:
+        fprintf(t->out,
+                "Why: a piece of %s was free, and was not given out.  A memory "
+                "limit, or max_split_size keeping large blocks whole, does "
+                "that.\n",
+                report_bytes(t->s->own_largest, a));
+        break;
+    }
+}
+
+/* ---- what stood in the way -------------------------------------------------------- */
+
+/* The oldest allocation of an area: what most likely stays. */
+static const struct lifetime *oldest(const struct moment *m,
+                                     const struct moment_area *area)
+{
+    const struct lifetime *best = NULL;
+    uint32_t i;
+
+    for (i = 0; i < area->count; i++) {
+        const struct lifetime *a =
+            &m->lifetimes->allocs[m->live[area->first + i]];
+
+        /* BEFORE + 1 is 0. */
+        if (best == NULL ||
+            (uint32_t)(a->start + 1) < (uint32_t)(best->start + 1))
+            best = a;
+    }
+    return best;
+}
+
+static uint64_t area_free(const struct moment_area *a)
+{
+    uint64_t used = a->allocated + a->pending;
+
+    return used < a->size ? a->size - used : 0;
+}
+
+/* The next area in order of free bytes after `last`; NULL: there is none. */
+static const struct moment_area *next_area(const struct shortage *s,
+                                           const struct moment_area *last)
+{
+    const struct moment_area *best = NULL;
+    size_t i;
+
+    for (i = 0; i < s->moment.area_count; i++) {
+        const struct moment_area *a = &s->moment.areas[i];
+
+        if (area_free(a) == 0)
+            continue;
+        if (last != NULL && (area_free(a) > area_free(last) ||
+                             (area_free(a) == area_free(last) && a <= last)))
+            continue;
+        if (best == NULL || area_free(a) > area_free(best))
+            best = a;
+    }
+    return best;
+}
+
+static void tell_age(FILE *out, const struct shortage *s,
+                     const struct lifetime *a)
+{
+    const struct snapshot_event *events = s->moment.lifetimes->events;
+    char text[REPORT_WORD];
+
+    if (a->start == LIFETIME_BEFORE) {
+        fputs("older than the recording", out);
+        return;
+    }
+    fprintf(out, "%" PRIu32 " events old", s->event - a->start);
+    if ((events[a->start].has & SNAPSHOT_HAS_TIME) != 0 &&
+        (events[s->event].has & SNAPSHOT_HAS_TIME) != 0)
+        fprintf(out, " (%s)",
+                report_time(report_elapsed(events[a->start].time_us,
+                                           events[s->event].time_us),
+                            text));
+}
+
+static void tell_pin(const struct telling *t, const struct moment_area *area)
+{
+    const struct moment *m = &t->s->moment;
+    const struct snapshot *snapshot = m->lifetimes->snapshot;
+    const struct lifetime *pin = oldest(m, area);
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    char c[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    fprintf(t->out, "  %10s of %10s free, the largest piece %s",
+            report_bytes(area_free(area), a), report_bytes(area->size, b),
+            report_bytes(area->largest_gap, c));
+    if (!shortage_may_use(t->s, area))
+        fprintf(t->out, " (of stream %" PRIu64 ", another pool or both)",
+                snapshot_stream(snapshot, area->stream));
+    if (pin == NULL) {
+        fputs("; nothing in it is in use\n", t->out);
+        return;
+    }
+    fprintf(t->out, ";\n%6s kept by %" PRIu32 "%s: %s from %s, ", "",
+            area->count, area->count == 1 ? " allocation" : ", the oldest",
+            report_bytes(pin->rounded, a),
+            report_frame(snapshot, report_own_frame(snapshot, pin->stack),
+                         false, frame));
+    tell_age(t->out, t->s, pin);
+    fputs("\n", t->out);
+}
+
+static void tell_pins(const struct telling *t)
+{
+    const struct moment_area *area = NULL;
+    int shown;
+
+    if (t->s->free_bytes == 0)
+        return;
+    fputs("Where the free memory was:\n", t->out);
+    for (shown = 0; shown < PINS_SHOWN; shown++) {
+        area = next_area(t->s, area);
+        if (area == NULL)
+            break;
+        tell_pin(t, area);
+    }
+}
+
+/* ---- who held it --------------------------------------------------------------------- */
+
+static bool tell_holders(const struct telling *t, struct tool_error *error)
+{
+    const struct snapshot *snapshot = t->s->moment.lifetimes->snapshot;
+    struct report_group *groups;
+    size_t count;
+    size_t i;
+
+    if (!report_groups_make(&t->s->moment, GROUP_BY_LINE, NULL, &groups, &count,
+                            error))
+        return false;
+    fputs("Who held most:\n", t->out);
+    for (i = 0; i < count && i < HOLDERS_SHOWN; i++) {
+        char a[REPORT_WORD];
+        char b[REPORT_WORD];
+        char frame[REPORT_FRAME];
+
+        fprintf(t->out, "  %10s  %5s  in %5" PRIu64 "  %s\n",
+                report_bytes(groups[i].bytes, a),
+                percent(groups[i].bytes, t->s->moment.allocated, b),
+                groups[i].count,
+                report_frame(snapshot, groups[i].key, false, frame));
+    }
+    free(groups);
+    return true;
+}
+
+static uint64_t category_bytes(const struct telling *t,
+                               enum report_category category)
+{
+    const struct moment *m = &t->s->moment;
+    uint64_t sum = 0;
+    size_t i;
+
+    for (i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
+
+        if (t->categories[m->live[i]] == category && moment_in_use(a, m->state))
+            sum += a->rounded;
+    }
+    return sum;
+}
+
+/* ---- what would have helped ------------------------------------------------------------ */
+
+static void help_less(const struct telling *t)
+{
+    const struct shortage *s = t->s;
+    uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
+    uint64_t missing =
+        needed > s->attainable ? needed - s->attainable : s->asked;
+    uint64_t activations = category_bytes(t, REPORT_ACTIVATIONS) +
+                           category_bytes(t, REPORT_TEMPORARIES) + s->asked;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    fprintf(t->out, "  - %s less in use at that moment.\n",
+            report_bytes(missing, a));
+    if (missing < activations)
+        fprintf(t->out,
+                "  - Activations, temporaries and this request are %s: a batch "
+                "or sequence smaller by a little more than %s would do, "
+                "if they grow with it; so would recomputing them "
+                "(activation checkpointing).\n",
+                report_bytes(activations, a), percent(missing, activations, b));
+}
+
+static void help_pieces(const struct telling *t)
+{
+    const struct shortage *s = t->s;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    if (s->whole_free > 0 && s->whole_free + s->driver_free >= s->asked)
+        fprintf(t->out,
+                "  - Giving back what is wholly free (empty_cache) before this "
+                "request: %s.\n",
+                report_bytes(s->whole_free, a));
+    if (!s->expandable)
+        fprintf(
+            t->out,
+            "  - expandable_segments:True: the free pages would have been "
+            "used wherever they lie; %s of %s would have been "
+            "needed.\n",
+            report_bytes(s->moment.allocated + s->moment.pending + s->asked, a),
+            report_bytes(s->attainable, b));
+    else
+        fputs("  - Segments could grow already (expandable_segments:True), but "
+              "pages in the middle of one are given back only when whole "
+              "blocks around them are free:\n    free the allocations named "
+              "above earlier, or make them first.\n",
+              t->out);
+    fprintf(t->out,
+            "  - A request of at most %s, or several of that size in place of "
+            "one.\n",
+            report_bytes(s->would_fit, a));
+}
+
+static void tell_help(const struct telling *t)
+{
+    char a[REPORT_WORD];
+
+    fprintf(t->out, "What would have fitted: up to %s.\n",
+            report_bytes(t->s->would_fit, a));
+    fputs("What would have helped:\n", t->out);
+    switch (t->s->cause) {
+    case SHORTAGE_TOO_MUCH:
+        help_less(t);
+        break;
+    case SHORTAGE_PIECES:
+        help_pieces(t);
+        break;
+    case SHORTAGE_STREAMS:
+        fputs("  - Allocating on the stream whose memory it is, or fewer "
+              "streams that allocate.\n",
+              t->out);
+        if (!t->s->expandable)
+            help_pieces(t);
+        break;
+    case SHORTAGE_POOLS:
+        fputs("  - Releasing the pool (a captured graph, a memory pool of the "
+              "program's own)\n    before this request.\n",
+              t->out);
+        break;
+    case SHORTAGE_PENDING:
+        fputs("  - Fewer uses of record_stream, or waiting for the other "
+              "stream before this request.\n",
+              t->out);
+        break;
+    case SHORTAGE_LIMIT:
+        fputs("  - A higher limit, or none.\n", t->out);
+        break;
+    case SHORTAGE_REFUSED:
+        fputs("  - A higher limit (set_per_process_memory_fraction), or a "
+              "larger max_split_size.\n",
+              t->out);
+        break;
+    }
+}
+
+static bool tell(const struct telling *t, struct tool_error *error)
+{
+    tell_figures(t);
+    tell_cause(t);
+    if (!tell_holders(t, error))
+        return false;
+    tell_pins(t);
+    tell_help(t);
+    return true;
+}
+
+bool report_explain_oom(const struct lifetimes *l, const uint8_t *categories,
+                        uint32_t event, char **text, struct tool_error *error)
+{
+    struct report_text grown;
+    struct shortage s;
+    bool ok;
+
+    *text = NULL;
+    if (!shortage_make(l, event, &s, error))
+        return false;
+    ok = report_text_begin(&grown) &&
+         tell(&(struct telling){&s, categories, grown.out}, error);
+    *text = report_text_take(&grown);
+    moment_free(&s.moment);
+    if (ok && *text != NULL)
+        return true;
+    free(*text);
+    *text = NULL;
+    return tool_fail(error, "not enough host memory to explain");
+}

@@ -1,0 +1,243 @@
+/* findings_state.c - what stands out at the moment of the peak. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings.h"
+#include "report/groups.h"
+#include "report/report_words.h"
+
+/* Less than this part of what is reserved is not worth a word. */
+#define WORTH_TELLING 0.05
+
+static bool worth(uint64_t part, uint64_t whole)
+{
+    return whole > 0 && (double)part >= WORTH_TELLING * (double)whole;
+}
+
+static void add(struct finding_list *list, struct report_text *title,
+                struct report_text *text)
+{
+    char *a = report_text_take(title);
+    char *b = report_text_take(text);
+
+    finding_add(list, a, b);
+}
+
+/* Both to be written to; false (and noted) without memory. */
+static bool begin(struct finding_list *list, struct report_text *title,
+                  struct report_text *text)
+{
+    bool ok = report_text_begin(title);
+
+    ok = report_text_begin(text) && ok;
+    if (!ok) {
+        free(report_text_take(title));
+        free(report_text_take(text));
+        list->failed = true;
+    }
+    return ok;
+}
+
+/* Bytes of segments in which nothing is in use: they go back to the driver
+ * before memory runs out. */
+static uint64_t wholly_free(const struct moment *m)
+{
+    uint64_t sum = 0;
+    size_t i;
+
+    for (i = 0; i < m->area_count; i++) {
+        if (m->areas[i].count == 0)
+            sum += m->areas[i].size;
+    }
+    return sum;
+}
+
+void find_unused(const struct run_summary *f, struct finding_list *list)
+{
+    const struct moment *m = &f->peak;
+    uint64_t unused = m->reserved > m->allocated + m->pending
+                          ? m->reserved - m->allocated - m->pending
+                          : 0;
+    uint64_t whole = wholly_free(m);
+    struct report_text title;
+    struct report_text text;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    if (!worth(unused, m->reserved) || !begin(list, &title, &text))
+        return;
+    fprintf(title.out, "%s reserved but not in use at the peak",
+            report_bytes(unused, a));
+    fprintf(text.out,
+            "Of %s held from the driver, %.0f %% served nobody when most was "
+            "in use; it lies in %zu pieces.\n",
+            report_bytes(m->reserved, b),
+            100.0 * (double)unused / (double)m->reserved, m->gap_count);
+    if (whole > 0)
+        fprintf(text.out,
+                "%s of it are segments that are wholly free: these go back "
+                "before memory runs out.\n",
+                report_bytes(whole < unused ? whole : unused, b));
+    if (unused > whole && worth(unused - whole, m->reserved) &&
+        !f->lifetimes->snapshot->settings.expandable_segments)
+        fprintf(text.out,
+                "%s lies beside what is in use; expandable_segments:True lets "
+                "such pages serve any request of their stream.\n",
+                report_bytes(unused - whole, b));
+    add(list, &title, &text);
+}
+
+void find_rounding(const struct run_summary *f, struct finding_list *list)
+{
+    const struct moment *m = &f->peak;
+    uint64_t lost =
+        m->allocated > m->requested ? m->allocated - m->requested : 0;
+    struct report_text title;
+    struct report_text text;
+    char a[REPORT_WORD];
+
+    if (!worth(lost, m->allocated) || !begin(list, &title, &text))
+        return;
+    fprintf(title.out, "%s lost to rounding at the peak",
+            report_bytes(lost, a));
+    fprintf(
+        text.out,
+        "Requests are rounded up to 512 bytes and more: %zu allocations "
+        "were in use, on average %s each.  Fewer and larger tensors waste "
+        "less.\n",
+        m->live_count,
+        report_bytes(m->live_count > 0 ? m->requested / m->live_count : 0, a));
+    add(list, &title, &text);
+}
+
+static uint64_t bytes_of(const struct run_summary *f,
+                         enum report_category category, uint32_t *largest)
+{
+    const struct moment *m = &f->peak;
+    uint64_t sum = 0;
+    uint64_t most = 0;
+    size_t i;
+
+    for (i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &f->lifetimes->allocs[m->live[i]];
+
+        if (f->categories[m->live[i]] != category ||
+            !moment_in_use(a, m->state))
+            continue;
+        sum += a->rounded;
+        if (a->rounded > most) {
+            most = a->rounded;
+            *largest = m->live[i];
+        }
+    }
+    return sum;
+}
+
+void find_temporaries(const struct run_summary *f, struct finding_list *list)
+{
+    const struct snapshot *s = f->lifetimes->snapshot;
+    uint32_t largest = 0;
+    uint64_t bytes = bytes_of(f, REPORT_TEMPORARIES, &largest);
+    const struct lifetime *a;
+    struct report_text title;
+    struct report_text text;
+    char word[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    if (!worth(bytes, f->peak.allocated) || !begin(list, &title, &text))
+        return;
+    a = &f->lifetimes->allocs[largest];
+    fprintf(title.out, "Temporaries make %s of the peak",
+            report_bytes(bytes, word));
+    fprintf(text.out, "The largest is %s from %s",
+            report_bytes(a->requested, word),
+            report_frame(s, report_own_frame(s, a->stack), true, frame));
+    if (a->end < f->lifetimes->event_count && a->start != LIFETIME_BEFORE)
+        fprintf(text.out, ", freed after %" PRIu32 " events",
+                a->end - a->start);
+    fputs(".  Doing that step in smaller parts, or in place, lowers the "
+          "peak.\n",
+          text.out);
+    add(list, &title, &text);
+}
+
+struct stream_share {
+    uint64_t reserved;
+    uint64_t used;
+};
+
+/* Of the moment of the peak, by stream; NULL: no host memory. */
+static struct stream_share *share_out(const struct run_summary *f)
+{
+    const struct moment *m = &f->peak;
+    struct stream_share *shares =
+        calloc(f->lifetimes->snapshot->stream_count + 1, sizeof(*shares));
+    size_t i;
+
+    for (i = 0; shares != NULL && i < m->area_count; i++) {
+        const struct moment_area *area = &m->areas[i];
+
+        shares[area->stream].reserved += area->size;
+        shares[area->stream].used += area->allocated + area->pending;
+    }
+    return shares;
+}
+
+static void tell_stranded(const struct run_summary *f, uint32_t stream,
+                          const struct stream_share *share,
+                          struct finding_list *list)
+{
+    uint64_t unused =
+        share->reserved > share->used ? share->reserved - share->used : 0;
+    struct report_text title;
+    struct report_text text;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    /* A stream alone strands nothing: that is plain fragmentation. */
+    if (share->reserved == f->peak.reserved || unused < share->reserved / 2 ||
+        !worth(unused, f->peak.reserved) || !begin(list, &title, &text))
+        return;
+    fprintf(title.out, "%s stranded on stream %" PRIu64,
+            report_bytes(unused, a),
+            snapshot_stream(f->lifetimes->snapshot, stream));
+    fprintf(text.out,
+            "%s is reserved for that stream, and most of it was free when "
+            "the other streams needed most: freed memory is reused on its "
+            "own stream only.\n",
+            report_bytes(share->reserved, b));
+    add(list, &title, &text);
+}
+
+void find_stranded(const struct run_summary *f, struct finding_list *list)
+{
+    const struct snapshot *s = f->lifetimes->snapshot;
+    struct stream_share *shares = share_out(f);
+    uint32_t stream;
+
+    if (shares == NULL) {
+        list->failed = true;
+        return;
+    }
+    for (stream = 0; stream < s->stream_count; stream++)
+        tell_stranded(f, stream, &shares[stream], list);
+    free(shares);
+}
+
+void find_pending(const struct run_summary *f, struct finding_list *list)
+{
+    const struct moment *m = &f->peak;
+    struct report_text title;
+    struct report_text text;
+    char a[REPORT_WORD];
+
+    if (!worth(m->pending, m->reserved) || !begin(list, &title, &text))
+        return;
+    fprintf(title.out, "%s freed but waiting at the peak",
+            report_bytes(m->pending, a));
+    fputs("record_stream holds freed memory back until the other stream has "
+          "passed.  Letting that stream catch up earlier gives it back.\n",
+          text.out);
+    add(list, &title, &text);
+}

@@ -1,0 +1,311 @@
+/* findings_time.c - what stands out over the run. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings.h"
+#include "report/report_words.h"
+
+enum {
+    LEAK_ITERATIONS = 4, /* fewer say nothing about a trend */
+    GROWTH_STEPS = 8,    /* requests, each larger than the one before */
+    GROWTH_PART = 8,     /* ... by at most an eighth */
+    LEAK_PART = 5,       /* more than a fifth kept is no oversight */
+    LATE_ITERATIONS = 3,
+    DRIVER_CALLS = 100
+};
+
+static bool begin(struct finding_list *list, struct report_text *title,
+                  struct report_text *text)
+{
+    bool ok = report_text_begin(title);
+
+    ok = report_text_begin(text) && ok;
+    if (!ok) {
+        free(report_text_take(title));
+        free(report_text_take(text));
+        list->failed = true;
+    }
+    return ok;
+}
+
+static void add(struct finding_list *list, struct report_text *title,
+                struct report_text *text)
+{
+    char *a = report_text_take(title);
+    char *b = report_text_take(text);
+
+    finding_add(list, a, b);
+}
+
+/* ---- leaks ---------------------------------------------------------------------- */
+
+/* What was made in iteration `i` and is still there at the end of the run; 0
+ * too if that is so much that the iteration cannot be over: a pass forward
+ * keeps a good part of what each layer makes. */
+static uint64_t kept_from(const struct run_summary *f, size_t i,
+                          uint32_t *largest)
+{
+    uint64_t made = 0;
+    const struct lifetimes *l = f->lifetimes;
+    uint32_t begin_event = f->iterations.begin[i];
+    uint32_t end_event = f->iterations.begin[i + 1];
+    uint64_t sum = 0;
+    uint64_t most = 0;
+    size_t low = l->before_count;
+    size_t high = l->alloc_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (l->allocs[middle].start < begin_event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < l->alloc_count && l->allocs[low].start < end_event; low++) {
+        const struct lifetime *a = &l->allocs[low];
+
+        made += a->rounded;
+        /* Weights, gradients and optimizer state are kept on purpose. */
+        if (a->end != l->event_count ||
+            (f->categories[low] != REPORT_OTHER &&
+             f->categories[low] != REPORT_ACTIVATIONS))
+            continue;
+        sum += a->rounded;
+        if (a->rounded > most) {
+            most = a->rounded;
+            *largest = (uint32_t)low;
+        }
+    }
+    return sum > made / LEAK_PART ? 0 : sum;
+}
+
+/* The least that every iteration but the first, which sets up, and the last
+ * two, which are not over, has left behind. */
+void find_leaks(const struct run_summary *f, struct finding_list *list)
+{
+    const struct snapshot *s = f->lifetimes->snapshot;
+    uint64_t least = UINT64_MAX;
+    uint32_t largest = 0;
+    struct report_text title;
+    struct report_text text;
+    char a[REPORT_WORD];
+    char frame[REPORT_FRAME];
+    size_t i;
+
+    if (f->iterations.count < LEAK_ITERATIONS + 2)
+        return;
+    for (i = 1; i + 2 < f->iterations.count && least > 0; i++) {
+        uint64_t kept = kept_from(f, i, &largest);
+
+        if (kept < least)
+            least = kept;
+    }
+    if (least == 0 || least == UINT64_MAX || !begin(list, &title, &text))
+        return;
+    fprintf(title.out, "Each iteration leaves %s behind",
+            report_bytes(least, a));
+    fprintf(text.out,
+            "Of every one of %zu iterations at least that is never freed; the "
+            "largest piece of the last: %s from %s.  Something keeps a "
+            "reference: a list of losses or outputs is the usual one.\n",
+            f->iterations.count - 3,
+            report_bytes(f->lifetimes->allocs[largest].requested, a),
+            report_frame(
+                s, report_own_frame(s, f->lifetimes->allocs[largest].stack),
+                true, frame));
+    add(list, &title, &text);
+}
+
+/* ---- requests that grow ------------------------------------------------------------ */
+
+/* A stretch of requests of one call path, each at least as large as the one
+ * before. */
+struct row {
+    uint64_t first;
+    uint64_t last;
+    uint32_t steps; /* that were larger */
+};
+
+/* The longest stretch of each call path so far, and the one going on. */
+struct grower {
+    struct row now;
+    struct row best;
+};
+
+static void grow(struct grower *g, uint64_t requested)
+{
+    struct row *now = &g->now;
+
+    if (requested < now->last ||
+        requested - now->last > now->last / GROWTH_PART)
+        *now = (struct row){requested, requested, 0};
+    now->steps += requested > now->last;
+    now->last = requested;
+    if (now->steps > g->best.steps)
+        g->best = *now;
+}
+
+/* The call path that grew by most in steps that are small and many. */
+static uint32_t fastest_grower(const struct lifetimes *l,
+                               struct grower *growers)
+{
+    const struct snapshot *s = l->snapshot;
+    uint32_t best = 0;
+    uint64_t most = 0;
+    uint32_t stack;
+    size_t i;
+
+    for (i = l->before_count; i < l->alloc_count; i++)
+        grow(&growers[l->allocs[i].stack], l->allocs[i].requested);
+    for (stack = 1; stack < s->stack_count; stack++) {
+        const struct row *row = &growers[stack].best;
+
+        if (row->steps >= GROWTH_STEPS && row->last - row->first > most) {
+            most = row->last - row->first;
+            best = stack;
+        }
+    }
+    return best;
+}
+
+void find_growth(const struct run_summary *f, struct finding_list *list)
+{
+    const struct snapshot *s = f->lifetimes->snapshot;
+    struct grower *rows = calloc(s->stack_count + 1, sizeof(*rows));
+    struct report_text title;
+    struct report_text text;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    char frame[REPORT_FRAME];
+    uint32_t stack;
+
+    if (rows == NULL) {
+        list->failed = true;
+        return;
+    }
+    stack = fastest_grower(f->lifetimes, rows);
+    if (stack != 0 && begin(list, &title, &text)) {
+        fprintf(title.out, "Requests that grow: from %s to %s",
+                report_bytes(rows[stack].best.first, a),
+                report_bytes(rows[stack].best.last, b));
+        fprintf(text.out,
+                "%s asked %" PRIu32 " times for a little more than before: "
+                "what each leaves is too small for the next.  Taking room for "
+                "all of it once, or growing in larger steps, avoids that.\n",
+                report_frame(s, report_own_frame(s, stack), true, frame),
+                rows[stack].best.steps);
+        add(list, &title, &text);
+    }
+    free(rows);
+}
+
+/* ---- freed late ----------------------------------------------------------------------- */
+
+/* Made in one iteration and freed in a later one, though nothing that is kept
+ * on purpose: the name it is bound to was overwritten late. */
+static bool is_late(const struct run_summary *f, uint32_t number,
+                    uint32_t period)
+{
+    const struct lifetime *a = &f->lifetimes->allocs[number];
+    uint8_t category = f->categories[number];
+
+    return (category == REPORT_ACTIVATIONS || category == REPORT_OTHER) &&
+           a->start != LIFETIME_BEFORE && a->end < f->lifetimes->event_count &&
+           a->end - a->start > period;
+}
+
+/* Of what was in use at the peak. */
+static uint64_t late_bytes(const struct run_summary *f, uint32_t *largest)
+{
+    const struct lifetimes *l = f->lifetimes;
+    const struct moment *m = &f->peak;
+    const struct iterations *it = &f->iterations;
+    uint32_t period =
+        (it->begin[it->count - 1] - it->begin[0]) / (uint32_t)(it->count - 1);
+    uint64_t most = 0;
+    uint64_t bytes = 0;
+    size_t i;
+
+    for (i = 0; i < m->live_count; i++) {
+        uint64_t size = l->allocs[m->live[i]].rounded;
+
+        if (!moment_in_use(&l->allocs[m->live[i]], m->state) ||
+            !is_late(f, m->live[i], period))
+            continue;
+        bytes += size;
+        if (size > most) {
+            most = size;
+            *largest = m->live[i];
+        }
+    }
+    return bytes;
+}
+
+void find_late_frees(const struct run_summary *f, struct finding_list *list)
+{
+    const struct lifetimes *l = f->lifetimes;
+    uint32_t largest = 0;
+    uint64_t bytes;
+    struct report_text title;
+    struct report_text text;
+    char a[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    /* Where memory does not come back to the same level again and again, what
+     * repeats may be a layer, and to outlive that is what activations do. */
+    if (f->iterations.count < LATE_ITERATIONS || !f->steady)
+        return;
+    bytes = late_bytes(f, &largest);
+    if (bytes == 0 || bytes < f->peak.allocated / 20 ||
+        !begin(list, &title, &text))
+        return;
+    fprintf(title.out,
+            "%s at the peak was freed later than an iteration after "
+            "it was made",
+            report_bytes(bytes, a));
+    fprintf(
+        text.out,
+        "The largest is %s from %s: if it is not needed in the next "
+        "iteration, deleting it at the end of its own lowers the peak.\n",
+        report_bytes(l->allocs[largest].requested, a),
+        report_frame(l->snapshot,
+                     report_own_frame(l->snapshot, l->allocs[largest].stack),
+                     true, frame));
+    add(list, &title, &text);
+}
+
+/* ---- the driver ------------------------------------------------------------------------- */
+
+void find_driver_calls(const struct run_summary *f, struct finding_list *list)
+{
+    const struct lifetimes *l = f->lifetimes;
+    uint64_t given_back = 0;
+    uint64_t calls = 0;
+    struct report_text title;
+    struct report_text text;
+    uint32_t i;
+
+    for (i = 0; i < l->event_count; i++) {
+        uint8_t action = l->events[i].action;
+
+        calls += action == SNAPSHOT_SEGMENT_ALLOC ||
+                 action == SNAPSHOT_SEGMENT_MAP ||
+                 action == SNAPSHOT_SEGMENT_FREE ||
+                 action == SNAPSHOT_SEGMENT_UNMAP;
+        given_back +=
+            action == SNAPSHOT_SEGMENT_FREE || action == SNAPSHOT_SEGMENT_UNMAP;
+    }
+    if (given_back < DRIVER_CALLS || !begin(list, &title, &text))
+        return;
+    fprintf(title.out, "Memory went back to the driver %" PRIu64 " times",
+            given_back);
+    fprintf(text.out,
+            "%" PRIu64 " calls of the driver in all, each tens of microseconds "
+            "or more, and giving back waits for the device.  empty_cache in a "
+            "loop does that, or a limit so near that the cache is emptied "
+            "again and again.\n",
+            calls);
+    add(list, &title, &text);
+}

@@ -1,0 +1,24 @@
+/* groups.h - who holds memory at a moment, added up. */
+#ifndef LARDER_REPORT_GROUPS_H
+#define LARDER_REPORT_GROUPS_H
+
+#include "report/moment.h"
+
+enum group_by { GROUP_BY_LINE, GROUP_BY_PATH, GROUP_BY_CATEGORY };
+
+struct report_group {
+    uint32_t key;   /* a frame (UINT32_MAX: none), a stack, a category */
+    uint64_t bytes; /* allocated */
+    uint64_t requested;
+    uint64_t count;
+    uint32_t largest; /* number of its largest allocation */
+};
+
+/* The groups of what is in use, most bytes first, an array of *count that is
+ * the caller's to free().  `categories` may be NULL unless they are asked for.
+ * False: no host memory. */
+bool report_groups_make(const struct moment *m, enum group_by by,
+                        const uint8_t *categories, struct report_group **out,
+                        size_t *count, struct tool_error *error);
+
+#endif

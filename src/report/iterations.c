@@ -1,0 +1,242 @@
+/* iterations.c - see iterations.h.
+ *
+ * Allocations are sorted by what they are, so that equal ones stand together
+ * in the order they were made; each such row is judged by how even its
+ * distances are. */
+#include "report/iterations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Fewer than this is no repetition. */
+enum { REPEATS_LEAST = 3, REPEATS_MOST = 100000 };
+
+/* Where there are many kinds of allocation, so many of them have to agree on
+ * how often: one alone may come back evenly by chance. */
+enum { KINDS_MANY = 16, WITNESSES = 3 };
+
+/* The distances' spread, as a part of their mean, that still counts as even. */
+#define UNEVEN_MOST 0.15
+
+struct made {
+    uint64_t requested;
+    uint32_t stack;
+    uint32_t start;
+};
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct made *x = a;
+    const struct made *y = b;
+
+    if (x->requested != y->requested)
+        return x->requested < y->requested ? -1 : 1;
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static bool same_kind(const struct made *a, const struct made *b)
+{
+    return a->requested == b->requested && a->stack == b->stack;
+}
+
+/* The mean of the squared differences from the mean distance, over its
+ * square. */
+static double unevenness(const struct made *row, size_t count)
+{
+    double mean =
+        (double)(row[count - 1].start - row[0].start) / (double)(count - 1);
+    double sum = 0;
+    size_t i;
+
+    for (i = 1; i < count; i++) {
+        double off = (double)(row[i].start - row[i - 1].start) - mean;
+
+        sum += off * off;
+    }
+    return mean > 0 ? sum / (double)(count - 1) / (mean * mean) : 1;
+}
+
+/* How good a row is as a clock: it should cover the run, evenly, and mean
+ * something (large allocations are rarely incidental).  0: not at all. */
+static double quality(const struct lifetimes *l, const struct made *row,
+                      size_t count)
+{
+    double covered;
+
+    if (count < REPEATS_LEAST || count > REPEATS_MOST ||
+        unevenness(row, count) > UNEVEN_MOST * UNEVEN_MOST)
+        return 0;
+    covered = (double)(row[count - 1].start - row[0].start) *
+              ((double)count / (double)(count - 1)) / (double)l->event_count;
+    /* Iterations are long: a row that comes every few events is a layer or
+     * a loop inside one. */
+    return covered < 0.5 ? 0 : covered / (double)count;
+}
+
+static bool take_row(const struct made *row, size_t count,
+                     struct iterations *out)
+{
+    size_t i;
+
+    out->begin = malloc(count * sizeof(*out->begin));
+    if (out->begin == NULL)
+        return false;
+    for (i = 0; i < count; i++)
+        out->begin[i] = row[i].start;
+    out->count = count;
+    return true;
+}
+
+/* The end of the row that begins at `begin`. */
+static size_t row_end(const struct made *all, size_t count, size_t begin)
+{
+    size_t end = begin + 1;
+
+    while (end < count && same_kind(&all[end], &all[begin]))
+        end++;
+    return end;
+}
+
+/* For each number of repeats how many rows have it.  Returns the number of
+ * all rows. */
+static size_t count_witnesses(const struct lifetimes *l, const struct made *all,
+                              size_t count, uint32_t *witnesses)
+{
+    size_t rows = 0;
+    size_t begin;
+    size_t end;
+
+    for (begin = 0; begin < count; begin = end, rows++) {
+        end = row_end(all, count, begin);
+        if (quality(l, all + begin, end - begin) > 0)
+            witnesses[end - begin]++;
+    }
+    return rows;
+}
+
+/* The best row that has others beside it. */
+static bool search(const struct lifetimes *l, const struct made *all,
+                   size_t count, const uint32_t *witnesses, uint32_t needed,
+                   struct iterations *out)
+{
+    double best = 0;
+    size_t best_at = 0;
+    size_t best_count = 0;
+    size_t begin;
+    size_t end;
+
+    for (begin = 0; begin < count; begin = end) {
+        double good;
+
+        end = row_end(all, count, begin);
+        if (end - begin > REPEATS_MOST || witnesses[end - begin] < needed)
+            continue;
+        good = quality(l, all + begin, end - begin);
+        if (good > best) {
+            best = good;
+            best_at = begin;
+            best_count = end - begin;
+        }
+    }
+    return best_count == 0 || take_row(all + best_at, best_count, out);
+}
+
+static bool find_repeats(const struct lifetimes *l, struct iterations *out)
+{
+    size_t count = l->alloc_count - l->before_count;
+    struct made *all = malloc((count + 1) * sizeof(*all));
+    uint32_t *witnesses = calloc(REPEATS_MOST + 1, sizeof(*witnesses));
+    bool ok = all != NULL && witnesses != NULL;
+    size_t kinds;
+    size_t i;
+
+    if (!ok) {
+        free(all);
+        free(witnesses);
+        return false;
+    }
+    for (i = 0; i < count; i++) {
+        const struct lifetime *a = &l->allocs[l->before_count + i];
+
+        all[i] = (struct made){a->requested, a->stack, a->start};
+    }
+    qsort(all, count, sizeof(*all), by_kind);
+    kinds = count_witnesses(l, all, count, witnesses);
+    ok = search(l, all, count, witnesses, kinds < KINDS_MANY ? 1 : WITNESSES,
+                out);
+    free(all);
+    free(witnesses);
+    return ok;
+}
+
+/* ---- marks -------------------------------------------------------------------- */
+
+static bool is_mark(const struct lifetimes *l,
+                    const struct snapshot_annotation *a)
+{
+    const struct snapshot *s = l->snapshot;
+
+    return a->device == l->device &&
+           strcmp(snapshot_string(s, a->stage), "END") != 0 &&
+           (strncmp(snapshot_string(s, a->name), "ProfilerStep", 12) == 0 ||
+            strncmp(snapshot_string(s, a->name), "iter", 4) == 0 ||
+            strncmp(snapshot_string(s, a->name), "step", 4) == 0);
+}
+
+/* The first event not before a time. */
+static uint32_t event_at(const struct lifetimes *l, int64_t time_us)
+{
+    uint32_t low = 0;
+    uint32_t high = l->event_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (l->events[middle].time_us < time_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool find_marks(const struct lifetimes *l, struct iterations *out)
+{
+    const struct snapshot *s = l->snapshot;
+    size_t i;
+
+    out->begin = malloc((s->annotation_count + 1) * sizeof(*out->begin));
+    if (out->begin == NULL)
+        return false;
+    for (i = 0; i < s->annotation_count; i++) {
+        uint32_t event = event_at(l, s->annotations[i].time_us);
+
+        if (is_mark(l, &s->annotations[i]) && event < l->event_count &&
+            (out->count == 0 || event > out->begin[out->count - 1]))
+            out->begin[out->count++] = event;
+    }
+    out->marked = out->count >= REPEATS_LEAST;
+    if (!out->marked)
+        iterations_free(out);
+    return true;
+}
+
+bool iterations_find(const struct lifetimes *l, struct iterations *out,
+                     struct tool_error *error)
+{
+    memset(out, 0, sizeof(*out));
+    if (l->event_count == 0)
+        return true;
+    if (find_marks(l, out) && (out->marked || find_repeats(l, out)))
+        return true;
+    iterations_free(out);
+    return tool_fail(error, "not enough host memory for the iterations");
+}
+
+void iterations_free(struct iterations *it)
+{
+    free(it->begin);
+    memset(it, 0, sizeof(*it));
+}

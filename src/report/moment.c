@@ -1,0 +1,223 @@
+/* moment.c - see moment.h. */
+#include "report/moment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* From "made by event n" to the first state that has it. */
+static bool began(uint32_t start, uint32_t state)
+{
+    return start == LIFETIME_BEFORE || start < state;
+}
+
+bool moment_in_use(const struct lifetime *a, uint32_t state)
+{
+    return began(a->start, state) && a->end != LIFETIME_BEFORE &&
+           a->end >= state;
+}
+
+static bool is_pending(const struct lifetime *a, uint32_t state)
+{
+    return began(a->start, state) && !moment_in_use(a, state) &&
+           a->done >= state;
+}
+
+/* ---- areas ---------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b)
+{
+    const struct moment_area *x = a;
+    const struct moment_area *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static bool follows(const struct moment_area *a, const struct moment_area *b)
+{
+    return a->kind == SPAN_EXPANDABLE && b->kind == SPAN_EXPANDABLE &&
+           a->stream == b->stream && a->pool == b->pool &&
+           a->address + a->size == b->address;
+}
+
+static void join_pages(struct moment *m)
+{
+    size_t kept = 0;
+    size_t i;
+
+    for (i = 0; i < m->area_count; i++) {
+        if (kept > 0 && follows(&m->areas[kept - 1], &m->areas[i]))
+            m->areas[kept - 1].size += m->areas[i].size;
+        else
+            m->areas[kept++] = m->areas[i];
+    }
+    m->area_count = kept;
+}
+
+static bool make_areas(struct moment *m)
+{
+    const struct lifetimes *l = m->lifetimes;
+    size_t i;
+
+    m->areas = calloc(l->span_count + 1, sizeof(*m->areas));
+    if (m->areas == NULL)
+        return false;
+    for (i = 0; i < l->span_count; i++) {
+        const struct segment_span *span = &l->spans[i];
+
+        if (!began(span->start, m->state) || span->end < m->state)
+            continue;
+        m->areas[m->area_count++] = (struct moment_area){
+            .address = span->address,
+            .size = span->size,
+            .stream = span->stream,
+            .pool = span->pool,
+            .stack = span->stack,
+            .kind = span->kind,
+        };
+        m->reserved += span->size;
+    }
+    qsort(m->areas, m->area_count, sizeof(*m->areas), by_address);
+    join_pages(m);
+    return true;
+}
+
+/* ---- allocations ------------------------------------------------------------ */
+
+struct placed {
+    uint64_t address;
+    uint32_t number;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed *x = a;
+    const struct placed *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static bool make_live(struct moment *m)
+{
+    const struct lifetimes *l = m->lifetimes;
+    struct placed *placed;
+    size_t count = 0;
+    size_t i;
+
+    for (i = 0; i < l->alloc_count; i++)
+        count += moment_in_use(&l->allocs[i], m->state) ||
+                 is_pending(&l->allocs[i], m->state);
+    placed = malloc((count + 1) * sizeof(*placed));
+    m->live = malloc((count + 1) * sizeof(*m->live));
+    if (placed == NULL || m->live == NULL) {
+        free(placed);
+        return false;
+    }
+    for (i = 0; i < l->alloc_count; i++) {
+        if (moment_in_use(&l->allocs[i], m->state) ||
+            is_pending(&l->allocs[i], m->state))
+            placed[m->live_count++] =
+                (struct placed){l->allocs[i].address, (uint32_t)i};
+    }
+    qsort(placed, m->live_count, sizeof(*placed), by_place);
+    for (i = 0; i < m->live_count; i++)
+        m->live[i] = placed[i].number;
+    free(placed);
+    return true;
+}
+
+/* ---- both together ------------------------------------------------------------ */
+
+static void add_gap(struct moment *m, struct moment_area *area,
+                    uint64_t address, uint64_t end)
+{
+    if (address >= end)
+        return;
+    m->gaps[m->gap_count++] = (struct moment_gap){address, end - address,
+                                                  (uint32_t)(area - m->areas)};
+    if (end - address > area->largest_gap)
+        area->largest_gap = end - address;
+}
+
+static void count_one(struct moment *m, struct moment_area *area,
+                      const struct lifetime *a)
+{
+    if (moment_in_use(a, m->state))
+        area->allocated += a->rounded;
+    else
+        area->pending += a->rounded;
+}
+
+/* The allocations of an area, from live[*at] on. */
+static void fill_area(struct moment *m, struct moment_area *area, size_t *at)
+{
+    const struct lifetime *allocs = m->lifetimes->allocs;
+    uint64_t end = area->address + area->size;
+    uint64_t free_from = area->address;
+
+    while (*at < m->live_count && allocs[m->live[*at]].address < area->address)
+        m->outside += allocs[m->live[(*at)++]].rounded;
+    area->first = (uint32_t)*at;
+    while (*at < m->live_count && allocs[m->live[*at]].address < end) {
+        const struct lifetime *a = &allocs[m->live[(*at)++]];
+
+        add_gap(m, area, free_from, a->address);
+        if (a->address + a->rounded > free_from)
+            free_from = a->address + a->rounded;
+        count_one(m, area, a);
+    }
+    area->count = (uint32_t)*at - area->first;
+    add_gap(m, area, free_from, end);
+}
+
+static void sum_up(struct moment *m)
+{
+    const struct lifetime *allocs = m->lifetimes->allocs;
+    size_t i;
+
+    for (i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &allocs[m->live[i]];
+
+        if (moment_in_use(a, m->state)) {
+            m->allocated += a->rounded;
+            m->requested += a->requested;
+        } else {
+            m->pending += a->rounded;
+        }
+    }
+}
+
+static bool fill_areas(struct moment *m)
+{
+    size_t at = 0;
+    size_t i;
+
+    m->gaps = malloc((m->area_count + m->live_count + 1) * sizeof(*m->gaps));
+    if (m->gaps == NULL)
+        return false;
+    for (i = 0; i < m->area_count; i++)
+        fill_area(m, &m->areas[i], &at);
+    while (at < m->live_count)
+        m->outside += m->lifetimes->allocs[m->live[at++]].rounded;
+    sum_up(m);
+    return true;
+}
+
+bool moment_make(const struct lifetimes *l, uint32_t state, struct moment *out,
+                 struct tool_error *error)
+{
+    memset(out, 0, sizeof(*out));
+    out->lifetimes = l;
+    out->state = state;
+    if (make_areas(out) && make_live(out) && fill_areas(out))
+        return true;
+    moment_free(out);
+    return tool_fail(error, "not enough host memory to look at a moment");
+}
+
+void moment_free(struct moment *m)
+{
+    free(m->areas);
+    free(m->live);
+    free(m->gaps);
+    memset(m, 0, sizeof(*m));
+}

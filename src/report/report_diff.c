@@ -1,0 +1,346 @@
+/* report_diff.c - two runs, figure by figure and line by line. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "report/report.h"
+#include "report/report_words.h"
+#include "report/summary_of_run.h"
+#include "snapshot/device_list.h"
+
+enum { TOP_DIFF = 10, FIGURES_MAX = 16 };
+
+struct side {
+    struct lifetimes l;
+    struct run_summary r;
+};
+
+struct figure {
+    const char *name; /* for people */
+    const char *key;  /* of the JSON */
+    bool bytes;
+    bool counts; /* a difference in it is one */
+    uint64_t value[2];
+};
+
+/* A line of the program, with what it held at each run's peak. */
+struct held {
+    char *frame;
+    uint64_t bytes[2];
+};
+
+struct difference {
+    size_t device;
+    struct figure figures[FIGURES_MAX];
+    size_t figure_count;
+    struct held *held;
+    size_t held_count;
+};
+
+/* ---- figures --------------------------------------------------------------------- */
+
+static void add(struct difference *d, const char *name, const char *key,
+                unsigned kind, uint64_t a, uint64_t b)
+{
+    d->figures[d->figure_count++] =
+        (struct figure){name, key, (kind & 1) != 0, (kind & 2) != 0, {a, b}};
+}
+
+static uint64_t unused(const struct run_summary *r)
+{
+    uint64_t used = r->peak.allocated + r->peak.pending;
+
+    return r->peak.reserved > used ? r->peak.reserved - used : 0;
+}
+
+static uint64_t segment_calls(const struct run_summary *r)
+{
+    return r->counts[SNAPSHOT_SEGMENT_ALLOC] +
+           r->counts[SNAPSHOT_SEGMENT_FREE] + r->counts[SNAPSHOT_SEGMENT_MAP] +
+           r->counts[SNAPSHOT_SEGMENT_UNMAP];
+}
+
+static void gather_figures(struct difference *d, const struct run_summary *a,
+                           const struct run_summary *b)
+{
+    add(d, "peak allocated", "peak_allocated_bytes", 3, a->peak_allocated,
+        b->peak_allocated);
+    add(d, "peak requested", "peak_requested_bytes", 3, a->peak_requested,
+        b->peak_requested);
+    add(d, "peak reserved", "peak_reserved_bytes", 3, a->peak_reserved,
+        b->peak_reserved);
+    add(d, "unused at the peak", "unused_bytes", 1, unused(a), unused(b));
+    add(d, "events", "events", 0, a->lifetimes->event_count,
+        b->lifetimes->event_count);
+    add(d, "allocations", "allocations", 2, a->counts[SNAPSHOT_ALLOC],
+        b->counts[SNAPSHOT_ALLOC]);
+    add(d, "out of memory", "oom_events", 2, a->counts[SNAPSHOT_OOM],
+        b->counts[SNAPSHOT_OOM]);
+    add(d, "calls of the driver", "driver_calls", 0, segment_calls(a),
+        segment_calls(b));
+    add(d, "driver time, ns", "driver_time_ns", 0, a->driver_ns, b->driver_ns);
+    add(d, "iterations", "iterations", 0, a->iterations.count,
+        b->iterations.count);
+}
+
+/* ---- lines ------------------------------------------------------------------------ */
+
+/* Lines are matched by their words: numbers of frames differ between files. */
+static struct held *find_held(struct difference *d, const char *frame)
+{
+    size_t i;
+
+    for (i = 0; i < d->held_count; i++) {
+        if (strcmp(d->held[i].frame, frame) == 0)
+            return &d->held[i];
+    }
+    d->held[d->held_count].frame = strdup(frame);
+    if (d->held[d->held_count].frame == NULL)
+        return NULL;
+    return &d->held[d->held_count++];
+}
+
+static bool gather_side(struct difference *d, const struct run_summary *r,
+                        int side)
+{
+    /* The rest is small: nobody would read it. */
+    size_t most = 500;
+    char text[REPORT_FRAME];
+    size_t i;
+
+    for (i = 0; i < r->line_count && i < most; i++) {
+        struct held *held =
+            find_held(d, report_frame(r->lifetimes->snapshot, r->lines[i].key,
+                                      true, text));
+
+        if (held == NULL)
+            return false;
+        held->bytes[side] += r->lines[i].bytes;
+    }
+    return true;
+}
+
+static uint64_t apart(const struct held *h)
+{
+    return h->bytes[0] > h->bytes[1] ? h->bytes[0] - h->bytes[1]
+                                     : h->bytes[1] - h->bytes[0];
+}
+
+static int by_apart(const void *a, const void *b)
+{
+    uint64_t x = apart(a);
+    uint64_t y = apart(b);
+
+    if (x != y)
+        return x < y ? 1 : -1;
+    return strcmp(((const struct held *)a)->frame,
+                  ((const struct held *)b)->frame);
+}
+
+static bool gather(struct difference *d, const struct side *sides,
+                   struct tool_error *error)
+{
+    size_t lines = sides[0].r.line_count + sides[1].r.line_count;
+
+    gather_figures(d, &sides[0].r, &sides[1].r);
+    d->held = calloc(lines + 1, sizeof(*d->held));
+    if (d->held == NULL || !gather_side(d, &sides[0].r, 0) ||
+        !gather_side(d, &sides[1].r, 1))
+        return tool_fail(error, "not enough host memory for the differences");
+    qsort(d->held, d->held_count, sizeof(*d->held), by_apart);
+    return true;
+}
+
+static void release(struct difference *d)
+{
+    size_t i;
+
+    for (i = 0; i < d->held_count; i++)
+        free(d->held[i].frame);
+    free(d->held);
+}
+
+static bool is_same(const struct difference *d)
+{
+    size_t i;
+
+    for (i = 0; i < d->figure_count; i++) {
+        if (d->figures[i].counts &&
+            d->figures[i].value[0] != d->figures[i].value[1])
+            return false;
+    }
+    return true;
+}
+
+/* ---- text --------------------------------------------------------------------------- */
+
+static const char *value_text(const struct figure *f, int side,
+                              char buf[REPORT_WORD])
+{
+    if (f->bytes)
+        return report_bytes(f->value[side], buf);
+    snprintf(buf, REPORT_WORD, "%" PRIu64, f->value[side]);
+    return buf;
+}
+
+static void write_change(FILE *out, uint64_t a, uint64_t b)
+{
+    if (a == b)
+        fputs("  same\n", out);
+    else if (a == 0)
+        fputs("  new\n", out);
+    else
+        fprintf(out, "  %+.1f %%\n",
+                ((double)b - (double)a) * 100.0 / (double)a);
+}
+
+static void write_text(FILE *out, const struct difference *d, size_t top)
+{
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    size_t i;
+
+    for (i = 0; i < d->figure_count; i++) {
+        const struct figure *f = &d->figures[i];
+
+        fprintf(out, "  %-20s %14s %14s", f->name, value_text(f, 0, a),
+                value_text(f, 1, b));
+        write_change(out, f->value[0], f->value[1]);
+    }
+    if (d->held_count == 0 || apart(&d->held[0]) == 0)
+        return;
+    fputs("\n  held at the peak, by line, the most different first\n", out);
+    for (i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0; i++) {
+        fprintf(out, "  %10s -> %10s  %s\n",
+                report_bytes(d->held[i].bytes[0], a),
+                report_bytes(d->held[i].bytes[1], b), d->held[i].frame);
+    }
+}
+
+/* ---- JSON --------------------------------------------------------------------------- */
+
+static json_t *pair(uint64_t a, uint64_t b)
+{
+    return json_pack("[II]", (json_int_t)a, (json_int_t)b);
+}
+
+static json_t *difference_json(const struct difference *d, size_t top)
+{
+    json_t *made =
+        json_pack("{s:I, s:[]}", "device", (json_int_t)d->device, "lines");
+    size_t i;
+
+    for (i = 0; i < d->figure_count; i++)
+        json_object_set_new(
+            made, d->figures[i].key,
+            pair(d->figures[i].value[0], d->figures[i].value[1]));
+    for (i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0; i++)
+        json_array_append_new(
+            json_object_get(made, "lines"),
+            json_pack("{s:s, s:o}", "frame", d->held[i].frame, "bytes",
+                      pair(d->held[i].bytes[0], d->held[i].bytes[1])));
+    return made;
+}
+
+/* ---- devices ------------------------------------------------------------------------- */
+
+static bool make_side(struct side *side, const struct snapshot *s,
+                      size_t device, struct tool_error *error)
+{
+    if (!lifetimes_make(s, device, &side->l, error))
+        return false;
+    if (run_summary_make(&side->l, &side->r, error))
+        return true;
+    lifetimes_free(&side->l);
+    return false;
+}
+
+static bool compare(struct difference *d, const struct snapshot *const runs[2],
+                    struct tool_error *error)
+{
+    struct side sides[2];
+    bool ok;
+
+    if (!make_side(&sides[0], runs[0], d->device, error))
+        return false;
+    ok = make_side(&sides[1], runs[1], d->device, error);
+    if (ok) {
+        ok = gather(d, sides, error);
+        run_summary_free(&sides[1].r);
+        lifetimes_free(&sides[1].l);
+    }
+    run_summary_free(&sides[0].r);
+    lifetimes_free(&sides[0].l);
+    return ok;
+}
+
+static bool is_empty(const struct difference *d)
+{
+    size_t i;
+
+    for (i = 0; i < d->figure_count; i++) {
+        if (d->figures[i].value[0] != 0 || d->figures[i].value[1] != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool write_device(FILE *out, size_t device, json_t *list,
+                         const struct snapshot *const runs[2],
+                         const struct report_options *opt, bool *same,
+                         struct tool_error *error)
+{
+    struct difference d = {.device = device};
+    bool ok = compare(&d, runs, error);
+    size_t top = opt->top > 0 ? opt->top : TOP_DIFF;
+
+    if (ok && !is_empty(&d)) {
+        *same = *same && is_same(&d);
+        if (list != NULL) {
+            json_array_append_new(list, difference_json(&d, top));
+        } else {
+            fprintf(out, "\ndevice %zu\n", device);
+            write_text(out, &d, top);
+        }
+    }
+    release(&d);
+    return ok;
+}
+
+bool report_write_diff(FILE *out, const char *const names[2],
+                       const struct snapshot *const runs[2], bool json,
+                       const struct report_options *opt, bool *same,
+                       struct tool_error *error)
+{
+    struct device_list devices;
+    json_t *total = NULL;
+    bool ok = true;
+    size_t i;
+
+    *same = true;
+    if (!device_list_make(runs[0], runs[1], &devices, error))
+        return false;
+    if (json) {
+        total =
+            json_pack("{s:[ss], s:[]}", "files", names[0], names[1], "devices");
+        if (total == NULL)
+            return tool_fail(error, "a file's name is no UTF-8");
+    } else {
+        fprintf(out, "%s -> %s\n", names[0], names[1]);
+    }
+    for (i = 0; ok && i < devices.count; i++)
+        ok = write_device(out, devices.numbers[i],
+                          json_object_get(total, "devices"), runs, opt, same,
+                          error);
+    if (ok && json) {
+        json_object_set_new(total, "same", json_boolean(*same));
+        ok =
+            json_dumpf(total, out, JSON_COMPACT) == 0 && putc('\n', out) != EOF;
+        if (!ok)
+            tool_set_error(error, "the differences could not be written");
+    }
+    json_decref(total);
+    return ok;
+}

@@ -1,0 +1,310 @@
+/* report_json.c - the report for programs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "report/report.h"
+#include "report/report_words.h"
+#include "report/summary_of_run.h"
+#include "snapshot/device_list.h"
+
+enum { TOP_JSON = 50 };
+
+/* JSON's integers here have a sign: the absurd is cut down to the largest. */
+static json_int_t whole(uint64_t n)
+{
+    return n > INT64_MAX ? INT64_MAX : (json_int_t)n;
+}
+
+static json_t *frame_json(const struct snapshot *s, uint32_t frame)
+{
+    char text[REPORT_FRAME];
+
+    return json_string(report_frame(s, frame, true, text));
+}
+
+static json_t *stack_json(const struct snapshot *s, uint32_t stack)
+{
+    size_t count;
+    const uint32_t *frames = snapshot_stack(s, stack, &count);
+    json_t *list = json_array();
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        json_array_append_new(list, frame_json(s, frames[i]));
+    return list;
+}
+
+/* {bytes, requested_bytes, count, and NAME: value} */
+static json_t *group_json(const struct report_group *g, const char *name,
+                          json_t *value)
+{
+    return json_pack("{s:I, s:I, s:I, s:o}", "bytes", whole(g->bytes),
+                     "requested_bytes", whole(g->requested), "count",
+                     whole(g->count), name, value);
+}
+
+static json_t *lines_json(const struct run_summary *r, size_t top)
+{
+    json_t *list = json_array();
+    size_t i;
+
+    for (i = 0; i < r->line_count && i < top; i++)
+        json_array_append_new(
+            list,
+            group_json(&r->lines[i], "frame",
+                       frame_json(r->lifetimes->snapshot, r->lines[i].key)));
+    return list;
+}
+
+static json_t *paths_json(const struct run_summary *r, size_t top)
+{
+    json_t *list = json_array();
+    size_t i;
+
+    for (i = 0; i < r->path_count && i < top; i++)
+        json_array_append_new(
+            list,
+            group_json(&r->paths[i], "frames",
+                       stack_json(r->lifetimes->snapshot, r->paths[i].key)));
+    return list;
+}
+
+static json_t *kinds_json(const struct run_summary *r)
+{
+    json_t *list = json_array();
+    size_t i;
+
+    for (i = 0; i < r->kind_count; i++)
+        json_array_append_new(
+            list, group_json(&r->kinds[i], "category",
+                             json_string(report_category_name(
+                                 (enum report_category)r->kinds[i].key))));
+    return list;
+}
+
+static json_t *column_json(const uint64_t columns[RUN_COLUMNS])
+{
+    json_t *list = json_array();
+    size_t i;
+
+    for (i = 0; i < RUN_COLUMNS; i++)
+        json_array_append_new(list, json_integer(whole(columns[i])));
+    return list;
+}
+
+static json_t *fragmentation_json(const struct moment *m)
+{
+    uint64_t largest = 0;
+    uint64_t unused = 0;
+    size_t i;
+
+    for (i = 0; i < m->gap_count; i++) {
+        unused += m->gaps[i].size;
+        if (m->gaps[i].size > largest)
+            largest = m->gaps[i].size;
+    }
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "reserved_bytes",
+                     whole(m->reserved), "allocated_bytes", whole(m->allocated),
+                     "pending_bytes", whole(m->pending), "free_bytes",
+                     whole(unused), "largest_free_bytes", whole(largest),
+                     "free_pieces", whole(m->gap_count));
+}
+
+static json_t *ooms_json(const struct run_summary *r, struct tool_error *error)
+{
+    const struct lifetimes *l = r->lifetimes;
+    json_t *list = json_array();
+    uint32_t told = 0;
+    uint32_t i;
+
+    for (i = 0; i < l->event_count; i++) {
+        const struct snapshot_event *e = &l->events[i];
+        char *text = NULL;
+
+        if (e->action != SNAPSHOT_OOM)
+            continue;
+        if (told++ < REPORT_OOMS_EXPLAINED &&
+            !report_explain_oom(l, r->categories, i, &text, error)) {
+            json_decref(list);
+            return NULL;
+        }
+        json_array_append_new(
+            list, json_pack("{s:I, s:I, s:I, s:s?}", "event", whole(i),
+                            "asked_bytes", whole(e->size), "device_free_bytes",
+                            whole(e->address), "explanation", text));
+        free(text);
+    }
+    return list;
+}
+
+static json_t *findings_json(const struct run_summary *r,
+                             struct tool_error *error)
+{
+    struct report_finding *found;
+    json_t *list = json_array();
+    size_t count;
+    size_t i;
+
+    if (!report_findings(r, &found, &count, error)) {
+        json_decref(list);
+        return NULL;
+    }
+    for (i = 0; i < count; i++)
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s}", "title", found[i].title,
+                                        "text", found[i].text));
+    report_findings_free(found, count);
+    return list;
+}
+
+static json_t *actions_json(const struct run_summary *r)
+{
+    json_t *made = json_object();
+    int i;
+
+    for (i = 0; i < SNAPSHOT_OTHER; i++)
+        json_object_set_new(made, snapshot_action_name((enum snapshot_action)i),
+                            json_integer(whole(r->counts[i])));
+    return made;
+}
+
+/* {begin_event, peak_allocated_bytes} of each iteration. */
+static json_t *iterations_json(const struct run_summary *r)
+{
+    json_t *list = json_array();
+    size_t i;
+
+    for (i = 0; i < r->iterations.count; i++)
+        json_array_append_new(list, json_pack("{s:I, s:I}", "begin_event",
+                                              whole(r->iterations.begin[i]),
+                                              "peak_allocated_bytes",
+                                              whole(r->iteration_peaks[i])));
+    return list;
+}
+
+static size_t segments_of(const struct snapshot *s, size_t device)
+{
+    size_t count = 0;
+    size_t i;
+
+    for (i = 0; i < s->segment_count; i++)
+        count += s->segments[i].device == device;
+    return count;
+}
+
+static json_t *device_json(const struct run_summary *r, size_t top,
+                           struct tool_error *error)
+{
+    const struct lifetimes *l = r->lifetimes;
+    json_t *ooms = ooms_json(r, error);
+    json_t *found = ooms != NULL ? findings_json(r, error) : NULL;
+
+    if (found == NULL) {
+        json_decref(ooms);
+        return NULL;
+    }
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
+        "s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:b, s:o}",
+        "device", whole(l->device), "events", whole(l->event_count), "segments",
+        whole(segments_of(l->snapshot, l->device)), "oom_events",
+        whole(r->counts[SNAPSHOT_OOM]), "peak_allocated_bytes",
+        whole(r->peak_allocated), "peak_requested_bytes",
+        whole(r->peak_requested), "peak_reserved_bytes",
+        whole(r->peak_reserved), "peak_event", whole(r->peak_state) - 1,
+        "duration_us", whole(r->duration_us), "driver_time_ns",
+        whole(r->driver_ns), "iterations", whole(r->iterations.count),
+        "unexplained_events", whole((l->overwritten + l->unmatched)), "actions",
+        actions_json(r), "top", lines_json(r, top), "paths", paths_json(r, top),
+        "categories", kinds_json(r), "at_peak", fragmentation_json(&r->peak),
+        "ooms", ooms, "over_time", "requested", column_json(r->requested),
+        "allocated", column_json(r->allocated), "reserved",
+        column_json(r->reserved), "findings", found, "before",
+        json_integer(whole(l->before_count)), "iterations_marked",
+        (int)r->iterations.marked, "iteration_peaks", iterations_json(r));
+}
+
+/* ---- the whole ------------------------------------------------------------------- */
+
+static json_int_t number(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static void add_to(json_t *total, const json_t *device, const char *key)
+{
+    json_object_set_new(total, key,
+                        json_integer(number(total, key) + number(device, key)));
+}
+
+static void keep_most(json_t *total, const json_t *device, const char *key)
+{
+    if (number(device, key) >= number(total, key))
+        json_object_set_new(total, key, json_integer(number(device, key)));
+}
+
+/* Counts are of all devices; peaks and what stands at them of the device with
+ * the highest. */
+static void add_device(json_t *total, json_t *device)
+{
+    static const char *const counts[] = {"events", "segments", "oom_events"};
+    static const char *const peaks[] = {"peak_requested_bytes",
+                                        "peak_reserved_bytes"};
+    size_t i;
+
+    if (json_object_get(total, "top") == NULL ||
+        number(device, "peak_allocated_bytes") >
+            number(total, "peak_allocated_bytes")) {
+        json_object_set(total, "top", json_object_get(device, "top"));
+        json_object_set(total, "peak_allocated_bytes",
+                        json_object_get(device, "peak_allocated_bytes"));
+    }
+    for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        add_to(total, device, counts[i]);
+    for (i = 0; i < sizeof(peaks) / sizeof(peaks[0]); i++)
+        keep_most(total, device, peaks[i]);
+    json_array_append_new(json_object_get(total, "devices"), device);
+}
+
+static bool add_number(json_t *total, const struct snapshot *s, size_t number_,
+                       size_t top, struct tool_error *error)
+{
+    struct lifetimes l;
+    struct run_summary r;
+    json_t *device = NULL;
+
+    if (!lifetimes_make(s, number_, &l, error))
+        return false;
+    if (run_summary_make(&l, &r, error)) {
+        device = device_json(&r, top, error);
+        run_summary_free(&r);
+    }
+    lifetimes_free(&l);
+    if (device != NULL)
+        add_device(total, device);
+    return device != NULL;
+}
+
+bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
+                       const struct report_options *opt,
+                       struct tool_error *error)
+{
+    json_t *total = json_pack("{s:s, s:[]}", "file", name, "devices");
+    struct device_list devices;
+    bool ok = total != NULL;
+    size_t i;
+
+    if (!ok)
+        return tool_fail(error, "%s: the name is no UTF-8", name);
+    ok = device_list_make(s, NULL, &devices, error);
+    for (i = 0; ok && i < devices.count; i++)
+        ok = add_number(total, s, devices.numbers[i],
+                        opt->top > 0 ? opt->top : TOP_JSON, error);
+    if (ok &&
+        (json_dumpf(total, out, JSON_COMPACT) != 0 || putc('\n', out) == EOF))
+        ok = tool_fail(error, "the report could not be written");
+    json_decref(total);
+    return ok;
+}

@@ -1,0 +1,258 @@
+/* report_words.c - see report_words.h. */
+#include "report/report_words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *report_bytes(uint64_t bytes, char buf[REPORT_WORD])
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+    double scaled = (double)bytes / 1024;
+    size_t unit = 0;
+
+    if (bytes < 1024) {
+        snprintf(buf, REPORT_WORD, "%" PRIu64 " B", bytes);
+        return buf;
+    }
+    while (scaled >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        scaled /= 1024;
+        unit++;
+    }
+    snprintf(buf, REPORT_WORD, "%.*f %s",
+             scaled < 9.995   ? 2
+             : scaled < 99.95 ? 1
+                              : 0,
+             scaled, units[unit]);
+    return buf;
+}
+
+const char *report_time(int64_t us, char buf[REPORT_WORD])
+{
+    if (us < 1000)
+        snprintf(buf, REPORT_WORD, "%" PRId64 " µs", us);
+    else if (us < 1000000)
+        snprintf(buf, REPORT_WORD, "%.1f ms", (double)us / 1e3);
+    else
+        snprintf(buf, REPORT_WORD, "%.2f s", (double)us / 1e6);
+    return buf;
+}
+
+int64_t report_elapsed(int64_t from, int64_t to)
+{
+    uint64_t apart = (uint64_t)to - (uint64_t)from;
+
+    if (to < from)
+        return (uint64_t)from - (uint64_t)to > INT64_MAX
+                   ? -INT64_MAX
+                   : -(int64_t)((uint64_t)from - (uint64_t)to);
+    return apart > INT64_MAX ? INT64_MAX : (int64_t)apart;
+}
+
+/* ---- frames ----------------------------------------------------------------- */
+
+/* Frames of nobody's program: unwinding, the allocator, dispatch, threads. */
+static const char *const plumbing[] = {
+    "unwind",
+    "CapturedTraceback",
+    "gather_with_cpp",
+    "CachingAllocator",
+    "c10::",
+    "at::detail::",
+    "at::empty",
+    "empty_",
+    "set_output_",
+    "create_out",
+    "_Py",
+    "Py_",
+    "method_vectorcall",
+    "pthread",
+    "start_thread",
+    "clone",
+    "native_thread",
+};
+
+enum { OWN_PLUMBING, OWN_LIBRARY, OWN_BACKWARD, OWN_TORCH, OWN_PACKAGE, OWN };
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text);
+    size_t m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* A folder's name is a part of the path, on whatever system it was written. */
+static bool is_below(const char *path, const char *folder)
+{
+    const char *at = path;
+    size_t n = strlen(folder);
+
+    while ((at = strstr(at, folder)) != NULL) {
+        if (at > path && is_separator(at[-1]) && is_separator(at[n]))
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+/* Of a frame of C++; a node of the backward pass says what was computed. */
+static int ownness_compiled(const char *name)
+{
+    size_t i;
+
+    if (strstr(name, "Backward") != NULL && strstr(name, "::apply(") != NULL &&
+        strstr(name, "c10::") != name)
+        return OWN_BACKWARD;
+    for (i = 0; i < sizeof(plumbing) / sizeof(plumbing[0]); i++) {
+        if (strstr(name, plumbing[i]) != NULL)
+            return OWN_PLUMBING;
+    }
+    return OWN_LIBRARY;
+}
+
+/* How much a frame is its reader's own. */
+static int ownness(const struct snapshot *s, uint32_t frame)
+{
+    const char *file = snapshot_string(s, s->frames[frame].filename);
+
+    if (!ends_with(file, ".py") && file[0] != '<')
+        return ownness_compiled(snapshot_string(s, s->frames[frame].name));
+    if (is_below(file, "torch"))
+        return OWN_TORCH;
+    if (is_below(file, "site-packages") || is_below(file, "dist-packages") ||
+        strstr(file, "/lib/python") != NULL || file[0] == '<')
+        return OWN_PACKAGE;
+    return OWN;
+}
+
+uint32_t report_own_frame(const struct snapshot *s, uint32_t stack)
+{
+    size_t count;
+    const uint32_t *frames = snapshot_stack(s, stack, &count);
+    uint32_t best = UINT32_MAX;
+    int most = -1;
+    size_t i;
+
+    for (i = 0; i < count && most < OWN; i++) {
+        int own = ownness(s, frames[i]);
+
+        if (own > most) {
+            most = own;
+            best = frames[i];
+        }
+    }
+    return best;
+}
+
+/* As many of the first `most` bytes as end with a whole character. */
+static int whole_characters(const char *text, size_t most)
+{
+    size_t n = strnlen(text, most + 1);
+
+    if (n <= most)
+        return (int)n;
+    n = most;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    return (int)n;
+}
+
+/* A function of C++ without its parameters. */
+static size_t without_parameters(const char *name)
+{
+    const char *at = name;
+
+    while ((at = strchr(at, '(')) != NULL) {
+        if (at > name && strncmp(at, "(anonymous", 10) != 0 &&
+            strncmp(at, "()", 2) != 0)
+            return (size_t)(at - name);
+        at++;
+    }
+    return strlen(name);
+}
+
+/* What a terminal would obey is not for it: a file may hold anything. */
+static void defuse(char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c < ' ' || c == 0x7f ||
+            (c == 0xc2 && ((unsigned char)text[1] & 0xe0) == 0x80))
+            *text = '?';
+        if (c == 0xc2 && *text == '?')
+            *++text = '?';
+    }
+}
+
+static const char *after_folders(const char *path)
+{
+    const char *base = path;
+
+    for (; *path != '\0'; path++) {
+        if (is_separator(*path) && path[1] != '\0')
+            base = path + 1;
+    }
+    return base;
+}
+
+const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
+                         char buf[REPORT_FRAME])
+{
+    const char *file;
+    const char *name;
+    char line[REPORT_WORD] = "";
+    size_t most = whole ? 160 : 60;
+
+    if (frame == UINT32_MAX)
+        return strcpy(buf, "(no call path recorded)");
+    file = snapshot_string(s, s->frames[frame].filename);
+    name = snapshot_string(s, s->frames[frame].name);
+    if (!whole)
+        file = after_folders(file);
+    if (name[0] == '\0')
+        name = "(no name)";
+    if (s->frames[frame].line != 0)
+        snprintf(line, sizeof(line), ":%" PRIu32, s->frames[frame].line);
+    if (!whole && without_parameters(name) < most)
+        most = without_parameters(name);
+    if (strcmp(file, "??") == 0 || file[0] == '\0')
+        snprintf(buf, REPORT_FRAME, "%.*s", whole_characters(name, most), name);
+    else
+        snprintf(buf, REPORT_FRAME, "%.*s%s %.*s", whole_characters(file, 300),
+                 file, line, whole_characters(name, most), name);
+    defuse(buf);
+    return buf;
+}
+
+/* ---- text that grows ------------------------------------------------------------ */
+
+bool report_text_begin(struct report_text *t)
+{
+    t->text = NULL;
+    t->size = 0;
+    t->out = open_memstream(&t->text, &t->size);
+    return t->out != NULL;
+}
+
+char *report_text_take(struct report_text *t)
+{
+    bool failed;
+
+    if (t->out == NULL)
+        return NULL;
+    failed = ferror(t->out) != 0;
+    failed = fclose(t->out) != 0 || failed;
+    t->out = NULL;
+    if (failed) {
+        free(t->text);
+        t->text = NULL;
+    }
+    return t->text;
+}

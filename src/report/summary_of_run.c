@@ -1,0 +1,208 @@
+/* summary_of_run.c - see summary_of_run.h. */
+#include "report/summary_of_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <larder/device.h>
+
+#include "report/report_words.h"
+
+/* The most in each part of a curve, and over all of it; the state where that
+ * is. */
+static uint32_t shrink(const uint64_t *curve, uint32_t events,
+                       uint64_t columns[RUN_COLUMNS])
+{
+    uint32_t best = 0;
+    uint32_t k;
+
+    for (k = 0; k <= events; k++) {
+        uint64_t column = (uint64_t)k * RUN_COLUMNS / ((uint64_t)events + 1);
+
+        if (curve[k] > columns[column])
+            columns[column] = curve[k];
+        if (curve[k] > curve[best])
+            best = k;
+    }
+    return best;
+}
+
+/* A run of few events leaves columns out: they show what was there before. */
+static void fill_columns(uint64_t columns[RUN_COLUMNS], uint32_t events)
+{
+    size_t i;
+
+    for (i = 1; events + 1 < RUN_COLUMNS && i < RUN_COLUMNS; i++) {
+        if (columns[i] == 0)
+            columns[i] = columns[i - 1];
+    }
+}
+
+/* The most in each iteration; the last lasts to the end of the recording. */
+static bool find_iteration_peaks(struct run_summary *r, const uint64_t *curve)
+{
+    const struct iterations *it = &r->iterations;
+    size_t i;
+
+    r->iteration_peaks = calloc(it->count + 1, sizeof(*curve));
+    if (r->iteration_peaks == NULL)
+        return false;
+    for (i = 0; i < it->count; i++) {
+        uint32_t end =
+            i + 1 < it->count ? it->begin[i + 1] : r->lifetimes->event_count;
+        uint32_t k;
+
+        for (k = it->begin[i]; k <= end; k++) {
+            if (curve[k] > r->iteration_peaks[i])
+                r->iteration_peaks[i] = curve[k];
+        }
+    }
+    return true;
+}
+
+/* Whether the iterations but the first, which sets up, begin at levels that
+ * differ little against what comes and goes in them. */
+static bool is_steady(const struct run_summary *r, const uint64_t *allocated)
+{
+    const struct iterations *it = &r->iterations;
+    uint64_t peak = allocated[r->peak_state];
+    uint64_t low = UINT64_MAX;
+    uint64_t high = 0;
+    size_t i;
+
+    for (i = 1; i < it->count; i++) {
+        uint64_t level = allocated[it->begin[i]];
+
+        low = level < low ? level : low;
+        high = level > high ? level : high;
+    }
+    return it->count > 2 && peak > high && high - low <= (peak - high) / 4;
+}
+
+static bool make_curves(struct run_summary *r)
+{
+    const struct lifetimes *l = r->lifetimes;
+    uint64_t *curve = malloc(((size_t)l->event_count + 1) * sizeof(*curve));
+    uint32_t at;
+    bool ok;
+
+    if (curve == NULL)
+        return false;
+    lifetimes_curve(l, CURVE_REQUESTED, curve);
+    at = shrink(curve, l->event_count, r->requested);
+    r->peak_requested = curve[at];
+    lifetimes_curve(l, CURVE_RESERVED, curve);
+    at = shrink(curve, l->event_count, r->reserved);
+    r->peak_reserved = curve[at];
+    lifetimes_curve(l, CURVE_ALLOCATED, curve);
+    r->peak_state = shrink(curve, l->event_count, r->allocated);
+    r->peak_allocated = curve[r->peak_state];
+    r->steady = is_steady(r, curve);
+    ok = find_iteration_peaks(r, curve);
+    free(curve);
+    fill_columns(r->requested, l->event_count);
+    fill_columns(r->reserved, l->event_count);
+    fill_columns(r->allocated, l->event_count);
+    return ok;
+}
+
+/* PyTorch maps small expandable segments by 2 MiB and large ones by 20 MiB a
+ * page. */
+static uint64_t page_count(uint64_t size)
+{
+    uint64_t page =
+        (size % ((uint64_t)20 << 20) == 0 ? (uint64_t)20 : (uint64_t)2) << 20;
+
+    return (size + page - 1) / page;
+}
+
+/* What the library's own prices say of a segment's event. */
+static uint64_t price_of(const larder_prices *p, const struct snapshot_event *e)
+{
+    uint64_t mib = e->size >> 20;
+    uint64_t pages = page_count(e->size);
+
+    switch ((enum snapshot_action)e->action) {
+    case SNAPSHOT_SEGMENT_ALLOC:
+        return p->mem_alloc + (mib > 2 ? mib - 2 : 0) * p->mem_alloc_per_mib;
+    case SNAPSHOT_SEGMENT_FREE:
+        return p->mem_free;
+    case SNAPSHOT_SEGMENT_MAP:
+        return pages * (p->page_create + p->map) +
+               (mib > 2 * pages ? mib - 2 * pages : 0) *
+                   p->page_create_per_mib +
+               p->set_access;
+    case SNAPSHOT_SEGMENT_UNMAP:
+        return p->unmap + pages * p->page_release;
+    default:
+        return 0;
+    }
+}
+
+static void count_events(struct run_summary *r)
+{
+    const struct lifetimes *l = r->lifetimes;
+    larder_prices prices;
+    bool begun = false;
+    int64_t first = 0;
+    int64_t last = 0;
+    uint32_t i;
+
+    larder_prices_init(&prices);
+    for (i = 0; i < l->event_count; i++) {
+        const struct snapshot_event *e = &l->events[i];
+
+        r->counts[e->action]++;
+        r->driver_ns += price_of(&prices, e);
+        if ((e->has & SNAPSHOT_HAS_TIME) == 0)
+            continue;
+        /* Clocks of several threads may step back; overflow is nothing that
+         * a clock does. */
+        if (!begun)
+            first = last = e->time_us;
+        begun = true;
+        if (e->time_us > last)
+            last = e->time_us;
+        if (i + 1 == r->peak_state)
+            r->peak_us = report_elapsed(first, last);
+    }
+    r->duration_us = report_elapsed(first, last);
+}
+
+bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
+                      struct tool_error *error)
+{
+    memset(out, 0, sizeof(*out));
+    out->lifetimes = l;
+    if (!iterations_find(l, &out->iterations, error))
+        return false;
+    out->categories = calloc(l->alloc_count + 1, 1);
+    if (out->categories == NULL || !make_curves(out)) {
+        run_summary_free(out);
+        return tool_fail(error, "not enough host memory for the report");
+    }
+    count_events(out);
+    if (report_categorize(l, out->categories, error) &&
+        moment_make(l, out->peak_state, &out->peak, error) &&
+        report_groups_make(&out->peak, GROUP_BY_LINE, NULL, &out->lines,
+                           &out->line_count, error) &&
+        report_groups_make(&out->peak, GROUP_BY_PATH, NULL, &out->paths,
+                           &out->path_count, error) &&
+        report_groups_make(&out->peak, GROUP_BY_CATEGORY, out->categories,
+                           &out->kinds, &out->kind_count, error))
+        return true;
+    run_summary_free(out);
+    return false;
+}
+
+void run_summary_free(struct run_summary *r)
+{
+    free(r->categories);
+    free(r->lines);
+    free(r->paths);
+    free(r->kinds);
+    moment_free(&r->peak);
+    iterations_free(&r->iterations);
+    free(r->iteration_peaks);
+    memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,18 @@
+/* columns.h - a device's history as the columns that the page reads (data.js
+ * names them). */
+#ifndef LARDER_VIEW_COLUMNS_H
+#define LARDER_VIEW_COLUMNS_H
+
+#include "snapshot/lifetimes.h"
+#include "view/blob.h"
+
+/* Strings, frames and stacks of a snapshot: keys `strings`, `frame`,
+ * `stack_begin` and `stack_frame` of `run`.  False: no host memory. */
+bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s);
+
+/* The device's events, allocations and segments, its out-of-memory events and
+ * what is to be said about it; a new object, or NULL (the error says why). */
+json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
+                          struct tool_error *error);
+
+#endif

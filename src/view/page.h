@@ -1,0 +1,10 @@
+/* page.h - the page's own text, made from the files in page/ when the command
+ * is built. */
+#ifndef LARDER_VIEW_PAGE_H
+#define LARDER_VIEW_PAGE_H
+
+extern const unsigned char view_page_html[];
+extern const unsigned char view_page_style[];
+extern const unsigned char view_page_script[];
+
+#endif

@@ -1,0 +1,75 @@
+// find.js - what the search box understands: an address, a size, a range of
+// sizes, or a piece of a frame.
+
+const SIZE_WORD = /^([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?b)?$/i;
+
+function parseBytes(text) {
+  const match = SIZE_WORD.exec(text.trim());
+  if (!match) return null;
+  const power = " kmgt".indexOf((match[2] || " ").toLowerCase());
+  return Number(match[1]) * Math.pow(1024, Math.max(power, 0));
+}
+
+// A function of an allocation's number, or null for an empty query.
+function parseQuery(device, text) {
+  const query = text.trim();
+  const a = device.alloc;
+  if (query === "") return null;
+  if (/^0x[0-9a-f]+$/i.test(query)) {
+    const address = Number.parseInt(query, 16);
+    return (i) => address >= a.address[i] &&
+      address < a.address[i] + Math.max(a.rounded[i], 1);
+  }
+  const range = query.split(/…|\.\.+/);
+  if (range.length === 2) {
+    const low = parseBytes(range[0]), high = parseBytes(range[1]);
+    if (low !== null && high !== null)
+      return (i) => a.size[i] >= low && a.size[i] <= high;
+  }
+  const compare = /^(<=|>=|<|>|=)(.*)$/.exec(query);
+  const bytes = parseBytes(compare ? compare[2] : query);
+  if (bytes !== null) return compareBytes(a, compare ? compare[1] : "=", bytes);
+  return findFrames(device, query.toLowerCase());
+}
+
+function compareBytes(a, sign, bytes) {
+  if (sign === "<") return (i) => a.size[i] < bytes;
+  if (sign === "<=") return (i) => a.size[i] <= bytes;
+  if (sign === ">") return (i) => a.size[i] > bytes;
+  if (sign === ">=") return (i) => a.size[i] >= bytes;
+  return (i) => a.size[i] === bytes || a.rounded[i] === bytes;
+}
+
+function findFrames(device, words) {
+  const run = device.run;
+  const frames = run.frame.length / 3;
+  const hit = new Uint8Array(frames);
+  for (let id = 0; id < frames; id++)
+    if (frameText(run, id).toLowerCase().includes(words)) hit[id] = 1;
+  const known = new Map();
+  return (i) => {
+    const stack = device.alloc.stack[i];
+    let found = known.get(stack);
+    if (found === undefined) {
+      found = stackFrames(run, stack).some((id) => hit[id]);
+      known.set(stack, found);
+    }
+    return found;
+  };
+}
+
+// { mask, list (largest first), bytes } or null.
+function find(device, text) {
+  const matches = parseQuery(device, text);
+  if (!matches) return null;
+  const n = device.alloc.start.length;
+  const mask = new Uint8Array(n), list = [];
+  for (let i = 0; i < n; i++) {
+    if (matches(i)) {
+      mask[i] = 1;
+      list.push(i);
+    }
+  }
+  list.sort((x, y) => device.alloc.size[y] - device.alloc.size[x]);
+  return { mask, list };
+}

@@ -1,0 +1,82 @@
+// groups.js - which colour an allocation has: the nine groups that hold most
+// memory for longest have one of their own.
+
+// Told apart by people with any of the common colour vision deficiencies
+// (after Okabe and Ito, and Tol).
+const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7",
+  "#56b4e9", "#b8a800", "#882255", "#44aa99"];
+const SIZE_STEPS = [[1 << 20, "up to 1 MiB"], [10 << 20, "1–10 MiB"],
+  [100 << 20, "10–100 MiB"], [1024 ** 3, "100 MiB–1 GiB"],
+  [Infinity, "over 1 GiB"]];
+
+function groupKeys(device, by) {
+  const a = device.alloc;
+  if (by === "stream") return (i) => a.stream[i];
+  if (by === "category") return (i) => a.category[i];
+  if (by === "size")
+    return (i) => SIZE_STEPS.findIndex((step) => a.size[i] <= step[0]);
+  const own = new Map();
+  return (i) => {
+    const stack = a.stack[i];
+    let frame = own.get(stack);
+    if (frame === undefined) {
+      frame = ownFrame(device.run, stack);
+      own.set(stack, frame);
+    }
+    return frame;
+  };
+}
+
+function groupName(device, by, key) {
+  if (by === "stream") return `stream ${device.streams[key]}`;
+  if (by === "category") return device.categories[key];
+  if (by === "size") return SIZE_STEPS[key][1];
+  return key < 0 ? "no call path recorded" : frameShort(device.run, key);
+}
+
+// { of: for each allocation its group, names, colours }; the last group is
+// everything else.
+function makeGroups(device, by) {
+  const a = device.alloc, n = a.start.length;
+  const keyOf = groupKeys(device, by);
+  const weight = new Map();
+  for (let i = 0; i < n; i++) {
+    const key = keyOf(i);
+    const held = a.size[i] * (a.end[i] - a.start[i]);
+    weight.set(key, (weight.get(key) || 0) + held);
+  }
+  // What has no call path is part of "everything else".
+  if (by === "stack" && weight.size > 1) weight.delete(-1);
+  const ranked = [...weight.entries()].sort((x, y) => y[1] - x[1]);
+  const shown = ranked.slice(0, PALETTE.length).map((entry) => entry[0]);
+  const index = new Map(shown.map((key, i) => [key, i]));
+  const of = new Uint8Array(n);
+  for (let i = 0; i < n; i++) {
+    const group = index.get(keyOf(i));
+    of[i] = group === undefined ? shown.length : group;
+  }
+  const names = shown.map((key) => groupName(device, by, key));
+  const others = ranked.length - shown.length;
+  const unknown = of.includes(shown.length) && by === "stack";
+  if (others > 0)
+    names.push(`${others} others` + (unknown ? ", or unknown" : ""));
+  else if (unknown)
+    names.push("no call path recorded");
+  return { of, names, rest: shown.length };
+}
+
+function cssColour(name) {
+  return getComputedStyle(document.documentElement)
+    .getPropertyValue(name).trim();
+}
+
+function groupColour(groups, group) {
+  return group >= groups.rest ? cssColour("--rest") : PALETTE[group];
+}
+
+// "#rrggbb" as a pixel of ImageData on a little-endian machine.
+function pixelOf(hex, shade) {
+  const n = parseInt(hex.slice(1), 16);
+  const part = (shift) => Math.round(((n >> shift) & 255) * (shade || 1));
+  return (0xff000000 | (part(0) << 16) | (part(8) << 8) | part(16)) >>> 0;
+}

@@ -1,0 +1,151 @@
+// panels.js - the texts at the side: details, what is alive, what was found,
+// events, out-of-memory events, findings.
+
+function element(tag, text, className) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function addRow(table, name, value, className) {
+  const row = element("tr");
+  row.append(element("th", name), element("td", value, className));
+  table.append(row);
+}
+
+function momentText(device, event) {
+  if (event < 0) return "before the recording began";
+  if (event >= device.events) return "never, as far as was recorded";
+  const time = device.event.time[event];
+  return `event ${event.toLocaleString("en")}` +
+    (time > 0 ? `, at ${timeText(time)}` : "");
+}
+
+function lifetimeText(device, i) {
+  const a = device.alloc, time = device.event.time;
+  const begin = a.start[i], end = Math.min(a.end[i], device.events);
+  const events = end - Math.max(begin, 0);
+  const known = begin >= 0 && a.end[i] < device.events &&
+    time[device.events - 1] > 0;
+  return `${events.toLocaleString("en")} events` +
+    (known ? `, ${timeText(time[a.end[i]] - time[begin])}` : "");
+}
+
+function stackList(run, stack) {
+  const list = element("ol", undefined, "stack");
+  const own = ownFrame(run, stack);
+  for (const id of stackFrames(run, stack))
+    list.append(element("li", frameText(run, id), id === own ? "own" : ""));
+  return list;
+}
+
+function showAllocation(panel, device, i) {
+  const a = device.alloc, run = device.run;
+  const table = element("table");
+  addRow(table, "Size asked for", bytesExact(a.size[i]));
+  addRow(table, "Size given", bytesExact(a.rounded[i]));
+  addRow(table, "Address", addressText(a.address[i]));
+  addRow(table, "Stream", String(device.streams[a.stream[i]]));
+  addRow(table, "Category", device.categories[a.category[i]]);
+  addRow(table, "Made", momentText(device, a.start[i]));
+  addRow(table, "Freed", momentText(device, a.end[i]));
+  if (a.done[i] > a.end[i] + 1)
+    addRow(table, "Reusable", momentText(device, a.done[i]));
+  addRow(table, "Lived", lifetimeText(device, i));
+  panel.append(table);
+  if (a.stack[i] === NONE)
+    panel.append(element("p", "No call path was recorded for it."));
+  else
+    panel.append(element("h2", "Call path, innermost first"),
+      stackList(run, a.stack[i]));
+}
+
+function allocationTable(device, list, groups, onChoose, most) {
+  const a = device.alloc, table = element("table");
+  for (const i of list.slice(0, most)) {
+    const row = element("tr", undefined, "choice");
+    const size = element("td", bytesText(a.size[i]), "number");
+    const what = element("td");
+    const swatch = element("span", undefined, "swatch");
+    swatch.style.background = groupColour(groups, groups.of[i]);
+    const own = ownFrame(device.run, a.stack[i]);
+    what.append(swatch, own >= 0 ? frameShort(device.run, own)
+      : `${addressText(a.address[i])}, ${device.categories[a.category[i]]}`);
+    row.append(size, what);
+    row.tabIndex = 0;
+    row.addEventListener("click", () => onChoose(i));
+    row.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") onChoose(i);
+    });
+    table.append(row);
+  }
+  return table;
+}
+
+function aliveAt(device, k) {
+  const a = device.alloc, list = [];
+  for (let i = 0; i < a.start.length; i++)
+    if (a.start[i] < k && a.end[i] >= k) list.push(i);
+  return list.sort((x, y) => a.size[y] - a.size[x]);
+}
+
+function eventText(device, n) {
+  const action = device.event.action[n];
+  const name = ACTIONS[action];
+  const bytes = device.event.bytes[n];
+  const address = device.event.address[n];
+  const size = bytes > 0 ? `  ${bytesText(bytes)}` : "";
+  return `${n}  ${name}${size}` + (address ? `  ${addressText(address)}` : "");
+}
+
+const EVENT_ROW = 22;
+
+// A list of any length: only the rows in sight exist.
+function showEvents(panel, device, current, onChoose) {
+  const rows = element("div", undefined, "rows");
+  // Browsers stop at some ten million pixels: show a stretch around the
+  // moment.
+  const first = Math.max(0, current - 100000);
+  const last = Math.min(device.events, first + 200000);
+  rows.style.height = `${(last - first) * EVENT_ROW}px`;
+  panel.append(rows);
+  const fill = () => {
+    const begin = first + Math.floor(panel.scrollTop / EVENT_ROW);
+    const end = Math.min(last, begin + 30);
+    rows.replaceChildren();
+    for (let n = begin; n < end; n++) {
+      const row = element("div", eventText(device, n), "row");
+      row.style.top = `${(n - first) * EVENT_ROW}px`;
+      if (n === current - 1) row.classList.add("current");
+      if (ACTIONS[device.event.action[n]] === "oom")
+        row.classList.add("alarm");
+      row.addEventListener("click", () => onChoose(n));
+      rows.append(row);
+    }
+  };
+  panel.onscroll = fill;
+  panel.scrollTop = Math.max(0, (current - first - 8) * EVENT_ROW);
+  fill();
+}
+
+function showFailures(panel, device, onChoose) {
+  if (device.ooms.length === 0) {
+    panel.append(element("p", "Memory never ran out on this device."));
+    return;
+  }
+  for (const oom of device.ooms) {
+    const title = element("button", `Out of memory: ${bytesText(oom.bytes)} ` +
+      `asked, ${momentText(device, oom.event)}`, "alarm");
+    title.addEventListener("click", () => onChoose(oom.event));
+    panel.append(title, element("pre", oom.text));
+  }
+}
+
+function showFindings(panel, device) {
+  if (device.findings.length === 0)
+    panel.append(element("p", "Nothing stands out."));
+  for (const finding of device.findings) {
+    panel.append(element("h2", finding.title), element("pre", finding.text));
+  }
+}

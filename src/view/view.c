@@ -1,0 +1,147 @@
+/* view.c - the page: a template with five places to fill. */
+#include "view/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/columns.h"
+#include "snapshot/device_list.h"
+#include "view/page.h"
+
+struct page {
+    const char *title;
+    json_t *meta;
+    struct blob blob;
+    FILE *out;
+};
+
+/* ---- gathering ------------------------------------------------------------- */
+
+static bool add_device(struct page *p, json_t *devices,
+                       const struct snapshot *s, size_t device,
+                       struct tool_error *error)
+{
+    struct lifetimes l;
+    json_t *made;
+
+    if (!lifetimes_make(s, device, &l, error))
+        return false;
+    made = columns_of_device(&p->blob, &l, error);
+    lifetimes_free(&l);
+    return made != NULL && json_array_append_new(devices, made) == 0;
+}
+
+static bool add_run(struct page *p, json_t *runs, const struct view_run *run,
+                    struct tool_error *error)
+{
+    json_t *made = json_pack("{s:s, s:[]}", "name", run->name, "devices");
+    struct device_list list;
+    size_t i;
+
+    if (made == NULL || json_array_append_new(runs, made) != 0 ||
+        !columns_add_stacks(&p->blob, made, run->snapshot))
+        return tool_fail(error, "not enough host memory for the page");
+    if (!device_list_make(run->snapshot, NULL, &list, error))
+        return false;
+    for (i = 0; i < list.count; i++) {
+        if (!add_device(p, json_object_get(made, "devices"), run->snapshot,
+                        list.numbers[i], error))
+            return false;
+    }
+    return true;
+}
+
+static bool gather(struct page *p, const struct view_run *runs, size_t count,
+                   struct tool_error *error)
+{
+    json_t *list;
+    size_t i;
+
+    p->meta = json_pack("{s:s, s:[]}", "title", p->title, "runs");
+    if (p->meta == NULL)
+        return tool_fail(error, "the title is no UTF-8");
+    list = json_object_get(p->meta, "runs");
+    for (i = 0; i < count; i++) {
+        if (!add_run(p, list, &runs[i], error))
+            return false;
+    }
+    if (p->blob.failed)
+        return tool_fail(error, "not enough host memory for the page");
+    return true;
+}
+
+/* ---- writing --------------------------------------------------------------- */
+
+static bool write_escaped(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        const char *safe = *text == '<'   ? "&lt;"
+                           : *text == '&' ? "&amp;"
+                                          : NULL;
+
+        if (safe != NULL ? fputs(safe, out) == EOF : putc(*text, out) == EOF)
+            return false;
+    }
+    return true;
+}
+
+/* Inside a script element nothing may look like its end: `<` is written as
+ * an escape of JSON's, which can only stand in strings here. */
+static int write_json_piece(const char *buffer, size_t size, void *data)
+{
+    FILE *out = data;
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        if (buffer[i] == '<' ? fputs("\\u003c", out) == EOF
+                             : putc(buffer[i], out) == EOF)
+            return -1;
+    }
+    return 0;
+}
+
+static bool write_place(struct page *p, const char *place, size_t length)
+{
+    if (length == 5 && memcmp(place, "TITLE", 5) == 0)
+        return write_escaped(p->out, p->title);
+    if (length == 5 && memcmp(place, "STYLE", 5) == 0)
+        return fputs((const char *)view_page_style, p->out) != EOF;
+    if (length == 6 && memcmp(place, "SCRIPT", 6) == 0)
+        return fputs((const char *)view_page_script, p->out) != EOF;
+    if (length == 4 && memcmp(place, "META", 4) == 0)
+        return json_dump_callback(p->meta, write_json_piece, p->out,
+                                  JSON_COMPACT) == 0;
+    return blob_write_base64(&p->blob, p->out);
+}
+
+static bool write_page(struct page *p)
+{
+    const char *at = (const char *)view_page_html;
+
+    for (;;) {
+        const char *begin = strchr(at, '@');
+        const char *end = begin != NULL ? strchr(begin + 1, '@') : NULL;
+
+        if (end == NULL)
+            return fputs(at, p->out) != EOF;
+        if (fwrite(at, 1, (size_t)(begin - at), p->out) !=
+                (size_t)(begin - at) ||
+            !write_place(p, begin + 1, (size_t)(end - begin - 1)))
+            return false;
+        at = end + 1;
+    }
+}
+
+bool view_write(FILE *out, const char *title, const struct view_run *runs,
+                size_t run_count, struct tool_error *error)
+{
+    struct page p = {.title = title, .out = out};
+    bool ok = gather(&p, runs, run_count, error);
+
+    if (ok && (!write_page(&p) || fflush(out) != 0))
+        ok = tool_fail(error, "writing the page: %s", strerror(errno));
+    json_decref(p.meta);
+    blob_free(&p.blob);
+    return ok;
+}

@@ -1,0 +1,19 @@
+/* view.h - snapshots as one HTML page that needs nothing else. */
+#ifndef LARDER_VIEW_VIEW_H
+#define LARDER_VIEW_VIEW_H
+
+#include <stdio.h>
+
+#include "snapshot/snapshot.h"
+
+struct view_run {
+    const char *name; /* shown; a file's name */
+    const struct snapshot *snapshot;
+};
+
+/* Write the page for one run, or for several on one axis.  False: host memory
+ * ran out, or writing failed (and the error says why). */
+bool view_write(FILE *out, const char *title, const struct view_run *runs,
+                size_t run_count, struct tool_error *error);
+
+#endif

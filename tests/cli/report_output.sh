@@ -1,0 +1,125 @@
+#!/bin/sh
+# What `larder report`, `diff` and `view` print and write.  $1: the command.
+. tests/cli/harness
+
+# An allocation of 4 MiB, one of 3 MiB beside it, and a failure: in JSON, so
+# that it can be read here.
+frames='"frames": [{"filename": "/home/me/model.py", "line": 7, "name": "forward"}]'
+event() { # ACTION ADDRESS BYTES
+    echo "{\"action\": \"$1\", \"addr\": $2, \"size\": $3, \"stream\": 0, $frames}"
+}
+cat >"$tmp/run.json" <<END
+{"segments": [{"device": 0, "address": 0, "total_size": 20971520,
+  "allocated_size": 4194304, "active_size": 4194304, "stream": 0,
+  "segment_type": "large", "blocks": [
+   {"size": 4194304, "state": "active_allocated", "address": 0,
+    "requested_size": 4194304},
+   {"size": 16777216, "state": "inactive", "address": 4194304}]}],
+ "device_traces": [[
+  $(event segment_alloc 0 20971520),
+  $(event alloc 0 4194304),
+  $(event alloc 4194304 3145728),
+  {"action": "oom", "device_free": 1048576, "size": 67108864, "stream": 0,
+   $frames},
+  $(event free_requested 4194304 3145728),
+  $(event free_completed 4194304 3145728)]]}
+END
+
+expect 0 report --json "$tmp/run.json"
+is lines "$(wc -l <"$tmp/out")" 1
+is peak_allocated_bytes "$(field peak_allocated_bytes)" 7340032
+is peak_reserved_bytes "$(field peak_reserved_bytes)" 20971520
+is events "$(field events)" 6
+is segments "$(field segments)" 1
+is oom_events "$(field oom_events)" 1
+stdout_has '"top":\[{"bytes":7340032,"requested_bytes":7340032,"count":2,"frame":"/home/me/model.py:7 forward"}\]'
+
+expect 0 report "$tmp/run.json"
+stdout_has 'peak     allocated 7.00 MiB, requested 7.00 MiB, reserved 20.0 MiB'
+stdout_has '100 %       2  model.py:7 forward'
+stdout_has 'Out of memory, event 3'
+stdout_has '64.0 MiB was asked for on stream 0.  The driver had 1.00 MiB left.'
+stdout_has 'Asked by /home/me/model.py:7 forward.'
+stdout_has 'Why: there was not enough.'
+expect 0 report --paths --top 1 "$tmp/run.json"
+stdout_has '/home/me/model.py:7 forward'
+
+# What a terminal would obey, or a page take for its own, stays text.
+sed 's/model.py/\\u001b[2J<\\\/script>.py/' "$tmp/run.json" >"$tmp/evil.json"
+expect 0 report "$tmp/evil.json"
+stdout_has '?\[2J<'
+if grep -q "$(printf '\033')" "$tmp/out"; then
+    say_failed 'an escape sequence was printed'
+fi
+expect 0 view "$tmp/evil.json" -o "$tmp/evil.html"
+is 'ends of scripts' "$(grep -c '</script>' "$tmp/evil.html")" \
+    "$(grep -c '</script>' src/view/page/page.html)"
+
+# More devices than there can be.
+expect 2 report tests/fuzz/corpus/report/many_devices.json
+stderr_has 'more than 256 devices have events or segments'
+expect 2 view tests/fuzz/corpus/report/many_devices.json -o "$tmp/many.html"
+
+# Two devices, one of which holds far more; iterations that the program marked,
+# the second with a higher peak.
+step() { # TIME
+    echo "{\"stage\": \"START\", \"name\": \"step\", \"device\": 0, \"time_us\": $1}"
+}
+timed() { # ACTION ADDRESS BYTES TIME
+    event "$1" "$2" "$3" | sed "s/}\$/, \"time_us\": $4}/"
+}
+cat >"$tmp/two.json" <<END
+{"segments": [], "device_traces": [[
+  $(timed alloc 0 4194304 10), $(timed free_requested 0 4194304 11),
+  $(timed alloc 0 8388608 20), $(timed free_requested 0 8388608 21),
+  $(timed alloc 0 4194304 30), $(timed free_requested 0 4194304 31)],
+ [$(timed alloc 0 67108864 10)]],
+ "external_annotations": [$(step 10), $(step 20), $(step 30)]}
+END
+expect 0 report "$tmp/two.json"
+stdout_has 'repeats  3 marked iterations of about 2 events'
+stdout_has '^      1  from event  *2  *8.00 MiB$'
+stdout_has 'Device 1 held up to 64.0 MiB, and no other more than 8.00 MiB'
+expect 0 report --json "$tmp/two.json"
+is 'the highest peak' "$(field peak_allocated_bytes)" 67108864
+is 'events of all devices' "$(field events)" 7
+stdout_has '"iteration_peaks":\[{"begin_event":0,"peak_allocated_bytes":4194304},{"begin_event":2,"peak_allocated_bytes":8388608}'
+
+# The same twice, and with a peak of its own.
+expect 0 diff "$tmp/run.json" "$tmp/run.json"
+sed 's/3145728/2097152/' "$tmp/run.json" >"$tmp/other.json"
+expect 1 diff "$tmp/run.json" "$tmp/other.json"
+stdout_has 'peak allocated  *7.00 MiB  *6.00 MiB  -14.3 %'
+expect 1 diff --json "$tmp/run.json" "$tmp/other.json"
+stdout_has '"peak_allocated_bytes":\[7340032,6291456\]'
+
+# A page that holds everything, and asks nothing of a network.
+expect 0 view "$tmp/run.json" -o "$tmp/page.html"
+grep -q 'id="larder-data">[A-Za-z0-9+/]' "$tmp/page.html" ||
+    say_failed 'the page has no data'
+if grep -Eq '(src|href)="|@import|url\(|fetch\(|XMLHttpRequest' "$tmp/page.html"; then
+    say_failed 'the page wants something from elsewhere'
+fi
+expect 0 view "$tmp/run.json" "$tmp/other.json" --output "$tmp/both.html" \
+    --title 'Now & <then>'
+grep -q '<title>Now &amp; &lt;then></title>' "$tmp/both.html" ||
+    say_failed 'the title is not what it should be'
+
+# What was there stays when a page cannot be made.
+echo kept >"$tmp/kept.html"
+printf '{"segments": 5}' >"$tmp/bad.json"
+expect 2 view "$tmp/bad.json" -o "$tmp/kept.html"
+is kept "$(cat "$tmp/kept.html")" kept
+expect 2 view "$tmp/run.json"
+stderr_has 'no output; expected -o FILE'
+expect 2 view -o "$tmp/x.html"
+stderr_has 'no input; expected a SNAPSHOT'
+expect 2 view "$tmp/run.json" -o "$tmp/no/such/folder.html"
+stderr_has 'cannot be written'
+expect 2 report
+stderr_has '0 of 1 inputs given; expected SNAPSHOT'
+expect 2 report --top 0 "$tmp/run.json"
+expect 2 diff "$tmp/run.json"
+expect 2 report "$tmp/absent.pickle"
+stderr_has 'absent.pickle'
+finish

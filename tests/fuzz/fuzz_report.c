@@ -1,0 +1,74 @@
+/* fuzz_report.c - any bytes as a snapshot: where one can be read, it is
+ * reported, compared with itself and made a page of, however absurd it is. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "report/report.h"
+#include "view/view.h"
+
+enum { INPUT_MAX = 1 << 20 };
+
+/* A file in memory that holds the bytes, and its name. */
+static int memory_file(const uint8_t *data, size_t size, char name[64])
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+    REQUIRE(fd >= 0);
+    REQUIRE(size == 0 || write(fd, data, size) == (ssize_t)size);
+    snprintf(name, 64, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+/* That there are more devices than any machine has is all that may be wrong
+ * with what could be read. */
+static void require(bool ok, const struct tool_error *error)
+{
+    if (ok || strncmp(error->text, "more than", 9) == 0)
+        return;
+    fprintf(stderr, "%s\n", error->text);
+    abort();
+}
+
+static void look_at(const struct snapshot *s, FILE *out)
+{
+    static const char *const names[2] = {"one", "other"};
+    const struct snapshot *const runs[2] = {s, s};
+    const struct view_run views[2] = {{"one", s}, {"other", s}};
+    struct report_options opt = {.paths = true};
+    struct tool_error error = {.text = ""};
+    bool same = true;
+
+    require(report_write_text(out, "one", s, &opt, &error), &error);
+    opt.ascii = true;
+    opt.top = 3;
+    require(report_write_json(out, "one", s, &opt, &error), &error);
+    require(report_write_diff(out, names, runs, false, &opt, &same, &error),
+            &error);
+    REQUIRE(same);
+    require(report_write_diff(out, names, runs, true, &opt, &same, &error),
+            &error);
+    require(view_write(out, "title", views, 2, &error), &error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct snapshot_read_options limit = {.max_input_bytes = INPUT_MAX};
+    struct tool_error error = {.text = ""};
+    struct snapshot *s = NULL;
+    char name[64];
+    int fd = memory_file(data, size, name);
+
+    if (snapshot_read(name, &limit, &s, &error)) {
+        FILE *out = fopen("/dev/null", "we");
+
+        REQUIRE(out != NULL);
+        look_at(s, out);
+        fclose(out);
+    } else {
+        REQUIRE(error.text[0] != '\0');
+    }
+    snapshot_free(s);
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,185 @@
+#include "made_snapshot.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <larder/larder.h>
+
+enum { WORDS_MAX = 6, TEXT_MAX = 1 << 20 };
+
+struct making {
+    char *events;
+    char *segments;
+    uint64_t at; /* where the next block of the segment begins */
+    bool in_segment;
+    int64_t time;
+};
+
+static uint64_t bytes_of(const char *word)
+{
+    uint64_t bytes = 0;
+
+    assert_int_equal(larder_parse_size(word, &bytes), LARDER_OK);
+    return bytes;
+}
+
+static void add(char *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + used, TEXT_MAX - used, format, args);
+    va_end(args);
+}
+
+/* "model.py:10:forward", or several with | between them. */
+static void add_frames(char *text, const char *frames)
+{
+    char file[64];
+    char name[64];
+    int line;
+    const char *at = frames;
+
+    add(text, "\"frames\": [");
+    while (at != NULL && *at != '\0') {
+        assert_int_equal(sscanf(at, "%63[^:]:%d:%63[^|]", file, &line, name),
+                         3);
+        add(text, "%s{\"filename\": \"%s\", \"line\": %d, \"name\": \"%s\"}",
+            at > frames ? ", " : "", file, line, name);
+        at = strchr(at, '|');
+        if (at != NULL)
+            at++;
+    }
+    add(text, "]");
+}
+
+static void close_segment(struct making *m)
+{
+    if (m->in_segment)
+        add(m->segments, "]}");
+    m->in_segment = false;
+}
+
+static void add_segment(struct making *m, char **words, int count)
+{
+    const char *type = count > 4 ? words[4] : "large";
+    bool expandable = strcmp(type, "expandable") == 0;
+
+    close_segment(m);
+    m->at = (uint64_t)strtoull(words[1], NULL, 10) << 20;
+    add(m->segments,
+        "%s{\"device\": 0, \"address\": %" PRIu64 ", \"total_size\": %" PRIu64
+        ", \"allocated_size\": 0, \"active_size\": 0, \"requested_size\": 0, "
+        "\"stream\": %s, \"segment_type\": \"%s\", \"segment_pool_id\": [0, "
+        "0], \"is_expandable\": %s, \"frames\": [], \"blocks\": [",
+        m->segments[0] != '\0' ? ", " : "", m->at, bytes_of(words[2]),
+        count > 3 ? words[3] : "0", expandable ? "large" : type,
+        expandable ? "true" : "false");
+    m->in_segment = true;
+}
+
+static void add_block(struct making *m, char **words, int count)
+{
+    uint64_t size = bytes_of(words[1]);
+    bool first = m->segments[strlen(m->segments) - 1] == '[';
+
+    add(m->segments,
+        "%s{\"address\": %" PRIu64 ", \"size\": %" PRIu64
+        ", \"requested_size\": %" PRIu64 ", \"state\": \"%s\", ",
+        first ? "" : ", ", m->at, size, size, words[2]);
+    add_frames(m->segments, count > 3 ? words[3] : NULL);
+    add(m->segments, "}");
+    m->at += size;
+}
+
+static void add_event(struct making *m, char **words, int count)
+{
+    bool oom = strcmp(words[0], "oom") == 0;
+
+    m->time += 10;
+    add(m->events, "%s{\"action\": \"%s\", ", m->events[0] != '\0' ? ", " : "",
+        words[0]);
+    if (oom)
+        add(m->events, "\"device_free\": %" PRIu64, bytes_of(words[1]));
+    else
+        add(m->events, "\"addr\": %" PRIu64,
+            (uint64_t)strtoull(words[1], NULL, 10) << 20);
+    add(m->events,
+        ", \"size\": %" PRIu64 ", \"stream\": %s, \"time_us\": %" PRId64 ", ",
+        bytes_of(words[2]), count > 3 ? words[3] : "0", m->time);
+    add_frames(m->events, count > 4 ? words[4] : NULL);
+    add(m->events, "}");
+}
+
+static void add_line(struct making *m, char *line)
+{
+    char *words[WORDS_MAX];
+    char *rest = line;
+    int count = 0;
+
+    while (count < WORDS_MAX && (words[count] = strtok_r(rest, " ", &rest)))
+        count++;
+    if (count == 0)
+        return;
+    assert_true(count >= 3);
+    if (strcmp(words[0], "segment") == 0)
+        add_segment(m, words, count);
+    else if (strcmp(words[0], "block") == 0)
+        add_block(m, words, count);
+    else
+        add_event(m, words, count);
+}
+
+static struct snapshot *read_text(const char *text)
+{
+    char path[] = "/tmp/larder_made_XXXXXX";
+    struct snapshot *s = NULL;
+    struct tool_error error;
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    if (!snapshot_read(path, NULL, &s, &error))
+        fail_msg("%s", error.text);
+    unlink(path);
+    return s;
+}
+
+struct snapshot *made_snapshot(const char *lines, const char *settings)
+{
+    struct making m = {.events = calloc(1, TEXT_MAX),
+                       .segments = calloc(1, TEXT_MAX),
+                       .time = 1000};
+    char *copy = strdup(lines);
+    char *rest = copy;
+    char *line;
+    char *text = malloc(3 * (size_t)TEXT_MAX);
+    struct snapshot *s;
+
+    assert_true(m.events != NULL && m.segments != NULL && copy != NULL &&
+                text != NULL);
+    while ((line = strtok_r(rest, "\n", &rest)) != NULL)
+        add_line(&m, line);
+    close_segment(&m);
+    snprintf(text, 3 * (size_t)TEXT_MAX,
+             "{\"segments\": [%s], \"device_traces\": [[%s]], "
+             "\"allocator_settings\": {%s}}",
+             m.segments, m.events, settings != NULL ? settings : "");
+    s = read_text(text);
+    free(text);
+    free(copy);
+    free(m.events);
+    free(m.segments);
+    return s;
+}

@@ -116,34 +116,31 @@ static int check_names(const struct cli_command *self, struct settings *s)
     return CLI_EXIT_OK;
 }
 
+static bool take(void *ctx, const struct cli_args *a, int got)
+{
+    struct settings *s = ctx;
+
+    if (got != CLI_OPERAND)
+        return set_option(s, a, got);
+    if (s->in == NULL) {
+        s->in = a->value;
+    } else if (s->out == NULL) {
+        s->out = a->value;
+    } else {
+        cli_bad_usage(a->command, "unexpected '%s' after IN OUT", a->value);
+        return false;
+    }
+    return true;
+}
+
 /* An exit status, or -1 to go on. */
 static int read_settings(const struct cli_command *self, int argc, char **argv,
                          struct settings *s)
 {
-    struct cli_args args;
-    int got;
+    int status = cli_read(self, argc, argv, take, s);
 
-    cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG)
-            return CLI_EXIT_BAD;
-        if (got != CLI_OPERAND) {
-            if (!set_option(s, &args, got))
-                return CLI_EXIT_BAD;
-        } else if (s->in == NULL) {
-            s->in = args.value;
-        } else if (s->out == NULL) {
-            s->out = args.value;
-        } else {
-            return cli_bad_usage(self, "unexpected '%s' after IN OUT",
-                                 args.value);
-        }
-    }
-    return check_names(self, s) == CLI_EXIT_OK ? -1 : CLI_EXIT_BAD;
+    return status >= 0 || check_names(self, s) == CLI_EXIT_OK ? status
+                                                              : CLI_EXIT_BAD;
 }
 
 /* ---- writing ------------------------------------------------------------ */

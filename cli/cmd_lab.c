@@ -58,33 +58,18 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
     return true;
 }
 
-/* An exit status, or -1 to go on. */
-static int read_settings(const struct cli_command *self, int argc, char **argv,
-                         struct settings *s)
+static bool take(void *ctx, const struct cli_args *a, int got)
 {
-    struct cli_args args;
-    int got;
-
-    cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG)
-            return CLI_EXIT_BAD;
-        if (got == CLI_OPERAND &&
-            (strcmp(args.value, "run") == 0 || strcmp(args.value, "list") == 0))
-            return cli_bad_usage(self, "options stand after '%s'", args.value);
-        if (got == CLI_OPERAND)
-            return cli_bad_usage(self,
-                                 "unexpected '%s'; expected list, run, or "
-                                 "nothing for the prompt",
-                                 args.value);
-        if (!set_option(s, &args, got))
-            return CLI_EXIT_BAD;
-    }
-    return -1;
+    if (got != CLI_OPERAND)
+        return set_option(ctx, a, got);
+    if (strcmp(a->value, "run") == 0 || strcmp(a->value, "list") == 0)
+        cli_bad_usage(a->command, "options stand after '%s'", a->value);
+    else
+        cli_bad_usage(a->command,
+                      "unexpected '%s'; expected list, run, or nothing for "
+                      "the prompt",
+                      a->value);
+    return false;
 }
 
 /* ---- the prompt ------------------------------------------------------------ */
@@ -128,7 +113,7 @@ static int run_prompt(const struct cli_command *self, int argc, char **argv)
     int status;
 
     lab_options_init(&settings.options);
-    status = read_settings(self, argc, argv, &settings);
+    status = cli_read(self, argc, argv, take, &settings);
     if (status >= 0)
         return status;
     setlocale(LC_CTYPE, "");

@@ -256,27 +256,24 @@ static int check_settings(const struct cli_command *self,
     return check_inputs(self, s);
 }
 
+static bool take(void *ctx, const struct cli_args *a, int got)
+{
+    struct settings *s = ctx;
+
+    if (got != CLI_OPERAND)
+        return set_option(s, a, got);
+    s->paths[s->path_count++] = a->value;
+    return true;
+}
+
 /* An exit status, or -1 to go on. */
 static int read_settings(const struct cli_command *self, int argc, char **argv,
                          struct settings *s)
 {
-    struct cli_args args;
-    int got;
+    int status = cli_read(self, argc, argv, take, s);
 
-    cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG)
-            return CLI_EXIT_BAD;
-        if (got == CLI_OPERAND)
-            s->paths[s->path_count++] = args.value;
-        else if (!set_option(s, &args, got))
-            return CLI_EXIT_BAD;
-    }
-    return check_settings(self, s) == CLI_EXIT_OK ? -1 : CLI_EXIT_BAD;
+    return status >= 0 || check_settings(self, s) == CLI_EXIT_OK ? status
+                                                                 : CLI_EXIT_BAD;
 }
 
 /* ---- files ------------------------------------------------------------- */

@@ -50,29 +50,28 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
     return true;
 }
 
+static bool take(void *ctx, const struct cli_args *a, int got)
+{
+    struct settings *s = ctx;
+
+    if (got != CLI_OPERAND)
+        return set_option(s, a, got);
+    if (s->path_count == s->wanted) {
+        cli_bad_usage(a->command, "unexpected '%s'", a->value);
+        return false;
+    }
+    s->paths[s->path_count++] = a->value;
+    return true;
+}
+
 /* An exit status, or -1 to go on. */
 static int read_settings(const struct cli_command *self, int argc, char **argv,
                          struct settings *s)
 {
-    struct cli_args args;
-    int got;
+    int status = cli_read(self, argc, argv, take, s);
 
-    cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG)
-            return CLI_EXIT_BAD;
-        if (got == CLI_OPERAND) {
-            if (s->path_count == s->wanted)
-                return cli_bad_usage(self, "unexpected '%s'", args.value);
-            s->paths[s->path_count++] = args.value;
-        } else if (!set_option(s, &args, got)) {
-            return CLI_EXIT_BAD;
-        }
-    }
+    if (status >= 0)
+        return status;
     if (s->path_count < s->wanted)
         return cli_bad_usage(self, "%zu of %zu inputs given; expected %s",
                              s->path_count, s->wanted, self->operands);

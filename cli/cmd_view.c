@@ -30,31 +30,32 @@ struct settings {
     size_t path_count;
 };
 
+static bool take(void *ctx, const struct cli_args *a, int got)
+{
+    struct settings *s = ctx;
+
+    if (got == ROW_TITLE) {
+        s->title = a->value;
+    } else if (got != CLI_OPERAND) {
+        s->output = a->value;
+    } else if (s->path_count == RUNS_MOST) {
+        cli_bad_usage(a->command, "unexpected '%s': at most %d inputs",
+                      a->value, RUNS_MOST);
+        return false;
+    } else {
+        s->paths[s->path_count++] = a->value;
+    }
+    return true;
+}
+
 /* An exit status, or -1 to go on. */
 static int read_settings(const struct cli_command *self, int argc, char **argv,
                          struct settings *s)
 {
-    struct cli_args args;
-    int got;
+    int status = cli_read(self, argc, argv, take, s);
 
-    cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG)
-            return CLI_EXIT_BAD;
-        if (got == ROW_TITLE)
-            s->title = args.value;
-        else if (got != CLI_OPERAND)
-            s->output = args.value;
-        else if (s->path_count == RUNS_MOST)
-            return cli_bad_usage(self, "unexpected '%s': at most %d inputs",
-                                 args.value, RUNS_MOST);
-        else
-            s->paths[s->path_count++] = args.value;
-    }
+    if (status >= 0)
+        return status;
     if (s->path_count == 0)
         return cli_bad_usage(self, "no input; expected a SNAPSHOT");
     if (s->output == NULL)

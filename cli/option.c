@@ -1,3 +1,4 @@
+#include "help.h"
 #include "option.h"
 
 #include <inttypes.h>
@@ -188,6 +189,24 @@ int cli_next(struct cli_args *a)
         return CLI_OPERAND;
     }
     return find_option(a, word);
+}
+
+int cli_read(const struct cli_command *command, int argc, char **argv,
+             cli_take *take, void *ctx)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, command, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END) {
+        if (got == CLI_HELP) {
+            cli_help_command(command);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG || !take(ctx, &args, got))
+            return CLI_EXIT_BAD;
+    }
+    return -1;
 }
 
 bool cli_number(const struct cli_args *a, int row, uint64_t low, uint64_t high,

@@ -54,6 +54,15 @@ void cli_args_init(struct cli_args *a, const struct cli_command *command,
  * may be mixed; `--name=value` and `--name value` are the same. */
 int cli_next(struct cli_args *a);
 
+/* Takes an option (its row) or an operand (CLI_OPERAND), whose value is in a;
+ * false after saying what is wrong. */
+typedef bool cli_take(void *ctx, const struct cli_args *a, int got);
+
+/* Read all that was given, answering --help: an exit status, or -1 to go
+ * on. */
+int cli_read(const struct cli_command *command, int argc, char **argv,
+             cli_take *take, void *ctx);
+
 /* What stands before an option's name: one dash for a letter, else two. */
 const char *cli_dashes(const struct cli_option *o);
 

@@ -52,24 +52,23 @@ static const struct cli_option list_table[] = {
     {NULL, NULL, NULL},
 };
 
+static bool take_list(void *ctx, const struct cli_args *a, int got)
+{
+    if (got == CLI_OPERAND) {
+        cli_bad_usage(a->command, "unexpected '%s'", a->value);
+        return false;
+    }
+    *(bool *)ctx = true;
+    return true;
+}
+
 static int run_list(const struct cli_command *self, int argc, char **argv)
 {
-    struct cli_args args;
     bool json = false;
-    int got;
+    int status = cli_read(self, argc, argv, take_list, &json);
 
-    cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG)
-            return CLI_EXIT_BAD;
-        if (got == CLI_OPERAND)
-            return cli_bad_usage(self, "unexpected '%s'", args.value);
-        json = true;
-    }
+    if (status >= 0)
+        return status;
     experiments_list(stdout, json);
     return CLI_EXIT_OK;
 }

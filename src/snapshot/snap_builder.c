@@ -381,10 +381,14 @@ static bool is_integer(const struct snap_value *v)
 static bool as_pool(struct snap_builder *b, size_t base, uint32_t at,
                     bool *done)
 {
-    const struct snap_value *v = b->stack + base;
+    const struct snap_value *v;
     uint32_t n;
 
-    *done = b->depth - base == 2 && is_integer(&v[0]) && is_integer(&v[1]);
+    *done = false;
+    if (b->depth - base != 2)
+        return true;
+    v = b->stack + base;
+    *done = is_integer(&v[0]) && is_integer(&v[1]);
     if (!*done)
         return true;
     n = snap_intern_pool(&b->intern,

@@ -11,6 +11,10 @@ LC_ALL=C.UTF-8
 XDG_STATE_HOME=$tmp/state
 export TERM LC_ALL XDG_STATE_HOME
 unset NO_COLOR LARDER_HISTORY
+# libedit keeps what it knows of the terminal to the end; lab_prompt.sh looks
+# for leaks of ours.
+ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+export ASAN_OPTIONS
 
 # type_in KEYS [ENVIRONMENT [KEYS]]: keep what the terminal shows.  The last
 # keys come when those before them were read.

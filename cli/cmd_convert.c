@@ -162,8 +162,9 @@ static void write_comment(const struct output *o, FILE *out)
     for (const char *c = o->settings->in; *c != '\0'; c++)
         putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
     fprintf(out,
-            ", device %zu: %" PRIu64 " allocations from before the recording",
-            o->device, o->notes->rolled_back);
+            ", device %zu: %" PRIu64 " allocation%s from before the recording",
+            o->device, o->notes->rolled_back,
+            o->notes->rolled_back == 1 ? "" : "s");
     recorded_report_notes(out, o->notes);
     putc('\n', out);
 }
@@ -292,15 +293,15 @@ static void tell_notes(const struct settings *s, const struct snapshot *snap,
         others += i != device && snap->devices[i].count > 0;
     if (others > 0)
         fprintf(stderr,
-                "larder convert: %s: device %zu was taken; %zu others have "
-                "events too (--device)\n",
-                s->in, device, others);
+                "larder convert: %s: device %zu was taken; %zu other%s events "
+                "too (--device)\n",
+                s->in, device, others, others == 1 ? " has" : "s have");
     if (n->unmatched_frees + n->overwritten + n->zero_sizes + n->pools == 0)
         return;
     fprintf(stderr,
             "larder convert: %s, device %zu: %" PRIu64
-            " allocations from before the recording",
-            s->in, device, n->rolled_back);
+            " allocation%s from before the recording",
+            s->in, device, n->rolled_back, n->rolled_back == 1 ? "" : "s");
     recorded_report_notes(stderr, n);
     putc('\n', stderr);
 }

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands.h"
 #include "help.h"
+#include "new_file.h"
 #include "snapshot_input.h"
 #include "view/view.h"
 
@@ -94,25 +94,22 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
  * then. */
 static bool write_file(const struct settings *s, const struct view_run *runs)
 {
-    char path[4096];
-    FILE *out;
+    struct new_file file;
     bool ok;
 
     if (strcmp(s->output, "-") == 0)
         return write_runs(s, runs, stdout);
-    if (snprintf(path, sizeof(path), "%s.%ld.part", s->output,
-                 (long)getpid()) >= (int)sizeof(path))
-        return fail("the output's name is too long");
-    out = fopen(path, "we");
-    ok = out != NULL && write_runs(s, runs, out);
-    if (out == NULL || (fclose(out) != 0 && ok) ||
-        (ok && rename(path, s->output) != 0)) {
+    ok = new_file_open(&file, s->output);
+    if (ok) {
+        bool made = write_runs(s, runs, file.out);
+
+        ok = new_file_close(&file, made);
+        if (ok && !made)
+            return false;
+    }
+    if (!ok)
         fprintf(stderr, "larder view: %s: cannot be written: %s\n", s->output,
                 strerror(errno));
-        ok = false;
-    }
-    if (out != NULL && !ok)
-        remove(path);
     return ok;
 }
 

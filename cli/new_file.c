@@ -2,7 +2,16 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* A device or a pipe is written to, not replaced. */
+static bool is_special(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
 
 bool new_file_open(struct new_file *f, const char *path)
 {
@@ -15,7 +24,9 @@ bool new_file_open(struct new_file *f, const char *path)
         errno = ENAMETOOLONG;
         return false;
     }
-    f->out = fopen(f->part, "we");
+    if (is_special(path))
+        f->part[0] = '\0';
+    f->out = fopen(f->part[0] != '\0' ? f->part : path, "we");
     return f->out != NULL;
 }
 
@@ -26,6 +37,8 @@ bool new_file_close(struct new_file *f, bool ok)
 
     written &= fclose(f->out) == 0;
     f->out = NULL;
+    if (f->part[0] == '\0')
+        return written || !ok;
     if (ok && written && rename(f->part, f->path) == 0)
         return true;
     why = errno;

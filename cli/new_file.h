@@ -1,5 +1,6 @@
 /* new_file.h - output that appears whole or not at all: it is written beside
- * its place under another name, and takes the place when it is complete. */
+ * its place under another name, and takes the place when it is complete.
+ * Devices and pipes are written to as they are. */
 #ifndef LARDER_CLI_NEW_FILE_H
 #define LARDER_CLI_NEW_FILE_H
 

@@ -2,23 +2,31 @@
 
 #include <inttypes.h>
 
-static void print_note(FILE *out, uint64_t n, const char *text)
+static void print_note(FILE *out, uint64_t n, const char *one, const char *many)
 {
     if (n != 0)
-        fprintf(out, "; %" PRIu64 " %s", n, text);
+        fprintf(out, "; %" PRIu64 " %s", n, n == 1 ? one : many);
 }
 
 void recorded_report_notes(FILE *out, const struct snap_trace_notes *n)
 {
-    print_note(out, n->unmatched_frees, "frees without an allocation left out");
+    print_note(out, n->unmatched_frees, "free without an allocation left out",
+               "frees without an allocation left out");
     print_note(out, n->overwritten,
+               "allocation never seen freed, though another took its place",
                "allocations never seen freed, though others took their place");
-    print_note(out, n->zero_sizes, "allocations of 0 bytes");
-    print_note(out, n->deferred, "frees that waited for a stream");
-    print_note(out, n->empty_caches, "times the cache was emptied");
-    print_note(out, n->recorded_ooms, "requests that failed");
-    print_note(out, n->pool_allocs, "allocations in private pools");
-    print_note(out, n->unpooled, "of them in the default pool here");
+    print_note(out, n->zero_sizes, "allocation of 0 bytes",
+               "allocations of 0 bytes");
+    print_note(out, n->deferred, "free that waited for a stream",
+               "frees that waited for a stream");
+    print_note(out, n->empty_caches, "time the cache was emptied",
+               "times the cache was emptied");
+    print_note(out, n->recorded_ooms, "request that failed",
+               "requests that failed");
+    print_note(out, n->pool_allocs, "allocation in a private pool",
+               "allocations in private pools");
+    print_note(out, n->unpooled, "of them in the default pool here",
+               "of them in the default pool here");
 }
 
 static void print_first(const struct recorded_difference *d)
@@ -60,14 +68,15 @@ static void print_compared(const struct recorded_result *r)
 
 void recorded_report_print(const char *path, const struct replay_snapshot *s)
 {
-    printf("\n%s, device %zu: %" PRIu64 " allocations from before the "
+    printf("\n%s, device %zu: %" PRIu64 " allocation%s from before the "
            "recording",
-           path, s->device, s->notes.rolled_back);
+           path, s->device, s->notes.rolled_back,
+           s->notes.rolled_back == 1 ? "" : "s");
     recorded_report_notes(stdout, &s->notes);
     printf("\n");
     if (!s->recorded_settings)
         return;
-    printf("  under the recorded settings%s%s\n",
-           s->conf[0] != '\0' ? ": " : "", s->conf);
+    printf("  under the recorded settings: %s\n",
+           s->conf[0] != '\0' ? s->conf : "the defaults");
     print_compared(&s->recorded);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "convert_trace.h"
+#include "snapshot/notes_as_stacks.h"
 
 /* A name for a file that does not stay. */
 static bool temporary_path(char path[PATH_MAX], struct tool_error *error)
@@ -44,8 +45,8 @@ bool snapshot_input_replay(const struct trace *t, const char *path,
     return ok;
 }
 
-bool snapshot_input_read(const char *path, struct snapshot **out,
-                         struct tool_error *error)
+static bool read_either(const char *path, struct snapshot **out,
+                        struct tool_error *error)
 {
     struct replay_options options = {0};
     struct trace t;
@@ -58,4 +59,11 @@ bool snapshot_input_read(const char *path, struct snapshot **out,
     ok = snapshot_input_replay(&t, path, &options, out, error);
     trace_free(&t);
     return ok;
+}
+
+bool snapshot_input_read(const char *path, struct snapshot **out,
+                         struct tool_error *error)
+{
+    return read_either(path, out, error) &&
+           snapshot_notes_as_stacks(*out, error);
 }

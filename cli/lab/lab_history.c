@@ -9,14 +9,19 @@ larder_result lab_history_begin(lab *l)
     return larder_history_start(lab_allocator(l), NULL);
 }
 
-void lab_history_note(const char *statement)
+void lab_history_note(lab *l, const char *statement)
 {
+    (void)larder_history_mark(lab_allocator(l), statement);
     larder_annotate(statement);
+}
+
+void lab_history_note_end(void)
+{
+    larder_annotate(NULL);
 }
 
 void lab_history_mark(lab *l, const char *statement)
 {
-    larder_annotate(NULL);
     (void)larder_history_mark(lab_allocator(l), statement);
 }
 

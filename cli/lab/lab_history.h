@@ -13,8 +13,10 @@ larder_result lab_history_begin(lab *l);
 /* A statement ends here: a mark that cannot be kept is no reason to stop. */
 void lab_history_mark(lab *l, const char *statement);
 
-/* What follows, until lab_history_mark(), belongs to this statement. */
-void lab_history_note(const char *statement);
+/* A statement begins here: a mark, and what follows until
+ * lab_history_note_end() carries its text. */
+void lab_history_note(lab *l, const char *statement);
+void lab_history_note_end(void);
 
 /* "FILE.json" or "FILE.pickle". */
 bool lab_history_name_ok(const char *path);

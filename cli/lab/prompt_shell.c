@@ -250,13 +250,13 @@ static void run_text(struct prompt_shell *s, const char *text)
         parse_failed(s, text);
         return;
     }
-    lab_history_note(text);
+    lab_history_note(s->prompt.lab, text);
     n = tree.statements->first;
     while (n != NULL &&
            run_statement(s, text, n,
                          n == tree.statements->first && n->next == NULL))
         n = n->next;
-    lab_history_mark(s->prompt.lab, text);
+    lab_history_note_end();
     prompt_tree_free(&tree);
 }
 

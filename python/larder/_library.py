@@ -95,6 +95,8 @@ PROTOTYPES = """
     larder_memory_fraction i pp     larder_stats_reset_peak i p
     larder_stats_reset_accumulated i p
     larder_memory_summary i pipzp   larder_device_get_props i pp
+    larder_history_start i pp       larder_history_mark i ps
+    larder_annotate v s             larder_snapshot_write i psp
 
     lab_options_init_sized v pz     lab_open i pp
     lab_close i p                   lab_last_error s -

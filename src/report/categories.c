@@ -95,7 +95,8 @@ static uint8_t *stack_signs(const struct snapshot *s)
     }
     for (i = 0; i < s->frame_count; i++)
         of_frame[i] = (uint8_t)frame_signs(s, (uint32_t)i);
-    for (stack = 0; stack < s->stack_count; stack++) {
+    /* What a program says in its notes is no frame to go by. */
+    for (stack = 0; stack < s->stack_count && !s->stacks_are_notes; stack++) {
         size_t count;
         const uint32_t *frames = snapshot_stack(s, stack, &count);
 

@@ -54,11 +54,12 @@ static void tell_figures(const struct telling *t)
     fputs("\n", t->out);
     tell_asker(t);
     fprintf(t->out,
-            "Reserved were %s in %zu segments: %s in use, %s free in %zu "
-            "pieces",
+            "Reserved were %s in %zu segment%s: %s in use, %s free in %zu "
+            "piece%s",
             report_bytes(m->reserved, a), m->area_count,
-            report_bytes(m->allocated, b), report_bytes(s->free_bytes, c),
-            m->gap_count);
+            report_plural(m->area_count), report_bytes(m->allocated, b),
+            report_bytes(s->free_bytes, c), m->gap_count,
+            report_plural(m->gap_count));
     if (m->pending > 0)
         fprintf(t->out, ", %s freed but waiting for another stream",
                 report_bytes(m->pending, a));

@@ -71,9 +71,10 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
             report_bytes(unused, a));
     fprintf(text.out,
             "Of %s held from the driver, %.0f %% served nobody when most was "
-            "in use; it lies in %zu pieces.\n",
+            "in use; it lies in %zu piece%s.\n",
             report_bytes(m->reserved, b),
-            100.0 * (double)unused / (double)m->reserved, m->gap_count);
+            100.0 * (double)unused / (double)m->reserved, m->gap_count,
+            report_plural(m->gap_count));
     if (whole > 0)
         fprintf(text.out,
                 "%s of it are segments that are wholly free: these go back "

@@ -149,6 +149,8 @@ static bool find_repeats(const struct lifetimes *l, struct iterations *out)
     struct made *all = malloc((count + 1) * sizeof(*all));
     uint32_t *witnesses = calloc(REPEATS_MOST + 1, sizeof(*witnesses));
     bool ok = all != NULL && witnesses != NULL;
+    /* A note may have the number of its iteration in it. */
+    bool notes = l->snapshot->stacks_are_notes;
     size_t kinds;
     size_t i;
 
@@ -160,7 +162,7 @@ static bool find_repeats(const struct lifetimes *l, struct iterations *out)
     for (i = 0; i < count; i++) {
         const struct lifetime *a = &l->allocs[l->before_count + i];
 
-        all[i] = (struct made){a->requested, a->stack, a->start};
+        all[i] = (struct made){a->requested, notes ? 0 : a->stack, a->start};
     }
     qsort(all, count, sizeof(*all), by_kind);
     kinds = count_witnesses(l, all, count, witnesses);

@@ -291,7 +291,8 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
                        const struct report_options *opt,
                        struct tool_error *error)
 {
-    json_t *total = json_pack("{s:s, s:[]}", "file", name, "devices");
+    json_t *total = json_pack("{s:s, s:[], s:I}", "file", name, "devices",
+                              "lost_events", whole(s->lost_events));
     struct device_list devices;
     bool ok = total != NULL;
     size_t i;

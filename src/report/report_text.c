@@ -120,6 +120,10 @@ static void write_doubts(const struct writing *w)
         fprintf(w->out,
                 "  before   %zu allocations are older than the recording\n",
                 l->before_count);
+    if (l->snapshot->lost_events > 0)
+        fprintf(w->out,
+                "  lost     %" PRIu64 " earlier events: the history was full\n",
+                l->snapshot->lost_events);
     if (l->overwritten + l->unmatched > 0)
         fprintf(w->out,
                 "  doubt    %" PRIu64 " events do not fit the others: the "
@@ -338,29 +342,35 @@ static void write_fragmentation(const struct writing *w)
             largest = m->gaps[i].size;
     }
     heading(w, "Fragmentation at the peak");
-    fprintf(w->out,
-            "  %s of the reserved memory was free (%.1f %%), in %zu pieces, "
-            "the largest %s\n",
-            report_bytes(unused, a),
-            m->reserved > 0 ? 100.0 * (double)unused / (double)m->reserved
-                            : 0.0,
-            m->gap_count, report_bytes(largest, b));
+    fprintf(
+        w->out,
+        "  %s of the reserved memory was free (%.1f %%), in %zu piece%s, "
+        "the largest %s\n",
+        report_bytes(unused, a),
+        m->reserved > 0 ? 100.0 * (double)unused / (double)m->reserved : 0.0,
+        m->gap_count, report_plural(m->gap_count), report_bytes(largest, b));
 }
 
 /* ---- what went wrong, what stands out --------------------------------------------------- */
 
 enum { TEXT_WIDTH = 88 };
 
-/* How much of a line of `length` fits: up to a blank, if there is one. */
+/* How much of a line of `length` fits: up to its last blank that is near
+ * enough, or up to the end of the one word that is too long. */
 static size_t fitting(const char *line, size_t length, size_t most)
 {
+    size_t in = strspn(line, " -");
     size_t n = most;
 
     if (length <= most)
         return length;
-    while (n > most / 2 && line[n] != ' ')
+    while (n > in && line[n] != ' ')
         n--;
-    return line[n] == ' ' && n > most / 2 ? n : length;
+    if (n > in)
+        return n;
+    for (n = most; n < length && line[n] != ' '; n++)
+        ;
+    return n;
 }
 
 /* Lines, broken where they are too long; what goes on is as far in as the
@@ -431,8 +441,13 @@ static bool write_findings(const struct writing *w, struct tool_error *error)
 
 static bool write_device(const struct writing *w, struct tool_error *error)
 {
+    const struct run_summary *r = w->r;
+
     write_peak(w);
     write_calls(w);
+    /* All that follows would be empty. */
+    if (r->peak_allocated + r->peak_reserved + r->counts[SNAPSHOT_OOM] == 0)
+        return true;
     write_iterations(w);
     write_doubts(w);
     write_curves(w);

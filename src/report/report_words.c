@@ -27,6 +27,11 @@ const char *report_bytes(uint64_t bytes, char buf[REPORT_WORD])
     return buf;
 }
 
+const char *report_plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 const char *report_time(int64_t us, char buf[REPORT_WORD])
 {
     if (us < 1000)
@@ -220,7 +225,8 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
         name = "(no name)";
     if (s->frames[frame].line != 0)
         snprintf(line, sizeof(line), ":%" PRIu32, s->frames[frame].line);
-    if (!whole && without_parameters(name) < most)
+    /* A note is no function: it has no file. */
+    if (!whole && file[0] != '\0' && without_parameters(name) < most)
         most = without_parameters(name);
     if (strcmp(file, "??") == 0 || file[0] == '\0')
         snprintf(buf, REPORT_FRAME, "%.*s", whole_characters(name, most), name);

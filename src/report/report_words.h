@@ -12,6 +12,9 @@ enum { REPORT_WORD = 32, REPORT_FRAME = 512 };
 /* "1.25 GiB", "512 B"; returns buf. */
 const char *report_bytes(uint64_t bytes, char buf[REPORT_WORD]);
 
+/* "s", or "" for one. */
+const char *report_plural(size_t count);
+
 /* "3.1 s", "40 ms", "800 µs"; returns buf. */
 const char *report_time(int64_t us, char buf[REPORT_WORD]);
 

@@ -30,7 +30,8 @@ static bool finish_segments(struct snap_builder *b, const struct snap_value *v)
     size_t blocks = 0;
 
     if (!whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
-        return wrong(b, v, "segments", "a list of all segments");
+        return wrong(b, v, "segments",
+                     "a list of segments, each with its blocks");
     for (size_t i = 0; i < b->s->segment_count; i++)
         blocks += b->s->segments[i].block_count;
     if (blocks != b->s->block_count)
@@ -95,6 +96,12 @@ static bool finish_traces(struct snap_builder *b, const struct snap_value *v)
                             "each in one");
     b->s->has_device_traces = true;
     return true;
+}
+
+static bool is_count(const struct snap_value *v)
+{
+    return v->kind == SNAP_UINT ||
+           (v->kind == SNAP_INT && (int64_t)v->bits >= 0);
 }
 
 /* ---- settings ------------------------------------------------------------- */
@@ -226,6 +233,28 @@ static bool finish_settings(struct snap_builder *b, const struct snap_value *v)
     return true;
 }
 
+/* ---- what Larder adds ------------------------------------------------------ */
+
+static bool finish_larder(struct snap_builder *b, const struct snap_value *v)
+{
+    const struct snap_object *o = snap_object_of(b, v, SNAP_DICT);
+
+    if (o == NULL)
+        return wrong(b, v, "larder", "a dict");
+    for (size_t i = 0; i < o->count; i += 2) {
+        const struct snap_value *lost = &o->items[i + 1];
+
+        if (o->items[i].kind != SNAP_STRING ||
+            o->items[i].bits != KEY_LOST_EVENTS)
+            continue;
+        if (!is_count(lost))
+            return wrong(b, lost, "history_lost_events",
+                         "an integer of 0 or more");
+        b->s->lost_events = lost->bits;
+    }
+    return true;
+}
+
 /* ---- the outermost dict --------------------------------------------------- */
 
 static bool finish_key(struct snap_builder *b, uint64_t key,
@@ -240,6 +269,8 @@ static bool finish_key(struct snap_builder *b, uint64_t key,
         return v->kind == SNAP_NULL || finish_traces(b, v);
     case KEY_SEGMENTS:
         return finish_segments(b, v);
+    case KEY_LARDER:
+        return v->kind == SNAP_NULL || finish_larder(b, v);
     default:
         return snap_intern_unknown(&b->intern, (uint32_t)key) ||
                snap_no_memory(b);

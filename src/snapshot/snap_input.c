@@ -6,6 +6,9 @@
 /* Small enough to stay in a processor's cache. */
 enum { WINDOW_BYTES = 256 << 10 };
 
+/* A file of more than this is worth a thread. */
+enum { AHEAD_FROM_BYTES = 4 << 20 };
+
 bool snap_input_open(struct snap_input *in, const char *path,
                      struct snap_memory *memory, uint64_t max_bytes,
                      struct tool_error *error)
@@ -24,6 +27,8 @@ bool snap_input_open(struct snap_input *in, const char *path,
 
 void snap_input_close(struct snap_input *in)
 {
+    trace_ahead_stop(in->ahead);
+    in->ahead = NULL;
     trace_source_close(in->source);
     in->source = NULL;
     snap_release(in->memory, in->window, in->capacity);
@@ -57,13 +62,28 @@ static bool input_widen(struct snap_input *in, struct tool_error *error)
     return true;
 }
 
+static bool fetch(struct snap_input *in, size_t left, size_t *count,
+                  struct tool_error *error)
+{
+    unsigned char *to = in->window + left;
+    size_t room = in->capacity - left;
+
+    if (in->ahead == NULL && !in->alone &&
+        in->memory->input_bytes >= AHEAD_FROM_BYTES) {
+        in->ahead = trace_ahead_start(in->source);
+        in->alone = in->ahead == NULL;
+    }
+    return in->ahead != NULL
+               ? trace_ahead_read(in->ahead, to, room, count, error)
+               : trace_source_read(in->source, to, room, count, error);
+}
+
 static bool input_read(struct snap_input *in, struct tool_error *error)
 {
     size_t left = snap_input_left(in);
     size_t count;
 
-    if (!trace_source_read(in->source, in->window + left, in->capacity - left,
-                           &count, error))
+    if (!fetch(in, left, &count, error))
         return false;
     in->at_end = count == 0;
     in->end += count;

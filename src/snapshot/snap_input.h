@@ -9,11 +9,13 @@
 
 #include "snapshot/snap_memory.h"
 #include "trace/tool_error.h"
+#include "trace/trace_ahead.h"
 #include "trace/trace_source.h"
 
 struct snap_input {
     const char *path;
     struct trace_source *source;
+    struct trace_ahead *ahead; /* of large files; NULL: not, or not yet */
     struct snap_memory *memory;
     uint64_t max_bytes;
     unsigned char *window;
@@ -23,6 +25,7 @@ struct snap_input {
     const unsigned char *at;
     const unsigned char *end;
     bool at_end; /* the file has no more */
+    bool alone;  /* there is no thread to be had */
 };
 
 /* `path` and `memory` must outlive the input. */

@@ -54,7 +54,9 @@
     X(KEY_RELEASE_LOCK, "release_lock_on_cudamalloc")                          \
     X(KEY_PINNED_REGISTER, "pinned_use_cuda_host_register")                    \
     X(KEY_CAPTURE_REUSE, "graph_capture_record_stream_reuse")                  \
-    X(KEY_ROUNDUP, "roundup_power2_divisions")
+    X(KEY_ROUNDUP, "roundup_power2_divisions")                                 \
+    X(KEY_LARDER, "larder")                                                    \
+    X(KEY_LOST_EVENTS, "history_lost_events")
 
 /* Values, in the order of their enumerations in snapshot.h. */
 #define SNAP_ACTIONS(X)                                                        \

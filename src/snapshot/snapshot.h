@@ -194,6 +194,7 @@ struct snapshot {
     size_t device_count;
     struct snapshot_event *events; /* by device, then in the file's order */
     size_t event_count;
+    uint64_t lost_events; /* of a full ring: Larder's own snapshots say */
 
     struct snapshot_segment *segments; /* in the file's order */
     size_t segment_count;
@@ -214,6 +215,7 @@ struct snapshot {
     uint64_t *stack_begins;
     uint32_t *stack_frames;
     size_t stack_count;
+    bool stacks_are_notes; /* notes_as_stacks.h; never so as it was read */
 
     /* String n begins at string_bytes[string_begins[n]] and ends in a NUL;
      * its length is snapshot_string_length().  All different; UTF-8, and may

@@ -206,6 +206,23 @@ static void add_origins(struct blob *b, json_t *table,
         column[i] = l->allocs[i].stream;
 }
 
+/* The program's own text for each allocation; no column where there is none,
+ * as in most snapshots. */
+static void add_notes(struct blob *b, json_t *table, const struct lifetimes *l)
+{
+    uint32_t *column;
+    size_t noted = 0;
+    size_t i;
+
+    for (i = 0; i < l->alloc_count; i++)
+        noted += l->allocs[i].user_metadata != 0;
+    if (noted == 0)
+        return;
+    column = blob_column(b, table, "note", "u32", l->alloc_count);
+    for (i = 0; column != NULL && i < l->alloc_count; i++)
+        column[i] = l->allocs[i].user_metadata;
+}
+
 static void add_categories(struct blob *b, json_t *table,
                            const struct run_summary *r)
 {
@@ -423,6 +440,7 @@ json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
     add_lives(b, allocs, l);
     add_sizes(b, allocs, l);
     add_origins(b, allocs, l);
+    add_notes(b, allocs, l);
     add_segments(b, json_object_get(device, "segment"), l);
     add_categories(b, allocs, &r);
     ok = add_texts(device, l, &r, error);

@@ -34,19 +34,19 @@ clock=1000
 # To a trace: of the first device, or the one that is asked for.
 "$larder" convert "$tmp/s.json" "$tmp/s.trace" 2>"$tmp/err" ||
     say_failed "$(cat "$tmp/err")"
-stderr_has 'device 0 was taken; 1 others have events too (--device)'
+stderr_has 'device 0 was taken; 1 other has events too (--device)'
 is trace "$(sed 1d "$tmp/s.trace")" 'a 0 300 0
 m the recording begins
 a 1 1000 0
 f 1'
 sed -n 1p "$tmp/s.trace" | grep -q \
-    '^# .*/s.json, device 0: 1 allocations from before the recording$' ||
+    '^# .*/s.json, device 0: 1 allocation from before the recording$' ||
     say_failed "comment: $(sed -n 1p "$tmp/s.trace")"
 last='convert --device 1'
 "$larder" convert --device 1 "$tmp/s.json" "$tmp/s1.trace" 2>"$tmp/err"
-stderr_has '; 1 allocations in private pools$'
+stderr_has '; 1 allocation in a private pool$'
 is 'second device' "$(sed 1d "$tmp/s1.trace")" 'a 0 600 0'
-grep -q '^# .*; 1 allocations in private pools$' "$tmp/s1.trace" ||
+grep -q '^# .*; 1 allocation in a private pool$' "$tmp/s1.trace" ||
     say_failed 'the comment does not say what the trace cannot'
 
 # Traces compressed and back.

@@ -150,7 +150,10 @@ events = [e for e in s["device_traces"][0] if e["action"] != "snapshot"]
 assert [e["action"] for e in events] == ["segment_alloc", "alloc",
     "segment_alloc", "alloc", "free_requested", "free_completed"], events
 assert events[1]["user_metadata"] == "a = zeros(3, device=cuda)", events
-assert s["external_annotations"][0]["name"] == "a = zeros(3, device=cuda)"
+mark = s["external_annotations"][0]
+assert mark["name"] == "a = zeros(3, device=cuda)", mark
+# Where it begins: what it allocates comes after.
+assert mark["time_us"] <= events[0]["time_us"], mark
 PYTHON
 done
 

@@ -85,6 +85,17 @@ is 'the highest peak' "$(field peak_allocated_bytes)" 67108864
 is 'events of all devices' "$(field events)" 7
 stdout_has '"iteration_peaks":\[{"begin_event":0,"peak_allocated_bytes":4194304},{"begin_event":2,"peak_allocated_bytes":8388608}'
 
+# A ring that was too small says how much it lost.
+printf 'a 0 1000000\nf 0\na 1 1000000\nf 1\na 2 5000000\n' >"$tmp/ring.trace"
+expect 0 replay --history 4 --snapshot "$tmp/ring.pickle" "$tmp/ring.trace"
+expect 0 report "$tmp/ring.pickle"
+stdout_has 'lost     [1-9][0-9]* earlier events: the history was full'
+expect 0 report --json "$tmp/ring.pickle"
+case $(field lost_events) in
+[1-9]*) ;;
+*) say_failed "lost_events is '$(field lost_events)'" ;;
+esac
+
 # The same twice, and with a peak of its own.
 expect 0 diff "$tmp/run.json" "$tmp/run.json"
 sed 's/3145728/2097152/' "$tmp/run.json" >"$tmp/other.json"
@@ -92,6 +103,49 @@ expect 1 diff "$tmp/run.json" "$tmp/other.json"
 stdout_has 'peak allocated  *7.00 MiB  *6.00 MiB  -14.3 %'
 expect 1 diff --json "$tmp/run.json" "$tmp/other.json"
 stdout_has '"peak_allocated_bytes":\[7340032,6291456\]'
+
+# Where no call paths were recorded, what the program said stands for them: in
+# the lists, the page's data and why memory ran out.  The same text in every
+# iteration is no pattern, and parentheses are no parameters.
+noted() { # ACTION ADDRESS BYTES TEXT
+    echo "{\"action\": \"$1\", \"addr\": $2, \"size\": $3, \"stream\": 0,
+        \"frames\": [], \"user_metadata\": \"$4\"}"
+}
+cat >"$tmp/noted.json" <<END
+{"segments": [], "device_traces": [[
+  $(noted segment_alloc 0 20971520 'a = zeros(2, 3)'),
+  $(noted alloc 0 4194304 'a = zeros(2, 3)'),
+  $(noted alloc 4194304 2097152 'b = a.forward()'),
+  $(noted oom 0 67108864 'c = a @ b')]]}
+END
+expect 0 report "$tmp/noted.json"
+stdout_has '67 %       1  a = zeros(2, 3)$'
+stdout_has '33 %       1  b = a.forward()$'
+stdout_has 'Asked by c = a @ b.$'
+stdout_has '100 %       2  long-lived'
+stdout_has 'in 1 segment: 6.00 MiB in use, 14.0 MiB free in 1 piece\.'
+expect 0 report --json "$tmp/noted.json"
+stdout_has '"frame":"a = zeros(2, 3)"'
+expect 0 view "$tmp/noted.json" -o "$tmp/noted.html"
+grep -q '"note": *\["u32"' "$tmp/noted.html" ||
+    say_failed 'the page has no notes'
+# Once there are call paths, these count.
+sed "1,/\"frames\": \[\]/s|\"frames\": \[\]|$frames|" "$tmp/noted.json" \
+    >"$tmp/both.json"
+expect 0 report "$tmp/both.json"
+stdout_has '100 %       2  (no call path recorded)'
+
+# Nothing was ever held: one device, few lines.
+echo '{"segments": [], "device_traces": [[]]}' >"$tmp/nothing.json"
+expect 0 report "$tmp/nothing.json"
+is 'lines about nothing' "$(wc -l <"$tmp/out")" 4
+
+# A path too long for the rest of a line begins the next one.
+long=$(printf '/long%.0s' 1 2 3 4 5 6 7 8 9 10)
+sed "s|/home/me|$long|" "$tmp/run.json" >"$tmp/long.json"
+expect 0 report "$tmp/long.json"
+stdout_has "^    The largest is 3.00 MiB from\$"
+stdout_has "^    $long/model.py:7 forward, freed after 2\$"
 
 # A page that holds everything, and asks nothing of a network.
 expect 0 view "$tmp/run.json" -o "$tmp/page.html"
@@ -116,6 +170,15 @@ expect 2 view -o "$tmp/x.html"
 stderr_has 'no input; expected a SNAPSHOT'
 expect 2 view "$tmp/run.json" -o "$tmp/no/such/folder.html"
 stderr_has 'cannot be written'
+# A pipe is written to, not replaced by a file.
+mkfifo "$tmp/pipe"
+cat "$tmp/pipe" >"$tmp/piped.html" &
+expect 0 view "$tmp/run.json" -o "$tmp/pipe"
+[ -p "$tmp/pipe" ] || say_failed 'the pipe was replaced'
+[ -p "$tmp/pipe" ] && wait
+grep -q 'id="larder-data"' "$tmp/piped.html" ||
+    say_failed 'nothing came through the pipe'
+kill $! 2>/dev/null
 expect 2 report
 stderr_has '0 of 1 inputs given; expected SNAPSHOT'
 expect 2 report --top 0 "$tmp/run.json"

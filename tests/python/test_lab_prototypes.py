@@ -18,6 +18,7 @@ ROOT = os.path.dirname(lab_case.PACKAGE_DIR)
 HEADERS = (
     "lab/include/larder/lab.h",
     "include/larder/larder.h",
+    "include/larder/history.h",
     "include/larder/device.h",
 )
 

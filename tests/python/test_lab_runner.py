@@ -225,7 +225,10 @@ class Snapshots(RunCase):
         found = []
         for name in ("last.json", "last.pickle"):
             run = self.run_listing(
-                self.text.format(path=dumped), "--snapshot", self.path(name)
+                self.text.format(path=dumped),
+                "--each-statement",
+                "--snapshot",
+                self.path(name),
             )
             self.assertEqual(run.returncode, 0, run.stderr)
         with open(self.path("last.json"), encoding="utf-8") as file:
@@ -236,6 +239,18 @@ class Snapshots(RunCase):
         for snapshot in found:
             (segment,) = snapshot["segments"]
             self.assertEqual(segment["allocated_size"], 4 * MIB)
+        # What happened, with the cell that asked.
+        for snapshot in found[:2]:
+            made = [
+                event
+                for event in snapshot["device_traces"][0]
+                if event["action"] == "alloc"
+            ]
+            self.assertEqual([event["size"] for event in made], [4 * MIB])
+            self.assertIn("x = torch.zeros", made[0]["user_metadata"])
+            mark = snapshot["external_annotations"][1]
+            self.assertIn("x = torch.zeros", mark["name"])
+            self.assertLessEqual(mark["time_us"], made[0]["time_us"])
 
     def test_a_folder_that_is_not_there_is_told(self):
         path = os.path.join(self.path("none"), "s.json")

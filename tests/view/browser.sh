@@ -63,6 +63,11 @@ done
 for file in tests/data/snapshots/*.pickle; do
     see "$file" "$file"
 done
+awk 'BEGIN {
+    print "m first(1, 2)\na 0 30000000\nm second"
+    for (i = 1; i < 99; i++) print "a " i " " i * 100000 "\nf " i
+}' >"$tmp/noted.trace"
+see 'annotations alone' "$tmp/noted.trace"
 set -- tests/data/snapshots/*.pickle
 first=$1
 see 'two runs' "$first" "$file"

@@ -99,6 +99,19 @@
     search(frameText(d.run, own).split("  ")[0]);
     check("a frame is found", state.found.list.includes(largest));
   }
+  const noted = d.alloc.start.findIndex((_, i) => noteText(d, i) !== "");
+  if (noted >= 0) {
+    search(noteText(d, noted).toUpperCase());
+    check("an annotation is found", state.found.list.includes(noted));
+    select(noted);
+    key("1");
+    draw();
+    check("its details have it",
+      $("panel").textContent.includes(`Annotation${noteText(d, noted)}`));
+  }
+  if (document.title.includes("noted"))
+    check("annotations stand for call paths", $("colour").value === "stack" &&
+      state.groups.names.includes("first(1, 2)"));
   search("no such thing anywhere");
   check("nothing is said to be found",
     $("found").textContent === "nothing found");

@@ -12,7 +12,6 @@ import sys
 from larder.lab import LabError, Session, use
 from larder.lab.listing import Listing, describe
 from larder.lab.torch_stand_in import install
-from larder.lab.torch_stand_in.cuda.memory import write_snapshot
 
 
 def _parser():
@@ -62,8 +61,10 @@ class _Shower:
         if not self._width and sys.stderr.isatty():
             self._width = shutil.get_terminal_size().columns
 
-    def start(self):
+    def start(self, cell):
         self._before = self._session.memory_struct()
+        if self._options.snapshot:
+            self._session.note(cell.text.strip())
 
     def show(self, cell, error=None):
         # What the listing printed comes first, where both go to one place.
@@ -107,7 +108,7 @@ def _exit_status(stop):
 
 def _run_cell(listing, cell, shower):
     """None, or the exit status if this was the last one."""
-    shower.start()
+    shower.start(cell)
     status = told = error = None
     try:
         listing.run(cell)
@@ -141,6 +142,8 @@ def run(options):
     except LabError as error:
         return _refuse(error)
     install()
+    if options.snapshot:
+        session.record()
     try:
         listing = Listing(
             options.file, options.arguments, options.each_statement
@@ -159,9 +162,9 @@ def run(options):
             break
     if options.snapshot:
         try:
-            write_snapshot(options.snapshot)
-        except OSError as error:
-            return _refuse(f"{options.snapshot}: {error.strerror}")
+            session.write_snapshot(options.snapshot)
+        except LabError as error:
+            return _refuse(error)
     return status or 0
 
 

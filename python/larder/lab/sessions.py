@@ -108,6 +108,26 @@ class Session:
         )
         return room.value.decode()
 
+    def record(self):
+        """Keep what happens from now on, for write_snapshot()."""
+        check_allocator(library.larder_history_start(self._allocator, None))
+
+    def note(self, text):
+        """What follows belongs to this text, and a mark says when it began."""
+        encoded = text.encode(errors="replace")
+        # A mark that cannot be kept is no reason to stop.
+        library.larder_history_mark(self._allocator, encoded)
+        library.larder_annotate(encoded)
+
+    def write_snapshot(self, path):
+        """What was recorded, and segments and blocks: JSON where the path ends
+        in .json, else a pickle."""
+        check_allocator(
+            library.larder_snapshot_write(
+                self._allocator, os.fsencode(path), None
+            )
+        )
+
     def snapshot_text(self):
         """Segments and blocks as JSON."""
         return _text(library.lab_snapshot_json, self._open())

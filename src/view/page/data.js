@@ -159,7 +159,20 @@ function frameText(run, id) {
   const file = run.strings[run.frame[id * 3]];
   const line = run.frame[id * 3 + 1];
   const name = run.strings[run.frame[id * 3 + 2]];
+  if (file === "") return name;
   return line ? `${name}  ${file}:${line}` : `${name}  ${file}`;
+}
+
+// What the program said it was doing when it asked; "" if nothing.
+function noteText(device, i) {
+  const note = device.alloc.note;
+  return note ? device.run.strings[note[i]] : "";
+}
+
+// Without call paths the note stands in for one: a frame without a file.
+function isNote(run, stack) {
+  const frames = stackFrames(run, stack);
+  return frames.length === 1 && run.strings[run.frame[frames[0] * 3]] === "";
 }
 
 function stackFrames(run, stack) {
@@ -220,7 +233,8 @@ function withoutParameters(name) {
 function frameShort(run, id) {
   const file = run.strings[run.frame[id * 3]];
   const line = run.frame[id * 3 + 1];
-  const name = withoutParameters(run.strings[run.frame[id * 3 + 2]]);
+  const whole = run.strings[run.frame[id * 3 + 2]];
+  const name = file === "" ? whole : withoutParameters(whole);
   const base = file.slice(Math.max(file.lastIndexOf("/"),
     file.lastIndexOf("\\")) + 1);
   const where = line ? `${base}:${line}` : base;

@@ -1,5 +1,5 @@
 // find.js - what the search box understands: an address, a size, a range of
-// sizes, or a piece of a frame.
+// sizes, or a piece of a frame or of an annotation.
 
 const SIZE_WORD = /^([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?b)?$/i;
 
@@ -47,12 +47,29 @@ function findFrames(device, words) {
   for (let id = 0; id < frames; id++)
     if (frameText(run, id).toLowerCase().includes(words)) hit[id] = 1;
   const known = new Map();
+  const noted = findNotes(device, words);
   return (i) => {
+    if (noted(i)) return true;
     const stack = device.alloc.stack[i];
     let found = known.get(stack);
     if (found === undefined) {
       found = stackFrames(run, stack).some((id) => hit[id]);
       known.set(stack, found);
+    }
+    return found;
+  };
+}
+
+// In what the program noted.
+function findNotes(device, words) {
+  const note = device.alloc.note, strings = device.run.strings;
+  const known = new Map();
+  if (!note) return () => false;
+  return (i) => {
+    let found = known.get(note[i]);
+    if (found === undefined) {
+      found = strings[note[i]].toLowerCase().includes(words);
+      known.set(note[i], found);
     }
     return found;
   };

@@ -48,13 +48,15 @@ function showAllocation(panel, device, i) {
   addRow(table, "Address", addressText(a.address[i]));
   addRow(table, "Stream", String(device.streams[a.stream[i]]));
   addRow(table, "Category", device.categories[a.category[i]]);
+  const note = noteText(device, i);
+  if (note) addRow(table, "Annotation", note);
   addRow(table, "Made", momentText(device, a.start[i]));
   addRow(table, "Freed", momentText(device, a.end[i]));
   if (a.done[i] > a.end[i] + 1)
     addRow(table, "Reusable", momentText(device, a.done[i]));
   addRow(table, "Lived", lifetimeText(device, i));
   panel.append(table);
-  if (a.stack[i] === NONE)
+  if (a.stack[i] === NONE || isNote(run, a.stack[i]))
     panel.append(element("p", "No call path was recorded for it."));
   else
     panel.append(element("h2", "Call path, innermost first"),

@@ -41,6 +41,8 @@ function allocationLines(i) {
   const lines = [`${bytesText(a.size[i])}, ${d.categories[a.category[i]]}`,
     `lived ${lifetimeText(d, i)}`];
   if (own >= 0) lines.push(frameText(d.run, own));
+  const note = noteText(d, i);
+  if (note && !isNote(d.run, a.stack[i])) lines.push(note);
   return lines;
 }
 

@@ -237,7 +237,7 @@ function drawMarks(g, device, axis, view) {
   let free = GRAPH_LEFT;
   ctx.textAlign = "left";
   for (const mark of device.marks) {
-    const x = view.x(axis.at(Math.min(mark.event + 1, device.events)));
+    const x = view.x(axis.at(mark.event));
     if (x < GRAPH_LEFT || x > g.width) continue;
     ctx.fillStyle = cssColour("--soft");
     ctx.fillRect(x, g.height - GRAPH_BOTTOM - 8, 1, 8);

@@ -1,6 +1,5 @@
 """torch.cuda.memory: what the allocator says of itself, in PyTorch's names."""
 
-import json
 import pickle
 
 from larder.lab import OutOfMemoryError
@@ -112,17 +111,6 @@ def _snapshot(device=None):
 def _dump_snapshot(filename="dump_snapshot.pickle"):
     with open(filename, "wb") as file:
         pickle.dump(_session().snapshot(), file)
-
-
-def write_snapshot(path):
-    """The state of memory as a file: a pickle as PyTorch writes it where the
-    name says so, else JSON."""
-    if str(path).endswith(".pickle"):
-        _dump_snapshot(path)
-        return
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(_session().snapshot(), file)
-        file.write("\n")
 
 
 NAMES = """

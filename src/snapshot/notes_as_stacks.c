@@ -1,0 +1,103 @@
+/* notes_as_stacks.c - see notes_as_stacks.h. */
+#include "snapshot/notes_as_stacks.h"
+
+#include <stdlib.h>
+
+/* Number the texts in use from 1, as their stacks will be. */
+static uint32_t number_texts(const struct snapshot *s, uint32_t *stack_of)
+{
+    uint32_t count = 0;
+    size_t i;
+
+    for (i = 0; i < s->event_count; i++) {
+        uint32_t text = s->events[i].user_metadata;
+
+        if (text != 0 && stack_of[text] == 0)
+            stack_of[text] = ++count;
+    }
+    for (i = 0; i < s->block_count; i++) {
+        uint32_t text = s->blocks[i].user_metadata;
+
+        if (text != 0 && stack_of[text] == 0)
+            stack_of[text] = ++count;
+    }
+    return count;
+}
+
+/* Room for `count` more frames, and as many stacks of one each. */
+static bool make_room(struct snapshot *s, size_t count)
+{
+    struct snapshot_frame *frames =
+        realloc(s->frames, (s->frame_count + count) * sizeof(*frames));
+    uint64_t *begins;
+    uint32_t *of_stacks;
+
+    if (frames == NULL)
+        return false;
+    s->frames = frames;
+    begins = realloc(s->stack_begins,
+                     (s->stack_count + 1 + count) * sizeof(*begins));
+    if (begins == NULL)
+        return false;
+    s->stack_begins = begins;
+    of_stacks = realloc(s->stack_frames, count * sizeof(*of_stacks));
+    if (of_stacks == NULL)
+        return false;
+    s->stack_frames = of_stacks;
+    return true;
+}
+
+static void add_stacks(struct snapshot *s, const uint32_t *stack_of,
+                       uint32_t count)
+{
+    size_t first = s->frame_count;
+    size_t text;
+    uint32_t n;
+
+    for (text = 1; text < s->string_count; text++) {
+        if (stack_of[text] != 0)
+            s->frames[first + stack_of[text] - 1] =
+                (struct snapshot_frame){.name = (uint32_t)text};
+    }
+    for (n = 0; n < count; n++) {
+        s->stack_frames[n] = (uint32_t)first + n;
+        s->stack_begins[n + 2] = n + 1;
+    }
+    s->frame_count += count;
+    s->stack_count += count;
+}
+
+static void use_stacks(struct snapshot *s, const uint32_t *stack_of)
+{
+    size_t i;
+
+    for (i = 0; i < s->event_count; i++)
+        s->events[i].stack = stack_of[s->events[i].user_metadata];
+    for (i = 0; i < s->block_count; i++)
+        s->blocks[i].stack = stack_of[s->blocks[i].user_metadata];
+    s->stacks_are_notes = true;
+}
+
+bool snapshot_notes_as_stacks(struct snapshot *s, struct tool_error *error)
+{
+    uint32_t *stack_of;
+    uint32_t count;
+    bool ok;
+
+    /* Stack 0 is the empty one. */
+    if (s->stack_count != 1)
+        return true;
+    stack_of = calloc(s->string_count + 1, sizeof(*stack_of));
+    if (stack_of == NULL)
+        return tool_fail(error, "not enough host memory for the snapshot");
+    count = number_texts(s, stack_of);
+    ok = count == 0 || make_room(s, count);
+    if (!ok)
+        tool_set_error(error, "not enough host memory for the snapshot");
+    if (ok && count > 0) {
+        add_stacks(s, stack_of, count);
+        use_stacks(s, stack_of);
+    }
+    free(stack_of);
+    return ok;
+}

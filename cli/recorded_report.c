@@ -76,7 +76,10 @@ void recorded_report_print(const char *path, const struct replay_snapshot *s)
     printf("\n");
     if (!s->recorded_settings)
         return;
-    printf("  under the recorded settings: %s\n",
+    /* The table's run begins on an empty device, this one where the recording
+     * did. */
+    printf("  again from the recorded beginning, under the recorded settings "
+           "(%s):\n",
            s->conf[0] != '\0' ? s->conf : "the defaults");
     print_compared(&s->recorded);
 }

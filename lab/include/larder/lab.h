@@ -66,11 +66,13 @@ typedef enum lab_place { LAB_HOST = 0, LAB_DEVICE = 1 } lab_place;
 
 typedef struct lab_options {
     size_t size;
-    const char *device; /* a spec of larder_device_open(); NULL: LAB_DEVICE_DEFAULT */
+    const char
+        *device; /* a spec of larder_device_open(); NULL: LAB_DEVICE_DEFAULT */
     larder_policy policy; /* 0: the library's default */
-    const char *conf;     /* settings; NULL: none, and LARDER_CONF as larder_create() has it */
-    uint64_t seed;        /* of the random numbers; 0: 1 */
-    unsigned threads;     /* of the loops; 0: one for each processor */
+    const char *
+        conf; /* settings; NULL: none, and LARDER_CONF as larder_create() has it */
+    uint64_t seed;    /* of the random numbers; 0: 1 */
+    unsigned threads; /* of the loops; 0: one for each processor */
 } lab_options;
 
 #define LAB_DEVICE_DEFAULT "sim:24GiB,backing=memory"
@@ -107,9 +109,9 @@ typedef struct lab_memory {
     uint64_t requested_bytes; /* the same, as asked */
     uint64_t allocated_peak;
     uint64_t reserved_peak;
-    uint64_t device_bytes;    /* all the device has */
-    uint64_t free_bytes;      /* of the device, over all processes */
-    uint64_t tensors;         /* storages alive, host and device */
+    uint64_t device_bytes; /* all the device has */
+    uint64_t free_bytes;   /* of the device, over all processes */
+    uint64_t tensors;      /* storages alive, host and device */
 } lab_memory;
 
 LARDER_API void lab_memory_init_sized(lab_memory *m, size_t size);
@@ -173,7 +175,8 @@ LARDER_API size_t lab_format(lab_tensor *t, char *buf, size_t cap);
 
 /* ---- making ----------------------------------------------------------- */
 
-#define LAB_SHAPE lab_dtype dtype, lab_place place, int ndim, const int64_t *sizes
+#define LAB_SHAPE                                                              \
+    lab_dtype dtype, lab_place place, int ndim, const int64_t *sizes
 
 LARDER_API larder_result lab_empty(lab *l, LAB_SHAPE, lab_tensor **out);
 LARDER_API larder_result lab_zeros(lab *l, LAB_SHAPE, lab_tensor **out);
@@ -203,16 +206,16 @@ LARDER_API larder_result lab_clone(lab_tensor *t, lab_tensor **out);
 LARDER_API larder_result lab_detach(lab_tensor *t, lab_tensor **out);
 LARDER_API larder_result lab_contiguous(lab_tensor *t, lab_tensor **out);
 LARDER_API larder_result lab_reshape(lab_tensor *t, int ndim,
-                                     const int64_t *sizes, lab_tensor **out); /* one may be -1 */
-LARDER_API larder_result lab_view(lab_tensor *t, int ndim,
-                                  const int64_t *sizes, lab_tensor **out); /* never copies */
+                                     const int64_t *sizes,
+                                     lab_tensor **out); /* one may be -1 */
+LARDER_API larder_result lab_view(lab_tensor *t, int ndim, const int64_t *sizes,
+                                  lab_tensor **out); /* never copies */
 LARDER_API larder_result lab_transpose(lab_tensor *t, int dim0, int dim1,
                                        lab_tensor **out);
 LARDER_API larder_result lab_permute(lab_tensor *t, int ndim, const int *dims,
                                      lab_tensor **out);
 LARDER_API larder_result lab_slice(lab_tensor *t, int dim, int64_t start,
-                                   int64_t end, int64_t step,
-                                   lab_tensor **out);
+                                   int64_t end, int64_t step, lab_tensor **out);
 LARDER_API larder_result lab_select(lab_tensor *t, int dim, int64_t index,
                                     lab_tensor **out);
 LARDER_API larder_result lab_expand(lab_tensor *t, int ndim,
@@ -236,21 +239,32 @@ LARDER_API larder_result lab_index_rows(lab_tensor *t, lab_tensor *index,
 
 /* ---- arithmetic: broadcast; differentiable ---------------------------- */
 
-LARDER_API larder_result lab_add(lab_tensor *a, lab_tensor *b, lab_tensor **out);
-LARDER_API larder_result lab_sub(lab_tensor *a, lab_tensor *b, lab_tensor **out);
-LARDER_API larder_result lab_mul(lab_tensor *a, lab_tensor *b, lab_tensor **out);
-LARDER_API larder_result lab_div(lab_tensor *a, lab_tensor *b, lab_tensor **out);
-LARDER_API larder_result lab_add_scalar(lab_tensor *a, double b, lab_tensor **out);
-LARDER_API larder_result lab_sub_scalar(lab_tensor *a, double b, lab_tensor **out);
-LARDER_API larder_result lab_mul_scalar(lab_tensor *a, double b, lab_tensor **out);
-LARDER_API larder_result lab_div_scalar(lab_tensor *a, double b, lab_tensor **out);
-LARDER_API larder_result lab_rsub_scalar(double a, lab_tensor *b, lab_tensor **out);
-LARDER_API larder_result lab_rdiv_scalar(double a, lab_tensor *b, lab_tensor **out);
+LARDER_API larder_result lab_add(lab_tensor *a, lab_tensor *b,
+                                 lab_tensor **out);
+LARDER_API larder_result lab_sub(lab_tensor *a, lab_tensor *b,
+                                 lab_tensor **out);
+LARDER_API larder_result lab_mul(lab_tensor *a, lab_tensor *b,
+                                 lab_tensor **out);
+LARDER_API larder_result lab_div(lab_tensor *a, lab_tensor *b,
+                                 lab_tensor **out);
+LARDER_API larder_result lab_add_scalar(lab_tensor *a, double b,
+                                        lab_tensor **out);
+LARDER_API larder_result lab_sub_scalar(lab_tensor *a, double b,
+                                        lab_tensor **out);
+LARDER_API larder_result lab_mul_scalar(lab_tensor *a, double b,
+                                        lab_tensor **out);
+LARDER_API larder_result lab_div_scalar(lab_tensor *a, double b,
+                                        lab_tensor **out);
+LARDER_API larder_result lab_rsub_scalar(double a, lab_tensor *b,
+                                         lab_tensor **out);
+LARDER_API larder_result lab_rdiv_scalar(double a, lab_tensor *b,
+                                         lab_tensor **out);
 LARDER_API larder_result lab_neg(lab_tensor *a, lab_tensor **out);
 LARDER_API larder_result lab_exp(lab_tensor *a, lab_tensor **out);
 LARDER_API larder_result lab_log(lab_tensor *a, lab_tensor **out);
 LARDER_API larder_result lab_sqrt(lab_tensor *a, lab_tensor **out);
-LARDER_API larder_result lab_pow_scalar(lab_tensor *a, double b, lab_tensor **out);
+LARDER_API larder_result lab_pow_scalar(lab_tensor *a, double b,
+                                        lab_tensor **out);
 LARDER_API larder_result lab_relu(lab_tensor *a, lab_tensor **out);
 /* The exact one, with erf. */
 LARDER_API larder_result lab_gelu(lab_tensor *a, lab_tensor **out);
@@ -261,14 +275,17 @@ LARDER_API larder_result lab_sigmoid(lab_tensor *a, lab_tensor **out);
  * that memory is expanded, or overlaps the other's in part.  While operations
  * are recorded: ERR_INVALID for a leaf that requires grad, ERR_UNSUPPORTED
  * where the memory has other views too, and for addcmul and addcdiv. */
-LARDER_API larder_result lab_add_inplace(lab_tensor *a, lab_tensor *b, double alpha);
+LARDER_API larder_result lab_add_inplace(lab_tensor *a, lab_tensor *b,
+                                         double alpha);
 LARDER_API larder_result lab_mul_inplace(lab_tensor *a, lab_tensor *b);
 LARDER_API larder_result lab_div_inplace(lab_tensor *a, lab_tensor *b);
 LARDER_API larder_result lab_add_scalar_inplace(lab_tensor *a, double b);
 LARDER_API larder_result lab_mul_scalar_inplace(lab_tensor *a, double b);
 LARDER_API larder_result lab_relu_inplace(lab_tensor *a);
-LARDER_API larder_result lab_addcmul_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c, double value);
-LARDER_API larder_result lab_addcdiv_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c, double value);
+LARDER_API larder_result lab_addcmul_inplace(lab_tensor *a, lab_tensor *b,
+                                             lab_tensor *c, double value);
+LARDER_API larder_result lab_addcdiv_inplace(lab_tensor *a, lab_tensor *b,
+                                             lab_tensor *c, double value);
 LARDER_API larder_result lab_fill_inplace(lab_tensor *a, double value);
 LARDER_API larder_result lab_copy_inplace(lab_tensor *a, lab_tensor *b);
 
@@ -279,35 +296,51 @@ LARDER_API larder_result lab_eq(lab_tensor *a, lab_tensor *b, lab_tensor **out);
 
 LARDER_API larder_result lab_sum(lab_tensor *a, lab_tensor **out);
 LARDER_API larder_result lab_mean(lab_tensor *a, lab_tensor **out);
-LARDER_API larder_result lab_sum_dim(lab_tensor *a, int dim, bool keep, lab_tensor **out);
-LARDER_API larder_result lab_mean_dim(lab_tensor *a, int dim, bool keep, lab_tensor **out);
+LARDER_API larder_result lab_sum_dim(lab_tensor *a, int dim, bool keep,
+                                     lab_tensor **out);
+LARDER_API larder_result lab_mean_dim(lab_tensor *a, int dim, bool keep,
+                                      lab_tensor **out);
 /* Index of the largest along dim, int64; not differentiable. */
 LARDER_API larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out);
 
 /* ---- layers ----------------------------------------------------------- */
 
 /* Any dimensions, batches broadcast, as torch.matmul. */
-LARDER_API larder_result lab_matmul(lab_tensor *a, lab_tensor *b, lab_tensor **out);
+LARDER_API larder_result lab_matmul(lab_tensor *a, lab_tensor *b,
+                                    lab_tensor **out);
 /* x·wᵀ + b; b may be NULL. */
-LARDER_API larder_result lab_linear(lab_tensor *x, lab_tensor *w, lab_tensor *b, lab_tensor **out);
+LARDER_API larder_result lab_linear(lab_tensor *x, lab_tensor *w, lab_tensor *b,
+                                    lab_tensor **out);
 LARDER_API larder_result lab_softmax(lab_tensor *a, int dim, lab_tensor **out);
-LARDER_API larder_result lab_log_softmax(lab_tensor *a, int dim, lab_tensor **out);
+LARDER_API larder_result lab_log_softmax(lab_tensor *a, int dim,
+                                         lab_tensor **out);
 /* Over the last dimension; w and b of its size, or both NULL. */
-LARDER_API larder_result lab_layer_norm(lab_tensor *a, lab_tensor *w, lab_tensor *b, double eps, lab_tensor **out);
+LARDER_API larder_result lab_layer_norm(lab_tensor *a, lab_tensor *w,
+                                        lab_tensor *b, double eps,
+                                        lab_tensor **out);
 /* Rows of w by an int64 index of any shape; none below 0. */
-LARDER_API larder_result lab_embedding(lab_tensor *w, lab_tensor *index, lab_tensor **out);
+LARDER_API larder_result lab_embedding(lab_tensor *w, lab_tensor *index,
+                                       lab_tensor **out);
 /* softmax(q·kᵀ/√d)·v; with `causal`, no position sees a later one. */
-LARDER_API larder_result lab_attention(lab_tensor *q, lab_tensor *k, lab_tensor *v, bool causal, lab_tensor **out);
+LARDER_API larder_result lab_attention(lab_tensor *q, lab_tensor *k,
+                                       lab_tensor *v, bool causal,
+                                       lab_tensor **out);
 /* x: N×C×H×W, w: O×C×KH×KW, b: O or NULL. */
-LARDER_API larder_result lab_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b, int stride, int padding, lab_tensor **out);
-LARDER_API larder_result lab_max_pool2d(lab_tensor *x, int kernel, int stride, lab_tensor **out);
+LARDER_API larder_result lab_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
+                                    int stride, int padding, lab_tensor **out);
+LARDER_API larder_result lab_max_pool2d(lab_tensor *x, int kernel, int stride,
+                                        lab_tensor **out);
 /* Elements are dropped with probability p; the same tensor where
  * !training. */
-LARDER_API larder_result lab_dropout(lab_tensor *a, double p, bool training, lab_tensor **out);
+LARDER_API larder_result lab_dropout(lab_tensor *a, double p, bool training,
+                                     lab_tensor **out);
 /* Mean over the rows of logits (N×C) with int64 classes (N); rows of class
  * -100 count for nothing. */
-LARDER_API larder_result lab_cross_entropy(lab_tensor *logits, lab_tensor *target, lab_tensor **out);
-LARDER_API larder_result lab_mse_loss(lab_tensor *a, lab_tensor *b, lab_tensor **out);
+LARDER_API larder_result lab_cross_entropy(lab_tensor *logits,
+                                           lab_tensor *target,
+                                           lab_tensor **out);
+LARDER_API larder_result lab_mse_loss(lab_tensor *a, lab_tensor *b,
+                                      lab_tensor **out);
 
 /* ---- differentiation -------------------------------------------------- */
 
@@ -328,19 +361,27 @@ LARDER_API const char *lab_grad_fn_name(const lab_tensor *t);
 /* Gradients of t (of one element unless `grad` is given) added into the
  * leaves.  What was saved is let go as the walk passes it, unless
  * retain_graph.  On failure the gradients reached so far stay. */
-LARDER_API larder_result lab_backward(lab_tensor *t, lab_tensor *grad, bool retain_graph);
+LARDER_API larder_result lab_backward(lab_tensor *t, lab_tensor *grad,
+                                      bool retain_graph);
 
 /* Run fn without recording and keep only its inputs; backward runs it again,
  * recorded, from the same random numbers.  `fn` writes one output.
  * `release`, if not NULL, is called with the context when nothing can call fn
  * any more (also when lab_checkpoint fails). */
-typedef larder_result (*lab_segment_fn)(void *context, lab_tensor *input, lab_tensor **out);
-LARDER_API larder_result lab_checkpoint(lab_segment_fn fn, void *context, void (*release)(void *context), lab_tensor *input, lab_tensor **out);
+typedef larder_result (*lab_segment_fn)(void *context, lab_tensor *input,
+                                        lab_tensor **out);
+LARDER_API larder_result lab_checkpoint(lab_segment_fn fn, void *context,
+                                        void (*release)(void *context),
+                                        lab_tensor *input, lab_tensor **out);
 
 /* ---- optimizers ------------------------------------------------------- */
 
 typedef struct lab_optimizer lab_optimizer;
-typedef enum lab_optimizer_kind { LAB_SGD, LAB_ADAM, LAB_ADAMW } lab_optimizer_kind;
+typedef enum lab_optimizer_kind {
+    LAB_SGD,
+    LAB_ADAM,
+    LAB_ADAMW
+} lab_optimizer_kind;
 
 /* What is 0 is PyTorch's default for that kind, where 0 would be of no use
  * (lr, beta1, beta2, eps). */
@@ -353,18 +394,24 @@ typedef struct lab_optimizer_options {
     double eps;          /* 1e-8 */
 } lab_optimizer_options;
 
-LARDER_API void lab_optimizer_options_init_sized(lab_optimizer_options *opt, size_t size);
-#define lab_optimizer_options_init(opt) lab_optimizer_options_init_sized((opt), sizeof(lab_optimizer_options))
+LARDER_API void lab_optimizer_options_init_sized(lab_optimizer_options *opt,
+                                                 size_t size);
+#define lab_optimizer_options_init(opt)                                        \
+    lab_optimizer_options_init_sized((opt), sizeof(lab_optimizer_options))
 
 /* Holds a reference to each parameter. */
-LARDER_API larder_result lab_optimizer_create(lab *l, lab_optimizer_kind kind, const lab_optimizer_options *opt, lab_tensor *const *params, int count, lab_optimizer **out);
+LARDER_API larder_result lab_optimizer_create(lab *l, lab_optimizer_kind kind,
+                                              const lab_optimizer_options *opt,
+                                              lab_tensor *const *params,
+                                              int count, lab_optimizer **out);
 LARDER_API void lab_optimizer_destroy(lab_optimizer *o);
 /* Parameters without a gradient are left alone.  On failure those before the
  * one that failed are stepped, and the momentum or means of that one may be:
  * it is the one call of the lab that can stop half way. */
 LARDER_API larder_result lab_optimizer_step(lab_optimizer *o);
 /* Let the gradients go, or write zeros into them. */
-LARDER_API larder_result lab_optimizer_zero_grad(lab_optimizer *o, bool set_to_none);
+LARDER_API larder_result lab_optimizer_zero_grad(lab_optimizer *o,
+                                                 bool set_to_none);
 LARDER_API double lab_optimizer_lr(const lab_optimizer *o);
 LARDER_API void lab_optimizer_set_lr(lab_optimizer *o, double lr);
 

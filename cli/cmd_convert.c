@@ -216,10 +216,11 @@ static bool write_file(struct output *o)
     struct new_file f;
     bool ok;
 
-    o->error = &error;
     if (!new_file_open(&f, path))
         return fail(path, strerror(errno));
+    o->error = &error;
     ok = write_format(o, f.out);
+    o->error = NULL;
     if (!new_file_close(&f, ok))
         return fail(path, strerror(errno));
     return ok || fail(path, error.text);

@@ -82,9 +82,10 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
     char title[TITLE_MAX];
     struct tool_error error;
 
-    snprintf(title, sizeof(title), "%s%s%s", runs[0].name,
-             s->path_count > 1 ? " and " : "",
-             s->path_count > 1 ? runs[1].name : "");
+    if (s->path_count > 1)
+        snprintf(title, sizeof(title), "%s and %s", runs[0].name, runs[1].name);
+    else
+        snprintf(title, sizeof(title), "%s", runs[0].name);
     return view_write(out, s->title != NULL ? s->title : title, runs,
                       s->path_count, &error) ||
            fail(error.text);

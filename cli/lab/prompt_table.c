@@ -71,26 +71,26 @@ enum prompt_owner prompt_owner_of(struct prompt_value v)
 /* ---- constants ---------------------------------------------------------------- */
 
 struct constant {
-    enum prompt_owner owner;
     const char *name;
+    enum prompt_owner owner;
     enum prompt_value_kind kind;
     int64_t integer;
 };
 
 /* What `torch` has can be said without it. */
 static const struct constant constants[] = {
-    {OWNER_TORCH, "torch", VALUE_SPACE, OWNER_TORCH},
-    {OWNER_TORCH, "cuda", VALUE_SPACE, OWNER_CUDA},
-    {OWNER_TORCH, "cpu", VALUE_PLACE, LAB_HOST},
-    {OWNER_TORCH, "nn", VALUE_SPACE, OWNER_NN},
-    {OWNER_TORCH, "F", VALUE_SPACE, OWNER_F},
-    {OWNER_TORCH, "optim", VALUE_SPACE, OWNER_OPTIM},
-    {OWNER_TORCH, "float32", VALUE_DTYPE, LAB_FLOAT32},
-    {OWNER_TORCH, "float", VALUE_DTYPE, LAB_FLOAT32},
-    {OWNER_TORCH, "int64", VALUE_DTYPE, LAB_INT64},
-    {OWNER_TORCH, "long", VALUE_DTYPE, LAB_INT64},
-    {OWNER_TORCH, "bool", VALUE_DTYPE, LAB_BOOL},
-    {OWNER_NN, "functional", VALUE_SPACE, OWNER_F},
+    {"torch", OWNER_TORCH, VALUE_SPACE, OWNER_TORCH},
+    {"cuda", OWNER_TORCH, VALUE_SPACE, OWNER_CUDA},
+    {"cpu", OWNER_TORCH, VALUE_PLACE, LAB_HOST},
+    {"nn", OWNER_TORCH, VALUE_SPACE, OWNER_NN},
+    {"F", OWNER_TORCH, VALUE_SPACE, OWNER_F},
+    {"optim", OWNER_TORCH, VALUE_SPACE, OWNER_OPTIM},
+    {"float32", OWNER_TORCH, VALUE_DTYPE, LAB_FLOAT32},
+    {"float", OWNER_TORCH, VALUE_DTYPE, LAB_FLOAT32},
+    {"int64", OWNER_TORCH, VALUE_DTYPE, LAB_INT64},
+    {"long", OWNER_TORCH, VALUE_DTYPE, LAB_INT64},
+    {"bool", OWNER_TORCH, VALUE_DTYPE, LAB_BOOL},
+    {"functional", OWNER_NN, VALUE_SPACE, OWNER_F},
 };
 
 enum { CONSTANT_COUNT = sizeof constants / sizeof constants[0] };

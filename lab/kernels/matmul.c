@@ -281,6 +281,8 @@ static void product_run_small(struct product *p)
     p->rooms = 1;
     p->taken = &taken;
     tasks_run(p, 0, p->batches * p->tasks_down * p->tasks_across);
+    p->room = NULL;
+    p->taken = NULL;
 }
 
 larder_result lab__matmul(lab_tensor *out, const lab_tensor *a,

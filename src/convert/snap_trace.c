@@ -190,20 +190,21 @@ static bool add_oom(struct making *m, const struct snapshot_event *e)
     return snap_marks_text(m->out, text) || no_memory(m);
 }
 
+static bool add_made(struct making *m, uint32_t i)
+{
+    uint32_t replaced = m->story->replaced[i];
+
+    return (replaced == STORY_NONE || add_free(m, replaced)) &&
+           add_alloc(m, m->story->subjects[i]);
+}
+
 static bool add_request(struct making *m, uint32_t i)
 {
     const struct snapshot_event *e = &m->l->events[i];
     uint32_t event = i;
 
-    if (e->action == SNAPSHOT_OOM) {
-        if (!add_oom(m, e))
-            return false;
-    } else if (m->story->replaced[i] != STORY_NONE &&
-               !add_free(m, m->story->replaced[i])) {
+    if (!(e->action == SNAPSHOT_OOM ? add_oom(m, e) : add_made(m, i)))
         return false;
-    } else if (!add_alloc(m, m->story->subjects[i])) {
-        return false;
-    }
     while (story_is_late(m->story, i, &event)) {
         if (m->story->subjects[event] != STORY_NONE &&
             !add_completed(m, m->story->subjects[event]))

@@ -36,7 +36,8 @@ static bool begins_snapshot(const char *path)
     while (at < count && isspace(first[at]))
         at++;
     return at < count &&
-           (first[at] == 0x80 || memchr("{}(]", first[at], 4) != NULL);
+           (first[at] == 0x80 || first[at] == '{' || first[at] == '}' ||
+            first[at] == '(' || first[at] == ']');
 }
 
 bool replay_is_snapshot(const char *path)

@@ -58,6 +58,9 @@ typedef struct larder_device_props {
     uint64_t context_bytes; /* what the driver takes per process; 0 = unknown */
     int ordinal;
     char name[64];
+    /* Its memory is the host's: what is free is what the host's programs
+     * leave, and total_bytes may be all of the host's. */
+    int is_integrated;
 } larder_device_props;
 
 /* A process that holds memory of the device. */

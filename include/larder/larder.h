@@ -115,9 +115,20 @@ LARDER_API larder_result larder_parse_size(const char *text, uint64_t *out);
  *   sim:SIZE[,backing=memory|none][,vmm=on|off][,context=SIZE]
  *           [,events=auto|manual|immediate][,costs=FILE][,shared=NAME]
  *           [,count=N]
+ *   cuda:N[,export=none|fd|fabric]
+ *   hip:N[,export=none|fd]
  *
  * sim.h says what the simulated GPU does.  `ordinal` is below count.
- * ERR_INVALID names the part of the spec that is wrong. */
+ *
+ * cuda and hip are device N + ordinal of the driver of that name, which is
+ * loaded now; hip has not been tried on hardware.  The device's primary
+ * context is taken by the first call that needs it; calls may come from
+ * threads with any context or none.  `export` says how the driver can hand
+ * pages of expandable segments to other processes.  After a fork the device
+ * is the parent's: calls of the child are refused.
+ *
+ * ERR_INVALID names the part of the spec that is wrong; ERR_UNSUPPORTED says
+ * that the driver could not be loaded, what it lacks, or that it has no GPU. */
 LARDER_API larder_result larder_device_open(const char *spec, int ordinal,
                                             larder_device **out);
 

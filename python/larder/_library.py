@@ -69,6 +69,7 @@ class DeviceProperties(ctypes.Structure):
         ("context_bytes", ctypes.c_uint64),
         ("ordinal", ctypes.c_int),
         ("name", ctypes.c_char * 64),
+        ("is_integrated", ctypes.c_int),
     ]
 
 

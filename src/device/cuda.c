@@ -1,0 +1,220 @@
+/* cuda.c - a device of a real driver: opened, asked what it is, closed. */
+#include "device/cuda_device.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "device/cuda_open.h"
+
+static larder_result op_props(void *self, larder_device_props *out)
+{
+    const struct cuda *c = self;
+
+    *out = c->props;
+    return LARDER_OK;
+}
+
+static const char *op_error_text(void *self)
+{
+    (void)self;
+    return larder__cuda_words();
+}
+
+static void op_close(void *self)
+{
+    struct cuda *c = self;
+
+    larder__cuda_context_close(c);
+    pthread_mutex_destroy(&c->lock);
+    larder__host_free(c);
+}
+
+static larder_result cuda_wrap(struct cuda *c, larder_device **out)
+{
+    larder_device_ops ops = {
+        .size = sizeof ops,
+        .name = c->family->name,
+        .close = op_close,
+        .props = op_props,
+        .error_text = op_error_text,
+    };
+
+    larder__cuda_memory_ops(&ops);
+    larder__cuda_order_ops(&ops);
+    if (c->props.granularity_bytes != 0)
+        larder__cuda_virtual_ops(&ops);
+    return larder_device_create(&ops, c, out);
+}
+
+/* ---- what it is ----------------------------------------------------------- */
+
+/* 0 where the driver does not know the attribute. */
+static int attribute(const struct cuda *c, enum cuda_attribute which)
+{
+    int number = c->family->attributes[which];
+    int value = 0;
+
+    if (number < 0 ||
+        c->call.device_attribute(&value, number, c->device) != CUD_SUCCESS)
+        return 0;
+    return value;
+}
+
+static larder_result find_device(struct cuda *c, const char *text, int number)
+{
+    int count = 0;
+    cud_result answer = c->call.init(0);
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.device_count(&count);
+    if (answer == CUD_SUCCESS && count == 0)
+        answer = CUD_NO_DEVICE;
+    if (answer == CUD_SUCCESS && number >= count)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "device '%s': there is no device %d: the driver "
+                            "has %d",
+                            text, number, count);
+    if (answer == CUD_SUCCESS)
+        answer = c->call.device_get(&c->device, number);
+    if (answer == CUD_SUCCESS)
+        return LARDER_OK;
+    (void)larder__cuda_result(c, NULL, answer);
+    return larder__fail(answer == CUD_NO_DEVICE ? LARDER_ERR_UNSUPPORTED
+                                                : LARDER_ERR_DEVICE,
+                        "device '%s': %s", text, larder__cuda_words());
+}
+
+/* Without the calls, or where the device cannot: no virtual memory. */
+static cud_result find_granularity(struct cuda *c)
+{
+    cud_page_prop prop = {
+        .type = CUD_PAGE_PINNED,
+        .requestedHandleTypes = c->handle_type,
+        .location = {.type = CUD_ON_DEVICE, .id = c->device},
+    };
+    size_t bytes = 0;
+    cud_result answer;
+
+    if (c->call.map == NULL || attribute(c, CUDA_ATTRIBUTE_virtual_memory) == 0)
+        return CUD_SUCCESS;
+    answer = c->call.granularity(&bytes, &prop, CUD_GRANULARITY_MINIMUM);
+    c->props.granularity_bytes = bytes;
+    return answer;
+}
+
+static larder_result find_props(struct cuda *c, const char *text)
+{
+    size_t bytes = 0;
+    cud_result answer = c->call.device_total(&bytes, c->device);
+
+    c->props.size = sizeof c->props;
+    c->props.total_bytes = bytes;
+    if (answer == CUD_SUCCESS)
+        answer = c->call.device_name(c->props.name, (int)sizeof c->props.name,
+                                     c->device);
+    if (answer == CUD_SUCCESS)
+        answer = find_granularity(c);
+    c->props.is_integrated = attribute(c, CUDA_ATTRIBUTE_integrated) != 0;
+    if (answer == CUD_SUCCESS)
+        return LARDER_OK;
+    (void)larder__cuda_result(c, NULL, answer);
+    return larder__fail(LARDER_ERR_DEVICE, "device '%s': %s", text,
+                        larder__cuda_words());
+}
+
+/* A way out that the device does not have is refused now, not when the first
+ * page is made.  HIP tells of none of this. */
+static larder_result check_export(const struct cuda *c, const char *text)
+{
+    enum cuda_attribute which = c->handle_type == CUD_HANDLE_FABRIC
+                                    ? CUDA_ATTRIBUTE_export_fabric
+                                    : CUDA_ATTRIBUTE_export_fd;
+    bool is_told = c->family->attributes[which] >= 0;
+
+    if (c->handle_type == CUD_HANDLE_NONE ||
+        (!is_told && c->handle_type == CUD_HANDLE_FD) ||
+        attribute(c, which) != 0)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_UNSUPPORTED,
+                        "device '%s': it cannot export memory so", text);
+}
+
+static void add_access(struct cuda *c, cud_device device)
+{
+    c->access[c->access_count++] = (cud_access){
+        .location = {.type = CUD_ON_DEVICE, .id = device},
+        .flags = CUD_READ_WRITE,
+    };
+}
+
+/* What a mapping is not opened to, a copy from there may hang on. */
+static void find_peers(struct cuda *c)
+{
+    int count = 0;
+    int reaches;
+    cud_device other;
+
+    add_access(c, c->device);
+    if (c->call.device_reaches == NULL ||
+        c->call.device_count(&count) != CUD_SUCCESS)
+        return;
+    for (int i = 0; i < count && c->access_count < CUDA_DEVICES_MAX; i++) {
+        if (c->call.device_get(&other, i) == CUD_SUCCESS &&
+            other != c->device &&
+            c->call.device_reaches(&reaches, other, c->device) == CUD_SUCCESS &&
+            reaches != 0)
+            add_access(c, other);
+    }
+}
+
+/* ---- opening -------------------------------------------------------------- */
+
+static larder_result cuda_find(struct cuda *c, const char *text,
+                               const struct cuda_spec *spec, int ordinal)
+{
+    larder_result r = larder__cuda_load(c->family, &c->call);
+
+    c->handle_type = spec->handle_type;
+    c->props.ordinal = spec->number + ordinal;
+    if (r == LARDER_OK)
+        r = find_device(c, text, spec->number + ordinal);
+    if (r == LARDER_OK)
+        r = check_export(c, text);
+    if (r == LARDER_OK)
+        r = find_props(c, text);
+    if (r == LARDER_OK)
+        find_peers(c);
+    return r;
+}
+
+larder_result larder__cuda_open(const struct cuda_family *family,
+                                const char *text, int ordinal,
+                                larder_device **out)
+{
+    struct cuda_spec spec;
+    struct cuda *c;
+    larder_result r = larder__cuda_spec_parse(text, family->name, &spec);
+
+    if (r != LARDER_OK)
+        return r;
+    if (ordinal < 0 || ordinal >= CUDA_DEVICES_MAX)
+        return larder__fail(LARDER_ERR_INVALID, "device '%s' has no number %d",
+                            text, ordinal);
+    c = larder__host_alloc(1, sizeof *c);
+    if (c == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    c->family = family;
+    c->owner = getpid();
+    if (pthread_mutex_init(&c->lock, NULL) != 0) {
+        larder__host_free(c);
+        return larder__fail_plain(LARDER_ERR_SYSTEM);
+    }
+    r = cuda_find(c, text, &spec, ordinal);
+    if (r == LARDER_OK)
+        r = cuda_wrap(c, out);
+    if (r != LARDER_OK)
+        op_close(c);
+    return r;
+}

@@ -1,0 +1,80 @@
+/* cuda_context.c - the device's context: taken when first needed, made the
+ * thread's for each call, and the thread's own put back. */
+#include "device/cuda_device.h"
+
+#include <unistd.h>
+
+static cud_result context_take(struct cuda *c, cud_context *out)
+{
+    cud_result answer = CUD_SUCCESS;
+
+    pthread_mutex_lock(&c->lock);
+    *out = atomic_load_explicit(&c->context, memory_order_relaxed);
+    if (*out == NULL) {
+        answer = c->call.primary_retain(out, c->device);
+        if (answer == CUD_SUCCESS)
+            atomic_store_explicit(&c->context, *out, memory_order_release);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return answer;
+}
+
+/* Usually it is there, and the thread's already: one call then. */
+static cud_result context_make_current(struct cuda *c, struct cuda_scope *s)
+{
+    cud_context own = atomic_load_explicit(&c->context, memory_order_acquire);
+    cud_context current = NULL;
+    cud_result answer = CUD_SUCCESS;
+
+    if (own == NULL)
+        answer = context_take(c, &own);
+    if (answer == CUD_SUCCESS)
+        answer = c->call.context_get(&current);
+    if (answer != CUD_SUCCESS || current == own)
+        return answer;
+    answer = c->call.context_push(own);
+    s->was_pushed = answer == CUD_SUCCESS;
+    return answer;
+}
+
+/* The capture modes are the thread's. */
+static cud_result capture_relax(const struct cuda *c, struct cuda_scope *s)
+{
+    cud_result answer;
+
+    if (!s->is_relaxed || c->call.capture_mode == NULL)
+        return CUD_SUCCESS;
+    s->mode = CUD_CAPTURE_RELAXED;
+    answer = c->call.capture_mode(&s->mode);
+    s->was_relaxed = answer == CUD_SUCCESS;
+    return answer;
+}
+
+cud_result larder__cuda_enter(struct cuda *c, struct cuda_scope *s)
+{
+    cud_result answer;
+
+    if (getpid() != c->owner)
+        return CUDA_FORKED;
+    answer = context_make_current(c, s);
+    return answer == CUD_SUCCESS ? capture_relax(c, s) : answer;
+}
+
+larder_result larder__cuda_leave(struct cuda *c, struct cuda_scope *s,
+                                 cud_result answer)
+{
+    cud_context popped;
+
+    if (s->was_relaxed)
+        (void)c->call.capture_mode(&s->mode);
+    if (s->was_pushed)
+        (void)c->call.context_pop(&popped);
+    return larder__cuda_result(c, s, answer);
+}
+
+/* A child lets go of nothing: it is the parent's. */
+void larder__cuda_context_close(struct cuda *c)
+{
+    if (getpid() == c->owner && atomic_load(&c->context) != NULL)
+        (void)c->call.primary_release(c->device);
+}

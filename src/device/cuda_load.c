@@ -1,0 +1,115 @@
+/* cuda_load.c - the drivers as libraries: opened when a program runs, so that
+ * nothing of them is needed to build or to install. */
+#include "device/cuda_family.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "device/hip_driver.h"
+
+static const char *const cuda_libraries[] = {"libcuda.so.1", NULL};
+static const char *const hip_libraries[] = {
+#define X(name) name,
+    HIP_LIBRARY_MAP(X)
+#undef X
+        NULL};
+
+static const char *const cuda_symbols[] = {
+#define X(need, name, cuda, hip, arguments) #cuda,
+    CUD_CALL_MAP(X)
+#undef X
+};
+static const char *const hip_symbols[] = {
+#define X(need, name, cuda, hip, arguments) #hip,
+    CUD_CALL_MAP(X)
+#undef X
+};
+
+const struct cuda_family larder__cuda_family = {.name = "cuda",
+                                                .libraries = cuda_libraries,
+                                                .symbols = cuda_symbols,
+#define X(name, cuda, hip, theirs) .attributes[CUDA_ATTRIBUTE_##name] = (cuda),
+                                                CUD_ATTRIBUTE_MAP(X)
+#undef X
+};
+
+const struct cuda_family larder__hip_family = {.name = "hip",
+                                               .libraries = hip_libraries,
+                                               .symbols = hip_symbols,
+#define X(name, cuda, hip, theirs) .attributes[CUDA_ATTRIBUTE_##name] = (hip),
+                                               CUD_ATTRIBUTE_MAP(X)
+#undef X
+};
+
+enum call_need { NEEDED, WANTED, VIRTUAL };
+
+struct call_place {
+    enum call_need need;
+    size_t offset; /* in struct cud_calls */
+};
+
+static const struct call_place places[CUDA_CALL_COUNT] = {
+#define X(need, name, cuda, hip, arguments)                                    \
+    {need, offsetof(struct cud_calls, name)},
+    CUD_CALL_MAP(X)
+#undef X
+};
+
+/* Pointers to functions have no conversion from those to objects: POSIX says
+ * they are alike. */
+static bool call_find(void *library, const char *symbol,
+                      const struct call_place *place, struct cud_calls *out)
+{
+    void *found = dlsym(library, symbol);
+
+    memcpy((char *)out + place->offset, &found, sizeof found);
+    return found != NULL;
+}
+
+/* Virtual memory in part is none. */
+static void drop_virtual(struct cud_calls *out)
+{
+    for (int i = 0; i < CUDA_CALL_COUNT; i++) {
+        if (places[i].need == VIRTUAL)
+            memset((char *)out + places[i].offset, 0, sizeof(void *));
+    }
+}
+
+static void *library_open(const struct cuda_family *family, const char **name)
+{
+    void *library = NULL;
+
+    for (int i = 0; library == NULL && family->libraries[i] != NULL; i++) {
+        *name = family->libraries[i];
+        library = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    }
+    return library;
+}
+
+larder_result larder__cuda_load(const struct cuda_family *family,
+                                struct cud_calls *out)
+{
+    const char *name = NULL;
+    void *library = library_open(family, &name);
+    bool has_virtual = true;
+
+    if (library == NULL)
+        return larder__fail(LARDER_ERR_UNSUPPORTED,
+                            "device '%s': the driver cannot be loaded: %s",
+                            family->name, dlerror());
+    for (int i = 0; i < CUDA_CALL_COUNT; i++) {
+        bool found = call_find(library, family->symbols[i], &places[i], out);
+
+        if (!found && places[i].need == NEEDED)
+            return larder__fail(LARDER_ERR_UNSUPPORTED,
+                                "device '%s': %s lacks '%s', which is "
+                                "required: a newer driver is needed",
+                                family->name, name, family->symbols[i]);
+        has_virtual = has_virtual && (found || places[i].need != VIRTUAL);
+    }
+    if (!has_virtual)
+        drop_virtual(out);
+    return LARDER_OK;
+}

@@ -1,0 +1,13 @@
+/* cuda_open.h - how the front makes a device of a real driver.  Private to the
+ * device layer. */
+#ifndef LARDER_DEVICE_CUDA_OPEN_H
+#define LARDER_DEVICE_CUDA_OPEN_H
+
+#include "device/cuda_family.h"
+
+/* `spec` begins with the family's name and a colon. */
+larder_result larder__cuda_open(const struct cuda_family *family,
+                                const char *spec, int ordinal,
+                                larder_device **out);
+
+#endif

@@ -1,0 +1,192 @@
+/* cuda_order.c - events, streams, and what is queued on them. */
+#include "device/cuda_device.h"
+
+/* A handle's value is a pointer's. */
+static cud_stream as_stream(larder_stream stream)
+{
+    return (cud_stream)(uintptr_t)stream;
+}
+
+static cud_event as_event(uint64_t event)
+{
+    return (cud_event)(uintptr_t)event;
+}
+
+/* ---- events --------------------------------------------------------------- */
+
+static larder_result op_event_create(void *self, uint64_t *out)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.is_relaxed = true};
+    cud_event event = NULL;
+    cud_result answer = larder__cuda_enter(c, &s);
+    larder_result r;
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.event_create(&event, CUD_EVENT_NO_TIMING);
+    r = larder__cuda_leave(c, &s, answer);
+    if (r == LARDER_OK)
+        *out = (uintptr_t)event;
+    return r;
+}
+
+static larder_result op_event_destroy(void *self, uint64_t event)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.is_release = true};
+    cud_result answer = larder__cuda_enter(c, &s);
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.event_destroy(as_event(event));
+    return larder__cuda_leave(c, &s, answer);
+}
+
+static larder_result op_event_record(void *self, uint64_t event,
+                                     larder_stream stream)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {0};
+    cud_result answer = larder__cuda_enter(c, &s);
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.event_record(as_event(event), as_stream(stream));
+    return larder__cuda_leave(c, &s, answer);
+}
+
+static larder_result op_event_query(void *self, uint64_t event)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {0};
+    cud_result answer = larder__cuda_enter(c, &s);
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.event_query(as_event(event));
+    return larder__cuda_leave(c, &s, answer);
+}
+
+static larder_result op_event_sync(void *self, uint64_t event)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {0};
+    cud_result answer = larder__cuda_enter(c, &s);
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.event_sync(as_event(event));
+    return larder__cuda_leave(c, &s, answer);
+}
+
+/* ---- streams -------------------------------------------------------------- */
+
+static larder_result op_stream_sync(void *self, larder_stream stream)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
+    cud_result answer = larder__cuda_enter(c, &s);
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.stream_sync(as_stream(stream));
+    return larder__cuda_leave(c, &s, answer);
+}
+
+/* Its flags are the least that can be asked about a stream.  The default
+ * stream needs no asking, nor a context. */
+static larder_result op_stream_check(void *self, larder_stream stream)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.is_relaxed = true,
+                           .bad_handle = LARDER_ERR_UNKNOWN_STREAM};
+    unsigned flags;
+    cud_result answer;
+
+    if (stream == 0 || c->call.stream_flags == NULL)
+        return LARDER_OK;
+    answer = larder__cuda_enter(c, &s);
+    if (answer == CUD_SUCCESS)
+        answer = c->call.stream_flags(as_stream(stream), &flags);
+    return larder__cuda_leave(c, &s, answer);
+}
+
+/* The default stream is never captured, and says so with an error while one
+ * that waits for it is. */
+static larder_result op_stream_is_capturing(void *self, larder_stream stream,
+                                            int *out)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
+    cud_capture_status status = CUD_CAPTURE_NONE;
+    cud_result answer = CUD_SUCCESS;
+    larder_result r;
+
+    if (c->call.stream_is_capturing != NULL) {
+        answer = larder__cuda_enter(c, &s);
+        if (answer == CUD_SUCCESS)
+            answer = c->call.stream_is_capturing(as_stream(stream), &status);
+        if (answer == CUD_CAPTURE_IMPLICIT) {
+            answer = CUD_SUCCESS;
+            status = CUD_CAPTURE_NONE;
+        }
+    }
+    r = larder__cuda_leave(c, &s, answer);
+    if (r == LARDER_OK)
+        *out = status != CUD_CAPTURE_NONE;
+    return r;
+}
+
+/* ---- data ----------------------------------------------------------------- */
+
+static cud_result copy_queue(const struct cuda *c, uint64_t dst, uint64_t src,
+                             uint64_t bytes, larder_copy_kind kind,
+                             cud_stream stream)
+{
+    switch (kind) {
+    case LARDER_COPY_TO_DEVICE:
+        return c->call.copy_to_device(dst, (const void *)(uintptr_t)src, bytes,
+                                      stream);
+    case LARDER_COPY_TO_HOST:
+        return c->call.copy_to_host((void *)(uintptr_t)dst, src, bytes, stream);
+    case LARDER_COPY_ON_DEVICE:
+        return c->call.copy_on_device(dst, src, bytes, stream);
+    }
+    return CUD_INVALID_VALUE;
+}
+
+static larder_result op_copy(void *self, uint64_t dst, uint64_t src,
+                             uint64_t bytes, larder_copy_kind kind,
+                             larder_stream stream)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
+    cud_result answer = larder__cuda_enter(c, &s);
+
+    if (answer == CUD_SUCCESS)
+        answer = copy_queue(c, dst, src, bytes, kind, as_stream(stream));
+    return larder__cuda_leave(c, &s, answer);
+}
+
+static larder_result op_fill(void *self, larder_addr dst, unsigned char value,
+                             uint64_t bytes, larder_stream stream)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
+    cud_result answer = larder__cuda_enter(c, &s);
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.fill(dst, value, bytes, as_stream(stream));
+    return larder__cuda_leave(c, &s, answer);
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+void larder__cuda_order_ops(larder_device_ops *ops)
+{
+    ops->event_create = op_event_create;
+    ops->event_destroy = op_event_destroy;
+    ops->event_record = op_event_record;
+    ops->event_query = op_event_query;
+    ops->event_sync = op_event_sync;
+    ops->stream_sync = op_stream_sync;
+    ops->stream_check = op_stream_check;
+    ops->stream_is_capturing = op_stream_is_capturing;
+    ops->copy = op_copy;
+    ops->fill = op_fill;
+}

@@ -1,0 +1,20 @@
+/* cuda_spec.h - "cuda:0,export=fd": which device of a driver is wanted, and
+ * how.  Private to the device layer. */
+#ifndef LARDER_DEVICE_CUDA_SPEC_H
+#define LARDER_DEVICE_CUDA_SPEC_H
+
+#include <larder/larder.h>
+
+enum { CUDA_DEVICES_MAX = 64 };
+
+struct cuda_spec {
+    int number;
+    int handle_type; /* CUD_HANDLE_*: how pages can leave the process */
+};
+
+/* `text` begins with `family` and a colon.  ERR_INVALID names the part that
+ * is wrong and what is accepted. */
+larder_result larder__cuda_spec_parse(const char *text, const char *family,
+                                      struct cuda_spec *out);
+
+#endif

@@ -10,5 +10,6 @@ extern const struct cli_command cli_command_report;
 extern const struct cli_command cli_command_diff;
 extern const struct cli_command cli_command_view;
 extern const struct cli_command cli_command_convert;
+extern const struct cli_command cli_command_exec;
 
 #endif

@@ -10,6 +10,8 @@ if(TARGET larder_command)
     install(TARGETS larder_lab_shared larder_lab_static EXPORT larder-targets)
     install(FILES ${lab_headers}
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
+    install(TARGETS fakecuda LIBRARY
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/larder/fakecuda NAMELINK_SKIP)
     # Where the command looks for it; PYTHONPATH names it for other programs.
     install(DIRECTORY python/larder
             DESTINATION ${CMAKE_INSTALL_DATADIR}/larder/python

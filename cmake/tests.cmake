@@ -79,6 +79,7 @@ function(larder_test name label)
 endfunction()
 
 larder_support_library(test_support tests/support test_)
+include(${PROJECT_SOURCE_DIR}/cmake/second_device.cmake)
 
 foreach(kind unit golden model fault stress snapshot report)
     larder_support_library(test_support_${kind} tests/${kind} test_)
@@ -86,6 +87,7 @@ foreach(kind unit golden model fault stress snapshot report)
     larder_programs(tests/${kind} test_ test_support_${kind})
     foreach(program ${programs})
         larder_test(${program} ${kind} ${program})
+        larder_second_test(${program} ${kind})
     endforeach()
 endforeach()
 

@@ -73,6 +73,8 @@ left_out=$(missing | sed "s,^LIBDIR,${libdir#"$prefix"/}," |
 
 version=$("$build/larder" --version) || fail "the built command does not run"
 says "$version" "$prefix/bin/larder" --version
+says 'Simulated GPU 0' "$prefix/bin/larder" exec \
+    "$build/tests/cuda/driver_subject_linked"
 
 # ---- pkg-config --------------------------------------------------------------
 

@@ -1,0 +1,187 @@
+/* cmd_exec.c - `larder exec`. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <larder/larder.h>
+
+#include "commands.h"
+#include "exec_place.h"
+#include "exec_report.h"
+#include "help.h"
+
+#define SIM_DEFAULT "24GiB"
+
+/* As a shell has it, for a program that cannot be started. */
+enum { EXIT_NOT_STARTED = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
+
+enum row { ROW_SIM, ROW_REPORT, ROW_JSON, ROW_QUIET };
+
+static const struct cli_option exec_table[] = {
+    [ROW_SIM] = {"sim", "SIZE[,...]",
+                 "the simulated GPUs, as in sim:SIZE,...\n(" SIM_DEFAULT ")"},
+    [ROW_REPORT] = {"report", "FILE",
+                    "write the report there, not to the standard\n"
+                    "error"},
+    [ROW_JSON] = {"json", NULL, "report as JSON, a line for each GPU used"},
+    [ROW_QUIET] = {"quiet", NULL, "no report"},
+    {NULL, NULL, NULL},
+};
+
+struct exec_settings {
+    const char *sim;
+    const char *report;
+    bool is_json;
+    bool is_quiet;
+    char **words; /* the program's, ended by NULL */
+};
+
+/* Everything from the first word that is no option is the program's. */
+static int read_settings(const struct cli_command *self, int argc, char **argv,
+                         struct exec_settings *s)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    while ((got = cli_next(&args)) != CLI_END && got != CLI_OPERAND) {
+        if (got == CLI_HELP) {
+            cli_help_command(self);
+            return CLI_EXIT_OK;
+        }
+        if (got == CLI_WRONG)
+            return CLI_EXIT_BAD;
+        if (got == ROW_SIM)
+            s->sim = args.value;
+        else if (got == ROW_REPORT)
+            s->report = args.value;
+        else if (got == ROW_JSON)
+            s->is_json = true;
+        else
+            s->is_quiet = true;
+    }
+    if (got == CLI_END)
+        return cli_bad_usage(self, "no program; expected PROGRAM [ARG...]");
+    s->words = &argv[args.next - 1];
+    return -1;
+}
+
+/* The program would only say that it finds no GPU. */
+static int check_sim(const struct cli_command *self, const char *sim,
+                     char *spec, size_t room)
+{
+    larder_device *dev = NULL;
+    int length = snprintf(spec, room, "sim:%s", sim);
+
+    if (length < 0 || (size_t)length >= room)
+        return cli_bad_usage(self, "sim '%.40s...' is too long", sim);
+    if (larder_device_open(spec, 0, &dev) != LARDER_OK)
+        return cli_bad_usage(self, "sim '%s': %s", sim, larder_last_error());
+    larder_device_close(dev);
+    return -1;
+}
+
+static int set_environment(const char *spec, const char *report)
+{
+    char folder[PATH_MAX];
+
+    if (!exec_find_folder(folder))
+        return CLI_EXIT_BAD;
+    if (exec_set_path(folder) && setenv("LARDER_FAKECUDA", spec, 1) == 0 &&
+        setenv("LARDER_FAKECUDA_REPORT", report, 1) == 0)
+        return -1;
+    fputs("larder exec: out of host memory\n", stderr);
+    return CLI_EXIT_BAD;
+}
+
+static void become(char **words)
+{
+    execvp(words[0], words);
+    fprintf(stderr, "larder exec: %s cannot be started: %s\n", words[0],
+            strerror(errno));
+    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
+}
+
+/* The program's status; a signal's is the shell's. */
+static int run_program(char **words)
+{
+    pid_t child;
+    int status = 0;
+
+    fflush(NULL);
+    child = fork();
+    if (child == 0)
+        become(words);
+    if (child < 0) {
+        fprintf(stderr, "larder exec: no process can be started: %s\n",
+                strerror(errno));
+        return EXIT_NOT_STARTED;
+    }
+    /* What is typed to end the program is for it. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status)
+                               : WEXITSTATUS(status);
+}
+
+static int print_report(const struct exec_settings *s, const char *path)
+{
+    FILE *out = s->report == NULL ? stderr : fopen(s->report, "w");
+    bool ok = out != NULL && exec_report(path, s->is_json, out);
+
+    if (out != NULL && out != stderr && fclose(out) != 0)
+        ok = false;
+    if (ok)
+        return CLI_EXIT_OK;
+    fprintf(stderr, "larder exec: %s: cannot be written: %s\n",
+            s->report == NULL ? "the report" : s->report, strerror(errno));
+    return CLI_EXIT_BAD;
+}
+
+static int run_exec(const struct cli_command *self, int argc, char **argv)
+{
+    struct exec_settings s = {.sim = SIM_DEFAULT, .words = &argv[argc]};
+    char spec[4096];
+    char report[] = "/tmp/larder-exec-XXXXXX";
+    int status = read_settings(self, argc, argv, &s);
+    int fd;
+
+    if (status < 0)
+        status = check_sim(self, s.sim, spec, sizeof spec);
+    if (status >= 0)
+        return status;
+    fd = mkstemp(report);
+    if (fd < 0) {
+        fprintf(stderr, "larder exec: %s: cannot be made: %s\n", report,
+                strerror(errno));
+        return CLI_EXIT_BAD;
+    }
+    close(fd);
+    status = set_environment(spec, report);
+    if (status < 0) {
+        status = run_program(s.words);
+        if (!s.is_quiet && print_report(&s, report) != CLI_EXIT_OK &&
+            status == 0)
+            status = CLI_EXIT_BAD;
+    }
+    unlink(report);
+    return status;
+}
+
+const struct cli_command cli_command_exec = {
+    .name = "exec",
+    .summary = "Run a program of the CUDA driver API on simulated GPUs.",
+    .operands = "PROGRAM [ARG...]",
+    .text = "The program finds a libcuda.so.1 whose GPUs are simulated: "
+            "memory, streams and\nevents work, kernels do not run.  Calls that "
+            "break a rule of the driver are\nrefused and counted.  The exit "
+            "status is the program's.\n",
+    .options = exec_table,
+    .run = run_exec,
+};

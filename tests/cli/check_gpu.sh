@@ -1,0 +1,24 @@
+#!/bin/sh
+# tools/check_gpu.sh says what it ran on, and that nothing was run where there
+# is no GPU.  $1: the command.
+. tests/cli/harness
+build=$(dirname "$1")
+last='check_gpu.sh'
+
+# on DEVICES: run it on those of the simulated driver.
+on() {
+    LARDER_FAKECUDA=$1 LD_LIBRARY_PATH=$build/fakecuda \
+        tools/check_gpu.sh "$build" >"$tmp/out" 2>"$tmp/err"
+    is 'exit status' "$?" 77
+}
+
+on none
+stdout_has '^no GPU here: nothing was run$'
+on sim:2GiB
+stdout_has '^# cuda:0: simulated GPU, 2048 MiB; '
+stdout_has '^page_create_per_mib '
+stdout_has '^the driver is the simulated one: these figures say nothing of a GPU$'
+
+# What was measured is a price table.
+expect 0 replay --device "sim:8GiB,costs=$build/measured.costs" "$trace"
+finish

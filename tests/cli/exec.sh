@@ -1,0 +1,79 @@
+#!/bin/sh
+# `larder exec`: programs on simulated GPUs, their status, the report.  $1: the
+# command.
+. tests/cli/harness
+subjects=$(dirname "$1")/tests/cuda
+
+# run STATUS ARGUMENT...: like expect, whatever is said on the standard error.
+run() {
+    wanted=$1
+    shift
+    last="exec $*"
+    "$larder" exec "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    is 'exit status' "$?" "$wanted"
+}
+
+expect 0 exec --help
+stdout_has 'Usage: larder exec \[OPTION...\] PROGRAM \[ARG...\]'
+stdout_has '^  --sim SIZE'
+expect 2 exec
+stderr_has 'no program; expected PROGRAM'
+expect 2 exec --sim 1GiB,colour=red true
+stderr_has "sim '1GiB,colour=red': .*'colour=red' is not a setting"
+expect 2 exec --smi 1GiB true
+stderr_has "unknown option '--smi'; did you mean '--sim'?"
+expect 127 exec no-such-program
+stderr_has 'no-such-program cannot be started'
+
+for way in linked by_name; do
+    subject=$subjects/driver_subject_$way
+    run 0 --sim 1GiB "$subject"
+    stderr_has '^Simulated GPU 0, process '
+    stderr_has '^  memory       4.00 MiB at most, of 1.00 GiB$'
+    stderr_has '^  held at end  0 B$'
+    stderr_has '^  calls        mem_alloc 1, mem_free 1, '
+    stderr_has '^  driver time '
+    run 7 "$subject" 7
+    run 99 --sim 1MiB "$subject"
+    stdout_has 'gave 2$'
+    run 5 --quiet -- "$subject" 5
+    is 'the standard error' "$(cat "$tmp/err")" ''
+    run 0 --json --report "$tmp/report" "$subject"
+    is 'the standard error' "$(cat "$tmp/err")" ''
+    cp "$tmp/report" "$tmp/out"
+    is 'peak' "$(field peak_bytes)" 4194304
+    is 'capacity' "$(field capacity_bytes)" 25769803776
+    is 'rules' "$(field broken_rules)" 0
+done
+
+# Of two GPUs the one that is used; a broken rule counts, and is written down.
+LARDER_FAKECUDA_LOG=$tmp/log
+export LARDER_FAKECUDA_LOG
+run 0 --json --sim 1GiB,count=2 "$subject"
+is 'lines' "$(grep -c '"device":0' "$tmp/err")" 1
+is 'all lines' "$(wc -l <"$tmp/err")" 1
+run 0 --json --sim 1GiB,count=2 "$subject" broken
+is 'rules' "$(grep -c '"broken_rules":1}' "$tmp/err")" 1
+is 'the log' "$(cat "$tmp/log")" 'cuMemAlloc_v2: 0 bytes are asked for'
+unset LARDER_FAKECUDA_LOG
+
+# Several processes, a line each; one that uses no GPU.
+run 0 --json sh -c "'$subject' && '$subject'"
+is 'lines' "$(grep -c '"pid"' "$tmp/err")" 2
+run 0 true
+stderr_has 'used no simulated GPU'
+run 143 sh -c 'kill -TERM $$'
+run 0 --sim 1GiB,context=300MiB "$subject"
+stderr_has '^  memory       304 MiB at most\|^  memory       304.0* MiB at most'
+
+LARDER_FAKECUDA_FAIL=cuMemAlloc_v2:1
+export LARDER_FAKECUDA_FAIL
+run 99 "$subject"
+stdout_has 'call.mem_alloc(&addr, BYTES) gave 2'
+unset LARDER_FAKECUDA_FAIL
+
+LARDER_FAKECUDA_DIR=/nowhere
+export LARDER_FAKECUDA_DIR
+run 2 true
+stderr_has "LARDER_FAKECUDA_DIR '/nowhere' does not hold"
+finish

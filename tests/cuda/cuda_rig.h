@@ -1,0 +1,73 @@
+/* cuda_rig.h - what the tests of the backend share: the stand-in's control, its
+ * calls by name, and devices of it.
+ *
+ * Header only, for cmocka programs. */
+#ifndef LARDER_TESTS_CUDA_CUDA_RIG_H
+#define LARDER_TESTS_CUDA_CUDA_RIG_H
+
+#include "support/rig.h"
+
+#include <dlfcn.h>
+
+#include "device/device.h"
+#include "fakecuda/fake_entries.h"
+#include "fakecuda/fakecuda.h"
+
+static inline void *fake_symbol(const char *name)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library == NULL ? NULL : dlsym(library, name);
+
+    if (symbol == NULL)
+        print_error("no %s in libcuda.so.1: run this through ctest\n", name);
+    assert_non_null(symbol);
+    return symbol;
+}
+
+static inline const struct fakecuda_control *fake(void)
+{
+    fakecuda_control_fn *fn;
+    void *symbol = fake_symbol(FAKECUDA_CONTROL);
+
+    memcpy(&fn, &symbol, sizeof fn);
+    return fn();
+}
+
+/* A call of the driver as a program would make it: DRIVER(cuMemMap)(...). */
+#define DRIVER(name) (*(__typeof__(&name) *)(void *[1]){fake_symbol(#name)})
+
+/* The stand-in's device `number`, made anew, through the backend. */
+static inline larder_device *cuda_up(const char *sim, int number,
+                                     const char *settings)
+{
+    char spec[128];
+    larder_device *dev = NULL;
+    int got = -1;
+
+    snprintf(spec, sizeof spec, "%s,count=64", sim);
+    assert_ok(fake()->add(spec, number, &got));
+    assert_int_equal(got, number);
+    snprintf(spec, sizeof spec, "cuda:%d%s", number, settings);
+    assert_ok(larder_device_open(spec, 0, &dev));
+    return dev;
+}
+
+static inline void cuda_down(larder_device *dev, int number)
+{
+    assert_ok(larder_device_close(dev));
+    fake()->remove(number);
+    fake()->forget();
+}
+
+/* A rule was broken since the last look, with these words. */
+static inline void assert_broken(const char *words)
+{
+    if (fake()->broken() == 0 || strstr(fake()->lines(), words) == NULL)
+        print_error("'%s' is not in the broken rules:\n%s\n", words,
+                    fake()->lines());
+    assert_true(fake()->broken() > 0);
+    assert_non_null(strstr(fake()->lines(), words));
+    fake()->forget();
+}
+
+#endif

@@ -1,0 +1,334 @@
+/* test_fakecuda_rules.c - the stand-in refuses what the driver refuses, and
+ * writes it down. */
+#include "cuda_rig.h"
+
+#include <unistd.h>
+
+static cud_page_prop on_device(int number)
+{
+    return (cud_page_prop){
+        .type = CUD_PAGE_PINNED,
+        .requestedHandleTypes = CUD_HANDLE_FD,
+        .location = {.type = CUD_ON_DEVICE, .id = number},
+    };
+}
+
+static const cud_access access_0 = {
+    .location = {.type = CUD_ON_DEVICE, .id = 0},
+    .flags = CUD_READ_WRITE,
+};
+
+/* A device whose context is this thread's. */
+static int set_up(void **state)
+{
+    static cud_context own;
+    int number;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuInit)(0), 0);
+    assert_ok(fake()->add("sim:64MiB,events=manual", 0, &number));
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&own, 0), 0);
+    assert_int_equal(DRIVER(cuCtxSetCurrent)(own), 0);
+    fake()->forget();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    cud_context popped;
+
+    (void)state;
+    DRIVER(cuCtxPopCurrent_v2)(&popped);
+    fake()->remove(0);
+    fake()->forget();
+    return 0;
+}
+
+#define assert_rule(answer, call, words)                                       \
+    do {                                                                       \
+        assert_int_equal(call, answer);                                        \
+        assert_broken(words);                                                  \
+    } while (0)
+
+static void a_context_must_be_current(void **state)
+{
+    cud_context own;
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&own), 0);
+    assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuMemAlloc_v2)(&addr, 512),
+                "no context is current");
+    assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxPopCurrent_v2)(&own),
+                "nothing was pushed");
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&own, 0), 0);
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(own), 0);
+}
+
+static void memory_is_freed_once_and_whole(void **state)
+{
+    cud_addr addr;
+
+    (void)state;
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemAlloc_v2)(&addr, 0), "0 bytes");
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, MIB(2)), 0);
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemFree_v2)(addr + 512),
+                "cuMemFree_v2:");
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemFree_v2)(addr), "cuMemFree_v2:");
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, MIB(65)), CUD_OUT_OF_MEMORY);
+    assert_int_equal(fake()->broken(), 0); /* that is no broken rule */
+}
+
+static void sizes_are_multiples_of_the_granularity(void **state)
+{
+    cud_page_prop prop = on_device(0);
+    cud_page page;
+    cud_addr addr;
+
+    (void)state;
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemAddressReserve)(&addr, MIB(1), 0, 0, 0),
+                "not a multiple");
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemAddressReserve)(&addr, MIB(2), 0, 0, 1),
+                "flags are not 0");
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemCreate)(&page, 4096, &prop, 0),
+                "not a multiple");
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemCreate)(&page, MIB(2), &prop, 1),
+                "flags are not 0");
+    prop.type = 0;
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemCreate)(&page, MIB(2), &prop, 0),
+                "not pinned memory");
+    prop = on_device(9);
+    assert_rule(CUD_INVALID_DEVICE,
+                DRIVER(cuMemCreate)(&page, MIB(2), &prop, 0), "no device 9");
+    prop = on_device(0);
+    prop.requestedHandleTypes = CUD_HANDLE_FABRIC;
+    assert_rule(CUD_NOT_SUPPORTED, DRIVER(cuMemCreate)(&page, MIB(2), &prop, 0),
+                "handle types 0x8");
+}
+
+static void pages_are_mapped_whole_where_nothing_is(void **state)
+{
+    cud_page_prop prop = on_device(0);
+    cud_page page;
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemAddressReserve)(&addr, MIB(8), 0, 0, 0), 0);
+    assert_int_equal(DRIVER(cuMemCreate)(&page, MIB(4), &prop, 0), 0);
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemMap)(addr, MIB(4), MIB(2), page, 0), "must be 0");
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemMap)(addr, MIB(2), 0, page, 0),
+                "only whole pages");
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemMap)(addr + 512, MIB(4), 0, page, 0),
+                "not a multiple");
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemMap)(addr + MIB(8), MIB(4), 0, page, 0),
+                "cuMemMap:");
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemMap)(addr, MIB(4), 0, 77, 0),
+                "no page 0x4d");
+    assert_int_equal(DRIVER(cuMemMap)(addr, MIB(4), 0, page, 0), 0);
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemMap)(addr, MIB(4), 0, page, 0),
+                "cuMemMap:");
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemUnmap)(addr, MIB(2)),
+                "cuMemUnmap:");
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemAddressFree)(addr, MIB(8)),
+                "cuMemAddressFree:");
+    /* Released while it is mapped: as the driver does. */
+    assert_int_equal(DRIVER(cuMemRelease)(page), 0);
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemRelease)(page), "no page");
+    assert_int_equal(DRIVER(cuMemUnmap)(addr, MIB(4)), 0);
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemUnmap)(addr, MIB(4)),
+                "cuMemUnmap:");
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemAddressFree)(addr, MIB(2)),
+                "cuMemAddressFree:");
+    assert_int_equal(DRIVER(cuMemAddressFree)(addr, MIB(8)), 0);
+}
+
+/* A page of 2 MiB, mapped. */
+static cud_addr map_one(cud_page *page)
+{
+    cud_page_prop prop = on_device(0);
+    cud_addr addr;
+
+    assert_int_equal(DRIVER(cuMemAddressReserve)(&addr, MIB(2), 0, 0, 0), 0);
+    assert_int_equal(DRIVER(cuMemCreate)(page, MIB(2), &prop, 0), 0);
+    assert_int_equal(DRIVER(cuMemMap)(addr, MIB(2), 0, *page, 0), 0);
+    return addr;
+}
+
+static void access_is_set_before_use(void **state)
+{
+    cud_access wrong = access_0;
+    cud_page page;
+    cud_addr addr = map_one(&page);
+
+    (void)state;
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemsetD8Async)(addr, 1, MIB(2), NULL),
+                "not all memory of this device");
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemSetAccess)(addr, MIB(2), &access_0, 0),
+                "for no device");
+    wrong.location.id = 5;
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemSetAccess)(addr, MIB(2), &wrong, 1), "no device 5");
+    assert_int_equal(DRIVER(cuMemSetAccess)(addr, MIB(2), &access_0, 1), 0);
+    assert_int_equal(DRIVER(cuMemsetD8Async)(addr, 1, MIB(2), NULL), 0);
+    assert_int_equal(DRIVER(cuStreamSynchronize)(NULL), 0);
+    assert_int_equal(DRIVER(cuMemUnmap)(addr, MIB(2)), 0);
+}
+
+static void nothing_is_unmapped_under_queued_work(void **state)
+{
+    cud_stream stream = (cud_stream)(uintptr_t)7;
+    cud_page page;
+    cud_addr addr = map_one(&page);
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemSetAccess)(addr, MIB(2), &access_0, 1), 0);
+    assert_int_equal(DRIVER(cuMemsetD8Async)(addr, 1, 512, stream), 0);
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemUnmap)(addr, MIB(2)),
+                "nobody waited for");
+    assert_int_equal(DRIVER(cuStreamSynchronize)(stream), 0);
+    assert_int_equal(DRIVER(cuMemUnmap)(addr, MIB(2)), 0);
+    assert_int_equal(fake()->broken(), 0);
+}
+
+static void what_was_destroyed_is_refused(void **state)
+{
+    cud_stream stream;
+    cud_event event;
+    unsigned flags = 9;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, 1), 0);
+    assert_int_equal(DRIVER(cuEventCreate)(&event, CUD_EVENT_NO_TIMING), 0);
+    assert_int_equal(DRIVER(cuEventRecord)(event, stream), 0);
+    assert_int_equal(DRIVER(cuStreamGetFlags)(stream, &flags), 0);
+    assert_int_equal(flags, 1);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+    assert_rule(CUD_INVALID_HANDLE, DRIVER(cuStreamSynchronize)(stream),
+                "there is no stream");
+    assert_rule(CUD_INVALID_HANDLE, DRIVER(cuStreamDestroy_v2)(stream),
+                "there is no stream");
+    assert_int_equal(DRIVER(cuEventDestroy_v2)(event), 0);
+    assert_rule(CUD_INVALID_HANDLE, DRIVER(cuEventQuery)(event),
+                "there is no event");
+    assert_rule(CUD_INVALID_HANDLE, DRIVER(cuEventDestroy_v2)(event),
+                "there is no event");
+}
+
+static void a_capture_refuses_memory_unless_the_thread_is_relaxed(void **state)
+{
+    cud_stream stream;
+    cud_capture_mode mode = CUD_CAPTURE_RELAXED;
+    cud_capture_status status = 9;
+    void *graph = NULL;
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, 0), 0);
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, 0), 0);
+    assert_int_equal(DRIVER(cuStreamIsCapturing)(stream, &status), 0);
+    assert_int_equal(status, 1);
+    assert_rule(CUD_CAPTURE_UNSUPPORTED, DRIVER(cuMemAlloc_v2)(&addr, 512),
+                "not relaxed");
+    assert_int_equal(DRIVER(cuThreadExchangeStreamCaptureMode)(&mode), 0);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), 0);
+    assert_int_equal(DRIVER(cuThreadExchangeStreamCaptureMode)(&mode), 0);
+    assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), 0);
+    assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+}
+
+static void calls_are_found_by_name(void **state)
+{
+    void *found = NULL;
+    int status = 9;
+
+    (void)state;
+    assert_int_equal(
+        DRIVER(cuGetProcAddress_v2)("cuMemAlloc", &found, 12000, 0, &status),
+        0);
+    assert_int_equal(status, 0);
+    assert_ptr_equal(found, fake_symbol("cuMemAlloc_v2"));
+    assert_int_equal(DRIVER(cuGetProcAddress_v2)("cuStreamSynchronize_ptsz",
+                                                 &found, 12000, 0, &status),
+                     0);
+    assert_ptr_equal(found, fake_symbol("cuStreamSynchronize"));
+    assert_int_equal(
+        DRIVER(cuGetProcAddress_v2)("cuNothing", &found, 12000, 0, &status), 0);
+    assert_int_equal(status, 1);
+    assert_null(found);
+    assert_int_equal(DRIVER(cuGetProcAddress)("cuNothing", &found, 12000, 0),
+                     CUD_NOT_FOUND);
+}
+
+static void pages_come_back_through_files(void **state)
+{
+    cud_page page;
+    cud_page again = 0;
+    cud_addr addr = map_one(&page);
+    int fd = -1;
+
+    (void)state;
+    assert_int_equal(
+        DRIVER(cuMemExportToShareableHandle)(&fd, page, CUD_HANDLE_FD, 0), 0);
+    assert_int_equal(DRIVER(cuMemImportFromShareableHandle)(
+                         &again, (void *)(intptr_t)fd, CUD_HANDLE_FD),
+                     0);
+    close(fd);
+    assert_int_equal(DRIVER(cuMemRelease)(page), 0);
+    assert_int_equal(DRIVER(cuMemRelease)(again), 0);
+    assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemRelease)(again), "no page");
+    assert_rule(CUD_INVALID_VALUE,
+                DRIVER(cuMemImportFromShareableHandle)(
+                    &again, (void *)(intptr_t)-1, CUD_HANDLE_FD),
+                "not a file of");
+    assert_int_equal(DRIVER(cuMemUnmap)(addr, MIB(2)), 0);
+}
+
+static void calls_fail_when_told_to(void **state)
+{
+    cud_addr addr;
+
+    (void)state;
+    fake()->plan("cuMemAlloc_v2", 2, 2, CUD_UNKNOWN);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), 0);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), CUD_UNKNOWN);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), CUD_UNKNOWN);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), 0);
+    fake()->plan("cuMemAlloc_v2", 1, 0, CUD_UNKNOWN);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), CUD_UNKNOWN);
+    fake()->plan(NULL, 0, 0, 0);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), 0);
+    assert_int_equal(DRIVER(cuMemAllocAsync)(&addr, 512, NULL),
+                     CUD_NOT_SUPPORTED);
+}
+
+#define RULE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE(a_context_must_be_current),
+        RULE(memory_is_freed_once_and_whole),
+        RULE(sizes_are_multiples_of_the_granularity),
+        RULE(pages_are_mapped_whole_where_nothing_is),
+        RULE(access_is_set_before_use),
+        RULE(nothing_is_unmapped_under_queued_work),
+        RULE(what_was_destroyed_is_refused),
+        RULE(a_capture_refuses_memory_unless_the_thread_is_relaxed),
+        RULE(calls_are_found_by_name),
+        RULE(pages_come_back_through_files),
+        RULE(calls_fail_when_told_to),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

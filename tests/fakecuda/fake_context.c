@@ -1,0 +1,393 @@
+/* fake_context.c - devices as the driver's callers see them, and contexts: a
+ * stack of them for each thread. */
+#include "fakecuda/fake_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 12040, CAPABILITY_MAJOR = 8, CAPABILITY_MINOR = 0 };
+
+int fake_trait_integrated;
+int fake_trait_fabric;
+int fake_trait_peers = 1;
+
+/* ---- devices -------------------------------------------------------------- */
+
+cud_result cuInit(unsigned flags)
+{
+    cud_result answer;
+
+    fake_lock();
+    answer = fake_planned(__func__);
+    if (answer == CUD_SUCCESS && flags != 0)
+        answer = fake_broken(__func__, CUD_INVALID_VALUE, "flags are not 0");
+    if (answer == CUD_SUCCESS)
+        answer = fake_init();
+    return fake_end(answer);
+}
+
+cud_result cuDriverGetVersion(int *out)
+{
+    *out = VERSION;
+    return CUD_SUCCESS;
+}
+
+/* Devices that a test added count too. */
+cud_result cuDeviceGetCount(int *out)
+{
+    cud_result answer = fake_begin_bare(__func__);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = 0;
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        if (fake_devices[i].dev != NULL)
+            *out = i + 1;
+    }
+    return fake_end(CUD_SUCCESS);
+}
+
+/* Begin a call about a device that is named. */
+static cud_result begin_device(const char *symbol, int number,
+                               struct fake_device **d)
+{
+    cud_result answer = fake_begin_bare(symbol);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *d = fake_device_get(number);
+    if (*d != NULL)
+        return CUD_SUCCESS;
+    return fake_end(CUD_INVALID_DEVICE);
+}
+
+cud_result cuDeviceGet(cud_device *out, int ordinal)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, ordinal, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = ordinal;
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuDeviceGetName(char *out, int capacity, cud_device device)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    snprintf(out, (size_t)capacity, "simulated GPU");
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuDeviceGetUuid_v2(void *out, cud_device device)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    memset(out, 0, 16);
+    ((unsigned char *)out)[15] = (unsigned char)(device + 1);
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuDeviceTotalMem_v2(size_t *out, cud_device device)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = d->sim->budget.capacity_bytes;
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuDeviceComputeCapability(int *major, int *minor, cud_device device)
+{
+    (void)device;
+    *major = CAPABILITY_MAJOR;
+    *minor = CAPABILITY_MINOR;
+    return CUD_SUCCESS;
+}
+
+/* Both drivers' numbers: the calls are the same under other names. */
+enum {
+#define X(name, cuda, hip, theirs) CUDA_##name = (cuda), HIP_##name = (hip),
+    CUD_ATTRIBUTE_MAP(X)
+#undef X
+};
+
+#ifdef FAKE_IS_HIP
+#define ATTRIBUTE(name) HIP_##name
+#else
+#define ATTRIBUTE(name) CUDA_##name
+#endif
+
+cud_result cuDeviceGetAttribute(int *out, cud_attribute which,
+                                cud_device device)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = 0;
+    if (which == ATTRIBUTE(integrated))
+        *out = fake_trait_integrated;
+    else if (which == ATTRIBUTE(virtual_memory))
+        *out = d->sim->has_vmm;
+#ifndef FAKE_IS_HIP
+    else if (which == CUDA_export_fd || which == 41) /* unified addresses */
+        *out = 1;
+    else if (which == CUDA_export_fabric)
+        *out = fake_trait_fabric;
+    else if (which == 75)
+        *out = CAPABILITY_MAJOR;
+    else if (which == 76)
+        *out = CAPABILITY_MINOR;
+    else if (which == 16) /* processors */
+        *out = 108;
+#endif
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuDeviceCanAccessPeer(int *out, cud_device device, cud_device peer)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = fake_trait_peers && device != peer && fake_device_get(peer) != NULL;
+    return fake_end(CUD_SUCCESS);
+}
+
+/* ---- contexts ------------------------------------------------------------- */
+
+static struct fake_context *made; /* by cuCtxCreate() */
+
+/* A thread's contexts, the current one last; a NULL may be pushed. */
+static _Thread_local struct fake_context *stack[FAKE_STACK];
+static _Thread_local int depth;
+
+static bool is_primary_of_some(const struct fake_context *c)
+{
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        if (c == &fake_devices[i].primary)
+            return true;
+    }
+    return false;
+}
+
+static bool is_live(const struct fake_context *c)
+{
+    const struct fake_context *m = made;
+
+    if (is_primary_of_some(c))
+        return c->uses > 0 && fake_device_get(c->device) != NULL;
+    while (m != NULL && m != c)
+        m = m->next;
+    return m != NULL;
+}
+
+struct fake_device *fake_current(void)
+{
+    struct fake_context *c = depth == 0 ? NULL : stack[depth - 1];
+
+    return c != NULL && is_live(c) ? fake_device_get(c->device) : NULL;
+}
+
+/* Whatever uses the device first takes the context's memory. */
+static larder_result charge(struct fake_device *d)
+{
+    larder_result r = larder__sim_enter(d->sim);
+
+    return r == LARDER_OK ? larder__sim_leave(d->sim, r) : r;
+}
+
+cud_result cuDevicePrimaryCtxRetain(cud_context *out, cud_device device)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+    larder_result r;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    r = charge(d);
+    if (r == LARDER_OK) {
+        d->primary.uses++;
+        *out = &d->primary;
+    }
+    return fake_end_sim(__func__, d, r);
+}
+
+cud_result cuDevicePrimaryCtxRelease_v2(cud_device device)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (d->primary.uses == 0)
+        return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
+                                    "released more often than retained"));
+    d->primary.uses--;
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    return answer != CUD_SUCCESS ? answer : fake_end(CUD_NOT_SUPPORTED);
+}
+
+cud_result cuDevicePrimaryCtxSetFlags_v2(cud_device device, unsigned flags)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    (void)flags;
+    return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
+}
+
+cud_result cuDevicePrimaryCtxGetState(cud_device device, unsigned *flags,
+                                      int *is_active)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *flags = 0;
+    *is_active = d->primary.uses > 0;
+    return fake_end(CUD_SUCCESS);
+}
+
+static cud_result push(const char *symbol, struct fake_context *c)
+{
+    if (c != NULL && !is_live(c))
+        return fake_broken(symbol, CUD_INVALID_CONTEXT,
+                           "the context is not there any more");
+    if (depth == FAKE_STACK)
+        return fake_broken(symbol, CUD_INVALID_CONTEXT,
+                           "%d contexts are pushed and not popped", depth);
+    stack[depth++] = c;
+    return CUD_SUCCESS;
+}
+
+cud_result cuCtxCreate_v2(cud_context *out, unsigned flags, cud_device device)
+{
+    struct fake_device *d;
+    cud_result answer = begin_device(__func__, device, &d);
+    struct fake_context *c;
+    larder_result r;
+
+    (void)flags;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    c = calloc(1, sizeof *c);
+    r = c == NULL ? LARDER_ERR_NO_HOST_MEMORY : charge(d);
+    if (r != LARDER_OK) {
+        free(c);
+        return fake_end_sim(__func__, d, r);
+    }
+    c->device = device;
+    c->uses = 1;
+    c->next = made;
+    made = c;
+    *out = c;
+    return fake_end(push(__func__, c));
+}
+
+cud_result cuCtxDestroy_v2(cud_context context)
+{
+    struct fake_context **at = &made;
+    cud_result answer = fake_begin_bare(__func__);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    while (*at != NULL && *at != context)
+        at = &(*at)->next;
+    if (*at == NULL)
+        return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
+                                    "not a context of cuCtxCreate()"));
+    *at = (*at)->next;
+    if (depth > 0 && stack[depth - 1] == context)
+        depth--;
+    free(context);
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuCtxGetCurrent(cud_context *out)
+{
+    cud_result answer = fake_begin_bare(__func__);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = depth == 0 ? NULL : stack[depth - 1];
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuCtxSetCurrent(cud_context context)
+{
+    cud_result answer = fake_begin_bare(__func__);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (depth > 0)
+        depth--;
+    return fake_end(push(__func__, context));
+}
+
+cud_result cuCtxPushCurrent_v2(cud_context context)
+{
+    cud_result answer = fake_begin_bare(__func__);
+
+    return answer != CUD_SUCCESS ? answer : fake_end(push(__func__, context));
+}
+
+cud_result cuCtxPopCurrent_v2(cud_context *out)
+{
+    cud_result answer = fake_begin_bare(__func__);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (depth == 0)
+        return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
+                                    "nothing was pushed in this thread"));
+    depth--;
+    if (out != NULL)
+        *out = stack[depth];
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuCtxGetDevice(cud_device *out)
+{
+    struct fake_device *d;
+    cud_result answer = fake_begin(__func__, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = fake_number(d);
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuCtxEnablePeerAccess(cud_context context, unsigned flags)
+{
+    struct fake_device *d;
+    cud_result answer = fake_begin(__func__, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (flags != 0 || !is_live(context))
+        return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
+                                    "not a context, or flags are not 0"));
+    return fake_end(CUD_SUCCESS);
+}

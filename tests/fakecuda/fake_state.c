@@ -1,0 +1,187 @@
+/* fake_state.c - the lock, the devices, and the frame of every call. */
+#include "fakecuda/fake_state.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_SPEC "sim:24GiB"
+
+struct fake_device fake_devices[FAKE_DEVICES];
+int fake_device_count;
+pid_t fake_owner;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_initialized;
+
+void fake_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void fake_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- devices -------------------------------------------------------------- */
+
+struct fake_device *fake_device_get(int number)
+{
+    if (number < 0 || number >= FAKE_DEVICES ||
+        fake_devices[number].dev == NULL)
+        return NULL;
+    return &fake_devices[number];
+}
+
+int fake_number(const struct fake_device *d)
+{
+    return (int)(d - fake_devices);
+}
+
+larder_result fake_device_open(struct fake_device *d, const char *spec,
+                               int ordinal)
+{
+    larder_result r;
+
+    memset(d, 0, sizeof *d);
+    d->waited = calloc(LARDER_SIM_STREAMS, sizeof *d->waited);
+    d->stream_used = calloc(LARDER_SIM_STREAMS, 1);
+    if (d->waited == NULL || d->stream_used == NULL)
+        r = LARDER_ERR_NO_HOST_MEMORY;
+    else
+        r = larder_device_open(spec, ordinal, &d->dev);
+    if (r != LARDER_OK) {
+        free(d->waited);
+        free(d->stream_used);
+        memset(d, 0, sizeof *d);
+        return r;
+    }
+    d->sim = larder__sim_of(d->dev);
+    d->primary.device = fake_number(d);
+    d->primary.is_primary = true;
+    return LARDER_OK;
+}
+
+void fake_device_close(struct fake_device *d)
+{
+    fake_pages_forget(fake_number(d));
+    larder_device_close(d->dev);
+    free(d->waited);
+    free(d->stream_used);
+    memset(d, 0, sizeof *d);
+}
+
+/* As many as the spec's count.  A test may have added some before. */
+static larder_result open_all(const char *spec)
+{
+    larder_result r = LARDER_OK;
+
+    for (int i = 0; i < FAKE_DEVICES && r == LARDER_OK; i++) {
+        r = fake_device_open(&fake_devices[i], spec, i);
+        if (r != LARDER_OK && i > 0)
+            return LARDER_OK;
+        if (r == LARDER_OK)
+            fake_device_count = i + 1;
+    }
+    return r;
+}
+
+cud_result fake_init(void)
+{
+    const char *spec = getenv("LARDER_FAKECUDA");
+    const char *plan = getenv("LARDER_FAKECUDA_FAIL");
+    larder_result r;
+
+    if (is_initialized)
+        return CUD_SUCCESS;
+    if (plan != NULL)
+        fake_plan_read(plan);
+    spec = spec == NULL || *spec == '\0' ? DEFAULT_SPEC : spec;
+    if (strcmp(spec, "none") != 0 && fake_devices[0].dev == NULL) {
+        r = open_all(spec);
+        if (r != LARDER_OK) {
+            fprintf(stderr, "LARDER_FAKECUDA: %s\n", larder_last_error());
+            return CUD_NO_DEVICE;
+        }
+    }
+    is_initialized = true;
+    fake_owner = getpid();
+    atexit(fake_report);
+    return CUD_SUCCESS;
+}
+
+/* ---- calls ---------------------------------------------------------------- */
+
+cud_result fake_begin_bare(const char *symbol)
+{
+    cud_result answer;
+
+    fake_lock();
+    answer = fake_planned(symbol);
+    if (answer == CUD_SUCCESS && !is_initialized)
+        answer =
+            fake_broken(symbol, CUD_NOT_INITIALIZED, "called before cuInit()");
+    if (answer != CUD_SUCCESS)
+        fake_unlock();
+    return answer;
+}
+
+cud_result fake_begin(const char *symbol, struct fake_device **d)
+{
+    cud_result answer = fake_begin_bare(symbol);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *d = fake_current();
+    if (*d != NULL)
+        return CUD_SUCCESS;
+    return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
+                                "no context is current in this thread"));
+}
+
+cud_result fake_end(cud_result answer)
+{
+    fake_unlock();
+    return answer;
+}
+
+static void peak_note(struct fake_device *d)
+{
+    larder_sim_usage use = {.size = sizeof use};
+
+    if (larder_sim_get_usage(d->dev, &use) == LARDER_OK &&
+        use.self_bytes > d->peak_bytes)
+        d->peak_bytes = use.self_bytes;
+}
+
+static cud_result answer_of(const char *symbol, larder_result r)
+{
+    switch (r) {
+    case LARDER_OK:
+        return CUD_SUCCESS;
+    case LARDER_ERR_OUT_OF_MEMORY:
+    case LARDER_ERR_NO_HOST_MEMORY:
+        return CUD_OUT_OF_MEMORY;
+    case LARDER_ERR_NOT_READY:
+        return CUD_NOT_READY;
+    case LARDER_ERR_CAPTURING:
+        return CUD_CAPTURE_UNSUPPORTED;
+    case LARDER_ERR_UNKNOWN_STREAM:
+        return fake_broken(symbol, CUD_INVALID_HANDLE, "%s",
+                           larder_last_error());
+    default:
+        return fake_broken(symbol, CUD_INVALID_VALUE, "%s",
+                           larder_last_error());
+    }
+}
+
+cud_result fake_end_sim(const char *symbol, struct fake_device *d,
+                        larder_result r)
+{
+    if (r == LARDER_OK)
+        peak_note(d);
+    return fake_end(answer_of(symbol, r));
+}

@@ -1,0 +1,111 @@
+/* fake_state.h - the stand-in from within.
+ *
+ * One lock guards all of it: each driver call is made between fake_begin() and
+ * fake_end(). */
+#ifndef LARDER_TESTS_FAKECUDA_FAKE_STATE_H
+#define LARDER_TESTS_FAKECUDA_FAKE_STATE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "device/device.h"
+#include "device/sim_device.h"
+#include "fakecuda/fake_entries.h"
+#include "fakecuda/fakecuda.h"
+
+enum { FAKE_DEVICES = 64, FAKE_STACK = 32, FAKE_LINES = 8192 };
+
+struct fake_context {
+    struct fake_context *next;
+    int device;
+    unsigned uses; /* 0: gone */
+    bool is_primary;
+};
+
+struct fake_device {
+    larder_device *dev; /* NULL: there is none of this number */
+    struct sim *sim;
+    bool has_loose_streams; /* numbers are streams */
+    struct fake_context primary;
+    uint64_t peak_bytes;
+    /* Up to which ticket of each stream somebody has waited. */
+    uint64_t *waited;
+    unsigned char *stream_used; /* by number */
+    int captures;
+};
+
+extern struct fake_device fake_devices[FAKE_DEVICES];
+extern int fake_device_count; /* those of the environment */
+extern pid_t fake_owner;      /* the process that called cuInit() */
+
+/* ---- fake_state.c ------------------------------------------------------- */
+
+/* Begin a call that needs the driver alone, or a current context too, whose
+ * device goes to *d.  The lock is taken unless an answer comes back. */
+cud_result fake_begin_bare(const char *symbol);
+cud_result fake_begin(const char *symbol, struct fake_device **d);
+cud_result fake_end(cud_result answer);
+/* The same for what the simulated GPU said of a call on d. */
+cud_result fake_end_sim(const char *symbol, struct fake_device *d,
+                        larder_result r);
+/* NULL: there is no such device. */
+struct fake_device *fake_device_get(int number);
+int fake_number(const struct fake_device *d);
+larder_result fake_device_open(struct fake_device *d, const char *spec,
+                               int ordinal);
+void fake_device_close(struct fake_device *d);
+cud_result fake_init(void);
+void fake_lock(void);
+void fake_unlock(void);
+
+/* ---- fake_rules.c ------------------------------------------------------- */
+
+/* Write down a broken rule, and answer so. */
+__attribute__((format(printf, 3, 4))) cud_result fake_broken(const char *symbol,
+                                                             cud_result answer,
+                                                             const char *format,
+                                                             ...);
+/* What a plan answers to this call; CUD_SUCCESS: nothing. */
+cud_result fake_planned(const char *symbol);
+void fake_plan_read(const char *text);
+void fake_plan(const char *symbol, unsigned long nth, unsigned long times,
+               int answer);
+unsigned long fake_broken_count(void);
+const char *fake_broken_lines(void);
+void fake_broken_forget(void);
+unsigned long fake_calls(const char *symbol);
+
+/* ---- fake_context.c ----------------------------------------------------- */
+
+/* The device of the thread's current context; NULL: it has none, or it is
+ * gone. */
+struct fake_device *fake_current(void);
+extern int fake_trait_integrated;
+extern int fake_trait_fabric;
+extern int fake_trait_peers;
+
+/* ---- fake_stream.c ------------------------------------------------------ */
+
+/* The simulated stream behind a handle. */
+cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
+                              cud_stream stream, larder_stream *out);
+/* The simulated event behind a handle, and its device. */
+cud_result fake_event_find(const char *symbol, cud_event event,
+                           struct fake_device **d, uint64_t *out);
+/* What a capture says of a call that could disturb it. */
+cud_result fake_capture_guard(const char *symbol, struct fake_device *d);
+void fake_capture_note(struct fake_device *d, bool begins, int mode);
+void fake_waited_all(struct fake_device *d);
+/* Whether work that nobody waited for uses the range. */
+bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
+
+/* ---- fake_virtual.c ----------------------------------------------------- */
+
+void fake_pages_forget(int device);
+unsigned long fake_access_count(void);
+
+/* ---- fake_report.c ------------------------------------------------------ */
+
+void fake_report(void);
+
+#endif

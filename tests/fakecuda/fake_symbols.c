@@ -1,0 +1,174 @@
+/* fake_symbols.c - errors in words, calls by name, and what is not there. */
+#include "fakecuda/fake_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ---------------------------------------------------------------- */
+
+static const struct {
+    int answer;
+    const char *name;
+} names[] = {
+#define X(ours, value, theirs) {value, #theirs},
+    CUD_CONSTANT_MAP(X)
+#undef X
+};
+
+/* The list has other constants too, after the errors. */
+static const char *error_find(cud_result answer)
+{
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (names[i].answer == answer &&
+            strncmp(names[i].name, "CUDA_", 5) == 0)
+            return names[i].name;
+    }
+    return NULL;
+}
+
+cud_result cuGetErrorName(cud_result answer, const char **out)
+{
+    *out = error_find(answer);
+    return *out == NULL ? CUD_INVALID_VALUE : CUD_SUCCESS;
+}
+
+cud_result cuGetErrorString(cud_result answer, const char **out)
+{
+    *out = NULL;
+    if (error_find(answer) == NULL)
+        return CUD_INVALID_VALUE;
+    switch (answer) {
+    case CUD_SUCCESS:
+        *out = "no error";
+        break;
+    case CUD_OUT_OF_MEMORY:
+        *out = "out of memory";
+        break;
+    case CUD_INVALID_VALUE:
+        *out = "invalid argument";
+        break;
+    case CUD_NOT_READY:
+        *out = "not ready";
+        break;
+    case CUD_CAPTURE_UNSUPPORTED:
+        *out = "operation not permitted when stream is capturing";
+        break;
+    default:
+        *out = "refused by the simulated driver";
+        break;
+    }
+    return CUD_SUCCESS;
+}
+
+/* ---- by name ---------------------------------------------------------------- */
+
+static const struct {
+    const char *symbol;
+    void (*call)(void);
+} entries[] = {
+#define X(symbol, arguments) {#symbol, (void (*)(void))symbol},
+    FAKE_ENTRY_MAP(X)
+#undef X
+#define X(need, name, cuda, hip, arguments) {#cuda, (void (*)(void))cuda},
+        CUD_CALL_MAP(X)
+#undef X
+};
+
+/* A name without its version means the latest; one of the streams of threads
+ * or of the process means the call itself. */
+static bool is_named(const char *symbol, const char *name)
+{
+    size_t length = strlen(name);
+    const char *rest;
+
+    if (length > 5 && (strcmp(name + length - 5, "_ptsz") == 0 ||
+                       strcmp(name + length - 5, "_ptds") == 0))
+        length -= 5;
+    if (strncmp(symbol, name, length) != 0)
+        return false;
+    rest = symbol + length;
+    return *rest == '\0' || (rest[0] == '_' && rest[1] == 'v');
+}
+
+static cud_result find(const char *name, void **out)
+{
+    *out = NULL;
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        if (is_named(entries[i].symbol, name)) {
+            memcpy(out, &entries[i].call, sizeof *out);
+            return CUD_SUCCESS;
+        }
+    }
+    return CUD_NOT_FOUND;
+}
+
+cud_result cuGetProcAddress_v2(const char *name, void **out, int version,
+                               unsigned long long flags, int *status)
+{
+    cud_result answer = CUD_INVALID_VALUE;
+
+    (void)version;
+    (void)flags;
+    if (name != NULL && out != NULL)
+        answer = find(name, out);
+    if (status != NULL)
+        *status = answer != CUD_SUCCESS;
+    /* As the driver: the status tells, where there is one. */
+    return answer == CUD_NOT_FOUND && status != NULL ? CUD_SUCCESS : answer;
+}
+
+cud_result cuGetProcAddress(const char *name, void **out, int version,
+                            unsigned long long flags)
+{
+    return cuGetProcAddress_v2(name, out, version, flags, NULL);
+}
+
+/* ---- what is not simulated --------------------------------------------------- */
+
+cud_result cuGraphDestroy(void *graph)
+{
+    free(graph);
+    return CUD_SUCCESS;
+}
+
+cud_result cuGraphInstantiateWithFlags(void **out, void *graph,
+                                       unsigned long long flags)
+{
+    (void)out;
+    (void)graph;
+    (void)flags;
+    return CUD_NOT_SUPPORTED;
+}
+
+cud_result cuGraphLaunch(void *graph, cud_stream stream)
+{
+    (void)graph;
+    (void)stream;
+    return CUD_NOT_SUPPORTED;
+}
+
+cud_result cuModuleLoadData(void **out, const void *image)
+{
+    (void)out;
+    (void)image;
+    return CUD_NOT_SUPPORTED;
+}
+
+cud_result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+                          unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, cud_stream stream, void **arguments,
+                          void **extra)
+{
+    (void)function;
+    (void)gx;
+    (void)gy;
+    (void)gz;
+    (void)bx;
+    (void)by;
+    (void)bz;
+    (void)shared;
+    (void)stream;
+    (void)arguments;
+    (void)extra;
+    return CUD_NOT_SUPPORTED;
+}

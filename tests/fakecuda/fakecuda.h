@@ -1,0 +1,54 @@
+/* fakecuda.h - how a test steers the stand-in for a driver, which it loads like
+ * the real one.
+ *
+ * The stand-in keeps simulated GPUs of its own: the functions here are those
+ * of its copy of the library, for its devices. */
+#ifndef LARDER_TESTS_FAKECUDA_FAKECUDA_H
+#define LARDER_TESTS_FAKECUDA_FAKECUDA_H
+
+#include <larder/sim.h>
+
+/* The symbol to look up: a function without arguments. */
+#define FAKECUDA_CONTROL "fakecuda_control"
+
+struct fakecuda_control {
+    /* Add a GPU, made of a spec "sim:...", and number it: `ordinal`, if
+     * that is free.  On it any number
+     * below LARDER_SIM_STREAMS is a stream. */
+    larder_result (*add)(const char *spec, int ordinal, int *number);
+    void (*remove)(int number);
+    larder_device *(*device)(int number);
+    const char *(*last_error)(void);
+
+    /* For what device() gives. */
+    larder_result (*complete)(larder_device *, larder_stream);
+    larder_result (*launch)(larder_device *, larder_stream, larder_sim_kernel *,
+                            void *);
+    larder_result (*capture_begin)(larder_device *, larder_stream);
+    larder_result (*capture_end)(larder_device *, larder_stream);
+    larder_result (*regions)(larder_device *, larder_addr *, larder_addr *);
+    larder_result (*get_usage)(larder_device *, larder_sim_usage *);
+    /* The event as the driver's callers know it. */
+    larder_result (*wait_event)(int number, larder_stream, uint64_t event);
+
+    /* Answer `answer` to the nth call of a symbol from now, and to times - 1
+     * after it (0: all).  NULL for the symbol: every call.  nth 0 ends it. */
+    void (*plan)(const char *symbol, unsigned long nth, unsigned long times,
+                 int answer);
+    /* Whether the devices share the host's memory; whether pages can leave as
+     * fabric handles; whether devices reach each other. */
+    void (*traits)(int integrated, int fabric, int peers);
+
+    /* Broken rules since the last forget(): how many, and their lines. */
+    unsigned long (*broken)(void);
+    const char *(*lines)(void);
+    void (*forget)(void);
+    /* Calls of a symbol, and the length of the last list of devices given to
+     * cuMemSetAccess(). */
+    unsigned long (*calls)(const char *symbol);
+    unsigned long (*last_access_count)(void);
+};
+
+typedef const struct fakecuda_control *fakecuda_control_fn(void);
+
+#endif

@@ -1,0 +1,49 @@
+/* fakehip_names.h - included before all else, it gives the stand-in's calls
+ * the names of HIP's driver. */
+#ifndef LARDER_TESTS_FAKECUDA_FAKEHIP_NAMES_H
+#define LARDER_TESTS_FAKECUDA_FAKEHIP_NAMES_H
+
+#define FAKE_IS_HIP 1
+
+#define cuInit hipInit
+#define cuDeviceGetCount hipGetDeviceCount
+#define cuDeviceGet hipDeviceGet
+#define cuDeviceGetName hipDeviceGetName
+#define cuDeviceTotalMem_v2 hipDeviceTotalMem
+#define cuDeviceGetAttribute hipDeviceGetAttribute
+#define cuDeviceCanAccessPeer hipDeviceCanAccessPeer
+#define cuDevicePrimaryCtxRetain hipDevicePrimaryCtxRetain
+#define cuDevicePrimaryCtxRelease_v2 hipDevicePrimaryCtxRelease
+#define cuCtxGetCurrent hipCtxGetCurrent
+#define cuCtxPushCurrent_v2 hipCtxPushCurrent
+#define cuCtxPopCurrent_v2 hipCtxPopCurrent
+#define cuGetErrorName hipDrvGetErrorName
+#define cuGetErrorString hipDrvGetErrorString
+#define cuMemAlloc_v2 hipMalloc
+#define cuMemFree_v2 hipFree
+#define cuMemGetInfo_v2 hipMemGetInfo
+#define cuEventCreate hipEventCreateWithFlags
+#define cuEventDestroy_v2 hipEventDestroy
+#define cuEventRecord hipEventRecord
+#define cuEventQuery hipEventQuery
+#define cuEventSynchronize hipEventSynchronize
+#define cuStreamSynchronize hipStreamSynchronize
+#define cuStreamGetFlags hipStreamGetFlags
+#define cuStreamIsCapturing hipStreamIsCapturing
+#define cuThreadExchangeStreamCaptureMode hipThreadExchangeStreamCaptureMode
+#define cuMemcpyHtoDAsync_v2 hipMemcpyHtoDAsync
+#define cuMemcpyDtoHAsync_v2 hipMemcpyDtoHAsync
+#define cuMemcpyDtoDAsync_v2 hipMemcpyDtoDAsync
+#define cuMemsetD8Async hipMemsetD8Async
+#define cuMemHostAlloc hipHostMalloc
+#define cuMemFreeHost hipHostFree
+#define cuMemGetAllocationGranularity hipMemGetAllocationGranularity
+#define cuMemAddressReserve hipMemAddressReserve
+#define cuMemAddressFree hipMemAddressFree
+#define cuMemCreate hipMemCreate
+#define cuMemRelease hipMemRelease
+#define cuMemMap hipMemMap
+#define cuMemUnmap hipMemUnmap
+#define cuMemSetAccess hipMemSetAccess
+
+#endif

@@ -1,0 +1,32 @@
+#!/bin/sh
+# check_gpu.sh BUILD [DEVICE] - what can only be checked on a card: the
+# allocator's tests on it, and what its driver's calls cost, as a price table
+# in BUILD/measured.costs.  Without a GPU nothing is run, and that is said: exit
+# 77.  Exit 1 if something failed.
+set -u
+build=$1
+device=${2:-cuda:0}
+core=$build/tests/gpu/test_gpu_core
+driver=$build/bench/bench_driver
+table=$build/measured.costs
+
+LARDER_GPU=$device
+export LARDER_GPU
+"$core"
+status=$?
+if [ "$status" -eq 77 ]; then
+    echo "no GPU here: nothing was run"
+    exit 77
+fi
+if [ "$status" -ne 0 ]; then
+    echo "the tests failed on $device"
+    exit 1
+fi
+"$driver" "$device" >"$table" || exit 1
+cat "$table"
+echo
+if grep -q '^# .*: simulated GPU,' "$table"; then
+    echo "the driver is the simulated one: these figures say nothing of a GPU"
+    exit 77
+fi
+echo "tests passed on $device; its prices are in $table"

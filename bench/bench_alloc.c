@@ -1,10 +1,11 @@
 /* bench_alloc.c - what a call of the allocator costs, in nanoseconds.
  *
- *   bench_alloc [--csv] [--quick]
+ *   bench_alloc [--csv] [--quick] [--policy NAME]
  *
  * An operation is one call: an allocation or a free.  Each line is the median
  * of several runs of about a tenth of a second, next to a baseline measured
  * in the same process: the same loop without calls, the C library's malloc,
+ * the policy pytorch if it is not the one measured (pytorch without --policy),
  * or the direct policy, which asks the simulated driver every time.  The
  * driver costs next to nothing here: what is measured is the allocator.
  *
@@ -34,6 +35,7 @@ enum {
 static int run_ms = RUN_MS;
 static int runs = RUNS;
 static int as_csv;
+static larder_policy measured = LARDER_POLICY_PYTORCH;
 
 /* ---- measuring ----------------------------------------------------------- */
 
@@ -255,19 +257,32 @@ static void report_head(void)
 
 /* ---- benchmarks ---------------------------------------------------------- */
 
+static double pair_ns(larder_device *dev, larder_policy policy)
+{
+    larder_allocator *a = allocator_make(dev, policy);
+    struct work *w = work_make(a, 0, 0);
+    double ns = measure(chunk_pair, w);
+
+    work_free(w);
+    must(larder_destroy(a));
+    return ns;
+}
+
 static void bench_pair(larder_device *dev)
 {
-    larder_allocator *a = allocator_make(dev, LARDER_POLICY_PYTORCH);
+    larder_allocator *a = allocator_make(dev, measured);
     larder_allocator *direct = allocator_make(dev, LARDER_POLICY_DIRECT);
     struct work *w = work_make(a, 0, 0);
     struct work *d = work_make(direct, 0, 0);
     double empty = measure(chunk_pair_empty, w);
     double std = measure(chunk_pair_std, w);
-    double pytorch = measure(chunk_pair, w);
+    double ns = measure(chunk_pair, w);
 
-    report("pair 4KiB", pytorch, "empty loop", empty);
-    report("pair 4KiB", pytorch, "std malloc", std);
-    report("pair 4KiB", pytorch, "direct", measure(chunk_pair, d));
+    report("pair 4KiB", ns, "empty loop", empty);
+    report("pair 4KiB", ns, "std malloc", std);
+    report("pair 4KiB", ns, "direct", measure(chunk_pair, d));
+    if (measured != LARDER_POLICY_PYTORCH)
+        report("pair 4KiB", ns, "pytorch", pair_ns(dev, LARDER_POLICY_PYTORCH));
     work_free(d);
     work_free(w);
     must(larder_destroy(direct));
@@ -297,11 +312,13 @@ static double mix_empty_ns(uint32_t live)
 static void bench_mix(larder_device *dev, uint32_t live)
 {
     char name[64];
-    double ns = mix_ns(dev, LARDER_POLICY_PYTORCH, live);
+    double ns = mix_ns(dev, measured, live);
 
     snprintf(name, sizeof name, "mix 512B-8MiB %" PRIu32 " live", live);
     report(name, ns, "empty loop", mix_empty_ns(live));
     report(name, ns, "direct", mix_ns(dev, LARDER_POLICY_DIRECT, live));
+    if (measured != LARDER_POLICY_PYTORCH)
+        report(name, ns, "pytorch", mix_ns(dev, LARDER_POLICY_PYTORCH, live));
 }
 
 /* A thread of a run, and what an operation took it. */
@@ -365,12 +382,14 @@ static void bench_threads(larder_device *dev, int one_stream)
 {
     const char *name = one_stream ? "mix 2 threads on one stream"
                                   : "mix 2 threads on own streams";
-    double ns = threads_ns(dev, LARDER_POLICY_PYTORCH, 2, one_stream);
+    double ns = threads_ns(dev, measured, 2, one_stream);
 
-    report(name, ns, "1 thread",
-           threads_ns(dev, LARDER_POLICY_PYTORCH, 1, one_stream));
+    report(name, ns, "1 thread", threads_ns(dev, measured, 1, one_stream));
     report(name, ns, "direct",
            threads_ns(dev, LARDER_POLICY_DIRECT, 2, one_stream));
+    if (measured != LARDER_POLICY_PYTORCH)
+        report(name, ns, "pytorch",
+               threads_ns(dev, LARDER_POLICY_PYTORCH, 2, one_stream));
 }
 
 int main(int argc, char **argv)
@@ -383,8 +402,11 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--quick") == 0) {
             run_ms = 10;
             runs = 3;
+        } else if (strcmp(argv[i], "--policy") == 0 && i + 1 < argc) {
+            must(larder_policy_parse(argv[++i], &measured));
         } else {
-            fprintf(stderr, "usage: %s [--csv] [--quick]\n", argv[0]);
+            fprintf(stderr, "usage: %s [--csv] [--quick] [--policy NAME]\n",
+                    argv[0]);
             return 2;
         }
     }

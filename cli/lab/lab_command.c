@@ -97,7 +97,8 @@ enum run_row {
 static const struct cli_option run_table[] = {
     [RUN_DEVICE] = {"device", "SPEC",
                     "the simulated GPU (" LAB_DEVICE_DEFAULT ")"},
-    [RUN_POLICY] = {"policy", "NAME", "how memory is chosen: pytorch, direct"},
+    [RUN_POLICY] = {"policy", "NAME",
+                    "how memory is chosen: larder, pytorch, direct"},
     [RUN_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
     [RUN_SNAPSHOT] = {"snapshot", "FILE",
                       "write what happened, and what was there, to\n"

@@ -143,10 +143,12 @@ LARDER_API larder_result larder_device_close(larder_device *dev);
 typedef enum larder_policy {
     LARDER_POLICY_DEFAULT = 0, /* the library's best; now the next one */
     LARDER_POLICY_PYTORCH = 1, /* PyTorch 2.4's native policy, exactly */
-    LARDER_POLICY_DIRECT = 2   /* a driver call for each request: a baseline */
+    LARDER_POLICY_DIRECT = 2,  /* a driver call for each request: a baseline */
+    LARDER_POLICY_LARDER =
+        3 /* pages go where they are needed (docs/POLICY.md) */
 } larder_policy;
 
-/* "pytorch", "direct"; LARDER_ERR_INVALID for a name that is none. */
+/* "larder", "pytorch", "direct"; LARDER_ERR_INVALID for a name that is none. */
 LARDER_API larder_result larder_policy_parse(const char *name,
                                              larder_policy *out);
 /* The other way; static.  The default policy answers with its real name. */

@@ -36,17 +36,18 @@ static uint64_t round_to_division(uint64_t bytes, uint32_t divisions)
     return bits_up(bytes, UINT64_C(1) << (floor_log2 - divisions_log2));
 }
 
-uint64_t larder__round_size(const struct conf *conf, uint64_t bytes)
+uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
+                            uint64_t bytes)
 {
     uint32_t divisions;
 
-    if (bytes < UNIT_BYTES)
-        return UNIT_BYTES;
+    if (bytes < unit)
+        return unit;
     divisions = size_divisions(conf, bytes);
     /* One division means none, not powers of two: as in PyTorch. */
-    if (divisions > 1 && bytes > (uint64_t)UNIT_BYTES * divisions)
-        return round_to_division(bytes, divisions);
-    return bits_up(bytes, UNIT_BYTES);
+    if (divisions > 1 && bytes > (uint64_t)unit * divisions)
+        return bits_up(round_to_division(bytes, divisions), unit);
+    return bits_up(bytes, unit);
 }
 
 uint64_t larder__segment_size(const struct conf *conf, uint64_t size)
@@ -102,7 +103,7 @@ static larder_result request_prepare(struct allocator *a, struct request *q)
                             "1EB memory.");
     if (!events_are_idle(&a->events) && !allocator_is_routing(a))
         larder__events_poll(a);
-    q->size = larder__round_size(&a->conf, q->bytes);
+    q->size = larder__round_size(&a->conf, a->policy->unit_bytes, q->bytes);
     q->segment_bytes = larder__segment_size(&a->conf, q->size);
     return larder__request_route(a, q);
 }
@@ -124,7 +125,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
         return r;
     larder__block_allocate(a, q.block, q.size, q.bytes,
                            a->policy->should_split(a, &q));
-    larder__map_put(&a->map, q.block->addr, q.block->self);
+    map_put(&a->map, q.block->addr, q.block->self);
     *out = q.block->addr;
     return LARDER_OK;
 }

@@ -10,17 +10,17 @@
  *     map, slab  address -> header
  *     history    what happened, if it is recorded
  *
- * Lock: one mutex guards everything.  Functions of core expect it held unless
+ * Lock: one lock guards everything.  Functions of core expect it held unless
  * they say otherwise.  User callbacks run without it, but for the filters of
  * private pools and the visitors of larder_walk(). */
 #ifndef LARDER_CORE_ALLOCATOR_H
 #define LARDER_CORE_ALLOCATOR_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include <larder/history.h>
 
+#include "base/lock.h"
 #include "core/bins.h"
 #include "core/conf.h"
 #include "core/map.h"
@@ -47,6 +47,7 @@ struct heap {
     struct pool *pool;
     larder_stream stream;
     struct block *unmapped; /* tree by address */
+    struct quick *quick;    /* blocks to be handed out again; NULL: none */
     struct bins bins;
 };
 
@@ -80,9 +81,10 @@ struct route {
 };
 
 enum segment_kind {
-    SEGMENT_DRIVER,    /* one allocation of the driver */
-    SEGMENT_CARVED,    /* a part of a reserved piece */
-    SEGMENT_EXPANDABLE /* a range of addresses that pages are mapped into */
+    SEGMENT_DRIVER,     /* one allocation of the driver */
+    SEGMENT_CARVED,     /* a part of a reserved piece */
+    SEGMENT_EXPANDABLE, /* a range of addresses that pages are mapped into */
+    SEGMENT_PAGED /* the same, whose free blocks may lack pages (pages.h) */
 };
 
 struct segment {
@@ -101,6 +103,17 @@ struct segment {
     /* SEGMENT_EXPANDABLE: the handle mapped at each page, 0: none */
     uint64_t page_bytes;
     uint64_t *pages;
+
+    /* SEGMENT_PAGED, which has `pages` too */
+    size_t page_end;   /* no page from here on */
+    size_t page_count; /* pages there are */
+};
+
+/* Pages that are mapped nowhere, held to be mapped again. */
+struct loose_pages {
+    uint64_t *list;
+    size_t count;
+    size_t capacity; /* never below the number of pages held */
 };
 
 /* Memory that the device refused to take back (orphan.h): a driver
@@ -183,6 +196,11 @@ struct policy {
     bool (*should_split)(const struct allocator *a, const struct request *q);
     /* A free block has just gone into its heap. */
     void (*freed)(struct allocator *a, struct block *b);
+    /* Keep a block that was given back aside, as it is: false to have it
+     * merged.  NULL: merge all. */
+    bool (*keep)(struct allocator *a, struct block *b);
+    uint32_t unit_bytes;      /* sizes and addresses are multiples */
+    uint32_t small_max_bytes; /* the largest request of the small pool */
 };
 
 /* The public call under way, for the history: where it came from. */
@@ -193,7 +211,7 @@ struct history_call {
 };
 
 struct allocator {
-    pthread_mutex_t lock;
+    struct lock lock;
     const struct policy *policy;
     struct history *history; /* NULL: off; asked for at each call */
     struct history_call call;
@@ -216,6 +234,12 @@ struct allocator {
     uint64_t allowed_bytes; /* the most to hold; CONF_UNLIMITED: no limit */
     double fraction;        /* of the device's memory; part of allowed_bytes */
     bool fraction_is_set;   /* garbage is collected only then, as in PyTorch */
+
+    bool is_paged; /* the larder policy on a device with pages */
+    bool is_fast;  /* and settings that leave the short way open (fast.h) */
+    bool is_tight; /* little is left to grow by: placement before speed */
+    uint64_t refused_at; /* held when the device had no more */
+    struct loose_pages loose;
 
     struct orphan *orphans;
     size_t orphan_count;

@@ -8,7 +8,8 @@
  *   B1  the blocks of a segment tile it: no gap, no overlap, in order;
  *   B2  no two neighbours are both free, nor both unmapped;
  *   B3  a block is in its heap's index if and only if it is free, among its
- *       heap's unmapped ones if and only if it is unmapped;
+ *       heap's unmapped ones if and only if it is unmapped, in its heap's
+ *       quick lists if and only if it is quick;
  *   B4  0 < requested <= bytes for a live or pending block;
  *   B5  a pending block waits for something: an event, or to be given one;
  *   B6  the address map names exactly the live blocks.
@@ -28,11 +29,12 @@ struct segment;
 struct use;
 
 enum block_state {
-    BLOCK_UNUSED,  /* the header is in no segment */
-    BLOCK_FREE,    /* mapped, may be handed out */
-    BLOCK_LIVE,    /* handed out */
-    BLOCK_PENDING, /* given back, still used by recorded streams */
-    BLOCK_UNMAPPED /* addresses of an expandable segment without memory */
+    BLOCK_UNUSED,   /* the header is in no segment */
+    BLOCK_FREE,     /* mapped, may be handed out */
+    BLOCK_LIVE,     /* handed out */
+    BLOCK_PENDING,  /* given back, still used by recorded streams */
+    BLOCK_UNMAPPED, /* addresses of an expandable segment without memory */
+    BLOCK_QUICK     /* free, kept whole for a request of its size (quick.h) */
 };
 
 struct block {

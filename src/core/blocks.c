@@ -141,9 +141,11 @@ void larder__block_free(struct allocator *a, struct block *b)
 
     history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
                   requested);
-    b->state = BLOCK_FREE;
-    b = larder__block_merge(a, b, &merged);
-    heap_insert(b);
+    if (a->policy->keep == NULL || !a->policy->keep(a, b)) {
+        b->state = BLOCK_FREE;
+        b = larder__block_merge(a, b, &merged);
+        heap_insert(b);
+    }
     /* Whole pages of an expandable segment can always be given back, so its
      * free blocks are not counted as splits. */
     if (!segment_is_expandable(b->segment)) {

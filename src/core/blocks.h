@@ -6,7 +6,7 @@
 
 static inline bool segment_is_expandable(const struct segment *s)
 {
-    return s->kind == SEGMENT_EXPANDABLE;
+    return s->kind == SEGMENT_EXPANDABLE || s->kind == SEGMENT_PAGED;
 }
 
 static inline bool block_is_split(const struct block *b)

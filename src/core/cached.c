@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "core/events.h"
 #include "core/orphan.h"
+#include "core/pages.h"
 #include "core/private.h"
 #include "core/release.h"
 
@@ -14,6 +15,7 @@ larder_result larder__release_cached(struct allocator *a)
     r = larder__events_sync(a);
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LARGE]));
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
+    larder__pages_drop(a);
     fail_keep_first(&r, larder__private_release_unused(a));
     fail_keep_first(&r, larder__orphans_release(a));
     return r;

@@ -3,6 +3,7 @@
  * Rules B1 to B6 are in block.h.  The others:
  *   S1  the statistics' current values are what the blocks add up to;
  *   S2  held_bytes is what segments and pieces add up to;
+ *   G1 to G3 are in pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
  *   P2  the parts of a piece lie in it, in order, without overlap;
  *   E1  events waited for, queued and counted by blocks are the same number;
@@ -12,7 +13,9 @@
 #include "base/fail.h"
 #include "core/blocks.h"
 #include "core/handle.h"
+#include "core/pages.h"
 #include "core/pool.h"
+#include "core/quick.h"
 
 /* What the walk adds up. */
 struct sums {
@@ -27,6 +30,7 @@ struct sums {
     int64_t requested_bytes[STATS_POOLS];
     uint64_t blocks;
     uint64_t free_blocks;
+    uint64_t quick_blocks;
     uint64_t unmapped_blocks;
     uint64_t events;
     size_t pages;
@@ -70,7 +74,8 @@ static larder_result check_place(struct allocator *a, const struct block *b,
     const struct segment *s = b->segment;
     larder_addr begin = before == NULL ? s->addr : before->addr + before->bytes;
 
-    if (b->addr != begin || b->bytes == 0 || b->bytes % UNIT_BYTES != 0)
+    if (b->addr != begin || b->bytes == 0 ||
+        b->bytes % a->policy->unit_bytes != 0)
         return broken("B1", "a gap, an overlap or an odd size", b->addr);
     if (b->prev != (before == NULL ? 0 : before->self) ||
         slab_at(&a->slab, b->self) != b)
@@ -85,12 +90,14 @@ static larder_result check_state(struct allocator *a, const struct block *b)
 {
     bool live = b->state == BLOCK_LIVE;
 
-    if (larder__map_get(&a->map, b->addr) != (live ? b->self : 0))
+    if (map_get(&a->map, b->addr) != (live ? b->self : 0))
         return broken("B6", "the address map does not agree", b->addr);
     switch ((enum block_state)b->state) {
     case BLOCK_FREE:
         return in_index(b) ? LARDER_OK
                            : broken("B3", "not in the index", b->addr);
+    case BLOCK_QUICK:
+        return LARDER_OK; /* counted, and found in the lists */
     case BLOCK_UNMAPPED:
         return in_unmapped(b) ? LARDER_OK
                               : broken("B3", "not among the unmapped", b->addr);
@@ -115,6 +122,10 @@ static void sum_block(struct sums *sums, const struct block *b)
     sums->blocks++;
     if (b->state == BLOCK_UNMAPPED) {
         sums->unmapped_blocks++;
+        return;
+    }
+    if (b->state == BLOCK_QUICK) {
+        sums->quick_blocks++;
         return;
     }
     if (b->state == BLOCK_FREE) {
@@ -157,6 +168,35 @@ static larder_result check_pages(const struct segment *s, const struct block *b,
     return LARDER_OK;
 }
 
+/* The pages of a block of a paged segment. */
+static larder_result check_block_pages(const struct segment *s,
+                                       const struct block *b)
+{
+    struct page_span span = pages_touched(s, b->addr, b->bytes);
+
+    if (b->state != BLOCK_FREE && larder__pages_missing(s, span) != 0)
+        return broken("G1", "a block lacks a page", b->addr);
+    return LARDER_OK;
+}
+
+/* All pages of a paged segment. */
+static larder_result check_paged(const struct segment *s, struct sums *sums)
+{
+    size_t count = 0;
+    size_t end = 0;
+
+    for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++) {
+        if (s->pages[i] != 0) {
+            count++;
+            end = i + 1;
+        }
+    }
+    if (count != s->page_count || end != s->page_end)
+        return broken("G2", "the number of pages, or the last", s->addr);
+    sums->reserved_bytes[s->heap->pool->stats] += (int64_t)count * PAGE_BYTES;
+    return LARDER_OK;
+}
+
 static larder_result check_segment(struct allocator *a, const struct segment *s,
                                    struct sums *sums)
 {
@@ -171,8 +211,11 @@ static larder_result check_segment(struct allocator *a, const struct segment *s,
         if ((r = check_place(a, b, before)) != LARDER_OK ||
             (r = check_state(a, b)) != LARDER_OK)
             return r;
-        if (segment_is_expandable(s) &&
+        if (s->kind == SEGMENT_EXPANDABLE &&
             (r = check_pages(s, b, sums)) != LARDER_OK)
+            return r;
+        if (s->kind == SEGMENT_PAGED &&
+            (r = check_block_pages(s, b)) != LARDER_OK)
             return r;
         sum_block(sums, b);
         before = b;
@@ -183,6 +226,8 @@ static larder_result check_segment(struct allocator *a, const struct segment *s,
         sums->segment[pool]++;
         sums->reserved_bytes[pool] += (int64_t)s->bytes;
     }
+    if (s->kind == SEGMENT_PAGED && (r = check_paged(s, sums)) != LARDER_OK)
+        return r;
     for (size_t i = 0; s->pages != NULL && i < s->bytes / s->page_bytes; i++)
         sums->pages += s->pages[i] != 0;
     return LARDER_OK;
@@ -219,11 +264,34 @@ static larder_result check_index(const struct heap *heap, uint64_t *count)
     return LARDER_OK;
 }
 
-static larder_result check_pool(const struct pool *pool, uint64_t *count)
+/* The same for the quick lists. */
+static larder_result check_quick(const struct heap *heap, uint64_t *count)
+{
+    uint64_t found = 0;
+
+    for (int i = 0; heap->quick != NULL && i < QUICK_LISTS; i++) {
+        const struct quick_list *list = &heap->quick->lists[i];
+
+        for (const struct block *b = list->first; b != NULL; b = b->left) {
+            if (b->state != BLOCK_QUICK || b->segment->heap != heap ||
+                b->bytes != list->bytes)
+                return broken("B3", "a stranger in a quick list", b->addr);
+            found++;
+        }
+    }
+    if (heap->quick != NULL && found != heap->quick->count)
+        return broken("B3", "the number of quick blocks", 0);
+    *count += found;
+    return LARDER_OK;
+}
+
+static larder_result check_pool(const struct pool *pool, struct sums *indexed)
 {
     for (uint32_t i = 0; i < pool->heap_count; i++) {
-        larder_result r = check_index(pool->heaps[i], count);
+        larder_result r = check_index(pool->heaps[i], &indexed->free_blocks);
 
+        if (r == LARDER_OK)
+            r = check_quick(pool->heaps[i], &indexed->quick_blocks);
         if (r != LARDER_OK)
             return r;
         if (i > 0 && pool->heaps[i - 1]->stream >= pool->heaps[i]->stream)
@@ -232,16 +300,17 @@ static larder_result check_pool(const struct pool *pool, uint64_t *count)
     return LARDER_OK;
 }
 
-static larder_result check_pools(const struct allocator *a, uint64_t *count)
+static larder_result check_pools(const struct allocator *a,
+                                 struct sums *indexed)
 {
     larder_result r = LARDER_OK;
 
     for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
-        r = check_pool(&a->pools[kind], count);
+        r = check_pool(&a->pools[kind], indexed);
     for (const struct private_pool *p = a->private_pools;
          r == LARDER_OK && p != NULL; p = p->next) {
         for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
-            r = check_pool(&p->pools[kind], count);
+            r = check_pool(&p->pools[kind], indexed);
     }
     return r;
 }
@@ -276,8 +345,8 @@ static larder_result check_sums(const struct allocator *a,
 #undef X
     if (a->held_bytes != (uint64_t)metric_all(&a->stats.reserved_bytes))
         return broken("S2", "held bytes", 0);
-    if (sums->pages != a->page_count)
-        return broken("P1", "the number of pages", 0);
+    if (sums->pages + a->loose.count != a->page_count)
+        return broken("G3", "the number of pages", 0);
     if (sums->blocks != a->slab.untouched - 1 - a->slab.free_count)
         return broken("H1", "the number of headers", 0);
     return LARDER_OK;
@@ -301,7 +370,7 @@ static larder_result check_events(const struct allocator *a,
 static larder_result check_all(struct allocator *a)
 {
     struct sums sums = {.blocks = 0};
-    uint64_t indexed = 0;
+    struct sums indexed = {.blocks = 0};
     larder_result r;
 
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
@@ -314,7 +383,9 @@ static larder_result check_all(struct allocator *a)
     }
     if ((r = check_pools(a, &indexed)) != LARDER_OK)
         return r;
-    if (indexed != sums.free_blocks)
+    sums.reserved_bytes[STATS_LARGE] += (int64_t)a->loose.count * PAGE_BYTES;
+    if (indexed.free_blocks != sums.free_blocks ||
+        indexed.quick_blocks != sums.quick_blocks)
         return broken("B3", "the number of blocks in the indexes", 0);
     if ((r = check_events(a, &sums)) != LARDER_OK)
         return r;

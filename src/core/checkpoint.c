@@ -213,7 +213,7 @@ static larder_result restore_check(struct allocator *a,
 
 static bool in_map(struct allocator *a, const struct block *b)
 {
-    return larder__map_get(&a->map, b->addr) == b->self;
+    return map_get(&a->map, b->addr) == b->self;
 }
 
 /* Give back the live blocks that the map names, or those that it does not. */
@@ -231,7 +231,7 @@ static void free_live(struct allocator *a, const struct private_pool *p,
                 continue;
             if (mapped) {
                 addr_list_add(freed, b->addr);
-                (void)larder__map_take(&a->map, b->addr);
+                (void)map_take(&a->map, b->addr);
             }
             larder__give_back(a, b);
             if (joins)
@@ -273,7 +273,7 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
         const struct block *b = allocate_saved(a, p, &cp->blocks[i]);
 
         if (cp->blocks[i].requested > 0) {
-            larder__map_put(&a->map, b->addr, b->self);
+            map_put(&a->map, b->addr, b->self);
             addr_list_add(created, b->addr);
         }
     }

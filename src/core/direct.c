@@ -67,5 +67,7 @@ static void direct_freed(struct allocator *a, struct block *b)
 const struct policy larder__policy_direct = {
     .find = direct_find,
     .should_split = direct_should_split,
+    .unit_bytes = UNIT_BYTES,
+    .small_max_bytes = SMALL_MAX_BYTES,
     .freed = direct_freed,
 };

@@ -39,10 +39,10 @@ static bool dump(struct allocator *a)
     if (!expand(a->conf.dump_path, a->dump_count, path, sizeof path) ||
         larder__snapshot_take(a, true, &s) != LARDER_OK)
         return false;
-    pthread_mutex_unlock(&a->lock);
+    lock_leave(&a->lock);
     r = larder__snapshot_file(&s, larder__snapshot_is_json(path), path);
     larder__snapshot_free(&s);
-    pthread_mutex_lock(&a->lock);
+    lock_take(&a->lock);
     return r == LARDER_OK;
 }
 

@@ -305,6 +305,40 @@ larder_result larder__events_sync(struct allocator *a)
     return r;
 }
 
+bool larder__events_wait_one(struct allocator *a)
+{
+    struct events *e = &a->events;
+
+    (void)record_deferred(a);
+    for (uint32_t i = 0; i < e->queue_count; i++) {
+        struct event_queue *queue = &e->queues[i];
+
+        if (queue->first == NULL)
+            continue;
+        if (larder__device_event_sync(a->device, queue->first->event) !=
+            LARDER_OK)
+            continue;
+        queue_pop(a, queue);
+        return true;
+    }
+    return false;
+}
+
+larder_result larder__events_pass(struct allocator *a, larder_stream stream)
+{
+    struct events *e = &a->events;
+    uint64_t event;
+    larder_result r = event_take(a, &event);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__device_event_record(a->device, event, stream);
+    if (r == LARDER_OK)
+        r = larder__device_event_sync(a->device, event);
+    e->idle[e->idle_count++] = event;
+    return r;
+}
+
 larder_result larder__events_destroy(struct allocator *a)
 {
     struct events *e = &a->events;

@@ -31,6 +31,13 @@ static inline bool events_are_idle(const struct events *e)
 /* Wait for every event and free the blocks. */
 larder_result larder__events_sync(struct allocator *a);
 
+/* Wait for what is queued on the stream now. */
+larder_result larder__events_pass(struct allocator *a, larder_stream stream);
+
+/* Wait for one event and free the blocks that waited for no other.  False: no
+ * event is left, or the device refuses. */
+bool larder__events_wait_one(struct allocator *a);
+
 /* Give the device its events back; nothing waits any more. */
 larder_result larder__events_destroy(struct allocator *a);
 

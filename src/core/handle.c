@@ -38,7 +38,7 @@ larder_result larder__handle_lock(larder_allocator *handle,
     larder_result r = larder__handle_get(handle, out);
 
     if (r == LARDER_OK) {
-        pthread_mutex_lock(&(*out)->lock);
+        lock_take(&(*out)->lock);
         history_enter(*out, NULL);
     }
     return r;
@@ -46,5 +46,5 @@ larder_result larder__handle_lock(larder_allocator *handle,
 
 void larder__handle_unlock(struct allocator *a)
 {
-    pthread_mutex_unlock(&a->lock);
+    lock_leave(&a->lock);
 }

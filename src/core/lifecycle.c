@@ -7,6 +7,7 @@
 #include "core/events.h"
 #include "core/handle.h"
 #include "core/orphan.h"
+#include "core/pages.h"
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/private.h"
@@ -60,6 +61,7 @@ static const struct policy_entry {
 } policies[] = {
     {LARDER_POLICY_PYTORCH, "pytorch", &larder__policy_pytorch},
     {LARDER_POLICY_DIRECT, "direct", &larder__policy_direct},
+    {LARDER_POLICY_LARDER, "larder", &larder__policy_larder},
 };
 
 enum { POLICIES = sizeof policies / sizeof policies[0] };
@@ -94,9 +96,9 @@ larder_result larder_policy_parse(const char *name, larder_policy *out)
             return LARDER_OK;
         }
     }
-    return larder__fail(LARDER_ERR_INVALID,
-                        "'%s' is not a policy: expected pytorch or direct",
-                        name);
+    return larder__fail(
+        LARDER_ERR_INVALID,
+        "'%s' is not a policy: expected larder, pytorch or direct", name);
 }
 
 const char *larder_policy_name(larder_policy policy)
@@ -154,6 +156,17 @@ static larder_result apply_history(struct allocator *a)
     return r == LARDER_OK ? larder__history_begin(a, &whole) : r;
 }
 
+/* Sizes are rounded to units, and no count depends on a setting. */
+static bool may_be_fast(const struct conf *conf)
+{
+    for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
+        if (conf->divisions[i] > 1)
+            return false;
+    }
+    return conf->max_split_bytes == CONF_UNLIMITED &&
+           conf->preallocate_bytes == 0;
+}
+
 /* The locked allocator's settings change by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
@@ -168,6 +181,10 @@ static larder_result configure(struct allocator *a, const char *text)
         a->fraction_is_set = true;
     }
     apply_limits(a);
+    a->is_paged = a->policy == &larder__policy_larder && has_pages(a);
+    a->is_fast = a->is_paged && may_be_fast(&a->conf);
+    a->is_tight = false;
+    a->refused_at = UINT64_MAX;
     return a->conf.history_given ? apply_history(a) : LARDER_OK;
 }
 
@@ -202,6 +219,7 @@ larder_result larder_set_memory_fraction(larder_allocator *handle,
     a->fraction = fraction;
     a->fraction_is_set = true;
     apply_limits(a);
+    a->is_tight = false;
     larder__handle_unlock(a);
     return LARDER_OK;
 }
@@ -232,9 +250,9 @@ static void allocator_free(struct allocator *a)
     larder__pool_destroy(&a->pools[POOL_LARGE]);
     larder__private_destroy(a);
     larder__host_free(a->orphans);
+    larder__host_free(a->loose.list);
     larder__host_free(a->reclaims.list);
     larder__host_free(a->oom_observers.list);
-    pthread_mutex_destroy(&a->lock);
     larder__host_free(a);
 }
 
@@ -268,10 +286,7 @@ static larder_result allocator_make(larder_device *dev,
 
     if (a == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (pthread_mutex_init(&a->lock, NULL) != 0) {
-        larder__host_free(a);
-        return larder__fail(LARDER_ERR_SYSTEM, "a mutex could not be made");
-    }
+    lock_init(&a->lock);
     larder__slab_init(&a->slab);
     larder__pool_init(&a->pools[POOL_SMALL], POOL_SMALL, NULL);
     larder__pool_init(&a->pools[POOL_LARGE], POOL_LARGE, NULL);
@@ -337,6 +352,8 @@ static larder_result segment_destroy(struct allocator *a, struct segment *s)
 
     if (s->kind == SEGMENT_EXPANDABLE)
         return larder__expandable_destroy(a, s);
+    if (s->kind == SEGMENT_PAGED)
+        return larder__range_destroy(a, s);
     if (s->kind == SEGMENT_DRIVER)
         r = larder__device_mem_free(a->device, s->addr);
     larder__segment_unlink(a, s);
@@ -360,6 +377,7 @@ static larder_result give_everything_back(struct allocator *a)
         fail_keep_first(&r, sync_uses(a, s));
     while (a->segments != NULL)
         fail_keep_first(&r, segment_destroy(a, a->segments));
+    larder__pages_drop(a);
     fail_keep_first(&r, larder__pieces_release(a));
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r, larder__events_destroy(a));

@@ -5,7 +5,9 @@
 #include "core/blocks.h"
 #include "core/cached.h"
 #include "core/events.h"
+#include "core/fast.h"
 #include "core/handle.h"
+#include "core/pages.h"
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/recording.h"
@@ -28,10 +30,12 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
         *out = 0;
         return LARDER_OK;
     }
-    pthread_mutex_lock(&a->lock);
+    lock_take(&a->lock);
     history_enter(a, __builtin_return_address(0));
-    r = larder__request(a, bytes, stream, out);
-    pthread_mutex_unlock(&a->lock);
+    r = fast_alloc(a, bytes, stream, out)
+            ? LARDER_OK
+            : larder__request(a, bytes, stream, out);
+    lock_leave(&a->lock);
     return r;
 }
 
@@ -50,11 +54,11 @@ static larder_result explain_unknown(struct allocator *a, larder_addr addr)
                             "0x%" PRIx64 " lies %" PRIu64 " bytes inside the "
                             "allocation at 0x%" PRIx64,
                             addr, addr - b->addr, b->addr);
-    if (addr % UNIT_BYTES != 0)
+    if (addr % a->policy->unit_bytes != 0)
         return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
                             "0x%" PRIx64 " was never handed out: it is not a "
                             "multiple of %d",
-                            addr, UNIT_BYTES);
+                            addr, (int)a->policy->unit_bytes);
     return larder__fail(LARDER_ERR_DOUBLE_FREE,
                         "0x%" PRIx64 " was freed before: it lies in free "
                         "memory of this allocator",
@@ -69,16 +73,20 @@ larder_result larder_free(larder_allocator *handle, larder_addr addr)
 
     if (r != LARDER_OK || addr == 0)
         return r;
-    pthread_mutex_lock(&a->lock);
+    lock_take(&a->lock);
     history_enter(a, __builtin_return_address(0));
     /* With the lock, so that no one sees a block that is live but not in the
      * map: larder_check() and restoring a checkpoint rely on it. */
-    number = larder__map_take(&a->map, addr);
-    if (number != 0)
-        larder__give_back(a, slab_at(&a->slab, number));
-    else
+    number = map_take(&a->map, addr);
+    if (number == 0) {
         r = explain_unknown(a, addr);
-    pthread_mutex_unlock(&a->lock);
+    } else {
+        struct block *b = slab_at(&a->slab, number);
+
+        if (!fast_free(a, b))
+            larder__give_back(a, b);
+    }
+    lock_leave(&a->lock);
     return r;
 }
 
@@ -86,7 +94,7 @@ larder_result larder_free(larder_allocator *handle, larder_addr addr)
 static larder_result find_live(struct allocator *a, larder_addr addr,
                                struct block **out)
 {
-    uint32_t number = larder__map_get(&a->map, addr);
+    uint32_t number = map_get(&a->map, addr);
 
     if (number == 0)
         return explain_unknown(a, addr);
@@ -167,16 +175,32 @@ larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
     return r;
 }
 
+static uint64_t largest_of_heap(const struct heap *heap, uint64_t largest)
+{
+    const struct bins *bins = &heap->bins;
+    const struct block *b = larder__bins_before(bins, UINT64_MAX, 0);
+
+    for (; b != NULL && b->bytes > largest;
+         b = larder__bins_before(bins, b->bytes, b->addr)) {
+        uint64_t bytes = larder__pages_longest(b);
+
+        if (bytes > largest)
+            largest = bytes;
+    }
+    for (int i = 0; heap->quick != NULL && i < QUICK_LISTS; i++) {
+        const struct quick_list *list = &heap->quick->lists[i];
+
+        if (list->first != NULL && list->bytes > largest)
+            largest = list->bytes;
+    }
+    return largest;
+}
+
 static uint64_t largest_of(const struct pool *pools, uint64_t largest)
 {
     for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; i < pools[kind].heap_count; i++) {
-            const struct block *b =
-                larder__bins_before(&pools[kind].heaps[i]->bins, UINT64_MAX, 0);
-
-            if (b != NULL && b->bytes > largest)
-                largest = b->bytes;
-        }
+        for (uint32_t i = 0; i < pools[kind].heap_count; i++)
+            largest = largest_of_heap(pools[kind].heaps[i], largest);
     }
     return largest;
 }

@@ -117,10 +117,10 @@ bool larder__run_reclaims(struct allocator *a)
 
     if (copy == NULL)
         return false;
-    pthread_mutex_unlock(&a->lock);
+    lock_leave(&a->lock);
     for (uint32_t i = 0; i < count; i++)
         freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
-    pthread_mutex_lock(&a->lock);
+    lock_take(&a->lock);
     history_reenter(a, call);
     larder__host_free(copy);
     return freed;
@@ -134,10 +134,10 @@ static void tell_observers(struct allocator *a, const larder_oom_info *info)
 
     if (copy == NULL)
         return;
-    pthread_mutex_unlock(&a->lock);
+    lock_leave(&a->lock);
     for (uint32_t i = 0; i < count; i++)
         ((larder_oom_fn *)copy[i].fn)(copy[i].ctx, info);
-    pthread_mutex_lock(&a->lock);
+    lock_take(&a->lock);
     larder__host_free(copy);
 }
 

@@ -11,6 +11,9 @@ extern const struct policy larder__policy_pytorch;
 /* One driver call for every request (direct.c). */
 extern const struct policy larder__policy_direct;
 
+/* Larder's own (larder_policy.c). */
+extern const struct policy larder__policy_larder;
+
 /* The number of a policy (lifecycle.c). */
 larder_policy larder__policy_id(const struct policy *policy);
 
@@ -24,8 +27,9 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
  * may be gone. */
 larder_result larder__request_route(struct allocator *a, struct request *q);
 
-/* Round a request's size as the settings say. */
-uint64_t larder__round_size(const struct conf *conf, uint64_t bytes);
+/* Round a request's size as the settings say; `unit` is the policy's. */
+uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
+                            uint64_t bytes);
 
 /* The size of the segment a request of this rounded size would come from. */
 uint64_t larder__segment_size(const struct conf *conf, uint64_t size);

@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/quick.h"
 
 void larder__pool_init(struct pool *pool, enum pool_kind kind,
                        struct private_pool *owner)
@@ -15,8 +16,10 @@ void larder__pool_init(struct pool *pool, enum pool_kind kind,
 
 void larder__pool_destroy(struct pool *pool)
 {
-    for (uint32_t i = 0; i < pool->heap_count; i++)
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        larder__host_free(pool->heaps[i]->quick);
         larder__host_free(pool->heaps[i]);
+    }
     larder__host_free(pool->heaps);
     pool->heaps = NULL;
     pool->heap_count = 0;
@@ -55,8 +58,8 @@ static bool pool_make_room(struct pool *pool)
     return true;
 }
 
-static larder_result pool_add_heap(struct pool *pool, larder_stream stream,
-                                   uint32_t at)
+static larder_result pool_add_heap(const struct allocator *a, struct pool *pool,
+                                   larder_stream stream, uint32_t at)
 {
     struct heap *heap;
 
@@ -65,6 +68,13 @@ static larder_result pool_add_heap(struct pool *pool, larder_stream stream,
     heap = larder__host_alloc(1, sizeof *heap);
     if (heap == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (a->policy->keep != NULL && pool->owner == NULL) {
+        heap->quick = larder__host_alloc(1, sizeof *heap->quick);
+        if (heap->quick == NULL) {
+            larder__host_free(heap);
+            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+        }
+    }
     heap->pool = pool;
     heap->stream = stream;
     for (uint32_t i = pool->heap_count; i > at; i--)
@@ -87,7 +97,7 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
     at = pool_position(pool, stream);
     if (at == pool->heap_count || pool->heaps[at]->stream != stream) {
         if ((r = larder__device_stream_check(a->device, stream)) != LARDER_OK ||
-            (r = pool_add_heap(pool, stream, at)) != LARDER_OK)
+            (r = pool_add_heap(a, pool, stream, at)) != LARDER_OK)
             return r;
     }
     pool->last_heap = pool->heaps[at];
@@ -98,7 +108,8 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
 struct pool *larder__pool_for(struct allocator *a, uint64_t size,
                               larder_stream stream)
 {
-    enum pool_kind kind = size <= SMALL_MAX_BYTES ? POOL_SMALL : POOL_LARGE;
+    enum pool_kind kind =
+        size <= a->policy->small_max_bytes ? POOL_SMALL : POOL_LARGE;
 
     for (const struct route *r = a->routes; r != NULL; r = r->next) {
         if (r->filter == NULL || r->filter(r->ctx, stream))

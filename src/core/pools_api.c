@@ -62,7 +62,7 @@ static size_t count_live(struct allocator *a, const struct private_pool *p)
 static bool is_live_in(struct allocator *a, const struct private_pool *p,
                        larder_addr addr)
 {
-    uint32_t number = larder__map_get(&a->map, addr);
+    uint32_t number = map_get(&a->map, addr);
 
     return number != 0 &&
            slab_at(&a->slab, number)->segment->heap->pool->owner == p;

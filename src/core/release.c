@@ -3,7 +3,9 @@
 #include "base/fail.h"
 #include "core/blocks.h"
 #include "core/events.h"
+#include "core/pages.h"
 #include "core/pool.h"
+#include "core/quick.h"
 #include "core/recording.h"
 #include "core/segment.h"
 
@@ -52,7 +54,7 @@ static larder_result release_pages(struct allocator *a, struct heap *heap)
         uint64_t bytes = b->bytes;
         larder_addr addr = b->addr;
 
-        if (segment_is_expandable(b->segment))
+        if (b->segment->kind == SEGMENT_EXPANDABLE)
             fail_keep_first(&r, larder__expandable_release(a, b));
         b = bins_after(&heap->bins, bytes, addr);
     }
@@ -63,6 +65,10 @@ larder_result larder__release_pool(struct allocator *a, struct pool *pool)
 {
     larder_result r = LARDER_OK;
 
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        (void)larder__quick_flush(a, pool->heaps[i], 0);
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        fail_keep_first(&r, larder__pages_release(a, pool->heaps[i]));
     for (uint32_t i = 0; i < pool->heap_count; i++)
         fail_keep_first(&r, release_segments(a, pool->heaps[i]));
     for (uint32_t i = 0; i < pool->heap_count; i++)

@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "core/handle.h"
 #include "core/blocks.h"
+#include "core/pages.h"
 
 const struct block *larder__block_containing(struct allocator *a,
                                              larder_addr addr)
@@ -20,7 +21,71 @@ const struct block *larder__block_containing(struct allocator *a,
     b = s->head;
     while (addr - b->addr >= b->bytes)
         b = slab_at(&a->slab, b->next);
-    return b->state == BLOCK_UNMAPPED ? NULL : b;
+    if (b->state == BLOCK_UNMAPPED)
+        return NULL;
+    if (s->kind == SEGMENT_PAGED &&
+        s->pages[(addr - s->addr) / PAGE_BYTES] == 0)
+        return NULL;
+    return b;
+}
+
+/* ---- what has memory ------------------------------------------------------ */
+
+/* A block, or a part of a free one of a paged segment, that has memory. */
+struct part {
+    struct block *block;
+    larder_addr addr;
+    uint64_t bytes;
+};
+
+/* The first stretch with memory of a paged segment's free block from `at` on;
+ * false: none. */
+static bool part_of_free(struct block *b, larder_addr at, struct part *out)
+{
+    const struct segment *s = b->segment;
+    larder_addr end = b->addr + b->bytes;
+    size_t i = (at - s->addr) / PAGE_BYTES;
+    size_t from;
+
+    while (i < s->page_end && s->pages[i] == 0)
+        i++;
+    if (i >= s->page_end || s->addr + i * PAGE_BYTES >= end)
+        return false;
+    from = i;
+    while (i < s->page_end && s->pages[i] != 0)
+        i++;
+    out->block = b;
+    out->addr = s->addr + from * PAGE_BYTES;
+    if (out->addr < at)
+        out->addr = at;
+    if (s->addr + i * PAGE_BYTES < end)
+        end = s->addr + i * PAGE_BYTES;
+    out->bytes = end - out->addr;
+    return true;
+}
+
+/* The first part of block b or those after it, from `at`, which lies in b,
+ * on; false: none. */
+static bool part_from(struct allocator *a, struct block *b, larder_addr at,
+                      struct part *out)
+{
+    for (; b != NULL; b = slab_get(&a->slab, b->next)) {
+        if (at < b->addr)
+            at = b->addr;
+        if (b->state == BLOCK_FREE && b->segment->kind == SEGMENT_PAGED) {
+            if (at < b->addr + b->bytes && part_of_free(b, at, out))
+                return true;
+        } else if (b->state != BLOCK_UNMAPPED && at == b->addr) {
+            *out = (struct part){b, b->addr, b->bytes};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool part_next(struct allocator *a, struct part *p)
+{
+    return part_from(a, p->block, p->addr + p->bytes, p);
 }
 
 /* ---- larder_walk ----------------------------------------------------------- */
@@ -30,7 +95,7 @@ const struct block *larder__block_containing(struct allocator *a,
 struct stretch {
     larder_addr addr;
     uint64_t bytes;
-    struct block *first; /* NULL: free memory of a piece */
+    struct block *first; /* in which it begins; NULL: free memory of a piece */
 };
 
 struct stretches {
@@ -54,22 +119,19 @@ static void stretch_add(struct stretches *all, larder_addr addr, uint64_t bytes,
     all->count++;
 }
 
-static bool is_mapped(const struct block *b)
-{
-    return b != NULL && b->state != BLOCK_UNMAPPED;
-}
-
 static void add_segment(struct allocator *a, struct stretches *all,
                         const struct segment *s)
 {
-    const struct block *before = NULL;
+    struct part part;
+    larder_addr end = 0;
 
-    for (struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
-        if (is_mapped(b) && !is_mapped(before))
-            stretch_add(all, b->addr, 0, b);
-        before = b;
-    }
+    if (!part_from(a, s->head, s->addr, &part))
+        return;
+    do {
+        if (part.addr != end)
+            stretch_add(all, part.addr, 0, part.block);
+        end = part.addr + part.bytes;
+    } while (part_next(a, &part));
 }
 
 static void add_piece(struct stretches *all, const struct piece *p)
@@ -101,9 +163,10 @@ static int stretch_compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static larder_block_info block_info(const struct block *b)
+static larder_block_info block_info(const struct part *p)
 {
-    larder_block_info info = {.addr = b->addr, .bytes = b->bytes};
+    const struct block *b = p->block;
+    larder_block_info info = {.addr = p->addr, .bytes = p->bytes};
 
     if (b->state == BLOCK_LIVE)
         info.state = LARDER_BLOCK_ALLOCATED;
@@ -117,11 +180,12 @@ static larder_block_info block_info(const struct block *b)
 }
 
 static larder_segment_info segment_info(struct allocator *a,
-                                        struct block *first)
+                                        const struct stretch *at)
 {
-    const struct segment *s = first->segment;
+    const struct segment *s = at->first->segment;
+    struct part part;
     larder_segment_info info = {
-        .addr = first->addr,
+        .addr = at->addr,
         .stream = s->heap->stream,
         .is_large = !s->heap->pool->is_small,
         .is_expandable = segment_is_expandable(s),
@@ -130,9 +194,10 @@ static larder_segment_info segment_info(struct allocator *a,
 
     if (s->heap->pool->owner != NULL)
         info.pool = s->heap->pool->owner->id;
-    for (struct block *b = first; is_mapped(b);
-         b = slab_get(&a->slab, b->next)) {
-        larder_block_info block = block_info(b);
+    for (bool more = part_from(a, at->first, at->addr, &part);
+         more && part.addr == at->addr + info.bytes;
+         more = part_next(a, &part)) {
+        larder_block_info block = block_info(&part);
 
         info.block_count++;
         info.bytes += block.bytes;
@@ -146,19 +211,22 @@ static larder_segment_info segment_info(struct allocator *a,
 }
 
 /* The functions return nonzero when the visitor wants no more. */
-static int visit_blocks(const struct visitor *v, struct block *first)
+static int visit_blocks(const struct visitor *v, const struct stretch *at)
 {
-    larder_segment_info info = segment_info(v->a, first);
+    larder_segment_info info = segment_info(v->a, at);
+    larder_addr next = at->addr;
+    struct part part;
     int end = 0;
 
     if (v->segment_fn != NULL)
         end = v->segment_fn(v->ctx, &info);
-    for (struct block *b = first; !end && is_mapped(b);
-         b = slab_get(&v->a->slab, b->next)) {
-        larder_block_info block = block_info(b);
+    for (bool more = part_from(v->a, at->first, at->addr, &part);
+         !end && more && part.addr == next; more = part_next(v->a, &part)) {
+        larder_block_info block = block_info(&part);
 
+        next += part.bytes;
         if (v->header_fn != NULL)
-            end = v->header_fn(v->ctx, &info, &block, b);
+            end = v->header_fn(v->ctx, &info, &block, part.block);
         if (v->block_fn != NULL)
             end = v->block_fn(v->ctx, &info, &block);
     }
@@ -201,7 +269,7 @@ static larder_result walk(const struct visitor *v)
     add_all(v->a, &all);
     qsort(all.list, all.count, sizeof *all.list, stretch_compare);
     for (size_t i = 0; !end && i < all.count; i++)
-        end = all.list[i].first != NULL ? visit_blocks(v, all.list[i].first)
+        end = all.list[i].first != NULL ? visit_blocks(v, &all.list[i])
                                         : visit_gap(v, &all.list[i]);
     larder__host_free(all.list);
     return LARDER_OK;

@@ -400,9 +400,13 @@ static inline void part_look(struct scenario *s)
     TRY(s, larder_check(s->rig.a));
     TRY(s, larder_largest_cached(s->rig.a, &bytes));
     TRY(s, larder_memory_fraction(s->rig.a, &fraction));
-    if (s->slots[0].addr != 0)
-        TRY(s,
-            larder_base_allocation(s->rig.a, s->slots[0].addr, &base, &bytes));
+    if (s->slots[0].addr != 0) {
+        larder_result r =
+            larder_base_allocation(s->rig.a, s->slots[0].addr, &base, &bytes);
+
+        if (r != LARDER_ERR_UNSUPPORTED) /* in pages there is none */
+            TRY(s, r);
+    }
     TRY(s, larder_stats_reset_peak(s->rig.a));
     drop(s, 0);
 }
@@ -452,6 +456,9 @@ static const struct setup scenario_setups[] = {
     {LARDER_POLICY_PYTORCH, "max_split_size_mb:30,expandable_segments:True", 0},
     {LARDER_POLICY_PYTORCH, "preallocate:32MiB", MIB(32)},
     {LARDER_POLICY_DIRECT, "", 0},
+    {LARDER_POLICY_LARDER, "", 0},
+    {LARDER_POLICY_LARDER, "defrag:eager,preallocate:32MiB", MIB(32)},
+    {LARDER_POLICY_LARDER, "defrag:off", 0},
     {LARDER_POLICY_PYTORCH,
      "history:64,history_stacks:fp,dump_on_oom:/dev/null", 0},
 };

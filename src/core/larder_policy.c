@@ -1,0 +1,310 @@
+/* larder_policy.c - Larder's own policy: addresses are plentiful, pages go
+ * where they are needed (docs/POLICY.md).
+ *
+ * On devices without virtual memory, and in private pools, whose memory a
+ * captured graph relies on, segments are had and kept as PyTorch's policy
+ * does. */
+#include "base/fail.h"
+#include "core/blocks.h"
+#include "core/cached.h"
+#include "core/events.h"
+#include "core/held.h"
+#include "core/pages.h"
+#include "core/place.h"
+#include "core/policy.h"
+#include "core/pool.h"
+#include "core/private.h"
+#include "core/quick.h"
+#include "core/segment.h"
+
+enum {
+    UNIT = 256,               /* the alignment that CUDA promises */
+    SMALL_MAX = 128 << 10,    /* small ones have ranges of their own */
+    SLACK_KNOWN_PERCENT = 40, /* for sizes asked for before */
+    TIGHT_PERCENT = 34,       /* of what there is, in use: save before speed */
+    SLACK_PERCENT = 8,        /* held above the peak in use before pages move */
+    QUICK_PART = 16, /* of a request: larger blocks are merged for it first */
+    HEADERS = 2 + SLAB_SPARE /* a request cuts at either end */
+};
+
+/* ---- how much there is ---------------------------------------------------- */
+
+/* What the limit, the device's size and its last refusal leave. */
+static uint64_t budget_bytes(const struct allocator *a)
+{
+    uint64_t total = a->props.total_bytes - a->props.context_bytes;
+
+    if (total > a->refused_at)
+        total = a->refused_at;
+    return a->allowed_bytes < total ? a->allowed_bytes : total;
+}
+
+/* Whether a good part of what there is was once in use, or is so with q. */
+static bool use_is_tight(const struct allocator *a, const struct request *q)
+{
+    uint64_t used = (uint64_t)metric_all(&a->stats.active_bytes) + q->size;
+
+    if (used < (uint64_t)a->stats.active_bytes.peak_all)
+        used = (uint64_t)a->stats.active_bytes.peak_all;
+    return used / TIGHT_PERCENT >= budget_bytes(a) / 100;
+}
+
+/* From now on as few pages are touched as can be, whatever it costs to map
+ * them; what was asked for until then does little harm. */
+static void become_tight(struct allocator *a)
+{
+    if (a->is_tight)
+        return;
+    a->is_tight = true;
+    (void)larder__quick_flush_all(a);
+}
+
+static bool may_harvest(const struct allocator *a)
+{
+    return a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_routing(a);
+}
+
+/* Whether moving free pages is to come before growing: what is held would
+ * exceed all that was ever in use by too much. */
+static bool harvest_is_first(const struct allocator *a, const struct request *q,
+                             size_t pages)
+{
+    bool is_known = quick_knows(q->heap->quick, q->size);
+    unsigned slack = is_known ? SLACK_KNOWN_PERCENT : SLACK_PERCENT;
+    uint64_t after = a->held_bytes + (uint64_t)pages * PAGE_BYTES;
+    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
+
+    if (!may_harvest(a))
+        return false;
+    if (a->conf.defrag == CONF_DEFRAG_EAGER)
+        return true;
+    if (a->fraction_is_set && a->conf.gc_threshold > 0 &&
+        (double)after > a->conf.gc_threshold * (double)a->allowed_bytes)
+        return true;
+    return after > used + used / 100 * slack;
+}
+
+/* ---- taking --------------------------------------------------------------- */
+
+/* Cut the place out of its block: q->block is exactly as large as asked for,
+ * in no index, and in no state that a neighbour would merge with. */
+static void cut_out(struct allocator *a, struct request *q,
+                    const struct place *place)
+{
+    struct block *b = place->block;
+
+    heap_remove(b);
+    q->block = b;
+    if (b->segment->kind != SEGMENT_PAGED)
+        return; /* cut, and counted as such, by larder__block_allocate() */
+    if (place->addr > b->addr) {
+        struct block *low = b;
+
+        b = larder__block_split(a, low, place->addr - low->addr);
+        heap_insert(low);
+    }
+    if (b->bytes > q->size)
+        heap_insert(larder__block_split(a, b, q->size));
+    b->state = BLOCK_UNUSED;
+    q->block = b;
+}
+
+static void put_back(struct allocator *a, struct request *q)
+{
+    struct merged merged = {0};
+
+    q->block->state = BLOCK_FREE;
+    heap_insert(larder__block_merge(a, q->block, &merged));
+    q->block = NULL;
+}
+
+/* Where nothing has to be mapped. */
+static bool take_whole(struct allocator *a, struct request *q)
+{
+    struct place place;
+
+    if (!larder__place_find(q->heap, q->size, true, &place))
+        return false;
+    cut_out(a, q, &place);
+    return true;
+}
+
+/* ---- supplying ------------------------------------------------------------ */
+
+/* Have `count` loose pages: create or harvest what is lacking. */
+static larder_result supply(struct allocator *a, struct request *q,
+                            size_t count)
+{
+    larder_result r;
+
+    if (a->loose.count >= count)
+        return LARDER_OK;
+    if (use_is_tight(a, q))
+        become_tight(a);
+    if (harvest_is_first(a, q, count - a->loose.count)) {
+        (void)larder__quick_flush_all(a);
+        (void)larder__pages_harvest(a, count - a->loose.count);
+        if (a->loose.count >= count)
+            return LARDER_OK;
+    }
+    r = larder__pages_create(a, count - a->loose.count);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    q->over_limit = !held_allows(a, PAGE_BYTES);
+    if (!q->over_limit)
+        a->refused_at = a->held_bytes;
+    if (may_harvest(a)) {
+        (void)larder__quick_flush_all(a);
+        (void)larder__pages_harvest(a, count - a->loose.count);
+    }
+    return a->loose.count >= count
+               ? LARDER_OK
+               : larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+}
+
+/* The best place, with what pages it lacks. */
+static larder_result take_supplied(struct allocator *a, struct request *q)
+{
+    struct page_span span;
+    struct place place;
+    size_t missing;
+    larder_result r;
+
+    if (!larder__place_find(q->heap, q->size, false, &place)) {
+        r = larder__range_create(a, q->heap, q->size);
+        if (r != LARDER_OK)
+            return r;
+        (void)larder__place_find(q->heap, q->size, false, &place);
+    }
+    if (!larder__slab_ensure(&a->slab, HEADERS))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    cut_out(a, q, &place);
+    if (q->block->segment->kind != SEGMENT_PAGED)
+        return LARDER_OK;
+    span = pages_touched(q->block->segment, q->block->addr, q->size);
+    missing = larder__pages_missing(q->block->segment, span);
+    if (missing == 0)
+        return LARDER_OK;
+    r = supply(a, q, missing);
+    if (r == LARDER_OK)
+        r = larder__pages_map(a, q->block->segment, span);
+    if (r != LARDER_OK)
+        put_back(a, q);
+    return r;
+}
+
+/* ---- the ladder ----------------------------------------------------------- */
+
+/* What defrag:off leaves: give back and ask again. */
+static larder_result climb_without_moves(struct allocator *a, struct request *q)
+{
+    (void)larder__release_cached(a);
+    a->stats.num_alloc_retries++;
+    return take_supplied(a, q);
+}
+
+/* From memory that is reserved: a segment of it goes to the heap. */
+static bool take_carved(struct allocator *a, struct request *q)
+{
+    struct block *b;
+
+    if (larder__segment_carve(a, q->heap, q->segment_bytes, &b) != LARDER_OK)
+        return false;
+    heap_insert(b);
+    return larder__slab_ensure(&a->slab, HEADERS) && take_whole(a, q);
+}
+
+static larder_result climb(struct allocator *a, struct request *q)
+{
+    larder_result r = take_carved(a, q) ? LARDER_OK : take_supplied(a, q);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY || allocator_is_routing(a))
+        return r;
+    if (q->over_limit && a->conf.throw_on_oom) {
+        a->stats.num_oom_rejections++;
+        return r;
+    }
+    if (a->conf.defrag == CONF_DEFRAG_OFF)
+        return climb_without_moves(a, q);
+    /* One event after the other, until it is enough. */
+    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__events_wait_one(a))
+        r = take_supplied(a, q);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    a->stats.num_alloc_retries++;
+    (void)larder__private_release_unused(a);
+    return take_supplied(a, q);
+}
+
+/* Merge quick blocks, the largest first, until the request finds a place. */
+static bool flush_until_whole(struct allocator *a, struct request *q)
+{
+    for (uint64_t least = q->size; least > UNIT; least /= QUICK_PART) {
+        if (larder__quick_flush(a, q->heap, least) && take_whole(a, q))
+            return true;
+    }
+    return larder__quick_flush(a, q->heap, 0) && take_whole(a, q);
+}
+
+static larder_result find_slowly(struct allocator *a, struct request *q)
+{
+    if (!larder__slab_ensure(&a->slab, HEADERS))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (!a->is_tight) {
+        if (take_whole(a, q))
+            return LARDER_OK;
+        if (flush_until_whole(a, q))
+            return LARDER_OK;
+    }
+    if (a->reclaims.count > 0) {
+        larder_result r;
+
+        (void)larder__run_reclaims(a);
+        r = larder__request_route(a, q);
+        if (r != LARDER_OK)
+            return r;
+        if (!larder__slab_ensure(&a->slab, HEADERS))
+            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+        if (take_whole(a, q))
+            return LARDER_OK;
+    }
+    return climb(a, q);
+}
+
+/* ---- the policy ----------------------------------------------------------- */
+
+/* Whether the heap's memory is paged. */
+static bool heap_is_paged(const struct allocator *a, const struct heap *heap)
+{
+    return a->is_paged && heap->pool->owner == NULL;
+}
+
+static larder_result larder_find(struct allocator *a, struct request *q)
+{
+    if (!heap_is_paged(a, q->heap))
+        return larder__policy_pytorch.find(a, q);
+    q->block = quick_take(q->heap->quick, q->size);
+    return q->block != NULL ? LARDER_OK : find_slowly(a, q);
+}
+
+static bool larder_should_split(const struct allocator *a,
+                                const struct request *q)
+{
+    if (heap_is_paged(a, q->heap)) /* pages: it was cut when it was found */
+        return q->block->bytes > q->size;
+    return larder__policy_pytorch.should_split(a, q);
+}
+
+static bool larder_keep(struct allocator *a, struct block *b)
+{
+    return b->segment->kind == SEGMENT_PAGED && !a->is_tight &&
+           quick_keep(b->segment->heap->quick, b);
+}
+
+const struct policy larder__policy_larder = {
+    .find = larder_find,
+    .should_split = larder_should_split,
+    .keep = larder_keep,
+    .unit_bytes = UNIT,
+    .small_max_bytes = SMALL_MAX,
+};

@@ -1,0 +1,102 @@
+/* quick.h - blocks that were given back, kept whole for the next request of
+ * exactly their size.  Private to core.
+ *
+ * Programs ask for the same sizes again and again: such a block is neither
+ * merged nor searched for.  What is kept so is merged, all at once, before the
+ * device is asked for anything, so that it costs no memory. */
+#ifndef LARDER_CORE_QUICK_H
+#define LARDER_CORE_QUICK_H
+
+#include "core/allocator.h"
+
+enum { QUICK_LISTS_LOG2 = 10, QUICK_LISTS = 1 << QUICK_LISTS_LOG2 };
+
+/* The blocks of one size, linked by `left`, the last given back first. */
+struct quick_list {
+    uint64_t bytes;
+    struct block *first; /* NULL: the list is free for another size */
+};
+
+struct quick {
+    uint64_t count;                  /* blocks in all lists */
+    uint64_t used[QUICK_LISTS / 64]; /* a bit for each list not empty, and for
+                                        some that are */
+    /* A size's list is one of two: by hash, or that one's neighbour. */
+    struct quick_list lists[QUICK_LISTS];
+};
+
+static inline struct quick_list *quick_list(struct quick *quick, uint64_t bytes)
+{
+    uint32_t hash = (uint32_t)(bytes >> BINS_UNIT_LOG2) * UINT32_C(0x9e3779b1);
+
+    return &quick->lists[hash >> (32 - QUICK_LISTS_LOG2)];
+}
+
+static inline struct quick_list *quick_neighbour(struct quick *quick,
+                                                 const struct quick_list *list)
+{
+    return &quick->lists[(size_t)(list - quick->lists) ^ 1];
+}
+
+/* A block of that size, out of its list; NULL: none. */
+static inline struct block *quick_take(struct quick *quick, uint64_t bytes)
+{
+    struct quick_list *list = quick_list(quick, bytes);
+    struct block *b;
+
+    if (list->bytes != bytes || list->first == NULL) {
+        list = quick_neighbour(quick, list);
+        if (list->bytes != bytes || list->first == NULL)
+            return NULL;
+    }
+    b = list->first;
+    list->first = b->left;
+    quick->count--;
+    return b;
+}
+
+/* Keep b, which is in no index.  False: no list is free for its size. */
+static inline bool quick_keep(struct quick *quick, struct block *b)
+{
+    struct quick_list *list = quick_list(quick, b->bytes);
+
+    if (list->bytes != b->bytes) {
+        struct quick_list *other = quick_neighbour(quick, list);
+
+        if (other->bytes == b->bytes || list->first != NULL)
+            list = other;
+        if (list->bytes != b->bytes) {
+            if (list->first != NULL)
+                return false;
+            list->bytes = b->bytes;
+        }
+    }
+    b->state = BLOCK_QUICK;
+    b->left = list->first;
+    if (b->left == NULL) {
+        size_t i = (size_t)(list - quick->lists);
+
+        quick->used[i / 64] |= UINT64_C(1) << i % 64;
+    }
+    list->first = b;
+    quick->count++;
+    return true;
+}
+
+/* Whether a block of that size was kept before, as far as is remembered. */
+static inline bool quick_knows(struct quick *quick, uint64_t bytes)
+{
+    const struct quick_list *list = quick_list(quick, bytes);
+
+    return list->bytes == bytes || quick_neighbour(quick, list)->bytes == bytes;
+}
+
+/* Merge what the heap keeps of `least` bytes and more each; whether it kept
+ * any. */
+bool larder__quick_flush(struct allocator *a, struct heap *heap,
+                         uint64_t least);
+
+/* The same for all heaps of the default pools. */
+bool larder__quick_flush_all(struct allocator *a);
+
+#endif

@@ -1,0 +1,436 @@
+/* The larder policy: pages go where they are needed, and nothing else does. */
+#include <stdbool.h>
+
+#include "support/rig.h"
+
+#define SPEC "sim:64MiB,backing=none,events=immediate"
+
+static struct rig up(const char *spec, const char *conf)
+{
+    return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
+}
+
+static larder_addr get(struct rig *rig, uint64_t bytes, larder_stream stream)
+{
+    larder_addr addr = 0;
+
+    assert_ok(larder_alloc(rig->a, bytes, stream, &addr));
+    return addr;
+}
+
+static void give(struct rig *rig, larder_addr addr)
+{
+    assert_ok(larder_free(rig->a, addr));
+}
+
+static larder_device_counters counters(struct rig *rig)
+{
+    larder_device_counters c = {.size = sizeof c};
+
+    assert_ok(larder_device_get_counters(rig->dev, &c));
+    return c;
+}
+
+/* ---- moving --------------------------------------------------------------- */
+
+static void pages_move_between_streams_and_sizes(void **state)
+{
+    struct rig rig = up(SPEC, "");
+    larder_stream other = 1;
+    larder_addr small[512];
+
+    (void)state;
+    give(&rig, get(&rig, MIB(60), 0));
+    give(&rig, get(&rig, MIB(62), other));
+    for (int i = 0; i < 512; i++)
+        small[i] = get(&rig, KIB(120), 0);
+    assert_ok(larder_check(rig.a));
+    for (int i = 0; i < 512; i++)
+        give(&rig, small[i]);
+    give(&rig, get(&rig, MIB(64), other));
+    assert_ok(larder_check(rig.a));
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_page_create], 32);
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_page_release], 0);
+    rig_down(&rig);
+}
+
+static void moves_are_counted_as_reserved_where_they_go(void **state)
+{
+    struct rig rig = up(SPEC, "");
+    larder_stats st;
+
+    (void)state;
+    give(&rig, get(&rig, MIB(64), 0));
+    st = rig_stats(&rig);
+    assert_int_equal(st.reserved_bytes.large_pool.current, MIB(64));
+    (void)get(&rig, 1000, 0);
+    st = rig_stats(&rig);
+    assert_int_equal(st.reserved_bytes.large_pool.current, MIB(62));
+    assert_int_equal(st.reserved_bytes.small_pool.current, MIB(2));
+    assert_int_equal(st.reserved_bytes.all.peak, MIB(64));
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* What is live keeps its pages: free ones around it are enough or not. */
+static void fails_only_when_free_pages_are_too_few(void **state)
+{
+    struct rig rig = up(SPEC, "");
+    larder_addr addrs[32];
+    larder_addr none;
+
+    (void)state;
+    for (int i = 0; i < 32; i++)
+        addrs[i] = get(&rig, MIB(2), 0);
+    for (int i = 0; i < 32; i += 2)
+        give(&rig, addrs[i]);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(32) + 1, 0, &none));
+    assert_ok(larder_check(rig.a));
+    (void)get(&rig, MIB(32), 0);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+static void defrag_off_moves_nothing(void **state)
+{
+    struct rig rig = up(SPEC, "defrag:off");
+    larder_stream other = 1;
+
+    (void)state;
+    give(&rig, get(&rig, MIB(60), 0));
+    give(&rig, get(&rig, MIB(62), other)); /* given back, had again */
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_page_release], 32);
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_page_create], 32 + 31);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+static void a_limit_moves_pages_before_it_refuses(void **state)
+{
+    struct rig rig = up("sim:1GiB,backing=none", "limit:64MiB");
+    larder_stream other = 1;
+    larder_addr none;
+
+    (void)state;
+    give(&rig, get(&rig, MIB(60), 0));
+    (void)get(&rig, MIB(62), other);
+    assert_true(rig_stats(&rig).reserved_bytes.all.peak <= (int64_t)MIB(64));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(4), 0, &none));
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+static void empty_cache_gives_all_back(void **state)
+{
+    struct rig rig = up(SPEC, "");
+
+    (void)state;
+    give(&rig, get(&rig, MIB(60), 0));
+    give(&rig, get(&rig, 100, 0));
+    assert_ok(larder_empty_cache(rig.a));
+    assert_int_equal(rig_stats(&rig).reserved_bytes.all.current, 0);
+    assert_int_equal(rig_usage(rig.dev).mappings, 0);
+    assert_int_equal(rig_usage(rig.dev).reservations, 0);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+static void the_largest_cached_block_has_memory(void **state)
+{
+    struct rig rig = up(SPEC, "");
+    larder_addr addr = get(&rig, MIB(6), 0);
+    uint64_t bytes;
+
+    (void)state;
+    assert_ok(larder_largest_cached(rig.a, &bytes));
+    assert_int_equal(bytes, 0);
+    give(&rig, addr);
+    assert_ok(larder_largest_cached(rig.a, &bytes));
+    assert_int_equal(bytes, MIB(6));
+    give(&rig, get(&rig, MIB(62), 1)); /* takes two of the three pages */
+    give(&rig, get(&rig, 100, 0));     /* and this the third */
+    assert_ok(larder_largest_cached(rig.a, &bytes));
+    assert_int_equal(bytes, MIB(62));
+    give(&rig, get(&rig, 100, 1));
+    assert_ok(larder_largest_cached(rig.a, &bytes));
+    assert_int_equal(bytes, MIB(60));
+    rig_down(&rig);
+}
+
+/* ---- order of work -------------------------------------------------------- */
+
+static void only_the_events_needed_are_waited_for(void **state)
+{
+    struct rig rig = up("sim:64MiB,backing=none,events=manual", "");
+    larder_stream other = 1;
+    larder_addr first = get(&rig, MIB(30), 0);
+    larder_addr second = get(&rig, MIB(34), 0);
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, first, other));
+    assert_ok(larder_record_stream(rig.a, second, other));
+    give(&rig, first);
+    give(&rig, second);
+    (void)get(&rig, MIB(28), 0);
+    assert_int_equal(rig_stats(&rig).active_bytes.all.current,
+                     MIB(28) + MIB(34));
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* What is queued may still use the pages. */
+static void moving_waits_for_the_stream_once(void **state)
+{
+    struct rig rig = up(SPEC, "");
+
+    (void)state;
+    give(&rig, get(&rig, MIB(60), 0));
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_event_sync], 0);
+    (void)get(&rig, MIB(62), 1);
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_event_record], 1);
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_event_sync], 1);
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_unmap], 1);
+    rig_down(&rig);
+}
+
+static void a_held_pool_is_not_touched(void **state)
+{
+    struct rig rig = up(SPEC, "");
+    larder_pool_id id = {1, 0};
+    larder_addr addr;
+    larder_addr none;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    addr = get(&rig, MIB(40), 0);
+    give(&rig, addr);
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(30), 0, &none));
+    (void)get(&rig, MIB(24), 0);
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_int_equal(get(&rig, MIB(40), 0), addr);
+    give(&rig, addr);
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_ok(larder_pool_release(rig.a, id));
+    assert_ok(larder_pool_release(rig.a, id)); /* begun twice */
+    (void)get(&rig, MIB(40), 0);               /* now it is free */
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+static int is_captured(void *ctx, larder_stream stream)
+{
+    (void)ctx;
+    return stream == 5;
+}
+
+/* Nothing is unmapped while allocations go to a pool, not even for others. */
+static void nothing_moves_during_a_capture(void **state)
+{
+    struct rig rig = up(SPEC, "");
+    larder_pool_id id = {1, 0};
+    larder_addr none;
+
+    (void)state;
+    give(&rig, get(&rig, MIB(64), 0));
+    assert_ok(larder_pool_begin(rig.a, id, is_captured, NULL));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(2), 1, &none));
+    assert_int_equal(counters(&rig).calls[LARDER_CALL_unmap], 0);
+    assert_ok(larder_pool_end(rig.a, id));
+    (void)get(&rig, MIB(2), 1);
+    rig_down(&rig);
+}
+
+/* ---- how much it takes ---------------------------------------------------- */
+
+static void tiny_tensors_waste_little(void **state)
+{
+    enum { COUNT = 1 << 18 };
+    struct rig rig = up("sim:80GiB,backing=none", "");
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        (void)get(&rig, 516, 0);
+    /* 4 Mi of them: 3.1 GiB */
+    assert_true(rig_stats(&rig).reserved_bytes.all.peak <=
+                (int64_t)(GIB(31) / 10 / 16));
+    rig_down(&rig);
+}
+
+static void growing_requests_strand_little(void **state)
+{
+    struct rig rig = up("sim:80GiB,backing=none", "");
+    larder_addr old = get(&rig, MIB(16), 0);
+    uint64_t bytes = MIB(16);
+    larder_stats st;
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        larder_addr grown = get(&rig, bytes += KIB(36), 0);
+
+        give(&rig, old);
+        old = grown;
+    }
+    st = rig_stats(&rig);
+    assert_true(st.reserved_bytes.all.peak * 10 <=
+                st.requested_bytes.all.peak * 11);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* ---- failures ------------------------------------------------------------- */
+
+/* A request that has to move pages, with one call after the other failing. */
+static bool move_with_failure(larder_call call, uint64_t nth)
+{
+    struct rig rig = up(SPEC, "");
+    larder_stream other = 1;
+    larder_addr holes[8];
+    larder_addr addr = 0;
+    larder_result r;
+    bool failed;
+
+    for (int i = 0; i < 8; i++)
+        holes[i] = get(&rig, MIB(8), 0);
+    for (int i = 0; i < 8; i += 2)
+        give(&rig, holes[i]);
+    assert_ok(larder_device_fail(rig.dev, call, nth, 1, LARDER_ERR_DEVICE));
+    r = larder_alloc(rig.a, MIB(31), other, &addr);
+    assert_ok(larder_check(rig.a));
+    failed = counters(&rig).failed[call] > 0;
+    assert_ok(larder_device_fail(rig.dev, call, 0, 1, LARDER_OK));
+    if (r == LARDER_OK)
+        give(&rig, addr);
+    addr = get(&rig, MIB(32), other);
+    assert_ok(larder_check(rig.a));
+    give(&rig, addr);
+    for (int i = 1; i < 8; i += 2)
+        give(&rig, holes[i]);
+    assert_ok(larder_empty_cache(rig.a));
+    assert_int_equal(rig_usage(rig.dev).mappings, 0);
+    rig_down(&rig);
+    return failed;
+}
+
+static void each_failure_of_a_move_loses_nothing(void **state)
+{
+    static const larder_call calls[] = {
+        LARDER_CALL_unmap,        LARDER_CALL_map,
+        LARDER_CALL_set_access,   LARDER_CALL_address_reserve,
+        LARDER_CALL_event_create, LARDER_CALL_event_record,
+        LARDER_CALL_event_sync,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        uint64_t nth = 1;
+
+        while (move_with_failure(calls[i], nth))
+            nth++;
+        assert_true(nth > 1);
+    }
+}
+
+/* ---- contents ------------------------------------------------------------- */
+
+enum { SLOTS = 200, STEPS = 40000 };
+
+struct slot {
+    larder_addr addr;
+    uint64_t bytes;
+    unsigned char value;
+};
+
+static void slot_verify(const struct slot *s)
+{
+    const unsigned char *p = (const unsigned char *)(uintptr_t)s->addr;
+
+    assert_int_equal(p[0], s->value);
+    assert_int_equal(p[s->bytes / 2], s->value);
+    assert_int_equal(p[s->bytes - 1], s->value);
+}
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static void slot_fill(struct rig *rig, struct slot *s, uint32_t *seed,
+                      const larder_stream *streams)
+{
+    uint64_t bytes =
+        1 + next_random(seed) % (1u << (8 + next_random(seed) % 16));
+    larder_stream stream = streams[next_random(seed) % 3];
+    unsigned char *p;
+
+    if (larder_alloc(rig->a, bytes, stream, &s->addr) != LARDER_OK) {
+        s->addr = 0;
+        return;
+    }
+    s->bytes = bytes;
+    s->value = (unsigned char)next_random(seed);
+    p = (unsigned char *)(uintptr_t)s->addr;
+    p[0] = p[bytes / 2] = p[bytes - 1] = s->value;
+}
+
+static void contents_survive(const char *conf)
+{
+    struct rig rig = up("sim:96MiB,backing=memory", conf);
+    larder_stream streams[3] = {0, 1, 2};
+    struct slot slots[SLOTS] = {{0}};
+    uint32_t seed = 7;
+
+    for (int i = 0; i < STEPS; i++) {
+        struct slot *s = &slots[next_random(&seed) % SLOTS];
+
+        if (s->addr != 0) {
+            slot_verify(s);
+            give(&rig, s->addr);
+            s->addr = 0;
+        } else {
+            slot_fill(&rig, s, &seed, streams);
+        }
+        if (i % 500 == 0)
+            assert_ok(larder_check(rig.a));
+        if (i % 9000 == 8999)
+            assert_ok(larder_empty_cache(rig.a));
+    }
+    assert_true(counters(&rig).pages_unmapped > 1000);
+    rig_down(&rig);
+}
+
+static void contents_survive_moves(void **state)
+{
+    (void)state;
+    contents_survive("");
+    contents_survive("defrag:eager");
+    contents_survive("limit:64MiB");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages_move_between_streams_and_sizes),
+        cmocka_unit_test(moves_are_counted_as_reserved_where_they_go),
+        cmocka_unit_test(fails_only_when_free_pages_are_too_few),
+        cmocka_unit_test(defrag_off_moves_nothing),
+        cmocka_unit_test(a_limit_moves_pages_before_it_refuses),
+        cmocka_unit_test(empty_cache_gives_all_back),
+        cmocka_unit_test(the_largest_cached_block_has_memory),
+        cmocka_unit_test(only_the_events_needed_are_waited_for),
+        cmocka_unit_test(moving_waits_for_the_stream_once),
+        cmocka_unit_test(a_held_pool_is_not_touched),
+        cmocka_unit_test(nothing_moves_during_a_capture),
+        cmocka_unit_test(tiny_tensors_waste_little),
+        cmocka_unit_test(growing_requests_strand_little),
+        cmocka_unit_test(each_failure_of_a_move_loses_nothing),
+        cmocka_unit_test(contents_survive_moves),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -213,7 +213,7 @@ static bool execute_expression(struct prompt *p, const node *n)
         return false;
     if (v.kind != VALUE_NONE) {
         prompt_value_write(v, true, &p->output);
-        prompt_text_put(&p->output, "\n");
+        prompt_end_line(p);
     }
     prompt_value_drop(&v);
     return true;

@@ -15,7 +15,7 @@ static PROMPT_FUNCTION(python_print)
         prompt_text_put(&p->output, i > 0 ? " " : "");
         prompt_value_write(args[0].object->items[i], false, &p->output);
     }
-    prompt_text_put(&p->output, "\n");
+    prompt_end_line(p);
     return true;
 }
 

@@ -137,6 +137,16 @@ bool prompt_delete_variable(struct prompt *p, const char *name)
 
 /* ---- failing -------------------------------------------------------------------- */
 
+void prompt_end_line(struct prompt *p)
+{
+    prompt_text_put(&p->output, "\n");
+    if (p->live == NULL)
+        return;
+    fputs(prompt_text_of(&p->output), p->live);
+    fflush(p->live);
+    prompt_text_clear(&p->output);
+}
+
 bool prompt_fail(struct prompt *p, const char *format, ...)
 {
     va_list args;

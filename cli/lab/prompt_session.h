@@ -4,6 +4,7 @@
 #define LARDER_CLI_LAB_PROMPT_SESSION_H
 
 #include <signal.h>
+#include <stdio.h>
 
 #include <larder/lab.h>
 
@@ -24,6 +25,7 @@ struct prompt {
     size_t variable_count;
     size_t variable_capacity;
     struct prompt_text output; /* what the statement printed */
+    FILE *live;                /* shown there at once; NULL: kept in output */
     struct prompt_error error; /* of the statement that failed */
     bool failed;
     /* Set from outside (an interrupt): the statement ends with an error. */
@@ -41,7 +43,7 @@ void prompt_close(struct prompt *p);
 bool prompt_reopen(struct prompt *p, const char *device);
 
 /* Run one statement of a tree.  False: p->error has why.  What it printed is
- * in p->output, which is cleared before. */
+ * in p->output, which is cleared before, or went to p->live line by line. */
 bool prompt_run(struct prompt *p, const struct prompt_node *statement);
 
 /* Borrowed; NULL if there is none. */
@@ -52,6 +54,9 @@ bool prompt_set_variable(struct prompt *p, const char *name,
 bool prompt_delete_variable(struct prompt *p, const char *name);
 
 /* ---- for the functions ---- */
+
+/* End a printed line: a long loop is watched while it runs. */
+void prompt_end_line(struct prompt *p);
 
 /* Set the error, unless one is set; returns false. */
 bool prompt_fail(struct prompt *p, const char *format, ...)

@@ -218,7 +218,9 @@ static bool run_statement(struct prompt_shell *s, const char *text,
     r.statement = statement != NULL ? statement : "";
     r.text = text;
     r.alone = alone;
+    s->prompt.live = is_shown(s, &r) ? s->out : NULL;
     r.ok = prompt_run(&s->prompt, n);
+    s->prompt.live = NULL;
     show(s, &r);
     free(statement);
     return r.ok;

@@ -16,15 +16,24 @@ unset NO_COLOR LARDER_HISTORY
 ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export ASAN_OPTIONS
 
-# type_in KEYS [ENVIRONMENT [KEYS]]: keep what the terminal shows.  The last
-# keys come when those before them were read.
+# wait_for LINE: until the terminal showed it; half a minute at most.
+wait_for() {
+    tenths=300
+    until grep -q "$1" "$tmp/out" || [ $((tenths -= 1)) -eq 0 ]; do
+        sleep 0.1
+    done
+}
+
+# type_in KEYS [ENVIRONMENT [KEYS LINE]]: keep what the terminal shows.  The
+# last keys come when it showed LINE, an answer to those before them.
 type_in() {
     last="lab, typed: $1"
+    : >"$tmp/out"
     {
         printf %b "$1"
-        [ -z "${3-}" ] || sleep 1
+        [ -z "${4-}" ] || wait_for "$4"
         printf %b "${3-}"
-    } | timeout 60 script -qec \
+    } | timeout 60 script -qefc \
         "stty cols 100; ${2-} $larder lab --device sim:8GiB,backing=none" \
         "$tmp/typescript" >"$tmp/out" 2>&1
     is status $? 0
@@ -56,13 +65,14 @@ shows "^      $escape\[31m^"
 shows "error:.* did you mean 'zeros'"
 
 # A block ends with a blank line; Ctrl-D ends the prompt.
-type_in 'for i in range(3):\n  b = i * 7\n\nb\n' '' '\004'
+type_in 'for i in range(3):\n  b = i * 7\n\nb\n' '' '\004' '^14'
 shows '^14'
 
 # Ctrl-C leaves a line, and ends a loop; the session goes on.
-type_in 'c = 6\nc = 7' '' '\003c * 7\nquit\n'
-shows '^42'
-type_in 'for i in range(10 ** 15): pass\n' '' '\003'
+type_in 'c = 6\nc + 4200\nc = 7' '' '\003c * 7\nquit\n' '^4206'
+shows '^42.$'
+type_in 'for a in range(1):\n  a + 4200\n  for b in range(10 ** 15): pass\n\n' \
+    '' '\003' '^4200'
 shows 'error:.* interrupted'
 
 type_in 'a = zeros(2)\nquit\n' 'NO_COLOR=1'

@@ -14,6 +14,11 @@ target_link_libraries(larder_objects PRIVATE larder_flags Threads::Threads)
 # so that those in the library cost what static ones do.
 target_compile_options(larder_objects PRIVATE -fno-semantic-interposition)
 
+# Counters are written one by one and read again at the next call: loading two
+# of them as one vector waits until both stores have left the processor's store
+# buffer (4 KiB pair: 24 ns with, 17 without).
+target_compile_options(larder_objects PRIVATE -fno-tree-slp-vectorize)
+
 # The history follows the chain of frame pointers, which begins in our own code.
 target_compile_options(larder_objects PRIVATE
                        -fno-omit-frame-pointer -momit-leaf-frame-pointer)

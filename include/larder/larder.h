@@ -391,7 +391,11 @@ typedef struct larder_stats {
 LARDER_API void larder_stats_init_sized(larder_stats *st, size_t size);
 #define larder_stats_init(st) larder_stats_init_sized((st), sizeof *(st))
 
-/* Copy out the statistics: O(1), all from one moment. */
+/* Copy out the statistics, all from one moment: O(streams).  Current values and
+ * sums are exact.  Peaks are, but under the policy `larder` once a second thread
+ * has allocated or freed: then those of allocation, active, allocated_bytes,
+ * active_bytes and requested_bytes may be off by what every stream may count
+ * for itself, 1/1024 of the device's memory, 2 MiB at least. */
 LARDER_API larder_result larder_stats_get(larder_allocator *a,
                                           larder_stats *st);
 /* Peaks become the current values. */

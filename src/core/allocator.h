@@ -8,11 +8,12 @@
  *     pieces     reserved memory that segments are carved from
  *     events     blocks that wait for recorded streams
  *     map, slab  address -> header
+ *     fronts     one per stream: the short way of its requests (front.h)
  *     history    what happened, if it is recorded
  *
- * Lock: one lock guards everything.  Functions of core expect it held unless
- * they say otherwise.  User callbacks run without it, but for the filters of
- * private pools and the visitors of larder_walk(). */
+ * Locks: the allocator's and those of its fronts.  Functions of core expect all
+ * of them held unless they say otherwise.  User callbacks run without, but for
+ * the filters of private pools and the visitors of larder_walk(). */
 #ifndef LARDER_CORE_ALLOCATOR_H
 #define LARDER_CORE_ALLOCATOR_H
 
@@ -26,6 +27,7 @@
 #include "core/map.h"
 #include "core/slab.h"
 #include "core/stats.h"
+#include "core/tally.h"
 #include "device/device.h"
 
 /* PyTorch's constants (CUDACachingAllocator; the same from 1.8 to 2.13). */
@@ -38,6 +40,7 @@ enum {
 };
 
 struct allocator;
+struct front;
 struct history;
 struct pool;
 struct private_pool;
@@ -45,6 +48,7 @@ struct private_pool;
 /* Free memory of one stream in one pool. */
 struct heap {
     struct pool *pool;
+    struct front *front; /* front.h; NULL: none */
     larder_stream stream;
     struct block *unmapped; /* tree by address */
     struct quick *quick;    /* blocks to be handed out again; NULL: none */
@@ -203,6 +207,20 @@ struct policy {
     uint32_t small_max_bytes; /* the largest request of the small pool */
 };
 
+enum { FRONT_SLOTS_LOG2 = 8, FRONT_SLOTS = 1 << FRONT_SLOTS_LOG2 };
+
+/* Fronts of streams, and what one thread alone counts in all of them. */
+struct fronts {
+    bool is_open;   /* requests may be answered there (fast.h) */
+    bool is_shared; /* two threads have allocated or freed */
+    uint8_t count;
+    const void *owner; /* the thread, until there are two; NULL: none yet */
+    int64_t allowance; /* bytes a front may count for itself */
+    _Atomic(struct front *) slots[FRONT_SLOTS]; /* by stream */
+    struct front *list[UINT8_MAX + 1];          /* by number, from 1 */
+    struct tally tally;
+};
+
 /* The public call under way, for the history: where it came from. */
 struct history_call {
     const void *caller; /* it returns to; NULL: not known */
@@ -229,6 +247,7 @@ struct allocator {
     bool preallocated; /* preallocate:SIZE was taken */
     struct events events;
     struct stats stats;
+    struct fronts fronts;
 
     uint64_t held_bytes;    /* from the device, without the context */
     uint64_t allowed_bytes; /* the most to hold; CONF_UNLIMITED: no limit */

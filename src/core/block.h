@@ -12,7 +12,7 @@
  *       quick lists if and only if it is quick;
  *   B4  0 < requested <= bytes for a live or pending block;
  *   B5  a pending block waits for something: an event, or to be given one;
- *   B6  the address map names exactly the live blocks.
+ *   B6  the address map names exactly the live blocks and the quick ones.
  *
  * A header is one cache line.  Splitting keeps the old header for the low
  * part and merging keeps the lower block's, so a segment's first header is the
@@ -49,6 +49,8 @@ struct block {
     uint32_t next;
     uint32_t self; /* own slab number */
     uint8_t state; /* enum block_state */
+    uint8_t front; /* whose lock guards it (front.h); 0: none */
+    uint16_t list; /* of quick ones it came from; 0: any (quick.h) */
     union {
         struct { /* free, unmapped: links of a tree */
             struct block *left;

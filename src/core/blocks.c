@@ -1,5 +1,6 @@
 #include "core/blocks.h"
 
+#include "core/front.h"
 #include "core/pool.h"
 #include "core/recording.h"
 
@@ -8,7 +9,7 @@
 struct block *larder__block_split(struct allocator *a, struct block *b,
                                   uint64_t bytes)
 {
-    struct block *rest = larder__slab_take(&a->slab);
+    struct block *rest = front_take_header(a, b);
     struct block *after = slab_get(&a->slab, b->next);
 
     assert(bytes > 0 && bytes < b->bytes);
@@ -16,6 +17,7 @@ struct block *larder__block_split(struct allocator *a, struct block *b,
     rest->bytes = b->bytes - bytes;
     rest->segment = b->segment;
     rest->state = b->state;
+    rest->front = b->front;
     rest->prev = b->self;
     rest->next = b->next;
     if (after != NULL)
@@ -35,7 +37,7 @@ static void block_join(struct allocator *a, struct block *low,
     low->next = high->next;
     if (after != NULL)
         after->prev = low->self;
-    larder__slab_give(&a->slab, high);
+    front_give_header(a, high);
 }
 
 /* The neighbour, out of its index, if it is in the same state. */

@@ -12,6 +12,7 @@
 
 #include "base/fail.h"
 #include "core/blocks.h"
+#include "core/front.h"
 #include "core/handle.h"
 #include "core/pages.h"
 #include "core/pool.h"
@@ -89,8 +90,9 @@ static larder_result check_place(struct allocator *a, const struct block *b,
 static larder_result check_state(struct allocator *a, const struct block *b)
 {
     bool live = b->state == BLOCK_LIVE;
+    bool named = live || b->state == BLOCK_QUICK;
 
-    if (map_get(&a->map, b->addr) != (live ? b->self : 0))
+    if (map_get(&a->map, b->addr) != (named ? b->self : 0))
         return broken("B6", "the address map does not agree", b->addr);
     switch ((enum block_state)b->state) {
     case BLOCK_FREE:
@@ -347,7 +349,8 @@ static larder_result check_sums(const struct allocator *a,
         return broken("S2", "held bytes", 0);
     if (sums->pages + a->loose.count != a->page_count)
         return broken("G3", "the number of pages", 0);
-    if (sums->blocks != a->slab.untouched - 1 - a->slab.free_count)
+    if (sums->blocks !=
+        a->slab.untouched - 1 - a->slab.free_count - larder__front_headers(a))
         return broken("H1", "the number of headers", 0);
     return LARDER_OK;
 }

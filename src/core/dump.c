@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "core/front.h"
 #include "core/snapshot_state.h"
 
 enum { PATH_ROOM = 2 * CONF_PATH_MAX };
@@ -39,10 +40,10 @@ static bool dump(struct allocator *a)
     if (!expand(a->conf.dump_path, a->dump_count, path, sizeof path) ||
         larder__snapshot_take(a, true, &s) != LARDER_OK)
         return false;
-    lock_leave(&a->lock);
+    larder__unlock_all(a);
     r = larder__snapshot_file(&s, larder__snapshot_is_json(path), path);
     larder__snapshot_free(&s);
-    lock_take(&a->lock);
+    larder__lock_all(a);
     return r == LARDER_OK;
 }
 

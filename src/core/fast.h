@@ -1,80 +1,114 @@
-/* fast.h - a request that a quick list answers, and the free that fills it.
- * Private to core.
+/* fast.h - a request that its stream's own free blocks answer, and the free
+ * that fills them, with the lock of one front alone (front.h).  Private to
+ * core.
  *
  * What larder__request() and larder__give_back() do, without what does not
  * apply: it must stay the same to the last statistic.  One header, one entry
- * of the map and five counters are touched. */
+ * of the map and three counters are touched where a quick list answers. */
 #ifndef LARDER_CORE_FAST_H
 #define LARDER_CORE_FAST_H
 
 #include "base/bits.h"
-#include "core/events.h"
+#include "core/front.h"
 #include "core/quick.h"
 
-/* Whether nothing but the quick lists has to be looked at. */
-static inline bool fast_applies(const struct allocator *a)
+/* Without quick lists' help; the front's lock is held (fast.c).  NULL: what is
+ * wanted is not there. */
+struct block *larder__fast_cut(struct allocator *a, struct heap *heap,
+                               uint64_t size);
+
+/* b, which no quick list took, goes into its heap; likewise. */
+void larder__fast_merge(struct allocator *a, struct block *b);
+
+/* Where a request of this size goes; the same number in all arrays of two. */
+static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
 {
-    return a->is_fast && a->history == NULL && a->routes == NULL &&
-           events_are_idle(&a->events);
+    return size <= a->policy->small_max_bytes ? POOL_SMALL : POOL_LARGE;
 }
 
-static inline void fast_count(struct allocator *a, const struct block *b,
-                              unsigned pool)
+static inline bool fast_alloc_locked(struct allocator *a, struct front *f,
+                                     uint64_t bytes, larder_addr *out)
 {
-    struct stats *st = &a->stats;
-
-    metric_add(&st->allocation, pool, 1);
-    metric_add(&st->allocated_bytes, pool, b->bytes);
-    metric_add(&st->active, pool, 1);
-    metric_add(&st->active_bytes, pool, b->bytes);
-    metric_add(&st->requested_bytes, pool, b->requested);
-}
-
-static inline bool fast_alloc(struct allocator *a, uint64_t bytes,
-                              larder_stream stream, larder_addr *out)
-{
-    uint32_t unit = a->policy->unit_bytes;
-    const struct pool *pool;
-    uint64_t size;
+    uint64_t size = bits_up(bytes, a->policy->unit_bytes);
+    enum pool_kind kind = fast_kind(a, size);
+    struct heap *heap = f->heaps[kind];
+    struct tally *tally;
     struct block *b;
 
-    if (!fast_applies(a) || bytes > a->props.total_bytes)
+    if (!a->fronts.is_open || bytes > a->props.total_bytes || heap == NULL)
         return false;
-    size = bits_up(bytes, unit);
-    pool =
-        &a->pools[size <= a->policy->small_max_bytes ? POOL_SMALL : POOL_LARGE];
-    if (pool->last_heap == NULL || pool->last_heap->stream != stream)
+    tally = front_tally(a, f);
+    if (tally == NULL)
         return false;
-    b = quick_take(pool->last_heap->quick, size);
-    if (b == NULL)
-        return false;
+    b = quick_take(heap->quick, size);
+    if (b == NULL) {
+        b = larder__fast_cut(a, heap, size);
+        if (b == NULL)
+            return false;
+        map_put(&a->map, b->addr, b->self);
+    }
     b->state = BLOCK_LIVE;
     b->requested = bytes;
     b->uses = NULL;
     b->events = 0;
-    fast_count(a, b, pool->stats);
-    map_put(&a->map, b->addr, b->self);
     *out = b->addr;
+    tally_add(tally, kind, size, bytes);
     return true;
 }
 
-/* b was taken out of the map. */
-static inline bool fast_free(struct allocator *a, struct block *b)
+/* False: it has to be asked for the long way. */
+static inline bool fast_alloc(struct allocator *a, uint64_t bytes,
+                              larder_stream stream, larder_addr *out)
 {
-    struct stats *st = &a->stats;
-    uint64_t requested = b->requested;
-    const struct heap *heap = b->segment->heap;
-    unsigned pool = heap->pool->stats;
+    struct front *f = front_of(a, stream);
+    bool done;
 
-    if (!a->is_fast || a->is_tight || a->history != NULL || b->uses != NULL ||
-        b->segment->kind != SEGMENT_PAGED || !quick_keep(heap->quick, b))
+    if (f == NULL)
         return false;
-    metric_sub(&st->allocation, pool, 1);
-    metric_sub(&st->allocated_bytes, pool, b->bytes);
-    metric_sub(&st->active, pool, 1);
-    metric_sub(&st->active_bytes, pool, b->bytes);
-    metric_sub(&st->requested_bytes, pool, requested);
+    lock_take(&f->lock);
+    done = fast_alloc_locked(a, f, bytes, out);
+    lock_leave(&f->lock);
+    return done;
+}
+
+/* b was the block at addr before the lock was taken. */
+static inline bool fast_free_locked(struct allocator *a, struct front *f,
+                                    struct block *b, larder_addr addr)
+{
+    struct tally *tally;
+    enum pool_kind kind;
+
+    if (!a->fronts.is_open || b->state != BLOCK_LIVE || b->addr != addr ||
+        b->front != f->number || b->uses != NULL)
+        return false;
+    tally = front_tally(a, f);
+    if (tally == NULL)
+        return false;
+    kind = fast_kind(a, b->bytes); /* paged blocks are as large as asked for */
+    tally_sub(tally, kind, b->bytes, b->requested);
+    if (a->is_tight || !quick_keep(f->heaps[kind]->quick, b))
+        larder__fast_merge(a, b);
     return true;
+}
+
+/* False: nothing is done, and the long way has to tell why, or do it. */
+static inline bool fast_free(struct allocator *a, larder_addr addr)
+{
+    uint32_t number = map_get(&a->map, addr);
+    struct block *b;
+    struct front *f;
+    bool done;
+
+    if (number == 0)
+        return false;
+    b = slab_at(&a->slab, number);
+    f = front_numbered(a, b->front);
+    if (f == NULL)
+        return false;
+    lock_take(&f->lock);
+    done = fast_free_locked(a, f, b, addr);
+    lock_leave(&f->lock);
+    return done;
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/front.h"
 #include "core/recording.h"
 
 /* Keeps dead handles reachable, so that leak checkers know them. */
@@ -20,31 +21,26 @@ larder_allocator *larder__handle_make(struct allocator *a)
     return h;
 }
 
-larder_result larder__handle_get(larder_allocator *handle,
-                                 struct allocator **out)
+larder_result larder__handle_bad(larder_allocator *handle)
 {
     if (handle == NULL)
         return larder__fail(LARDER_ERR_INVALID, "the allocator is NULL");
-    *out = atomic_load_explicit(&handle->allocator, memory_order_acquire);
-    if (*out == NULL)
-        return larder__fail(LARDER_ERR_DESTROYED, "allocator %p was destroyed",
-                            (void *)handle);
-    return LARDER_OK;
+    return larder__fail(LARDER_ERR_DESTROYED, "allocator %p was destroyed",
+                        (void *)handle);
 }
 
 larder_result larder__handle_lock(larder_allocator *handle,
                                   struct allocator **out)
 {
-    larder_result r = larder__handle_get(handle, out);
-
-    if (r == LARDER_OK) {
-        lock_take(&(*out)->lock);
-        history_enter(*out, NULL);
-    }
-    return r;
+    *out = handle_allocator(handle);
+    if (*out == NULL)
+        return larder__handle_bad(handle);
+    larder__lock_all(*out);
+    history_enter(*out, NULL);
+    return LARDER_OK;
 }
 
 void larder__handle_unlock(struct allocator *a)
 {
-    lock_leave(&a->lock);
+    larder__unlock_all(a);
 }

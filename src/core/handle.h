@@ -14,11 +14,19 @@ struct larder_allocator {
     struct larder_allocator *next;         /* of all handles ever made */
 };
 
-/* The allocator, not locked; ERR_INVALID for NULL, ERR_DESTROYED. */
-larder_result larder__handle_get(larder_allocator *handle,
-                                 struct allocator **out);
+/* The allocator, not locked; NULL: there is none, and larder__handle_bad() is
+ * why. */
+static inline struct allocator *handle_allocator(larder_allocator *handle)
+{
+    if (handle == NULL)
+        return NULL;
+    return atomic_load_explicit(&handle->allocator, memory_order_acquire);
+}
 
-/* The same, locked; larder__handle_unlock() ends that. */
+/* ERR_INVALID for NULL, else ERR_DESTROYED. */
+larder_result larder__handle_bad(larder_allocator *handle);
+
+/* The allocator, locked; larder__handle_unlock() ends that. */
 larder_result larder__handle_lock(larder_allocator *handle,
                                   struct allocator **out);
 void larder__handle_unlock(struct allocator *a);

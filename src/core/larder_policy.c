@@ -9,8 +9,8 @@
 #include "core/cached.h"
 #include "core/events.h"
 #include "core/held.h"
+#include "core/local.h"
 #include "core/pages.h"
-#include "core/place.h"
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/private.h"
@@ -23,8 +23,7 @@ enum {
     SLACK_KNOWN_PERCENT = 40, /* for sizes asked for before */
     TIGHT_PERCENT = 34,       /* of what there is, in use: save before speed */
     SLACK_PERCENT = 8,        /* held above the peak in use before pages move */
-    QUICK_PART = 16, /* of a request: larger blocks are merged for it first */
-    HEADERS = 2 + SLAB_SPARE /* a request cuts at either end */
+    HEADERS = 2 + SLAB_SPARE  /* a request cuts at either end */
 };
 
 /* ---- how much there is ---------------------------------------------------- */
@@ -86,29 +85,6 @@ static bool harvest_is_first(const struct allocator *a, const struct request *q,
 
 /* ---- taking --------------------------------------------------------------- */
 
-/* Cut the place out of its block: q->block is exactly as large as asked for,
- * in no index, and in no state that a neighbour would merge with. */
-static void cut_out(struct allocator *a, struct request *q,
-                    const struct place *place)
-{
-    struct block *b = place->block;
-
-    heap_remove(b);
-    q->block = b;
-    if (b->segment->kind != SEGMENT_PAGED)
-        return; /* cut, and counted as such, by larder__block_allocate() */
-    if (place->addr > b->addr) {
-        struct block *low = b;
-
-        b = larder__block_split(a, low, place->addr - low->addr);
-        heap_insert(low);
-    }
-    if (b->bytes > q->size)
-        heap_insert(larder__block_split(a, b, q->size));
-    b->state = BLOCK_UNUSED;
-    q->block = b;
-}
-
 static void put_back(struct allocator *a, struct request *q)
 {
     struct merged merged = {0};
@@ -116,17 +92,6 @@ static void put_back(struct allocator *a, struct request *q)
     q->block->state = BLOCK_FREE;
     heap_insert(larder__block_merge(a, q->block, &merged));
     q->block = NULL;
-}
-
-/* Where nothing has to be mapped. */
-static bool take_whole(struct allocator *a, struct request *q)
-{
-    struct place place;
-
-    if (!larder__place_find(q->heap, q->size, true, &place))
-        return false;
-    cut_out(a, q, &place);
-    return true;
 }
 
 /* ---- supplying ------------------------------------------------------------ */
@@ -178,7 +143,7 @@ static larder_result take_supplied(struct allocator *a, struct request *q)
     }
     if (!larder__slab_ensure(&a->slab, HEADERS))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    cut_out(a, q, &place);
+    larder__local_cut(a, q, &place);
     if (q->block->segment->kind != SEGMENT_PAGED)
         return LARDER_OK;
     span = pages_touched(q->block->segment, q->block->addr, q->size);
@@ -211,7 +176,7 @@ static bool take_carved(struct allocator *a, struct request *q)
     if (larder__segment_carve(a, q->heap, q->segment_bytes, &b) != LARDER_OK)
         return false;
     heap_insert(b);
-    return larder__slab_ensure(&a->slab, HEADERS) && take_whole(a, q);
+    return larder__slab_ensure(&a->slab, HEADERS) && larder__local_take(a, q);
 }
 
 static larder_result climb(struct allocator *a, struct request *q)
@@ -236,24 +201,14 @@ static larder_result climb(struct allocator *a, struct request *q)
     return take_supplied(a, q);
 }
 
-/* Merge quick blocks, the largest first, until the request finds a place. */
-static bool flush_until_whole(struct allocator *a, struct request *q)
-{
-    for (uint64_t least = q->size; least > UNIT; least /= QUICK_PART) {
-        if (larder__quick_flush(a, q->heap, least) && take_whole(a, q))
-            return true;
-    }
-    return larder__quick_flush(a, q->heap, 0) && take_whole(a, q);
-}
-
 static larder_result find_slowly(struct allocator *a, struct request *q)
 {
     if (!larder__slab_ensure(&a->slab, HEADERS))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (!a->is_tight) {
-        if (take_whole(a, q))
+        if (larder__local_take(a, q))
             return LARDER_OK;
-        if (flush_until_whole(a, q))
+        if (larder__local_take_merging(a, q))
             return LARDER_OK;
     }
     if (a->reclaims.count > 0) {
@@ -265,7 +220,7 @@ static larder_result find_slowly(struct allocator *a, struct request *q)
             return r;
         if (!larder__slab_ensure(&a->slab, HEADERS))
             return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-        if (take_whole(a, q))
+        if (larder__local_take(a, q))
             return LARDER_OK;
     }
     return climb(a, q);
@@ -297,8 +252,11 @@ static bool larder_should_split(const struct allocator *a,
 
 static bool larder_keep(struct allocator *a, struct block *b)
 {
-    return b->segment->kind == SEGMENT_PAGED && !a->is_tight &&
-           quick_keep(b->segment->heap->quick, b);
+    if (b->segment->kind != SEGMENT_PAGED || a->is_tight ||
+        !quick_keep(b->segment->heap->quick, b))
+        return false;
+    map_put(&a->map, b->addr, b->self);
+    return true;
 }
 
 const struct policy larder__policy_larder = {

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/events.h"
+#include "core/front.h"
 #include "core/handle.h"
 #include "core/orphan.h"
 #include "core/pages.h"
@@ -244,6 +245,7 @@ larder_result larder_memory_fraction(larder_allocator *handle, double *out)
 static void allocator_free(struct allocator *a)
 {
     larder__history_end(a);
+    larder__fronts_destroy(a);
     larder__slab_destroy(&a->slab);
     larder__map_destroy(&a->map);
     larder__pool_destroy(&a->pools[POOL_SMALL]);
@@ -268,6 +270,7 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
     r = larder_device_get_props(dev, &a->props);
     if (r != LARDER_OK)
         return r;
+    larder__fronts_init(a);
     larder__conf_init(&a->conf);
     r = configure(a, conf != NULL ? conf : "");
     if (r != LARDER_OK)

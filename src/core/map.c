@@ -4,54 +4,49 @@
 
 bool larder__map_init(struct map *map)
 {
-    map->nodes = larder__host_alloc(1u << MAP_NODE_LOG2, sizeof *map->nodes);
-    return map->nodes != NULL;
-}
-
-static void leaf_destroy(struct map_leaf *leaf)
-{
-    for (unsigned i = 0; i < 1u << MAP_LEAF_LOG2; i++)
-        larder__host_free(slot_table(slot_load(&leaf->granules[i], 0)));
-    larder__host_free(leaf);
+    map->low = larder__host_alloc(1u << MAP_LOW_LOG2, sizeof *map->low);
+    return map->low != NULL;
 }
 
 void larder__map_destroy(struct map *map)
 {
-    for (unsigned i = 0; map->nodes != NULL && i < 1u << MAP_NODE_LOG2; i++) {
-        struct map_node *node = atomic_load(&map->nodes[i]);
+    struct map_leaf *leaf = atomic_load(&map->leaves);
 
-        if (node == NULL)
-            continue;
-        for (unsigned j = 0; j < 1u << MAP_NODE_LOG2; j++) {
-            struct map_leaf *leaf = atomic_load(&node->leaves[j]);
+    while (leaf != NULL) {
+        struct map_leaf *next = leaf->next;
 
-            if (leaf != NULL)
-                leaf_destroy(leaf);
-        }
-        larder__host_free(node);
+        for (unsigned i = 0; i < 1u << MAP_LEAF_LOG2; i++)
+            larder__host_free(slot_table(slot_load(&leaf->granules[i], 0)));
+        larder__host_free(leaf);
+        leaf = next;
     }
-    larder__host_free(map->nodes);
-    map->nodes = NULL;
+    larder__host_free(map->low);
+    map->low = NULL;
+    atomic_store(&map->leaves, NULL);
+}
+
+struct map_leaf *larder__map_high_leaf(const struct map *map, uint64_t number)
+{
+    struct map_leaf *leaf =
+        atomic_load_explicit(&map->leaves, memory_order_acquire);
+
+    while (leaf != NULL && leaf->number != number)
+        leaf = leaf->next;
+    return leaf;
 }
 
 static bool map_make_leaf(struct map *map, larder_addr addr)
 {
-    uint64_t leaf = addr >> (MAP_GRANULE_LOG2 + MAP_LEAF_LOG2);
-    _Atomic(struct map_node *) *node_at = &map->nodes[leaf >> MAP_NODE_LOG2];
-    struct map_node *node = atomic_load(node_at);
-    struct map_leaf *made;
+    struct map_leaf *leaf = larder__host_alloc(1, sizeof *leaf);
 
-    if (node == NULL) {
-        node = larder__host_alloc(1, sizeof *node);
-        if (node == NULL)
-            return false;
-        atomic_store_explicit(node_at, node, memory_order_release);
-    }
-    made = larder__host_alloc(1, sizeof *made);
-    if (made == NULL)
+    if (leaf == NULL)
         return false;
-    atomic_store_explicit(&node->leaves[leaf & ((1 << MAP_NODE_LOG2) - 1)],
-                          made, memory_order_release);
+    leaf->number = addr >> (MAP_GRANULE_LOG2 + MAP_LEAF_LOG2);
+    leaf->next = atomic_load(&map->leaves);
+    atomic_store_explicit(&map->leaves, leaf, memory_order_release);
+    if (leaf->number < UINT64_C(1) << MAP_LOW_LOG2)
+        atomic_store_explicit(&map->low[leaf->number], leaf,
+                              memory_order_release);
     return true;
 }
 
@@ -83,7 +78,7 @@ bool larder__map_prepare(struct map *map, larder_addr addr, uint64_t bytes,
 {
     larder_addr last = addr + bytes - 1;
 
-    if (last < addr || last >> MAP_ADDRESS_LOG2 != 0)
+    if (last < addr)
         return false;
     for (larder_addr at = addr >> MAP_GRANULE_LOG2;
          at <= last >> MAP_GRANULE_LOG2; at++) {

@@ -6,13 +6,11 @@
  * in the same.  A granule that is cut finer gets a table, four bytes for every
  * 256 of its bytes.
  *
- * The allocator holds its lock for every call now.  The entries are atomic
- * all the same, and leaves and tables stay until the map goes, so that
- * lookups may do without it: one of a stale address never touches freed
- * memory.
+ * Entries are atomic, and leaves and tables stay until the map goes, so that a
+ * lookup needs no lock: one of a stale address never touches freed memory.
  *
- * Cost in host memory: 256 KiB for 4 GiB of addresses, and 32 KiB for each
- * granule with a table. */
+ * Cost in host memory: 256 KiB for 4 GiB of addresses, 32 KiB for each granule
+ * with a table; the table of leaves is 256 KiB, of which little is touched. */
 #ifndef LARDER_CORE_MAP_H
 #define LARDER_CORE_MAP_H
 
@@ -26,11 +24,9 @@ enum {
     MAP_UNIT_LOG2 = 8,
     MAP_TABLE = 1 << (MAP_GRANULE_LOG2 - MAP_UNIT_LOG2),
     MAP_LEAF_LOG2 = 11, /* granules in a leaf */
-    MAP_NODE_LOG2 = 12, /* leaves under a middle node, those under the root */
+    MAP_LOW_LOG2 = 47 - MAP_GRANULE_LOG2 - MAP_LEAF_LOG2,
     MAP_SLOT_LOG2 = 17,
-    MAP_SLOTS = 1 << (MAP_GRANULE_LOG2 - MAP_SLOT_LOG2),
-    /* Addresses beyond 2^56 are not handed out by any device known. */
-    MAP_ADDRESS_LOG2 = MAP_GRANULE_LOG2 + MAP_LEAF_LOG2 + 2 * MAP_NODE_LOG2
+    MAP_SLOTS = 1 << (MAP_GRANULE_LOG2 - MAP_SLOT_LOG2)
 };
 
 struct map_granule {
@@ -41,22 +37,23 @@ struct map_granule {
 
 struct map_leaf {
     struct map_granule granules[1 << MAP_LEAF_LOG2];
+    uint64_t number; /* which 4 GiB it is for */
+    struct map_leaf *next;
 };
 
-struct map_node {
-    _Atomic(struct map_leaf *) leaves[1 << MAP_NODE_LOG2];
-};
-
+/* A processor's user addresses end at 2^47, and a GPU's are of the same space:
+ * leaves below are found with one load, any others by looking through all. */
 struct map {
-    _Atomic(struct map_node *) *nodes; /* 1 << MAP_NODE_LOG2 of them */
+    _Atomic(struct map_leaf *) *low;   /* 1 << MAP_LOW_LOG2, by number */
+    _Atomic(struct map_leaf *) leaves; /* all, the last made first */
 };
 
 bool larder__map_init(struct map *map);
 void larder__map_destroy(struct map *map);
 
 /* Make room so that blocks in [addr, addr + bytes) can be put in.  `fine`:
- * some may be of 128 KiB or less.  False: no host memory, or addresses beyond
- * what the map covers; what was made stays, and does no harm. */
+ * some may be of 128 KiB or less.  False: no host memory, or addresses that wrap
+ * around; what was made stays, and does no harm. */
 bool larder__map_prepare(struct map *map, larder_addr addr, uint64_t bytes,
                          bool fine);
 
@@ -94,23 +91,21 @@ static inline unsigned table_index(larder_addr addr)
     return (unsigned)(addr >> MAP_UNIT_LOG2) % MAP_TABLE;
 }
 
+/* A leaf that is not among the low ones; NULL: none. */
+struct map_leaf *larder__map_high_leaf(const struct map *map, uint64_t leaf);
+
 /* The granule's entry; NULL if no room was made for it. */
 static inline struct map_granule *map_granule(const struct map *map,
                                               larder_addr addr)
 {
     uint64_t granule = addr >> MAP_GRANULE_LOG2;
     uint64_t leaf = granule >> MAP_LEAF_LOG2;
-    struct map_node *node;
     struct map_leaf *found;
 
-    if (addr >> MAP_ADDRESS_LOG2 != 0)
-        return NULL;
-    node = atomic_load_explicit(&map->nodes[leaf >> MAP_NODE_LOG2],
-                                memory_order_acquire);
-    if (node == NULL)
-        return NULL;
-    found = atomic_load_explicit(
-        &node->leaves[leaf & ((1 << MAP_NODE_LOG2) - 1)], memory_order_acquire);
+    if (leaf < UINT64_C(1) << MAP_LOW_LOG2)
+        found = atomic_load_explicit(&map->low[leaf], memory_order_acquire);
+    else
+        found = larder__map_high_leaf(map, leaf);
     if (found == NULL)
         return NULL;
     return &found->granules[granule & ((1 << MAP_LEAF_LOG2) - 1)];
@@ -149,48 +144,66 @@ static inline bool addr_is_aligned(larder_addr addr)
     return (addr & ((1 << MAP_UNIT_LOG2) - 1)) == 0;
 }
 
-/* The block's number, 0 if none begins there; map_take() removes it too. */
-static inline uint32_t map_get(const struct map *map, larder_addr addr)
+/* Where the entry for an address stands; neither is set where there is no room
+ * for one. */
+struct map_spot {
+    _Atomic uint32_t *entry; /* of a table */
+    _Atomic uint64_t *slot;  /* of a granule without */
+};
+
+static inline struct map_spot map_seek(const struct map *map, larder_addr addr)
 {
     struct map_granule *granule = map_granule(map, addr);
+    struct map_spot spot = {NULL, NULL};
     _Atomic uint32_t *table;
-    uint64_t slot;
 
     if (granule == NULL || !addr_is_aligned(addr))
-        return 0;
+        return spot;
     table = slot_table(slot_load(granule, 0));
     if (table != NULL)
-        return atomic_load_explicit(&table[table_index(addr)],
-                                    memory_order_acquire);
-    slot = slot_load(granule, slot_index(addr));
+        spot.entry = &table[table_index(addr)];
+    else
+        spot.slot = &granule->slots[slot_index(addr)];
+    return spot;
+}
+
+/* The number of the block that begins at addr, 0: none does. */
+static inline uint32_t map_spot_get(struct map_spot spot, larder_addr addr)
+{
+    uint64_t slot;
+
+    if (spot.entry != NULL)
+        return atomic_load_explicit(spot.entry, memory_order_acquire);
+    if (spot.slot == NULL)
+        return 0;
+    slot = atomic_load_explicit(spot.slot, memory_order_acquire);
     return slot_is(slot, addr) ? slot_number(slot) : 0;
 }
 
-/* The allocator's lock orders those who take: an exchange is not needed. */
+/* Remove the block that is there.  Who removes holds the lock that guards the
+ * block: an exchange is not needed. */
+static inline void map_spot_clear(struct map_spot spot)
+{
+    if (spot.entry != NULL)
+        atomic_store_explicit(spot.entry, 0, memory_order_release);
+    else
+        atomic_store_explicit(spot.slot, 0, memory_order_release);
+}
+
+/* The block's number, 0 if none begins there; map_take() removes it too. */
+static inline uint32_t map_get(const struct map *map, larder_addr addr)
+{
+    return map_spot_get(map_seek(map, addr), addr);
+}
+
 static inline uint32_t map_take(struct map *map, larder_addr addr)
 {
-    struct map_granule *granule = map_granule(map, addr);
-    _Atomic uint32_t *table;
-    _Atomic uint64_t *place;
-    uint64_t slot;
+    struct map_spot spot = map_seek(map, addr);
+    uint32_t number = map_spot_get(spot, addr);
 
-    if (granule == NULL || !addr_is_aligned(addr))
-        return 0;
-    table = slot_table(slot_load(granule, 0));
-    if (table != NULL) {
-        _Atomic uint32_t *entry = &table[table_index(addr)];
-        uint32_t number = atomic_load_explicit(entry, memory_order_relaxed);
-
-        if (number != 0)
-            atomic_store_explicit(entry, 0, memory_order_release);
-        return number;
-    }
-    place = &granule->slots[slot_index(addr)];
-    slot = atomic_load_explicit(place, memory_order_relaxed);
-    if (!slot_is(slot, addr))
-        return 0;
-    atomic_store_explicit(place, 0, memory_order_release);
-    return slot_number(slot);
+    if (number != 0)
+        map_spot_clear(spot);
+    return number;
 }
 
 #endif

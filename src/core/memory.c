@@ -15,28 +15,38 @@
 #include "core/segment.h"
 #include "core/walk.h"
 
+static larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
+                                  larder_stream stream, larder_addr *out,
+                                  const void *caller)
+{
+    larder_result r;
+
+    larder__lock_all(a);
+    larder__front_enter(a);
+    history_enter(a, caller);
+    r = larder__request(a, bytes, stream, out);
+    larder__front_stock(a, stream);
+    larder__unlock_all(a);
+    return r;
+}
+
 larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
                            larder_stream stream, larder_addr *out)
 {
     struct allocator *a;
-    larder_result r;
 
     if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    r = larder__handle_get(handle, &a);
-    if (r != LARDER_OK)
-        return r;
+    a = handle_allocator(handle);
+    if (a == NULL)
+        return larder__handle_bad(handle);
     if (bytes == 0) {
         *out = 0;
         return LARDER_OK;
     }
-    lock_take(&a->lock);
-    history_enter(a, __builtin_return_address(0));
-    r = fast_alloc(a, bytes, stream, out)
-            ? LARDER_OK
-            : larder__request(a, bytes, stream, out);
-    lock_leave(&a->lock);
-    return r;
+    if (fast_alloc(a, bytes, stream, out))
+        return LARDER_OK;
+    return alloc_slowly(a, bytes, stream, out, __builtin_return_address(0));
 }
 
 /* Why no live block begins at addr. */
@@ -65,48 +75,49 @@ static larder_result explain_unknown(struct allocator *a, larder_addr addr)
                         addr);
 }
 
-larder_result larder_free(larder_allocator *handle, larder_addr addr)
-{
-    struct allocator *a;
-    uint32_t number;
-    larder_result r = larder__handle_get(handle, &a);
-
-    if (r != LARDER_OK || addr == 0)
-        return r;
-    lock_take(&a->lock);
-    history_enter(a, __builtin_return_address(0));
-    /* With the lock, so that no one sees a block that is live but not in the
-     * map: larder_check() and restoring a checkpoint rely on it. */
-    number = map_take(&a->map, addr);
-    if (number == 0) {
-        r = explain_unknown(a, addr);
-    } else {
-        struct block *b = slab_at(&a->slab, number);
-
-        if (!fast_free(a, b))
-            larder__give_back(a, b);
-    }
-    lock_leave(&a->lock);
-    return r;
-}
-
-/* The live block that begins at addr. */
 static larder_result find_live(struct allocator *a, larder_addr addr,
                                struct block **out)
 {
-    uint32_t number = map_get(&a->map, addr);
+    *out = slab_get(&a->slab, map_get(&a->map, addr));
+    if (*out != NULL && (*out)->state == BLOCK_LIVE)
+        return LARDER_OK;
+    return explain_unknown(a, addr);
+}
 
-    if (number == 0)
-        return explain_unknown(a, addr);
-    *out = slab_at(&a->slab, number);
-    return LARDER_OK;
+static larder_result free_slowly(struct allocator *a, larder_addr addr,
+                                 const void *caller)
+{
+    struct block *b = NULL;
+    larder_result r;
+
+    larder__lock_all(a);
+    larder__front_enter(a);
+    history_enter(a, caller);
+    r = find_live(a, addr, &b);
+    if (r == LARDER_OK) {
+        (void)map_take(&a->map, addr);
+        larder__give_back(a, b);
+    }
+    larder__unlock_all(a);
+    return r;
+}
+
+larder_result larder_free(larder_allocator *handle, larder_addr addr)
+{
+    struct allocator *a = handle_allocator(handle);
+
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    if (addr == 0 || fast_free(a, addr))
+        return LARDER_OK;
+    return free_slowly(a, addr, __builtin_return_address(0));
 }
 
 larder_result larder_record_stream(larder_allocator *handle, larder_addr addr,
                                    larder_stream stream)
 {
     struct allocator *a;
-    struct block *b;
+    struct block *b = NULL;
     larder_result r = larder__handle_lock(handle, &a);
 
     if (r != LARDER_OK)
@@ -122,7 +133,7 @@ larder_result larder_base_allocation(larder_allocator *handle, larder_addr addr,
                                      larder_addr *base, uint64_t *bytes)
 {
     struct allocator *a;
-    struct block *b;
+    struct block *b = NULL;
     larder_result r;
 
     if (base == NULL || bytes == NULL)

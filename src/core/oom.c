@@ -7,6 +7,7 @@
 #include "base/host.h"
 #include "base/text.h"
 #include "core/dump.h"
+#include "core/front.h"
 #include "core/policy.h"
 #include "core/private.h"
 #include "core/recording.h"
@@ -117,10 +118,10 @@ bool larder__run_reclaims(struct allocator *a)
 
     if (copy == NULL)
         return false;
-    lock_leave(&a->lock);
+    larder__unlock_all(a);
     for (uint32_t i = 0; i < count; i++)
         freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
-    lock_take(&a->lock);
+    larder__lock_all(a);
     history_reenter(a, call);
     larder__host_free(copy);
     return freed;
@@ -134,10 +135,10 @@ static void tell_observers(struct allocator *a, const larder_oom_info *info)
 
     if (copy == NULL)
         return;
-    lock_leave(&a->lock);
+    larder__unlock_all(a);
     for (uint32_t i = 0; i < count; i++)
         ((larder_oom_fn *)copy[i].fn)(copy[i].ctx, info);
-    lock_take(&a->lock);
+    larder__lock_all(a);
     larder__host_free(copy);
 }
 

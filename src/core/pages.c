@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "core/blocks.h"
 #include "core/events.h"
+#include "core/front.h"
 #include "core/held.h"
 #include "core/orphan.h"
 #include "core/pool.h"
@@ -383,7 +384,7 @@ static larder_result range_release(struct allocator *a, struct segment *s)
     if (r != LARDER_OK)
         return r;
     heap_remove(s->head);
-    larder__slab_give(&a->slab, s->head);
+    front_give_header(a, s->head);
     segment_free(a, s);
     return LARDER_OK;
 }
@@ -478,6 +479,7 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
     b->addr = s->addr;
     b->bytes = s->bytes;
     b->segment = s;
+    b->front = heap->front != NULL ? heap->front->number : 0;
     s->head = b;
     larder__segment_link(a, s);
     heap_insert(b);

@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/front.h"
 #include "core/quick.h"
 
 void larder__pool_init(struct pool *pool, enum pool_kind kind,
@@ -58,7 +59,16 @@ static bool pool_make_room(struct pool *pool)
     return true;
 }
 
-static larder_result pool_add_heap(const struct allocator *a, struct pool *pool,
+/* A heap without works as well, the long way. */
+static void join_front(struct allocator *a, struct heap *heap)
+{
+    heap->front = larder__front_make(a, heap->stream);
+    if (heap->front != NULL)
+        heap->front->heaps[heap->pool->is_small ? POOL_SMALL : POOL_LARGE] =
+            heap;
+}
+
+static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
                                    larder_stream stream, uint32_t at)
 {
     struct heap *heap;
@@ -77,6 +87,8 @@ static larder_result pool_add_heap(const struct allocator *a, struct pool *pool,
     }
     heap->pool = pool;
     heap->stream = stream;
+    if (a->is_paged && pool->owner == NULL)
+        join_front(a, heap);
     for (uint32_t i = pool->heap_count; i > at; i--)
         pool->heaps[i] = pool->heaps[i - 1];
     pool->heaps[at] = heap;

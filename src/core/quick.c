@@ -12,6 +12,7 @@ static void flush_list(struct allocator *a, struct quick *quick,
         struct merged merged = {0};
 
         list->first = b->left;
+        (void)map_take(&a->map, b->addr);
         b->state = BLOCK_FREE;
         heap_insert(larder__block_merge(a, b, &merged));
     }

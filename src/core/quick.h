@@ -38,7 +38,7 @@ static inline struct quick_list *quick_neighbour(struct quick *quick,
     return &quick->lists[(size_t)(list - quick->lists) ^ 1];
 }
 
-/* A block of that size, out of its list; NULL: none. */
+/* A block of that size, out of its list, but in the address map; NULL: none. */
 static inline struct block *quick_take(struct quick *quick, uint64_t bytes)
 {
     struct quick_list *list = quick_list(quick, bytes);
@@ -51,33 +51,45 @@ static inline struct block *quick_take(struct quick *quick, uint64_t bytes)
     }
     b = list->first;
     list->first = b->left;
+    b->list = (uint16_t)(list - quick->lists);
     quick->count--;
     return b;
 }
 
-/* Keep b, which is in no index.  False: no list is free for its size. */
-static inline bool quick_keep(struct quick *quick, struct block *b)
+/* The list for b's size, or one that is free for it; NULL: there is none. */
+static inline struct quick_list *quick_list_for(struct quick *quick,
+                                                const struct block *b)
 {
     struct quick_list *list = quick_list(quick, b->bytes);
+    struct quick_list *other = quick_neighbour(quick, list);
+
+    if (list->bytes == b->bytes)
+        return list;
+    if (other->bytes == b->bytes)
+        return other;
+    if (list->first != NULL)
+        list = other;
+    return list->first == NULL ? list : NULL;
+}
+
+/* Keep b, which is in no index but stays in the address map.  False: no list
+ * is free for its size. */
+static inline bool quick_keep(struct quick *quick, struct block *b)
+{
+    /* The one it came from, most likely. */
+    struct quick_list *list = &quick->lists[b->list];
 
     if (list->bytes != b->bytes) {
-        struct quick_list *other = quick_neighbour(quick, list);
-
-        if (other->bytes == b->bytes || list->first != NULL)
-            list = other;
-        if (list->bytes != b->bytes) {
-            if (list->first != NULL)
-                return false;
-            list->bytes = b->bytes;
-        }
+        list = quick_list_for(quick, b);
+        if (list == NULL)
+            return false;
+        list->bytes = b->bytes;
+        b->list = (uint16_t)(list - quick->lists);
     }
     b->state = BLOCK_QUICK;
     b->left = list->first;
-    if (b->left == NULL) {
-        size_t i = (size_t)(list - quick->lists);
-
-        quick->used[i / 64] |= UINT64_C(1) << i % 64;
-    }
+    if (b->left == NULL)
+        quick->used[b->list / 64] |= UINT64_C(1) << b->list % 64;
     list->first = b;
     quick->count++;
     return true;

@@ -14,15 +14,15 @@
 #include "core/block.h"
 
 enum {
-    SLAB_FIRST_LOG2 = 8,
-    SLAB_CHUNKS = 24,
+    SLAB_FIRST_LOG2 = 12,
+    SLAB_CHUNKS = 20,
     /* Left over by whoever takes headers while a request is under way: the
      * request may end with a split, which then cannot fail. */
     SLAB_SPARE = 1
 };
 
 struct slab {
-    _Atomic(struct block *) chunks[SLAB_CHUNKS]; /* of 256, 512, 1024, ... */
+    _Atomic(struct block *) chunks[SLAB_CHUNKS]; /* of 4096, 8192, ... */
     uint32_t free_first; /* headers given back, linked by `next` */
     uint32_t free_count;
     uint32_t untouched; /* the lowest number never handed out */
@@ -44,10 +44,16 @@ void larder__slab_give(struct slab *slab, struct block *block);
 static inline struct block *slab_at(struct slab *slab, uint32_t number)
 {
     uint32_t biased = number + (1u << SLAB_FIRST_LOG2);
-    unsigned log2 = bits_log2(biased);
-    struct block *chunk = atomic_load_explicit(
-        &slab->chunks[log2 - SLAB_FIRST_LOG2], memory_order_acquire);
+    unsigned log2;
+    struct block *chunk;
 
+    /* Most programs never leave it, and it does not depend on the number. */
+    if (number < 1u << SLAB_FIRST_LOG2)
+        return &atomic_load_explicit(&slab->chunks[0],
+                                     memory_order_acquire)[number];
+    log2 = bits_log2(biased);
+    chunk = atomic_load_explicit(&slab->chunks[log2 - SLAB_FIRST_LOG2],
+                                 memory_order_acquire);
     return &chunk[biased - (1u << log2)];
 }
 

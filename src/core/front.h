@@ -1,0 +1,150 @@
+/* front.h - what the requests and frees of one stream touch when its own free
+ * blocks answer them: a lock, counts, spare headers.  Private to core.
+ *
+ * Only paged memory of the default pools has fronts.  The lock of a front
+ * guards its stream's heaps and the segments, blocks and entries of the map
+ * that belong to them; all fronts' locks and the allocator's, taken together,
+ * guard everything, and that is how every other call works.  Order: the
+ * allocator's lock, then the fronts' by number; who holds one front's lock
+ * takes no other.
+ *
+ * Counting.  What one thread alone does is counted in one place and exact.
+ * From the second thread on each front counts for itself, and what it counted
+ * is added up when any call takes all locks, at the latest when it passes
+ * fronts.allowance: the current values that are reported are always exact,
+ * their peaks within the allowance for each front. */
+#ifndef LARDER_CORE_FRONT_H
+#define LARDER_CORE_FRONT_H
+
+#include "core/allocator.h"
+
+enum {
+    FRONTS_MAX = 160, /* further streams do without; their number is a byte */
+    FRONT_HEADERS = 2 /* spare ones: a request cuts at either end */
+};
+
+struct front {
+    struct lock lock;
+    uint8_t number; /* from 1 */
+    larder_stream stream;
+    struct heap *heaps[POOL_KINDS]; /* NULL: none yet */
+    uint32_t header_first;          /* spare ones, linked by `next` */
+    uint32_t header_count;
+    struct tally tally;
+} __attribute__((aligned(128))); /* lines, and pairs of them, of its own */
+
+/* ---- threads -------------------------------------------------------------- */
+
+/* Its address is the thread's name.  Of the memory that a program sets aside
+ * for each thread, found without a call; a byte fits in whoever loads the
+ * library later, too. */
+extern _Thread_local char larder__front_thread
+    __attribute__((tls_model("initial-exec")));
+
+/* A value no other thread has at the same time. */
+static inline const void *front_thread(void)
+{
+    return &larder__front_thread;
+}
+
+/* ---- finding -------------------------------------------------------------- */
+
+static inline unsigned front_hash(larder_stream stream)
+{
+    return (unsigned)((stream * UINT64_C(0x9e3779b97f4a7c15)) >>
+                      (64 - FRONT_SLOTS_LOG2));
+}
+
+/* The stream's front; NULL: it has none.  No lock is needed. */
+static inline struct front *front_of(const struct allocator *a,
+                                     larder_stream stream)
+{
+    for (unsigned i = front_hash(stream);; i++) {
+        struct front *f = atomic_load_explicit(
+            &a->fronts.slots[i % FRONT_SLOTS], memory_order_acquire);
+
+        if (f == NULL || f->stream == stream)
+            return f;
+    }
+}
+
+/* The stream's front, made if there is none; NULL: no host memory, or too
+ * many.  All locks are held, the new front's too. */
+struct front *larder__front_make(struct allocator *a, larder_stream stream);
+
+void larder__fronts_init(struct allocator *a);
+void larder__fronts_destroy(struct allocator *a);
+
+/* ---- all locks ------------------------------------------------------------ */
+
+void larder__lock_all(struct allocator *a);
+void larder__unlock_all(struct allocator *a);
+
+/* The calling thread allocates or frees: with all locks, before anything is
+ * counted in a front. */
+void larder__front_enter(struct allocator *a);
+
+/* Leave the stream's front, if there is one, with spare headers for the next
+ * requests, as far as there is host memory, but not with too many. */
+void larder__front_stock(struct allocator *a, larder_stream stream);
+
+/* Headers that fronts have. */
+uint32_t larder__front_headers(const struct allocator *a);
+
+/* ---- headers -------------------------------------------------------------- */
+
+static inline struct front *front_numbered(const struct allocator *a,
+                                           unsigned number)
+{
+    return a->fronts.list[number];
+}
+
+/* A header for a piece of b: one of its front's, else the slab's, which must
+ * be ensured. */
+static inline struct block *front_take_header(struct allocator *a,
+                                              const struct block *b)
+{
+    struct front *f = front_numbered(a, b->front);
+    struct block *header;
+    uint32_t self;
+
+    if (f == NULL || f->header_count == 0)
+        return larder__slab_take(&a->slab);
+    self = f->header_first;
+    header = slab_at(&a->slab, self);
+    f->header_first = header->next;
+    f->header_count--;
+    *header = (struct block){.self = self};
+    return header;
+}
+
+static inline void front_give_header(struct allocator *a, struct block *header)
+{
+    struct front *f = front_numbered(a, header->front);
+
+    if (f == NULL) {
+        larder__slab_give(&a->slab, header);
+        return;
+    }
+    header->state = BLOCK_UNUSED;
+    header->next = f->header_first;
+    f->header_first = header->self;
+    f->header_count++;
+}
+
+/* ---- counting ------------------------------------------------------------- */
+
+/* Where this thread counts what it does in f, whose lock it holds; NULL: it
+ * has to be added up before, or made known that there is a second thread. */
+static inline struct tally *front_tally(struct allocator *a, struct front *f)
+{
+    int64_t most = a->fronts.allowance;
+
+    if (!a->fronts.is_shared)
+        return a->fronts.owner == front_thread() ? &a->fronts.tally : NULL;
+    return f->tally.peaks.bytes > most || -tally_bytes(&f->tally) > most
+               ? NULL
+               : &f->tally;
+}
+
+#endif

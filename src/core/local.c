@@ -1,0 +1,50 @@
+#include "core/local.h"
+
+#include "core/blocks.h"
+#include "core/pool.h"
+#include "core/quick.h"
+
+/* Of a request: larger blocks are merged for it first. */
+enum { QUICK_PART = 16 };
+
+void larder__local_cut(struct allocator *a, struct request *q,
+                       const struct place *place)
+{
+    struct block *b = place->block;
+
+    heap_remove(b);
+    q->block = b;
+    if (b->segment->kind != SEGMENT_PAGED)
+        return; /* cut, and counted as such, by larder__block_allocate() */
+    if (place->addr > b->addr) {
+        struct block *low = b;
+
+        b = larder__block_split(a, low, place->addr - low->addr);
+        heap_insert(low);
+    }
+    if (b->bytes > q->size)
+        heap_insert(larder__block_split(a, b, q->size));
+    b->state = BLOCK_UNUSED;
+    q->block = b;
+}
+
+bool larder__local_take(struct allocator *a, struct request *q)
+{
+    struct place place;
+
+    if (!larder__place_find(q->heap, q->size, true, &place))
+        return false;
+    larder__local_cut(a, q, &place);
+    return true;
+}
+
+/* The largest blocks first. */
+bool larder__local_take_merging(struct allocator *a, struct request *q)
+{
+    for (uint64_t least = q->size; least > a->policy->unit_bytes;
+         least /= QUICK_PART) {
+        if (larder__quick_flush(a, q->heap, least) && larder__local_take(a, q))
+            return true;
+    }
+    return larder__quick_flush(a, q->heap, 0) && larder__local_take(a, q);
+}

@@ -1,0 +1,253 @@
+/* Streams that answer requests for themselves: what is counted, what is told
+ * of mistakes, and many streams. */
+#include <pthread.h>
+
+#include "support/rig.h"
+
+enum { SLOTS = 200, STREAMS = 5, STEPS = 40000, MANY = 300 };
+
+#define SMALL_MAX KIB(128) /* of the policy's small pool */
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+/* ---- a naive count ------------------------------------------------------- */
+
+struct count {
+    int64_t current[2];
+    int64_t peak[2];
+    int64_t allocated[2];
+    int64_t peak_all;
+};
+
+static void count_change(struct count *c, int pool, int64_t change)
+{
+    c->current[pool] += change;
+    if (change > 0)
+        c->allocated[pool] += change;
+    if (c->current[pool] > c->peak[pool])
+        c->peak[pool] = c->current[pool];
+    if (c->current[0] + c->current[1] > c->peak_all)
+        c->peak_all = c->current[0] + c->current[1];
+}
+
+struct model {
+    struct count blocks;
+    struct count bytes;
+    struct count requested;
+};
+
+static void model_change(struct model *m, uint64_t bytes, int sign)
+{
+    uint64_t size = (bytes + 255) / 256 * 256;
+    int pool = size > SMALL_MAX;
+
+    count_change(&m->blocks, pool, sign);
+    count_change(&m->bytes, pool, sign * (int64_t)size);
+    count_change(&m->requested, pool, sign * (int64_t)bytes);
+}
+
+static void assert_pool(const struct count *c, int pool, const larder_stat *s)
+{
+    assert_int_equal(s->current, c->current[pool]);
+    assert_int_equal(s->peak, c->peak[pool]);
+    assert_int_equal(s->allocated, c->allocated[pool]);
+    assert_int_equal(s->freed, c->allocated[pool] - c->current[pool]);
+}
+
+static void assert_count(const struct count *c, const larder_stat_split *s)
+{
+    assert_pool(c, 0, &s->small_pool);
+    assert_pool(c, 1, &s->large_pool);
+    assert_int_equal(s->all.current, c->current[0] + c->current[1]);
+    assert_int_equal(s->all.peak, c->peak_all);
+}
+
+static void assert_model(const struct model *m, const larder_stats *st)
+{
+    assert_count(&m->blocks, &st->allocation);
+    assert_count(&m->blocks, &st->active);
+    assert_count(&m->bytes, &st->allocated_bytes);
+    assert_count(&m->bytes, &st->active_bytes);
+    assert_count(&m->requested, &st->requested_bytes);
+}
+
+/* ---- one thread ---------------------------------------------------------- */
+
+struct slot {
+    larder_addr addr;
+    uint64_t bytes;
+};
+
+static uint64_t some_bytes(uint64_t *seed)
+{
+    uint64_t below = UINT64_C(1) << (8 + next_random(seed) % 14);
+
+    return 1 + next_random(seed) % below;
+}
+
+/* Every statistic at every seventh step, the peaks of all streams together
+ * included. */
+static void one_thread_is_counted_exactly(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:8GiB,backing=none", LARDER_POLICY_LARDER, "");
+    struct slot slots[SLOTS] = {{0}};
+    struct model m = {0};
+    uint64_t seed = 4711;
+
+    (void)state;
+    for (int i = 0; i < STEPS; i++) {
+        struct slot *s = &slots[next_random(&seed) % SLOTS];
+
+        if (s->addr != 0) {
+            rig_free(&rig, s->addr);
+            model_change(&m, s->bytes, -1);
+            s->addr = 0;
+        } else {
+            s->bytes = some_bytes(&seed);
+            s->addr =
+                rig_alloc_on(&rig, s->bytes, next_random(&seed) % STREAMS);
+            model_change(&m, s->bytes, 1);
+        }
+        if (i % 7 == 0) {
+            larder_stats st = rig_stats(&rig);
+
+            assert_model(&m, &st);
+        }
+        if (i % 1000 == 0)
+            assert_ok(larder_check(rig.a));
+    }
+    rig_down(&rig);
+}
+
+static void more_streams_than_fronts(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:8GiB,backing=none", LARDER_POLICY_LARDER, "");
+    larder_addr addrs[MANY];
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++)
+            addrs[i] = rig_alloc_on(&rig, 1000, (larder_stream)i);
+        assert_int_equal(rig_stats(&rig).allocation.all.current, MANY);
+        for (int i = 0; i < MANY; i++)
+            rig_free(&rig, addrs[i]);
+        assert_ok(larder_check(rig.a));
+    }
+    assert_int_equal(rig_stats(&rig).allocation.all.allocated, 3 * MANY);
+    rig_down(&rig);
+}
+
+/* A block kept for the next request is no allocation. */
+static void kept_blocks_are_not_live(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:8GiB,backing=none", LARDER_POLICY_LARDER, "");
+    larder_addr addr = rig_alloc(&rig, 5000);
+    larder_addr base;
+    uint64_t bytes;
+
+    (void)state;
+    rig_free(&rig, addr);
+    assert_refused(LARDER_ERR_DOUBLE_FREE, larder_free(rig.a, addr),
+                   "was freed before");
+    assert_result(LARDER_ERR_DOUBLE_FREE, larder_record_stream(rig.a, addr, 3));
+    assert_result(LARDER_ERR_DOUBLE_FREE,
+                  larder_base_allocation(rig.a, addr, &base, &bytes));
+    assert_int_equal(rig_alloc(&rig, 5000), addr);
+    assert_result(LARDER_ERR_UNKNOWN_ADDRESS, larder_free(rig.a, addr + 256));
+    rig_free(&rig, addr);
+    rig_down(&rig);
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+enum { BLOCKS = 80 };
+
+#define BLOCK_BYTES KIB(512)
+
+/* What a thread does to a stream's blocks: has all of them, gives all back. */
+struct walker {
+    larder_allocator *a;
+    larder_stream stream;
+    larder_addr addrs[BLOCKS];
+    int failures;
+};
+
+static void *rise(void *arg)
+{
+    struct walker *w = arg;
+
+    for (int i = 0; i < BLOCKS; i++)
+        w->failures +=
+            larder_alloc(w->a, BLOCK_BYTES, w->stream, &w->addrs[i]) != 0;
+    return NULL;
+}
+
+static void *fall(void *arg)
+{
+    struct walker *w = arg;
+
+    for (int i = 0; i < BLOCKS; i++)
+        w->failures += larder_free(w->a, w->addrs[i]) != LARDER_OK;
+    return NULL;
+}
+
+/* In a thread of its own. */
+static void walk(struct walker *w, void *(*step)(void *))
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, step, w), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(w->failures, 0);
+}
+
+/* One stream is up by 40 MiB while another rises as far and falls again: with
+ * 8 GiB of memory each may count 8 MiB for itself. */
+static void threads_are_counted_within_the_allowance(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:8GiB,backing=none", LARDER_POLICY_LARDER, "");
+    struct walker one = {.a = rig.a, .stream = 1};
+    struct walker two = {.a = rig.a, .stream = 2};
+    larder_stats st;
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, 1)); /* this is the first thread */
+    for (int round = 0; round < 2; round++) {
+        walk(&one, rise); /* the second time nothing asks the device */
+        walk(&two, rise);
+        walk(&two, fall);
+        walk(&one, fall);
+        st = rig_stats(&rig);
+        assert_in_range(st.allocated_bytes.all.peak, MIB(80 - 2 * 8),
+                        MIB(80 + 2 * 8));
+        assert_ok(larder_stats_reset_peak(rig.a));
+    }
+    assert_int_equal(st.allocated_bytes.all.current, 0);
+    assert_int_equal(st.allocation.all.allocated, 1 + 4 * BLOCKS);
+    assert_int_equal(st.allocated_bytes.all.freed,
+                     256 + 4 * BLOCKS * BLOCK_BYTES);
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thread_is_counted_exactly),
+        cmocka_unit_test(more_streams_than_fronts),
+        cmocka_unit_test(kept_blocks_are_not_live),
+        cmocka_unit_test(threads_are_counted_within_the_allowance),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -46,6 +46,15 @@ else
     skip 'test_model: not built'
 fi
 
+# A second is about two thousand steps of each of its eight runs.
+if [ -x "$build/tests/model/test_larder_random" ]; then
+    step 'random operations with real bytes, policy larder' \
+        "$build/tests/model/test_larder_random" \
+        $((seconds * 2000)) "$(date +%s)"
+else
+    skip 'test_larder_random: not built'
+fi
+
 if [ -x "$build/tests/snapshot/test_mutations" ]; then
     step '100 000 changed snapshots' "$build/tests/snapshot/test_mutations" \
         100000 "$(date +%s)"

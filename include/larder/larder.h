@@ -226,6 +226,17 @@ LARDER_API larder_result larder_record_stream(larder_allocator *a,
  * ERR_CAPTURING while allocations go to a private pool: nothing happens. */
 LARDER_API larder_result larder_empty_cache(larder_allocator *a);
 
+/* Give back cached memory until at most `target_bytes` are reserved, or none
+ * is left that may go: 0 for all.  No more goes than that takes, but for the
+ * rest of a segment or page.  Memory that a recorded stream may still use
+ * stays; where pages are taken, their streams are waited for.  What private
+ * pools hold, and reserved pieces, stay.  `released`, if not NULL, gets the
+ * bytes that went.  The setting `trim_age` gives back in the background.
+ * ERR_CAPTURING while allocations go to a private pool: nothing happens.
+ * Any thread.  O(free blocks), and what the driver takes. */
+LARDER_API larder_result larder_trim(larder_allocator *a, uint64_t target_bytes,
+                                     uint64_t *released);
+
 /* Take one piece of `bytes` (rounded up to 2 MiB) from the device now, and
  * serve segments from it before asking the device for more.  The piece counts
  * as reserved, and stays until larder_destroy(): larder_empty_cache() does
@@ -312,6 +323,39 @@ LARDER_API larder_result larder_pool_end(larder_allocator *a,
 LARDER_API larder_result larder_pool_release(larder_allocator *a,
                                              larder_pool_id id);
 
+/* Hold at most `bytes` in segments of the pool; 0: no limit, as at first.
+ * What would exceed it fails as out of memory, before the device is asked;
+ * what is held already stays.  Any thread.  ERR_UNKNOWN_POOL for a pool that
+ * was never begun, or is gone. */
+LARDER_API larder_result larder_pool_set_limit(larder_allocator *a,
+                                               larder_pool_id id,
+                                               uint64_t bytes);
+
+/* What a private pool holds now. */
+typedef struct larder_pool_info {
+    size_t size;          /* set by larder_pool_info_init() */
+    uint64_t limit_bytes; /* 0: none */
+    uint64_t reserved_bytes;
+    uint64_t allocated_bytes;
+    uint64_t active_bytes;
+    uint64_t requested_bytes; /* of active blocks */
+    uint64_t segments;
+    uint64_t allocations; /* blocks handed out */
+    int users;            /* 0: released, but not empty yet */
+    int is_begun;         /* allocations are routed to it */
+} larder_pool_info;
+
+LARDER_API void larder_pool_info_init_sized(larder_pool_info *info,
+                                            size_t size);
+#define larder_pool_info_init(info)                                            \
+    larder_pool_info_init_sized((info), sizeof *(info))
+
+/* ERR_UNKNOWN_POOL if there is no such pool.  Any thread.  O(its blocks, and
+ * all segments). */
+LARDER_API larder_result larder_pool_info_get(larder_allocator *a,
+                                              larder_pool_id id,
+                                              larder_pool_info *info);
+
 /* A remembered state of a private pool: which blocks were live, where. */
 typedef struct larder_checkpoint larder_checkpoint;
 LARDER_API larder_result larder_checkpoint_take(larder_allocator *a,
@@ -361,6 +405,11 @@ LARDER_API larder_result larder_pool_live_is(larder_allocator *a,
     X(num_device_free, "pieces given back, or ranges unmapped")                \
     X(num_oom_rejections, "failures by a limit with throw_on_cudamalloc_oom")
 
+/* Counters that PyTorch does not have. */
+#define LARDER_OWN_COUNTER_MAP(X)                                              \
+    X(num_trims, "times larder_trim() or trim_age gave something back")        \
+    X(trimmed_bytes, "bytes they gave back")
+
 typedef struct larder_stat {
     int64_t current;
     int64_t peak;      /* highest current */
@@ -386,6 +435,9 @@ typedef struct larder_stats {
     LARDER_COUNTER_MAP(X)
 #undef X
     int64_t max_split_size; /* bytes; -1: unlimited */
+#define X(name, text) int64_t name;
+    LARDER_OWN_COUNTER_MAP(X)
+#undef X
 } larder_stats;
 
 LARDER_API void larder_stats_init_sized(larder_stats *st, size_t size);

@@ -42,6 +42,7 @@ enum {
 struct allocator;
 struct front;
 struct history;
+struct trimmer;
 struct pool;
 struct private_pool;
 
@@ -55,6 +56,9 @@ struct heap {
     struct bins bins;
 };
 
+/* How many parts trim_age is measured in (trim_age.h). */
+enum { TRIM_STEPS = 4 };
+
 struct pool {
     struct heap **heaps; /* ascending streams */
     uint32_t heap_count;
@@ -63,6 +67,7 @@ struct pool {
     bool is_small;
     enum stats_pool stats;
     uint64_t searches;          /* for the age of free blocks; see gc.c */
+    uint64_t marks[TRIM_STEPS]; /* what it was, for trim_age.c */
     struct private_pool *owner; /* NULL: a default pool */
 };
 
@@ -73,6 +78,7 @@ struct private_pool {
     int users; /* 0: its memory may be given back, and it goes with the last */
     struct pool pools[POOL_KINDS];
     uint16_t history_id;       /* its number in the history; 0: none yet */
+    uint64_t limit_bytes;      /* of its segments; 0: none */
     struct private_pool *next; /* in the order they were made */
 };
 
@@ -111,6 +117,7 @@ struct segment {
     /* SEGMENT_PAGED, which has `pages` too */
     size_t page_end;   /* no page from here on */
     size_t page_count; /* pages there are */
+    uint32_t *stamps;  /* when each page was last in use; NULL: unknown */
 };
 
 /* Pages that are mapped nowhere, held to be mapped again. */
@@ -189,6 +196,9 @@ struct request {
     struct heap *heap;
     struct block *block; /* the answer, taken out of its heap */
     bool over_limit;     /* refused by a limit, not by the device */
+    bool over_pool;      /* by that of a private pool */
+    bool out_of_time;    /* reclaim_budget_ms ended the waiting */
+    uint64_t give_up_ns; /* when it does; 0: nothing was waited for yet */
 };
 
 /* A way to choose memory. */
@@ -203,6 +213,11 @@ struct policy {
     /* Keep a block that was given back aside, as it is: false to have it
      * merged.  NULL: merge all. */
     bool (*keep)(struct allocator *a, struct block *b);
+    /* What the policy makes of settings.  NULL: nothing. */
+    void (*adjust)(struct conf *conf);
+    bool explain_fully; /* an out-of-memory, beyond PyTorch's words */
+    /* Segments: held above the peak in use before unused ones go; 0: all. */
+    uint32_t slack_percent;
     uint32_t unit_bytes;      /* sizes and addresses are multiples */
     uint32_t small_max_bytes; /* the largest request of the small pool */
 };
@@ -234,6 +249,7 @@ struct allocator {
     struct history *history; /* NULL: off; asked for at each call */
     struct history_call call;
     larder_device *device;
+    bool owns_device; /* it is closed with the allocator */
     larder_device_props props;
     struct conf conf;
 
@@ -259,6 +275,11 @@ struct allocator {
     bool is_tight; /* little is left to grow by: placement before speed */
     uint64_t refused_at; /* held when the device had no more */
     struct loose_pages loose;
+
+    struct trimmer *trimmer; /* its thread; NULL: trim_age was never set */
+    uint32_t trim_now;       /* looks that trim_age has had */
+    int64_t trim_activity;   /* allocations at the last one */
+    uint32_t trim_idle;      /* looks since that changed */
 
     struct orphan *orphans;
     size_t orphan_count;

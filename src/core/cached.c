@@ -7,16 +7,23 @@
 #include "core/private.h"
 #include "core/release.h"
 
+larder_result larder__release_idle(struct allocator *a)
+{
+    larder_result r = larder__release_pool(a, &a->pools[POOL_LARGE]);
+
+    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
+    larder__pages_drop(a);
+    fail_keep_first(&r, larder__private_release_unused(a));
+    fail_keep_first(&r, larder__orphans_release(a));
+    return r;
+}
+
 larder_result larder__release_cached(struct allocator *a)
 {
     larder_result r;
 
     a->stats.num_sync_all_streams++;
     r = larder__events_sync(a);
-    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LARGE]));
-    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
-    larder__pages_drop(a);
-    fail_keep_first(&r, larder__private_release_unused(a));
-    fail_keep_first(&r, larder__orphans_release(a));
+    fail_keep_first(&r, larder__release_idle(a));
     return r;
 }

@@ -9,4 +9,7 @@
  * the device refuses, and returns the first refusal. */
 larder_result larder__release_cached(struct allocator *a);
 
+/* The same without waiting: blocks that wait for a stream stay. */
+larder_result larder__release_idle(struct allocator *a);
+
 #endif

@@ -38,6 +38,15 @@ struct conf {
     uint64_t limit_bytes;       /* CONF_UNLIMITED: none */
     int defrag; /* enum conf_defrag: for policies that move pages */
 
+    uint64_t trim_age_ns;       /* unused longer: given back; 0: never */
+    uint64_t reclaim_budget_ms; /* a request waits; CONF_UNLIMITED: for all */
+
+    /* Of pinned host memory (pinned.h); nothing else heeds them. */
+    uint64_t pinned_limit_bytes;      /* CONF_UNLIMITED: none */
+    uint64_t pinned_reserve_bytes;    /* had at the first request; 0: none */
+    uint64_t pinned_round_max_bytes;  /* larger requests have no class */
+    uint64_t pinned_cached_max_bytes; /* larger segments are not kept */
+
     uint64_t history_events;       /* 0: off */
     int history_stacks;            /* larder_stacks */
     bool history_given;            /* if the last parse had one of these */

@@ -9,6 +9,7 @@
 #include "core/cached.h"
 #include "core/events.h"
 #include "core/held.h"
+#include "core/ladder.h"
 #include "core/local.h"
 #include "core/pages.h"
 #include "core/policy.h"
@@ -16,6 +17,7 @@
 #include "core/private.h"
 #include "core/quick.h"
 #include "core/segment.h"
+#include "core/trim_age.h"
 
 enum {
     UNIT = 256,               /* the alignment that CUDA promises */
@@ -192,7 +194,7 @@ static larder_result climb(struct allocator *a, struct request *q)
     if (a->conf.defrag == CONF_DEFRAG_OFF)
         return climb_without_moves(a, q);
     /* One event after the other, until it is enough. */
-    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__events_wait_one(a))
+    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q))
         r = take_supplied(a, q);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
@@ -223,6 +225,8 @@ static larder_result find_slowly(struct allocator *a, struct request *q)
         if (larder__local_take(a, q))
             return LARDER_OK;
     }
+    if (!allocator_is_routing(a) && larder__ladder_is_hopeless(a, q))
+        return larder__ladder_refuse(a, q);
     return climb(a, q);
 }
 
@@ -237,7 +241,7 @@ static bool heap_is_paged(const struct allocator *a, const struct heap *heap)
 static larder_result larder_find(struct allocator *a, struct request *q)
 {
     if (!heap_is_paged(a, q->heap))
-        return larder__policy_pytorch.find(a, q);
+        return larder__segments_find(a, q);
     q->block = quick_take(q->heap->quick, q->size);
     return q->block != NULL ? LARDER_OK : find_slowly(a, q);
 }
@@ -263,6 +267,7 @@ const struct policy larder__policy_larder = {
     .find = larder_find,
     .should_split = larder_should_split,
     .keep = larder_keep,
+    .explain_fully = true,
     .unit_bytes = UNIT,
     .small_max_bytes = SMALL_MAX,
 };

@@ -7,6 +7,7 @@
 #include "core/events.h"
 #include "core/front.h"
 #include "core/handle.h"
+#include "core/lifecycle.h"
 #include "core/orphan.h"
 #include "core/pages.h"
 #include "core/policy.h"
@@ -14,6 +15,7 @@
 #include "core/private.h"
 #include "core/recording.h"
 #include "core/segment.h"
+#include "core/trimmer.h"
 
 /* ---- options -------------------------------------------------------------- */
 
@@ -25,9 +27,8 @@ void larder_options_init_sized(larder_options *opt, size_t size)
     opt->size = size;
 }
 
-/* Copy the caller's options, of this or another version, into ours. */
-static larder_result options_read(const larder_options *opt,
-                                  larder_options *out)
+larder_result larder__options_read(const larder_options *opt,
+                                   larder_options *out)
 {
     const unsigned char *tail = (const unsigned char *)opt;
     size_t known;
@@ -63,9 +64,14 @@ static const struct policy_entry {
     {LARDER_POLICY_PYTORCH, "pytorch", &larder__policy_pytorch},
     {LARDER_POLICY_DIRECT, "direct", &larder__policy_direct},
     {LARDER_POLICY_LARDER, "larder", &larder__policy_larder},
+    /* Not to be chosen: larder_pinned_create() has it. */
+    {LARDER_POLICY_PINNED, "pinned", &larder__policy_pinned},
 };
 
-enum { POLICIES = sizeof policies / sizeof policies[0] };
+enum {
+    POLICIES = sizeof policies / sizeof policies[0],
+    POLICIES_TO_CHOOSE = POLICIES - 1
+};
 
 static const struct policy_entry *policy_get(larder_policy id)
 {
@@ -91,7 +97,7 @@ larder_result larder_policy_parse(const char *name, larder_policy *out)
 {
     if (name == NULL || out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    for (int i = 0; i < POLICIES; i++) {
+    for (int i = 0; i < POLICIES_TO_CHOOSE; i++) {
         if (strcmp(policies[i].name, name) == 0) {
             *out = policies[i].id;
             return LARDER_OK;
@@ -175,6 +181,8 @@ static larder_result configure(struct allocator *a, const char *text)
 
     if (r != LARDER_OK)
         return r;
+    if (a->policy->adjust != NULL)
+        a->policy->adjust(&a->conf);
     if (!has_pages(a)) /* PyTorch warns and goes on */
         a->conf.expandable_segments = false;
     if (a->conf.fraction_given) {
@@ -192,6 +200,7 @@ static larder_result configure(struct allocator *a, const char *text)
 larder_result larder_configure(larder_allocator *handle, const char *conf)
 {
     struct allocator *a;
+    uint64_t age_before;
     larder_result r;
 
     if (conf == NULL)
@@ -199,7 +208,13 @@ larder_result larder_configure(larder_allocator *handle, const char *conf)
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
+    age_before = a->conf.trim_age_ns;
     r = configure(a, conf);
+    if (r == LARDER_OK) {
+        r = larder__trimmer_set(a);
+        if (r != LARDER_OK)
+            a->conf.trim_age_ns = age_before;
+    }
     larder__handle_unlock(a);
     return r;
 }
@@ -301,33 +316,44 @@ static larder_result allocator_make(larder_device *dev,
     return r;
 }
 
-larder_result larder_create(larder_device *dev, const larder_options *opt,
-                            larder_allocator **out)
+larder_result larder__allocator_create(larder_device *dev,
+                                       const larder_options *own,
+                                       larder_allocator **out)
 {
     struct allocator *a = NULL;
     larder_allocator *handle;
+    larder_result r = allocator_make(dev, own, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__trimmer_set(a);
+    handle = r == LARDER_OK ? larder__handle_make(a) : NULL;
+    if (handle == NULL) {
+        larder__trimmer_end(a);
+        allocator_free(a);
+        return r != LARDER_OK ? r
+                              : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    }
+    larder__device_hold(dev);
+    *out = handle;
+    return LARDER_OK;
+}
+
+larder_result larder_create(larder_device *dev, const larder_options *opt,
+                            larder_allocator **out)
+{
     larder_options own;
     larder_result r;
 
     if (dev == NULL || out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    r = options_read(opt, &own);
+    r = larder__options_read(opt, &own);
     if (r != LARDER_OK)
         return r;
-    if (policy_get(own.policy) == NULL)
+    if (policy_get(own.policy) == NULL || own.policy == LARDER_POLICY_PINNED)
         return larder__fail(LARDER_ERR_INVALID, "%d is not a policy",
                             (int)own.policy);
-    r = allocator_make(dev, &own, &a);
-    if (r != LARDER_OK)
-        return r;
-    handle = larder__handle_make(a);
-    if (handle == NULL) {
-        allocator_free(a);
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    }
-    larder__device_hold(dev);
-    *out = handle;
-    return LARDER_OK;
+    return larder__allocator_create(dev, &own, out);
 }
 
 /* ---- destroying ----------------------------------------------------------- */
@@ -391,6 +417,7 @@ larder_result larder_destroy(larder_allocator *handle)
 {
     struct allocator *a;
     larder_device *dev;
+    bool owns_device;
     larder_result r;
 
     if (handle == NULL)
@@ -401,8 +428,12 @@ larder_result larder_destroy(larder_allocator *handle)
                             "allocator %p was destroyed before",
                             (void *)handle);
     dev = a->device;
+    owns_device = a->owns_device;
+    larder__trimmer_end(a);
     r = give_everything_back(a);
     allocator_free(a);
     larder__device_drop(dev);
+    if (owns_device)
+        fail_keep_first(&r, larder_device_close(dev));
     return r == LARDER_OK ? r : LARDER_ERR_DEVICE;
 }

@@ -3,6 +3,7 @@
 #include "core/blocks.h"
 #include "core/pool.h"
 #include "core/quick.h"
+#include "core/trim_age.h"
 
 /* Of a request: larger blocks are merged for it first. */
 enum { QUICK_PART = 16 };
@@ -25,6 +26,7 @@ void larder__local_cut(struct allocator *a, struct request *q,
     if (b->bytes > q->size)
         heap_insert(larder__block_split(a, b, q->size));
     b->state = BLOCK_UNUSED;
+    trim_touch(a, b);
     q->block = b;
 }
 

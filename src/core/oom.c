@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/text.h"
@@ -11,24 +10,17 @@
 #include "core/policy.h"
 #include "core/private.h"
 #include "core/recording.h"
+#include "core/shortfall.h"
 
 enum { MESSAGE_PART_MAX = 512 };
 
-/* As PyTorch's format_size(). */
-static void add_size(struct text *t, uint64_t bytes)
-{
-    const double kib = 1024.0;
-    double value = (double)bytes;
-
-    if (bytes <= 1024)
-        larder__text_add(t, "%" PRIu64 " bytes", bytes);
-    else if (bytes <= LARDER_MIB)
-        larder__text_add(t, "%.2f KiB", value / kib);
-    else if (bytes <= LARDER_MIB * 1024)
-        larder__text_add(t, "%.2f MiB", value / kib / kib);
-    else
-        larder__text_add(t, "%.2f GiB", value / kib / kib / kib);
-}
+/* As in PyTorch, for its policy. */
+#define ADVICE                                                                 \
+    " If reserved but unallocated memory is large try setting "                \
+    "LARDER_CONF=expandable_segments:True to avoid fragmentation.  See "       \
+    "documentation for Memory Management  "                                    \
+    "(https://pytorch.org/docs/stable/notes/cuda.html"                         \
+    "#environment-variables)"
 
 /* One sentence; left out whole if it does not fit. */
 static void add_process(void *ctx, const larder_device_process *process)
@@ -40,13 +32,22 @@ static void add_process(void *ctx, const larder_device_process *process)
         larder__text_add(t, "Including non-Larder memory, this process has ");
     else
         larder__text_add(t, "Process %" PRId64 " has ", process->pid);
-    add_size(t, process->bytes);
+    larder__text_add_bytes(t, process->bytes);
     larder__text_add(t, " memory in use. ");
     if (t->length >= t->capacity)
         larder__text_cut(t, before);
 }
 
-/* The same sentences as PyTorch 2.4 in the same order. */
+/* What the device was asked for: pages of their own, or a segment. */
+static uint64_t tried_bytes(const struct allocator *a, const struct request *q)
+{
+    bool is_private = q->heap != NULL && q->heap->pool->owner != NULL;
+
+    return a->is_paged && !is_private ? q->size : q->segment_bytes;
+}
+
+/* The same sentences as PyTorch 2.4 in the same order; policies of our own then
+ * say why. */
 static void explain(struct allocator *a, const struct request *q,
                     uint64_t free_bytes, uint64_t total_bytes)
 {
@@ -61,35 +62,40 @@ static void explain(struct allocator *a, const struct request *q,
     larder__text_init(&p, processes, sizeof processes);
     (void)larder__device_processes(a->device, add_process, &p);
     larder__text_init(&t, message, sizeof message);
-    larder__text_add(&t, "CUDA out of memory. Tried to allocate ");
-    add_size(&t, q->segment_bytes);
-    larder__text_add(&t, ". GPU %d has a total capacity of ", a->props.ordinal);
-    add_size(&t, total_bytes);
+    larder__text_add(&t, "%s. Tried to allocate ",
+                     a->policy == &larder__policy_pinned
+                         ? "Out of pinned host memory"
+                         : "CUDA out of memory");
+    larder__text_add_bytes(&t, tried_bytes(a, q));
+    if (a->policy == &larder__policy_pinned)
+        larder__text_add(&t, ". The host has a total capacity of ");
+    else
+        larder__text_add(&t, ". GPU %d has a total capacity of ",
+                         a->props.ordinal);
+    larder__text_add_bytes(&t, total_bytes);
     larder__text_add(&t, " of which ");
-    add_size(&t, free_bytes);
+    larder__text_add_bytes(&t, free_bytes);
     larder__text_add(&t, " is free. %s", processes);
     if (a->conf.limit_bytes != CONF_UNLIMITED) { /* not a setting of PyTorch */
-        add_size(&t, a->conf.limit_bytes);
+        larder__text_add_bytes(&t, a->conf.limit_bytes);
         larder__text_add(&t, " allowed; ");
     }
     larder__text_add(&t, "Of the allocated memory ");
-    add_size(&t, allocated + pools);
+    larder__text_add_bytes(&t, allocated + pools);
     larder__text_add(&t, " is allocated by Larder, ");
     if (pools > 0) {
         larder__text_add(&t, "with ");
-        add_size(&t, pools);
+        larder__text_add_bytes(&t, pools);
         larder__text_add(&t,
                          " allocated in private pools (e.g., CUDA Graphs), ");
     }
     larder__text_add(&t, "and ");
-    add_size(&t, reserved - allocated - pools);
-    larder__text_add(
-        &t, " is reserved by Larder but unallocated. If reserved but "
-            "unallocated memory is large try setting "
-            "LARDER_CONF=expandable_segments:True to avoid fragmentation.  "
-            "See documentation for Memory Management  "
-            "(https://pytorch.org/docs/stable/notes/cuda.html"
-            "#environment-variables)");
+    larder__text_add_bytes(&t, reserved - allocated - pools);
+    larder__text_add(&t, " is reserved by Larder but unallocated.");
+    if (a->policy->explain_fully)
+        larder__shortfall_say(a, q, free_bytes, &t);
+    else
+        larder__text_add(&t, ADVICE);
     larder__set_error("%s", message);
 }
 
@@ -149,7 +155,7 @@ static larder_result report(struct allocator *a, const struct request *q,
     char message[LARDER_FAIL_MAX];
     larder_oom_info info = {
         .requested_bytes = q->bytes,
-        .segment_bytes = q->segment_bytes,
+        .segment_bytes = tried_bytes(a, q),
         .stream = q->stream,
         .device_free_bytes = free_bytes,
         .device_total_bytes =

@@ -106,6 +106,12 @@ static larder_result run_unmap(struct allocator *a, struct segment *s,
     return LARDER_OK;
 }
 
+larder_result larder__pages_unmap(struct allocator *a, struct segment *s,
+                                  struct page_span run)
+{
+    return run_unmap(a, s, run.begin, run.end);
+}
+
 /* What is wanted of a heap, and what came of it. */
 struct taking {
     size_t wanted;
@@ -372,6 +378,7 @@ static void segment_free(struct allocator *a, struct segment *s)
 {
     larder__segment_unlink(a, s);
     larder__host_free(s->pages);
+    larder__host_free(s->stamps);
     larder__host_free(s);
 }
 
@@ -411,9 +418,9 @@ larder_result larder__pages_release(struct allocator *a, struct heap *heap)
     return r;
 }
 
-void larder__pages_drop(struct allocator *a)
+void larder__pages_drop_some(struct allocator *a, size_t count)
 {
-    while (a->loose.count > 0) {
+    for (; count > 0 && a->loose.count > 0; count--) {
         struct orphan orphan = {
             .page = a->loose.list[--a->loose.count],
             .bytes = PAGE_BYTES,
@@ -423,8 +430,13 @@ void larder__pages_drop(struct allocator *a)
         held_sub(a, &a->pools[POOL_LARGE], PAGE_BYTES);
         larder__orphan_give(a, orphan);
     }
-    a->is_tight = false;
     a->refused_at = UINT64_MAX;
+}
+
+void larder__pages_drop(struct allocator *a)
+{
+    larder__pages_drop_some(a, SIZE_MAX);
+    a->is_tight = false;
 }
 
 /* ---- ranges --------------------------------------------------------------- */

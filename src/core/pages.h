@@ -74,6 +74,14 @@ larder_result larder__pages_map(struct allocator *a, struct segment *s,
  * without pages. */
 larder_result larder__pages_release(struct allocator *a, struct heap *heap);
 
+/* Unmap [begin, end) of a segment, all of them there, in free blocks whose
+ * stream has passed: they become loose. */
+larder_result larder__pages_unmap(struct allocator *a, struct segment *s,
+                                  struct page_span run);
+
+/* Give the device up to `count` loose pages. */
+void larder__pages_drop_some(struct allocator *a, size_t count);
+
 /* Give the device all loose pages. */
 void larder__pages_drop(struct allocator *a);
 

@@ -14,6 +14,20 @@ extern const struct policy larder__policy_direct;
 /* Larder's own (larder_policy.c). */
 extern const struct policy larder__policy_larder;
 
+/* For pinned host memory (pinned_policy.c).  Its number is no one's to
+ * choose. */
+extern const struct policy larder__policy_pinned;
+#define LARDER_POLICY_PINNED ((larder_policy)100)
+
+/* Steps of PyTorch's policy that others go too: take the best fitting free
+ * block of the heap; get memory that is reserved, or else from the device
+ * (pytorch.c). */
+bool larder__pytorch_search(struct allocator *a, struct request *q);
+larder_result larder__pytorch_grow(struct allocator *a, struct request *q);
+
+/* Find memory in segments, giving up late (segment_ladder.c). */
+larder_result larder__segments_find(struct allocator *a, struct request *q);
+
 /* The number of a policy (lifecycle.c). */
 larder_policy larder__policy_id(const struct policy *policy);
 

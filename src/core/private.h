@@ -18,6 +18,13 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
  * left vanish. */
 larder_result larder__private_release_unused(struct allocator *a);
 
+/* Whether the request's pool may grow by its segment. */
+bool larder__private_allows(const struct allocator *a, const struct request *q);
+
+/* What the pool holds; all but `size`. */
+void larder__private_info(struct allocator *a, const struct private_pool *p,
+                          larder_pool_info *out);
+
 /* Free bytes in all private pools, for the out-of-memory message. */
 uint64_t larder__private_cached_bytes(const struct allocator *a);
 

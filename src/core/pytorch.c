@@ -8,6 +8,7 @@
 #include "core/cached.h"
 #include "core/held.h"
 #include "core/pool.h"
+#include "core/private.h"
 #include "core/release.h"
 #include "core/segment.h"
 
@@ -57,8 +58,7 @@ static bool oversize_allows(const struct conf *conf, uint64_t size,
     return b->bytes < size + conf->max_non_split_rounding_bytes;
 }
 
-/* Take the best fitting free block out of the heap. */
-static bool search(struct allocator *a, struct request *q)
+bool larder__pytorch_search(struct allocator *a, struct request *q)
 {
     const struct bins *bins = &q->heap->bins;
     struct block *b;
@@ -78,12 +78,16 @@ static bool search(struct allocator *a, struct request *q)
     return true;
 }
 
-/* Get memory that is reserved, or else from the device. */
-static larder_result grow(struct allocator *a, struct request *q)
+larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
 {
-    larder_result r =
-        larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
+    larder_result r;
 
+    q->over_pool = !larder__private_allows(a, q);
+    if (q->over_pool) {
+        q->over_limit = true;
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    }
+    r = larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
     q->over_limit = !held_allows(a, q->segment_bytes);
@@ -97,7 +101,7 @@ static larder_result grow(struct allocator *a, struct request *q)
 
 static larder_result climb(struct allocator *a, struct request *q)
 {
-    larder_result r = grow(a, q);
+    larder_result r = larder__pytorch_grow(a, q);
 
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
@@ -108,18 +112,18 @@ static larder_result climb(struct allocator *a, struct request *q)
     if (allocator_is_routing(a)) /* nothing may be given back */
         return r;
     if (larder__release_available(a, q)) {
-        r = grow(a, q);
+        r = larder__pytorch_grow(a, q);
         if (r != LARDER_ERR_OUT_OF_MEMORY)
             return r;
     }
     (void)larder__release_cached(a); /* what went is what counts */
     a->stats.num_alloc_retries++;
-    return grow(a, q);
+    return larder__pytorch_grow(a, q);
 }
 
 static larder_result pytorch_find(struct allocator *a, struct request *q)
 {
-    if (search(a, q))
+    if (larder__pytorch_search(a, q))
         return LARDER_OK;
     if (a->reclaims.count > 0) {
         bool freed = larder__run_reclaims(a);
@@ -128,7 +132,7 @@ static larder_result pytorch_find(struct allocator *a, struct request *q)
 
         if (r != LARDER_OK)
             return r;
-        if (freed && search(a, q))
+        if (freed && larder__pytorch_search(a, q))
             return LARDER_OK;
     }
     if (gc_is_on(a) && !allocator_is_routing(a))

@@ -4,17 +4,25 @@
 #include "core/blocks.h"
 #include "core/pool.h"
 
+void larder__quick_merge(struct allocator *a, struct quick *quick,
+                         struct block *b)
+{
+    struct merged merged = {0};
+
+    quick->count--;
+    (void)map_take(&a->map, b->addr);
+    b->state = BLOCK_FREE;
+    heap_insert(larder__block_merge(a, b, &merged));
+}
+
 static void flush_list(struct allocator *a, struct quick *quick,
                        struct quick_list *list)
 {
-    for (; list->first != NULL; quick->count--) {
+    while (list->first != NULL) {
         struct block *b = list->first;
-        struct merged merged = {0};
 
         list->first = b->left;
-        (void)map_take(&a->map, b->addr);
-        b->state = BLOCK_FREE;
-        heap_insert(larder__block_merge(a, b, &merged));
+        larder__quick_merge(a, quick, b);
     }
 }
 

@@ -103,6 +103,10 @@ static inline bool quick_knows(struct quick *quick, uint64_t bytes)
     return list->bytes == bytes || quick_neighbour(quick, list)->bytes == bytes;
 }
 
+/* b was taken out of its list: merge it, and out of the address map. */
+void larder__quick_merge(struct allocator *a, struct quick *quick,
+                         struct block *b);
+
 /* Merge what the heap keeps of `least` bytes and more each; whether it kept
  * any. */
 bool larder__quick_flush(struct allocator *a, struct heap *heap,

@@ -41,6 +41,7 @@ void larder__stats_reset_accumulated(struct stats *st)
     metric_reset_accumulated(&st->oversize_segments);
 #define X(name, text) st->name = 0;
     LARDER_COUNTER_MAP(X)
+    LARDER_OWN_COUNTER_MAP(X)
 #undef X
 }
 
@@ -78,5 +79,6 @@ void larder__stats_copy(const struct stats *st, larder_stats *out)
     out->oversize_segments = metric_pool(&st->oversize_segments, STATS_LARGE);
 #define X(name, text) out->name = st->name;
     LARDER_COUNTER_MAP(X)
+    LARDER_OWN_COUNTER_MAP(X)
 #undef X
 }

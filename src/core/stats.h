@@ -28,6 +28,7 @@ struct stats {
     struct metric oversize_segments;
 #define X(name, text) int64_t name;
     LARDER_COUNTER_MAP(X)
+    LARDER_OWN_COUNTER_MAP(X)
 #undef X
 };
 

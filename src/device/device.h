@@ -57,4 +57,30 @@ larder_result larder__device_stream_check(larder_device *dev,
 larder_result larder__device_processes(larder_device *dev,
                                        larder_process_fn *fn, void *ctx);
 
+/* ---- pinned host memory as a device (pinned_device.c) -------------------- */
+
+/* What pinning took.  All times are of calls that succeeded. */
+struct pinned_duration {
+    uint64_t count;
+    uint64_t total_ns;
+    uint64_t min_ns; /* 0 if there was no call */
+    uint64_t max_ns;
+};
+
+struct pinned_times {
+    struct pinned_duration alloc;
+    struct pinned_duration free;
+};
+
+/* A device whose memory is the host's, page-locked for `over`: mem_alloc() is
+ * the other's host_alloc(), an address is a pointer, and streams and events
+ * are the other's.  Faults planned there act here.  `over` stays in use until
+ * larder_device_close() of *out.  ERR_UNSUPPORTED if it has no pinned
+ * memory. */
+larder_result larder__pinned_device_create(larder_device *over,
+                                           larder_device **out);
+
+/* Of a device made so; calls of it must not run meanwhile. */
+struct pinned_times *larder__pinned_device_times(const larder_device *dev);
+
 #endif

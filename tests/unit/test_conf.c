@@ -53,6 +53,13 @@ static void test_every_key_is_accepted_with_its_values(void **state)
         "defrag:off",
         "defrag:limit",
         "defrag:eager",
+        "trim_age:0",
+        "trim_age:0.25",
+        "trim_age:1000000",
+        "reclaim_budget_ms:0",
+        "reclaim_budget_ms:250",
+        "reclaim_budget_ms:unlimited",
+        "pinned_limit:2GiB",
     };
 
     (void)state;
@@ -241,6 +248,13 @@ static const struct refusal {
     {"defrag:on", "defrag", "off, limit or eager"},
     {"defrag:", "defrag", "off, limit or eager"},
     {"defrag:Eager", "defrag", "off, limit or eager"},
+    {"trim_age:-1", "trim_age", "a number of seconds up to 1000000"},
+    {"trim_age:1000001", "trim_age", "a number of seconds up to 1000000"},
+    {"trim_age:1s", "trim_age", "a number of seconds"},
+    {"reclaim_budget_ms:-1", "reclaim_budget_ms", "or unlimited"},
+    {"reclaim_budget_ms:5x", "reclaim_budget_ms", "or unlimited"},
+    {"reclaim_budget_ms:never", "reclaim_budget_ms", "or unlimited"},
+    {"pinned_limit:0", "pinned_limit", "above 0"},
 };
 
 static void test_every_wrong_setting_is_named_with_what_is_accepted(

@@ -1,0 +1,114 @@
+/* segment_ladder.c - a request's way through segments, for the policies that
+ * give up late: those of pinned memory, of devices without virtual memory, and
+ * of private pools.
+ *
+ * The first steps are PyTorch's.  Then, unlike there: what cannot succeed is
+ * refused before anything is given back for it; unused segments go back only
+ * if they are enough, and no more than that; streams are waited for one event
+ * at a time, and after each the pool is searched again. */
+#include "base/fail.h"
+#include "core/cached.h"
+#include "core/held.h"
+#include "core/ladder.h"
+#include "core/policy.h"
+#include "core/release.h"
+
+/* What must go back to the device for the request's segment to come. */
+static uint64_t lacking_bytes(const struct allocator *a,
+                              const struct request *q)
+{
+    uint64_t room = 0; /* nobody says how much the device would have given */
+
+    if (q->over_limit && a->held_bytes < a->allowed_bytes)
+        room = a->allowed_bytes - a->held_bytes;
+    return q->segment_bytes - (room < q->segment_bytes ? room : 0);
+}
+
+/* Trade unused segments for the one that is needed. */
+static larder_result trade(struct allocator *a, struct request *q)
+{
+    uint64_t lacking = lacking_bytes(a, q);
+
+    if (larder__unused_bytes(a) < lacking ||
+        larder__release_unused(a, lacking) < lacking)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    return larder__pytorch_grow(a, q);
+}
+
+static larder_result wait_and_look(struct allocator *a, struct request *q)
+{
+    larder_result r = LARDER_ERR_OUT_OF_MEMORY;
+
+    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q))
+        r = larder__pytorch_search(a, q) ? LARDER_OK : trade(a, q);
+    return r;
+}
+
+static larder_result give_back_and_grow(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    (void)larder__release_idle(a); /* what went is what counts */
+    a->stats.num_alloc_retries++;
+    r = larder__pytorch_grow(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && larder__pytorch_search(a, q))
+        return LARDER_OK; /* what the device did not take back */
+    return r;
+}
+
+/* Before growing: what was kept for requests that did not come again goes, so
+ * that sizes that change do not pile up. */
+static void keep_within_slack(struct allocator *a, const struct request *q)
+{
+    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
+    uint64_t most = used + used / 100 * a->policy->slack_percent;
+    uint64_t after = a->held_bytes + q->segment_bytes;
+
+    if (a->policy->slack_percent == 0 || allocator_is_routing(a) ||
+        after <= most)
+        return;
+    (void)larder__release_unused(a, after - most);
+}
+
+static larder_result climb(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    keep_within_slack(a, q);
+    r = larder__pytorch_grow(a, q);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    if (q->over_limit && a->conf.throw_on_oom) {
+        a->stats.num_oom_rejections++;
+        return r;
+    }
+    if (allocator_is_routing(a) || larder__ladder_is_hopeless(a, q))
+        return r; /* and its cache stays */
+    r = trade(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = wait_and_look(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = give_back_and_grow(a, q);
+    return r;
+}
+
+larder_result larder__segments_find(struct allocator *a, struct request *q)
+{
+    if (larder__pytorch_search(a, q))
+        return LARDER_OK;
+    if (a->reclaims.count > 0) {
+        larder_result r;
+
+        (void)larder__run_reclaims(a);
+        /* Whatever they say, anything may have changed meanwhile. */
+        r = larder__request_route(a, q);
+        if (r != LARDER_OK)
+            return r;
+        if (larder__pytorch_search(a, q))
+            return LARDER_OK;
+    }
+    if (a->fraction_is_set && a->conf.gc_threshold > 0 &&
+        !allocator_is_routing(a))
+        larder__collect_garbage(a);
+    return climb(a, q);
+}

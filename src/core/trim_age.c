@@ -1,0 +1,250 @@
+#include "core/trim_age.h"
+
+#include "base/host.h"
+#include "core/blocks.h"
+#include "core/events.h"
+#include "core/held.h"
+#include "core/pool.h"
+#include "core/private.h"
+#include "core/quick.h"
+#include "core/segment.h"
+#include "core/trim.h"
+
+/* ---- when not -------------------------------------------------------------- */
+
+static bool is_capturing(struct allocator *a, const struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        int capturing = 0;
+
+        if (larder_device_stream_is_capturing(a->device, pool->heaps[i]->stream,
+                                              &capturing) != LARDER_OK ||
+            capturing)
+            return true;
+    }
+    return false;
+}
+
+bool larder__trim_is_barred(struct allocator *a)
+{
+    return allocator_is_routing(a) || is_capturing(a, &a->pools[POOL_SMALL]) ||
+           is_capturing(a, &a->pools[POOL_LARGE]);
+}
+
+/* ---- segments -------------------------------------------------------------- */
+
+static void release_block(struct allocator *a, struct block *b)
+{
+    if (b->segment->kind == SEGMENT_EXPANDABLE)
+        (void)larder__expandable_release(a, b);
+    else if (b->segment->kind == SEGMENT_DRIVER && !block_is_split(b))
+        (void)larder__segment_release(a, b);
+}
+
+/* Free blocks that are older than `mark`. */
+static void release_old(struct allocator *a, struct heap *heap, uint64_t mark)
+{
+    struct block *b = larder__bins_not_before(&heap->bins, 0, 0);
+
+    while (b != NULL) {
+        uint64_t bytes = b->bytes;
+        larder_addr addr = b->addr;
+
+        if (b->born < mark)
+            release_block(a, b);
+        b = bins_after(&heap->bins, bytes, addr);
+    }
+}
+
+static void look_at_pool(struct allocator *a, struct pool *pool)
+{
+    uint64_t *mark = &pool->marks[a->trim_now % TRIM_STEPS];
+    uint64_t old = *mark;
+
+    *mark = ++pool->searches;
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        release_old(a, pool->heaps[i], old);
+}
+
+/* ---- pages ----------------------------------------------------------------- */
+
+static bool page_is_old(const struct allocator *a, const struct segment *s,
+                        size_t i)
+{
+    return s->pages[i] != 0 && a->trim_now - s->stamps[i] >= TRIM_STEPS;
+}
+
+/* A block that is kept for its size is marked where a request writes its
+ * size, so that it tells by itself whether one came since. */
+#define QUICK_MARK (UINT64_C(1) << 63)
+
+/* Whether it has been kept for as long as it takes.  Its pages have the stamp
+ * of the look that found it first. */
+static bool quick_is_old(const struct allocator *a, struct block *b)
+{
+    if (b->requested < QUICK_MARK) {
+        trim_touch(a, b);
+        b->requested = QUICK_MARK | a->trim_now;
+    }
+    return a->trim_now - (uint32_t)b->requested >= TRIM_STEPS;
+}
+
+/* Merge the old ones of a list; the others stay, for the next request. */
+static void flush_old(struct allocator *a, struct quick *quick,
+                      struct quick_list *list)
+{
+    struct block **link = &list->first;
+
+    while (*link != NULL) {
+        struct block *b = *link;
+
+        if (!quick_is_old(a, b)) {
+            link = &b->left;
+            continue;
+        }
+        *link = b->left;
+        larder__quick_merge(a, quick, b);
+    }
+}
+
+/* What any block but a free one touches is in use.  Whether blocks that are
+ * kept for their size are old. */
+static bool stamp_range(struct allocator *a, struct segment *s)
+{
+    bool any_old = false;
+
+    for (struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_QUICK)
+            any_old |= quick_is_old(a, b);
+        else if (b->state != BLOCK_FREE)
+            trim_touch(a, b);
+    }
+    return any_old;
+}
+
+/* A range that was not looked at before: all of it is new. */
+static void begin_range(struct allocator *a, struct segment *s)
+{
+    size_t pages = s->bytes / PAGE_BYTES;
+
+    s->stamps = larder__host_alloc(pages, sizeof *s->stamps);
+    for (size_t i = 0; s->stamps != NULL && i < pages; i++)
+        s->stamps[i] = a->trim_now;
+}
+
+static void look_at_ranges(struct allocator *a)
+{
+    for (struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->kind != SEGMENT_PAGED)
+            continue;
+        if (s->stamps == NULL)
+            begin_range(a, s);
+        else if (stamp_range(a, s))
+            for (int i = 0; i < QUICK_LISTS; i++)
+                flush_old(a, s->heap->quick, &s->heap->quick->lists[i]);
+    }
+}
+
+static bool heap_has_old(const struct allocator *a, const struct heap *heap)
+{
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap != heap || s->stamps == NULL)
+            continue;
+        for (size_t i = 0; i < s->page_end; i++) {
+            if (page_is_old(a, s, i))
+                return true;
+        }
+    }
+    return false;
+}
+
+struct heap *larder__trim_next_heap(struct allocator *a, size_t *at)
+{
+    for (;; ++*at) {
+        size_t small = a->pools[POOL_SMALL].heap_count;
+        size_t large = a->pools[POOL_LARGE].heap_count;
+        struct heap *heap;
+
+        if (*at >= small + large)
+            return NULL;
+        heap = *at < small ? a->pools[POOL_SMALL].heaps[*at]
+                           : a->pools[POOL_LARGE].heaps[*at - small];
+        if (heap_has_old(a, heap)) {
+            ++*at;
+            return heap;
+        }
+    }
+}
+
+/* The old pages that lie within a free block, run by run. */
+static void trim_block(struct allocator *a, struct segment *s,
+                       const struct block *b)
+{
+    struct page_span span = pages_within(s, b->addr, b->bytes);
+    struct page_span run = {.end = span.begin};
+
+    while (run.end < span.end && run.end < s->page_end) {
+        run.begin = run.end;
+        while (run.end < span.end && run.end < s->page_end &&
+               page_is_old(a, s, run.end))
+            run.end++;
+        if (run.end == run.begin)
+            run.end++;
+        else if (larder__pages_unmap(a, s, run) != LARDER_OK)
+            return;
+    }
+}
+
+void larder__trim_heap(struct allocator *a, const struct heap *heap)
+{
+    uint64_t before = a->held_bytes;
+    size_t loose = a->loose.count;
+
+    for (struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap != heap || s->stamps == NULL)
+            continue;
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next)) {
+            if (b->state == BLOCK_FREE)
+                trim_block(a, s, b);
+        }
+    }
+    larder__pages_drop_some(a, a->loose.count - loose);
+    larder__trim_count(a, before);
+}
+
+/* ---- a look ---------------------------------------------------------------- */
+
+static int64_t activity(const struct allocator *a)
+{
+    larder_stats st;
+
+    larder__stats_copy(&a->stats, &st);
+    return st.allocation.all.allocated + st.allocation.all.freed;
+}
+
+/* Where nobody asked for anything in all the time, loose pages are old. */
+static void look_at_loose(struct allocator *a)
+{
+    int64_t now = activity(a);
+
+    a->trim_idle = now == a->trim_activity ? a->trim_idle + 1 : 0;
+    a->trim_activity = now;
+    if (a->trim_idle >= TRIM_STEPS)
+        larder__pages_drop_some(a, SIZE_MAX);
+}
+
+void larder__trim_look(struct allocator *a)
+{
+    uint64_t before = a->held_bytes;
+
+    if (!events_are_idle(&a->events))
+        larder__events_poll(a);
+    a->trim_now++;
+    look_at_ranges(a);
+    look_at_loose(a);
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        look_at_pool(a, &a->pools[kind]);
+    larder__trim_count(a, before);
+}

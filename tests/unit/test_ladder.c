@@ -1,0 +1,392 @@
+/* test_ladder.c - when neither the cache nor the device has room: what the
+ * larder policy tries, in which order, how much of it, and what it says. */
+#include <time.h>
+
+#include "support/rig.h"
+
+#define PAGED "sim:64MiB,events=manual"
+#define SEGMENTS "sim:64MiB,events=manual,vmm=off"
+
+static const char *const specs[] = {PAGED, SEGMENTS};
+
+static struct rig ladder_up(const char *spec, const char *conf)
+{
+    return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
+}
+
+/* Freed, but stream `user` has not passed. */
+static void leave_pending(struct rig *rig, uint64_t bytes, larder_stream user)
+{
+    larder_addr p = rig_alloc(rig, bytes);
+
+    assert_ok(larder_record_stream(rig->a, p, user));
+    rig_free(rig, p);
+}
+
+static uint64_t events_waited(struct rig *rig)
+{
+    return rig_calls(rig, LARDER_CALL_event_sync);
+}
+
+static void refused(struct rig *rig, uint64_t bytes, const char *words)
+{
+    larder_addr p = 77;
+
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY, larder_alloc(rig->a, bytes, 0, &p),
+                   words);
+    assert_int_equal(p, 77);
+    assert_ok(larder_check(rig->a));
+}
+
+/* ---- waiting --------------------------------------------------------------- */
+
+/* Four are pending; the first is enough. */
+static void test_no_more_is_waited_for_than_is_needed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = ladder_up(specs[i], "");
+
+        for (larder_stream s = 1; s <= 4; s++)
+            leave_pending(&rig, MIB(14), s);
+        rig_alloc(&rig, MIB(12));
+        assert_int_equal(events_waited(&rig), 1);
+        assert_int_equal(rig_stats(&rig).active_bytes.all.current,
+                         MIB(14) * 3 + MIB(12));
+        rig_down(&rig);
+    }
+}
+
+/* PyTorch gives the segments back, asks the device again, and fails with a
+ * block in its pool that would do, if the device refuses again. */
+static void test_the_pool_is_looked_at_after_each_wait(void **state)
+{
+    struct rig rig = ladder_up(SEGMENTS, "");
+
+    (void)state;
+    for (larder_stream s = 1; s <= 4; s++)
+        leave_pending(&rig, MIB(14), s);
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_mem_alloc, 1, 0,
+                                 LARDER_ERR_OUT_OF_MEMORY));
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_mem_free, 1, 0,
+                                 LARDER_ERR_DEVICE));
+    rig_alloc(&rig, MIB(14));
+    assert_ok(
+        larder_device_fail(rig.dev, LARDER_CALL_mem_alloc, 0, 0, LARDER_OK));
+    assert_ok(
+        larder_device_fail(rig.dev, LARDER_CALL_mem_free, 0, 0, LARDER_OK));
+    rig_down(&rig);
+}
+
+/* ---- giving back ----------------------------------------------------------- */
+
+static void test_no_more_goes_back_than_is_needed(void **state)
+{
+    struct rig rig = ladder_up(SEGMENTS, "");
+    larder_addr p[5];
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        p[i] = rig_alloc(&rig, MIB(10 + 2 * (uint64_t)i % 6));
+    for (int i = 0; i < 5; i++)
+        rig_free(&rig, p[i]);
+    assert_int_equal(rig_reserved(&rig), MIB(58));
+    rig_alloc(&rig, MIB(16)); /* one of 10 and one of 12 would do as well */
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 2);
+    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
+    rig_down(&rig);
+}
+
+/* What nothing uses is not enough: none of it goes while a wait may do. */
+static void test_nothing_goes_back_in_vain(void **state)
+{
+    struct rig rig = ladder_up(SEGMENTS, "");
+    larder_addr p = rig_alloc_on(&rig, MIB(10), 5);
+
+    (void)state;
+    rig_alloc(&rig, MIB(30));
+    leave_pending(&rig, MIB(20), 1);
+    rig_free(&rig, p);
+    rig_alloc(&rig, MIB(20));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
+    assert_int_equal(events_waited(&rig), 1);
+    rig_down(&rig);
+}
+
+/* ---- refusing at sight ------------------------------------------------------ */
+
+static uint64_t all_calls(struct rig *rig)
+{
+    larder_device_counters c = {.size = sizeof c};
+    uint64_t sum = 0;
+
+    assert_ok(larder_device_get_counters(rig->dev, &c));
+    for (int i = 0; i < LARDER_CALL_COUNT; i++) {
+        if (i != LARDER_CALL_mem_info) /* for the words */
+            sum += c.calls[i] + c.failed[i];
+    }
+    return sum;
+}
+
+static void test_what_cannot_succeed_does_not_touch_the_driver(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = ladder_up(specs[i], "limit:48MiB");
+        larder_addr cached = rig_alloc(&rig, MIB(10));
+        uint64_t calls;
+
+        rig_alloc(&rig, MIB(20));
+        rig_free(&rig, cached);
+        calls = all_calls(&rig);
+        refused(&rig, MIB(29), "48.00 MiB allowed");
+        refused(&rig, MIB(500), "Why: there was not enough");
+        assert_int_equal(all_calls(&rig), calls);
+        assert_int_equal(rig_stats(&rig).num_ooms, 2);
+        rig_alloc(&rig, MIB(28));
+        rig_down(&rig);
+    }
+}
+
+static void test_a_refusal_by_the_limit_is_counted(void **state)
+{
+    struct rig rig =
+        ladder_up(PAGED, "limit:48MiB,throw_on_cudamalloc_oom:True");
+
+    (void)state;
+    refused(&rig, MIB(50), "48.00 MiB allowed");
+    assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
+    rig_down(&rig);
+}
+
+static int free_it(void *ctx)
+{
+    struct rig *rig = ((void **)ctx)[0];
+    larder_addr *p = ((void **)ctx)[1];
+
+    if (*p == 0)
+        return 0;
+    rig_free(rig, *p);
+    *p = 0;
+    return 1;
+}
+
+/* Callbacks come first: what they free may make it possible after all. */
+static void test_callbacks_are_asked_before_anything_is_refused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = ladder_up(specs[i], "limit:48MiB");
+        larder_addr p = rig_alloc(&rig, MIB(40));
+        void *ctx[] = {&rig, &p};
+
+        assert_ok(larder_add_reclaim(rig.a, free_it, ctx));
+        rig_alloc(&rig, MIB(44));
+        assert_int_equal(p, 0);
+        rig_down(&rig);
+    }
+}
+
+/* ---- a time budget ---------------------------------------------------------- */
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void test_a_request_waits_no_longer_than_its_budget(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = ladder_up(specs[i], "reclaim_budget_ms:30");
+        double begin;
+
+        leave_pending(&rig, MIB(40), 1);
+        begin = now_ms();
+        refused(&rig, MIB(48),
+                "Why: reclaim_budget_ms:30 was over. 40.00 MiB "
+                "had been freed, but could not be used yet");
+        assert_true(now_ms() - begin >= 30);
+        assert_true(now_ms() - begin < 5000);
+        assert_int_equal(events_waited(&rig), 0);
+        assert_ok(larder_sim_complete(rig.dev, 1));
+        rig_alloc(&rig, MIB(48));
+        rig_down(&rig);
+    }
+}
+
+static void test_no_budget_is_no_wait(void **state)
+{
+    struct rig rig = ladder_up(SEGMENTS, "reclaim_budget_ms:0");
+
+    (void)state;
+    leave_pending(&rig, MIB(40), 1);
+    refused(&rig, MIB(48), "reclaim_budget_ms:0 was over");
+    assert_ok(larder_configure(rig.a, "reclaim_budget_ms:unlimited"));
+    rig_alloc(&rig, MIB(48));
+    rig_down(&rig);
+}
+
+/* ---- pools ------------------------------------------------------------------ */
+
+static larder_pool_info pool_info(struct rig *rig, larder_pool_id id)
+{
+    larder_pool_info info;
+
+    larder_pool_info_init(&info);
+    assert_ok(larder_pool_info_get(rig->a, id, &info));
+    return info;
+}
+
+static void test_a_pool_s_limit_is_kept(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_LARDER,
+                                             LARDER_POLICY_PYTORCH};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_up_policy(PAGED, policies[i], "");
+        larder_pool_id id = {3, 4};
+        larder_addr p;
+        uint64_t calls;
+
+        assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+        assert_ok(larder_pool_set_limit(rig.a, id, MIB(30)));
+        p = rig_alloc(&rig, MIB(20));
+        calls = all_calls(&rig);
+        refused(&rig, MIB(12), "CUDA out of memory");
+        if (policies[i] == LARDER_POLICY_LARDER)
+            assert_words("private pool (3, 4) holds 20.00 MiB of the 30.00 MiB "
+                         "that larder_pool_set_limit() allows it");
+        assert_int_equal(all_calls(&rig), calls);
+        rig_alloc(&rig, MIB(10));
+        assert_int_equal(pool_info(&rig, id).reserved_bytes, MIB(30));
+        rig_free(&rig, p);
+        rig_alloc(&rig, MIB(18)); /* from what it holds */
+        assert_ok(larder_pool_set_limit(rig.a, id, 0));
+        rig_alloc(&rig, MIB(12));
+        assert_ok(larder_pool_end(rig.a, id));
+        rig_down(&rig);
+    }
+}
+
+static void test_a_pool_says_what_it_holds(void **state)
+{
+    struct rig rig = ladder_up(PAGED, "");
+    larder_pool_id id = {3, 4};
+    larder_pool_info info;
+    larder_addr p;
+
+    (void)state;
+    rig_alloc(&rig, MIB(5));
+    assert_refused(LARDER_ERR_UNKNOWN_POOL, larder_pool_set_limit(rig.a, id, 1),
+                   "(3, 4)");
+    larder_pool_info_init(&info);
+    assert_result(LARDER_ERR_UNKNOWN_POOL,
+                  larder_pool_info_get(rig.a, id, &info));
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    rig_alloc(&rig, 1000);
+    p = rig_alloc(&rig, MIB(12) - 100);
+    rig_free(&rig, p);
+    p = rig_alloc(&rig, MIB(2));
+    assert_ok(larder_record_stream(rig.a, p, 2));
+    rig_free(&rig, p);
+    info = pool_info(&rig, id);
+    assert_int_equal(info.limit_bytes, 0);
+    assert_int_equal(info.segments, 2);
+    assert_int_equal(info.reserved_bytes, MIB(14));
+    assert_int_equal(info.allocations, 1);
+    assert_int_equal(info.allocated_bytes, 1024);
+    assert_int_equal(info.active_bytes, 1024 + MIB(2));
+    assert_int_equal(info.requested_bytes, 1000 + MIB(2));
+    assert_int_equal(info.users, 1);
+    assert_int_equal(info.is_begun, 1);
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_ok(larder_pool_release(rig.a, id));
+    assert_int_equal(pool_info(&rig, id).users, 0);
+    assert_int_equal(pool_info(&rig, id).is_begun, 0);
+    info.size = 0;
+    assert_refused(LARDER_ERR_INVALID, larder_pool_info_get(rig.a, id, &info),
+                   "larder_pool_info_init()");
+    rig_down(&rig);
+}
+
+/* ---- words ------------------------------------------------------------------ */
+
+static void test_the_words_say_who_holds_what(void **state)
+{
+    struct rig rig = ladder_up(SEGMENTS, "");
+    larder_addr hole;
+
+    (void)state;
+    rig_alloc_on(&rig, MIB(30), 7);
+    rig_alloc(&rig, MIB(3));
+    hole = rig_alloc(&rig, MIB(8));
+    rig_alloc(&rig, MIB(3));
+    rig_free(&rig, hole);
+    refused(&rig, MIB(17),
+            "Reserved were 50.00 MiB in 2 segments: 36.00 MiB in "
+            "use in 3 blocks, the largest of 30.00 MiB; 14.00 "
+            "MiB free in 2 pieces.");
+    assert_words("Stream 7 holds most: 30.00 MiB.");
+    assert_words("The largest piece this request could use was 8.00 MiB.");
+    assert_words("Why: fragmentation. 28.00 MiB was free");
+    assert_words("Up to 14.00 MiB would have fitted.");
+    rig_down(&rig);
+}
+
+static void test_the_words_name_memory_of_another_stream(void **state)
+{
+    struct rig rig = ladder_up(SEGMENTS, "");
+
+    (void)state;
+    rig_free(&rig, rig_alloc_on(&rig, MIB(20), 7));
+    rig_alloc_on(&rig, MIB(2), 7);
+    rig_alloc_on(&rig, MIB(36), 7);
+    refused(&rig, MIB(15),
+            "A piece of 18.00 MiB was free, but belongs to "
+            "another.");
+    rig_down(&rig);
+}
+
+static void test_moving_pages_off_is_named(void **state)
+{
+    struct rig rig = ladder_up("sim:16MiB", "defrag:off");
+    larder_addr hole[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        hole[i] = rig_alloc(&rig, MIB(3));
+        rig_alloc(&rig, MIB(1));
+    }
+    for (int i = 0; i < 4; i++)
+        rig_free(&rig, hole[i]);
+    refused(&rig, MIB(9), "defrag:off keeps pages where they are");
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_more_is_waited_for_than_is_needed),
+        cmocka_unit_test(test_the_pool_is_looked_at_after_each_wait),
+        cmocka_unit_test(test_no_more_goes_back_than_is_needed),
+        cmocka_unit_test(test_nothing_goes_back_in_vain),
+        cmocka_unit_test(test_what_cannot_succeed_does_not_touch_the_driver),
+        cmocka_unit_test(test_a_refusal_by_the_limit_is_counted),
+        cmocka_unit_test(test_callbacks_are_asked_before_anything_is_refused),
+        cmocka_unit_test(test_a_request_waits_no_longer_than_its_budget),
+        cmocka_unit_test(test_no_budget_is_no_wait),
+        cmocka_unit_test(test_a_pool_s_limit_is_kept),
+        cmocka_unit_test(test_a_pool_says_what_it_holds),
+        cmocka_unit_test(test_the_words_say_who_holds_what),
+        cmocka_unit_test(test_the_words_name_memory_of_another_stream),
+        cmocka_unit_test(test_moving_pages_off_is_named),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* test_trim.c - larder_trim(): to the target and no further, under every
+ * policy; trim_age: what is unused goes, what is used stays, and nothing at
+ * all while a stream is captured. */
+#include <time.h>
+
+#include "support/rig.h"
+
+#define PAGED "sim:256MiB"
+#define SEGMENTS "sim:256MiB,vmm=off"
+#define MANUAL "events=manual"
+
+static void nap_ms(long ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000,
+                               .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+static uint64_t trim(struct rig *rig, uint64_t target)
+{
+    uint64_t before = rig_reserved(rig);
+    uint64_t released = 77;
+
+    assert_ok(larder_trim(rig->a, target, &released));
+    assert_int_equal(before - rig_reserved(rig), released);
+    assert_ok(larder_check(rig->a));
+    return released;
+}
+
+/* Eight blocks of 10 MiB, freed. */
+static void fill_cache(struct rig *rig)
+{
+    larder_addr p[8];
+
+    for (int i = 0; i < 8; i++)
+        p[i] = rig_alloc(rig, MIB(10));
+    for (int i = 0; i < 8; i++)
+        rig_free(rig, p[i]);
+}
+
+/* ---- to a target ----------------------------------------------------------- */
+
+static void check_target(const char *spec, larder_policy policy,
+                         const char *conf, uint64_t step)
+{
+    struct rig rig = rig_up_policy(spec, policy, conf);
+    larder_addr live = rig_alloc(&rig, MIB(10));
+    uint64_t held;
+
+    memset((void *)(uintptr_t)live, 9, MIB(10));
+    fill_cache(&rig);
+    assert_true(rig_reserved(&rig) >= MIB(90));
+    assert_int_equal(trim(&rig, rig_reserved(&rig)), 0);
+    assert_int_equal(rig_stats(&rig).num_trims, 0);
+    assert_true(trim(&rig, MIB(55)) > 0);
+    held = rig_reserved(&rig);
+    assert_in_range(held, step > MIB(55) ? 0 : MIB(55) - step + 1, MIB(55));
+    assert_int_equal(rig_stats(&rig).num_trims, 1);
+    (void)trim(&rig, 0);
+    assert_in_range(rig_reserved(&rig), MIB(10), MIB(10) + step);
+    assert_int_equal(((unsigned char *)(uintptr_t)live)[MIB(10) - 1], 9);
+    assert_true(rig_stats(&rig).trimmed_bytes >= (int64_t)MIB(80));
+    assert_ok(larder_stats_reset_accumulated(rig.a));
+    assert_int_equal(rig_stats(&rig).num_trims, 0);
+    rig_free(&rig, live);
+    rig_down(&rig);
+}
+
+static void test_no_more_goes_than_the_target_takes(void **state)
+{
+    (void)state;
+    check_target(PAGED, LARDER_POLICY_LARDER, "", MIB(2));
+    check_target(SEGMENTS, LARDER_POLICY_LARDER, "", MIB(10));
+    check_target(SEGMENTS, LARDER_POLICY_PYTORCH, "", MIB(10));
+    check_target(PAGED, LARDER_POLICY_PYTORCH, "", MIB(10));
+    check_target(PAGED, LARDER_POLICY_PYTORCH, "expandable_segments:True",
+                 MIB(80));
+}
+
+static void test_what_a_stream_may_still_use_stays(void **state)
+{
+    struct rig rig =
+        rig_up_policy(SEGMENTS "," MANUAL, LARDER_POLICY_PYTORCH, "");
+    larder_addr p = rig_alloc(&rig, MIB(10));
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, p, 3));
+    rig_free(&rig, p);
+    assert_int_equal(trim(&rig, 0), 0);
+    assert_ok(larder_sim_complete(rig.dev, 3));
+    assert_int_equal(trim(&rig, 0), MIB(10));
+    rig_down(&rig);
+}
+
+static void test_pools_that_are_held_keep_theirs(void **state)
+{
+    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
+    larder_pool_id id = {1, 0};
+    larder_addr p;
+    uint64_t released = 5;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    p = rig_alloc(&rig, MIB(10));
+    rig_free(&rig, p);
+    assert_refused(LARDER_ERR_CAPTURING, larder_trim(rig.a, 0, &released),
+                   "private pool");
+    assert_int_equal(released, 5);
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_int_equal(trim(&rig, 0), 0);
+    assert_ok(larder_pool_release(rig.a, id));
+    assert_int_equal(trim(&rig, 0), MIB(10));
+    assert_ok(larder_trim(rig.a, 0, NULL));
+    assert_result(LARDER_ERR_INVALID, larder_trim(NULL, 0, NULL));
+    rig_down(&rig);
+}
+
+/* ---- by age ---------------------------------------------------------------- */
+
+enum { PATIENCE_MS = 20000 };
+
+/* Wait, not for ever, until no more than so much is held. */
+static void await_reserved(struct rig *rig, uint64_t most)
+{
+    long waited = 0;
+
+    while (rig_reserved(rig) > most && waited < PATIENCE_MS) {
+        nap_ms(5);
+        waited += 5;
+    }
+    if (rig_reserved(rig) > most) {
+        print_error("%llu bytes are held still\n",
+                    (unsigned long long)rig_reserved(rig));
+        fail();
+    }
+}
+
+static void check_idle(const char *spec, larder_policy policy, const char *conf)
+{
+    struct rig rig = rig_up_policy(spec, policy, conf);
+    larder_addr live = rig_alloc(&rig, MIB(10));
+
+    fill_cache(&rig);
+    await_reserved(&rig, MIB(20));
+    assert_true(rig_stats(&rig).num_trims > 0);
+    assert_true(rig_stats(&rig).trimmed_bytes >= (int64_t)MIB(70));
+    rig_free(&rig, live);
+    await_reserved(&rig, 0);
+    rig_down(&rig);
+}
+
+static void test_what_is_unused_goes(void **state)
+{
+    (void)state;
+    check_idle(PAGED, LARDER_POLICY_LARDER, "trim_age:0.04");
+    check_idle(SEGMENTS, LARDER_POLICY_LARDER, "trim_age:0.04");
+    check_idle(PAGED, LARDER_POLICY_PYTORCH, "trim_age:0.04");
+    check_idle(PAGED, LARDER_POLICY_PYTORCH,
+               "trim_age:0.04,expandable_segments:True");
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* Have 10 MiB for a moment, so many times.  The longest pause: this program
+ * may have to wait for its turn on the processor. */
+static double use_often(struct rig *rig, int times)
+{
+    double last = now_ms();
+    double longest = 0;
+
+    for (int i = 0; i < times; i++) {
+        rig_free(rig, rig_alloc(rig, MIB(10)));
+        nap_ms(1);
+        if (now_ms() - last > longest)
+            longest = now_ms() - last;
+        last = now_ms();
+    }
+    return longest;
+}
+
+enum { AGE_MS = 200, ATTEMPTS = 20 };
+
+/* What is used all the time is not had again; unless the pauses were long, in
+ * all attempts, which tells nothing. */
+static void assert_stays(struct rig *rig)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        int64_t asked = rig_stats(rig).num_device_alloc;
+
+        if (use_often(rig, 400) >= AGE_MS / 2)
+            continue;
+        assert_int_equal(rig_stats(rig).num_device_alloc, asked);
+        return;
+    }
+    skip();
+}
+
+/* One size comes and goes all the time, beside much that was used once: that
+ * goes, and the rest is never had again. */
+static void check_busy(const char *spec, larder_policy policy)
+{
+    struct rig rig = rig_up_policy(spec, policy, "trim_age:0.2");
+    long waited = 0;
+
+    fill_cache(&rig);
+    while (rig_reserved(&rig) > MIB(14) && waited++ < PATIENCE_MS)
+        (void)use_often(&rig, 1);
+    assert_in_range(rig_reserved(&rig), 0, MIB(14));
+    assert_stays(&rig);
+    rig_down(&rig);
+}
+
+static void test_what_is_used_stays(void **state)
+{
+    (void)state;
+    check_busy(PAGED, LARDER_POLICY_LARDER);
+    check_busy(SEGMENTS, LARDER_POLICY_PYTORCH);
+}
+
+/* Nothing is kept for its size on so small a device, and looks find it free
+ * nearly always. */
+static void test_what_is_used_between_looks_stays(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:28MiB", LARDER_POLICY_LARDER, "trim_age:0.2");
+
+    (void)state;
+    (void)use_often(&rig, 1);
+    assert_stays(&rig);
+    await_reserved(&rig, 0);
+    rig_down(&rig);
+}
+
+/* Looks are taken all the while, but for these reasons not acted on. */
+static void test_nothing_goes_while_a_stream_is_captured(void **state)
+{
+    struct rig rig =
+        rig_up_policy(PAGED, LARDER_POLICY_LARDER, "trim_age:0.02");
+    larder_pool_id id = {1, 0};
+    uint64_t held;
+
+    (void)state;
+    assert_ok(larder_sim_capture_begin(rig.dev, 0));
+    fill_cache(&rig);
+    held = rig_reserved(&rig);
+    nap_ms(200);
+    assert_int_equal(rig_reserved(&rig), held);
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_ok(larder_sim_capture_end(rig.dev, 0));
+    nap_ms(200);
+    assert_int_equal(rig_reserved(&rig), held);
+    assert_ok(larder_pool_end(rig.a, id));
+    await_reserved(&rig, 0);
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
+static void launched(void *ctx)
+{
+    (void)ctx;
+}
+
+/* Pages wait for what the stream has to do, and nobody waits for them. */
+static void test_a_busy_stream_keeps_its_pages(void **state)
+{
+    struct rig rig =
+        rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
+
+    (void)state;
+    fill_cache(&rig);
+    assert_ok(larder_sim_launch(rig.dev, 0, launched, NULL));
+    nap_ms(200);
+    assert_true(rig_reserved(&rig) >= MIB(80));
+    rig_free(&rig, rig_alloc(&rig, MIB(1)));
+    assert_ok(larder_sim_complete(rig.dev, 0));
+    /* An event is complete only when its stream was run up to it. */
+    for (int i = 0; i < 2000 && rig_reserved(&rig) > 0; i++) {
+        assert_ok(larder_sim_complete(rig.dev, 0));
+        nap_ms(1);
+    }
+    assert_int_equal(rig_reserved(&rig), 0);
+    rig_down(&rig);
+}
+
+static void test_the_age_can_be_changed_and_ended(void **state)
+{
+    struct rig rig = rig_up_policy(SEGMENTS, LARDER_POLICY_PYTORCH, "");
+
+    (void)state;
+    fill_cache(&rig);
+    nap_ms(60);
+    assert_int_equal(rig_reserved(&rig), MIB(80));
+    assert_ok(larder_configure(rig.a, "trim_age:1000"));
+    nap_ms(60);
+    assert_int_equal(rig_reserved(&rig), MIB(80));
+    assert_ok(larder_configure(rig.a, "trim_age:0.02"));
+    await_reserved(&rig, 0);
+    assert_ok(larder_configure(rig.a, "trim_age:0"));
+    nap_ms(30); /* a look may be under way */
+    fill_cache(&rig);
+    nap_ms(100);
+    assert_int_equal(rig_reserved(&rig), MIB(80));
+    rig_down(&rig);
+}
+
+static void test_destroying_ends_it_at_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        struct rig rig =
+            rig_up_policy(PAGED, LARDER_POLICY_LARDER,
+                          i % 2 ? "trim_age:3600" : "trim_age:0.004");
+
+        fill_cache(&rig);
+        nap_ms(i % 5);
+        rig_down(&rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_more_goes_than_the_target_takes),
+        cmocka_unit_test(test_what_a_stream_may_still_use_stays),
+        cmocka_unit_test(test_pools_that_are_held_keep_theirs),
+        cmocka_unit_test(test_what_is_unused_goes),
+        cmocka_unit_test(test_what_is_used_stays),
+        cmocka_unit_test(test_what_is_used_between_looks_stays),
+        cmocka_unit_test(test_nothing_goes_while_a_stream_is_captured),
+        cmocka_unit_test(test_a_busy_stream_keeps_its_pages),
+        cmocka_unit_test(test_the_age_can_be_changed_and_ended),
+        cmocka_unit_test(test_destroying_ends_it_at_once),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -229,7 +229,7 @@ struct fronts {
     bool is_open;   /* requests may be answered there (fast.h) */
     bool is_shared; /* two threads have allocated or freed */
     uint8_t count;
-    const void *owner; /* the thread, until there are two; NULL: none yet */
+    uintptr_t owner;   /* the thread, until there are two; 0: none yet */
     int64_t allowance; /* bytes a front may count for itself */
     _Atomic(struct front *) slots[FRONT_SLOTS]; /* by stream */
     struct front *list[UINT8_MAX + 1];          /* by number, from 1 */

@@ -13,9 +13,6 @@ enum {
 /* Of the device's memory. */
 #define ALLOWANCE_PART 1024
 
-_Thread_local char larder__front_thread
-    __attribute__((tls_model("initial-exec")));
-
 /* ---- counting ------------------------------------------------------------- */
 
 /* Each front's rise counts from where all were when they were last added up,
@@ -62,9 +59,9 @@ void larder__unlock_all(struct allocator *a)
 
 void larder__front_enter(struct allocator *a)
 {
-    const void *thread = front_thread();
+    uintptr_t thread = front_thread();
 
-    if (a->fronts.owner == NULL)
+    if (a->fronts.owner == 0)
         a->fronts.owner = thread;
     else if (a->fronts.owner != thread)
         a->fronts.is_shared = true;

@@ -16,6 +16,8 @@
 #ifndef LARDER_CORE_FRONT_H
 #define LARDER_CORE_FRONT_H
 
+#include <pthread.h>
+
 #include "core/allocator.h"
 
 enum {
@@ -35,16 +37,22 @@ struct front {
 
 /* ---- threads -------------------------------------------------------------- */
 
-/* Its address is the thread's name.  Of the memory that a program sets aside
- * for each thread, found without a call; a byte fits in whoever loads the
- * library later, too. */
-extern _Thread_local char larder__front_thread
-    __attribute__((tls_model("initial-exec")));
-
-/* A value no other thread has at the same time. */
-static inline const void *front_thread(void)
+/* A value no other thread has at the same time: the thread pointer, where its
+ * place is part of the ABI.  A thread-local variable of ours that is found as
+ * fast could not be loaded into a program that runs (its block would have to
+ * be static). */
+static inline uintptr_t front_thread(void)
 {
-    return &larder__front_thread;
+    uintptr_t self;
+
+#if defined __x86_64__ && defined __LP64__
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+#elif defined __aarch64__
+    __asm__("mrs %0, tpidr_el0" : "=r"(self));
+#else
+    self = (uintptr_t)pthread_self();
+#endif
+    return self;
 }
 
 /* ---- finding -------------------------------------------------------------- */

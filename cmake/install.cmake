@@ -10,6 +10,10 @@ if(TARGET larder_command)
     install(TARGETS larder_lab_shared larder_lab_static EXPORT larder-targets)
     install(FILES ${lab_headers}
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
+    install(TARGETS larder_torch LIBRARY
+            DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(FILES ${torch_headers}
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
     install(TARGETS fakecuda LIBRARY
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/larder/fakecuda NAMELINK_SKIP)
     # Where the command looks for it; PYTHONPATH names it for other programs.

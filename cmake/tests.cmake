@@ -7,6 +7,7 @@
 #   tests/support/        the same for every kind
 #   tests/cli/*.sh        get the path of the command
 #   tests/python/test_*.py   get the folder of the libraries
+#   tests/torch/           hosts of PyTorch's plug-in: torch_tests.cmake
 #   tests/lint/*.sh, tests/install/*.sh   get the source and build folders
 #   bench/bench_*.c       built, not run
 #
@@ -90,6 +91,8 @@ foreach(kind unit golden model fault stress snapshot report)
         larder_second_test(${program} ${kind})
     endforeach()
 endforeach()
+
+include(${PROJECT_SOURCE_DIR}/cmake/torch_tests.cmake)
 
 # The lab: its programs see its inside.
 larder_support_library(test_support_lab tests/lab test_)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # check_gpu.sh BUILD [DEVICE] - what can only be checked on a card: the
-# allocator's tests on it, and what its driver's calls cost, as a price table
-# in BUILD/measured.costs.  Without a GPU nothing is run, and that is said: exit
+# allocator's tests on it, what its driver's calls cost, as a price table
+# in BUILD/measured.costs, and PyTorch under Larder, where $PYTHON (python3) has
+# a PyTorch that sees a GPU.  Without a GPU nothing is run, and that is said: exit
 # 77.  Exit 1 if something failed.
 set -u
 build=$1
@@ -25,8 +26,21 @@ fi
 "$driver" "$device" >"$table" || exit 1
 cat "$table"
 echo
+python=${PYTHON:-python3}
+if command -v "$python" >/dev/null; then
+    LARDER_LIBRARY_DIR=$build "$python" -B \
+        "$(dirname "$0")/../tests/gpu/torch/check_torch.py"
+    torch=$?
+else
+    echo "PyTorch on a GPU: skipped: no $python"
+    torch=77
+fi
 if grep -q '^# .*: simulated GPU,' "$table"; then
     echo "the driver is the simulated one: these figures say nothing of a GPU"
     exit 77
+fi
+if [ "$torch" -ne 0 ] && [ "$torch" -ne 77 ]; then
+    echo "PyTorch did not do under Larder what it should on $device"
+    exit 1
 fi
 echo "tests passed on $device; its prices are in $table"

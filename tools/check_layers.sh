@@ -8,6 +8,7 @@
 #   replay  -> trace, snapshot, convert, jansson
 #   report  -> snapshot, trace, jansson  view -> report, snapshot, trace,
 #   cli     -> all of these, libedit             jansson
+#   adapters -> <larder/*>
 #
 # and in the lab, which stands on the public headers:
 #
@@ -17,7 +18,8 @@
 #   show    -> tensor
 #
 # core has no business with <stdio.h>: it reaches the world through a device.
-# <dlfcn.h> is for the names of functions (base) and for drivers (device).  File names are unique, so that "who includes block.h?" has
+# <dlfcn.h> is for the names of functions (base), for drivers (device) and for
+# what other programs bring (adapters).  File names are unique, so that "who includes block.h?" has
 # one answer; files stay under 600 lines.  Prints each violation; exit 1 if
 # there are any.
 set -u
@@ -25,7 +27,8 @@ cd "$1" || exit 2
 
 includes() {
     # shellcheck disable=SC2016
-    find include src lab cli -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+    find include src lab cli adapters -name '*.[ch]' | LC_ALL=C sort |
+        xargs awk '
     BEGIN {
         own["base"] = "base"
         own["device"] = "base device"
@@ -62,7 +65,7 @@ includes() {
     # The quoted header may be included by the layer.
     function quoted_ok(layer, name, folder) {
         if (index(name, "/") == 0)
-            return layer == "cli"
+            return layer ~ "^(cli|adapters)$"
         folder = name
         sub("/.*", "", folder)
         if (layer == "core" && name == "device/device.h")
@@ -77,7 +80,7 @@ includes() {
         if (layer == "core" && name == "stdio.h")
             return 0
         if (name == "dlfcn.h")
-            return has("base device", layer)
+            return has("base device adapters", layer)
         if (name ~ "^(zstd|jansson|cmocka|cuda.*|hip/.*)[.]?h?$")
             return has(third[layer], name)
         return 1
@@ -99,7 +102,7 @@ includes() {
 
 unique_names() {
     # The two sides of the device interface share a name on purpose.
-    find include src lab cli -name '*.[ch]' | LC_ALL=C sort | awk '
+    find include src lab cli adapters -name '*.[ch]' | LC_ALL=C sort | awk '
     {
         name = $0
         sub(".*/", "", name)
@@ -115,7 +118,7 @@ unique_names() {
 }
 
 short_files() {
-    find src lab cli -name '*.[ch]' | LC_ALL=C sort | xargs wc -l | awk '
+    find src lab cli adapters -name '*.[ch]' | LC_ALL=C sort | xargs wc -l | awk '
     $2 != "total" && $1 > 600 {
         printf "%s: %d lines; 600 is the most\n", $2, $1
         bad = 1

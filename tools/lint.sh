@@ -38,7 +38,7 @@ layout() {
 
 # One file to a process: with several, version 14 mistakes va_start().
 tidy() {
-    find src lab cli -name '*.c' | LC_ALL=C sort |
+    find src lab cli adapters -name '*.c' | LC_ALL=C sort |
         xargs -P "$jobs" -n 1 clang-tidy -p "$build" --extra-arg=-UNDEBUG --quiet 2>"$build/tidy.log"
     result=$?
     grep -v 'warnings generated\|^Suppressed\|^Use -header' "$build/tidy.log"
@@ -49,7 +49,8 @@ check_c() {
     cppcheck --quiet --std=c11 --language=c -j "$jobs" --error-exitcode=1 \
         --enable=warning,portability,performance --inline-suppr \
         --suppress=missingIncludeSystem -D_GNU_SOURCE -Iinclude -Isrc \
-        -Ilab/include -Ilab -Icli src lab cli
+        -Ilab/include -Ilab -Icli -Iadapters/torch/include \
+        src lab cli adapters
 }
 
 check_shell() {

@@ -3,12 +3,18 @@
 ``larder.lab`` has tensors whose memory comes from the allocator, on a
 simulated GPU; ``python3 -m larder.lab.run listing.py`` runs a listing that
 was written for PyTorch and shows what each of its steps did to memory.
+``larder.torch`` makes the allocator PyTorch's own.
 
-Only the standard library is needed, and liblarder_lab.so.
+Only the standard library is needed, and the libraries: liblarder_lab.so,
+liblarder_torch.so, each loaded by what needs it.
 """
-
-from larder._library import library
 
 __all__ = ["__version__"]
 
-__version__ = library.larder_version().decode()
+
+def __getattr__(name):
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from larder._library import library
+
+    return library.larder_version().decode()

@@ -1,11 +1,10 @@
 """liblarder_lab.so: where it is found, and how its functions are called."""
 
 import ctypes
-import os
-import sysconfig
+
+from larder._finding import VARIABLE, candidates
 
 NAMES = ("liblarder_lab.so", "liblarder_lab.so.0")
-VARIABLE = "LARDER_LIBRARY_DIR"
 
 
 class Options(ctypes.Structure):
@@ -175,37 +174,6 @@ PROTOTYPES = """
 """
 
 
-def _folders():
-    """Where the library may be, relative to this package: a build tree
-    around it, and the library folders of the prefixes it may be installed
-    below."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    yield os.path.join(os.path.dirname(os.path.dirname(package)), "build")
-    multiarch = sysconfig.get_config_var("MULTIARCH")
-    folder = package
-    for _ in range(6):
-        folder = os.path.dirname(folder)
-        if multiarch:
-            yield os.path.join(folder, "lib", multiarch)
-        yield os.path.join(folder, "lib")
-        yield os.path.join(folder, "lib64")
-
-
-def _candidates():
-    """Paths to try, the best first.  A folder that was asked for by name is
-    the only one: another library than the one meant would be a surprise."""
-    asked = os.environ.get(VARIABLE)
-    if asked:
-        return [os.path.join(asked, name) for name in NAMES]
-    found = [
-        path
-        for folder in _folders()
-        for path in (os.path.join(folder, name) for name in NAMES)
-        if os.path.exists(path)
-    ]
-    return found + list(NAMES)
-
-
 def _prototyped(loaded, path):
     words = iter(PROTOTYPES.split())
     missing = []
@@ -229,7 +197,7 @@ def _prototyped(loaded, path):
 
 def _load():
     tried = []
-    for path in _candidates():
+    for path in candidates(NAMES):
         try:
             # PyDLL keeps the interpreter's lock over a call: most take less
             # time than giving it up would.

@@ -17,6 +17,7 @@ stdout_has '^no GPU here: nothing was run$'
 on sim:2GiB
 stdout_has '^# cuda:0: simulated GPU, 2048 MiB; '
 stdout_has '^page_create_per_mib '
+stdout_has '^PyTorch on a GPU: skipped: '
 stdout_has '^the driver is the simulated one: these figures say nothing of a GPU$'
 
 # What was measured is a price table.

@@ -47,6 +47,9 @@ missing() {
     for file in "$source"/include/larder/*.h; do
         echo "include/larder/${file##*/}"
     done
+    echo include/larder/torch.h
+    echo LIBDIR/liblarder_torch.so.0
+    echo share/larder/python/larder/torch/enabling.py
     for file in "$source"/man/*.[1-9]; do
         [ -f "$file" ] && echo "share/man/man${file##*.}/${file##*/}"
     done

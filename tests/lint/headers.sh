@@ -6,6 +6,7 @@ check="$source/tools/check_headers.sh"
 
 "$check" "$source/include" || exit 1
 "$check" "$source/lab/include" "$source/include" || exit 1
+"$check" "$source/adapters/torch/include" "$source/include" || exit 1
 
 . "$source/tests/lint/lib/planted.sh"
 

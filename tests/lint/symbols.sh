@@ -11,6 +11,9 @@ static="$build/liblarder.a"
     exit 1
 "$check" "$source/lab/include" "$source/lab/lab.map" \
     "$build/liblarder_lab.so" "$build/liblarder_lab.a" lab_ || exit 1
+# The plug-in has no static library; liblarder's stands for it.
+"$check" "$source/adapters/torch/include" "$source/adapters/torch/torch.map" \
+    "$build/liblarder_torch.so" "$static" || exit 1
 
 . "$source/tests/lint/lib/planted.sh"
 

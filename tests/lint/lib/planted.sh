@@ -10,7 +10,7 @@ trap 'rm -rf "$planted_copy"' EXIT
 plant() {
     rm -rf "${planted_copy:?}"/*
     cp -r "$source/include" "$source/src" "$source/lab" "$source/cli" \
-        "$source/man" \
+        "$source/adapters" "$source/man" \
         "$planted_copy"
 }
 

@@ -1,0 +1,246 @@
+/* torch_python.c - lines of Python, found and remembered.
+ *
+ * The functions are those of Python's stable interface that every version since
+ * 3.9 has.  Each line that was seen is kept once, with its file and function, so
+ * that writing a snapshot needs no interpreter; its code object is held, which
+ * keeps its address from becoming another's. */
+#include "torch_python.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct object object; /* Python's */
+
+/* ---- the interpreter ----------------------------------------------------------- */
+
+#define PYTHON_MAP(X)                                                          \
+    X(is_initialized, Py_IsInitialized, int, (void))                           \
+    X(has_lock, PyGILState_Check, int, (void))                                 \
+    X(frame_now, PyEval_GetFrame, object *, (void))                            \
+    X(frame_back, PyFrame_GetBack, object *, (object *))                       \
+    X(frame_code, PyFrame_GetCode, object *, (object *))                       \
+    X(frame_line, PyFrame_GetLineNumber, int, (object *))                      \
+    X(attribute, PyObject_GetAttrString, object *, (object *, const char *))   \
+    X(text, PyUnicode_AsUTF8AndSize, const char *, (object *, ptrdiff_t *))    \
+    X(clear_error, PyErr_Clear, void, (void))                                  \
+    X(keep, Py_IncRef, void, (object *))                                       \
+    X(drop, Py_DecRef, void, (object *))
+
+static struct python {
+#define X(name, symbol, returns, arguments) returns(*name) arguments;
+    PYTHON_MAP(X)
+#undef X
+} python;
+
+static bool has_python;
+static pthread_once_t python_once = PTHREAD_ONCE_INIT;
+
+static void python_find(void)
+{
+    void *found;
+
+    has_python = true;
+#define X(name, symbol, returns, arguments)                                    \
+    found = dlsym(RTLD_DEFAULT, #symbol);                                      \
+    memcpy(&python.name, &found, sizeof found);                                \
+    has_python = has_python && found != NULL;
+    PYTHON_MAP(X)
+#undef X
+}
+
+static bool python_is_ours(void)
+{
+    pthread_once(&python_once, python_find);
+    return has_python && python.is_initialized() && python.has_lock();
+}
+
+/* ---- lines that were seen ------------------------------------------------------- */
+
+enum { LINES_MAX = 1 << 16, BUCKETS = LINES_MAX * 2 };
+
+struct seen_line {
+    object *code; /* held */
+    int line;
+    char *file;
+    char *function;
+};
+
+/* Guarded by the lock; an entry does not change once it is there. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct seen_line *lines; /* LINES_MAX of them */
+static uint32_t *buckets;       /* numbers + 1; 0 is empty */
+static uint32_t line_count;
+
+static bool table_make(void)
+{
+    if (lines != NULL)
+        return true;
+    lines = calloc(LINES_MAX, sizeof *lines);
+    buckets = calloc(BUCKETS, sizeof *buckets);
+    if (lines != NULL && buckets != NULL)
+        return true;
+    free(lines);
+    free(buckets);
+    lines = NULL;
+    buckets = NULL;
+    return false;
+}
+
+/* The bucket that holds the line, or the empty one it belongs in. */
+static uint32_t *bucket_of(const object *code, int line)
+{
+    uint64_t hash =
+        ((uint64_t)(uintptr_t)code ^ ((uint64_t)(uint32_t)line << 40)) *
+        UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t at = (uint32_t)(hash >> 47) % BUCKETS;
+
+    while (buckets[at] != 0 && (lines[buckets[at] - 1].code != code ||
+                                lines[buckets[at] - 1].line != line))
+        at = (at + 1) % BUCKETS;
+    return &buckets[at];
+}
+
+/* A copy of the code object's attribute; NULL if there is no host memory. */
+static char *attribute_copy(object *code, const char *attribute)
+{
+    object *value = python.attribute(code, attribute);
+    const char *text = value == NULL ? NULL : python.text(value, NULL);
+    char *copy = strdup(text == NULL ? "?" : text);
+
+    if (text == NULL)
+        python.clear_error();
+    if (value != NULL)
+        python.drop(value);
+    return copy;
+}
+
+/* With Python's lock, not ours: it may run code of the program. */
+static bool line_describe(object *code, int line, struct seen_line *out)
+{
+    *out = (struct seen_line){.code = code, .line = line};
+    out->file = attribute_copy(code, "co_filename");
+    out->function = attribute_copy(code, "co_name");
+    if (out->file != NULL && out->function != NULL)
+        return true;
+    free(out->file);
+    free(out->function);
+    return false;
+}
+
+static uint64_t value_of(uint32_t number)
+{
+    return TORCH_PYTHON_FRAME | number;
+}
+
+/* 0 if it is not known. */
+static uint64_t line_look_up(const object *code, int line)
+{
+    uint64_t value = 0;
+
+    pthread_mutex_lock(&lock);
+    if (table_make() && *bucket_of(code, line) != 0)
+        value = value_of(*bucket_of(code, line));
+    pthread_mutex_unlock(&lock);
+    return value;
+}
+
+/* False if it is there by now, or there is no room. */
+static bool line_add(const struct seen_line *line, uint64_t *value)
+{
+    bool added = false;
+    uint32_t *bucket;
+
+    *value = 0;
+    pthread_mutex_lock(&lock);
+    if (table_make()) {
+        bucket = bucket_of(line->code, line->line);
+        added = *bucket == 0 && line_count < LINES_MAX;
+        if (added) {
+            lines[line_count++] = *line;
+            *bucket = line_count;
+        }
+        if (*bucket != 0)
+            *value = value_of(*bucket);
+    }
+    pthread_mutex_unlock(&lock);
+    return added;
+}
+
+/* 0 if it cannot be kept. */
+static uint64_t line_value(object *code, int line)
+{
+    uint64_t value = line_look_up(code, line);
+    struct seen_line made;
+
+    if (value != 0 || !line_describe(code, line, &made))
+        return value;
+    if (line_add(&made, &value)) {
+        python.keep(code);
+    } else {
+        free(made.file);
+        free(made.function);
+    }
+    return value;
+}
+
+/* ---- callers --------------------------------------------------------------------- */
+
+static uint64_t frame_value(object *frame)
+{
+    object *code = python.frame_code(frame);
+    uint64_t value = 0;
+
+    if (code != NULL) {
+        value = line_value(code, python.frame_line(frame));
+        python.drop(code);
+    }
+    return value;
+}
+
+size_t larder__python_frames(uint64_t *frames, size_t capacity)
+{
+    object *frame;
+    size_t n = 0;
+
+    if (!python_is_ours())
+        return 0;
+    frame = python.frame_now();
+    if (frame != NULL)
+        python.keep(frame);
+    while (frame != NULL && n < capacity) {
+        uint64_t value = frame_value(frame);
+        object *back = python.frame_back(frame);
+
+        python.drop(frame);
+        frame = back;
+        if (value != 0)
+            frames[n++] = value;
+    }
+    if (frame != NULL)
+        python.drop(frame);
+    return n;
+}
+
+int larder__python_frame_name(uint64_t frame, larder_frame *out)
+{
+    uint64_t number = frame & ~TORCH_PYTHON_FRAME;
+    int known;
+
+    if ((frame & TORCH_PYTHON_FRAME) == 0)
+        return 0;
+    pthread_mutex_lock(&lock);
+    known = number > 0 && number <= line_count;
+    if (known) {
+        const struct seen_line *line = &lines[number - 1];
+
+        snprintf(out->filename, sizeof out->filename, "%s", line->file);
+        snprintf(out->name, sizeof out->name, "%s", line->function);
+        out->line = line->line > 0 ? (uint32_t)line->line : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return known;
+}

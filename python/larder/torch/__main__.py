@@ -1,0 +1,146 @@
+"""python3 -m larder.torch [options] SCRIPT.py [ARG…]
+
+Runs a program of PyTorch, unchanged, with Larder as the allocator of GPU
+memory; --compare runs it with PyTorch's own too, and shows the difference.
+"""
+
+import argparse
+import os
+import runpy
+import sys
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python3 -m larder.torch",
+        description="Run a program of PyTorch with Larder as its allocator of "
+        "GPU memory.",
+        epilog="Exit status: the program's; 2 if it could not be begun; of "
+        "--compare 0, or 1 if a run failed.",
+    )
+    add = parser.add_argument
+    add(
+        "--conf",
+        metavar="SETTINGS",
+        help="key:value,… as in larder-conf(5); default: LARDER_CONF, or "
+        "else PYTORCH_CUDA_ALLOC_CONF",
+    )
+    add(
+        "--policy",
+        metavar="NAME",
+        help="how memory is chosen: pytorch, larder or direct",
+    )
+    add(
+        "--device",
+        metavar="SPEC",
+        help="the first device, such as sim:24GiB; default: the GPUs",
+    )
+    add(
+        "--compare",
+        action="store_true",
+        help="run it twice, under PyTorch's own allocator and under Larder, "
+        "and show peaks, fragmentation and time per iteration",
+    )
+    add("--json", action="store_true", help="show the comparison as JSON")
+    add(
+        "--report",
+        metavar="FILE",
+        help="write what --compare looks at, of this run, as JSON",
+    )
+    add(
+        "--native",
+        action="store_true",
+        help="with PyTorch's own allocator: for --report",
+    )
+    add(
+        "-m",
+        dest="module",
+        action="store_true",
+        help="SCRIPT is the name of a module",
+    )
+    add("script", metavar="SCRIPT.py")
+    add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
+    return parser
+
+
+def _refuse(why):
+    print(f"larder.torch: {why}", file=sys.stderr)
+    return 2
+
+
+def _enable(options):
+    """Why it could not be, or None."""
+    try:
+        # Where there is no PyTorch, it is this that says so.
+        from larder.torch.enabling import enable
+
+        enable(options.conf, options.policy, options.device)
+    except (ImportError, RuntimeError, ValueError) as error:
+        return str(error)
+    return None
+
+
+def _status_of(stop):
+    """What the interpreter makes of SystemExit."""
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code
+    print(stop.code, file=sys.stderr)
+    return 1
+
+
+def _run_program(options):
+    sys.argv = [options.script, *options.arguments]
+    if options.module:
+        runpy.run_module(options.script, run_name="__main__", alter_sys=True)
+        return
+    # As `python3 SCRIPT.py` does; the current folder stood here for -m.
+    sys.path[0] = os.path.dirname(os.path.abspath(options.script))
+    runpy.run_path(options.script, run_name="__main__")
+
+
+def _write_report(watch, path, status):
+    """The program's own end is what counts."""
+    try:
+        watch.write(path, status)
+    except (OSError, RuntimeError) as error:
+        print(f"larder.torch: no report: {error}", file=sys.stderr)
+
+
+def _run(options):
+    if options.report is None:
+        _run_program(options)
+        return 0
+    from larder.torch.watching import Watch
+
+    watch = Watch("native" if options.native else "larder").start()
+    status = 1
+    try:
+        _run_program(options)
+        status = 0
+    except SystemExit as stop:
+        status = _status_of(stop)
+    finally:
+        _write_report(watch, options.report, status)
+    return status
+
+
+def main():
+    options = _parser().parse_args()
+    if options.compare and (options.native or options.report):
+        return _refuse("--compare writes no report and runs both allocators")
+    if not options.module and not os.path.exists(options.script):
+        return _refuse(f"{options.script}: there is no such file")
+    if options.compare:
+        from larder.torch.comparing import compare
+
+        return compare(options)
+    why = None if options.native else _enable(options)
+    return _run(options) if why is None else _refuse(why)
+
+
+if __name__ == "__main__":
+    # The program becomes __main__: what runs here must not go with it.
+    _kept = sys.modules["__main__"]
+    sys.exit(main())

@@ -1,0 +1,196 @@
+"""Making Larder PyTorch's allocator."""
+
+import ctypes
+import os
+import warnings
+
+import torch
+
+from larder.torch import _torch, limits, patching
+from larder.torch._plugin import (
+    PYTHON_OUT_OF_MEMORY,
+    address,
+    library,
+    must,
+    path,
+    plugin_must,
+)
+
+# PyTorch's names for setting its hooks, which follow no rule, and our
+# functions.  Without the first group PyTorch would go on in silence with memory
+# in use elsewhere: it is not taken.
+_NEEDED = {"set_record_stream_fn": "larder_torch_record_stream"}
+_GRAPHS = {
+    "set_begin_allocate_to_pool": "larder_torch_begin_pool",
+    "set_end_allocate_to_pool_fn": "larder_torch_end_pool",
+    "set_release_pool": "larder_torch_release_pool",
+}
+_OTHERS = {
+    "set_init_fn": "larder_torch_init",
+    "set_reset_fn": "larder_torch_reset",
+    "set_memory_fraction_fn": "larder_torch_fraction",
+    "set_base_alloc_fn": "larder_torch_base",
+}
+
+# Looked at in this order where no settings are given.
+_CONF_VARIABLES = (
+    "LARDER_CONF",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_HIP_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",
+)
+
+_enabled = None  # the settings it was done with
+_kept = None  # PyTorch holds the functions' addresses alone
+
+
+def _conf_of(conf):
+    if conf is not None:
+        return conf
+    for variable in _CONF_VARIABLES:
+        if os.environ.get(variable):
+            return os.environ[variable]
+    return ""
+
+
+def _policy_of(name):
+    if name is None:
+        return 0
+    policy = ctypes.c_int()
+    must(
+        library.larder_policy_parse(name.encode(), ctypes.byref(policy)),
+        ValueError,
+    )
+    return policy.value
+
+
+def _check_conf(conf):
+    must(library.larder_conf_check(conf.encode()), ValueError)
+
+
+def _check_torch():
+    if _torch.is_initialized():
+        raise RuntimeError(
+            "CUDA is in use already, and PyTorch can change its allocator only "
+            "before: call larder.torch.enable() before anything is put on a "
+            "GPU, or run the program with python -m larder.torch"
+        )
+    memory = torch.cuda.memory
+    for name in ("CUDAPluggableAllocator", "change_current_allocator"):
+        if not hasattr(memory, name):
+            raise RuntimeError(
+                f"PyTorch {torch.__version__} has no torch.cuda.memory.{name}: "
+                "2.0 or newer is needed"
+            )
+
+
+def _check_exceptions():
+    raises = library.larder_torch_raises()
+    if raises == 0:
+        raise RuntimeError(
+            "this process has no libstdc++, which a failing allocation needs "
+            "to be told by: tensors without memory would come of it"
+        )
+    return raises
+
+
+def _hook(handle, name, function):
+    """False if this PyTorch does not have the hook."""
+    setter = getattr(handle, name, None)
+    if setter is None:
+        return False
+    setter(address(function))
+    return True
+
+
+def _set_hooks(handle):
+    for name, function in _NEEDED.items():
+        if not _hook(handle, name, function):
+            raise RuntimeError(
+                f"PyTorch {torch.__version__} has no {name}: memory that "
+                "another stream uses would be reused at once"
+            )
+    for name, function in _OTHERS.items():
+        _hook(handle, name, function)
+    if all(hasattr(handle, name) for name in _GRAPHS):
+        for name, function in _GRAPHS.items():
+            _hook(handle, name, function)
+        return
+    limits.missing.append(
+        limits.Unsupported(
+            "CUDA graphs",
+            "a graph's memory may be reused under its replay",
+            f"PyTorch {torch.__version__} lacks the hooks for pools",
+            "a newer PyTorch",
+        )
+    )
+    warnings.warn(
+        "larder.torch: this PyTorch does not say which memory is a CUDA "
+        "graph's: do not capture graphs",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+def _configure(conf, policy, devices):
+    first = None
+    if devices is None and _torch.is_hip():
+        first = "hip:0"
+    elif isinstance(devices, str):
+        first = devices
+    plugin_must(
+        library.larder_torch_configure(
+            first.encode() if first else None, policy, conf.encode()
+        )
+    )
+    if isinstance(devices, dict):
+        for number, spec in devices.items():
+            plugin_must(
+                library.larder_torch_set_device(int(number), spec.encode())
+            )
+
+
+def enable(conf=None, policy=None, devices=None):
+    """Make Larder PyTorch's allocator of GPU memory, for the life of the
+    process.
+
+    Before anything is put on a GPU.  `conf`: settings, "key:value,…"
+    (larder-conf(5)); without it those of LARDER_CONF, or else of
+    PYTORCH_CUDA_ALLOC_CONF.  `policy`: "pytorch", "larder", "direct".
+    `devices`: the spec of the first device, the others follow, or a dict of
+    specs by PyTorch's numbers; without it the GPUs themselves.
+
+    Calling it again with the same arguments does nothing.
+    RuntimeError says why it cannot be, ValueError what is wrong with an
+    argument; PyTorch is then as it was."""
+    global _enabled, _kept
+    asked = (_conf_of(conf), policy, repr(devices))
+    if _enabled is not None:
+        if _enabled == asked:
+            return
+        raise RuntimeError(
+            "Larder is PyTorch's allocator already, with other settings"
+        )
+    number = _policy_of(policy)
+    _check_conf(asked[0])
+    _check_torch()
+    _check_exceptions()
+    _configure(asked[0], number, devices)
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(
+        path, "larder_torch_alloc", "larder_torch_free"
+    )
+    _set_hooks(allocator.allocator())
+    torch.cuda.memory.change_current_allocator(allocator)
+    patching.install()
+    _kept = allocator
+    _enabled = asked
+
+
+def is_enabled():
+    return _enabled is not None
+
+
+def raises_out_of_memory_error():
+    """Whether a failing allocation raises torch.cuda.OutOfMemoryError here;
+    else it raises its base, RuntimeError."""
+    return library.larder_torch_raises() == PYTHON_OUT_OF_MEMORY

@@ -1,0 +1,73 @@
+"""What PyTorch cannot do with another allocator than its own, and why."""
+
+import collections
+
+Unsupported = collections.namedtuple(
+    "Unsupported", "feature, what_happens, why, instead"
+)
+
+_CALLS_CXX = (
+    "the feature asks PyTorch's C++ interface, which answers for its own "
+    "allocator alone"
+)
+
+_ALWAYS = (
+    Unsupported(
+        "torch.backends.cudnn.benchmark = True",
+        "convolutions raise RuntimeError: cacheInfo",
+        _CALLS_CXX,
+        "leave it False",
+    ),
+    Unsupported(
+        "CUDA tensors through torch.multiprocessing",
+        "RuntimeError: getIpcDevPtr",
+        _CALLS_CXX,
+        "send host tensors",
+    ),
+    Unsupported(
+        "torch.compile(mode='reduce-overhead')",
+        "RuntimeError: checkPoolLiveAllocations",
+        "its trees of graphs save and restore the state of PyTorch's own "
+        "allocator",
+        "another mode, or torch.cuda.graph()",
+    ),
+    Unsupported(
+        "torch.cuda.MemPool() and use_mem_pool()",
+        "RuntimeError: createOrIncrefPool",
+        "a pool is made within PyTorch's own allocator",
+        "larder.torch.MemPool, without enable()",
+    ),
+    Unsupported(
+        "torch._C._cuda_attach_out_of_memory_observer(), trackers of NCCL",
+        "RuntimeError: attachOutOfMemoryObserver",
+        _CALLS_CXX,
+        "the setting dump_on_oom:PATH",
+    ),
+    Unsupported(
+        "memory in the PyTorch profiler (profile_memory=True)",
+        "no events of memory",
+        "PyTorch's own allocator reports them",
+        "_record_memory_history(), larder view",
+    ),
+    Unsupported(
+        "backend:cudaMallocAsync in PYTORCH_CUDA_ALLOC_CONF",
+        "enable() refuses the setting",
+        "it asks for another allocator",
+        "leave it out",
+    ),
+    Unsupported(
+        "names imported before enable()",
+        "a function such as memory_stats that a module took out of torch.cuda "
+        "by `from ... import` raises",
+        "it is PyTorch's own function",
+        "enable() first, or python -m larder.torch",
+    ),
+)
+
+# Hooks that this version of PyTorch does not have, found by enable().
+missing = []
+
+
+def unsupported():
+    """A list of Unsupported: feature, what_happens, why, instead."""
+    return list(_ALWAYS) + list(missing)

@@ -1,0 +1,75 @@
+"""The functions of torch.cuda that are replaced."""
+
+import sys
+
+import torch
+
+from larder.torch import snapshots, statistics
+
+_before = []
+
+# What is replaced only where it takes a device by this other name.
+_ACCELERATOR = (
+    "empty_cache",
+    "memory_stats",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+    "reset_peak_memory_stats",
+    "reset_accumulated_memory_stats",
+)
+
+
+def replacements():
+    """The functions by their names."""
+    found = {}
+    for module in (statistics, snapshots):
+        for name in module.__all__:
+            found[name] = getattr(module, name)
+    return found
+
+
+def _put(owner, name, value):
+    """Only where PyTorch has the name: a program may ask whether it does."""
+    if not hasattr(owner, name):
+        return
+    _before.append((owner, name, getattr(owner, name)))
+    setattr(owner, name, value)
+
+
+def _by_device_index(function):
+    if function is statistics.empty_cache:
+        return function
+
+    def call(device_index=None, /):
+        return function(device_index)
+
+    call.__name__ = function.__name__
+    return call
+
+
+def _modules(name):
+    """torch.NAME and torch.NAME.memory, where they are."""
+    owner = getattr(torch, name, None)
+    memory = sys.modules.get(f"torch.{name}.memory") or getattr(
+        owner, "memory", None
+    )
+    return [module for module in (owner, memory) if module is not None]
+
+
+def install():
+    functions = replacements()
+    for module in _modules("cuda"):
+        for name, function in functions.items():
+            _put(module, name, function)
+    for module in _modules("accelerator"):
+        for name in _ACCELERATOR:
+            _put(module, name, _by_device_index(functions[name]))
+
+
+def remove():
+    """As it was before: for tests."""
+    while _before:
+        owner, name, value = _before.pop()
+        setattr(owner, name, value)

@@ -1,0 +1,193 @@
+"""torch.cuda's functions about statistics and limits, answered by Larder.
+
+Each is PyTorch's in name, arguments and result."""
+
+import collections
+import ctypes
+import warnings
+
+from larder.torch import _torch
+from larder.torch._plugin import (
+    COUNTERS,
+    FIELDS,
+    METRICS,
+    OVERSIZE,
+    POOLS,
+    Stats,
+    allocator,
+    library,
+    must,
+)
+
+
+def _fields(stat):
+    return {field: getattr(stat, field) for field in FIELDS}
+
+
+def memory_stats_as_nested_dict(device=None):
+    if not _torch.is_initialized():
+        return {}
+    stats = Stats()
+    library.larder_stats_init_sized(ctypes.byref(stats), ctypes.sizeof(stats))
+    must(
+        library.larder_stats_get(
+            allocator(_torch.index_of(device)), ctypes.byref(stats)
+        )
+    )
+    nested = {
+        metric: {
+            pool: _fields(getattr(getattr(stats, metric), pool))
+            for pool in POOLS
+        }
+        for metric in METRICS
+    }
+    nested.update((name, _fields(getattr(stats, name))) for name in OVERSIZE)
+    nested.update((name, getattr(stats, name)) for name in COUNTERS)
+    return nested
+
+
+def _flatten(prefix, value, out):
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _flatten(f"{prefix}.{name}" if prefix else name, inner, out)
+    else:
+        out.append((prefix, value))
+
+
+def memory_stats(device=None):
+    flat = []
+    _flatten("", memory_stats_as_nested_dict(device), flat)
+    return collections.OrderedDict(sorted(flat))
+
+
+def memory_allocated(device=None):
+    return memory_stats(device).get("allocated_bytes.all.current", 0)
+
+
+def max_memory_allocated(device=None):
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)
+
+
+def memory_reserved(device=None):
+    return memory_stats(device).get("reserved_bytes.all.current", 0)
+
+
+def max_memory_reserved(device=None):
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)
+
+
+def _renamed(old, new):
+    warnings.warn(
+        f"torch.cuda.{old} has been renamed to torch.cuda.{new}",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+def memory_cached(device=None):
+    _renamed("memory_cached", "memory_reserved")
+    return memory_reserved(device)
+
+
+def max_memory_cached(device=None):
+    _renamed("max_memory_cached", "max_memory_reserved")
+    return max_memory_reserved(device)
+
+
+def reset_peak_memory_stats(device=None):
+    if _torch.is_initialized():
+        must(
+            library.larder_stats_reset_peak(
+                allocator(_torch.index_of(device))
+            )
+        )
+
+
+def reset_accumulated_memory_stats(device=None):
+    if _torch.is_initialized():
+        must(
+            library.larder_stats_reset_accumulated(
+                allocator(_torch.index_of(device))
+            )
+        )
+
+
+def reset_max_memory_allocated(device=None):
+    _renamed("reset_max_memory_allocated", "reset_peak_memory_stats")
+    return reset_peak_memory_stats(device)
+
+
+def reset_max_memory_cached(device=None):
+    _renamed("reset_max_memory_cached", "reset_peak_memory_stats")
+    return reset_peak_memory_stats(device)
+
+
+def memory_summary(device=None, abbreviated=False):
+    a = allocator(_torch.index_of(device))
+    needed = ctypes.c_size_t(1 << 14)
+    while True:
+        capacity = needed.value + 1
+        text = ctypes.create_string_buffer(capacity)
+        must(
+            library.larder_memory_summary(
+                a, bool(abbreviated), text, capacity, ctypes.byref(needed)
+            )
+        )
+        if needed.value < capacity:
+            return text.value.decode()
+
+
+def empty_cache():
+    library.larder_torch_reset()
+
+
+def set_per_process_memory_fraction(fraction, device=None):
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if not 0 <= fraction <= 1:
+        raise ValueError(
+            f"Invalid fraction value: {fraction}. Allowed range: 0~1"
+        )
+    must(
+        library.larder_set_memory_fraction(
+            allocator(_torch.index_of(device)), fraction
+        )
+    )
+
+
+def get_per_process_memory_fraction(device=None):
+    fraction = ctypes.c_double()
+    must(
+        library.larder_memory_fraction(
+            allocator(_torch.index_of(device)), ctypes.byref(fraction)
+        )
+    )
+    return fraction.value
+
+
+def _set_allocator_settings(settings):
+    text = settings.encode()
+    must(library.larder_conf_check(text), ValueError)
+    for device in range(_torch.device_count()):
+        must(library.larder_configure(allocator(device), text), ValueError)
+
+
+__all__ = [
+    "memory_stats_as_nested_dict",
+    "memory_stats",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+    "memory_cached",
+    "max_memory_cached",
+    "reset_peak_memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+    "memory_summary",
+    "empty_cache",
+    "set_per_process_memory_fraction",
+    "get_per_process_memory_fraction",
+    "_set_allocator_settings",
+]

@@ -1,0 +1,137 @@
+"""What a program made of GPU memory and time: for --report and --compare.
+
+An iteration is from one step of an optimizer to the next, of the first
+optimizer that steps: so training needs no change to be measured.  At each step
+the GPU is waited for, under every allocator alike, so that time is that of
+finished work.  A program without a step has no iterations, only a whole.
+"""
+
+import importlib
+import json
+import statistics
+import time
+import weakref
+
+import torch
+
+# Of an optimizer's steps: the first ones fill caches and choose algorithms.
+WARM_UP = 2
+
+_RESETS = (
+    "reset_peak_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+)
+_PEAKS = ("allocated_bytes.all.peak", "reserved_bytes.all.peak")
+
+
+class Watch:
+    """Of one program, from start() to report()."""
+
+    def __init__(self, name):
+        self._name = name
+        self._began = time.perf_counter()
+        self._optimizer = None
+        self._times = []
+        self._peaks = {}
+
+    # ---- memory ----
+
+    def _devices(self):
+        if not torch.cuda.is_initialized():
+            return ()
+        return range(torch.cuda.device_count())
+
+    def look(self):
+        """Note the peaks, which the program may reset."""
+        for device in self._devices():
+            stats = torch.cuda.memory_stats(device)
+            for name in _PEAKS:
+                key = (device, name)
+                self._peaks[key] = max(
+                    self._peaks.get(key, 0), stats.get(name, 0)
+                )
+
+    def _look_before(self, owner, name):
+        original = getattr(owner, name, None)
+        if original is None:
+            return
+
+        def reset(*args, **kwargs):
+            self.look()
+            return original(*args, **kwargs)
+
+        setattr(owner, name, reset)
+
+    def _peak(self, name):
+        return sum(
+            value for (_, other), value in self._peaks.items() if other == name
+        )
+
+    def _total(self, name):
+        return sum(
+            torch.cuda.memory_stats(device).get(name, 0)
+            for device in self._devices()
+        )
+
+    # ---- iterations ----
+
+    def _stepped(self, optimizer, *_):
+        if self._optimizer is None:
+            self._optimizer = weakref.ref(optimizer)
+        if self._optimizer() is not optimizer:
+            return
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+        self._times.append(time.perf_counter())
+
+    def _hook_steps(self):
+        """False if this PyTorch cannot tell of steps (2.0 is the first)."""
+        try:
+            module = importlib.import_module("torch.optim.optimizer")
+            register = module.register_optimizer_step_post_hook
+        except (ImportError, AttributeError):
+            return False
+        register(self._stepped)
+        return True
+
+    def start(self):
+        for owner in (torch.cuda, getattr(torch.cuda, "memory", None)):
+            for name in _RESETS:
+                if owner is not None:
+                    self._look_before(owner, name)
+        self._knows_steps = self._hook_steps()
+        return self
+
+    def _iteration_seconds(self):
+        lengths = [b - a for a, b in zip(self._times, self._times[1:])]
+        if len(lengths) > WARM_UP:
+            lengths = lengths[WARM_UP:]
+        return statistics.median(lengths) if lengths else None
+
+    # ---- the report ----
+
+    def report(self, status):
+        self.look()
+        reserved = self._peak(_PEAKS[1])
+        allocated = self._peak(_PEAKS[0])
+        return {
+            "allocator": self._name,
+            "status": status,
+            "peak_allocated_bytes": allocated,
+            "peak_reserved_bytes": reserved,
+            "fragmentation": (
+                (reserved - allocated) / reserved if reserved else 0.0
+            ),
+            "ooms": self._total("num_ooms"),
+            "retries": self._total("num_alloc_retries"),
+            "device_allocs": self._total("num_device_alloc"),
+            "steps": len(self._times) if self._knows_steps else None,
+            "iteration_seconds": self._iteration_seconds(),
+            "seconds": time.perf_counter() - self._began,
+        }
+
+    def write(self, path, status):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.report(status), file)
+            file.write("\n")

@@ -1,0 +1,333 @@
+"""torch.cuda's functions under larder.torch: statistics, snapshots, history."""
+
+import json
+import os
+import subprocess
+import unittest
+
+import torch_case
+from torch_case import C10, TorchCase
+
+# What PyTorch's own test recomputes from memory_snapshot().
+RECOMPUTE = """
+def recomputed(device):
+    expected = {}
+    def add(name, pool, value):
+        for p in ("all", pool):
+            key = f"{name}.{p}.current"
+            expected[key] = expected.get(key, 0) + value
+    for segment in torch.cuda.memory_snapshot():
+        if segment["device"] != device:
+            continue
+        pool = segment["segment_type"] + "_pool"
+        if not segment["is_expandable"]:
+            add("segment", pool, 1)
+        add("reserved_bytes", pool, segment["total_size"])
+        add("allocated_bytes", pool, segment["allocated_size"])
+        add("active_bytes", pool, segment["active_size"])
+        add("requested_bytes", pool, segment["requested_size"])
+        alone = len(segment["blocks"]) == 1
+        for block in segment["blocks"]:
+            if block["state"] == "active_allocated":
+                add("allocation", pool, 1)
+            if block["state"].startswith("active_"):
+                add("active", pool, 1)
+            elif not alone and not segment["is_expandable"]:
+                add("inactive_split", pool, 1)
+                add("inactive_split_bytes", pool, block["size"])
+    return expected
+
+def compare(device):
+    stats = torch.cuda.memory_stats(device)
+    expected = recomputed(device)
+    wrong = {k: (v, stats[k]) for k, v in expected.items() if stats[k] != v}
+    assert not wrong, wrong
+    zero = [k for k, v in stats.items() if k.endswith(".current")
+            and v and k not in expected and "oversize" not in k]
+    assert not zero, zero
+"""
+
+
+class Statistics(TorchCase):
+    def test_they_equal_the_snapshot_s_sums(self):
+        self.program(
+            RECOMPUTE
+            + """
+kept = []
+for n in (1, 513, 700 << 10, 3 << 20, 12 << 20, 1000, 30 << 20, 100):
+    for device in (0, 1):
+        kept.append(torch.empty(n + device, device=f"cuda:{device}"))
+    compare(0), compare(1)
+for i in (12, 5, 2, 9, 1):
+    del kept[i]
+    compare(0), compare(1)
+torch.cuda.empty_cache()
+compare(0), compare(1)
+assert len(torch.cuda.memory_snapshot()) >= 4
+""",
+            LARDER_TORCH_DEVICE="sim:256MiB,count=2",
+        )
+
+    def test_the_keys_are_pytorch_s(self):
+        self.program(
+            """
+            assert torch.cuda.memory_stats() == {}
+            assert torch.cuda.memory_allocated() == 0
+            assert torch.cuda.memory_snapshot() == []
+            assert not torch.cuda.is_initialized()
+            torch.empty(1)
+            stats = torch.cuda.memory_stats()
+            assert list(stats) == sorted(stats)
+            assert len(stats) == 9 * 3 * 4 + 2 * 4 + 7, len(stats)
+            assert stats["max_split_size"] == -1
+            nested = torch.cuda.memory_stats_as_nested_dict()
+            assert (nested["segment"]["small_pool"]["allocated"]
+                    == stats["segment.small_pool.allocated"] == 1)
+            assert nested["num_ooms"] == 0
+            """
+        )
+
+    def test_peaks_and_sums_are_reset(self):
+        self.program(
+            """
+            import warnings
+            torch.empty(4 << 20)
+            c = torch.cuda
+            assert c.max_memory_allocated() == 4 << 20
+            assert c.max_memory_reserved() == c.memory_reserved() == 20 << 20
+            c.reset_peak_memory_stats()
+            assert c.max_memory_allocated() == 0
+            c.reset_accumulated_memory_stats()
+            assert c.memory_stats()["allocated_bytes.all.allocated"] == 0
+            torch.empty(4 << 20)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                c.reset_max_memory_allocated()
+                assert c.memory_cached() == 20 << 20
+            assert [w.category for w in said] == [FutureWarning] * 2
+            assert c.max_memory_allocated() == 0
+            c.empty_cache()
+            assert c.memory_reserved() == 0
+            """
+        )
+
+    @unittest.skipUnless(C10, "no C++ compiler")
+    def test_a_fraction_is_kept_to(self):
+        self.program(
+            """
+            c = torch.cuda
+            for bad, kind in ((1, TypeError), (1.5, ValueError)):
+                try:
+                    c.set_per_process_memory_fraction(bad)
+                except kind:
+                    continue
+                sys.exit(1)
+            c.set_per_process_memory_fraction(0.25)
+            assert c.memory.get_per_process_memory_fraction() == 0.25
+            torch.empty(60 << 20)
+            try:
+                torch.empty(70 << 20)
+            except torch.OutOfMemoryError:
+                sys.exit(0)
+            sys.exit(1)
+            """
+        )
+
+    def test_the_summary_is_larder_s(self):
+        out = self.program(
+            """
+            torch.empty(4 << 20)
+            print(torch.cuda.memory_summary(abbreviated=True))
+            """
+        )
+        self.assertIn("Larder", out)
+        self.assertIn("CUDA OOMs: 0", out)
+        self.assertNotIn("from large pool", out)
+
+    def test_settings_can_change(self):
+        self.program(
+            """
+            torch.cuda.memory._set_allocator_settings(
+                "expandable_segments:True")
+            x = torch.empty(1 << 20)
+            assert torch.cuda.memory_snapshot()[0]["is_expandable"]
+            try:
+                torch.cuda.memory._set_allocator_settings("no:thing")
+            except ValueError as error:
+                assert "no" in str(error)
+            else:
+                sys.exit(1)
+            """
+        )
+
+    def test_names_that_pytorch_lacks_are_not_added(self):
+        self.program(
+            """
+            assert not hasattr(torch.cuda, "max_memory_cached")
+            assert not hasattr(torch.cuda, "_dump_snapshot")
+            assert not hasattr(torch, "accelerator")
+            """
+        )
+
+
+class Snapshots(TorchCase):
+    def larder(self, *arguments):
+        command = os.path.join(os.environ["LARDER_LIBRARY_DIR"], "larder")
+        if not os.path.exists(command):
+            self.skipTest("no command")
+        return subprocess.run(
+            [command, *arguments], capture_output=True, text=True, timeout=60
+        )
+
+    def record(self, path, devices):
+        return self.program(
+            f"""
+            def grow():
+                return torch.empty(3 << 20)
+
+            torch.cuda.memory._record_memory_history()
+            x = grow()
+            y = torch.backward_of(x, 5 << 20)
+            z = torch.empty(1 << 20, device="cuda:{devices - 1}")
+            del x
+            torch.cuda.memory._dump_snapshot({path!r})
+            whole = torch.cuda.memory._snapshot()
+            print(len(whole["device_traces"]))
+            events = whole["device_traces"][0]
+            alloc = [e for e in events if e["action"] == "alloc"]
+            names = [f["name"] for f in alloc[0]["frames"]]
+            assert "grow" in names and "<module>" in names, names
+            assert names.index("grow") < names.index("<module>")
+            frame = alloc[0]["frames"][names.index("grow")]
+            assert frame["filename"] == "<string>" and frame["line"] == 6
+            names = [f["name"] for f in alloc[1]["frames"]]
+            assert names and "grow" not in names, names
+            freed = [e for e in events if e["action"] == "free_requested"]
+            assert freed[0]["frames"], freed
+            """,
+            TORCH_DOUBLE_DEVICES=str(devices),
+            LARDER_TORCH_DEVICE=f"sim:256MiB,count={devices}",
+        )
+
+    def test_one_device_s_file_is_a_snapshot(self):
+        path = self.path("one.pickle")
+        self.assertEqual(self.record(path, 1), "1\n")
+        run = self.larder("report", "--json", path)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        report = json.loads(run.stdout.splitlines()[0])
+        self.assertEqual(report["peak_allocated_bytes"], 9 << 20)
+
+    def test_several_devices_are_in_one_file(self):
+        path = self.path("two.pickle")
+        self.assertEqual(self.record(path, 2), "2\n")
+        run = self.larder("report", path)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        import pickle
+
+        with open(path, "rb") as file:
+            whole = pickle.load(file)
+        self.assertEqual({s["device"] for s in whole["segments"]}, {0, 1})
+        for device in (0, 1):
+            allocated = [
+                e["size"]
+                for e in whole["device_traces"][device]
+                if e["action"] == "alloc"
+            ]
+            self.assertEqual(
+                allocated, [[3 << 20, 5 << 20], [1 << 20]][device]
+            )
+
+    def test_json_is_written_by_its_ending(self):
+        path = self.path("one.json")
+        self.record(path, 1)
+        with open(path, encoding="utf-8") as file:
+            self.assertIn("segments", json.load(file))
+
+    def test_what_is_recorded_can_be_chosen(self):
+        self.program(
+            """
+            record = torch.cuda.memory._record_memory_history
+            def trace(*args, **kwargs):
+                record(*args, **kwargs)
+                x = torch.empty(4096)
+                del x
+                events = torch.cuda.memory._snapshot()["device_traces"][0]
+                return [(e["action"], bool(e.get("frames"))) for e in events
+                        if e["action"] in ("alloc", "free_requested")]
+            both = ["alloc", "free_requested"]
+            assert trace() == [(a, True) for a in both]
+            assert trace(context="alloc") == list(zip(both, (True, False)))
+            assert trace(context=None) == [(a, False) for a in both]
+            assert trace(skip_actions=["alloc"]) == [(both[1], True)]
+            assert trace(max_entries=1)[-1:] in ([], [(both[1], True)])
+            assert trace("state") == []
+            assert trace(None) == []
+            assert trace(True) == []
+            assert trace(True, trace_alloc_max_entries=100,
+                         trace_alloc_record_context=True) \\
+                == [(a, True) for a in both]
+            assert trace(False) == []
+            for arguments in (dict(enabled="some"), dict(context="some"),
+                              dict(stacks="c"), dict(skip_actions=["no"])):
+                try:
+                    record(**arguments)
+                except ValueError as error:
+                    assert "expected" in str(error)
+                    continue
+                sys.exit(1)
+            """
+        )
+
+    def test_state_keeps_where_live_memory_came_from(self):
+        self.program(
+            """
+            torch.cuda.memory._record_memory_history("state")
+            x = torch.empty(4096)
+            block = torch.cuda.memory_snapshot()[0]["blocks"][0]
+            assert block["state"] == "active_allocated"
+            assert any(f["name"] == "<module>" for f in block["frames"]), block
+            """
+        )
+
+    def test_a_pool_s_segments_alone(self):
+        self.program(
+            """
+            import ctypes
+            from torch import _allocators
+            number = ctypes.c_uint64
+            def hook(name, *more):
+                _allocators.current.call(
+                    name, (ctypes.c_int, 0), (number, 3), (number, 0), *more)
+            x = torch.empty(4096)
+            hook("begin", (ctypes.c_void_p, None))
+            y = torch.empty(4096)
+            hook("end")
+            z = torch.empty(4096)
+            snapshot = torch.cuda.memory_snapshot
+            assert len(snapshot()) == 2
+            inside, = snapshot((3, 0))
+            assert inside["address"] <= y.data_ptr() \\
+                < inside["address"] + inside["total_size"]
+            del y
+            torch.cuda.empty_cache()
+            assert len(snapshot((3, 0))) == 1
+            hook("release")
+            torch.cuda.empty_cache()
+            assert len(snapshot((3, 0))) == 0
+            """
+        )
+
+    def test_a_file_that_cannot_be_written_is_named(self):
+        error = self.program(
+            """
+            x = torch.empty(1)
+            torch.cuda.memory._dump_snapshot("/nowhere/at/all.pickle")
+            """,
+            status=1,
+        )
+        self.assertIn("OSError", error)
+        self.assertIn("/nowhere/at/all.pickle", error)
+
+
+if __name__ == "__main__":
+    torch_case.main()

@@ -1,0 +1,150 @@
+"""python3 -m larder.torch: programs as they are, reports, comparisons."""
+
+import json
+import unittest
+
+import torch_case
+from torch_case import C10, TorchCase
+
+TRAIN = """
+import sys, torch
+optimizer = torch.optim.SGD()
+other = torch.optim.SGD()
+for i in range(int(sys.argv[1])):
+    x = torch.empty((60 if i == 0 else 40) << 20)
+    del x
+    if i == 1:
+        torch.cuda.reset_peak_memory_stats()
+    optimizer.step()
+    other.step()
+y = torch.empty(10 << 20)
+print(__name__, sys.argv[1:], torch.cuda.memory_stats()["num_ooms"])
+"""
+
+
+class Runner(TorchCase):
+    def runner(self, *arguments, **environment):
+        return self.run_python("-m", "larder.torch", *arguments, **environment)
+
+    def test_a_program_runs_as_it_is(self):
+        script = self.write(TRAIN, "train.py")
+        self.write("NAME = 'beside the script'", "beside.py")
+        run = self.runner(script, "3", "--flag")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout, "__main__ ['3', '--flag'] 0\n")
+        run = self.runner(
+            "--conf",
+            "limit:20MiB",
+            self.write(
+                "import beside, torch, larder.torch\n"
+                "print(beside.NAME, larder.torch.is_enabled())\n",
+                "uses.py",
+            ),
+        )
+        self.assertEqual(run.stdout, "beside the script True\n", run.stderr)
+
+    def test_a_module_runs_by_its_name(self):
+        self.write(TRAIN, "train.py")
+        run = self.run_python(
+            "-c",
+            "import os, sys\n"
+            f"os.chdir({self.path('')!r})\n"
+            "os.execv(sys.executable, [sys.executable, '-m', 'larder.torch',"
+            " '-m', 'train', '2'])",
+        )
+        self.assertEqual(run.stdout, "__main__ ['2'] 0\n", run.stderr)
+
+    def test_its_exit_status_is_the_program_s(self):
+        for text, status in (
+            ("raise SystemExit(7)", 7),
+            ("raise SystemExit()", 0),
+            ("raise SystemExit('because')", 1),
+            ("raise ValueError('because')", 1),
+        ):
+            run = self.runner(self.write(text))
+            self.assertEqual(run.returncode, status, text)
+            report = self.path("report.json")
+            run = self.runner("--report", report, self.write(text))
+            self.assertEqual(run.returncode, status, text)
+            with open(report, encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["status"], status)
+            if "because" in text:
+                self.assertIn("because", run.stderr)
+
+    def test_bad_usage_is_2(self):
+        for arguments, words in (
+            ((), "SCRIPT"),
+            (("--nonsense", "x.py"), "SCRIPT"),
+            ((self.path("none.py"),), "there is no such file"),
+            (("--conf", "a:b", self.write("")), "a"),
+            (("--policy", "b", self.write("")), "b"),
+            (("--compare", "--native", self.write("")), "runs both"),
+        ):
+            run = self.runner(*arguments)
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn(words, run.stderr)
+            self.assertNotIn("Traceback", run.stderr)
+
+    def test_without_pytorch_it_says_so(self):
+        run = self.python("-m", "larder.torch", "--help")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("--compare", run.stdout)
+        run = self.python("-S", "-m", "larder.torch", self.write(""))
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("No module named 'torch'", run.stderr)
+
+    def test_a_report_says_what_the_program_made_of_memory(self):
+        report = self.path("report.json")
+        script = self.write(TRAIN, "train.py")
+        run = self.runner("--report", report, script, "5")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        with open(report, encoding="utf-8") as file:
+            found = json.load(file)
+        self.assertEqual(found["allocator"], "larder")
+        self.assertEqual(found["peak_allocated_bytes"], 60 << 20)
+        self.assertEqual(found["peak_reserved_bytes"], 60 << 20)
+        self.assertEqual(found["fragmentation"], 0)
+        self.assertEqual(found["steps"], 5)
+        self.assertGreater(found["iteration_seconds"], 0)
+        self.assertGreater(found["seconds"], found["iteration_seconds"])
+
+    def test_a_comparison_shows_both(self):
+        script = self.write(TRAIN, "train.py")
+        run = self.runner("--compare", "--json", script, "4")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        both = json.loads(run.stdout.splitlines()[-1])
+        self.assertEqual(both["native"]["allocator"], "native")
+        self.assertEqual(both["native"]["peak_reserved_bytes"], 120 << 20)
+        self.assertEqual(both["larder"]["peak_reserved_bytes"], 60 << 20)
+        self.assertEqual(both["native"]["fragmentation"], 0.5)
+        self.assertEqual(both["native"]["steps"], 4)
+        run = self.runner("--compare", script, "4")
+        self.assertRegex(
+            run.stdout, r"peak reserved +120.00 MiB +60.00 MiB +-50.0 %"
+        )
+        self.assertRegex(
+            run.stdout, r"fragmentation +50.0 % +0.0 % +-50.0 points"
+        )
+        self.assertRegex(run.stdout, r"\niterations +4 +4 +\+0.0 %")
+
+    @unittest.skipUnless(C10, "no C++ compiler")
+    def test_a_comparison_tells_which_run_failed(self):
+        script = self.write("import torch\ntorch.empty(200 << 20)\n")
+        run = self.runner("--compare", "--device", "sim:100MiB,count=2", script)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("under larder ended with status 1", run.stderr)
+        self.assertIn("OutOfMemoryError", run.stderr)
+        self.assertNotIn("under native ended", run.stderr)
+        self.assertRegex(run.stdout, r"out of memory +0 +1")
+
+    def test_a_program_without_steps_has_no_iterations(self):
+        run = self.runner(
+            "--compare",
+            self.write("import torch\nx = torch.empty(1 << 20)\n"),
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stdout, r"\ntime per iteration +- +-")
+
+
+if __name__ == "__main__":
+    torch_case.main()

@@ -1,8 +1,9 @@
 #!/bin/sh
 # snapshot_read.sh BUILD [FILE] - how long reading a large snapshot takes, and
-# how long Python's pickle.load of the same file, in one run.  Without FILE one
-# of 5 million events, 1 GB, is made and removed again.  Best of RUNS (3) for
-# ours; Python's collector is off, which is as fast as it gets.
+# `larder report` of it, and how long Python's pickle.load of the same file, in
+# one run.  Without FILE one of 5 million events, 1 GB, is made and removed
+# again.  Best of RUNS (3) for ours; Python's collector is off, which is as
+# fast as it gets.
 set -eu
 cd "$(dirname "$0")/.."
 build=$1
@@ -25,7 +26,8 @@ import sys
 import time
 gc.disable()
 with open(sys.argv[1], 'rb') as f:
-    f.read()  # in memory for both
+    while f.read(1 << 24):  # in the system's cache for all
+        pass
 with open(sys.argv[1], 'rb') as f:
     begin = time.monotonic()
     kept = pickle.load(f)
@@ -34,15 +36,52 @@ os._exit(0)  # to take it all apart would take longer
 PYTHON
 )
 
-i=0
-while [ "$i" -lt "$runs" ]; do
-    "$build/bench/bench_snapshot" "$file"
-    i=$((i + 1))
-done | sort -n | awk -v python="$python" '
-    NR == 1 {
-        printf "larder       %7.3f s  %5.0f MB/s  %4.0f MB resident  %d events\n",
-            $1, $2 / $1 / 1e6, $3 / 1e6, $4
-        printf "pickle.load  %7.3f s  %5.0f MB/s\n", python,
-            $2 / python / 1e6
-        printf "ratio        %7.1f\n", python / $1
-    }'
+# report: seconds and bytes resident.  A process of its own: what a large
+# one starts counts as large as that.
+report() {
+    python3 - "$build/larder" report "$file" <<'PYTHON'
+import os
+import sys
+import time
+begin = time.monotonic()
+null = os.open(os.devnull, os.O_WRONLY)
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ,
+                     file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
+_, status, use = os.wait4(pid, 0)
+print('%.3f %d' % (time.monotonic() - begin, use.ru_maxrss * 1024))
+sys.exit(status != 0)
+PYTHON
+}
+
+# best COMMAND...: of its runs the line with the fewest seconds.
+best() {
+    i=0
+    while [ "$i" -lt "$runs" ]; do
+        "$@"
+        i=$((i + 1))
+    done | sort -n | head -n 1
+}
+
+read -r read_s bytes read_rss events <<END
+$(best "$build/bench/bench_snapshot" "$file")
+END
+read -r report_s report_rss <<END
+$(best report)
+END
+
+# row NAME SECONDS [RESIDENT]
+row() {
+    awk -v name="$1" -v s="$2" -v rss="${3-}" -v python="$python" \
+        -v bytes="$bytes" 'BEGIN {
+            printf "%-14s %7.3f s  %5.0f MB/s", name, s, bytes / s / 1e6
+            if (rss != "")
+                printf "  %5.0f MB resident  %4.1f times as fast", rss / 1e6,
+                    python / s
+            print ""
+        }'
+}
+
+echo "$events events, $bytes bytes"
+row 'pickle.load' "$python"
+row 'reading' "$read_s" "$read_rss"
+row 'larder report' "$report_s" "$report_rss"

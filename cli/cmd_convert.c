@@ -14,6 +14,7 @@
 #include "replay/replay.h"
 #include "snapshot/snapshot_write.h"
 #include "snapshot_input.h"
+#include "trace/trace_source.h"
 #include "trace/trace_zstd.h"
 
 enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF };
@@ -32,16 +33,22 @@ enum format {
     FORMAT_TRACE,
     FORMAT_TRACE_ZSTD,
     FORMAT_PICKLE,
+    FORMAT_PICKLE_ZSTD,
     FORMAT_PERFETTO,
     FORMAT_JSON,
+    FORMAT_JSON_ZSTD,
     FORMAT_NONE
 };
 
 /* The first that fits counts. */
 static const char *const endings[] = {
-    [FORMAT_TRACE] = ".trace",   [FORMAT_TRACE_ZSTD] = ".trace.zst",
-    [FORMAT_PICKLE] = ".pickle", [FORMAT_PERFETTO] = ".perfetto.json",
+    [FORMAT_TRACE] = ".trace",
+    [FORMAT_TRACE_ZSTD] = ".trace.zst",
+    [FORMAT_PICKLE] = ".pickle",
+    [FORMAT_PICKLE_ZSTD] = ".pickle.zst",
+    [FORMAT_PERFETTO] = ".perfetto.json",
     [FORMAT_JSON] = ".json",
+    [FORMAT_JSON_ZSTD] = ".json.zst",
 };
 
 struct settings {
@@ -106,7 +113,8 @@ static int check_names(const struct cli_command *self, struct settings *s)
     if (s->format == FORMAT_NONE)
         return cli_bad_usage(self,
                              "'%s': expected a name ending in .trace, "
-                             ".trace.zst, .pickle, .json or .perfetto.json",
+                             ".pickle or .json, with or without .zst, or "
+                             "in .perfetto.json",
                              s->out);
     if (format_of(s->in) == FORMAT_PERFETTO)
         return cli_bad_usage(self,
@@ -177,29 +185,17 @@ static bool write_trace(const struct output *o, FILE *out)
            tool_fail(o->error, "%s", strerror(errno));
 }
 
-static bool write_compressed(const struct output *o, FILE *out)
-{
-    FILE *zstd = trace_zstd_open(out);
-    bool ok;
-
-    if (zstd == NULL)
-        return tool_fail(o->error, "out of host memory");
-    ok = write_trace(o, zstd);
-    if (fclose(zstd) != 0 && ok)
-        return tool_fail(o->error, "%s", strerror(errno));
-    return ok;
-}
-
 static bool write_format(const struct output *o, FILE *out)
 {
     switch (o->settings->format) {
     case FORMAT_TRACE:
-        return write_trace(o, out);
     case FORMAT_TRACE_ZSTD:
-        return write_compressed(o, out);
+        return write_trace(o, out);
     case FORMAT_PICKLE:
+    case FORMAT_PICKLE_ZSTD:
         return snapshot_write_pickle(o->snapshot, out, o->error);
     case FORMAT_JSON:
+    case FORMAT_JSON_ZSTD:
         return snapshot_write_json(o->snapshot, out, o->error);
     case FORMAT_PERFETTO:
         return perfetto_write(o->snapshot, o->device, out, o->error);
@@ -207,6 +203,25 @@ static bool write_format(const struct output *o, FILE *out)
         break;
     }
     return false;
+}
+
+static bool is_compressed(enum format format)
+{
+    return format == FORMAT_TRACE_ZSTD || format == FORMAT_PICKLE_ZSTD ||
+           format == FORMAT_JSON_ZSTD;
+}
+
+static bool write_compressed(const struct output *o, FILE *out)
+{
+    FILE *zstd = trace_zstd_open(out);
+    bool ok;
+
+    if (zstd == NULL)
+        return tool_fail(o->error, "out of host memory");
+    ok = write_format(o, zstd);
+    if (fclose(zstd) != 0 && ok)
+        return tool_fail(o->error, "%s", strerror(errno));
+    return ok;
 }
 
 static bool write_file(struct output *o)
@@ -219,7 +234,8 @@ static bool write_file(struct output *o)
     if (!new_file_open(&f, path))
         return fail(path, strerror(errno));
     o->error = &error;
-    ok = write_format(o, f.out);
+    ok = is_compressed(o->settings->format) ? write_compressed(o, f.out)
+                                            : write_format(o, f.out);
     o->error = NULL;
     if (!new_file_close(&f, ok))
         return fail(path, strerror(errno));
@@ -238,7 +254,7 @@ static bool run_trace(const struct settings *s, const struct trace *t,
     return fail(s->in, error.text);
 }
 
-static bool trace_to_perfetto(const struct settings *s, const struct trace *t)
+static bool trace_to_snapshot(const struct settings *s, const struct trace *t)
 {
     struct snapshot *snapshot = NULL;
     struct tool_error error;
@@ -262,20 +278,26 @@ static bool convert_trace(const struct settings *s, const struct trace *t)
     case FORMAT_JSON:
         return run_trace(s, t, s->out);
     case FORMAT_PERFETTO:
-        return trace_to_perfetto(s, t);
+    case FORMAT_PICKLE_ZSTD:
+    case FORMAT_JSON_ZSTD:
+        return trace_to_snapshot(s, t);
     default:
         return write_file(&o);
     }
 }
 
-static bool from_trace(struct settings *s)
+static bool from_trace(struct settings *s, struct trace_source *source)
 {
     struct tool_error error;
     struct trace t;
     bool ok;
 
     s->options.device = s->device;
-    if (!replay_check(&s->options, &error) || !trace_read(s->in, &t, &error))
+    if (!replay_check(&s->options, &error)) {
+        trace_source_close(source);
+        return fail_with(&error);
+    }
+    if (!trace_read_source(source, s->in, &t, &error))
         return fail_with(&error);
     ok = convert_trace(s, &t);
     trace_free(&t);
@@ -383,16 +405,18 @@ static bool convert_snapshot(const struct settings *s,
     return write_file(&o);
 }
 
-static bool from_snapshot(const struct settings *s)
+static bool from_snapshot(const struct settings *s, struct trace_source *source)
 {
     struct tool_error error;
     struct snapshot *snap;
     bool ok;
 
-    if (s->options.conf != NULL || s->options.policy != LARDER_POLICY_DEFAULT)
+    if (s->options.conf != NULL || s->options.policy != LARDER_POLICY_DEFAULT) {
+        trace_source_close(source);
         return fail(s->in, "--policy and --conf are for traces: a snapshot "
                            "is not replayed");
-    if (!snapshot_read(s->in, NULL, &snap, &error))
+    }
+    if (!snapshot_read_source(source, s->in, NULL, &snap, &error))
         return fail_with(&error);
     ok = convert_snapshot(s, snap);
     snapshot_free(snap);
@@ -403,11 +427,17 @@ static int run_convert(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {0};
     int status = read_settings(self, argc, argv, &s);
+    struct tool_error error;
+    struct replay_input in;
     bool ok;
 
     if (status >= 0)
         return status;
-    ok = replay_is_snapshot(s.in) ? from_snapshot(&s) : from_trace(&s);
+    if (!replay_input_open(s.in, &in, &error))
+        ok = fail_with(&error);
+    else
+        ok = in.is_snapshot ? from_snapshot(&s, in.source)
+                            : from_trace(&s, in.source);
     return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
 }
 
@@ -416,9 +446,11 @@ const struct cli_command cli_command_convert = {
     .summary = "Turn traces and snapshots into each other, or into a timeline.",
     .operands = "IN OUT",
     .text =
-        "IN is a trace or a snapshot.  OUT's name says what becomes of it:\n"
+        "IN is a trace or a snapshot, '-' the standard input.  OUT's name says "
+        "what becomes of\nit:\n"
         "  .trace, .trace.zst   a trace, for larder replay\n"
-        "  .pickle, .json       a snapshot, for PyTorch's viewers\n"
+        "  .pickle, .json       a snapshot, for PyTorch's viewers; with .zst "
+        "compressed\n"
         "  .perfetto.json       a timeline, for ui.perfetto.dev\n"
         "A trace becomes a snapshot by being replayed.\n",
     .options = convert_table,

@@ -49,12 +49,15 @@ static bool read_either(const char *path, struct snapshot **out,
                         struct tool_error *error)
 {
     struct replay_options options = {0};
+    struct replay_input in;
     struct trace t;
     bool ok;
 
-    if (strcmp(path, "-") == 0 || replay_is_snapshot(path))
-        return snapshot_read(path, NULL, out, error);
-    if (!replay_check(&options, error) || !trace_read(path, &t, error))
+    if (!replay_check(&options, error) || !replay_input_open(path, &in, error))
+        return false;
+    if (in.is_snapshot)
+        return snapshot_read_source(in.source, path, NULL, out, error);
+    if (!trace_read_source(in.source, path, &t, error))
         return false;
     ok = snapshot_input_replay(&t, path, &options, out, error);
     trace_free(&t);

@@ -12,8 +12,8 @@ bool snapshot_input_replay(const struct trace *t, const char *path,
                            const struct replay_options *options,
                            struct snapshot **out, struct tool_error *error);
 
-/* A file: told apart by its content.  A trace is replayed with the replay's
- * own defaults; "-" is a snapshot. */
+/* A file ("-": the standard input), told apart by its content.  A trace is
+ * replayed with the replay's own defaults. */
 bool snapshot_input_read(const char *path, struct snapshot **out,
                          struct tool_error *error);
 

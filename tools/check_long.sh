@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_long.sh BUILD - the checks that take minutes, after `make test`:
 # every golden file there is, the model test over millions of operations, the
-# lab's experiments with real bytes, and fuzzing with fresh inputs.  Says what
+# lab's experiments with real bytes, `pip install .`, and fuzzing with fresh inputs.  Says what
 # it left out.  Exit 1 if one failed.
 #
 # LONG_SECONDS (120) is how long each fuzz target and the model test may take.
@@ -82,6 +82,22 @@ elif [ "${available_mib:-0}" -lt 6144 ]; then
 else
     step 'experiments 0 to 3 with real bytes' "$build/larder" lab run \
         --device sim:24GiB,backing=memory 0 1 2 3
+fi
+
+# tests/install/pip.sh packs what is built; here pip builds it, from nothing
+# but what the repository holds.
+pip_from_nothing() (
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    python3 -m venv "$work/venv" &&
+        PIP_INDEX_URL=http://127.0.0.1:9/ "$work/venv/bin/pip" install . &&
+        cd "$work" && venv/bin/larder lab run move_and_reuse &&
+        venv/bin/python -c 'import larder; print(larder.__version__)'
+)
+if python3 -c 'import ensurepip' 2>/dev/null; then
+    step 'pip install .' pip_from_nothing
+else
+    skip 'pip install .: no python3-venv'
 fi
 
 [ -z "$skipped" ] || echo "Skipped:$skipped"

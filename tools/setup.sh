@@ -1,5 +1,8 @@
 #!/bin/sh
-# setup.sh - make sure that what the build needs is here.
+# setup.sh [--optional] - make sure that what the build needs is here.
+#
+# --optional names what else there is use for, and what for, and installs
+# nothing.
 #
 # Looks for the things themselves, not for packages, so that any system that
 # has them will do.  What is missing is installed when this is root on a
@@ -42,6 +45,29 @@ install_missing() {
     # shellcheck disable=SC2086
     apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
+
+# use PACKAGE PURPOSE COMMAND...: the same for one that can be done without.
+use() {
+    package=$1
+    purpose=$2
+    shift 2
+    "$@" >/dev/null 2>&1 || printf '%-14s %s\n' "$package" "$purpose"
+}
+
+name_optional() {
+    use python3-venv 'pip, for the Python package' python3 -c 'import ensurepip'
+    use g++ 'tests in C++' command -v "${CXX:-c++}"
+    use chromium 'tests of the viewer' command -v chromium
+    use clang-format 'make format, make lint' command -v clang-format
+    use clang-tidy 'make lint' command -v clang-tidy
+    use cppcheck 'make lint' command -v cppcheck
+    use shellcheck 'make lint' command -v shellcheck
+}
+
+if [ "${1-}" = --optional ]; then
+    name_optional
+    exit 0
+fi
 
 check
 [ -n "$missing" ] || exit 0

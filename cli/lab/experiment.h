@@ -90,6 +90,7 @@ struct exp {
     const char *conf; /* never NULL */
     bool judged;      /* differences are failures */
     bool only_shown;  /* from here on nothing is expected */
+    bool refused;     /* what exp_refused() asked for last */
     lab *session;
     lab_memory before; /* at the last step */
     lab_tensor *t[EXP_VARIABLES];
@@ -155,6 +156,8 @@ bool exp_empty_cache(struct exp *e);
 /* A request of this many bytes is refused, in words that explain it, and
  * leaves everything as it was: a check each. */
 bool exp_refused(struct exp *e, const char *what, uint64_t bytes);
+/* How that ended, for its step: another policy may have had room. */
+const char *exp_outcome(const struct exp *e);
 bool exp_memory(struct exp *e, lab_memory *out);
 bool exp_stats(struct exp *e, larder_stats *out);
 bool exp_counters(struct exp *e, larder_device_counters *out);

@@ -58,7 +58,7 @@ static bool without_cache(struct exp *e, struct neighbour *other)
            exp_number(e, "the other process gets, after empty_cache()",
                       EXP_BYTES, 3 * GIB, theirs) &&
            exp_refused(e, "our next 1 GiB is refused", GIB) &&
-           exp_step(e, "t = empty(1 GiB)  # out of memory") &&
+           exp_step(e, "t = empty(1 GiB)  # %s", exp_outcome(e)) &&
            exp_drop(e, BACKWARD_Y) &&
            next_gibibyte(e, "with y gone it fits, into y's place") &&
            exp_step(e, "del y; t = empty(1 GiB)") &&

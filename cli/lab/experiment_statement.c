@@ -85,15 +85,21 @@ bool exp_refused(struct exp *e, const char *what, uint64_t bytes)
     r = empty_of(e, bytes, &t);
     explained = r == LARDER_ERR_OUT_OF_MEMORY && explains(lab_last_error());
     lab_unref(t);
+    e->refused = r == LARDER_ERR_OUT_OF_MEMORY;
     if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
         return exp_try(e, r);
     if (!exp_memory(e, &after))
         return false;
-    return exp_yes(e, what, r == LARDER_ERR_OUT_OF_MEMORY) &&
+    return exp_yes(e, what, e->refused) &&
            exp_yes(e, "the error explains itself", explained) &&
            exp_yes(e, "the session goes on, every tensor as it was",
                    before.allocated_bytes == after.allocated_bytes &&
                        before.tensors == after.tensors);
+}
+
+const char *exp_outcome(const struct exp *e)
+{
+    return e->refused ? "out of memory" : "fits";
 }
 
 bool exp_memory(struct exp *e, lab_memory *out)

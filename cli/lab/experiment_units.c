@@ -2,12 +2,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "experiment_list.h"
 
 enum { T };
 
 #define MEBI (INT64_C(1) << 20)
+
+/* Steps that the verdict comes back to. */
+#define FIVE_HUNDRED "4 Mi tensors of 516 bytes"
+#define FOUR_BYTES "8 Mi tensors of 4 bytes"
+#define ABOVE_MEBI "2048 tensors of 1 MiB + 4 bytes"
 
 /* 4.5 GiB; what is asked for is counted and never written to. */
 static const struct exp_device device = {
@@ -64,7 +70,7 @@ static bool one_tensor(struct exp *e)
 {
     return exp_open(e, &device) &&
            exp_refused(e, "5 GiB at once are refused", 5 * GIB) &&
-           exp_step(e, "t = empty(5 GiB)  # out of memory") &&
+           exp_step(e, "t = empty(5 GiB)  # %s", exp_outcome(e)) &&
            exp_expect(e, EXP_RESERVED, 0) && exp_bytes(e, T, 4 * GIB) &&
            exp_step(e, "t = empty(4 GiB)") &&
            exp_expect(e, EXP_RESERVED, 4 * GIB);
@@ -78,7 +84,7 @@ static bool then_four_bytes(struct exp *e, struct crowd *little)
 
     if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
         return exp_try(e, r);
-    return exp_step(e, "then as many of 4 bytes as fit") &&
+    return exp_step(e, "then up to 2 Mi of 4 bytes") &&
            exp_expect(e, EXP_ALLOCATED, 4608 * MIB) &&
            exp_expect(e, EXP_RESERVED, 4608 * MIB) &&
            exp_yes(e, "tensors of 4 bytes are refused in the end",
@@ -99,14 +105,13 @@ static bool unfilled(struct exp *e)
 
     done = exp_open(e, &device) && crowd_init(e, &many, 4 * MEBI) &&
            crowd_init(e, &little, 2 * MEBI) &&
-           exp_try(e, crowd_grow(e, &many, 516)) &&
-           exp_step(e, "4 Mi tensors of 516 bytes") &&
+           exp_try(e, crowd_grow(e, &many, 516)) && exp_step(e, FIVE_HUNDRED) &&
            exp_expect(e, EXP_ALLOCATED, 4 * GIB) &&
            exp_expect(e, EXP_RESERVED, 4 * GIB) &&
            requested_is(e, "asked for, of the 4 GiB (2.0156 GiB)",
                         4 * MIB * 516) &&
            exp_refused(e, "then 1 GiB is refused", GIB) &&
-           exp_step(e, "then empty(1 GiB)  # out of memory") &&
+           exp_step(e, "then empty(1 GiB)  # %s", exp_outcome(e)) &&
            then_four_bytes(e, &little);
     crowd_drop(&many);
     crowd_drop(&little);
@@ -119,8 +124,7 @@ static bool four_bytes(struct exp *e)
     bool done;
 
     done = exp_open(e, &device) && crowd_init(e, &many, 8 * MEBI) &&
-           exp_try(e, crowd_grow(e, &many, 4)) &&
-           exp_step(e, "8 Mi tensors of 4 bytes") &&
+           exp_try(e, crowd_grow(e, &many, 4)) && exp_step(e, FOUR_BYTES) &&
            exp_expect(e, EXP_ALLOCATED, 4 * GIB) &&
            requested_is(e, "asked for, of the 4 GiB", 32 * MIB);
     crowd_drop(&many);
@@ -153,8 +157,7 @@ static bool all_cases(struct exp *e)
 {
     static const struct mebis exact = {2 * MIB, 4100, 205,
                                        "2048 tensors of 2 MiB"};
-    static const struct mebis above = {MIB + 4, 2160, 108,
-                                       "2048 tensors of 1 MiB + 4 bytes"};
+    static const struct mebis above = {MIB + 4, 2160, 108, ABOVE_MEBI};
 
     return one_tensor(e) && unfilled(e) && four_bytes(e) &&
            mebibyte_tensors(e, &exact) && mebibyte_tensors(e, &above);
@@ -179,17 +182,39 @@ static bool other_policies(struct exp *e)
     return done;
 }
 
+/* What a step of the last policy shown, which is larder, left. */
+static uint64_t seen_last(const struct exp *e, const char *statement,
+                          enum exp_figure figure)
+{
+    for (size_t i = e->step_count; i-- > 0;) {
+        if (strcmp(e->steps[i].statement, statement) == 0)
+            return exp_figure_of(&e->steps[i].memory, figure) / MIB;
+    }
+    return 0;
+}
+
+static bool conclude(struct exp *e)
+{
+    return exp_verdict(
+        e,
+        "512 bytes are the unit: a tensor of 516 takes two of them and one of "
+        "4 takes one. Segments are 2 MiB for up to 1 MiB, 20 MiB for less than "
+        "10, and what does not fill them is reserved all the same. Under the "
+        "policy larder the unit is 256: the 4 Mi tensors of 516 bytes take "
+        "%" PRIu64 " MiB and the 1 GiB after them %s; 8 Mi of 4 bytes take "
+        "%" PRIu64 ", and 2048 of 1 MiB + 4 bytes reserve %" PRIu64 ".",
+        seen_last(e, FIVE_HUNDRED, EXP_ALLOCATED),
+        e->refused ? "does not fit" : "fits",
+        seen_last(e, FOUR_BYTES, EXP_ALLOCATED),
+        seen_last(e, ABOVE_MEBI, EXP_RESERVED));
+}
+
 static bool run(struct exp *e)
 {
     if (!all_cases(e))
         return false;
     e->only_shown = true;
-    return other_policies(e) &&
-           exp_verdict(e,
-                       "512 bytes are the unit: a tensor of 516 takes two of "
-                       "them and one of 4 takes one. Segments are 2 MiB for "
-                       "up to 1 MiB, 20 MiB for less than 10, and what does "
-                       "not fill them is reserved all the same.");
+    return other_policies(e) && conclude(e);
 }
 
 const struct experiment experiment_units = {

@@ -105,8 +105,16 @@ static void set_library_folder(void)
         setenv("LARDER_LIBRARY_DIR", found, 0);
 }
 
+/* The interpreter that was named, which then has the package; else NULL. */
+static const char *named_python(void)
+{
+    const char *set = getenv("LARDER_PYTHON");
+
+    return set != NULL && *set != '\0' ? set : NULL;
+}
+
 /* In front of what is there. */
-static bool set_package_folder(const char *package)
+static bool add_to_path(const char *package)
 {
     const char *old = getenv("PYTHONPATH");
     size_t room = strlen(package) + (old != NULL ? strlen(old) : 0) + 2;
@@ -124,6 +132,21 @@ static bool set_package_folder(const char *package)
     return ok;
 }
 
+static bool set_package_folder(void)
+{
+    const char *asked = getenv("LARDER_PYTHON_DIR");
+    char package[PATH_MAX];
+
+    if (named_python() != NULL && (asked == NULL || *asked == '\0'))
+        return true;
+    if (!find_package(package))
+        return false;
+    if (add_to_path(package))
+        return true;
+    fputs("larder lab run: out of host memory\n", stderr);
+    return false;
+}
+
 static void add_option(char **words, int *count, const char *name,
                        const char *value)
 {
@@ -138,7 +161,8 @@ static void fill_words(const struct lab_listing *l, char **words,
 {
     int count = 0;
 
-    words[count++] = (char *)"python3";
+    words[count++] =
+        (char *)(named_python() != NULL ? named_python() : "python3");
     words[count++] = (char *)"-m";
     words[count++] = (char *)"larder.lab.run";
     add_option(words, &count, "--device", l->device);
@@ -162,7 +186,6 @@ static void fill_words(const struct lab_listing *l, char **words,
 
 int lab_python_run(const struct lab_listing *l)
 {
-    char package[PATH_MAX];
     char width[16];
     char **words;
 
@@ -171,19 +194,18 @@ int lab_python_run(const struct lab_listing *l)
                 l->words[0], strerror(errno));
         return CLI_EXIT_BAD;
     }
-    if (!find_package(package))
+    if (!set_package_folder())
         return CLI_EXIT_BAD;
     words = calloc((size_t)l->count + FIXED_WORDS, sizeof *words);
-    if (words == NULL || !set_package_folder(package)) {
-        free(words);
+    if (words == NULL) {
         fputs("larder lab run: out of host memory\n", stderr);
         return CLI_EXIT_BAD;
     }
     set_library_folder();
     fill_words(l, words, width);
     fflush(NULL);
-    execvp("python3", words);
-    fprintf(stderr, "larder lab run: python3 cannot be started: %s\n",
+    execvp(words[0], words);
+    fprintf(stderr, "larder lab run: %s cannot be started: %s\n", words[0],
             strerror(errno));
     free(words);
     return CLI_EXIT_BAD;

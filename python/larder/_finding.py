@@ -7,10 +7,11 @@ VARIABLE = "LARDER_LIBRARY_DIR"
 
 
 def _folders():
-    """Where a library may be, relative to this package: a build tree
-    around it, and the library folders of the prefixes it may be installed
-    below."""
+    """Where a library may be, relative to this package: in it, where pip
+    installed both; a build tree around it, and the library folders of the
+    prefixes it may be installed below."""
     package = os.path.dirname(os.path.abspath(__file__))
+    yield os.path.join(package, "_prefix", "lib")
     yield os.path.join(os.path.dirname(os.path.dirname(package)), "build")
     multiarch = sysconfig.get_config_var("MULTIARCH")
     folder = package

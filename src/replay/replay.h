@@ -29,9 +29,17 @@
 
 #define REPLAY_DEVICE_DEFAULT "sim:80GiB"
 
-/* Whether a file holds a snapshot, by its first bytes if it can be read twice,
- * else by its name. */
-bool replay_is_snapshot(const char *path);
+/* A trace or a snapshot, as its name or its first bytes say; "-" is the
+ * standard input, and pipes will do. */
+struct replay_input {
+    const char *path;
+    struct trace_source *source; /* for whoever reads it, and closes it */
+    bool is_snapshot;
+};
+
+/* `path` has to stay. */
+bool replay_input_open(const char *path, struct replay_input *out,
+                       struct tool_error *error);
 
 enum { REPLAY_REPEAT_MAX = 1000000 };
 
@@ -128,11 +136,12 @@ struct replay_job {
 /* Told when a job ended, from its thread. */
 typedef void replay_job_fn(void *ctx, size_t index);
 
-/* Read a snapshot and replay each of its devices that has events.  Where
+/* Read a snapshot, whose source is closed, and replay each of its devices that has events.  Where
  * `options` have neither a policy nor a configuration the recorded settings
  * and PyTorch's policy are taken, and what the allocator does is compared with
  * what was recorded.  *none: there is no such device, and no result. */
-bool replay_run_snapshot(const char *path, const struct replay_options *options,
+bool replay_run_snapshot(const struct replay_input *in,
+                         const struct replay_options *options,
                          struct replay_result *out, bool *none,
                          struct tool_error *error);
 

@@ -17,22 +17,27 @@ struct crew {
 };
 
 /* The words of a snapshot's reader name the file already. */
-static void run_snapshot(struct crew *crew, struct replay_job *job)
+static void run_snapshot(struct crew *crew, struct replay_job *job,
+                         const struct replay_input *in)
 {
-    job->ok = replay_run_snapshot(job->path, crew->options, &job->result,
+    job->ok = replay_run_snapshot(in, crew->options, &job->result,
                                   &job->no_history, &job->error);
 }
 
 static void run_job(struct crew *crew, struct replay_job *job)
 {
     struct tool_error *error = &job->error;
+    struct replay_input in;
     struct trace t;
 
-    if (replay_is_snapshot(job->path)) {
-        run_snapshot(crew, job);
+    job->ok = replay_input_open(job->path, &in, error);
+    if (!job->ok)
+        return;
+    if (in.is_snapshot) {
+        run_snapshot(crew, job, &in);
         return;
     }
-    job->ok = trace_read(job->path, &t, error);
+    job->ok = trace_read_source(in.source, job->path, &t, error);
     if (!job->ok)
         return;
     job->ok = replay_run(&t, crew->options, &job->result, error);

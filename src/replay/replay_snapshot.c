@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "replay/replay.h"
 #include "trace/trace_source.h"
@@ -20,34 +19,33 @@ static bool ends_with(const char *path, const char *ending)
 
 /* The first byte of a pickle from protocol 2 on, of older ones, or of JSON
  * after blanks; none begins a line of a trace. */
-static bool begins_snapshot(const char *path)
+static bool begins_snapshot(const unsigned char *first, size_t count)
 {
-    struct tool_error ignored;
-    struct trace_source *source;
-    unsigned char first[64];
-    size_t count = 0;
     size_t at = 0;
 
-    if (!trace_source_open(path, &source, &ignored))
-        return false;
-    if (!trace_source_read(source, first, sizeof first, &count, &ignored))
-        count = 0;
-    trace_source_close(source);
     while (at < count && isspace(first[at]))
         at++;
     return at < count &&
            (first[at] == 0x80 || first[at] == '{' || first[at] == '}' ||
-            first[at] == '(' || first[at] == ']');
+            first[at] == '(' || first[at] == ']' || first[at] == '[');
 }
 
-bool replay_is_snapshot(const char *path)
+bool replay_input_open(const char *path, struct replay_input *out,
+                       struct tool_error *error)
 {
-    struct stat st;
+    const unsigned char *first;
+    size_t count;
 
-    if (ends_with(path, ".pickle") || ends_with(path, ".json"))
-        return true;
-    return strcmp(path, "-") != 0 && stat(path, &st) == 0 &&
-           S_ISREG(st.st_mode) && begins_snapshot(path);
+    *out = (struct replay_input){.path = path};
+    if (!trace_source_open(path, &out->source, error))
+        return false;
+    if (!trace_source_peek(out->source, &first, &count, error)) {
+        trace_source_close(out->source);
+        return false;
+    }
+    out->is_snapshot = ends_with(path, ".pickle") || ends_with(path, ".json") ||
+                       begins_snapshot(first, count);
+    return true;
 }
 
 /* ---- one device --------------------------------------------------------- */
@@ -185,7 +183,8 @@ static bool run_devices(const struct snapshot *s,
     return ok;
 }
 
-bool replay_run_snapshot(const char *path, const struct replay_options *options,
+bool replay_run_snapshot(const struct replay_input *in,
+                         const struct replay_options *options,
                          struct replay_result *out, bool *none,
                          struct tool_error *error)
 {
@@ -195,7 +194,7 @@ bool replay_run_snapshot(const char *path, const struct replay_options *options,
     bool ok;
 
     memset(out, 0, sizeof *out);
-    if (!snapshot_read(path, NULL, &s, error))
+    if (!snapshot_read_source(in->source, in->path, NULL, &s, error))
         return false;
     count = count_devices(s);
     *none = count == 0;
@@ -208,5 +207,5 @@ bool replay_run_snapshot(const char *path, const struct replay_options *options,
     else
         ok = run_devices(s, options, out, &why);
     snapshot_free(s);
-    return ok || tool_fail(error, "%s: %s", path, why.text);
+    return ok || tool_fail(error, "%s: %s", in->path, why.text);
 }

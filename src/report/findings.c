@@ -6,20 +6,37 @@
 
 /* ---- the list ------------------------------------------------------------------ */
 
-void finding_add(struct finding_list *list, char *title, char *text)
+bool finding_begin(struct finding_list *list, struct report_text *title,
+                   struct report_text *text)
 {
+    bool ok = report_text_begin(title);
+
+    ok = report_text_begin(text) && ok;
+    if (!ok) {
+        free(report_text_take(title));
+        free(report_text_take(text));
+        list->failed = true;
+    }
+    return ok;
+}
+
+void finding_end(struct finding_list *list, struct report_text *title,
+                 struct report_text *text)
+{
+    char *a = report_text_take(title);
+    char *b = report_text_take(text);
     struct report_finding *wider = NULL;
 
-    if (title != NULL && text != NULL)
+    if (a != NULL && b != NULL)
         wider = realloc(list->found, (list->count + 1) * sizeof(*wider));
     if (wider == NULL) {
-        free(title);
-        free(text);
+        free(a);
+        free(b);
         list->failed = true;
         return;
     }
     list->found = wider;
-    list->found[list->count++] = (struct report_finding){title, text};
+    list->found[list->count++] = (struct report_finding){a, b};
 }
 
 void report_findings_free(struct report_finding *findings, size_t count)

@@ -2,6 +2,7 @@
 #ifndef LARDER_REPORT_FINDINGS_H
 #define LARDER_REPORT_FINDINGS_H
 
+#include "report/report_words.h"
 #include "report/summary_of_run.h"
 
 struct finding_list {
@@ -10,8 +11,12 @@ struct finding_list {
     bool failed; /* host memory ran out: something is missing */
 };
 
-/* Takes both over; NULL stands for memory that could not be had. */
-void finding_add(struct finding_list *list, char *title, char *text);
+/* Have both to be written to.  False, and noted: no host memory. */
+bool finding_begin(struct finding_list *list, struct report_text *title,
+                   struct report_text *text);
+/* What was written becomes a finding. */
+void finding_end(struct finding_list *list, struct report_text *title,
+                 struct report_text *text);
 
 /* findings_state.c: at the peak */
 void find_unused(const struct run_summary *f, struct finding_list *list);

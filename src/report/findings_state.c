@@ -15,30 +15,6 @@ static bool worth(uint64_t part, uint64_t whole)
     return whole > 0 && (double)part >= WORTH_TELLING * (double)whole;
 }
 
-static void add(struct finding_list *list, struct report_text *title,
-                struct report_text *text)
-{
-    char *a = report_text_take(title);
-    char *b = report_text_take(text);
-
-    finding_add(list, a, b);
-}
-
-/* Both to be written to; false (and noted) without memory. */
-static bool begin(struct finding_list *list, struct report_text *title,
-                  struct report_text *text)
-{
-    bool ok = report_text_begin(title);
-
-    ok = report_text_begin(text) && ok;
-    if (!ok) {
-        free(report_text_take(title));
-        free(report_text_take(text));
-        list->failed = true;
-    }
-    return ok;
-}
-
 /* Bytes of segments in which nothing is in use: they go back to the driver
  * before memory runs out. */
 static uint64_t wholly_free(const struct moment *m)
@@ -65,7 +41,7 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
     char a[REPORT_WORD];
     char b[REPORT_WORD];
 
-    if (!worth(unused, m->reserved) || !begin(list, &title, &text))
+    if (!worth(unused, m->reserved) || !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "%s reserved but not in use at the peak",
             report_bytes(unused, a));
@@ -86,7 +62,7 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
                 "%s lies beside what is in use; expandable_segments:True lets "
                 "such pages serve any request of their stream.\n",
                 report_bytes(unused - whole, b));
-    add(list, &title, &text);
+    finding_end(list, &title, &text);
 }
 
 void find_rounding(const struct run_summary *f, struct finding_list *list)
@@ -98,7 +74,7 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
     struct report_text text;
     char a[REPORT_WORD];
 
-    if (!worth(lost, m->allocated) || !begin(list, &title, &text))
+    if (!worth(lost, m->allocated) || !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "%s lost to rounding at the peak",
             report_bytes(lost, a));
@@ -109,7 +85,7 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
         "less.\n",
         m->live_count,
         report_bytes(m->live_count > 0 ? m->requested / m->live_count : 0, a));
-    add(list, &title, &text);
+    finding_end(list, &title, &text);
 }
 
 static uint64_t bytes_of(const struct run_summary *f,
@@ -146,7 +122,7 @@ void find_temporaries(const struct run_summary *f, struct finding_list *list)
     char word[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    if (!worth(bytes, f->peak.allocated) || !begin(list, &title, &text))
+    if (!worth(bytes, f->peak.allocated) || !finding_begin(list, &title, &text))
         return;
     a = &f->lifetimes->allocs[largest];
     fprintf(title.out, "Temporaries make %s of the peak",
@@ -160,7 +136,7 @@ void find_temporaries(const struct run_summary *f, struct finding_list *list)
     fputs(".  Doing that step in smaller parts, or in place, lowers the "
           "peak.\n",
           text.out);
-    add(list, &title, &text);
+    finding_end(list, &title, &text);
 }
 
 struct stream_share {
@@ -198,7 +174,7 @@ static void tell_stranded(const struct run_summary *f, uint32_t stream,
 
     /* A stream alone strands nothing: that is plain fragmentation. */
     if (share->reserved == f->peak.reserved || unused < share->reserved / 2 ||
-        !worth(unused, f->peak.reserved) || !begin(list, &title, &text))
+        !worth(unused, f->peak.reserved) || !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "%s stranded on stream %" PRIu64,
             report_bytes(unused, a),
@@ -208,7 +184,7 @@ static void tell_stranded(const struct run_summary *f, uint32_t stream,
             "the other streams needed most: freed memory is reused on its "
             "own stream only.\n",
             report_bytes(share->reserved, b));
-    add(list, &title, &text);
+    finding_end(list, &title, &text);
 }
 
 void find_stranded(const struct run_summary *f, struct finding_list *list)
@@ -233,12 +209,12 @@ void find_pending(const struct run_summary *f, struct finding_list *list)
     struct report_text text;
     char a[REPORT_WORD];
 
-    if (!worth(m->pending, m->reserved) || !begin(list, &title, &text))
+    if (!worth(m->pending, m->reserved) || !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "%s freed but waiting at the peak",
             report_bytes(m->pending, a));
     fputs("record_stream holds freed memory back until the other stream has "
           "passed.  Letting that stream catch up earlier gives it back.\n",
           text.out);
-    add(list, &title, &text);
+    finding_end(list, &title, &text);
 }

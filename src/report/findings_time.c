@@ -15,29 +15,6 @@ enum {
     DRIVER_CALLS = 100
 };
 
-static bool begin(struct finding_list *list, struct report_text *title,
-                  struct report_text *text)
-{
-    bool ok = report_text_begin(title);
-
-    ok = report_text_begin(text) && ok;
-    if (!ok) {
-        free(report_text_take(title));
-        free(report_text_take(text));
-        list->failed = true;
-    }
-    return ok;
-}
-
-static void add(struct finding_list *list, struct report_text *title,
-                struct report_text *text)
-{
-    char *a = report_text_take(title);
-    char *b = report_text_take(text);
-
-    finding_add(list, a, b);
-}
-
 /* ---- leaks ---------------------------------------------------------------------- */
 
 /* What was made in iteration `i` and is still there at the end of the run; 0
@@ -102,7 +79,8 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
         if (kept < least)
             least = kept;
     }
-    if (least == 0 || least == UINT64_MAX || !begin(list, &title, &text))
+    if (least == 0 || least == UINT64_MAX ||
+        !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "Each iteration leaves %s behind",
             report_bytes(least, a));
@@ -115,7 +93,7 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
             report_frame(
                 s, report_own_frame(s, f->lifetimes->allocs[largest].stack),
                 true, frame));
-    add(list, &title, &text);
+    finding_end(list, &title, &text);
 }
 
 /* ---- requests that grow ------------------------------------------------------------ */
@@ -186,7 +164,7 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
         return;
     }
     stack = fastest_grower(f->lifetimes, rows);
-    if (stack != 0 && begin(list, &title, &text)) {
+    if (stack != 0 && finding_begin(list, &title, &text)) {
         fprintf(title.out, "Requests that grow: from %s to %s",
                 report_bytes(rows[stack].best.first, a),
                 report_bytes(rows[stack].best.last, b));
@@ -196,7 +174,7 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
                 "all of it once, or growing in larger steps, avoids that.\n",
                 report_frame(s, report_own_frame(s, stack), true, frame),
                 rows[stack].best.steps);
-        add(list, &title, &text);
+        finding_end(list, &title, &text);
     }
     free(rows);
 }
@@ -259,7 +237,7 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
         return;
     bytes = late_bytes(f, &largest);
     if (bytes == 0 || bytes < f->peak.allocated / 20 ||
-        !begin(list, &title, &text))
+        !finding_begin(list, &title, &text))
         return;
     fprintf(title.out,
             "%s at the peak was freed later than an iteration after "
@@ -273,7 +251,7 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
         report_frame(l->snapshot,
                      report_own_frame(l->snapshot, l->allocs[largest].stack),
                      true, frame));
-    add(list, &title, &text);
+    finding_end(list, &title, &text);
 }
 
 /* ---- the driver ------------------------------------------------------------------------- */
@@ -297,7 +275,7 @@ void find_driver_calls(const struct run_summary *f, struct finding_list *list)
         given_back +=
             action == SNAPSHOT_SEGMENT_FREE || action == SNAPSHOT_SEGMENT_UNMAP;
     }
-    if (given_back < DRIVER_CALLS || !begin(list, &title, &text))
+    if (given_back < DRIVER_CALLS || !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "Memory went back to the driver %" PRIu64 " times",
             given_back);
@@ -307,5 +285,5 @@ void find_driver_calls(const struct run_summary *f, struct finding_list *list)
             "loop does that, or a limit so near that the cache is emptied "
             "again and again.\n",
             calls);
-    add(list, &title, &text);
+    finding_end(list, &title, &text);
 }

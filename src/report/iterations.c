@@ -15,6 +15,9 @@ enum { REPEATS_LEAST = 3, REPEATS_MOST = 100000 };
  * how often: one alone may come back evenly by chance. */
 enum { KINDS_MANY = 16, WITNESSES = 3 };
 
+/* The bytes of what makes a kind. */
+enum { DIGITS = 12, DIGIT_VALUES = 256 };
+
 /* The distances' spread, as a part of their mean, that still counts as even. */
 #define UNEVEN_MOST 0.15
 
@@ -24,16 +27,62 @@ struct made {
     uint32_t start;
 };
 
-static int by_kind(const void *a, const void *b)
+/* A byte of what rows are sorted by, the lowest first: of the stack, then of
+ * the bytes requested. */
+static unsigned digit_of(const struct made *m, unsigned digit)
 {
-    const struct made *x = a;
-    const struct made *y = b;
+    return digit < 4 ? m->stack >> 8 * digit & 0xff
+                     : (unsigned)(m->requested >> 8 * (digit - 4) & 0xff);
+}
 
-    if (x->requested != y->requested)
-        return x->requested < y->requested ? -1 : 1;
-    if (x->stack != y->stack)
-        return x->stack < y->stack ? -1 : 1;
-    return (x->start > y->start) - (x->start < y->start);
+static void count_digits(const struct made *all, size_t count,
+                         size_t counts[DIGITS][DIGIT_VALUES])
+{
+    memset(counts, 0, sizeof(*counts) * DIGITS);
+    for (size_t i = 0; i < count; i++) {
+        for (unsigned digit = 0; digit < DIGITS; digit++)
+            counts[digit][digit_of(&all[i], digit)]++;
+    }
+}
+
+/* Where those of each value begin.  False: all have the same. */
+static bool place_values(size_t counts[DIGIT_VALUES], size_t all)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < DIGIT_VALUES; i++) {
+        size_t here = counts[i];
+
+        if (here == all)
+            return false;
+        counts[i] = sum;
+        sum += here;
+    }
+    return true;
+}
+
+/* Equal ones stay in the order they have, that of their starts.  Digit by
+ * digit: there are millions, and to compare them took a tenth of a report.
+ * `other` has room for as many; which of the two holds the result is
+ * returned. */
+static struct made *sort_by_kind(struct made *all, struct made *other,
+                                 size_t count)
+{
+    size_t counts[DIGITS][DIGIT_VALUES];
+
+    count_digits(all, count, counts);
+    for (unsigned digit = 0; digit < DIGITS; digit++) {
+        size_t *places = counts[digit];
+        struct made *from = all;
+
+        if (!place_values(places, count))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            other[places[digit_of(&from[i], digit)]++] = from[i];
+        all = other;
+        other = from;
+    }
+    return all;
 }
 
 static bool same_kind(const struct made *a, const struct made *b)
@@ -143,33 +192,41 @@ static bool search(const struct lifetimes *l, const struct made *all,
     return best_count == 0 || take_row(all + best_at, best_count, out);
 }
 
+/* Sorted rows, of which the best is taken. */
+static bool choose_row(const struct lifetimes *l, const struct made *all,
+                       size_t count, struct iterations *out)
+{
+    uint32_t *witnesses = calloc(REPEATS_MOST + 1, sizeof(*witnesses));
+    size_t kinds;
+    bool ok;
+
+    if (witnesses == NULL)
+        return false;
+    kinds = count_witnesses(l, all, count, witnesses);
+    ok = search(l, all, count, witnesses, kinds < KINDS_MANY ? 1 : WITNESSES,
+                out);
+    free(witnesses);
+    return ok;
+}
+
 static bool find_repeats(const struct lifetimes *l, struct iterations *out)
 {
     size_t count = l->alloc_count - l->before_count;
-    struct made *all = malloc((count + 1) * sizeof(*all));
-    uint32_t *witnesses = calloc(REPEATS_MOST + 1, sizeof(*witnesses));
-    bool ok = all != NULL && witnesses != NULL;
+    struct made *all = malloc((2 * count + 1) * sizeof(*all));
     /* A note may have the number of its iteration in it. */
     bool notes = l->snapshot->stacks_are_notes;
-    size_t kinds;
+    bool ok;
     size_t i;
 
-    if (!ok) {
-        free(all);
-        free(witnesses);
+    if (all == NULL)
         return false;
-    }
     for (i = 0; i < count; i++) {
         const struct lifetime *a = &l->allocs[l->before_count + i];
 
         all[i] = (struct made){a->requested, notes ? 0 : a->stack, a->start};
     }
-    qsort(all, count, sizeof(*all), by_kind);
-    kinds = count_witnesses(l, all, count, witnesses);
-    ok = search(l, all, count, witnesses, kinds < KINDS_MANY ? 1 : WITNESSES,
-                out);
+    ok = choose_row(l, sort_by_kind(all, all + count, count), count, out);
     free(all);
-    free(witnesses);
     return ok;
 }
 
@@ -187,23 +244,6 @@ static bool is_mark(const struct lifetimes *l,
             strncmp(snapshot_string(s, a->name), "step", 4) == 0);
 }
 
-/* The first event not before a time. */
-static uint32_t event_at(const struct lifetimes *l, int64_t time_us)
-{
-    uint32_t low = 0;
-    uint32_t high = l->event_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (l->events[middle].time_us < time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool find_marks(const struct lifetimes *l, struct iterations *out)
 {
     const struct snapshot *s = l->snapshot;
@@ -213,7 +253,7 @@ static bool find_marks(const struct lifetimes *l, struct iterations *out)
     if (out->begin == NULL)
         return false;
     for (i = 0; i < s->annotation_count; i++) {
-        uint32_t event = event_at(l, s->annotations[i].time_us);
+        uint32_t event = lifetimes_event_at(l, s->annotations[i].time_us);
 
         if (is_mark(l, &s->annotations[i]) && event < l->event_count &&
             (out->count == 0 || event > out->begin[out->count - 1]))

@@ -182,14 +182,17 @@ static size_t without_parameters(const char *name)
     return strlen(name);
 }
 
-/* What a terminal would obey is not for it: a file may hold anything. */
+/* What a terminal would obey is not for it: a file may hold anything.  A
+ * statement's line ends are blanks like others. */
 static void defuse(char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
 
-        if (c < ' ' || c == 0x7f ||
-            (c == 0xc2 && ((unsigned char)text[1] & 0xe0) == 0x80))
+        if (c >= '\t' && c <= '\r')
+            *text = ' ';
+        else if (c < ' ' || c == 0x7f ||
+                 (c == 0xc2 && ((unsigned char)text[1] & 0xe0) == 0x80))
             *text = '?';
         if (c == 0xc2 && *text == '?')
             *++text = '?';

@@ -13,16 +13,21 @@
 static uint32_t shrink(const uint64_t *curve, uint32_t events,
                        uint64_t columns[RUN_COLUMNS])
 {
+    uint64_t states = (uint64_t)events + 1;
     uint32_t best = 0;
-    uint32_t k;
+    uint32_t k = 0;
 
-    for (k = 0; k <= events; k++) {
-        uint64_t column = (uint64_t)k * RUN_COLUMNS / ((uint64_t)events + 1);
+    for (uint64_t column = 0; column < RUN_COLUMNS; column++) {
+        uint64_t end = (column + 1) * states / RUN_COLUMNS;
 
-        if (curve[k] > columns[column])
-            columns[column] = curve[k];
-        if (curve[k] > curve[best])
-            best = k;
+        if ((column + 1) * states % RUN_COLUMNS != 0)
+            end++;
+        for (; k < end; k++) {
+            if (curve[k] > columns[column])
+                columns[column] = curve[k];
+            if (curve[k] > curve[best])
+                best = k;
+        }
     }
     return best;
 }

@@ -292,30 +292,31 @@ static bool walk_events(struct walk *w)
     return add_final_state(w);
 }
 
-/* Those from before first; the others are in order already. */
+/* Those from before first; the others are in order already, and move up in
+ * place, the last one first: they may be millions. */
 static bool put_in_order(struct lifetimes *l)
 {
-    struct lifetime *sorted;
-    size_t before = 0;
-    size_t after = 0;
+    struct lifetime *before;
+    size_t to = l->alloc_count;
+    size_t left;
     size_t i;
 
-    if (l->alloc_count == 0)
-        return true;
-    sorted = malloc(l->alloc_count * sizeof(*sorted));
-    if (sorted == NULL)
-        return false;
     for (i = 0; i < l->alloc_count; i++)
         l->before_count += l->allocs[i].start == LIFETIME_BEFORE;
-    after = l->before_count;
-    for (i = 0; i < l->alloc_count; i++) {
+    if (l->before_count == 0)
+        return true;
+    before = malloc(l->before_count * sizeof(*before));
+    if (before == NULL)
+        return false;
+    left = l->before_count;
+    for (i = l->alloc_count; i-- > 0;) {
         if (l->allocs[i].start == LIFETIME_BEFORE)
-            sorted[before++] = l->allocs[i];
+            before[--left] = l->allocs[i];
         else
-            sorted[after++] = l->allocs[i];
+            l->allocs[--to] = l->allocs[i];
     }
-    free(l->allocs);
-    l->allocs = sorted;
+    memcpy(l->allocs, before, l->before_count * sizeof(*before));
+    free(before);
     return true;
 }
 
@@ -440,4 +441,20 @@ void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
         sum += values[i];
         values[i] = sum;
     }
+}
+
+uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us)
+{
+    uint32_t low = 0;
+    uint32_t high = l->event_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (l->events[middle].time_us < time_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }

@@ -82,6 +82,10 @@ size_t lifetimes_device_count(const struct snapshot *s);
 uint64_t lifetimes_round(const struct snapshot_settings *settings,
                          uint64_t bytes);
 
+/* The first event not before a time, event_count if there is none: a binary
+ * search. */
+uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us);
+
 /* Bytes after each event: values[k] in state k, event_count + 1 of them. */
 enum lifetime_curve { CURVE_REQUESTED, CURVE_ALLOCATED, CURVE_RESERVED };
 void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,

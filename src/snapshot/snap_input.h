@@ -28,10 +28,11 @@ struct snap_input {
     bool alone;  /* there is no thread to be had */
 };
 
-/* `path` and `memory` must outlive the input. */
-bool snap_input_open(struct snap_input *in, const char *path,
-                     struct snap_memory *memory, uint64_t max_bytes,
-                     struct tool_error *error);
+/* `path` and `memory` must outlive the input; the source becomes its own,
+ * whatever is returned. */
+bool snap_input_begin(struct snap_input *in, struct trace_source *source,
+                      const char *path, struct snap_memory *memory,
+                      uint64_t max_bytes, struct tool_error *error);
 void snap_input_close(struct snap_input *in);
 
 /* Have `count` bytes from `at` on, or all there are if the file ends before:

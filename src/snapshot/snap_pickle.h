@@ -4,6 +4,9 @@
 
 #include "snapshot/snap_builder.h"
 
+/* How far back a repetition is noticed: iterations have fewer lists. */
+enum { SNAP_PAST = 1 << 16 };
+
 /* A stretch of opcodes that gets nothing but frames, and the stack they are:
  * as long as the memo holds what it held, the same bytes are the same
  * stack. */
@@ -12,6 +15,7 @@ struct snap_run {
     uint32_t length;
     uint32_t frames;
     uint32_t stack;
+    uint64_t seen; /* when it came last: its place in the past */
 };
 
 struct snap_pickle {
@@ -21,6 +25,9 @@ struct snap_pickle {
     struct snap_run *runs;
     size_t run_count;
     size_t run_capacity;
+    uint32_t *past; /* the last SNAP_PAST runs, by number; or NULL */
+    uint64_t past_count;
+    uint64_t follow; /* the place in the past that is being repeated */
     unsigned char *run_bytes;
     size_t run_bytes_used;
     size_t run_bytes_capacity;

@@ -2,7 +2,9 @@
  *
  * Nearly all of a snapshot are lists of frames, each got from the memo one by
  * one, and most have been there before.  To compare a list's bytes with those
- * of its like is several times faster than to run them. */
+ * of its like is several times faster than to run them.  Training repeats
+ * itself: as long as lists come in the order they came in before, the next one
+ * is known, and nothing is searched for. */
 #include <string.h>
 
 #include "snapshot/snap_pickle.h"
@@ -68,6 +70,38 @@ static bool run_frames(struct snap_builder *b, const unsigned char *p,
     return true;
 }
 
+/* The run that came next in the past, if it is what follows here too; its
+ * bytes are whole gets, so that these are all of them.  Where it was so long
+ * ago that another has its place, that one is tried: no harm is done. */
+static uint32_t run_expected(const struct snap_pickle *k)
+{
+    const struct snap_input *in = &k->b->in;
+    const struct snap_run *run;
+    uint32_t n;
+
+    if (k->follow >= k->past_count)
+        return SNAP_NONE;
+    n = k->past[k->follow % SNAP_PAST];
+    run = &k->runs[n];
+    return snap_input_left(in) > run->length && in->at[run->length] == 'e' &&
+                   memcmp(k->run_bytes + run->begin, in->at, run->length) == 0
+               ? n
+               : SNAP_NONE;
+}
+
+/* It becomes the past's last, and what came after it the last time is
+ * expected next: of two places where it was, chance has the wrong one, but the
+ * first run that comes but once in an iteration puts that right for good. */
+static void run_passes(struct snap_pickle *k, uint32_t n)
+{
+    if (k->past == NULL)
+        k->past = snap_alloc(&k->b->memory, SNAP_PAST, sizeof *k->past);
+    if (k->past == NULL)
+        return;
+    k->runs[n].seen = k->past_count;
+    k->past[k->past_count++ % SNAP_PAST] = n;
+}
+
 /* Remember a run; nothing is lost if there is no room. */
 static void run_keep(struct snap_pickle *k, uint32_t hash,
                      const struct wanted *w, uint32_t gets, uint32_t stack)
@@ -82,12 +116,14 @@ static void run_keep(struct snap_pickle *k, uint32_t hash,
         !snap_table_add(m, &k->run_table, hash, (uint32_t)k->run_count))
         return;
     memcpy(k->run_bytes + k->run_bytes_used, w->at, w->length);
-    k->runs[k->run_count++] = (struct snap_run){
+    k->runs[k->run_count] = (struct snap_run){
         .begin = k->run_bytes_used,
         .length = (uint32_t)w->length,
         .frames = gets,
         .stack = stack,
     };
+    run_passes(k, (uint32_t)k->run_count++);
+    k->follow = k->past_count;
     k->run_bytes_used += w->length;
 }
 
@@ -97,12 +133,14 @@ static void runs_forget(struct snap_pickle *k)
     snap_table_free(&k->b->memory, &k->run_table);
     k->run_count = 0;
     k->run_bytes_used = 0;
+    k->past_count = 0;
+    k->follow = 0;
     k->b->memo_rewritten = false;
 }
 
 /* The list below the mark has become the stack; APPENDS is taken as well. */
-static void run_take(struct snap_pickle *k, struct snap_object *list,
-                     uint32_t stack, uint32_t gets, size_t length)
+static void list_take(struct snap_pickle *k, struct snap_object *list,
+                      uint32_t stack, uint32_t gets, size_t length)
 {
     list->range = SNAP_STACK;
     list->first = stack;
@@ -111,39 +149,70 @@ static void run_take(struct snap_pickle *k, struct snap_object *list,
     k->b->in.at += length + 1;
 }
 
+static void run_take(struct snap_pickle *k, struct snap_object *list,
+                     uint32_t n)
+{
+    const struct snap_run *run = &k->runs[n];
+
+    list_take(k, list, run->stack, run->frames, run->length);
+    run_passes(k, n);
+}
+
+/* One not seen yet, of which the gets may be for anything. */
+static bool run_new(struct snap_pickle *k, struct snap_object *list,
+                    const struct wanted *w, uint32_t gets, uint32_t hash)
+{
+    struct snap_builder *b = k->b;
+    uint32_t stack;
+
+    if (!snap_reserve(&b->memory, &b->ids, &b->id_capacity, gets,
+                      sizeof *b->ids))
+        return snap_no_memory(b);
+    if (!run_frames(b, w->at, gets))
+        return true;
+    stack = snap_intern_stack(&b->intern, b->ids, gets);
+    if (stack == SNAP_NONE)
+        return snap_no_memory(b);
+    run_keep(k, hash, w, gets, stack);
+    list_take(k, list, stack, gets, w->length);
+    return true;
+}
+
+/* Not the one expected, or none was. */
+static bool run_search(struct snap_pickle *k, struct snap_object *list)
+{
+    struct wanted w = {.at = k->b->in.at};
+    uint32_t hash, n, gets;
+
+    w.length = run_length(&k->b->in, &gets);
+    if (w.length == 0)
+        return true;
+    hash = snap_hash(w.at, w.length);
+    n = snap_table_find(&k->run_table, hash, same_run, k, &w);
+    if (n == SNAP_NONE)
+        return run_new(k, list, &w, gets, hash);
+    k->follow = k->runs[n].seen + 1;
+    run_take(k, list, n);
+    return true;
+}
+
 bool snap_pickle_stack(struct snap_pickle *k)
 {
     struct snap_builder *b = k->b;
     struct snap_object *list;
-    struct wanted w;
-    uint32_t hash, n, gets;
+    uint32_t n;
 
     if (snap_input_left(&b->in) < 8 || (*b->in.at != 'h' && *b->in.at != 'j'))
         return true;
     if (!snap_top_is_empty_list(b, &list))
         return true;
-    w.at = b->in.at;
-    w.length = run_length(&b->in, &gets);
-    if (w.length == 0)
-        return true;
     if (b->memo_rewritten)
         runs_forget(k);
-    hash = snap_hash(w.at, w.length);
-    n = snap_table_find(&k->run_table, hash, same_run, k, &w);
-    if (n != SNAP_NONE) {
-        run_take(k, list, k->runs[n].stack, gets, w.length);
-        return true;
-    }
-    if (!snap_reserve(&b->memory, &b->ids, &b->id_capacity, gets,
-                      sizeof *b->ids))
-        return snap_no_memory(b);
-    if (!run_frames(b, w.at, gets))
-        return true;
-    n = snap_intern_stack(&b->intern, b->ids, gets);
+    n = run_expected(k);
     if (n == SNAP_NONE)
-        return snap_no_memory(b);
-    run_keep(k, hash, &w, gets, n);
-    run_take(k, list, n, gets, w.length);
+        return run_search(k, list);
+    k->follow++;
+    run_take(k, list, n);
     return true;
 }
 
@@ -154,4 +223,5 @@ void snap_pickle_free(struct snap_pickle *k)
     snap_table_free(m, &k->run_table);
     snap_release(m, k->runs, k->run_capacity * sizeof *k->runs);
     snap_release(m, k->run_bytes, k->run_bytes_capacity);
+    snap_release(m, k->past, SNAP_PAST * sizeof *k->past);
 }

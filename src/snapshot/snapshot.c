@@ -82,12 +82,13 @@ static void trim(struct snap_builder *b)
               sizeof *s->histories);
 }
 
-static bool read_whole(struct snap_builder *b, const char *path,
-                       uint64_t max_bytes)
+static bool read_whole(struct snap_builder *b, struct trace_source *source,
+                       const char *path, uint64_t max_bytes)
 {
     bool done;
 
-    if (!snap_input_open(&b->in, path, &b->memory, max_bytes, b->error))
+    if (!snap_input_begin(&b->in, source, path, &b->memory, max_bytes,
+                          b->error))
         return false;
     done = snap_builder_init(b) || snap_no_memory(b);
     done = done && read_either(b) && snap_finish(b);
@@ -97,9 +98,9 @@ static bool read_whole(struct snap_builder *b, const char *path,
     return done;
 }
 
-bool snapshot_read(const char *path,
-                   const struct snapshot_read_options *options,
-                   struct snapshot **out, struct tool_error *error)
+bool snapshot_read_source(struct trace_source *source, const char *path,
+                          const struct snapshot_read_options *options,
+                          struct snapshot **out, struct tool_error *error)
 {
     const struct snapshot_read_options none = {0};
     const struct snapshot_read_options *o = options ? options : &none;
@@ -108,10 +109,12 @@ bool snapshot_read(const char *path,
 
     *out = NULL;
     b.s = calloc(1, sizeof *b.s);
-    if (b.s == NULL)
+    if (b.s == NULL) {
+        trace_source_close(source);
         return tool_fail(error, "%s: out of host memory", path);
+    }
     b.max_depth = o->max_depth ? o->max_depth : SNAPSHOT_DEPTH_DEFAULT;
-    done = read_whole(&b, path,
+    done = read_whole(&b, source, path,
                       o->max_input_bytes ? o->max_input_bytes
                                          : SNAPSHOT_INPUT_DEFAULT);
     if (o->peak_memory_bytes != NULL)
@@ -124,6 +127,17 @@ bool snapshot_read(const char *path,
     b.s->peak_memory_bytes = b.memory.peak;
     *out = b.s;
     return true;
+}
+
+bool snapshot_read(const char *path,
+                   const struct snapshot_read_options *options,
+                   struct snapshot **out, struct tool_error *error)
+{
+    struct trace_source *source;
+
+    *out = NULL;
+    return trace_source_open(path, &source, error) &&
+           snapshot_read_source(source, path, options, out, error);
 }
 
 void snapshot_free(struct snapshot *s)

@@ -261,6 +261,13 @@ bool snapshot_read(const char *path,
                    const struct snapshot_read_options *options,
                    struct snapshot **out, struct tool_error *error);
 
+/* The same of a source that is open already, and is closed; `path` is for
+ * errors. */
+struct trace_source;
+bool snapshot_read_source(struct trace_source *source, const char *path,
+                          const struct snapshot_read_options *options,
+                          struct snapshot **out, struct tool_error *error);
+
 /* Takes NULL. */
 void snapshot_free(struct snapshot *s);
 

@@ -88,6 +88,12 @@ bool trace_peak_requested(const struct trace *t, uint64_t *out);
  * expected.  Cost: one pass, 16 bytes an operation. */
 bool trace_read(const char *path, struct trace *out, struct tool_error *error);
 
+/* The same of a source that is open already, and is closed; `path` is for
+ * errors. */
+struct trace_source;
+bool trace_read_source(struct trace_source *source, const char *path,
+                       struct trace *out, struct tool_error *error);
+
 /* Write as text what trace_read() reads back as the same operations.  Labels
  * must hold neither `#` nor a line end, nor begin or end with a blank or a
  * carriage return.

@@ -40,11 +40,13 @@ static bool wait_for(struct trace_ahead *a, const struct slot *s, bool full)
     return going;
 }
 
-static void set_full(struct trace_ahead *a, struct slot *s, bool full)
+static void set_full(struct trace_ahead *a, struct slot *s, bool full,
+                     bool wake)
 {
     pthread_mutex_lock(&a->lock);
     s->full = full;
-    pthread_cond_signal(&a->changed);
+    if (wake)
+        pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -64,7 +66,7 @@ static void *fetch(void *context)
         s->failed = !trace_source_read(a->source, s->bytes, SLOT_BYTES,
                                        &s->count, &a->error);
         over = s->failed || s->count == 0;
-        set_full(a, s, true);
+        set_full(a, s, true, true);
         if (over)
             return NULL;
         at = (at + 1) % SLOTS;
@@ -110,7 +112,10 @@ bool trace_ahead_read(struct trace_ahead *a, void *buffer, size_t capacity,
     *count = n;
     /* The end stays where it is, to be met again. */
     if (n > 0 && s->used == s->count) {
-        set_full(a, s, false);
+        /* To wake the other thread costs as much as reading a few pages: for
+         * every second slot.  It waits only when all are full, so that one of
+         * the next two wakes it. */
+        set_full(a, s, false, a->at % 2 == 1);
         a->at = (a->at + 1) % SLOTS;
     }
     return true;

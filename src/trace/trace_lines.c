@@ -3,15 +3,25 @@
 #include <inttypes.h>
 #include <string.h>
 
-bool trace_lines_open(const char *path, struct trace_lines *l,
-                      struct tool_error *error)
+void trace_lines_begin(struct trace_source *source, const char *path,
+                       struct trace_lines *l)
 {
     l->path = path;
+    l->source = source;
     l->number = 0;
     l->at_end = false;
     l->begin = 0;
     l->end = 0;
-    return trace_source_open(path, &l->source, error);
+}
+
+bool trace_lines_open(const char *path, struct trace_lines *l,
+                      struct tool_error *error)
+{
+    struct trace_source *source = NULL;
+    bool ok = trace_source_open(path, &source, error);
+
+    trace_lines_begin(ok ? source : NULL, path, l);
+    return ok;
 }
 
 void trace_lines_close(struct trace_lines *l)

@@ -24,6 +24,9 @@ struct trace_lines {
 /* `path` must outlive the lines. */
 bool trace_lines_open(const char *path, struct trace_lines *l,
                       struct tool_error *error);
+/* Of a source that is open, and becomes the lines'. */
+void trace_lines_begin(struct trace_source *source, const char *path,
+                       struct trace_lines *l);
 void trace_lines_close(struct trace_lines *l);
 
 /* The first bytes of the file, without taking them; for telling formats

@@ -356,7 +356,7 @@ static bool refuse_snapshot(struct reader *r)
         return true;
     return tool_fail(r->error,
                      "%s: looks like a memory snapshot (%s); expected trace "
-                     "text; a snapshot has to come from an ordinary file",
+                     "text",
                      r->lines.path, kind);
 }
 
@@ -373,24 +373,34 @@ static bool read_lines(struct reader *r)
     return true;
 }
 
-bool trace_read(const char *path, struct trace *out, struct tool_error *error)
+bool trace_read_source(struct trace_source *source, const char *path,
+                       struct trace *out, struct tool_error *error)
 {
     struct reader *r = calloc(1, sizeof *r);
     bool ok;
 
     trace_init(out);
-    if (r == NULL)
+    if (r == NULL) {
+        trace_source_close(source);
         return tool_fail(error, "%s: out of host memory", path);
+    }
     r->trace = out;
     r->error = error;
-    ok = trace_lines_open(path, &r->lines, error);
-    if (ok) {
-        ok = refuse_snapshot(r) && read_lines(r);
-        trace_lines_close(&r->lines);
-    }
+    trace_lines_begin(source, path, &r->lines);
+    ok = refuse_snapshot(r) && read_lines(r);
+    trace_lines_close(&r->lines);
     if (!ok)
         trace_free(out);
     free(r->freed);
     free(r);
     return ok;
+}
+
+bool trace_read(const char *path, struct trace *out, struct tool_error *error)
+{
+    struct trace_source *source;
+
+    trace_init(out);
+    return trace_source_open(path, &source, error) &&
+           trace_read_source(source, path, out, error);
 }

@@ -21,6 +21,9 @@ struct trace_source {
     uint64_t input_offset; /* in the file, of input[0] */
     size_t input_used;
     size_t input_count;
+    size_t peeked_used;
+    size_t peeked_count;
+    unsigned char peeked[TRACE_PEEK_BYTES];
     unsigned char input[INPUT_BYTES];
 };
 
@@ -159,8 +162,8 @@ static bool source_read_through(struct trace_source *s, void *buffer,
     return true;
 }
 
-bool trace_source_read(struct trace_source *s, void *buffer, size_t capacity,
-                       size_t *count, struct tool_error *error)
+static bool source_read(struct trace_source *s, void *buffer, size_t capacity,
+                        size_t *count, struct tool_error *error)
 {
     *count = 0;
     if (s->zstd == NULL && s->input_used == s->input_count && !s->at_end &&
@@ -191,4 +194,35 @@ bool trace_source_read(struct trace_source *s, void *buffer, size_t capacity,
                              "zstd frame; expected the rest of it",
                              s->path, s->input_offset + s->input_used);
     }
+}
+
+bool trace_source_peek(struct trace_source *s, const unsigned char **bytes,
+                       size_t *count, struct tool_error *error)
+{
+    size_t more = 1;
+
+    while (s->peeked_count < TRACE_PEEK_BYTES && more > 0) {
+        if (!source_read(s, s->peeked + s->peeked_count,
+                         TRACE_PEEK_BYTES - s->peeked_count, &more, error))
+            return false;
+        s->peeked_count += more;
+    }
+    *bytes = s->peeked;
+    *count = s->peeked_count;
+    return true;
+}
+
+bool trace_source_read(struct trace_source *s, void *buffer, size_t capacity,
+                       size_t *count, struct tool_error *error)
+{
+    size_t n = s->peeked_count - s->peeked_used;
+
+    if (n == 0)
+        return source_read(s, buffer, capacity, count, error);
+    if (n > capacity)
+        n = capacity;
+    memcpy(buffer, s->peeked + s->peeked_used, n);
+    s->peeked_used += n;
+    *count = n;
+    return true;
 }

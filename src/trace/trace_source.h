@@ -14,6 +14,13 @@ struct trace_source; /* opaque */
 bool trace_source_open(const char *path, struct trace_source **out,
                        struct tool_error *error);
 
+enum { TRACE_PEEK_BYTES = 64 };
+
+/* The first bytes, TRACE_PEEK_BYTES unless there are fewer, without taking
+ * them; before anything is read. */
+bool trace_source_peek(struct trace_source *s, const unsigned char **bytes,
+                       size_t *count, struct tool_error *error);
+
 /* Takes NULL. */
 void trace_source_close(struct trace_source *s);
 

@@ -350,23 +350,6 @@ static json_t *findings(const struct run_summary *r, struct tool_error *error)
     return list;
 }
 
-/* The event before which an annotation falls, by the clock. */
-static uint32_t event_at(const struct lifetimes *l, int64_t time_us)
-{
-    uint32_t low = 0;
-    uint32_t high = l->event_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (l->events[middle].time_us < time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static json_t *marks(const struct lifetimes *l)
 {
     const struct snapshot *s = l->snapshot;
@@ -379,10 +362,10 @@ static json_t *marks(const struct lifetimes *l)
         if (a->device != l->device ||
             strcmp(snapshot_string(s, a->stage), "END") == 0)
             continue;
-        json_array_append_new(list,
-                              json_pack("{s:I, s:s}", "event",
-                                        (json_int_t)event_at(l, a->time_us),
-                                        "label", snapshot_string(s, a->name)));
+        json_array_append_new(
+            list, json_pack("{s:I, s:s}", "event",
+                            (json_int_t)lifetimes_event_at(l, a->time_us),
+                            "label", snapshot_string(s, a->name)));
     }
     return list;
 }

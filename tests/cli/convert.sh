@@ -57,6 +57,21 @@ expect 0 convert "$tmp/z.trace" "$tmp/again.trace.zst"
 expect 0 replay --json --repeat 0 "$tmp/again.trace.zst"
 is ops "$(field ops)" 3
 
+# Compressed snapshots hold what the others do.
+for kind in pickle json; do
+    expect 0 convert "$tmp/s.json" "$tmp/plain.$kind"
+    expect 0 convert "$tmp/s.json" "$tmp/packed.$kind.zst"
+    expect 0 convert "$tmp/packed.$kind.zst" "$tmp/unpacked.$kind"
+    cmp "$tmp/plain.$kind" "$tmp/unpacked.$kind" ||
+        say_failed "$kind: changed by compression"
+    head -c 4 "$tmp/packed.$kind.zst" | od -An -tx1 | grep -q '28 b5 2f fd' ||
+        say_failed "$kind.zst is not compressed"
+    expect 0 convert "$tmp/z.trace" "$tmp/replayed.$kind.zst"
+    expect 0 convert "$tmp/replayed.$kind.zst" "$tmp/replayed.trace"
+    is "a trace by way of $kind.zst" "$(grep -v '^[#m]' "$tmp/replayed.trace")" \
+        "$(grep -v '^m' "$tmp/z.trace")"
+done
+
 # Snapshots: pickle and JSON hold the same.
 expect 0 convert "$tmp/s.json" "$tmp/s.pickle"
 expect 0 convert "$tmp/s.pickle" "$tmp/t.json"
@@ -111,7 +126,7 @@ fi
 expect 2 convert "$tmp/s.json"
 stderr_has 'expected two names: IN OUT'
 expect 2 convert "$tmp/s.json" "$tmp/x.txt"
-stderr_has 'expected a name ending in .trace, .trace.zst, .pickle, .json or'
+stderr_has 'expected a name ending in .trace, .pickle or .json, with or'
 expect 2 convert "$tmp/s.perfetto.json" "$tmp/x.trace"
 stderr_has 'is written only'
 expect 2 convert --device 2 "$tmp/s.json" "$tmp/x.trace"

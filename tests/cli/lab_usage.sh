@@ -76,6 +76,25 @@ PATH="$tmp/bin:$PATH" LARDER_PYTHON_DIR="$tmp/package" LC_ALL=C \
 is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
     "-m larder.lab.run --ascii $tmp/hello.py "
 
+last="lab run with an interpreter of its own, which has the package"
+mv "$tmp/bin/python3" "$tmp/bin/python of mine"
+LARDER_PYTHON="$tmp/bin/python of mine" PYTHONPATH=mine LC_ALL=C.UTF-8 \
+    "$larder" lab run "$tmp/hello.py" >"$tmp/out" 2>"$tmp/err"
+is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
+    "-m larder.lab.run $tmp/hello.py "
+stdout_has '^path mine$'
+
+last="lab run with an interpreter and a package"
+LARDER_PYTHON="$tmp/bin/python of mine" LARDER_PYTHON_DIR="$tmp/package" \
+    PYTHONPATH=mine "$larder" lab run "$tmp/hello.py" >"$tmp/out" 2>"$tmp/err"
+stdout_has "^path $(realpath "$tmp/package"):mine$"
+
+last="lab run with an interpreter that is not there"
+LARDER_PYTHON="$tmp/nothing" "$larder" lab run "$tmp/hello.py" \
+    >"$tmp/out" 2>"$tmp/err"
+is status $? 2
+stderr_has "$tmp/nothing cannot be started: No such file"
+
 last="lab run without python3"
 PATH="$tmp/nothing" LARDER_PYTHON_DIR="$tmp/package" \
     "$larder" lab run "$tmp/hello.py" >"$tmp/out" 2>"$tmp/err"

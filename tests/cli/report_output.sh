@@ -51,6 +51,11 @@ stdout_has '?\[2J<'
 if grep -q "$(printf '\033')" "$tmp/out"; then
     say_failed 'an escape sequence was printed'
 fi
+# But for line ends and tabs, which statements of the lab have in them.
+sed 's/"forward"/"for i in x:\\n\\t\\u0007 y"/' "$tmp/run.json" >"$tmp/blank.json"
+expect 0 report "$tmp/blank.json"
+stdout_has 'model.py:7 for i in x:  ? y'
+
 expect 0 view "$tmp/evil.json" -o "$tmp/evil.html"
 is 'ends of scripts' "$(grep -c '</script>' "$tmp/evil.html")" \
     "$(grep -c '</script>' src/view/page/page.html)"

@@ -49,6 +49,34 @@ line 1 '"recorded_segments_same":true,'
 line 2 '"device":2,.*"peak_requested_bytes":1200,'
 line 2 '"recorded_placements":2,"recorded_same":2,'
 
+# Through a pipe, in pieces, compressed or not, as a name or a descriptor; for
+# all that read snapshots.
+last='snapshots through pipes'
+cp "$tmp/out" "$tmp/direct"
+pieces() {
+    head -c 1 "$tmp/two.json"
+    sleep 0.1
+    tail -c +2 "$tmp/two.json"
+}
+pieces | "$larder" replay --repeat 0 --json - >"$tmp/out" 2>"$tmp/err" ||
+    say_failed "$(cat "$tmp/err")"
+sed 's|"trace":"-'"|\"trace\":\"$tmp/two.json|" "$tmp/out" >"$tmp/as_direct"
+cmp "$tmp/as_direct" "$tmp/direct" || say_failed 'from a pipe it is another'
+mkfifo "$tmp/fifo"
+pieces >"$tmp/fifo" &
+expect 0 replay --repeat 0 --json "$tmp/fifo"
+is 'lines' "$(wc -l <"$tmp/out")" 2
+"$larder" convert "$tmp/two.json" "$tmp/two.pickle.zst" || say_failed 'convert'
+"$larder" replay --repeat 0 --json - <"$tmp/two.pickle.zst" >"$tmp/out"
+is 'lines, compressed' "$(wc -l <"$tmp/out")" 2
+"$larder" convert --device 2 - "$tmp/two.trace" <"$tmp/two.pickle.zst" ||
+    say_failed 'convert -'
+is 'allocations' "$(grep -c '^a ' "$tmp/two.trace")" 2
+pieces | "$larder" report --json - >"$tmp/out"
+is 'events' "$(field events)" 7
+"$larder" report --json - <"$tmp/two.trace" >"$tmp/out"
+is 'allocated' "$(field peak_allocated_bytes)" 1536
+
 # What differs is named, in words too.
 write_snapshot 150000000001024
 expect 0 replay --repeat 0 --json "$tmp/two.json"

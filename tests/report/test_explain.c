@@ -220,6 +220,64 @@ static void repeats_are_found(void **state)
     free(lines);
 }
 
+/* One place asks for many sizes: they are told apart by every bit. */
+static void repeats_are_told_apart_by_size(void **state)
+{
+    char lines[8192] = "segment_alloc 0 4GiB\n";
+    struct snapshot *s;
+    struct lifetimes l;
+    struct iterations it;
+    struct tool_error error;
+    int i;
+    int k;
+
+    (void)state;
+    for (i = 0; i < 8; i++) {
+        for (k = 1; k < 6; k++)
+            sprintf(lines + strlen(lines),
+                    "alloc %d %dMiB 0 m.py:7:layer\n"
+                    "free_requested %d %dMiB\nfree_completed %d %dMiB\n",
+                    k * 64, k * 16, k * 64, k * 16, k * 64, k * 16);
+    }
+    s = made_snapshot(lines, NULL);
+    assert_true(lifetimes_make(s, 0, &l, &error));
+    assert_true(iterations_find(&l, &it, &error));
+    assert_int_equal(it.count, 8);
+    assert_int_equal(it.begin[0], 1);
+    assert_int_equal(it.begin[1], 16);
+    iterations_free(&it);
+    lifetimes_free(&l);
+    snapshot_free(s);
+}
+
+/* Each state of the run is in one column, in proportion. */
+static void columns_cover_the_run(void **state)
+{
+    enum { EVENTS = 100 };
+    char lines[8192] = "";
+    uint64_t expected[RUN_COLUMNS] = {0};
+    struct snapshot *s;
+    struct lifetimes l;
+    struct run_summary r;
+    struct tool_error error;
+    int i;
+
+    (void)state;
+    for (i = 0; i < EVENTS; i++)
+        sprintf(lines + strlen(lines), "alloc %d 1MiB 0 m.py:7:layer\n", i);
+    for (i = 0; i <= EVENTS; i++)
+        expected[i * RUN_COLUMNS / (EVENTS + 1)] = MIB(i);
+    s = made_snapshot(lines, NULL);
+    assert_true(lifetimes_make(s, 0, &l, &error));
+    assert_true(run_summary_make(&l, &r, &error));
+    for (i = 0; i < RUN_COLUMNS; i++)
+        assert_int_equal(r.allocated[i], expected[i]);
+    assert_int_equal(r.peak_state, EVENTS);
+    run_summary_free(&r);
+    lifetimes_free(&l);
+    snapshot_free(s);
+}
+
 static void growing_requests_are_found(void **state)
 {
     char lines[4096] = "segment_alloc 0 4GiB\n";
@@ -387,6 +445,8 @@ int main(void)
         cmocka_unit_test(who_asked_is_told),
         cmocka_unit_test(a_leak_is_found_and_no_other_is),
         cmocka_unit_test(repeats_are_found),
+        cmocka_unit_test(repeats_are_told_apart_by_size),
+        cmocka_unit_test(columns_cover_the_run),
         cmocka_unit_test(growing_requests_are_found),
         cmocka_unit_test(what_is_freed_late_is_found),
         cmocka_unit_test(unused_memory_is_found),

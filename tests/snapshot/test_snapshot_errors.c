@@ -166,6 +166,35 @@ static void a_changed_memo_changes_the_stacks(void **state)
     snapshot_free(s);
 }
 
+/* A list of frames that begins as the one expected, but is longer. */
+static void what_comes_next_is_not_taken_for_granted(void **state)
+{
+    struct snapshot *s =
+        must_read(BYTES("\x80\x02}("
+                        "X\x08\x00\x00\x00segments]"
+                        "X\x01\x00\x00\x00x]}(X\x08\x00\x00\x00"
+                        "filenameX\x01\x00\x00\x00\x61uq\x01\x61"
+                        "X\x0d\x00\x00\x00"
+                        "device_traces]](}(X\x06\x00\x00\x00"
+                        "actionq\x02X\x05\x00\x00\x00"
+                        "allocq\x03X\x06\x00\x00\x00"
+                        "framesq\x04](h\x01h\x01\x65u"
+                        "}(h\x02h\x03h\x04](h\x01h\x01\x65u"
+                        "}(h\x02h\x03h\x04](h\x01h\x01h\x01\x65u"
+                        "}(h\x02h\x03h\x04](h\x01h\x01\x65u\x65\x61u."));
+    size_t count;
+
+    (void)state;
+    assert_int_equal(s->event_count, 4);
+    assert_int_equal(s->events[0].stack, s->events[1].stack);
+    assert_int_equal(s->events[0].stack, s->events[3].stack);
+    snapshot_stack(s, s->events[1].stack, &count);
+    assert_int_equal(count, 2);
+    snapshot_stack(s, s->events[2].stack, &count);
+    assert_int_equal(count, 3);
+    snapshot_free(s);
+}
+
 /* ---- JSON, and keys ------------------------------------------------------- */
 
 static void malformed_json_is_placed(void **state)
@@ -257,6 +286,7 @@ int main(void)
         cmocka_unit_test(protocol_0_is_read),
         cmocka_unit_test(integers_are_exact_or_counted),
         cmocka_unit_test(a_changed_memo_changes_the_stacks),
+        cmocka_unit_test(what_comes_next_is_not_taken_for_granted),
         cmocka_unit_test(malformed_json_is_placed),
         cmocka_unit_test(wrong_types_are_placed),
         cmocka_unit_test(unknown_keys_are_counted),

@@ -1,0 +1,83 @@
+"""Building with cmake, and what `cmake --install` makes of it."""
+
+import os
+import shlex
+import shutil
+import subprocess
+
+from larder_backend.package_metadata import source_folder
+
+KEYS = ("build-dir", "cmake-args")
+
+
+def settings_of(config_settings):
+    """The settings, checked.  A key given twice arrives as a list: the last
+    counts."""
+    settings = {}
+    for key, value in (config_settings or {}).items():
+        if key not in KEYS:
+            raise SystemExit(
+                f"larder: no config setting '{key}'; there are "
+                + " and ".join(KEYS)
+            )
+        settings[key] = value[-1] if isinstance(value, list) else value
+    return settings
+
+
+def _run(*words):
+    # An installation is made for what it is told, whatever the environment
+    # says of where it will be packed.
+    environment = {k: v for k, v in os.environ.items() if k != "DESTDIR"}
+    print("+", shlex.join(words), flush=True)
+    done = subprocess.run(words, env=environment)
+    if done.returncode != 0:
+        raise SystemExit(
+            f"larder: {words[0]} {words[1]} failed; "
+            "tools/setup.sh names what the build needs"
+        )
+
+
+def _build(folder, more):
+    _run(
+        "cmake",
+        "-S",
+        source_folder(),
+        "-B",
+        folder,
+        "-DLARDER_TESTS=OFF",
+        "-DCMAKE_INSTALL_LIBDIR=lib",
+        *more,
+    )
+    jobs = len(os.sched_getaffinity(0))
+    _run("cmake", "--build", folder, "--parallel", str(jobs))
+
+
+def stage(settings, work):
+    """The folder, below `work`, of what is installed."""
+    if shutil.which("cmake") is None:
+        raise SystemExit(
+            "larder: cmake is missing; tools/setup.sh names what the build "
+            "needs"
+        )
+    built = settings.get("build-dir")
+    if built is None:
+        built = os.path.join(work, "build")
+        _build(built, shlex.split(settings.get("cmake-args", "")))
+    elif not os.path.exists(os.path.join(built, "CMakeCache.txt")):
+        raise SystemExit(
+            f"larder: build-dir: '{built}' is no folder that cmake built in"
+        )
+    staged = os.path.join(work, "staged")
+    _run("cmake", "--install", built, "--prefix", staged, "--strip")
+    return staged
+
+
+def require_made():
+    """For an editable package: it runs what is in build/."""
+    for name in ("larder", "liblarder_lab.so"):
+        path = os.path.join(source_folder(), "build", name)
+        if not os.path.exists(path):
+            raise SystemExit(
+                f"larder: {path} is missing; an editable installation uses "
+                "what `make` built: run it first"
+            )

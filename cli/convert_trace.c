@@ -11,6 +11,9 @@ bool convert_trace_snapshot(const struct trace *t,
     struct replay_options with_history = *options;
     struct replay_result result;
 
+    /* Who wants a snapshot wants to see what PyTorch would do. */
+    if (with_history.policy == LARDER_POLICY_DEFAULT)
+        with_history.policy = LARDER_POLICY_PYTORCH;
     with_history.snapshot = path;
     with_history.history_events = EVENTS_PER_OP * t->op_count + EVENTS_MORE;
     if (!replay_run(t, &with_history, &result, error))

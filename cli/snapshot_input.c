@@ -48,7 +48,7 @@ bool snapshot_input_replay(const struct trace *t, const char *path,
 static bool read_either(const char *path, struct snapshot **out,
                         struct tool_error *error)
 {
-    struct replay_options options = {0};
+    struct replay_options options = {.policy = LARDER_POLICY_PYTORCH};
     struct replay_input in;
     struct trace t;
     bool ok;

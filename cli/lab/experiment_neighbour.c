@@ -56,11 +56,22 @@ static uint64_t take_all(larder_allocator *a)
     return reserved_by(a);
 }
 
+/* Another user of PyTorch. */
+static larder_result make_allocator(larder_device *dev, larder_allocator **out)
+{
+    larder_options opt;
+
+    larder_options_init(&opt);
+    opt.policy = LARDER_POLICY_PYTORCH;
+    opt.conf = "";
+    return larder_create(dev, &opt, out);
+}
+
 /* All at once: a new allocator. */
 static uint64_t give_back(larder_device *dev, larder_allocator **a)
 {
     if (larder_destroy(*a) != LARDER_OK ||
-        larder_create(dev, NULL, a) != LARDER_OK)
+        make_allocator(dev, a) != LARDER_OK)
         return NOT_DONE;
     return reserved_by(*a);
 }
@@ -69,13 +80,10 @@ static void serve(const char *spec, int fd)
 {
     larder_device *dev;
     larder_allocator *a;
-    larder_options opt;
     char command;
 
-    larder_options_init(&opt);
-    opt.conf = "";
     if (larder_device_open(spec, 0, &dev) != LARDER_OK ||
-        larder_create(dev, &opt, &a) != LARDER_OK)
+        make_allocator(dev, &a) != LARDER_OK)
         return;
     while (receive_all(fd, &command, 1)) {
         uint64_t answer = command == TAKE ? take_all(a) : give_back(dev, &a);

@@ -141,7 +141,7 @@ LARDER_API larder_result larder_device_close(larder_device *dev);
 /* How memory is chosen.  Everything else (streams, pools, statistics) is the
  * same under each. */
 typedef enum larder_policy {
-    LARDER_POLICY_DEFAULT = 0, /* the library's best; now the next one */
+    LARDER_POLICY_DEFAULT = 0, /* the library's best: LARDER_POLICY_LARDER */
     LARDER_POLICY_PYTORCH = 1, /* PyTorch 2.4's native policy, exactly */
     LARDER_POLICY_DIRECT = 2,  /* a driver call for each request: a baseline */
     LARDER_POLICY_LARDER =

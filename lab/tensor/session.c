@@ -63,7 +63,9 @@ static larder_result allocator_take(lab *l, const lab_options *opt)
     larder_result r;
 
     larder_options_init(&own);
-    own.policy = opt->policy;
+    /* The numbers people know are PyTorch's. */
+    own.policy = opt->policy == LARDER_POLICY_DEFAULT ? LARDER_POLICY_PYTORCH
+                                                      : opt->policy;
     own.conf = opt->conf;
     r = larder_create(l->device, &own, &l->allocator);
     return r == LARDER_OK ? r : lab__fail_larder(r);

@@ -76,7 +76,7 @@ enum {
 static const struct policy_entry *policy_get(larder_policy id)
 {
     if (id == LARDER_POLICY_DEFAULT)
-        id = LARDER_POLICY_PYTORCH;
+        id = LARDER_POLICY_LARDER;
     for (int i = 0; i < POLICIES; i++) {
         if (policies[i].id == id)
             return &policies[i];

@@ -441,11 +441,16 @@ void larder__pages_drop(struct allocator *a)
 
 /* ---- ranges --------------------------------------------------------------- */
 
+/* More than any device has; beyond it a heap has several ranges. */
+#define RANGE_MOST (UINT64_C(1) << 40)
+
 /* Room to place things in, whatever the device has. */
 static uint64_t range_bytes(const struct allocator *a, uint64_t bytes)
 {
     uint64_t total = a->props.total_bytes + a->props.total_bytes / 8;
 
+    if (total > RANGE_MOST)
+        total = RANGE_MOST;
     if (total < bytes)
         total = bytes;
     return (total + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;

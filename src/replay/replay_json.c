@@ -188,7 +188,7 @@ static int add_all(json_t *o, const struct replay_result *r, const char *path,
                    const struct replay_options *options)
 {
     const char *conf = options->conf != NULL ? options->conf : "";
-    larder_policy policy = options->policy;
+    larder_policy policy = options->policy; /* named as what it stands for */
     int bad = json_object_set_new(o, "trace", text_json(path));
 
     if (r->snapshot != NULL && r->snapshot->recorded_settings) {

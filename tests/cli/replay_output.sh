@@ -33,10 +33,10 @@ esac
 
 # The device is too small for the second large one: it fails, the replay goes
 # on, the status is 0.
-expect 0 replay --json --device sim:1864368128 "$trace"
+expect 0 replay --policy pytorch --json --device sim:1864368128 "$trace"
 is oom_op "$(field oom_op)" 3
 is oom_count "$(field oom_count)" 5
-expect 0 replay --device sim:1864368128 "$trace"
+expect 0 replay --policy pytorch --device sim:1864368128 "$trace"
 stdout_has 'out of memory at operation 3, and 4 times after it:$'
 stdout_has 'Tried to allocate'
 
@@ -51,15 +51,15 @@ stdout_has 'out of memory at operation 1, and once after it:$'
 
 # The prices by hand: a small and a large segment taken, then given back.
 printf 'a 0 1000\na 1 2000000\nf 0\nf 1\ne\n' >"$tmp/prices.trace"
-expect 0 replay --json "$tmp/prices.trace"
+expect 0 replay --policy pytorch --json "$tmp/prices.trace"
 is driver_time_ns "$(field driver_time_ns)" $((60000 + 61800 + 2 * 60000))
 expect 0 replay --json --policy direct "$tmp/prices.trace"
 is driver_time_ns "$(field driver_time_ns)" $((4 * 60000))
-expect 0 replay --json --conf expandable_segments:True "$tmp/prices.trace"
+expect 0 replay --policy pytorch --json --conf expandable_segments:True "$tmp/prices.trace"
 is driver_time_ns "$(field driver_time_ns)" \
     $((2 * (20000 + 1500 + 36000 + 26000 + 50000 + 10000) + 190000 + 208000))
 
-expect 0 replay --json --conf expandable_segments:True "$trace"
+expect 0 replay --policy pytorch --json --conf expandable_segments:True "$trace"
 is conf "$(field conf)" '"expandable_segments:True"'
 is driver_allocs "$(field driver_allocs)" 0
 case $(field pages_created) in

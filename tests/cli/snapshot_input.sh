@@ -98,7 +98,8 @@ write_snapshot 150000000000512 true
 expect 0 replay --repeat 0 --json "$tmp/two.json"
 line 1 '"conf":"expandable_segments:True"'
 line 1 '"pages_created":1,'
-for option in --conf= --policy=pytorch; do
+for option in "--policy=pytorch --conf=" --policy=pytorch; do
+    # shellcheck disable=SC2086  # options, not one
     expect 0 replay --repeat 0 --json $option "$tmp/two.json"
     line 1 '"conf":"",.*"driver_allocs":1,.*"pages_created":0,'
     grep -q recorded_same "$tmp/out" && say_failed 'compared all the same'

@@ -84,7 +84,8 @@ assert len(torch.cuda.memory_snapshot()) >= 4
             assert (nested["segment"]["small_pool"]["allocated"]
                     == stats["segment.small_pool.allocated"] == 1)
             assert nested["num_ooms"] == 0
-            """
+            """,
+            enable="policy='pytorch'",
         )
 
     def test_peaks_and_sums_are_reset(self):
@@ -108,7 +109,8 @@ assert len(torch.cuda.memory_snapshot()) >= 4
             assert c.max_memory_allocated() == 0
             c.empty_cache()
             assert c.memory_reserved() == 0
-            """
+            """,
+            enable="policy='pytorch'",
         )
 
     @unittest.skipUnless(C10, "no C++ compiler")

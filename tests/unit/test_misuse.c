@@ -719,7 +719,7 @@ static void test_a_policy_that_is_none_is_named(void **state)
     assert_ok(larder_policy_parse("pytorch", &policy));
     assert_int_equal(policy, LARDER_POLICY_PYTORCH);
     assert_string_equal(larder_policy_name(LARDER_POLICY_DIRECT), "direct");
-    assert_string_equal(larder_policy_name(LARDER_POLICY_DEFAULT), "pytorch");
+    assert_string_equal(larder_policy_name(LARDER_POLICY_DEFAULT), "larder");
     assert_non_null(larder_policy_name((larder_policy)99));
 }
 

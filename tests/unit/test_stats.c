@@ -510,13 +510,16 @@ static void test_the_abbreviated_summary_leaves_out_the_pools(void **state)
 static void test_the_summary_names_the_device_and_counts_failures(void **state)
 {
     struct rig rig = {0};
+    larder_options opt;
     larder_addr p;
     char *text;
 
     (void)state;
     assert_ok(
         larder_device_open("sim:64MiB,backing=none,count=4", 3, &rig.dev));
-    assert_ok(larder_create(rig.dev, NULL, &rig.a));
+    larder_options_init(&opt);
+    opt.policy = LARDER_POLICY_PYTORCH; /* whose retries are counted */
+    assert_ok(larder_create(rig.dev, &opt, &rig.a));
     for (int i = 0; i < 12; i++)
         assert_result(LARDER_ERR_OUT_OF_MEMORY,
                       larder_alloc(rig.a, MIB(65), 0, &p));

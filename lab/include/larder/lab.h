@@ -68,7 +68,7 @@ typedef struct lab_options {
     size_t size;
     const char
         *device; /* a spec of larder_device_open(); NULL: LAB_DEVICE_DEFAULT */
-    larder_policy policy; /* 0: the library's default */
+    larder_policy policy; /* 0: LARDER_POLICY_PYTORCH */
     const char *
         conf; /* settings; NULL: none, and LARDER_CONF as larder_create() has it */
     uint64_t seed;    /* of the random numbers; 0: 1 */

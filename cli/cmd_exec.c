@@ -19,11 +19,15 @@
 /* As a shell has it, for a program that cannot be started. */
 enum { EXIT_NOT_STARTED = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
-enum row { ROW_SIM, ROW_REPORT, ROW_JSON, ROW_QUIET };
+enum row { ROW_SIM, ROW_PRELOAD, ROW_REPORT, ROW_JSON, ROW_QUIET };
 
 static const struct cli_option exec_table[] = {
     [ROW_SIM] = {"sim", "SIZE[,...]",
-                 "the simulated GPUs, as in sim:SIZE,...\n(" SIM_DEFAULT ")"},
+                 "the simulated GPUs, as in sim:SIZE,...\n(" SIM_DEFAULT
+                 "); none: this machine's own"},
+    [ROW_PRELOAD] = {"preload", "WORDS",
+                     "put Larder below the program: cache, limit,\n"
+                     "or either with ,pause (larder-preload(7))"},
     [ROW_REPORT] = {"report", "FILE",
                     "write the report there, not to the standard\n"
                     "error"},
@@ -34,6 +38,7 @@ static const struct cli_option exec_table[] = {
 
 struct exec_settings {
     const char *sim;
+    const char *preload; /* NULL: not asked for */
     const char *report;
     bool is_json;
     bool is_quiet;
@@ -57,6 +62,8 @@ static int read_settings(const struct cli_command *self, int argc, char **argv,
             return CLI_EXIT_BAD;
         if (got == ROW_SIM)
             s->sim = args.value;
+        else if (got == ROW_PRELOAD)
+            s->preload = args.value;
         else if (got == ROW_REPORT)
             s->report = args.value;
         else if (got == ROW_JSON)
@@ -68,6 +75,12 @@ static int read_settings(const struct cli_command *self, int argc, char **argv,
         return cli_bad_usage(self, "no program; expected PROGRAM [ARG...]");
     s->words = &argv[args.next - 1];
     return -1;
+}
+
+/* The driver of this machine, which reports nothing. */
+static bool is_real(const struct exec_settings *s)
+{
+    return strcmp(s->sim, "none") == 0;
 }
 
 /* The program would only say that it finds no GPU. */
@@ -85,17 +98,47 @@ static int check_sim(const struct cli_command *self, const char *sim,
     return -1;
 }
 
-static int set_environment(const char *spec, const char *report)
+static int no_memory(void)
+{
+    fputs("larder exec: out of host memory\n", stderr);
+    return CLI_EXIT_BAD;
+}
+
+static int set_driver(const char *spec, const char *report)
 {
     char folder[PATH_MAX];
 
     if (!exec_find_folder(folder))
         return CLI_EXIT_BAD;
-    if (exec_set_path(folder) && setenv("LARDER_FAKECUDA", spec, 1) == 0 &&
+    if (exec_set_path("LD_LIBRARY_PATH", folder) &&
+        setenv("LARDER_FAKECUDA", spec, 1) == 0 &&
         setenv("LARDER_FAKECUDA_REPORT", report, 1) == 0)
         return -1;
-    fputs("larder exec: out of host memory\n", stderr);
-    return CLI_EXIT_BAD;
+    return no_memory();
+}
+
+static int set_preload(const char *words)
+{
+    char library[PATH_MAX];
+
+    if (!exec_find_preload(library))
+        return CLI_EXIT_BAD;
+    if (exec_set_preload(library) && setenv("LARDER_PRELOAD", words, 1) == 0)
+        return -1;
+    return no_memory();
+}
+
+/* The child's own: this process has found its libraries. */
+static int set_environment(const struct exec_settings *s, const char *spec,
+                           const char *report)
+{
+    int status = -1;
+
+    if (!is_real(s))
+        status = set_driver(spec, report);
+    if (status < 0 && s->preload != NULL)
+        status = set_preload(s->preload);
+    return status;
 }
 
 static void become(char **words)
@@ -152,7 +195,7 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
     int status = read_settings(self, argc, argv, &s);
     int fd;
 
-    if (status < 0)
+    if (status < 0 && !is_real(&s))
         status = check_sim(self, s.sim, spec, sizeof spec);
     if (status >= 0)
         return status;
@@ -163,11 +206,11 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
         return CLI_EXIT_BAD;
     }
     close(fd);
-    status = set_environment(spec, report);
+    status = set_environment(&s, spec, report);
     if (status < 0) {
         status = run_program(s.words);
-        if (!s.is_quiet && print_report(&s, report) != CLI_EXIT_OK &&
-            status == 0)
+        if (!s.is_quiet && !is_real(&s) &&
+            print_report(&s, report) != CLI_EXIT_OK && status == 0)
             status = CLI_EXIT_BAD;
     }
     unlink(report);

@@ -5,76 +5,130 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool holds_driver(const char *folder)
-{
-    char probe[PATH_MAX];
-    int length = snprintf(probe, sizeof probe, "%s/libcuda.so.1", folder);
+#define DRIVER "libcuda.so.1"
+#define PRELOAD "liblarder_preload.so"
 
-    return length > 0 && (size_t)length < sizeof probe &&
-           access(probe, R_OK) == 0;
+static bool join(char out[PATH_MAX], const char *folder, const char *rest)
+{
+    int length = snprintf(out, PATH_MAX, "%s/%s", folder, rest);
+
+    return length > 0 && length < PATH_MAX;
 }
 
-/* The folder that the command lies in, with what follows. */
-static bool beside_command(const char *place, char out[PATH_MAX])
+static bool holds(const char *folder, const char *file)
 {
-    char self[PATH_MAX];
-    char joined[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char probe[PATH_MAX];
+
+    return join(probe, folder, file) && access(probe, R_OK) == 0;
+}
+
+/* The folder that the command lies in. */
+static bool own_folder(char out[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
     char *slash;
-    int joined_length;
 
     if (length <= 0)
         return false;
-    self[length] = '\0';
-    slash = strrchr(self, '/');
-    if (slash == NULL)
+    out[length] = '\0';
+    slash = strrchr(out, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    return slash != NULL;
+}
+
+/* Of the folders beside the command the first that holds the file: of a build,
+ * and then of prefixes. */
+static bool find_beside(const char *build, const char *installed,
+                        const char *file, char out[PATH_MAX])
+{
+    static const char *const libraries[] = {"../lib", "../lib64",
+                                            "../lib/x86_64-linux-gnu",
+                                            "../lib/aarch64-linux-gnu"};
+    char self[PATH_MAX];
+    char library[PATH_MAX];
+    char folder[PATH_MAX];
+
+    if (!own_folder(self))
         return false;
-    *slash = '\0';
-    joined_length = snprintf(joined, sizeof joined, "%s/%s", self, place);
-    return joined_length > 0 && (size_t)joined_length < sizeof joined &&
-           holds_driver(joined) && realpath(joined, out) != NULL;
+    if (join(folder, self, build) && holds(folder, file))
+        return realpath(folder, out) != NULL;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        if (join(library, self, libraries[i]) &&
+            join(folder, library, installed) && holds(folder, file))
+            return realpath(folder, out) != NULL;
+    }
+    return false;
 }
 
 bool exec_find_folder(char out[PATH_MAX])
 {
-    static const char *const places[] = {
-        "fakecuda", "../lib/larder/fakecuda", "../lib64/larder/fakecuda",
-        "../lib/x86_64-linux-gnu/larder/fakecuda",
-        "../lib/aarch64-linux-gnu/larder/fakecuda"};
     const char *set = getenv("LARDER_FAKECUDA_DIR");
 
     if (set != NULL && *set != '\0') {
-        if (holds_driver(set) && realpath(set, out) != NULL)
+        if (holds(set, DRIVER) && realpath(set, out) != NULL)
             return true;
         fprintf(stderr,
-                "larder exec: LARDER_FAKECUDA_DIR '%s' does not hold "
-                "libcuda.so.1\n",
+                "larder exec: LARDER_FAKECUDA_DIR '%s' does not hold " DRIVER
+                "\n",
                 set);
         return false;
     }
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (beside_command(places[i], out))
-            return true;
-    }
+    if (find_beside("fakecuda", "larder/fakecuda", DRIVER, out))
+        return true;
     fputs("larder exec: the simulated driver is not beside the command; "
           "LARDER_FAKECUDA_DIR can name its folder\n",
           stderr);
     return false;
 }
 
-bool exec_set_path(const char *folder)
+bool exec_find_preload(char out[PATH_MAX])
 {
-    const char *old = getenv("LD_LIBRARY_PATH");
+    const char *set = getenv("LARDER_PRELOAD_LIBRARY");
+    char folder[PATH_MAX];
+
+    if (set != NULL && *set != '\0') {
+        if (access(set, R_OK) == 0 && realpath(set, out) != NULL)
+            return true;
+        fprintf(stderr,
+                "larder exec: LARDER_PRELOAD_LIBRARY '%s' cannot be read\n",
+                set);
+        return false;
+    }
+    if (find_beside(".", ".", PRELOAD, folder) && join(out, folder, PRELOAD))
+        return true;
+    fputs("larder exec: " PRELOAD " is not beside the command; "
+          "LARDER_PRELOAD_LIBRARY can name it\n",
+          stderr);
+    return false;
+}
+
+/* The loader splits this list at blanks, too: a path with one is named by its
+ * parts, as the list of folders is split at colons alone. */
+bool exec_set_preload(char library[PATH_MAX])
+{
+    char *slash = strrchr(library, '/');
+
+    if (slash == NULL || strpbrk(library, " \t") == NULL)
+        return exec_set_path("LD_PRELOAD", library);
+    *slash = '\0';
+    return exec_set_path("LD_PRELOAD", slash + 1) &&
+           exec_set_path("LD_LIBRARY_PATH", library);
+}
+
+bool exec_set_path(const char *variable, const char *first)
+{
+    const char *old = getenv(variable);
     bool has_old = old != NULL && *old != '\0';
-    size_t room = strlen(folder) + (has_old ? strlen(old) : 0) + 2;
+    size_t room = strlen(first) + (has_old ? strlen(old) : 0) + 2;
     char *both = malloc(room);
     bool ok;
 
     if (both == NULL)
         return false;
-    snprintf(both, room, "%s%s%s", folder, has_old ? ":" : "",
+    snprintf(both, room, "%s%s%s", first, has_old ? ":" : "",
              has_old ? old : "");
-    ok = setenv("LD_LIBRARY_PATH", both, 1) == 0;
+    ok = setenv(variable, both, 1) == 0;
     free(both);
     return ok;
 }

@@ -1,5 +1,5 @@
-/* exec_place.h - where the stand-in for the driver is, and putting it first in
- * the loader's path. */
+/* exec_place.h - where the stand-in for the driver and the preload library
+ * are, and putting them first in the loader's paths. */
 #ifndef LARDER_CLI_EXEC_PLACE_H
 #define LARDER_CLI_EXEC_PLACE_H
 
@@ -10,7 +10,16 @@
  * the command.  False: there is none; said on the standard error. */
 bool exec_find_folder(char out[PATH_MAX]);
 
-/* In front of what LD_LIBRARY_PATH names.  False: no host memory. */
-bool exec_set_path(const char *folder);
+/* liblarder_preload.so: LARDER_PRELOAD_LIBRARY, or beside the command.  False:
+ * as above. */
+bool exec_find_preload(char out[PATH_MAX]);
+
+/* Let the loader take the library first; the path may be changed.  False: no
+ * host memory. */
+bool exec_set_preload(char library[PATH_MAX]);
+
+/* In front of what LD_LIBRARY_PATH, or LD_PRELOAD, names.  False: no host
+ * memory. */
+bool exec_set_path(const char *variable, const char *first);
 
 #endif

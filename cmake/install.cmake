@@ -4,7 +4,13 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/larder)
 
 install(TARGETS larder_shared larder_static EXPORT larder-targets)
-install(FILES ${library_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
+install(FILES ${library_headers} ${preload_headers} ${adapters_headers}
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
+install(TARGETS larder_adapters EXPORT larder-targets)
+if(TARGET larder_preload)
+    install(TARGETS larder_preload
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET larder_command)
     install(TARGETS larder_command)
     install(TARGETS larder_lab_shared larder_lab_static EXPORT larder-targets)
@@ -22,7 +28,7 @@ if(TARGET larder_command)
             PATTERN __pycache__ EXCLUDE)
 endif()
 
-foreach(section 1 3 5)
+foreach(section 1 3 5 7)
     file(GLOB pages CONFIGURE_DEPENDS man/*.${section})
     install(FILES ${pages}
             DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})

@@ -1,8 +1,9 @@
 #!/bin/sh
 # check_gpu.sh BUILD [DEVICE] - what can only be checked on a card: the
-# allocator's tests on it, what its driver's calls cost, as a price table
-# in BUILD/measured.costs, and PyTorch under Larder, where $PYTHON (python3) has
-# a PyTorch that sees a GPU.  Without a GPU nothing is run, and that is said: exit
+# allocator's tests on it, a program on the preload library, what its driver's
+# calls cost, as a price table in BUILD/measured.costs, and PyTorch under
+# Larder, where $PYTHON (python3) has a PyTorch that sees a GPU.  Without a GPU
+# nothing is run, and that is said: exit
 # 77.  Exit 1 if something failed.
 set -u
 build=$1
@@ -10,6 +11,18 @@ device=${2:-cuda:0}
 core=$build/tests/gpu/test_gpu_core
 driver=$build/bench/bench_driver
 table=$build/measured.costs
+
+# A program of the driver API on the preload library, found both ways.
+preload() {
+    for way in dlsym lookup; do
+        for what in churn info pause next; do
+            LD_PRELOAD=$build/liblarder_preload.so LARDER_PRELOAD=cache,pause \
+                LARDER_PRELOAD_STATS=- \
+                "$build/tests/preload/preload_subject_plain" "$way" "$what" ||
+                return 1
+        done
+    done
+}
 
 LARDER_GPU=$device
 export LARDER_GPU
@@ -21,6 +34,10 @@ if [ "$status" -eq 77 ]; then
 fi
 if [ "$status" -ne 0 ]; then
     echo "the tests failed on $device"
+    exit 1
+fi
+if [ "$device" = cuda:0 ] && ! preload; then
+    echo "the preload library's tests failed on $device"
     exit 1
 fi
 "$driver" "$device" >"$table" || exit 1

@@ -8,7 +8,6 @@
 #   replay  -> trace, snapshot, convert, jansson
 #   report  -> snapshot, trace, jansson  view -> report, snapshot, trace,
 #   cli     -> all of these, libedit             jansson
-#   adapters -> <larder/*>
 #
 # and in the lab, which stands on the public headers:
 #
@@ -17,9 +16,14 @@
 #   kernels -> tensor                    optim    -> tensor, kernels
 #   show    -> tensor
 #
+# and in the adapters, each a library of its own:
+#
+#   torch, functions -> <larder/*>       preload -> <larder/*>, base, device
+#
 # core has no business with <stdio.h>: it reaches the world through a device.
-# <dlfcn.h> is for the names of functions (base), for drivers (device) and for
-# what other programs bring (adapters).  File names are unique, so that "who includes block.h?" has
+# <dlfcn.h> is for the names of functions (base), for drivers (device,
+# preload) and for what other programs bring (torch).
+# File names are unique, so that "who includes block.h?" has
 # one answer; files stay under 600 lines.  Prints each violation; exit 1 if
 # there are any.
 set -u
@@ -46,6 +50,7 @@ includes() {
         own["ops"] = "tensor kernels autograd ops"
         own["optim"] = "tensor kernels optim"
         own["show"] = "tensor show"
+        own["preload"] = "base device"
         third["trace"] = "zstd.h"
         third["replay"] = "jansson.h"
         third["report"] = "jansson.h"
@@ -59,13 +64,13 @@ includes() {
 
     function layer_of(path, part) {
         split(path, part, "/")
-        return part[1] ~ "^(src|lab)$" ? part[2] : part[1]
+        return part[1] ~ "^(src|lab|adapters)$" ? part[2] : part[1]
     }
 
     # The quoted header may be included by the layer.
     function quoted_ok(layer, name, folder) {
         if (index(name, "/") == 0)
-            return layer ~ "^(cli|adapters)$"
+            return has("cli torch preload functions", layer)
         folder = name
         sub("/.*", "", folder)
         if (layer == "core" && name == "device/device.h")
@@ -80,7 +85,7 @@ includes() {
         if (layer == "core" && name == "stdio.h")
             return 0
         if (name == "dlfcn.h")
-            return has("base device adapters", layer)
+            return has("base device torch preload", layer)
         if (name ~ "^(zstd|jansson|cmocka|cuda.*|hip/.*)[.]?h?$")
             return has(third[layer], name)
         return 1

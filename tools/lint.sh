@@ -49,7 +49,8 @@ check_c() {
     cppcheck --quiet --std=c11 --language=c -j "$jobs" --error-exitcode=1 \
         --enable=warning,portability,performance --inline-suppr \
         --suppress=missingIncludeSystem -D_GNU_SOURCE -Iinclude -Isrc \
-        -Ilab/include -Ilab -Icli -Iadapters/torch/include \
+        -Ilab/include -Ilab -Icli -Iadapters/torch/include -Iadapters/preload \
+        -Iadapters/preload/include -Iadapters/functions/include \
         src lab cli adapters
 }
 

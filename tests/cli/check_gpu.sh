@@ -15,6 +15,8 @@ on() {
 on none
 stdout_has '^no GPU here: nothing was run$'
 on sim:2GiB
+stderr_has '^Larder, GPU 0 (cache): 200 allocations and 200 frees'
+stdout_has '^more free: 12582912$'
 stdout_has '^# cuda:0: simulated GPU, 2048 MiB; '
 stdout_has '^page_create_per_mib '
 stdout_has '^PyTorch on a GPU: skipped: '

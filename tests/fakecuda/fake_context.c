@@ -202,6 +202,11 @@ struct fake_device *fake_current(void)
     return c != NULL && is_live(c) ? fake_device_get(c->device) : NULL;
 }
 
+cud_context fake_current_context(void)
+{
+    return depth == 0 ? NULL : stack[depth - 1];
+}
+
 /* Whatever uses the device first takes the context's memory. */
 static larder_result charge(struct fake_device *d)
 {

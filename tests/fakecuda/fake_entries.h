@@ -29,6 +29,8 @@
     X(cuMemAllocHost_v2, (void **, size_t))                                    \
     X(cuMemGetAddressRange_v2, (cud_addr *, size_t *, cud_addr))               \
     X(cuPointerGetAttribute, (void *, int, cud_addr))                          \
+    X(cuPointerGetAttributes, (unsigned, int *, void **, cud_addr))            \
+    X(cuIpcGetMemHandle, (void *, cud_addr))                                   \
     X(cuMemcpyHtoD_v2, (cud_addr, const void *, size_t))                       \
     X(cuMemcpyDtoH_v2, (void *, cud_addr, size_t))                             \
     X(cuMemcpyDtoD_v2, (cud_addr, cud_addr, size_t))                           \
@@ -44,6 +46,7 @@
     X(cuStreamCreateWithPriority, (cud_stream *, unsigned, int))               \
     X(cuStreamDestroy_v2, (cud_stream))                                        \
     X(cuStreamQuery, (cud_stream))                                             \
+    X(cuStreamGetCtx, (cud_stream, cud_context *))                             \
     X(cuStreamWaitEvent, (cud_stream, cud_event, unsigned))                    \
     X(cuStreamBeginCapture_v2, (cud_stream, cud_capture_mode))                 \
     X(cuStreamEndCapture, (cud_stream, void **))                               \

@@ -160,6 +160,31 @@ cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
     return fake_end(CUD_SUCCESS);
 }
 
+cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
+                                  cud_addr addr)
+{
+    cud_result answer = CUD_SUCCESS;
+
+    for (unsigned i = 0; i < count && answer == CUD_SUCCESS; i++)
+        answer = cuPointerGetAttribute(out[i], which[i], addr);
+    return answer;
+}
+
+/* A handle is of the whole allocation that the address lies in; there is no
+ * other process to open it. */
+cud_result cuIpcGetMemHandle(void *out, cud_addr addr)
+{
+    enum { HANDLE_BYTES = 64 };
+    cud_addr base = 0;
+    cud_result answer = cuMemGetAddressRange_v2(&base, NULL, addr);
+
+    if (answer != CUD_SUCCESS)
+        return CUD_INVALID_VALUE;
+    memset(out, 0, HANDLE_BYTES);
+    memcpy(out, &base, sizeof base);
+    return CUD_SUCCESS;
+}
+
 /* ---- host ------------------------------------------------------------------ */
 
 struct host_piece {

@@ -80,6 +80,7 @@ unsigned long fake_calls(const char *symbol);
 /* The device of the thread's current context; NULL: it has none, or it is
  * gone. */
 struct fake_device *fake_current(void);
+cud_context fake_current_context(void);
 extern int fake_trait_integrated;
 extern int fake_trait_fabric;
 extern int fake_trait_peers;

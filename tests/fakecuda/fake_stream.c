@@ -8,6 +8,7 @@
 struct fake_stream {
     struct fake_stream *next;
     int device;
+    cud_context context; /* it was made in */
     unsigned flags;
     larder_stream number;
 };
@@ -91,6 +92,7 @@ cud_result cuStreamCreate(cud_stream *out, unsigned flags)
     if (s == NULL)
         return fake_end(CUD_OUT_OF_MEMORY);
     s->device = fake_number(d);
+    s->context = fake_current_context();
     s->flags = flags;
     s->next = streams;
     streams = s;
@@ -165,6 +167,21 @@ cud_result cuStreamGetFlags(cud_stream stream, unsigned *out)
     s = *stream_find(stream);
     *out = s == NULL ? 0 : s->flags;
     return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuStreamGetCtx(cud_stream stream, cud_context *out)
+{
+    cud_result answer = fake_begin_bare(__func__);
+    const struct fake_stream *s;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    s = *stream_find(stream);
+    *out = s == NULL ? fake_current_context() : s->context;
+    if (s == NULL && (uintptr_t)stream > 2)
+        answer = fake_broken(__func__, CUD_INVALID_HANDLE,
+                             "there is no stream %p, or no longer", stream);
+    return fake_end(answer);
 }
 
 /* ---- waiting --------------------------------------------------------------- */

@@ -61,6 +61,12 @@ missing() {
     for file in "$source"/data/costs/*.costs; do
         echo "share/larder/costs/${file##*/}"
     done
+    for file in "$source"/adapters/*/include/larder/*.h; do
+        echo "include/larder/${file##*/}"
+    done
+    for file in liblarder_preload.so liblarder_adapters.so.0; do
+        echo "LIBDIR/$file"
+    done
     echo bin/larder
     echo share/doc/larder/LICENSE
 }
@@ -78,6 +84,10 @@ version=$("$build/larder" --version) || fail "the built command does not run"
 says "$version" "$prefix/bin/larder" --version
 says 'Simulated GPU 0' "$prefix/bin/larder" exec \
     "$build/tests/cuda/driver_subject_linked"
+says 'mem_alloc 1,' "$prefix/bin/larder" exec --preload cache \
+    "$build/tests/preload/preload_subject_plain" dlsym churn
+ldd "$libdir/liblarder_adapters.so" | grep -q "$libdir/liblarder.so" ||
+    fail "liblarder_adapters.so does not find liblarder.so beside it"
 
 # ---- pkg-config --------------------------------------------------------------
 

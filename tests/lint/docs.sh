@@ -7,7 +7,9 @@ check="$source/tools/check_docs.sh"
 [ -f "$source/man/liblarder.3" ] || exit 77
 "$check" "$source/include" "$source/man" || exit 1
 "$check" "$source/lab/include" "$source/man" lab_ || exit 1
-"$check" "$source/adapters/torch/include" "$source/man" || exit 1
+for part in torch preload functions; do
+    "$check" "$source/adapters/$part/include" "$source/man" || exit 1
+done
 if command -v mandoc >/dev/null; then
     mandoc -T lint -W warning "$source"/man/*.[1-9] || exit 1
 fi

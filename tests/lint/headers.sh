@@ -5,8 +5,9 @@ source=$1
 check="$source/tools/check_headers.sh"
 
 "$check" "$source/include" || exit 1
-"$check" "$source/lab/include" "$source/include" || exit 1
-"$check" "$source/adapters/torch/include" "$source/include" || exit 1
+for part in lab adapters/torch adapters/preload adapters/functions; do
+    "$check" "$source/$part/include" "$source/include" || exit 1
+done
 
 . "$source/tests/lint/lib/planted.sh"
 

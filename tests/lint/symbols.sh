@@ -15,6 +15,18 @@ static="$build/liblarder.a"
 "$check" "$source/adapters/torch/include" "$source/adapters/torch/torch.map" \
     "$build/liblarder_torch.so" "$static" || exit 1
 
+for library in larder_adapters:functions:adapters larder_preload:preload:preload; do
+    shared_name=${library%%:*}
+    folder=${library#*:}
+    folder="$source/adapters/${folder%%:*}"
+    # Nothing of these is a static library: the shared one's names are all.
+    "$source/tools/list_api.sh" "$folder/include" >"$build/$shared_name.api"
+    nm -D --defined-only --format=posix "$build/lib$shared_name.so" |
+        awk '$2 != "A" { sub("@.*", "", $1); print $1 }' | grep '^larder_' |
+        LC_ALL=C sort | diff "$build/$shared_name.api" - ||
+        exit 1
+done
+
 . "$source/tests/lint/lib/planted.sh"
 
 planted_check() {

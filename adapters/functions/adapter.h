@@ -1,0 +1,32 @@
+/* adapter.h - an adapter from within. */
+#ifndef LARDER_ADAPTERS_FUNCTIONS_ADAPTER_H
+#define LARDER_ADAPTERS_FUNCTIONS_ADAPTER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <larder/adapters.h>
+
+enum { ADAPTER_DEVICES = 64 };
+
+struct adapter_device {
+    larder_device *device;
+    _Atomic(larder_allocator *) allocator; /* NULL: not asked for yet */
+};
+
+struct larder_adapter {
+    pthread_mutex_t lock; /* of making devices and allocators */
+    larder_policy policy;
+    char *spec;
+    char *conf; /* NULL: the environment's */
+    struct adapter_device devices[ADAPTER_DEVICES];
+};
+
+/* The device, opened if it is not; with the lock held. */
+larder_result larder__adapter_device(larder_adapter *ad, int number,
+                                     larder_device **out);
+/* An allocator on it as the options say. */
+larder_result larder__adapter_make(larder_adapter *ad, larder_device *dev,
+                                   larder_allocator **out);
+
+#endif

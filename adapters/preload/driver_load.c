@@ -1,0 +1,134 @@
+/* driver_load.c - the real calls of the driver.
+ *
+ * This library's own dlsym() stands before the C library's, so the real one
+ * is asked for by its version; what it finds in the driver's library itself is
+ * never one of our hooks, and what is called through it never comes back to
+ * them. */
+#include "preload_state.h"
+#include "lookup.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+typedef void *dlsym_fn(void *, const char *);
+
+static _Atomic(dlsym_fn *) real_dlsym;
+
+/* The versions of dlsym() in the C libraries of the machines there are. */
+static dlsym_fn *find_dlsym(void)
+{
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5",
+                                           "GLIBC_2.17", "GLIBC_2.27"};
+    void *found = NULL;
+    dlsym_fn *fn = NULL;
+
+    for (size_t i = 0;
+         found == NULL && i < sizeof versions / sizeof versions[0]; i++)
+        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    memcpy(&fn, &found, sizeof fn);
+    return fn;
+}
+
+static dlsym_fn *get_dlsym(void)
+{
+    dlsym_fn *fn = atomic_load_explicit(&real_dlsym, memory_order_relaxed);
+
+    if (fn == NULL) {
+        fn = find_dlsym();
+        atomic_store_explicit(&real_dlsym, fn, memory_order_relaxed);
+    }
+    return fn;
+}
+
+static void *find_nothing(void *handle, const char *name)
+{
+    (void)handle;
+    (void)name;
+    return NULL;
+}
+
+void *preload_dlsym_target(void)
+{
+    dlsym_fn *fn = get_dlsym();
+    void *out;
+
+    if (fn == NULL) /* a C library of a machine not thought of */
+        fn = find_nothing;
+    memcpy(&out, &fn, sizeof out);
+    return out;
+}
+
+void *preload_real_dlsym(void *handle, const char *name)
+{
+    dlsym_fn *fn = get_dlsym();
+
+    return fn == NULL ? NULL : fn(handle, name);
+}
+
+static void *library;
+static struct preload_calls calls;
+static bool is_complete;
+
+/* The one the program has, if it has one; else the one it would get. */
+static void library_open(void)
+{
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (library == NULL)
+        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+static void find(void *out, const char *symbol)
+{
+    void *found = preload_real_dlsym(library, symbol);
+
+    memcpy(out, &found, sizeof found);
+}
+
+/* Without these nothing can be served; the driver then stays as it is. */
+static bool has_needed(void)
+{
+    return calls.cuCtxGetCurrent != NULL && calls.cuCtxGetDevice != NULL &&
+           calls.cuCtxPushCurrent_v2 != NULL &&
+           calls.cuCtxPopCurrent_v2 != NULL && calls.cuCtxSynchronize != NULL &&
+           calls.cuDevicePrimaryCtxRetain != NULL &&
+           calls.cuDevicePrimaryCtxRelease_v2 != NULL &&
+           calls.cuDeviceTotalMem_v2 != NULL && calls.cuEventCreate != NULL &&
+           calls.cuEventDestroy_v2 != NULL && calls.cuEventRecord != NULL &&
+           calls.cuEventQuery != NULL && calls.cuEventSynchronize != NULL &&
+           calls.cuStreamSynchronize != NULL && calls.cuMemAlloc_v2 != NULL &&
+           calls.cuMemFree_v2 != NULL && calls.cuMemGetInfo_v2 != NULL;
+}
+
+static void load(void)
+{
+    library_open();
+    if (library == NULL)
+        return;
+#define X(symbol, arguments) find(&calls.symbol, #symbol);
+    PRELOAD_USE_MAP(X)
+#undef X
+#define X(symbol, name, since, per_thread, arguments)                          \
+    find(&calls.symbol, #symbol);
+    PRELOAD_HOOK_MAP(X)
+#undef X
+    is_complete = has_needed();
+}
+
+static void load_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load);
+}
+
+const struct preload_calls *preload_driver(void)
+{
+    load_once();
+    return is_complete ? &calls : NULL;
+}
+
+void *preload_driver_symbol(const char *name)
+{
+    load_once();
+    return library == NULL ? NULL : preload_real_dlsym(library, name);
+}

@@ -1,0 +1,30 @@
+/* hook_context.c - contexts that end, and take their memory with them. */
+#include "preload_state.h"
+
+/* The driver has forgotten all of the device's memory, Larder's too. */
+cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
+{
+    const struct preload_calls *real = preload_driver();
+    struct preload_slot *slot = preload_slot_at(device);
+    cud_result answer;
+
+    if (real == NULL)
+        return CUD_NOT_INITIALIZED;
+    answer = PRELOAD_REAL(real, cuDevicePrimaryCtxReset_v2, device);
+    if (answer == CUD_SUCCESS && slot != NULL && !preload_is_child())
+        preload_slot_close(real, slot);
+    return answer;
+}
+
+cud_result cuCtxDestroy_v2(cud_context context)
+{
+    const struct preload_calls *real = preload_driver();
+    cud_result answer;
+
+    if (real == NULL)
+        return CUD_NOT_INITIALIZED;
+    answer = PRELOAD_REAL(real, cuCtxDestroy_v2, context);
+    if (answer == CUD_SUCCESS && !preload_is_child())
+        preload_allocations_forget(NULL, context);
+    return answer;
+}

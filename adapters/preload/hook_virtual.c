@@ -1,0 +1,214 @@
+/* hook_virtual.c - virtual memory, which stays the program's own, counted: a
+ * page from its creation until it is both released and mapped nowhere. */
+#include "preload_state.h"
+#include "base/host.h"
+
+struct page {
+    struct range range; /* the handle, as an address of 1 byte */
+    struct preload_slot *slot;
+    uint64_t bytes;
+    unsigned long uses; /* handles */
+    unsigned long mappings;
+};
+
+struct mapping {
+    struct range range;
+    struct page *page;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct range *pages; /* by handle: those that have one */
+static struct range *mappings;
+
+/* With the lock held. */
+static void page_drop_unused(struct page *page)
+{
+    if (page->uses != 0 || page->mappings != 0)
+        return;
+    preload_budget_give(page->slot, &page->slot->outside_bytes, page->bytes);
+    larder__host_free(page);
+}
+
+static void page_keep(struct page *page, struct preload_slot *slot,
+                      cud_page handle, uint64_t bytes)
+{
+    *page = (struct page){.slot = slot, .bytes = bytes, .uses = 1};
+    page->range.addr = handle;
+    page->range.bytes = 1;
+    pthread_mutex_lock(&lock);
+    preload_ranges_add(&pages, &page->range);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- pages -------------------------------------------------------------------- */
+
+static struct preload_slot *slot_of(const struct preload_calls *real,
+                                    const cud_page_prop *prop)
+{
+    struct preload_slot *slot;
+
+    if (prop == NULL || prop->location.type != CUD_ON_DEVICE ||
+        preload_settings_get()->mode == PRELOAD_OFF || preload_is_child())
+        return NULL;
+    slot = preload_slot_at(prop->location.id);
+    if (slot != NULL && slot->limit_bytes == 0)
+        preload_slot_limit(real, slot);
+    return slot;
+}
+
+static bool take_budget(struct passing *x)
+{
+    struct preload_slot *slot = x->place.slot;
+
+    return preload_budget_take(slot, &slot->outside_bytes, x->bytes) ||
+           (preload_pass_again(x, CUD_OUT_OF_MEMORY) &&
+            preload_budget_take(slot, &slot->outside_bytes, x->bytes));
+}
+
+static cud_result create(const struct preload_calls *real, struct passing *x,
+                         cud_page *out, const cud_page_prop *prop,
+                         unsigned long long flags)
+{
+    struct page *page = larder__host_alloc(1, sizeof *page);
+    cud_result answer = CUD_OUT_OF_MEMORY;
+
+    x->is_counted = page != NULL && take_budget(x);
+    if (x->is_counted) {
+        answer = PRELOAD_REAL(real, cuMemCreate, out, x->bytes, prop, flags);
+        if (preload_pass_again(x, answer))
+            answer =
+                PRELOAD_REAL(real, cuMemCreate, out, x->bytes, prop, flags);
+    }
+    if (answer == CUD_SUCCESS)
+        page_keep(page, x->place.slot, *out, x->bytes);
+    else
+        larder__host_free(page);
+    return preload_pass_end(x, answer, 0);
+}
+
+cud_result cuMemCreate(cud_page *out, size_t bytes, const cud_page_prop *prop,
+                       unsigned long long flags)
+{
+    const struct preload_calls *real = preload_driver();
+    struct passing x = {.bytes = bytes};
+
+    if (real == NULL)
+        return CUD_NOT_INITIALIZED;
+    x.place.slot = slot_of(real, prop);
+    if (x.place.slot == NULL || out == NULL)
+        return PRELOAD_REAL(real, cuMemCreate, out, bytes, prop, flags);
+    if (preload_settings_get()->is_wrong)
+        return CUD_NOT_PERMITTED;
+    return create(real, &x, out, prop, flags);
+}
+
+cud_result cuMemRelease(cud_page handle)
+{
+    const struct preload_calls *real = preload_driver();
+    cud_result answer;
+    struct range *r;
+
+    if (real == NULL)
+        return CUD_NOT_INITIALIZED;
+    /* The lock is held over the call: the handle may come again at once. */
+    pthread_mutex_lock(&lock);
+    answer = PRELOAD_REAL(real, cuMemRelease, handle);
+    r = answer == CUD_SUCCESS ? preload_ranges_at(pages, handle) : NULL;
+    if (r != NULL) {
+        struct page *page = (struct page *)r;
+
+        if (--page->uses == 0) {
+            preload_ranges_remove(&pages, r);
+            page_drop_unused(page);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return answer;
+}
+
+cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
+{
+    const struct preload_calls *real = preload_driver();
+    cud_result answer;
+    struct range *r;
+
+    if (real == NULL)
+        return CUD_NOT_INITIALIZED;
+    pthread_mutex_lock(&lock);
+    answer = PRELOAD_REAL(real, cuMemRetainAllocationHandle, out, addr);
+    r = answer == CUD_SUCCESS
+            ? preload_ranges_holding(mappings, (uintptr_t)addr)
+            : NULL;
+    if (r != NULL) {
+        struct page *page = ((struct mapping *)r)->page;
+
+        /* Released before: it has a handle again. */
+        if (page->uses++ == 0) {
+            page->range.addr = *out;
+            preload_ranges_add(&pages, &page->range);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return answer;
+}
+
+/* ---- mappings ------------------------------------------------------------------ */
+
+cud_result cuMemMap(cud_addr addr, size_t bytes, size_t offset, cud_page handle,
+                    unsigned long long flags)
+{
+    const struct preload_calls *real = preload_driver();
+    struct mapping *m = larder__host_alloc(1, sizeof *m);
+    struct range *page;
+    cud_result answer = CUD_OUT_OF_MEMORY;
+
+    if (real == NULL || m == NULL) {
+        larder__host_free(m);
+        return real == NULL ? CUD_NOT_INITIALIZED : answer;
+    }
+    pthread_mutex_lock(&lock);
+    answer = PRELOAD_REAL(real, cuMemMap, addr, bytes, offset, handle, flags);
+    page = answer == CUD_SUCCESS ? preload_ranges_at(pages, handle) : NULL;
+    if (page != NULL) {
+        *m = (struct mapping){.page = (struct page *)page};
+        m->range.addr = addr;
+        m->range.bytes = bytes;
+        m->page->mappings++;
+        preload_ranges_add(&mappings, &m->range);
+    }
+    pthread_mutex_unlock(&lock);
+    if (page == NULL)
+        larder__host_free(m);
+    return answer;
+}
+
+/* One call may take away several mappings. */
+static void forget_mappings(cud_addr addr, size_t bytes)
+{
+    struct range *r;
+
+    while ((r = preload_ranges_from(mappings, addr)) != NULL &&
+           r->addr - addr < bytes) {
+        struct mapping *m = (struct mapping *)r;
+
+        preload_ranges_remove(&mappings, r);
+        m->page->mappings--;
+        page_drop_unused(m->page);
+        larder__host_free(m);
+    }
+}
+
+cud_result cuMemUnmap(cud_addr addr, size_t bytes)
+{
+    const struct preload_calls *real = preload_driver();
+    cud_result answer;
+
+    if (real == NULL)
+        return CUD_NOT_INITIALIZED;
+    pthread_mutex_lock(&lock);
+    answer = PRELOAD_REAL(real, cuMemUnmap, addr, bytes);
+    if (answer == CUD_SUCCESS)
+        forget_mappings(addr, bytes);
+    pthread_mutex_unlock(&lock);
+    return answer;
+}

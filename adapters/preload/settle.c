@@ -1,0 +1,239 @@
+/* settle.c - when memory that was given back may be reused (P1), and captures,
+ * which forbid to wait (P4). */
+#include "preload_state.h"
+#include "base/host.h"
+
+/* ---- captures -------------------------------------------------------------- */
+
+/* Streams that a capture was begun on, asked about before anything waits.
+ * What a handle means, if it is the one of a thread's own stream, only that
+ * thread can ask. */
+struct capture {
+    struct capture *next;
+    cud_stream stream;
+    pthread_t thread;
+};
+
+static pthread_mutex_t captures_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct capture *captures;
+static atomic_int capture_count;
+
+static bool is_same(const struct capture *c, cud_stream stream)
+{
+    return c->stream == stream && ((uintptr_t)stream != CUD_STREAM_PER_THREAD ||
+                                   pthread_equal(c->thread, pthread_self()));
+}
+
+static void capture_drop(struct capture **at)
+{
+    struct capture *gone = *at;
+
+    *at = gone->next;
+    larder__host_free(gone);
+    atomic_fetch_sub(&capture_count, 1);
+}
+
+void preload_capture_forget(cud_stream stream)
+{
+    struct capture **at = &captures;
+
+    if (atomic_load(&capture_count) == 0)
+        return;
+    pthread_mutex_lock(&captures_lock);
+    while (*at != NULL) {
+        if (is_same(*at, stream))
+            capture_drop(at);
+        else
+            at = &(*at)->next;
+    }
+    pthread_mutex_unlock(&captures_lock);
+}
+
+/* Without host memory to note it, a wait may spoil the capture: the driver
+ * then says so. */
+void preload_capture_note(cud_stream stream)
+{
+    struct capture *c = larder__host_alloc(1, sizeof *c);
+
+    if (c == NULL)
+        return;
+    preload_capture_forget(stream);
+    *c = (struct capture){.stream = stream, .thread = pthread_self()};
+    pthread_mutex_lock(&captures_lock);
+    c->next = captures;
+    captures = c;
+    atomic_fetch_add(&capture_count, 1);
+    pthread_mutex_unlock(&captures_lock);
+}
+
+static bool has_ended(const struct preload_calls *real, const struct capture *c)
+{
+    cud_capture_status status = CUD_CAPTURE_NONE;
+
+    if ((uintptr_t)c->stream == CUD_STREAM_PER_THREAD &&
+        !pthread_equal(c->thread, pthread_self()))
+        return false;
+    return PRELOAD_REAL(real, cuStreamIsCapturing, c->stream, &status) ==
+               CUD_SUCCESS &&
+           status == CUD_CAPTURE_NONE;
+}
+
+bool preload_is_capturing(const struct preload_calls *real)
+{
+    struct capture **at = &captures;
+    bool is_any;
+
+    if (atomic_load(&capture_count) == 0)
+        return false;
+    pthread_mutex_lock(&captures_lock);
+    while (*at != NULL) {
+        if (has_ended(real, *at))
+            capture_drop(at);
+        else
+            at = &(*at)->next;
+    }
+    is_any = captures != NULL;
+    pthread_mutex_unlock(&captures_lock);
+    return is_any;
+}
+
+/* ---- settling -------------------------------------------------------------- */
+
+void preload_wait_add(struct preload_slot *slot, struct allocation *a)
+{
+    pthread_mutex_lock(&slot->lock);
+    a->next = slot->waiting;
+    slot->waiting = a;
+    pthread_mutex_unlock(&slot->lock);
+}
+
+static struct allocation *waiting_take(struct preload_slot *slot)
+{
+    struct allocation *all;
+
+    pthread_mutex_lock(&slot->lock);
+    all = slot->waiting;
+    slot->waiting = NULL;
+    pthread_mutex_unlock(&slot->lock);
+    return all;
+}
+
+static void waiting_return(struct preload_slot *slot, struct allocation *all)
+{
+    while (all != NULL) {
+        struct allocation *next = all->next;
+
+        preload_wait_add(slot, all);
+        all = next;
+    }
+}
+
+static void free_all(struct preload_slot *slot, struct allocation *all)
+{
+    while (all != NULL) {
+        struct allocation *next = all->next;
+
+        (void)larder_free(slot->allocator, all->range.addr);
+        larder__host_free(all);
+        all = next;
+    }
+}
+
+static cud_result wait_for_device(const struct preload_calls *real,
+                                  struct preload_slot *slot)
+{
+    bool pushed = false;
+    cud_result answer = preload_context_enter(real, slot, &pushed);
+
+    if (answer == CUD_SUCCESS)
+        answer = real->cuCtxSynchronize();
+    preload_context_leave(real, pushed);
+    return answer;
+}
+
+/* What began to wait while this waits stays for the next time. */
+static bool settle_once(const struct preload_calls *real,
+                        struct preload_slot *slot)
+{
+    struct allocation *all = waiting_take(slot);
+
+    if (all == NULL)
+        return false;
+    if (wait_for_device(real, slot) != CUD_SUCCESS) {
+        waiting_return(slot, all);
+        return false;
+    }
+    free_all(slot, all);
+    pthread_mutex_lock(&slot->lock);
+    slot->settled++;
+    slot->waits++;
+    pthread_mutex_unlock(&slot->lock);
+    return true;
+}
+
+static uint64_t settled_times(struct preload_slot *slot)
+{
+    uint64_t times;
+
+    pthread_mutex_lock(&slot->lock);
+    times = slot->settled;
+    pthread_mutex_unlock(&slot->lock);
+    return times;
+}
+
+bool preload_settle(struct preload_slot *slot)
+{
+    const struct preload_calls *real = preload_driver();
+    uint64_t before = settled_times(slot);
+    bool freed = false;
+
+    if (preload_is_capturing(real))
+        return false;
+    /* Another thread may be at it: what it frees is for all. */
+    pthread_mutex_lock(&slot->settling);
+    freed = settle_once(real, slot) || settled_times(slot) != before;
+    pthread_mutex_unlock(&slot->settling);
+    return freed;
+}
+
+larder_result preload_trim(struct preload_slot *slot)
+{
+    if (!atomic_load(&slot->is_open))
+        return LARDER_OK;
+    (void)preload_settle(slot);
+    return larder_empty_cache(slot->allocator);
+}
+
+/* ---- streams that go ---------------------------------------------------------- */
+
+/* The handle may be given to a stream made later, which must not find memory
+ * that the work of this one still uses. */
+void preload_stream_gone(const struct preload_calls *real, cud_stream stream)
+{
+    bool is_capturing = preload_is_capturing(real);
+    bool has_passed = false;
+
+    for (int i = 0; i < PRELOAD_DEVICES; i++) {
+        struct preload_slot *slot = preload_slot_at(i);
+
+        if (!atomic_load(&slot->has_ordered))
+            continue;
+        has_passed =
+            has_passed ||
+            (!is_capturing && real->cuStreamSynchronize(stream) == CUD_SUCCESS);
+        if (!has_passed)
+            atomic_store(&slot->has_lost_stream, true);
+    }
+}
+
+bool preload_order_is_sure(const struct preload_calls *real,
+                           struct preload_slot *slot)
+{
+    if (!atomic_load(&slot->has_lost_stream))
+        return true;
+    if (preload_is_capturing(real) ||
+        wait_for_device(real, slot) != CUD_SUCCESS)
+        return false;
+    atomic_store(&slot->has_lost_stream, false);
+    return true;
+}

@@ -1,0 +1,50 @@
+"""ONNX Runtime's CUDA memory from Larder:
+
+    options = larder.onnxruntime.options()
+    session = onnxruntime.InferenceSession(
+        "model.onnx", providers=[("CUDAExecutionProvider", options)])
+
+Each session has an allocator of its own: what one frees is reused at once,
+in the order of the one stream it computes on."""
+
+import ctypes
+
+from larder.adapters import Adapter, OrtFunctions, check, library
+
+
+class Options(dict):
+    """Options of the CUDA provider, for one session."""
+
+    def __init__(self, device, adapter):
+        self.adapter = adapter
+        self._functions = OrtFunctions()
+        check(
+            library.larder_ort_functions_take(
+                adapter.handle, 0, ctypes.byref(self._functions)
+            )
+        )
+        super().__init__(
+            device_id=str(device),
+            gpu_external_alloc=str(self._functions.alloc),
+            gpu_external_free=str(self._functions.free),
+            gpu_external_empty_cache=str(self._functions.empty_cache),
+        )
+
+    def release(self):
+        """Give the memory back, when the session is gone."""
+        check(
+            library.larder_ort_functions_release(
+                ctypes.byref(self._functions)
+            )
+        )
+        self.adapter.close()
+
+
+def options(device=0, conf=None, policy=None):
+    """Options for a session on the device of that number, or on one by
+    Larder's name for it.  More can be put into them, but a
+    user_compute_stream, which ONNX Runtime does not take together with an
+    allocator.  At most 16 at a time."""
+    spec = f"cuda:{device}" if isinstance(device, int) else device
+    number = device if isinstance(device, int) else 0
+    return Options(number, Adapter(spec, conf, policy))

@@ -1,0 +1,101 @@
+"""The preload library that this process runs on, if it was started so:
+
+    LD_PRELOAD=liblarder_preload.so LARDER_PRELOAD=cache,pause python3 ...
+
+    import larder.preload
+    larder.preload.pause()      # the GPU's memory is others' meanwhile
+    larder.preload.resume()
+"""
+
+import ctypes
+import os
+
+ALL = -1
+DROP = 1
+
+COUNTS = (
+    "allocations",
+    "frees",
+    "passed",
+    "refused",
+    "driver_allocs",
+    "driver_frees",
+    "waits",
+    "live_bytes",
+    "live_bytes_peak",
+    "held_bytes",
+    "held_bytes_peak",
+    "outside_bytes",
+    "limit_bytes",
+    "paused_bytes",
+)
+UNLIMITED = 2**64 - 1
+
+
+class _Stats(ctypes.Structure):
+    """larder_preload_stats"""
+
+    _fields_ = [("size", ctypes.c_size_t)] + [
+        (name, ctypes.c_uint64) for name in COUNTS
+    ]
+
+
+def is_active():
+    """Whether this process was started on the library."""
+    return hasattr(ctypes.CDLL(None), "larder_preload_pause")
+
+
+def _library():
+    if not is_active():
+        raise RuntimeError(
+            "this process does not run on liblarder_preload.so: expected "
+            "LD_PRELOAD=liblarder_preload.so when it was started"
+        )
+    # CDLL: copying gigabytes is no reason to hold other threads up.
+    library = ctypes.CDLL(None)
+    library.larder_preload_last_error.restype = ctypes.c_char_p
+    return library
+
+
+def _check(library, result):
+    if result != 0:
+        raise RuntimeError(library.larder_preload_last_error().decode())
+
+
+def pause(device=ALL, drop=False):
+    """Give the memory of a device, or all, back to the driver; contents are
+    kept on the host unless they may be dropped."""
+    library = _library()
+    _check(library, library.larder_preload_pause(device, DROP if drop else 0))
+
+
+def resume(device=ALL):
+    """Bring it back where it was."""
+    library = _library()
+    _check(library, library.larder_preload_resume(device))
+
+
+def empty_cache(device=ALL):
+    """Give back to the driver what nothing uses."""
+    library = _library()
+    _check(library, library.larder_preload_empty_cache(device))
+
+
+def snapshot(path, device=0):
+    """Write what `larder report` and PyTorch's viewers read."""
+    library = _library()
+    _check(library, library.larder_preload_snapshot(device, os.fsencode(path)))
+
+
+def stats(device=0):
+    """Counts, by name; limit_bytes is None without a limit."""
+    library = _library()
+    out = _Stats(ctypes.sizeof(_Stats))
+    _check(
+        library,
+        library.larder_preload_stats_get(device, ctypes.byref(out)),
+    )
+    found = {name: getattr(out, name) for name in COUNTS}
+    if found["limit_bytes"] == UNLIMITED:
+        found["limit_bytes"] = None
+    return found

@@ -1,0 +1,158 @@
+#!/bin/sh
+# The preload library below a program of the driver API: however the program
+# finds the calls.  $1: the command.
+. tests/cli/harness
+folder=$(dirname "$1")
+subjects=$folder/tests/preload
+if ! [ -e "$folder/liblarder_preload.so" ]; then
+    echo "no preload library in this build"
+    exit 77
+fi
+for name in CONF PRELOAD PRELOAD_STATS PRELOAD_SNAPSHOT PRELOAD_SIGNAL; do
+    unset "LARDER_$name"
+done
+
+# under MODE WAY WHAT: the program on the library; its own words in $tmp/out,
+# the report of the driver's stand-in in $tmp/report, statistics in $tmp/stats.
+under() {
+    last="exec --preload $*"
+    rm -f "$tmp/stats" "$tmp/report"
+    subject=$subjects/preload_subject_plain
+    [ "$2" = linked ] && subject=$subjects/preload_subject_linked
+    LARDER_PRELOAD_STATS=${stats:-$tmp/stats} \
+        "$larder" exec --preload "$1" --sim 256MiB --json \
+        --report "$tmp/report" "$subject" "$2" "$3" \
+        >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+    is 'exit status' "$status" "${wanted:-0}"
+}
+
+# in FILE NAME: the number of that name in its line of JSON.
+in_file() {
+    sed -n '1s/.*"'"$2"'":\([0-9]*\).*/\1/p' "$1"
+}
+
+# ---- every way in, cached and not --------------------------------------------
+
+for way in linked dlsym lookup; do
+    under cache $way churn
+    is 'driver allocations' "$(in_file "$tmp/report" mem_alloc)" 1
+    is 'driver frees' "$(in_file "$tmp/report" mem_free)" ''
+    is 'broken rules' "$(in_file "$tmp/report" broken_rules)" 0
+    is 'allocations' "$(in_file "$tmp/stats" allocations)" 200
+    is 'frees' "$(in_file "$tmp/stats" frees)" 200
+    is 'left' "$(in_file "$tmp/stats" live_bytes)" 0
+    # 2 MiB hold two blocks: every second allocation waits.
+    is 'waits' "$(in_file "$tmp/stats" waits)" 99
+
+    under limit $way churn
+    is 'driver allocations' "$(in_file "$tmp/report" mem_alloc)" 200
+    is 'driver frees' "$(in_file "$tmp/report" mem_free)" 200
+    is 'allocations' "$(in_file "$tmp/stats" allocations)" 200
+
+    under off $way churn
+    is 'driver allocations' "$(in_file "$tmp/report" mem_alloc)" 200
+    is 'statistics' "$(ls "$tmp/stats" 2>/dev/null)" ''
+
+    LARDER_CONF=limit:32MiB
+    export LARDER_CONF
+    under cache $way big
+    is 'the answer' "$(cat "$tmp/out")" 'big 2'
+    is 'refused' "$(in_file "$tmp/stats" refused)" 1
+    is 'limit' "$(in_file "$tmp/stats" limit_bytes)" 33554432
+    under limit $way info
+    is 'the answer' "$(cat "$tmp/out")" \
+        'free 33554432 total 33554432 device 33554432'
+    unset LARDER_CONF
+
+    under cache,pause $way pause
+    is 'the answer' "$(cat "$tmp/out")" 'more free: 12582912'
+    is 'broken rules' "$(in_file "$tmp/report" broken_rules)" 0
+done
+
+under cache linked next
+is 'the answer' "$(cat "$tmp/out")" next
+wanted=99 under cache dlsym pause
+
+# A fraction of the device counts as a limit; the last value holds.
+LARDER_CONF='per_process_memory_fraction: 0.25, limit:1GiB, limit: 128 MiB'
+export LARDER_CONF
+under limit dlsym info
+is 'the answer' "$(cat "$tmp/out")" \
+    'free 67108864 total 67108864 device 67108864'
+unset LARDER_CONF
+
+# ---- what is written ------------------------------------------------------------
+
+stats=- under cache dlsym churn
+stderr_has '^Larder, GPU 0 (cache): 200 allocations and 200 frees by 1 and 0 '
+
+# A child of the program writes nothing, and each process has its own line.
+under cache dlsym fork
+is 'lines' "$(wc -l <"$tmp/stats")" 1
+stats=$tmp/of-%p under cache dlsym churn
+is 'files' "$(cat "$tmp"/of-[0-9]* | wc -l)" 1
+
+LARDER_PRELOAD_SNAPSHOT=$tmp/end.pickle
+export LARDER_PRELOAD_SNAPSHOT
+under cache linked churn
+unset LARDER_PRELOAD_SNAPSHOT
+expect 0 report --json "$tmp/end.pickle"
+is 'peak' "$(field peak_allocated_bytes)" 2097152
+is 'reserved' "$(field peak_reserved_bytes)" 2097152
+
+# At a signal, while the program does nothing.
+mkfifo "$tmp/line"
+LARDER_PRELOAD_SNAPSHOT=$tmp/now.json LARDER_PRELOAD_SIGNAL=USR2 \
+    LARDER_PRELOAD=cache LARDER_FAKECUDA=sim:256MiB \
+    LD_LIBRARY_PATH=$folder/fakecuda \
+    LD_PRELOAD=$folder/liblarder_preload.so \
+    "$subjects/preload_subject_plain" lookup wait <"$tmp/line" >"$tmp/held" &
+program=$!
+exec 3>"$tmp/line"
+tries=0
+while ! [ -s "$tmp/held" ] && [ $tries -lt 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+kill -USR2 $program
+while ! [ -s "$tmp/now.json" ] && [ $tries -lt 200 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+cp "$tmp/now.json" "$tmp/kept.json"
+echo >&3
+exec 3>&-
+wait $program
+is 'exit status' "$?" 0
+expect 0 report --json "$tmp/kept.json"
+is 'held at the signal' "$(field peak_allocated_bytes)" 3145728
+
+# ---- what makes no sense ----------------------------------------------------------
+
+wanted=99
+under cache,fast dlsym churn
+stderr_has "LARDER_PRELOAD: 'cache,fast' is not one of cache, limit, off, and"
+stdout_has 'gave 800'
+LARDER_CONF=limit:lots
+export LARDER_CONF
+under cache dlsym churn
+stderr_has "liblarder_preload: LARDER_CONF: .*limit"
+unset LARDER_CONF
+LARDER_PRELOAD_SIGNAL=KILL
+export LARDER_PRELOAD_SIGNAL
+under cache dlsym churn
+stderr_has "LARDER_PRELOAD_SIGNAL: 'KILL' is not one of USR1, USR2, HUP"
+LARDER_PRELOAD_SIGNAL=USR1
+under cache dlsym churn
+stderr_has "is not of use without LARDER_PRELOAD_SNAPSHOT"
+unset LARDER_PRELOAD_SIGNAL
+wanted=0
+stats=/nowhere/stats under cache dlsym churn
+stderr_has "^liblarder_preload: /nowhere/stats: "
+
+LARDER_PRELOAD_LIBRARY=/nowhere.so
+export LARDER_PRELOAD_LIBRARY
+expect 2 exec --preload cache true
+stderr_has "LARDER_PRELOAD_LIBRARY '/nowhere.so' cannot be read"
+finish

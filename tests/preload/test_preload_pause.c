@@ -1,0 +1,226 @@
+/* test_preload_pause.c - memory goes back to the driver for a while, and comes
+ * again where it was; the limit is 200 of 256 MiB. */
+#include "preload_rig.h"
+
+#include "base/host.h"
+
+static size_t free_of_device(void)
+{
+    size_t free_bytes;
+    size_t total;
+
+    assert_int_equal(DRIVER(cuMemGetInfo_v2)(&free_bytes, &total), 0);
+    return free_bytes;
+}
+
+static void contents_come_back_where_they_were(void **state)
+{
+    size_t before = free_of_device();
+    cud_addr a = take(MIB(40));
+    cud_addr b = take(KIB(300));
+
+    (void)state;
+    give(take(MIB(30))); /* what is cached is not worth a copy */
+    write_all(a, 5, MIB(40));
+    write_all(b, 6, KIB(300));
+    assert_ok(larder_preload_pause(0, 0));
+    assert_int_equal(free_of_device(), before);
+    assert_int_equal(stats_now().held_bytes, 0);
+    assert_int_equal(stats_now().paused_bytes, MIB(42));
+    assert_ok(larder_preload_pause(0, 0)); /* it is */
+    assert_ok(larder_preload_resume(0));
+    assert_int_equal(stats_now().held_bytes, MIB(42));
+    assert_int_equal(stats_now().paused_bytes, 0);
+    assert_true(reads_all(a, 5, MIB(40)));
+    assert_true(reads_all(b, 6, KIB(300)));
+    assert_ok(larder_preload_resume(0)); /* it is */
+    give(a);
+    give(b);
+    assert_ok(larder_preload_empty_cache(0));
+    assert_int_equal(free_of_device(), before);
+}
+
+static void contents_may_be_dropped(void **state)
+{
+    cud_addr a = take(MIB(40));
+    unsigned long copies = CALLS(cuMemcpyDtoH_v2);
+
+    (void)state;
+    assert_ok(larder_preload_pause(LARDER_PRELOAD_ALL, LARDER_PRELOAD_DROP));
+    assert_int_equal(CALLS(cuMemcpyDtoH_v2), copies);
+    assert_ok(larder_preload_resume(LARDER_PRELOAD_ALL));
+    write_all(a, 5, MIB(40));
+    assert_true(reads_all(a, 5, MIB(40)));
+    give(a);
+}
+
+static void memory_taken_meanwhile_is_the_driver_s(void **state)
+{
+    cud_addr a = take(MIB(3));
+    cud_addr b = take(MIB(3)); /* of the same segment as what follows */
+    cud_addr c;
+
+    (void)state;
+    assert_ok(larder_preload_pause(0, 0));
+    c = take(MIB(3));
+    write_all(c, 9, MIB(3));
+    assert_int_equal(stats_now().outside_bytes, MIB(3));
+    give(b);
+    assert_ok(larder_preload_resume(0));
+    assert_true(reads_all(c, 9, MIB(3)));
+    give(c);
+    assert_int_equal(stats_now().outside_bytes, 0);
+    give(a);
+}
+
+static void a_resume_without_room_can_be_asked_for_again(void **state)
+{
+    cud_addr a = take(MIB(100));
+    cud_addr b = take(MIB(30));
+    cud_addr other;
+
+    (void)state;
+    write_all(a, 3, MIB(100));
+    write_all(b, 4, MIB(30));
+    assert_ok(larder_preload_pause(0, 0));
+    other = take(MIB(90)); /* 200 - 90 do not hold both */
+    assert_int_equal(larder_preload_resume(0), LARDER_ERR_OUT_OF_MEMORY);
+    assert_string_equal(larder_preload_last_error(),
+                        "the limit has no room for it");
+    give(other);
+    assert_ok(larder_preload_resume(0));
+    assert_true(reads_all(a, 3, MIB(100)));
+    assert_true(reads_all(b, 4, MIB(30)));
+    give(a);
+    give(b);
+}
+
+static void work_ends_before_its_memory_goes(void **state)
+{
+    cud_stream stream = new_stream();
+    cud_addr a = take(MIB(24));
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemsetD8Async)(a, 8, MIB(24), stream), 0);
+    assert_ok(larder_preload_pause(0, 0));
+    assert_ok(larder_preload_resume(0));
+    assert_true(reads_all(a, 8, MIB(24)));
+    /* And so when a segment goes for good. */
+    assert_int_equal(DRIVER(cuMemsetD8Async)(a, 9, MIB(24), stream), 0);
+    give(a);
+    assert_ok(larder_preload_empty_cache(0));
+    assert_int_equal(cuMemAllocAsync(&a, MIB(24), stream), CUD_SUCCESS);
+    assert_int_equal(DRIVER(cuMemsetD8Async)(a, 9, MIB(24), stream), 0);
+    assert_int_equal(cuMemFreeAsync(a, stream), CUD_SUCCESS);
+    assert_ok(larder_preload_empty_cache(0));
+    assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
+}
+
+static void a_capture_forbids_it(void **state)
+{
+    cud_stream stream = new_stream();
+    cud_addr a = take(MIB(24));
+    void *graph = NULL;
+
+    (void)state;
+    assert_int_equal(cuStreamBeginCapture_v2(stream, CUD_CAPTURE_RELAXED), 0);
+    assert_int_equal(larder_preload_pause(0, 0), LARDER_ERR_CAPTURING);
+    assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), 0);
+    assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
+    assert_ok(larder_preload_pause(0, 0));
+    assert_ok(larder_preload_resume(0));
+    give(a);
+    assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(larder_preload_pause(0, 8), LARDER_ERR_INVALID);
+    assert_int_equal(larder_preload_pause(7, 0), LARDER_ERR_INVALID);
+    assert_int_equal(larder_preload_resume(64), LARDER_ERR_INVALID);
+    assert_string_equal(larder_preload_last_error(),
+                        "the program took no memory of that device");
+    assert_int_equal(larder_preload_stats_get(0, NULL), LARDER_ERR_INVALID);
+    assert_int_equal(larder_preload_snapshot(LARDER_PRELOAD_ALL, "x"),
+                     LARDER_ERR_INVALID);
+}
+
+/* Each call of the driver refuses once: whatever then was not done, the
+ * contents are kept, and a later try brings everything back. */
+static void every_refusal_of_the_driver_is_survived(void **state)
+{
+    static const char *const calls[] = {"cuCtxSynchronize", "cuMemcpyDtoH_v2",
+                                        "cuMemUnmap",       "cuMemRelease",
+                                        "cuMemCreate",      "cuMemMap",
+                                        "cuMemSetAccess",   "cuMemcpyHtoD_v2"};
+    cud_addr a = take(MIB(10));
+    cud_addr b = take(MIB(12));
+
+    (void)state;
+    write_all(a, 1, MIB(10));
+    write_all(b, 2, MIB(12));
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        for (unsigned long nth = 1; nth <= 2; nth++) {
+            int failures = 0;
+
+            fake()->plan(calls[i], nth, 1, CUD_UNKNOWN);
+            failures += larder_preload_pause(0, 0) != LARDER_OK;
+            /* What the driver did not take is there, and counted. */
+            if (strcmp(calls[i], "cuMemUnmap") == 0 ||
+                strcmp(calls[i], "cuMemRelease") == 0)
+                assert_int_equal(stats_now().held_bytes,
+                                 nth == 1 ? MIB(10) : MIB(12));
+            failures += larder_preload_resume(0) != LARDER_OK;
+            fake()->plan(NULL, 0, 0, 0);
+            assert_ok(larder_preload_resume(0));
+            assert_true(failures == 1 || nth > 1);
+            assert_int_equal(stats_now().paused_bytes, 0);
+            assert_int_equal(stats_now().held_bytes, MIB(22));
+            assert_true(reads_all(a, 1, MIB(10)));
+            assert_true(reads_all(b, 2, MIB(12)));
+        }
+    }
+    give(a);
+    give(b);
+}
+
+static void a_copy_without_host_memory_changes_nothing(void **state)
+{
+    cud_addr a = take(MIB(10));
+    cud_addr b = take(MIB(12));
+
+    (void)state;
+    write_all(a, 1, MIB(10));
+    write_all(b, 2, MIB(12));
+    for (unsigned long nth = 1; nth <= 2; nth++) {
+        larder__host_fail(nth, 1);
+        assert_int_equal(larder_preload_pause(0, 0), LARDER_ERR_NO_HOST_MEMORY);
+        larder__host_fail(0, 0);
+        assert_int_equal(stats_now().held_bytes, MIB(22));
+        give(take(MIB(50))); /* it serves */
+        assert_int_equal(stats_now().outside_bytes, 0);
+        assert_ok(larder_preload_empty_cache(0));
+    }
+    assert_true(reads_all(a, 1, MIB(10)));
+    assert_true(reads_all(b, 2, MIB(12)));
+    give(a);
+    give(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PRELOAD_TEST(contents_come_back_where_they_were),
+        PRELOAD_TEST(contents_may_be_dropped),
+        PRELOAD_TEST(memory_taken_meanwhile_is_the_driver_s),
+        PRELOAD_TEST(a_resume_without_room_can_be_asked_for_again),
+        PRELOAD_TEST(work_ends_before_its_memory_goes),
+        PRELOAD_TEST(a_capture_forbids_it),
+        PRELOAD_TEST(nonsense_is_refused),
+        PRELOAD_TEST(every_refusal_of_the_driver_is_survived),
+        PRELOAD_TEST(a_copy_without_host_memory_changes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

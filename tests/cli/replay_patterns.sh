@@ -1,0 +1,31 @@
+#!/bin/sh
+# replay_patterns.sh LARDER - what is hard on an allocator (tools/make_patterns.py):
+# how much larger a device than what is asked for does under the policy larder.
+# shellcheck source=tests/cli/harness
+. tests/cli/harness
+
+command -v python3 >/dev/null || exit 77
+python3 tools/make_patterns.py "$tmp" || exit 1
+
+# needs NAME PERMILLE: more than what is asked for at the peak.
+needs() {
+    expect 0 replay --json --repeat 0 --policy larder --min-capacity \
+        "$tmp/$1.trace"
+    peak=$(field peak_requested_bytes)
+    least=$(field min_capacity_bytes)
+    [ $((least * 1000)) -le $((peak * (1000 + $2))) ] ||
+        say_failed "$1: $least bytes for a peak of $peak"
+}
+
+needs hand_over 50
+needs growth 50
+# What was asked for before the device got tight stays where it is.
+needs fork 60
+
+# With all the room there is, growing strands little.
+expect 0 replay --json --repeat 0 --policy larder "$tmp/growth.trace"
+[ $(($(field peak_reserved_bytes) * 10)) -le \
+    $(($(field peak_requested_bytes) * 11)) ] ||
+    say_failed "growth holds $(field peak_reserved_bytes)"
+
+finish

@@ -195,6 +195,7 @@ struct request {
     larder_stream stream;
     struct heap *heap;
     struct block *block; /* the answer, taken out of its heap */
+    struct use *uses;    /* streams to be recorded for it from the start */
     bool over_limit;     /* refused by a limit, not by the device */
     bool over_pool;      /* by that of a private pool */
     bool out_of_time;    /* reclaim_budget_ms ended the waiting */
@@ -274,6 +275,8 @@ struct allocator {
     bool is_fast;  /* and settings that leave the short way open (fast.h) */
     bool is_tight; /* little is left to grow by: placement before speed */
     uint64_t refused_at; /* held when the device had no more */
+    uint64_t weighed_at; /* in use when larder_segments.h last weighed it */
+    bool has_few_large;  /* what it found */
     struct loose_pages loose;
 
     struct trimmer *trimmer; /* its thread; NULL: trim_age was never set */

@@ -1,15 +1,16 @@
 /* larder_policy.c - Larder's own policy: addresses are plentiful, pages go
  * where they are needed (docs/POLICY.md).
  *
- * On devices without virtual memory, and in private pools, whose memory a
- * captured graph relies on, segments are had and kept as PyTorch's policy
- * does. */
+ * On devices without virtual memory there are segments (larder_segments.h).
+ * In private pools, whose memory a captured graph relies on, they are had and
+ * kept as PyTorch's policy does. */
 #include "base/fail.h"
 #include "core/blocks.h"
 #include "core/cached.h"
 #include "core/events.h"
 #include "core/held.h"
 #include "core/ladder.h"
+#include "core/larder_segments.h"
 #include "core/local.h"
 #include "core/pages.h"
 #include "core/policy.h"
@@ -232,15 +233,11 @@ static larder_result find_slowly(struct allocator *a, struct request *q)
 
 /* ---- the policy ----------------------------------------------------------- */
 
-/* Whether the heap's memory is paged. */
-static bool heap_is_paged(const struct allocator *a, const struct heap *heap)
-{
-    return a->is_paged && heap->pool->owner == NULL;
-}
-
 static larder_result larder_find(struct allocator *a, struct request *q)
 {
-    if (!heap_is_paged(a, q->heap))
+    if (q->heap->pool->owner != NULL)
+        return larder__segment_ladder_find(a, q);
+    if (!a->is_paged)
         return larder__segments_find(a, q);
     q->block = quick_take(q->heap->quick, q->size);
     return q->block != NULL ? LARDER_OK : find_slowly(a, q);
@@ -249,9 +246,9 @@ static larder_result larder_find(struct allocator *a, struct request *q)
 static bool larder_should_split(const struct allocator *a,
                                 const struct request *q)
 {
-    if (heap_is_paged(a, q->heap)) /* pages: it was cut when it was found */
-        return q->block->bytes > q->size;
-    return larder__policy_pytorch.should_split(a, q);
+    if (q->heap->pool->owner != NULL)
+        return larder__policy_pytorch.should_split(a, q);
+    return q->block->bytes > q->size; /* else it was cut when it was found */
 }
 
 static bool larder_keep(struct allocator *a, struct block *b)

@@ -194,6 +194,8 @@ static larder_result configure(struct allocator *a, const char *text)
     a->is_fast = a->is_paged && may_be_fast(&a->conf);
     a->is_tight = false;
     a->refused_at = UINT64_MAX;
+    a->weighed_at = 0;
+    a->has_few_large = false;
     return a->conf.history_given ? apply_history(a) : LARDER_OK;
 }
 

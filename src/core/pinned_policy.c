@@ -50,7 +50,7 @@ static larder_result pinned_find(struct allocator *a, struct request *q)
         q->size = bits_up(q->bytes, UNIT);
     if (q->size > SMALL_MAX_BYTES && exceeds_cached(a, q->segment_bytes))
         q->segment_bytes = bits_up(q->size, ROUND_SEGMENT_BYTES);
-    return larder__segments_find(a, q);
+    return larder__segment_ladder_find(a, q);
 }
 
 /* Sizes are units: what is left is a block of some use. */

@@ -26,7 +26,8 @@ bool larder__pytorch_search(struct allocator *a, struct request *q);
 larder_result larder__pytorch_grow(struct allocator *a, struct request *q);
 
 /* Find memory in segments, giving up late (segment_ladder.c). */
-larder_result larder__segments_find(struct allocator *a, struct request *q);
+larder_result larder__segment_ladder_find(struct allocator *a,
+                                          struct request *q);
 
 /* The number of a policy (lifecycle.c). */
 larder_policy larder__policy_id(const struct policy *policy);

@@ -92,7 +92,8 @@ static larder_result climb(struct allocator *a, struct request *q)
     return r;
 }
 
-larder_result larder__segments_find(struct allocator *a, struct request *q)
+larder_result larder__segment_ladder_find(struct allocator *a,
+                                          struct request *q)
 {
     if (larder__pytorch_search(a, q))
         return LARDER_OK;

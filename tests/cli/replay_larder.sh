@@ -14,6 +14,31 @@ for input in data/traces/*.trace.zst; do
         say_failed "$least bytes for a peak of $peak: more than 0.6 % above"
 done
 
+# Without virtual memory: 3 % above, with at most twice the driver calls that
+# the policy pytorch makes on the smallest device it needs.
+# calls POLICY INPUT: of the driver, on the smallest device.
+calls()
+{
+    expect 0 replay --json --policy "$1" --min-capacity \
+        --device sim:80GiB,backing=none,vmm=off "$2"
+    peak=$(field peak_requested_bytes)
+    least=$(field min_capacity_bytes)
+    expect 0 replay --json --policy "$1" \
+        --device "sim:$least,backing=none,vmm=off" "$2"
+    is "oom_count of $2" "$(field oom_count)" 0
+    count=$(($(field driver_allocs) + $(field driver_frees)))
+}
+
+for input in data/traces/*.trace.zst; do
+    calls pytorch "$input"
+    most=$((count * 2))
+    calls larder "$input"
+    [ $((least * 1000)) -le $((peak * 1030)) ] ||
+        say_failed "$least bytes for a peak of $peak: more than 3 % above"
+    [ "$count" -le "$most" ] ||
+        say_failed "$count driver calls, more than $most"
+done
+
 # Pages move instead of failing: 60 MiB here, then 62 MiB there, on 64.
 printf 'a 0 62914560 0\nf 0\na 1 65011712 1\n' >"$tmp/move.trace"
 expect 0 replay --json --policy larder --device sim:64MiB "$tmp/move.trace"

@@ -449,18 +449,21 @@ struct setup {
     larder_policy policy;
     const char *conf;
     uint64_t preallocated;
+    int has_no_pages;
 };
 
 static const struct setup scenario_setups[] = {
-    {LARDER_POLICY_PYTORCH, "", 0},
-    {LARDER_POLICY_PYTORCH, "max_split_size_mb:30,expandable_segments:True", 0},
-    {LARDER_POLICY_PYTORCH, "preallocate:32MiB", MIB(32)},
-    {LARDER_POLICY_DIRECT, "", 0},
-    {LARDER_POLICY_LARDER, "", 0},
-    {LARDER_POLICY_LARDER, "defrag:eager,preallocate:32MiB", MIB(32)},
-    {LARDER_POLICY_LARDER, "defrag:off", 0},
+    {LARDER_POLICY_PYTORCH, "", 0, 0},
+    {LARDER_POLICY_PYTORCH, "max_split_size_mb:30,expandable_segments:True", 0,
+     0},
+    {LARDER_POLICY_PYTORCH, "preallocate:32MiB", MIB(32), 0},
+    {LARDER_POLICY_DIRECT, "", 0, 0},
+    {LARDER_POLICY_LARDER, "", 0, 0},
+    {LARDER_POLICY_LARDER, "defrag:eager,preallocate:32MiB", MIB(32), 0},
+    {LARDER_POLICY_LARDER, "defrag:off", 0, 0},
+    {LARDER_POLICY_LARDER, "", 0, 1},
     {LARDER_POLICY_PYTORCH,
-     "history:64,history_stacks:fp,dump_on_oom:/dev/null", 0},
+     "history:64,history_stacks:fp,dump_on_oom:/dev/null", 0, 0},
 };
 
 enum { SETUPS = sizeof scenario_setups / sizeof scenario_setups[0] };
@@ -522,16 +525,18 @@ static inline struct outcome scenario_run(const struct fault *f,
 {
     struct outcome outcome;
     int has_memory = f->times == 1 || getenv("LARDER_LONG") != NULL;
+    char spec[128];
     struct scenario s = {
-        .rig = rig_up_policy(
-            has_memory ? "sim:192MiB,events=manual,context=3MiB"
-                       : "sim:192MiB,events=manual,context=3MiB,backing=none",
-            setup->policy, setup->conf),
         .fault = f,
         .conf = setup->conf,
         .has_memory = has_memory,
     };
 
+    (void)snprintf(spec, sizeof spec,
+                   "sim:192MiB,events=manual,context=3MiB%s%s",
+                   has_memory ? "" : ",backing=none",
+                   setup->has_no_pages ? ",vmm=off" : "");
+    s.rig = rig_up_policy(spec, setup->policy, setup->conf);
     assert_ok(larder_device_reset_counters(s.rig.dev));
     fault_plan(f, s.rig.dev, f->nth);
     part_blocks(&s);

@@ -1,6 +1,6 @@
 /* Threads on an allocator whose pages move all the time, or hardly ever, so
- * that streams answer for themselves: nobody's bytes change, and every rule
- * holds, at any time. */
+ * that streams answer for themselves, or whose segments go and come: nobody's
+ * bytes change, and every rule holds, at any time. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -139,11 +139,19 @@ static void threads_share_plenty(void **state)
     share("sim:4GiB,backing=memory");
 }
 
+/* So little that streams take from each other. */
+static void threads_share_segments(void **state)
+{
+    (void)state;
+    share("sim:24MiB,backing=memory,vmm=off");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_share_moving_pages),
         cmocka_unit_test(threads_share_plenty),
+        cmocka_unit_test(threads_share_segments),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,140 @@
+/* Segments joined, given back for a request, and lent to another stream, with
+ * every driver call and every request for host memory on the way failing. */
+#include "support/rig.h"
+
+#include "base/host.h"
+
+enum { BLOCKS = 56, EXTRA = 5, PLACES_MAX = 120 };
+
+struct run {
+    struct rig rig;
+    larder_addr addrs[BLOCKS + EXTRA];
+    int failures;
+};
+
+/* A failure has words and leaves every structure in order. */
+static void judge(struct run *run, larder_result r)
+{
+    if (r == LARDER_OK)
+        return;
+    run->failures++;
+    assert_true(strlen(larder_last_error()) > 0);
+    assert_ok(larder_check(run->rig.a));
+}
+
+static void get(struct run *run, int i, uint64_t bytes, larder_stream stream)
+{
+    run->addrs[i] = 0;
+    judge(run, larder_alloc(run->rig.a, bytes, stream, &run->addrs[i]));
+}
+
+static void give(struct run *run, int i)
+{
+    assert_ok(larder_free(run->rig.a, run->addrs[i]));
+    run->addrs[i] = 0;
+}
+
+static void everything_once(struct run *run)
+{
+    for (int i = 0; i < BLOCKS; i++)
+        get(run, i, MIB(1), 0);
+    for (int i = 0; i < BLOCKS; i++)
+        give(run, i);
+    get(run, BLOCKS, MIB(40), 0);    /* all become one */
+    get(run, BLOCKS + 1, MIB(8), 1); /* borrowed */
+    get(run, BLOCKS + 2, 1000, 0);   /* small, among large ones */
+    get(run, BLOCKS + 3, 1000, 2);   /* small and borrowed */
+    give(run, BLOCKS + 1);
+    give(run, BLOCKS);
+    get(run, BLOCKS, MIB(63), 0); /* waits for stream 1; too much */
+    get(run, BLOCKS + 4, MIB(50), 0);
+    for (int i = 0; i < BLOCKS + EXTRA; i++)
+        give(run, i);
+    get(run, 0, MIB(64), 3); /* given back for another stream */
+    give(run, 0);
+}
+
+static void end(struct run *run, larder_call call)
+{
+    larder__host_fail(0, 0);
+    assert_ok(larder_device_fail(run->rig.dev, call, 0, 0, LARDER_ERR_DEVICE));
+    assert_ok(larder_check(run->rig.a));
+    get(run, 0, MIB(64), 0);
+    assert_int_not_equal(run->addrs[0], 0);
+    give(run, 0);
+    assert_int_equal(rig_stats(&run->rig).allocation.all.current, 0);
+    assert_int_equal(rig_stats(&run->rig).inactive_split.all.current, 0);
+    rig_down(&run->rig);
+}
+
+/* How many failures callers saw with the nth call failing, `times` times. */
+static int run_with(int is_host, larder_call call, unsigned long nth,
+                    unsigned long times, larder_result with)
+{
+    struct run run = {
+        .rig = rig_up_policy("sim:64MiB,backing=none,vmm=off,events=manual",
+                             LARDER_POLICY_LARDER, "")};
+
+    if (is_host)
+        larder__host_fail(nth, times);
+    else
+        assert_ok(larder_device_fail(run.rig.dev, call, nth, times, with));
+    everything_once(&run);
+    larder__host_fail(0, 0);
+    if (nth == 0) /* the 63 MiB that do not fit */
+        assert_int_equal(run.failures, 1);
+    end(&run, call);
+    return run.failures;
+}
+
+static void sweep(int is_host, larder_call call, larder_result with)
+{
+    int more = 0;
+
+    for (unsigned long times = 0; times < 2; times++) {
+        for (unsigned long n = 1; n < PLACES_MAX; n++)
+            more += run_with(is_host, call, n, times, with) > 1;
+    }
+    assert_true(more > 0);
+}
+
+static void without_a_fault_one_request_does_not_fit(void **state)
+{
+    (void)state;
+    run_with(0, LARDER_CALL_mem_alloc, 0, 0, LARDER_ERR_DEVICE);
+}
+
+static void driver_calls_fail(void **state)
+{
+    (void)state;
+    sweep(0, LARDER_CALL_mem_alloc, LARDER_ERR_OUT_OF_MEMORY);
+    sweep(0, LARDER_CALL_mem_alloc, LARDER_ERR_DEVICE);
+    sweep(0, LARDER_CALL_mem_free, LARDER_ERR_DEVICE);
+    sweep(0, LARDER_CALL_event_record, LARDER_ERR_DEVICE);
+    sweep(0, LARDER_CALL_event_sync, LARDER_ERR_DEVICE);
+    sweep(0, LARDER_CALL_event_create, LARDER_ERR_DEVICE);
+}
+
+static void host_memory_runs_out(void **state)
+{
+    (void)state;
+    sweep(1, LARDER_CALL_mem_alloc, LARDER_ERR_NO_HOST_MEMORY);
+}
+
+static int end_faults(void **state)
+{
+    (void)state;
+    larder__host_fail(0, 0);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_fault_one_request_does_not_fit),
+        cmocka_unit_test_teardown(driver_calls_fail, end_faults),
+        cmocka_unit_test_teardown(host_memory_runs_out, end_faults),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

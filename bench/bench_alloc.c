@@ -1,6 +1,6 @@
 /* bench_alloc.c - what a call of the allocator costs, in nanoseconds.
  *
- *   bench_alloc [--csv] [--quick] [--policy NAME]
+ *   bench_alloc [--csv] [--quick] [--policy NAME] [--latency]
  *
  * An operation is one call: an allocation or a free.  Each line is the median
  * of several runs of about a tenth of a second, next to a baseline measured
@@ -11,7 +11,12 @@
  *
  * With one thread, time is the processor's, so that other work on the machine
  * does not count.  With two it is the clock's, waits included, and the figure
- * is what an operation takes one of them: that needs a quiet machine. */
+ * is what an operation takes one of them: that needs a quiet machine.
+ *
+ * --latency times each call of the random mixes alone instead, by the clock,
+ * reading it included: percentiles, and the worst with what the driver was
+ * asked meanwhile; where it was asked nothing, other work on the machine is
+ * the likeliest cause. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,6 +24,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <larder/device.h>
 #include <larder/larder.h>
 
 enum {
@@ -27,7 +33,8 @@ enum {
     CHUNK = 4096,    /* operations between two looks at the clock */
     STEPS = 1 << 16, /* of the random mixes, then again from the first */
     LIVE_MAX = 10000,
-    THREADS_MAX = 2
+    THREADS_MAX = 2,
+    SAMPLES = 1 << 20 /* calls timed alone */
 };
 
 #define PAIR_BYTES 4096
@@ -392,9 +399,118 @@ static void bench_threads(larder_device *dev, int one_stream)
                threads_ns(dev, LARDER_POLICY_PYTORCH, 2, one_stream));
 }
 
+/* ---- latency ------------------------------------------------------------- */
+
+static const char *const call_names[] = {
+#define X(name) #name,
+    LARDER_CALL_MAP(X)
+#undef X
+};
+
+/* The calls timed so far, and the slowest. */
+struct latencies {
+    larder_device *dev;
+    double *ns; /* SAMPLES of them */
+    size_t count;
+    double worst;
+    larder_device_counters before; /* the driver's, around it */
+    larder_device_counters after;
+};
+
+static larder_device_counters counters_of(larder_device *dev)
+{
+    larder_device_counters c = {.size = sizeof c};
+
+    must(larder_device_get_counters(dev, &c));
+    return c;
+}
+
+static void note_latency(struct latencies *l, double ns,
+                         const larder_device_counters *before)
+{
+    l->ns[l->count++] = ns;
+    if (ns <= l->worst)
+        return;
+    l->worst = ns;
+    l->before = *before;
+    l->after = counters_of(l->dev);
+}
+
+static void time_steps(struct work *w, struct latencies *l)
+{
+    while (l->count + 2 <= SAMPLES) {
+        const struct step *s = &w->steps[w->at++ % STEPS];
+        larder_addr *slot = &w->addrs[s->slot];
+        larder_device_counters before = counters_of(l->dev);
+        double begin = now_ns(CLOCK_MONOTONIC);
+        double middle;
+        double end;
+
+        must(larder_free(w->a, *slot));
+        middle = now_ns(CLOCK_MONOTONIC);
+        must(larder_alloc(w->a, s->bytes, w->stream, slot));
+        end = now_ns(CLOCK_MONOTONIC);
+        note_latency(l, middle - begin, &before);
+        note_latency(l, end - middle, &before);
+    }
+}
+
+static void report_cause(const struct latencies *l)
+{
+    const char *separator = "";
+
+    for (int i = 0; i < LARDER_CALL_COUNT; i++) {
+        uint64_t calls = l->after.calls[i] - l->before.calls[i];
+
+        if (calls == 0)
+            continue;
+        printf("%s%s %" PRIu64, separator, call_names[i], calls);
+        separator = as_csv ? " " : ", ";
+    }
+    printf("%s\n", *separator == 0 ? "no driver call" : "");
+}
+
+static void bench_latency(larder_device *dev, uint32_t live)
+{
+    larder_allocator *a = allocator_make(dev, measured);
+    struct work *w = work_make(a, 0, live);
+    struct latencies l = {.dev = dev};
+
+    l.ns = calloc(SAMPLES, sizeof *l.ns);
+    if (l.ns == NULL) {
+        fprintf(stderr, "bench_alloc: out of memory\n");
+        exit(1);
+    }
+    for (int i = 0; i < SAMPLES / CHUNK; i++) /* warms up */
+        chunk_mix(w);
+    time_steps(w, &l);
+    qsort(l.ns, SAMPLES, sizeof *l.ns, compare_doubles);
+    printf(as_csv ? "mix 512B-8MiB %" PRIu32 " live,%.0f,%.0f,%.0f,%.0f,"
+                  : "mix 512B-8MiB %5" PRIu32 " live %7.0f %7.0f %7.0f %9.0f  ",
+           live, l.ns[SAMPLES / 2], l.ns[SAMPLES - SAMPLES / 100],
+           l.ns[SAMPLES - SAMPLES / 1000], l.worst);
+    report_cause(&l);
+    free(l.ns);
+    work_free(w);
+    must(larder_destroy(a));
+}
+
+static void bench_latencies(larder_device *dev)
+{
+    if (as_csv)
+        printf("name,p50_ns,p99_ns,p99_9_ns,worst_ns,driver calls of it\n");
+    else
+        printf("%-24s %7s %7s %7s %9s  %s\n", "ns a call", "p50", "p99",
+               "p99.9", "worst", "driver calls of the worst");
+    bench_latency(dev, 64);
+    bench_latency(dev, 1000);
+    bench_latency(dev, 10000);
+}
+
 int main(int argc, char **argv)
 {
     larder_device *dev;
+    int latency = 0;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--csv") == 0) {
@@ -402,15 +518,24 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--quick") == 0) {
             run_ms = 10;
             runs = 3;
+        } else if (strcmp(argv[i], "--latency") == 0) {
+            latency = 1;
         } else if (strcmp(argv[i], "--policy") == 0 && i + 1 < argc) {
             must(larder_policy_parse(argv[++i], &measured));
         } else {
-            fprintf(stderr, "usage: %s [--csv] [--quick] [--policy NAME]\n",
+            fprintf(stderr,
+                    "usage: %s [--csv] [--quick] [--policy NAME] "
+                    "[--latency]\n",
                     argv[0]);
             return 2;
         }
     }
     must(larder_device_open("sim:80GiB,backing=none", 0, &dev));
+    if (latency) {
+        bench_latencies(dev);
+        must(larder_device_close(dev));
+        return 0;
+    }
     report_head();
     bench_pair(dev);
     bench_mix(dev, 64);

@@ -274,6 +274,8 @@ struct allocator {
     bool is_paged; /* the larder policy on a device with pages */
     bool is_fast;  /* and settings that leave the short way open (fast.h) */
     bool is_tight; /* little is left to grow by: placement before speed */
+    uint64_t calm_peak;  /* the most in use, and how many requests made while */
+    uint32_t calm;       /* is_tight have not raised it */
     uint64_t refused_at; /* held when the device had no more */
     uint64_t weighed_at; /* in use when larder_segments.h last weighed it */
     bool has_few_large;  /* what it found */

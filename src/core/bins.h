@@ -1,14 +1,19 @@
-/* bins.h - the free blocks of a heap by size: best fit in a few steps.
- * Private to core.
+/* bins.h - the free blocks of a heap by size: best fit in a few steps, or any
+ * that fits in fewer.  Private to core.
  *
  * Blocks go to bins by size class: each size below 16 KiB has one of its own,
  * above that 32 classes share each power of two.  A bitmap says which bins
- * hold something; in a bin the blocks are ordered by (bytes, address).  So the
- * whole is one ordered set, and the smallest sufficient block of the lowest
- * address is found exactly, while the trees stay small. */
+ * hold something.
+ *
+ * A bin is a tree ordered by (bytes, address), so that the whole is one ordered
+ * set, and the smallest sufficient block of the lowest address is found
+ * exactly; or, where order is not asked for, a list, whose blocks go in and out
+ * in a few instructions.  Looking at a list in order makes a tree of it first:
+ * it stays one until it is empty. */
 #ifndef LARDER_CORE_BINS_H
 #define LARDER_CORE_BINS_H
 
+#include "base/bits.h"
 #include "core/tree.h"
 
 enum {
@@ -24,10 +29,50 @@ enum {
 static_assert(BINS_WORDS <= 64, "one word sums up the bitmap");
 
 struct bins {
-    uint64_t some; /* bit w: word w of `used` is not 0 */
+    bool prefers_lists; /* a block makes a list of an empty bin; else there are
+                           none.  Set once, while empty */
+    uint64_t some;      /* bit w: word w of `used` is not 0 */
     uint64_t used[BINS_WORDS];
+    uint64_t listed[BINS_WORDS]; /* of those used: it is a list */
     struct block *roots[BINS_COUNT];
 };
+
+/* Grows with the size, so that the order of bins is the order of sizes. */
+static inline unsigned bins_class(uint64_t bytes)
+{
+    uint64_t units = bytes >> BINS_UNIT_LOG2;
+    unsigned shift;
+
+    if (units < (1u << BINS_EXACT_LOG2))
+        return (unsigned)units;
+    shift = bits_log2(units) - BINS_SHARE_LOG2;
+    return (1u << BINS_EXACT_LOG2) + ((shift - 1) << BINS_SHARE_LOG2) +
+           (unsigned)(units >> shift) - (1u << BINS_SHARE_LOG2);
+}
+
+/* The first bin from `from` on that holds something; BINS_COUNT: none. */
+static inline unsigned bins_next_used(const struct bins *bins, unsigned from)
+{
+    unsigned w = from / 64;
+    uint64_t words;
+    uint64_t bits;
+
+    if (from >= BINS_COUNT)
+        return BINS_COUNT;
+    bits = bins->used[w] & (~UINT64_C(0) << from % 64);
+    if (bits != 0)
+        return w * 64 + bits_lowest(bits);
+    words = w == 63 ? 0 : bins->some & (~UINT64_C(0) << (w + 1));
+    if (words == 0)
+        return BINS_COUNT;
+    w = bits_lowest(words);
+    return w * 64 + bits_lowest(bins->used[w]);
+}
+
+static inline bool bins_is_list(const struct bins *bins, unsigned i)
+{
+    return bins->prefers_lists && (bins->listed[i / 64] >> i % 64 & 1) != 0;
+}
 
 /* The block must not change its size or address while it is in. */
 void larder__bins_insert(struct bins *bins, struct block *b);
@@ -50,5 +95,58 @@ static inline struct block *bins_after(const struct bins *bins, uint64_t bytes,
  * largest. */
 struct block *larder__bins_before(const struct bins *bins, uint64_t bytes,
                                   larder_addr addr);
+
+/* ---- lists ---------------------------------------------------------------- */
+
+/* The same as above where bins are lists; `right` is the block before. */
+static inline void bins_insert_listed(struct bins *bins, struct block *b)
+{
+    unsigned i = bins_class(b->bytes);
+    uint64_t bit = UINT64_C(1) << i % 64;
+    struct block *first = bins->roots[i];
+
+    if (first != NULL && !bins_is_list(bins, i)) {
+        larder__bins_insert(bins, b);
+        return;
+    }
+    b->left = first;
+    b->right = NULL;
+    bins->roots[i] = b;
+    if (first != NULL) {
+        first->right = b;
+        return;
+    }
+    bins->used[i / 64] |= bit;
+    bins->listed[i / 64] |= bit;
+    bins->some |= UINT64_C(1) << i / 64;
+}
+
+/* The bin has become empty. */
+static inline void bins_clear(struct bins *bins, unsigned i)
+{
+    bins->used[i / 64] &= ~(UINT64_C(1) << i % 64);
+    bins->listed[i / 64] &= bins->used[i / 64];
+    if (bins->used[i / 64] == 0)
+        bins->some &= ~(UINT64_C(1) << i / 64);
+}
+
+/* b is in bin i. */
+static inline void bins_remove_listed(struct bins *bins, unsigned i,
+                                      struct block *b)
+{
+    if (!bins_is_list(bins, i)) {
+        larder__bins_remove(bins, b);
+        return;
+    }
+    if (b->left != NULL)
+        b->left->right = b->right;
+    if (b->right != NULL) {
+        b->right->left = b->left;
+        return;
+    }
+    bins->roots[i] = b->left;
+    if (b->left == NULL)
+        bins_clear(bins, i);
+}
 
 #endif

@@ -21,6 +21,7 @@
 #define LARDER_CORE_BLOCK_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <larder/larder.h>
@@ -50,9 +51,12 @@ struct block {
     uint32_t self; /* own slab number */
     uint8_t state; /* enum block_state */
     uint8_t front; /* whose lock guards it (front.h); 0: none */
-    uint16_t list; /* of quick ones it came from; 0: any (quick.h) */
+    /* No page of it is missing.  0: some may be, or it is in no paged segment;
+     * never of live ones of such. */
+    unsigned is_whole : 1;
+    unsigned list : 15; /* of quick ones it came from; 0: any (quick.h) */
     union {
-        struct { /* free, unmapped: links of a tree */
+        struct { /* free, unmapped: links of a tree, or of a list */
             struct block *left;
             struct block *right;
         };

@@ -18,6 +18,7 @@ struct block *larder__block_split(struct allocator *a, struct block *b,
     rest->segment = b->segment;
     rest->state = b->state;
     rest->front = b->front;
+    rest->is_whole = b->is_whole;
     rest->prev = b->self;
     rest->next = b->next;
     if (after != NULL)
@@ -34,6 +35,7 @@ static void block_join(struct allocator *a, struct block *low,
     struct block *after = slab_get(&a->slab, high->next);
 
     low->bytes += high->bytes;
+    low->is_whole = low->is_whole && high->is_whole;
     low->next = high->next;
     if (after != NULL)
         after->prev = low->self;
@@ -124,6 +126,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     if (!segment_is_expandable(b->segment))
         count_split(&a->stats, pool, was_split, b->bytes, rest);
     b->state = BLOCK_LIVE;
+    b->is_whole = b->segment->kind == SEGMENT_PAGED;
     b->requested = requested;
     b->uses = NULL;
     b->events = 0;

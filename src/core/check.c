@@ -176,7 +176,8 @@ static larder_result check_block_pages(const struct segment *s,
 {
     struct page_span span = pages_touched(s, b->addr, b->bytes);
 
-    if (b->state != BLOCK_FREE && larder__pages_missing(s, span) != 0)
+    if ((b->state != BLOCK_FREE || b->is_whole) &&
+        larder__pages_missing(s, span) != 0)
         return broken("G1", "a block lacks a page", b->addr);
     return LARDER_OK;
 }

@@ -185,7 +185,7 @@ static larder_result range_destroy(struct allocator *a, struct segment *s)
     if (r != LARDER_OK)
         return r;
     heap_remove_unmapped(s->head);
-    larder__slab_give(&a->slab, s->head);
+    slab_give(&a->slab, s->head);
     larder__segment_unlink(a, s);
     larder__host_free(s->pages);
     larder__host_free(s);

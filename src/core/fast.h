@@ -9,6 +9,7 @@
 #define LARDER_CORE_FAST_H
 
 #include "base/bits.h"
+#include "core/events.h"
 #include "core/front.h"
 #include "core/quick.h"
 
@@ -26,6 +27,18 @@ static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
     return size <= a->policy->small_max_bytes ? POOL_SMALL : POOL_LARGE;
 }
 
+/* Blocks that recorded streams use may wait a little longer, as who wants more
+ * memory asks first: whether it is time to ask all the same. */
+enum { FAST_PATIENCE = 32 };
+
+static inline bool fast_is_due(const struct allocator *a, struct front *f)
+{
+    if (events_are_idle(&a->events) || f->unasked++ < FAST_PATIENCE)
+        return false;
+    f->unasked = 0;
+    return true;
+}
+
 static inline bool fast_alloc_locked(struct allocator *a, struct front *f,
                                      uint64_t bytes, larder_addr *out)
 {
@@ -35,7 +48,8 @@ static inline bool fast_alloc_locked(struct allocator *a, struct front *f,
     struct tally *tally;
     struct block *b;
 
-    if (!a->fronts.is_open || bytes > a->props.total_bytes || heap == NULL)
+    if (!a->fronts.is_open || bytes > a->props.total_bytes || heap == NULL ||
+        fast_is_due(a, f))
         return false;
     tally = front_tally(a, f);
     if (tally == NULL)

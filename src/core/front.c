@@ -90,7 +90,7 @@ void larder__front_stock(struct allocator *a, larder_stream stream)
     while (f->header_count > STOCK_LARGEST) {
         const struct block of_front = {.front = f->number};
 
-        larder__slab_give(&a->slab, front_take_header(a, &of_front));
+        slab_give(&a->slab, front_take_header(a, &of_front));
     }
 }
 

@@ -30,7 +30,8 @@ struct front {
     uint8_t number; /* from 1 */
     larder_stream stream;
     struct heap *heaps[POOL_KINDS]; /* NULL: none yet */
-    uint32_t header_first;          /* spare ones, linked by `next` */
+    uint32_t unasked;      /* requests since somebody was to ask about events */
+    uint32_t header_first; /* spare ones, linked by `next` */
     uint32_t header_count;
     struct tally tally;
 } __attribute__((aligned(128))); /* lines, and pairs of them, of its own */
@@ -107,22 +108,41 @@ static inline struct front *front_numbered(const struct allocator *a,
     return a->fronts.list[number];
 }
 
-/* A header for a piece of b: one of its front's, else the slab's, which must
- * be ensured. */
-static inline struct block *front_take_header(struct allocator *a,
-                                              const struct block *b)
+/* Whether there is a used header for a block of the heap. */
+static inline bool front_has_header(const struct allocator *a,
+                                    const struct heap *heap)
+{
+    return heap->front != NULL ? heap->front->header_count > 0
+                               : a->slab.free_first != 0;
+}
+
+/* A used header for a piece of b, of which only `self` can be relied on: one of
+ * its front's, else the slab's.  There must be one. */
+static inline struct block *front_take_used(struct allocator *a,
+                                            const struct block *b)
 {
     struct front *f = front_numbered(a, b->front);
     struct block *header;
-    uint32_t self;
+
+    if (f == NULL || f->header_count == 0)
+        return slab_take_used(&a->slab);
+    header = slab_at(&a->slab, f->header_first);
+    f->header_first = header->next;
+    f->header_count--;
+    return header;
+}
+
+/* A zeroed one, if need be one never used; the slab's must be ensured. */
+static inline struct block *front_take_header(struct allocator *a,
+                                              const struct block *b)
+{
+    const struct front *f = front_numbered(a, b->front);
+    struct block *header;
 
     if (f == NULL || f->header_count == 0)
         return larder__slab_take(&a->slab);
-    self = f->header_first;
-    header = slab_at(&a->slab, self);
-    f->header_first = header->next;
-    f->header_count--;
-    *header = (struct block){.self = self};
+    header = front_take_used(a, b);
+    *header = (struct block){.self = header->self};
     return header;
 }
 
@@ -131,7 +151,7 @@ static inline void front_give_header(struct allocator *a, struct block *header)
     struct front *f = front_numbered(a, header->front);
 
     if (f == NULL) {
-        larder__slab_give(&a->slab, header);
+        slab_give(&a->slab, header);
         return;
     }
     header->state = BLOCK_UNUSED;

@@ -25,6 +25,8 @@ enum {
     SMALL_MAX = 128 << 10,    /* small ones have ranges of their own */
     SLACK_KNOWN_PERCENT = 40, /* for sizes asked for before */
     TIGHT_PERCENT = 34,       /* of what there is, in use: save before speed */
+    ROOMY_PERCENT = 66,       /* up to here there is no need to, once */
+    CALM_REQUESTS = 1 << 19,  /* so many passed and nothing grew */
     SLACK_PERCENT = 8,        /* held above the peak in use before pages move */
     HEADERS = 2 + SLAB_SPARE  /* a request cuts at either end */
 };
@@ -41,6 +43,13 @@ static uint64_t budget_bytes(const struct allocator *a)
     return a->allowed_bytes < total ? a->allowed_bytes : total;
 }
 
+/* Whether for long no more was in use than `used`, and much more would fit. */
+static bool is_calm(const struct allocator *a, uint64_t used)
+{
+    return a->calm >= CALM_REQUESTS && used <= a->calm_peak &&
+           a->calm_peak / ROOMY_PERCENT < budget_bytes(a) / 100;
+}
+
 /* Whether a good part of what there is was once in use, or is so with q. */
 static bool use_is_tight(const struct allocator *a, const struct request *q)
 {
@@ -48,7 +57,24 @@ static bool use_is_tight(const struct allocator *a, const struct request *q)
 
     if (used < (uint64_t)a->stats.active_bytes.peak_all)
         used = (uint64_t)a->stats.active_bytes.peak_all;
-    return used / TIGHT_PERCENT >= budget_bytes(a) / 100;
+    return !is_calm(a, used) && used / TIGHT_PERCENT >= budget_bytes(a) / 100;
+}
+
+/* What is in use no longer grows, and half as much again would fit: what lies where
+ * need not be chosen with care any more, until it grows.  Called at each
+ * request while that is done. */
+static void relax_if_calm(struct allocator *a)
+{
+    uint64_t peak = (uint64_t)a->stats.active_bytes.peak_all;
+
+    if (a->calm_peak != peak) {
+        a->calm_peak = peak;
+        a->calm = 0;
+    } else if (a->calm < CALM_REQUESTS) {
+        a->calm++;
+    } else if (is_calm(a, peak)) {
+        a->is_tight = false;
+    }
 }
 
 /* From now on as few pages are touched as can be, whatever it costs to map
@@ -58,7 +84,8 @@ static void become_tight(struct allocator *a)
     if (a->is_tight)
         return;
     a->is_tight = true;
-    (void)larder__quick_flush_all(a);
+    a->calm = 0;
+    (void)larder__quick_flush_all(a, 0);
 }
 
 static bool may_harvest(const struct allocator *a)
@@ -66,13 +93,22 @@ static bool may_harvest(const struct allocator *a)
     return a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_routing(a);
 }
 
+/* How far above all that was ever in use may be held before pages move. */
+static unsigned slack_percent(const struct allocator *a,
+                              const struct request *q)
+{
+    if (is_calm(a, (uint64_t)a->stats.active_bytes.peak_all) ||
+        quick_knows(q->heap->quick, q->size))
+        return SLACK_KNOWN_PERCENT;
+    return SLACK_PERCENT;
+}
+
 /* Whether moving free pages is to come before growing: what is held would
  * exceed all that was ever in use by too much. */
 static bool harvest_is_first(const struct allocator *a, const struct request *q,
                              size_t pages)
 {
-    bool is_known = quick_knows(q->heap->quick, q->size);
-    unsigned slack = is_known ? SLACK_KNOWN_PERCENT : SLACK_PERCENT;
+    unsigned slack = slack_percent(a, q);
     uint64_t after = a->held_bytes + (uint64_t)pages * PAGE_BYTES;
     uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
 
@@ -99,6 +135,19 @@ static void put_back(struct allocator *a, struct request *q)
 
 /* ---- supplying ------------------------------------------------------------ */
 
+/* Have `count` loose pages from free blocks, and from quick ones, those first
+ * that hold whole pages: the smaller are worth more where they are. */
+static bool harvest(struct allocator *a, size_t count)
+{
+    static const uint64_t least[] = {PAGE_BYTES, 0};
+
+    for (int i = 0; i < 2 && a->loose.count < count; i++) {
+        (void)larder__quick_flush_all(a, least[i]);
+        (void)larder__pages_harvest(a, count - a->loose.count);
+    }
+    return a->loose.count >= count;
+}
+
 /* Have `count` loose pages: create or harvest what is lacking. */
 static larder_result supply(struct allocator *a, struct request *q,
                             size_t count)
@@ -109,23 +158,15 @@ static larder_result supply(struct allocator *a, struct request *q,
         return LARDER_OK;
     if (use_is_tight(a, q))
         become_tight(a);
-    if (harvest_is_first(a, q, count - a->loose.count)) {
-        (void)larder__quick_flush_all(a);
-        (void)larder__pages_harvest(a, count - a->loose.count);
-        if (a->loose.count >= count)
-            return LARDER_OK;
-    }
+    if (harvest_is_first(a, q, count - a->loose.count) && harvest(a, count))
+        return LARDER_OK;
     r = larder__pages_create(a, count - a->loose.count);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
     q->over_limit = !held_allows(a, PAGE_BYTES);
     if (!q->over_limit)
         a->refused_at = a->held_bytes;
-    if (may_harvest(a)) {
-        (void)larder__quick_flush_all(a);
-        (void)larder__pages_harvest(a, count - a->loose.count);
-    }
-    return a->loose.count >= count
+    return may_harvest(a) && harvest(a, count)
                ? LARDER_OK
                : larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
@@ -204,12 +245,22 @@ static larder_result climb(struct allocator *a, struct request *q)
     return take_supplied(a, q);
 }
 
+/* From what recorded streams no longer use. */
+static bool take_completed(struct allocator *a, struct request *q)
+{
+    if (a->events.waiting == 0 || allocator_is_routing(a))
+        return false;
+    larder__events_poll(a);
+    q->block = quick_take(q->heap->quick, q->size);
+    return q->block != NULL || larder__local_take(a, q);
+}
+
 static larder_result find_slowly(struct allocator *a, struct request *q)
 {
     if (!larder__slab_ensure(&a->slab, HEADERS))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (!a->is_tight) {
-        if (larder__local_take(a, q))
+        if (larder__local_take(a, q) || take_completed(a, q))
             return LARDER_OK;
         if (larder__local_take_merging(a, q))
             return LARDER_OK;
@@ -239,6 +290,8 @@ static larder_result larder_find(struct allocator *a, struct request *q)
         return larder__segment_ladder_find(a, q);
     if (!a->is_paged)
         return larder__segments_find(a, q);
+    if (a->is_tight)
+        relax_if_calm(a);
     q->block = quick_take(q->heap->quick, q->size);
     return q->block != NULL ? LARDER_OK : find_slowly(a, q);
 }

@@ -16,7 +16,8 @@ void larder__local_cut(struct allocator *a, struct request *q,
  * Headers as above. */
 bool larder__local_take(struct allocator *a, struct request *q);
 
-/* The same, merging the heap's quick blocks until there is one. */
+/* The same, merging the heap's quick blocks until there is one, unless they are
+ * small and may well take a few pages more. */
 bool larder__local_take_merging(struct allocator *a, struct request *q);
 
 #endif

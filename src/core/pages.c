@@ -134,7 +134,7 @@ static struct page_span block_pages(const struct block *b)
 }
 
 /* Take pages of a free block, the last first. */
-static void take_of_block(struct allocator *a, const struct block *b,
+static void take_of_block(struct allocator *a, struct block *b,
                           struct taking *t)
 {
     struct segment *s = b->segment;
@@ -155,6 +155,7 @@ static void take_of_block(struct allocator *a, const struct block *b,
         if (!t->waited)
             t->result = larder__events_pass(a, s->heap->stream);
         t->waited = true;
+        b->is_whole = false;
         if (t->result == LARDER_OK)
             t->result = run_unmap(a, s, begin, end);
         if (t->result == LARDER_OK)

@@ -8,7 +8,8 @@
  *   blocks    [live][         free          ][live]
  *
  * Rules, checked by larder_check():
- *   G1  every page that a block other than a free one touches is there;
+ *   G1  every page is there that is touched by a block other than a free one,
+ *       or by one that is marked whole;
  *   G2  page_end and page_count are what the pages say;
  *   G3  pages in segments and loose ones are all there are.
  *

@@ -1,36 +1,7 @@
 #include "core/place.h"
 
-#include "core/pages.h"
-
 /* Blocks looked at: more made no difference on any trace, eight did. */
 enum { CANDIDATES = 32, CANDIDATES_WHOLE = 1 };
-
-static const size_t no_page = SIZE_MAX;
-
-/* How many of the pages that `size` bytes at addr, within the free block b,
- * touch have no other use.  Only b's first and last page can have one: its
- * neighbours reach into them. */
-static size_t pages_taken(const struct block *b, larder_addr addr,
-                          uint64_t size)
-{
-    const struct segment *s = b->segment;
-    struct page_span span;
-    uint64_t begin = b->addr - s->addr;
-    uint64_t end = begin + b->bytes;
-    size_t low = begin % PAGE_BYTES != 0 ? begin / PAGE_BYTES : no_page;
-    size_t high = end % PAGE_BYTES != 0 ? end / PAGE_BYTES : no_page;
-    size_t count;
-
-    if (s->kind != SEGMENT_PAGED)
-        return 0;
-    span = pages_touched(s, addr, size);
-    count = span.end - span.begin;
-    if (low == span.begin)
-        count--;
-    if (high != low && high == span.end - 1)
-        count--;
-    return count;
-}
 
 /* Whether no page is missing. */
 static bool is_whole(const struct block *b, larder_addr addr, uint64_t size)
@@ -61,7 +32,7 @@ bool larder__place_find(const struct heap *heap, uint64_t size, bool whole,
         larder_addr ends[2] = {b->addr, b->addr + b->bytes - size};
 
         for (int k = 0; k < 2; k++) {
-            size_t taken = pages_taken(b, ends[k], size);
+            size_t taken = place_pages_taken(b, ends[k], size);
 
             if (taken < least && (!whole || is_whole(b, ends[k], size))) {
                 least = taken;

@@ -4,11 +4,37 @@
 #define LARDER_CORE_PLACE_H
 
 #include "core/allocator.h"
+#include "core/pages.h"
 
 struct place {
     struct block *block; /* free, in its heap */
     larder_addr addr;    /* at its beginning, or so that it ends with it */
 };
+
+/* How many of the pages that `size` bytes at addr, within the free block b,
+ * touch have no other use.  Only b's first and last page can have one: its
+ * neighbours reach into them. */
+static inline size_t place_pages_taken(const struct block *b, larder_addr addr,
+                                       uint64_t size)
+{
+    const struct segment *s = b->segment;
+    struct page_span span;
+    uint64_t begin = b->addr - s->addr;
+    uint64_t end = begin + b->bytes;
+    size_t low = begin % PAGE_BYTES != 0 ? begin / PAGE_BYTES : SIZE_MAX;
+    size_t high = end % PAGE_BYTES != 0 ? end / PAGE_BYTES : SIZE_MAX;
+    size_t count;
+
+    if (s->kind != SEGMENT_PAGED)
+        return 0;
+    span = pages_touched(s, addr, size);
+    count = span.end - span.begin;
+    if (low == span.begin)
+        count--;
+    if (high != low && high == span.end - 1)
+        count--;
+    return count;
+}
 
 /* The place that needs the fewest pages nothing else uses; of those the
  * smallest block, of those the lowest address.  `whole`: only where no page is

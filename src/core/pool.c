@@ -84,6 +84,7 @@ static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
             larder__host_free(heap);
             return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
         }
+        heap->bins.prefers_lists = a->is_paged;
     }
     heap->pool = pool;
     heap->stream = stream;

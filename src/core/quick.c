@@ -1,18 +1,15 @@
 #include "core/quick.h"
 
 #include "base/bits.h"
-#include "core/blocks.h"
+#include "core/carve.h"
 #include "core/pool.h"
 
 void larder__quick_merge(struct allocator *a, struct quick *quick,
                          struct block *b)
 {
-    struct merged merged = {0};
-
     quick->count--;
     (void)map_take(&a->map, b->addr);
-    b->state = BLOCK_FREE;
-    heap_insert(larder__block_merge(a, b, &merged));
+    (void)larder__uncarve(a, b);
 }
 
 static void flush_list(struct allocator *a, struct quick *quick,
@@ -48,7 +45,7 @@ bool larder__quick_flush(struct allocator *a, struct heap *heap, uint64_t least)
     return quick->count != before;
 }
 
-bool larder__quick_flush_all(struct allocator *a)
+bool larder__quick_flush_all(struct allocator *a, uint64_t least)
 {
     bool any = false;
 
@@ -56,7 +53,7 @@ bool larder__quick_flush_all(struct allocator *a)
         const struct pool *pool = &a->pools[kind];
 
         for (uint32_t i = 0; i < pool->heap_count; i++)
-            any |= larder__quick_flush(a, pool->heaps[i], 0);
+            any |= larder__quick_flush(a, pool->heaps[i], least);
     }
     return any;
 }

@@ -51,7 +51,7 @@ static inline struct block *quick_take(struct quick *quick, uint64_t bytes)
     }
     b = list->first;
     list->first = b->left;
-    b->list = (uint16_t)(list - quick->lists);
+    b->list = (unsigned)(list - quick->lists) % QUICK_LISTS;
     quick->count--;
     return b;
 }
@@ -73,7 +73,8 @@ static inline struct quick_list *quick_list_for(struct quick *quick,
 }
 
 /* Keep b, which is in no index but stays in the address map.  False: no list
- * is free for its size. */
+ * is free for its size, or one only now became so: of sizes that come once,
+ * none is kept. */
 static inline bool quick_keep(struct quick *quick, struct block *b)
 {
     /* The one it came from, most likely. */
@@ -83,8 +84,11 @@ static inline bool quick_keep(struct quick *quick, struct block *b)
         list = quick_list_for(quick, b);
         if (list == NULL)
             return false;
-        list->bytes = b->bytes;
-        b->list = (uint16_t)(list - quick->lists);
+        if (list->bytes != b->bytes) {
+            list->bytes = b->bytes;
+            return false;
+        }
+        b->list = (unsigned)(list - quick->lists) % QUICK_LISTS;
     }
     b->state = BLOCK_QUICK;
     b->left = list->first;
@@ -113,6 +117,6 @@ bool larder__quick_flush(struct allocator *a, struct heap *heap,
                          uint64_t least);
 
 /* The same for all heaps of the default pools. */
-bool larder__quick_flush_all(struct allocator *a);
+bool larder__quick_flush_all(struct allocator *a, uint64_t least);
 
 #endif

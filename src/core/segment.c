@@ -140,7 +140,7 @@ larder_result larder__segment_release(struct allocator *a, struct block *b)
     if (r != LARDER_OK)
         return r;
     heap_remove(b);
-    larder__slab_give(&a->slab, b);
+    slab_give(&a->slab, b);
     larder__segment_unlink(a, s);
     larder__host_free(s);
     return LARDER_OK;

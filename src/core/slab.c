@@ -54,22 +54,12 @@ struct block *larder__slab_take(struct slab *slab)
     uint32_t self;
 
     if (slab->free_first != 0) {
-        self = slab->free_first;
-        block = slab_at(slab, self);
-        slab->free_first = block->next;
-        slab->free_count--;
+        block = slab_take_used(slab);
+        self = block->self;
     } else {
         self = slab->untouched++;
         block = slab_at(slab, self);
     }
     *block = (struct block){.self = self};
     return block;
-}
-
-void larder__slab_give(struct slab *slab, struct block *block)
-{
-    block->state = BLOCK_UNUSED;
-    block->next = slab->free_first;
-    slab->free_first = block->self;
-    slab->free_count++;
 }

@@ -38,8 +38,6 @@ bool larder__slab_ensure(struct slab *slab, uint32_t count);
 /* A zeroed header but for `self`.  Only after larder__slab_ensure(). */
 struct block *larder__slab_take(struct slab *slab);
 
-void larder__slab_give(struct slab *slab, struct block *block);
-
 /* The header with this number; number > 0. */
 static inline struct block *slab_at(struct slab *slab, uint32_t number)
 {
@@ -57,7 +55,26 @@ static inline struct block *slab_at(struct slab *slab, uint32_t number)
     return &chunk[biased - (1u << log2)];
 }
 
-/* The same, NULL for 0. */
+/* A header that was given back, of which only `self` can be relied on; there
+ * must be one. */
+static inline struct block *slab_take_used(struct slab *slab)
+{
+    struct block *block = slab_at(slab, slab->free_first);
+
+    slab->free_first = block->next;
+    slab->free_count--;
+    return block;
+}
+
+static inline void slab_give(struct slab *slab, struct block *block)
+{
+    block->state = BLOCK_UNUSED;
+    block->next = slab->free_first;
+    slab->free_first = block->self;
+    slab->free_count++;
+}
+
+/* slab_at(), NULL for 0. */
 static inline struct block *slab_get(struct slab *slab, uint32_t number)
 {
     return number == 0 ? NULL : slab_at(slab, number);

@@ -23,7 +23,7 @@ static void trim_pages(struct allocator *a, uint64_t target)
     size_t count = bytes / PAGE_BYTES + (bytes % PAGE_BYTES != 0);
 
     if (a->loose.count < count) {
-        (void)larder__quick_flush_all(a);
+        (void)larder__quick_flush_all(a, 0);
         (void)larder__pages_harvest(a, count - a->loose.count);
     }
     larder__pages_drop_some(a, count);

@@ -178,8 +178,7 @@ struct heap *larder__trim_next_heap(struct allocator *a, size_t *at)
 }
 
 /* The old pages that lie within a free block, run by run. */
-static void trim_block(struct allocator *a, struct segment *s,
-                       const struct block *b)
+static void trim_block(struct allocator *a, struct segment *s, struct block *b)
 {
     struct page_span span = pages_within(s, b->addr, b->bytes);
     struct page_span run = {.end = span.begin};
@@ -189,10 +188,13 @@ static void trim_block(struct allocator *a, struct segment *s,
         while (run.end < span.end && run.end < s->page_end &&
                page_is_old(a, s, run.end))
             run.end++;
-        if (run.end == run.begin)
+        if (run.end == run.begin) {
             run.end++;
-        else if (larder__pages_unmap(a, s, run) != LARDER_OK)
+            continue;
+        }
+        if (larder__pages_unmap(a, s, run) != LARDER_OK)
             return;
+        b->is_whole = false;
     }
 }
 
@@ -204,7 +206,7 @@ void larder__trim_heap(struct allocator *a, const struct heap *heap)
     for (struct segment *s = a->segments; s != NULL; s = s->next) {
         if (s->heap != heap || s->stamps == NULL)
             continue;
-        for (const struct block *b = s->head; b != NULL;
+        for (struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next)) {
             if (b->state == BLOCK_FREE)
                 trim_block(a, s, b);

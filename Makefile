@@ -38,8 +38,9 @@ build: configure ## build the libraries, the command and the tests (default)
 
 run: configure ## replay the bundled traces, run an experiment of the lab
 	+@$(BUILD) --target larder_command
-	$(B)/larder replay --jobs 1 --repeat 5 $(RUN_TRACES)
-	$(B)/larder replay --summary $(RUN_SUMMARY_TRACE)
+	$(B)/larder replay --jobs 1 --repeat 5 --policy pytorch $(RUN_TRACES)
+	$(B)/larder replay --jobs 1 --repeat 5 --policy larder $(RUN_TRACES)
+	$(B)/larder replay --policy pytorch --summary $(RUN_SUMMARY_TRACE)
 	$(B)/larder lab run --device sim:24GiB,backing=none move_and_reuse
 
 test: build ## build, then run every test

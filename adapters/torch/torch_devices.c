@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "torch_failure.h"
+#include "torch_fork.h"
 #include "torch_stacks.h"
 
 enum { SETTING_MAX = 4000, SPEC_MAX = 256 };
@@ -160,20 +161,39 @@ static larder_result make(int number)
     return LARDER_OK;
 }
 
+/* make(), its failure kept. */
+static larder_result ensure(int number)
+{
+    larder_result r = LARDER_OK;
+    bool is_watched;
+
+    pthread_mutex_lock(&lock);
+    is_watched = larder__torch_fork_watch();
+    if (is_watched)
+        r = make(number);
+    pthread_mutex_unlock(&lock);
+    if (!is_watched)
+        return fail(LARDER_ERR_NO_HOST_MEMORY,
+                    "no host memory to notice a fork");
+    if (r != LARDER_OK)
+        larder__torch_remember();
+    return r;
+}
+
 larder_result larder__torch_device_get(int number, struct torch_device **out)
 {
     larder_result r = LARDER_OK;
 
     if (!is_number(number))
         return LARDER_ERR_INVALID;
+    if (larder__torch_is_forked())
+        return fail(LARDER_ERR_DEVICE,
+                    "this process was forked by one that uses the GPU, whose "
+                    "memory is that one's: begin it by the start method "
+                    "'spawn'");
     if (atomic_load_explicit(&devices[number].allocator,
-                             memory_order_acquire) == NULL) {
-        pthread_mutex_lock(&lock);
-        r = make(number);
-        pthread_mutex_unlock(&lock);
-        if (r != LARDER_OK)
-            larder__torch_remember();
-    }
+                             memory_order_acquire) == NULL)
+        r = ensure(number);
     if (r == LARDER_OK)
         *out = &devices[number];
     return r;
@@ -183,6 +203,8 @@ int larder__torch_device_each(torch_device_fn *fn, void *ctx)
 {
     int stop = 0;
 
+    if (larder__torch_is_forked())
+        return 0;
     for (int i = 0; stop == 0 && i < LARDER_TORCH_DEVICES; i++) {
         if (atomic_load_explicit(&devices[i].allocator, memory_order_acquire) !=
             NULL)
@@ -222,6 +244,7 @@ larder_result larder_torch_device(int number, larder_device **out)
 int larder_torch_is_made(int number)
 {
     return number >= 0 && number < LARDER_TORCH_DEVICES &&
+           !larder__torch_is_forked() &&
            atomic_load(&devices[number].allocator) != NULL;
 }
 

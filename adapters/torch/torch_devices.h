@@ -17,10 +17,12 @@ struct torch_device {
     struct torch_pools pools;
 };
 
-/* PyTorch's device, its allocator made. */
+/* PyTorch's device, its allocator made.  Not in a child that was forked since
+ * one was: see torch_fork.h. */
 larder_result larder__torch_device_get(int number, struct torch_device **out);
 
-/* Call fn for each device whose allocator is there, until it is not 0. */
+/* Call fn for each device whose allocator is there, until it is not 0; for none
+ * in such a child. */
 typedef int torch_device_fn(void *ctx, struct torch_device *d);
 int larder__torch_device_each(torch_device_fn *fn, void *ctx);
 

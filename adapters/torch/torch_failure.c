@@ -18,6 +18,16 @@ static char last[WORDS_MAX];
 static atomic_uint_fast64_t count;
 static _Thread_local char own[WORDS_MAX];
 
+void larder__torch_failure_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void larder__torch_failure_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
 void larder__torch_remember_words(const char *format, ...)
 {
     va_list args;

@@ -11,6 +11,10 @@ void larder__torch_remember(void);
 __attribute__((format(printf, 1, 2))) void larder__torch_remember_words(
     const char *format, ...);
 
+/* Held over a fork; what is called under it takes no other. */
+void larder__torch_failure_lock(void);
+void larder__torch_failure_unlock(void);
+
 /* Forget it all. */
 void larder__torch_forget(void);
 

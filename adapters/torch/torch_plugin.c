@@ -2,6 +2,7 @@
  * them. */
 #include "torch_devices.h"
 #include "torch_failure.h"
+#include "torch_fork.h"
 #include "torch_stacks.h"
 
 static larder_stream as_number(void *stream)
@@ -77,7 +78,8 @@ void larder_torch_free(void *ptr, size_t bytes, int device, void *stream)
 
     (void)bytes;
     (void)stream;
-    if (ptr == NULL || larder__torch_device_get(device, &d) != LARDER_OK)
+    if (ptr == NULL || larder__torch_is_forked() ||
+        larder__torch_device_get(device, &d) != LARDER_OK)
         return;
     has_stack =
         larder__torch_stack_enter_free(&stack, __builtin_return_address(0));

@@ -9,6 +9,7 @@
 
 #include "torch_devices.h"
 #include "torch_failure.h"
+#include "torch_fork.h"
 
 enum { STREAMS_MAX = 16 };
 
@@ -201,7 +202,8 @@ void larder_torch_end_pool(int device, uint64_t id_first, uint64_t id_second)
     const larder_pool_id id = {id_first, id_second};
     struct torch_device *d;
 
-    if (larder__torch_device_get(device, &d) != LARDER_OK)
+    if (larder__torch_is_forked() ||
+        larder__torch_device_get(device, &d) != LARDER_OK)
         return;
     if (larder_pool_end(atomic_load(&d->allocator), id) != LARDER_OK)
         larder__torch_remember();
@@ -215,7 +217,8 @@ void larder_torch_release_pool(int device, uint64_t id_first,
     const larder_pool_id id = {id_first, id_second};
     struct torch_device *d;
 
-    if (larder__torch_device_get(device, &d) == LARDER_OK &&
+    if (!larder__torch_is_forked() &&
+        larder__torch_device_get(device, &d) == LARDER_OK &&
         larder_pool_release(atomic_load(&d->allocator), id) != LARDER_OK)
         larder__torch_remember();
 }

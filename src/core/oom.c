@@ -47,7 +47,7 @@ static uint64_t tried_bytes(const struct allocator *a, const struct request *q)
 }
 
 /* The same sentences as PyTorch 2.4 in the same order; policies of our own then
- * say why. */
+ * say why.  So does PyTorch's where the cause is none that PyTorch knows. */
 static void explain(struct allocator *a, const struct request *q,
                     uint64_t free_bytes, uint64_t total_bytes)
 {
@@ -94,6 +94,8 @@ static void explain(struct allocator *a, const struct request *q,
     larder__text_add(&t, " is reserved by Larder but unallocated.");
     if (a->policy->explain_fully)
         larder__shortfall_say(a, q, free_bytes, &t);
+    else if (q->over_pool) /* nor is this a limit of PyTorch's */
+        larder__shortfall_say_pool(a, q, &t);
     else
         larder__text_add(&t, ADVICE);
     larder__set_error("%s", message);

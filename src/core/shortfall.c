@@ -204,8 +204,8 @@ static void say_too_much(const struct request *q, const struct held_state *h,
     larder__text_add(t, " is missing.");
 }
 
-static void say_pool_limit(struct allocator *a, const struct request *q,
-                           struct text *t)
+void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
+                                struct text *t)
 {
     const struct private_pool *p = q->heap->pool->owner;
     larder_pool_info info;
@@ -236,7 +236,7 @@ static void say_cause(struct allocator *a, const struct request *q,
     uint64_t attainable = h->live + h->pending + h->free + room;
 
     if (q->over_pool) {
-        say_pool_limit(a, q, t);
+        larder__shortfall_say_pool(a, q, t);
     } else if (q->out_of_time) {
         larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " was over. ",
                          a->conf.reclaim_budget_ms);

@@ -76,6 +76,10 @@ pieces | "$larder" report --json - >"$tmp/out"
 is 'events' "$(field events)" 7
 "$larder" report --json - <"$tmp/two.trace" >"$tmp/out"
 is 'allocated' "$(field peak_allocated_bytes)" 1536
+last='an empty pipe'
+"$larder" report - </dev/null >"$tmp/out" 2>"$tmp/err"
+is 'status' $? 2
+stderr_has '^larder report: -: nothing here; expected a memory snapshot or a trace'
 
 # What differs is named, in words too.
 write_snapshot 150000000001024

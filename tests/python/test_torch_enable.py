@@ -75,6 +75,26 @@ class Enabling(TorchCase):
             TORCH_DOUBLE_LACKS="set_record_stream_fn",
         )
 
+    def test_a_build_without_cuda_is_refused(self):
+        self.refused(
+            "import torch, larder.torch\n"
+            "torch.version.cuda = None\nlarder.torch.enable()",
+            "was built without CUDA",
+        )
+
+    def test_arguments_of_other_types_are_refused(self):
+        for arguments, words in (
+            ("conf=5", "TypeError: conf: expected text, but got: 5"),
+            ("policy=2", "TypeError: policy: expected text"),
+            ("devices=['sim:1GiB']", "TypeError: devices: expected the spec"),
+            ("devices={0: 1}", "TypeError: devices: expected the spec"),
+            ("devices=''", "ValueError: devices: the spec of a device is empty"),
+        ):
+            self.refused(
+                f"import torch, larder.torch\nlarder.torch.enable({arguments})",
+                words,
+            )
+
     def test_a_version_without_pool_hooks_is_warned_of(self):
         run = self.run_python(
             "-c",

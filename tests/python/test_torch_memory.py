@@ -162,6 +162,47 @@ assert len(torch.cuda.memory_snapshot()) >= 4
             """
         )
 
+    def test_a_device_is_named_in_each_of_pytorch_s_ways(self):
+        self.program(
+            """
+            from types import SimpleNamespace as Made
+            x = torch.empty(1 << 20, device="cuda:1")
+            bytes_of = torch.cuda.memory_allocated
+            for device in (1, "cuda:1", Made(type="cuda", index=1),
+                           Made(idx=1)):
+                assert bytes_of(device) == 1 << 20, device
+            for device in (None, "cuda", Made(type="cuda", index=None)):
+                assert bytes_of(device) == 0, device
+            for device in (1.0, "cpu", Made(type="cpu", index=1)):
+                try:
+                    bytes_of(device)
+                except ValueError as error:
+                    assert "Expected a cuda device" in str(error)
+                    continue
+                sys.exit(1)
+            """
+        )
+
+    def test_a_forked_worker_drops_tensors_and_asks(self):
+        self.program(
+            """
+            import os
+            x = torch.empty(1 << 20)
+            y = torch.empty(30 << 20)
+            del y
+            child = os.fork()
+            if child == 0:
+                torch.cuda._initialized = False  # PyTorch's answer in a child
+                del x
+                torch.cuda.empty_cache()
+                assert torch.cuda.memory_allocated() == 0
+                os._exit(larder.torch.error_count())
+            assert os.waitpid(child, 0)[1] == 0
+            assert torch.cuda.memory_allocated() == 1 << 20
+            assert torch.cuda.memory_reserved() > 30 << 20
+            """
+        )
+
     def test_names_that_pytorch_lacks_are_not_added(self):
         self.program(
             """
@@ -244,6 +285,53 @@ class Snapshots(TorchCase):
         self.record(path, 1)
         with open(path, encoding="utf-8") as file:
             self.assertIn("segments", json.load(file))
+
+    def test_json_of_several_devices_is_json(self):
+        path = self.path("two.json")
+        self.assertEqual(self.record(path, 2), "2\n")
+        with open(path, encoding="utf-8") as file:
+            whole = json.load(file)
+        self.assertEqual({s["device"] for s in whole["segments"]}, {0, 1})
+
+    def test_the_arguments_of_every_version_are_taken(self):
+        self.program(
+            """
+            record = torch.cuda.memory._record_memory_history
+            def events():
+                x = torch.empty(4096)
+                return len(torch.cuda.memory._snapshot()["device_traces"][0])
+            later = dict(clear_history=True, compile_context=True,
+                         global_record_annotations=True,
+                         record_pinned_host_memory=True)
+            record("all", "all", "python", 1000, None, **later)
+            assert events() > 0
+            record(True, True, 1000, True, None, True, skip_actions=["alloc"],
+                   **later)
+            assert events() > 0
+            record(None)
+            record(record_cuda=False, record_pinned_host_memory=True)
+            assert events() == 0
+            """
+        )
+
+    def test_a_thread_s_text_is_on_its_events(self):
+        self.program(
+            """
+            memory = torch.cuda.memory
+            memory._record_memory_history()
+            assert memory._memory_metadata_supported()
+            assert memory._get_memory_metadata() == ""
+            memory._set_memory_metadata("layer 3")
+            assert memory._get_memory_metadata() == "layer 3"
+            x = torch.empty(4096)
+            memory._set_memory_metadata("")
+            y = torch.empty(4096)
+            alloc = [e for e in memory._snapshot()["device_traces"][0]
+                     if e["action"] == "alloc"]
+            texts = [e.get("user_metadata", "") for e in alloc]
+            assert texts == ["layer 3", ""], texts
+            """
+        )
 
     def test_what_is_recorded_can_be_chosen(self):
         self.program(

@@ -79,11 +79,15 @@ class Runner(TorchCase):
             (("--conf", "a:b", self.write("")), "a"),
             (("--policy", "b", self.write("")), "b"),
             (("--compare", "--native", self.write("")), "runs both"),
+            (("--device", "", self.write("")), "device is empty"),
+            (("--compare", "--conf", "a:b", self.write("print(1)")), "a"),
+            (("--compare", "--policy", "b", self.write("print(1)")), "b"),
         ):
             run = self.runner(*arguments)
             self.assertEqual(run.returncode, 2, run.stderr)
             self.assertIn(words, run.stderr)
             self.assertNotIn("Traceback", run.stderr)
+            self.assertEqual(run.stdout, "")  # nothing was begun
 
     def test_without_pytorch_it_says_so(self):
         run = self.python("-m", "larder.torch", "--help")
@@ -92,6 +96,14 @@ class Runner(TorchCase):
         run = self.python("-S", "-m", "larder.torch", self.write(""))
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertIn("No module named 'torch'", run.stderr)
+        for options in (["--compare"], ["--native", "--report", "x.json"]):
+            run = self.python(
+                "-S", "-m", "larder.torch", *options, self.write("")
+            )
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertEqual(
+                run.stderr, "larder.torch: No module named 'torch'\n"
+            )
 
     def test_a_report_says_what_the_program_made_of_memory(self):
         report = self.path("report.json")

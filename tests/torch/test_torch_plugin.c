@@ -3,6 +3,10 @@
 #include "torch/torch_host.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/sanitized.h"
 
@@ -423,6 +427,109 @@ static void stacks_are_native_where_python_is_not(void **state)
     host_down();
 }
 
+/* ---- forks ---------------------------------------------------------------------- */
+
+/* A child that waits is ended, though whoever runs this ignores the signal. */
+static void end_after(unsigned seconds)
+{
+    (void)signal(SIGALRM, SIG_DFL);
+    (void)alarm(seconds);
+}
+
+/* In the child: 0 if it is as the header says. */
+static int use_in_child(void *ptr)
+{
+    const uint64_t failures = LIB(larder_torch_error_count)();
+
+    host_free(ptr);
+    LIB(larder_torch_record_stream)(ptr, NULL);
+    LIB(larder_torch_reset)();
+    LIB(larder_torch_end_pool)(0, 1, 2);
+    LIB(larder_torch_release_pool)(0, 1, 2);
+    if (LIB(larder_torch_error_count)() != failures)
+        return 1;
+    if (LIB(larder_torch_is_made)(0))
+        return 2;
+    if (LIB(larder_torch_pool_alloc)(1000, 0, NULL) != NULL)
+        return 3;
+    return strstr(LIB(larder_torch_last_error)(), "'spawn'") == NULL ? 4 : 0;
+}
+
+static int status_of_child(void *ptr)
+{
+    pid_t child = fork();
+    int status = -1;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        end_after(20);
+        _exit(use_in_child(ptr));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void a_child_of_a_fork_does_no_harm(void **state)
+{
+    void *kept;
+    void *cached;
+
+    (void)state;
+    up();
+    kept = host_malloc(MIB(30), 0, 0);
+    cached = host_malloc(MIB(30), 0, 0);
+    host_free(cached);
+    assert_int_equal(status_of_child(kept), 0);
+    assert_int_equal(host_stats(0).allocated_bytes.all.current, MIB(30));
+    assert_int_equal(host_stats(0).reserved_bytes.all.current, MIB(60));
+    host_free(kept);
+    host_down();
+}
+
+/* Takes the allocator's lock most of the time. */
+static void *take_and_give_back(void *arg)
+{
+    atomic_bool *stop = arg;
+
+    while (!atomic_load(stop)) {
+        host_free(host_malloc(MIB(30), 0, 0));
+        LIB(larder_torch_reset)();
+    }
+    return NULL;
+}
+
+static void a_child_waits_for_no_thread_of_its_parent(void **state)
+{
+    enum { FORKS = 100 };
+    /* Looked up here: the loader has a lock of its own. */
+    __typeof__(&larder_torch_free) give_back = LIB(larder_torch_free);
+    atomic_bool stop = false;
+    pthread_t thread;
+    void *kept;
+
+    (void)state;
+    up();
+    kept = LIB(larder_torch_alloc)(MIB(30), 0, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, take_and_give_back, &stop),
+                     0);
+    for (int i = 0; i < FORKS; i++) {
+        pid_t child = fork();
+        int status = -1;
+
+        if (child == 0) {
+            end_after(20);
+            give_back(kept, MIB(30), 0, NULL);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    atomic_store(&stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    give_back(kept, MIB(30), 0, NULL);
+    host_down();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +548,8 @@ int main(void)
         cmocka_unit_test(addresses_are_found_on_every_device),
         cmocka_unit_test(threads_share_the_plugin),
         cmocka_unit_test(stacks_are_native_where_python_is_not),
+        cmocka_unit_test(a_child_of_a_fork_does_no_harm),
+        cmocka_unit_test(a_child_waits_for_no_thread_of_its_parent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,8 +112,10 @@ def _run(options):
     if options.report is None:
         _run_program(options)
         return 0
-    from larder.torch.watching import Watch
-
+    try:
+        from larder.torch.watching import Watch
+    except ImportError as error:
+        return _refuse(error)
     watch = Watch("native" if options.native else "larder").start()
     status = 1
     try:
@@ -133,9 +135,10 @@ def main():
     if not options.module and not os.path.exists(options.script):
         return _refuse(f"{options.script}: there is no such file")
     if options.compare:
-        from larder.torch.comparing import compare
+        from larder.torch.comparing import compare, refused
 
-        return compare(options)
+        why = refused(options)
+        return compare(options) if why is None else _refuse(why)
     why = None if options.native else _enable(options)
     return _run(options) if why is None else _refuse(why)
 

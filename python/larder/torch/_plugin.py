@@ -94,6 +94,7 @@ _S = ctypes.c_char_p
 
 # What each function returns, and what it takes.
 PROTOTYPES = {
+    "larder_annotate": (None, _S),
     "larder_last_error": (_S,),
     "larder_policy_parse": (_I, _S, _P),
     "larder_conf_check": (_I, _S),

@@ -9,17 +9,20 @@ def is_initialized():
 
 
 def index_of(device):
-    """A device's number: of None, a number, "cuda:1", or a torch.device."""
+    """A device's number: of None, a number, "cuda:1", a torch.device, or a
+    torch.cuda.device, which makes one current."""
     if device is None:
         return int(torch.cuda.current_device())
     if isinstance(device, int):
         return device
+    if isinstance(getattr(device, "idx", None), int):
+        return device.idx  # torch.cuda.device
     if isinstance(device, str):
         kind, _, number = device.partition(":")
         if kind not in ("cuda", "hip") or (number and not number.isdigit()):
             raise ValueError(f"Expected a cuda device, but got: {device}")
         return int(number) if number else int(torch.cuda.current_device())
-    if getattr(device, "type", "cuda") != "cuda":
+    if getattr(device, "type", None) != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {device}")
     index = getattr(device, "index", None)
     return int(torch.cuda.current_device()) if index is None else int(index)
@@ -36,6 +39,13 @@ def out_of_memory_error():
 
 def device_count():
     return int(torch.cuda.device_count())
+
+
+def has_gpu_code():
+    """Whether this PyTorch was built with CUDA or HIP.  A build for processors
+    alone has the Python names of both."""
+    version = getattr(torch, "version", None)
+    return getattr(version, "cuda", None) is not None or is_hip()
 
 
 def is_hip():

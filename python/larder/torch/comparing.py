@@ -1,5 +1,6 @@
 """--compare: a program under PyTorch's own allocator, and under Larder."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -93,6 +94,20 @@ def _run(options, native, report):
             return status, json.load(file)
     except (OSError, ValueError):
         return status, None
+
+
+def refused(options):
+    """Why the second run would be refused, or None: before the first, which
+    may take hours."""
+    if importlib.util.find_spec("torch") is None:
+        return "No module named 'torch'"
+    try:
+        from larder.torch import settings
+
+        settings.check(options.conf, options.policy, options.device)
+    except (ImportError, ValueError) as error:
+        return str(error)
+    return None
 
 
 def compare(options):

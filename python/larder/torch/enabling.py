@@ -1,17 +1,14 @@
 """Making Larder PyTorch's allocator."""
 
-import ctypes
-import os
 import warnings
 
 import torch
 
-from larder.torch import _torch, limits, patching
+from larder.torch import _torch, limits, patching, settings
 from larder.torch._plugin import (
     PYTHON_OUT_OF_MEMORY,
     address,
     library,
-    must,
     path,
     plugin_must,
 )
@@ -32,40 +29,8 @@ _OTHERS = {
     "set_base_alloc_fn": "larder_torch_base",
 }
 
-# Looked at in this order where no settings are given.
-_CONF_VARIABLES = (
-    "LARDER_CONF",
-    "PYTORCH_CUDA_ALLOC_CONF",
-    "PYTORCH_HIP_ALLOC_CONF",
-    "PYTORCH_ALLOC_CONF",
-)
-
 _enabled = None  # the settings it was done with
 _kept = None  # PyTorch holds the functions' addresses alone
-
-
-def _conf_of(conf):
-    if conf is not None:
-        return conf
-    for variable in _CONF_VARIABLES:
-        if os.environ.get(variable):
-            return os.environ[variable]
-    return ""
-
-
-def _policy_of(name):
-    if name is None:
-        return 0
-    policy = ctypes.c_int()
-    must(
-        library.larder_policy_parse(name.encode(), ctypes.byref(policy)),
-        ValueError,
-    )
-    return policy.value
-
-
-def _check_conf(conf):
-    must(library.larder_conf_check(conf.encode()), ValueError)
 
 
 def _check_torch():
@@ -74,6 +39,11 @@ def _check_torch():
             "CUDA is in use already, and PyTorch can change its allocator only "
             "before: call larder.torch.enable() before anything is put on a "
             "GPU, or run the program with python -m larder.torch"
+        )
+    if not _torch.has_gpu_code():
+        raise RuntimeError(
+            f"PyTorch {torch.__version__} was built without CUDA: there is no "
+            "memory of a GPU to allocate"
         )
     memory = torch.cuda.memory
     for name in ("CUDAPluggableAllocator", "change_current_allocator"):
@@ -128,7 +98,7 @@ def _set_hooks(handle):
         "larder.torch: this PyTorch does not say which memory is a CUDA "
         "graph's: do not capture graphs",
         RuntimeWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
 
 
@@ -161,21 +131,20 @@ def enable(conf=None, policy=None, devices=None):
     specs by PyTorch's numbers; without it the GPUs themselves.
 
     Calling it again with the same arguments does nothing.
-    RuntimeError says why it cannot be, ValueError what is wrong with an
-    argument; PyTorch is then as it was."""
+    RuntimeError says why it cannot be, ValueError or TypeError what is wrong
+    with an argument; PyTorch is then as it was."""
     global _enabled, _kept
-    asked = (_conf_of(conf), policy, repr(devices))
+    settings.check(conf, policy, devices)
+    asked = (settings.conf_of(conf), policy, repr(devices))
     if _enabled is not None:
         if _enabled == asked:
             return
         raise RuntimeError(
             "Larder is PyTorch's allocator already, with other settings"
         )
-    number = _policy_of(policy)
-    _check_conf(asked[0])
     _check_torch()
     _check_exceptions()
-    _configure(asked[0], number, devices)
+    _configure(asked[0], settings.policy_of(policy), devices)
     allocator = torch.cuda.memory.CUDAPluggableAllocator(
         path, "larder_torch_alloc", "larder_torch_free"
     )

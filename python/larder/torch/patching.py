@@ -4,7 +4,7 @@ import sys
 
 import torch
 
-from larder.torch import snapshots, statistics
+from larder.torch import metadata, snapshots, statistics
 
 _before = []
 
@@ -24,7 +24,7 @@ _ACCELERATOR = (
 def replacements():
     """The functions by their names."""
     found = {}
-    for module in (statistics, snapshots):
+    for module in (statistics, snapshots, metadata):
         for name in module.__all__:
             found[name] = getattr(module, name)
     return found

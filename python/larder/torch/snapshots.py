@@ -4,6 +4,8 @@ Larder.
 Each is PyTorch's in name, arguments and result."""
 
 import ctypes
+import json
+import os
 import pickle
 import sys
 
@@ -95,21 +97,22 @@ def memory_snapshot(mempool_id=None, include_traces=True):
 def _dump_snapshot(
     filename="dump_snapshot.pickle", augment_with_fx_traces=False
 ):
-    """Of one device it is written straight to the file, as JSON if its name
-    ends so."""
-    name = str(filename)
+    """Of one device it is written straight to the file.  It is JSON if its
+    name ends so."""
+    name = os.fsencode(filename)
     devices = _made()
     if len(devices) <= 1:
         number = devices[0] if devices else _torch.index_of(None)
         must(
-            library.larder_snapshot_write(
-                allocator(number), name.encode(), None
-            ),
+            library.larder_snapshot_write(allocator(number), name, None),
             OSError,
         )
-        return
-    with open(name, "wb") as file:
-        pickle.dump(_snapshot(), file, protocol=4)
+    elif name.endswith(b".json"):
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump(_snapshot(), file)
+    else:
+        with open(name, "wb") as file:
+            pickle.dump(_snapshot(), file, protocol=4)
 
 
 # ---- history ----------------------------------------------------------------
@@ -178,10 +181,14 @@ def _record(
     compile_context=False,
     global_record_annotations=False,
     skip_actions=None,
+    record_pinned_host_memory=False,
+    record_cuda=True,
 ):
     _check("state", enabled, ("state", "all", None))
     _check("context", context, ("state", "alloc", "all", None))
     _check("stacks", stacks, ("python", "all"))
+    if not record_cuda:
+        return
     if enabled is None:
         _stop()
     else:
@@ -195,8 +202,17 @@ def _record_as_before(
     trace_alloc_record_context=False,
     device=None,
     record_context_cpp=False,
+    clear_history=False,
+    compile_context=False,
+    global_record_annotations=False,
+    skip_actions=None,
+    record_pinned_host_memory=False,
+    record_cuda=True,
 ):
-    """The arguments of PyTorch 2.0, which are told by the first one's type."""
+    """The arguments of PyTorch 2.0, which are told by the first one's type,
+    with those that were added."""
+    if not record_cuda:
+        return None
     if not enabled:
         return _stop()
     context = None
@@ -207,14 +223,15 @@ def _record_as_before(
         context,
         "all" if record_context_cpp else "python",
         trace_alloc_max_entries,
-        None,
+        skip_actions,
     )
 
 
 def _record_memory_history(enabled="all", *args, **kwargs):
     """From now on, on every device.  Of PyTorch's arguments, `device`,
-    `clear_history` (what was recorded is always forgotten), `compile_context`
-    and `global_record_annotations` change nothing."""
+    `clear_history` (what was recorded is always forgotten), `compile_context`,
+    `global_record_annotations` and `record_pinned_host_memory` (that memory is
+    not Larder's) change nothing."""
     if isinstance(enabled, bool):
         return _record_as_before(enabled, *args, **kwargs)
     return _record(enabled, *args, **kwargs)

@@ -138,7 +138,8 @@ def memory_summary(device=None, abbreviated=False):
 
 
 def empty_cache():
-    library.larder_torch_reset()
+    if _torch.is_initialized():
+        library.larder_torch_reset()
 
 
 def set_per_process_memory_fraction(fraction, device=None):

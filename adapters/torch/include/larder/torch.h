@@ -19,6 +19,10 @@
  *            may come from a destructor raise nothing.  Either way the
  *            failure is kept for larder_torch_last_error().
  * Threads    Every call may come from any thread, but larder_torch_close().
+ * Forks      A child forked after the first allocator was made has its
+ *            parent's memory: frees, recorded streams and the other calls
+ *            without a result do nothing in it and take no lock of a thread
+ *            that is not there; allocations fail, saying so.
  */
 #ifndef LARDER_TORCH_H
 #define LARDER_TORCH_H

@@ -60,6 +60,18 @@ get_per_process_memory_fraction = _of("get_fraction", "getMemoryFraction")
 _set_allocator_settings = _of("_set_allocator_settings", "settings")
 
 
+def _set_memory_metadata(metadata):
+    """Ignored under another allocator."""
+
+
+def _get_memory_metadata():
+    return ""
+
+
+def _memory_metadata_supported():
+    return _allocators.current.name == "native"
+
+
 def empty_cache():
     if torch.cuda.is_initialized():
         _allocators.current.call("reset")

@@ -1,0 +1,39 @@
+/* torch_fork.c - noticing a fork. */
+#include "torch_fork.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "torch_failure.h"
+
+static bool is_watched;
+static atomic_bool is_forked;
+
+/* The child keeps failures too: their lock is free in it. */
+static void before(void)
+{
+    larder__torch_failure_lock();
+}
+
+static void in_parent(void)
+{
+    larder__torch_failure_unlock();
+}
+
+static void in_child(void)
+{
+    atomic_store_explicit(&is_forked, true, memory_order_relaxed);
+    larder__torch_failure_unlock();
+}
+
+bool larder__torch_fork_watch(void)
+{
+    if (!is_watched)
+        is_watched = pthread_atfork(before, in_parent, in_child) == 0;
+    return is_watched;
+}
+
+bool larder__torch_is_forked(void)
+{
+    return atomic_load_explicit(&is_forked, memory_order_relaxed);
+}

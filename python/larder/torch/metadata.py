@@ -1,0 +1,30 @@
+"""torch.cuda.memory's text for what a thread allocates next, kept by Larder.
+
+Each is PyTorch's in name, arguments and result."""
+
+import threading
+
+from larder.torch._plugin import library
+
+_of_thread = threading.local()
+
+
+def _set_memory_metadata(metadata):
+    """The events of this thread carry the text from now on; "" for none."""
+    library.larder_annotate(metadata.encode(errors="replace"))
+    _of_thread.metadata = metadata
+
+
+def _get_memory_metadata():
+    return getattr(_of_thread, "metadata", "")
+
+
+def _memory_metadata_supported():
+    return True
+
+
+__all__ = [
+    "_set_memory_metadata",
+    "_get_memory_metadata",
+    "_memory_metadata_supported",
+]

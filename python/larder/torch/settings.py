@@ -1,0 +1,59 @@
+"""The arguments of enable(), checked.  PyTorch is not needed here."""
+
+import ctypes
+import os
+
+from larder.torch._plugin import library, must
+
+# Looked at in this order where no settings are given.
+_CONF_VARIABLES = (
+    "LARDER_CONF",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_HIP_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",
+)
+
+
+def conf_of(conf):
+    """The settings, or those of the environment."""
+    if conf is not None:
+        return conf
+    for variable in _CONF_VARIABLES:
+        if os.environ.get(variable):
+            return os.environ[variable]
+    return ""
+
+
+def policy_of(name):
+    """A policy's number."""
+    if name is None:
+        return 0
+    policy = ctypes.c_int()
+    must(
+        library.larder_policy_parse(name.encode(), ctypes.byref(policy)),
+        ValueError,
+    )
+    return policy.value
+
+
+def _check_types(conf, policy, devices):
+    for name, value in (("conf", conf), ("policy", policy)):
+        if not isinstance(value, (str, type(None))):
+            raise TypeError(f"{name}: expected text, but got: {value!r}")
+    if devices is None:
+        return
+    specs = [*devices.values()] if isinstance(devices, dict) else [devices]
+    if not all(isinstance(spec, str) for spec in specs):
+        raise TypeError(
+            "devices: expected the spec of the first, such as 'cuda:0', or a "
+            f"dict of specs by number, but got: {devices!r}"
+        )
+    if "" in specs:
+        raise ValueError("devices: the spec of a device is empty")
+
+
+def check(conf, policy, devices):
+    """TypeError or ValueError for what enable() would refuse in them."""
+    _check_types(conf, policy, devices)
+    policy_of(policy)
+    must(library.larder_conf_check(conf_of(conf).encode()), ValueError)

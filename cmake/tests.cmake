@@ -170,9 +170,14 @@ include(${PROJECT_SOURCE_DIR}/cmake/adapters_tests.cmake)
 larder_support_library(bench_support bench bench_)
 larder_programs(bench bench_ bench_support)
 
-# The program README.md quotes.
-add_executable(hello ${PROJECT_SOURCE_DIR}/examples/hello.c)
-set_target_properties(hello PROPERTIES
-                      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
-target_link_libraries(hello PRIVATE larder_flags larder_shared)
-larder_test(example_hello example hello)
+# The programs of examples/; README.md quotes hello.
+foreach(example hello share pause)
+    add_executable(example_${example}
+                   ${PROJECT_SOURCE_DIR}/examples/${example}.c)
+    set_target_properties(example_${example} PROPERTIES
+        OUTPUT_NAME ${example}
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+    target_link_libraries(example_${example} PRIVATE
+                          larder_flags larder_shared)
+    larder_test(example_${example} example example_${example})
+endforeach()

@@ -38,7 +38,9 @@ extern "C" {
     X(copy)                                                                    \
     X(fill)                                                                    \
     X(host_alloc)                                                              \
-    X(host_free)
+    X(host_free)                                                               \
+    X(page_export)                                                             \
+    X(page_import)
 
 #define X(name) LARDER_CALL_##name,
 typedef enum larder_call { LARDER_CALL_MAP(X) LARDER_CALL_COUNT } larder_call;
@@ -48,6 +50,21 @@ typedef enum larder_call { LARDER_CALL_MAP(X) LARDER_CALL_COUNT } larder_call;
 LARDER_API const char *larder_call_name(larder_call call);
 
 /* ---- the table --------------------------------------------------------- */
+
+/* How a page is handed to another process. */
+typedef enum larder_handle_kind {
+    LARDER_HANDLE_NONE = 0,  /* not at all */
+    LARDER_HANDLE_FD = 1,    /* as a file descriptor */
+    LARDER_HANDLE_FABRIC = 2 /* as bytes, to any machine of a fabric */
+} larder_handle_kind;
+
+enum { LARDER_FABRIC_BYTES = 64, LARDER_UUID_BYTES = 16 };
+
+typedef struct larder_page_handle {
+    larder_handle_kind kind;
+    int fd; /* to be closed by who got it from page_export() */
+    unsigned char fabric[LARDER_FABRIC_BYTES];
+} larder_page_handle;
 
 typedef struct larder_device_props {
     size_t size; /* set by the caller */
@@ -61,6 +78,11 @@ typedef struct larder_device_props {
     /* Its memory is the host's: what is free is what the host's programs
      * leave, and total_bytes may be all of the host's. */
     int is_integrated;
+    /* What page_export() makes of the pages of this device. */
+    larder_handle_kind export_kind;
+    /* The same in every process that has this device, and of no other one; all
+     * zero: unknown. */
+    unsigned char uuid[LARDER_UUID_BYTES];
 } larder_device_props;
 
 /* A process that holds memory of the device. */
@@ -149,6 +171,15 @@ typedef struct larder_device_ops {
     /* The last failure on this thread in the driver's own words; static or
      * valid until this thread's next call; "" if there is nothing to say. */
     const char *(*error_text)(void *self);
+
+    /* Pages between processes: both or none.  page_export() makes a handle of
+     * the props' export_kind; a page it was made of lives on while anyone has
+     * it.  page_import() makes a page of `bytes`, to be released like one that
+     * was created; the handle stays the caller's. */
+    larder_result (*page_export)(void *self, uint64_t page,
+                                 larder_page_handle *out);
+    larder_result (*page_import)(void *self, const larder_page_handle *handle,
+                                 uint64_t bytes, uint64_t *out);
 } larder_device_ops;
 
 /* Make a device of a table and its context.  The table is copied; a shorter

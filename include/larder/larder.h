@@ -70,7 +70,8 @@ extern "C" {
     X(ERR_DESTROYED, 13, "the allocator was destroyed")                        \
     X(ERR_CORRUPT, 14, "an internal rule is broken")                           \
     X(ERR_BUSY, 15, "still in use")                                            \
-    X(ERR_SYSTEM, 16, "the operating system refused a call")
+    X(ERR_SYSTEM, 16, "the operating system refused a call")                   \
+    X(ERR_PAUSED, 17, "the memory of this tag is paused")
 
 typedef enum larder_result {
 #define X(name, code, text) LARDER_##name = code,
@@ -114,7 +115,7 @@ LARDER_API larder_result larder_parse_size(const char *text, uint64_t *out);
  *
  *   sim:SIZE[,backing=memory|none][,vmm=on|off][,context=SIZE]
  *           [,events=auto|manual|immediate][,costs=FILE][,shared=NAME]
- *           [,count=N]
+ *           [,count=N][,export=none|fd|fabric]
  *   cuda:N[,export=none|fd|fabric]
  *   hip:N[,export=none|fd]
  *
@@ -123,8 +124,8 @@ LARDER_API larder_result larder_parse_size(const char *text, uint64_t *out);
  * cuda and hip are device N + ordinal of the driver of that name, which is
  * loaded now; hip has not been tried on hardware.  The device's primary
  * context is taken by the first call that needs it; calls may come from
- * threads with any context or none.  `export` says how the driver can hand
- * pages of expandable segments to other processes.  After a fork the device
+ * threads with any context or none.  `export` says how pages can be handed to
+ * other processes (share.h); default none.  After a fork the device
  * is the parent's: calls of the child are refused.
  *
  * ERR_INVALID names the part of the spec that is wrong; ERR_UNSUPPORTED says
@@ -486,6 +487,7 @@ typedef struct larder_segment_info {
     int is_expandable;
     int is_reserved; /* served from a piece of larder_reserve() */
     size_t block_count;
+    int is_paused; /* its memory was given back (larder/tag.h); not in `reserved` */
 } larder_segment_info;
 
 typedef struct larder_block_info {

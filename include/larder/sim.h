@@ -25,6 +25,13 @@
  * one container do.)  A child process opens the device itself: one opened
  * before a fork is its parent's.
  *
+ * With export=fd or export=fabric pages can be handed to another process that
+ * has a simulated GPU with real memory: both then see the same bytes.  A page
+ * lives until the last of them lets go of it or dies, and counts as held by
+ * the one that made it; what only others still use, after its maker has died,
+ * counts no more.  A fabric handle is good while its maker lives, and between
+ * processes that may open each other's files.
+ *
  * Functions here return LARDER_ERR_UNSUPPORTED for a device that is not a
  * simulated one.
  */

@@ -69,6 +69,8 @@ class DeviceProperties(ctypes.Structure):
         ("ordinal", ctypes.c_int),
         ("name", ctypes.c_char * 64),
         ("is_integrated", ctypes.c_int),
+        ("export_kind", ctypes.c_int),
+        ("uuid", ctypes.c_ubyte * 16),
     ]
 
 

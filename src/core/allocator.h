@@ -43,6 +43,8 @@ struct allocator;
 struct front;
 struct history;
 struct trimmer;
+struct paused;
+struct tag;
 struct pool;
 struct private_pool;
 
@@ -73,12 +75,25 @@ struct pool {
 
 enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_KINDS };
 
+/* What a private pool holds and hands out (usage.h). */
+struct usage {
+    uint64_t allocations;
+    uint64_t allocated_bytes;
+    uint64_t requested_bytes; /* of blocks handed out */
+    uint64_t reserved_bytes;  /* but not of reserved pieces */
+    uint64_t allocated_peak;
+    uint64_t reserved_peak;
+    uint64_t refused; /* requests of a tag, for its limit */
+};
+
 struct private_pool {
     larder_pool_id id;
     int users; /* 0: its memory may be given back, and it goes with the last */
     struct pool pools[POOL_KINDS];
-    uint16_t history_id;       /* its number in the history; 0: none yet */
-    uint64_t limit_bytes;      /* of its segments; 0: none */
+    uint16_t history_id;  /* its number in the history; 0: none yet */
+    uint64_t limit_bytes; /* of its segments; 0: none */
+    struct usage usage;
+    struct tag *tag; /* whose memory it is; NULL: a pool of the user's */
     struct private_pool *next; /* in the order they were made */
 };
 
@@ -113,6 +128,8 @@ struct segment {
     /* SEGMENT_EXPANDABLE: the handle mapped at each page, 0: none */
     uint64_t page_bytes;
     uint64_t *pages;
+
+    struct paused *paused; /* NULL: it is not (pause.h) */
 
     /* SEGMENT_PAGED, which has `pages` too */
     size_t page_end;   /* no page from here on */
@@ -152,6 +169,8 @@ struct use {
     struct block *block; /* with an event */
     uint64_t event;
     bool captured; /* recorded while allocations went to a private pool */
+    bool is_hold;  /* no stream but a hold (events.h), */
+    bool is_held;  /* counted by its block, which was given back */
 };
 
 /* The events recorded on one stream, in order. */
@@ -166,6 +185,7 @@ struct events {
     uint32_t queue_count;
     uint32_t queue_capacity;
     uint64_t waiting; /* in all queues */
+    uint64_t held;    /* holds that pending blocks count */
     struct use *free_uses;
     struct use_chunk *chunks;
     uint64_t *idle; /* events of the device, to be recorded again */
@@ -271,9 +291,13 @@ struct allocator {
     double fraction;        /* of the device's memory; part of allowed_bytes */
     bool fraction_is_set;   /* garbage is collected only then, as in PyTorch */
 
-    bool is_paged; /* the larder policy on a device with pages */
-    bool is_fast;  /* and settings that leave the short way open (fast.h) */
-    bool is_tight; /* little is left to grow by: placement before speed */
+    struct tag *tags;
+    uint32_t tag_frames; /* tags begun by any thread and not ended */
+
+    bool has_pages; /* the device can map pages of 2 MiB */
+    bool is_paged;  /* the larder policy on such a device */
+    bool is_fast;   /* and settings that leave the short way open (fast.h) */
+    bool is_tight;  /* little is left to grow by: placement before speed */
     uint64_t calm_peak;  /* the most in use, and how many requests made while */
     uint32_t calm;       /* is_tight have not raised it */
     uint64_t refused_at; /* held when the device had no more */

@@ -3,6 +3,7 @@
 #include "core/front.h"
 #include "core/pool.h"
 #include "core/recording.h"
+#include "core/usage.h"
 
 /* ---- neighbours ----------------------------------------------------------- */
 
@@ -103,6 +104,7 @@ static void count_allocation(struct allocator *a, const struct block *b,
 {
     struct stats *st = &a->stats;
 
+    usage_allocate(b);
     metric_add(&st->allocation, pool, 1);
     metric_add(&st->allocated_bytes, pool, b->bytes);
     metric_add(&st->active, pool, 1);

@@ -5,11 +5,13 @@
  * in their heap and go with the next allocation that finds routing off. */
 #include "core/policy.h"
 
+#include "base/fail.h"
 #include "core/cached.h"
 #include "core/held.h"
 #include "core/pool.h"
 #include "core/release.h"
 #include "core/segment.h"
+#include "core/usage.h"
 
 /* Some free block of the default pools: left behind, as nothing is cached. */
 static bool has_backlog(const struct pool *pool)
@@ -27,6 +29,9 @@ static larder_result direct_get(struct allocator *a, struct request *q)
 
     if (r != LARDER_ERR_OUT_OF_MEMORY || !held_allows(a, q->size))
         return r;
+    q->over_pool = !larder__usage_allows(a, q);
+    if (q->over_pool)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     return larder__segment_get(a, q->heap, q->size, &q->block);
 }
 
@@ -42,7 +47,7 @@ static larder_result direct_find(struct allocator *a, struct request *q)
             (void)larder__release_pool(a, &a->pools[kind]);
     }
     r = direct_get(a, q);
-    if (r != LARDER_ERR_OUT_OF_MEMORY)
+    if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
         return r;
     /* Blocks that wait for a stream, and pools without users. */
     (void)larder__release_cached(a);

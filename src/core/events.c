@@ -167,6 +167,14 @@ static larder_result use_record(struct allocator *a, struct use *use)
     return LARDER_OK;
 }
 
+/* No event ends it: larder__events_unhold() does. */
+static larder_result hold_count(struct allocator *a, struct use *hold)
+{
+    hold->is_held = true;
+    a->events.held++;
+    return LARDER_OK;
+}
+
 /* Turn the pending block's uses into events.  On failure some are left. */
 static larder_result block_record(struct allocator *a, struct block *b)
 {
@@ -176,7 +184,7 @@ static larder_result block_record(struct allocator *a, struct block *b)
         larder_result r;
 
         use->block = b;
-        r = use_record(a, use);
+        r = use->is_hold ? hold_count(a, use) : use_record(a, use);
         if (r != LARDER_OK) {
             use->next = rest;
             return r;
@@ -304,6 +312,47 @@ larder_result larder__events_sync(struct allocator *a)
     }
     return r;
 }
+
+/* ---- holds ---------------------------------------------------------------- */
+
+/* It has the block's own stream, which no recorded one has. */
+larder_result larder__events_hold(struct allocator *a, struct block *b,
+                                  struct use **out)
+{
+    struct use *hold = use_take(&a->events);
+
+    if (hold == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    hold->stream = b->segment->heap->stream;
+    hold->is_hold = true;
+    hold->block = b;
+    hold->next = b->uses;
+    b->uses = hold;
+    *out = hold;
+    return LARDER_OK;
+}
+
+/* A block that waits for its events to be recorded goes when that is done. */
+void larder__events_unhold(struct allocator *a, struct use *hold)
+{
+    struct block *b = hold->block;
+    struct use **link = &b->uses;
+    bool was_held = hold->is_held;
+
+    while (!was_held && *link != hold)
+        link = &(*link)->next;
+    if (!was_held)
+        *link = hold->next;
+    use_give(&a->events, hold);
+    if (!was_held)
+        return;
+    a->events.held--;
+    b->events--;
+    if (b->events == 0 && b->uses == NULL)
+        larder__block_free(a, b);
+}
+
+/* ---- waiting -------------------------------------------------------------- */
 
 bool larder__events_wait_one(struct allocator *a)
 {

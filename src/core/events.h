@@ -15,6 +15,12 @@
 larder_result larder__events_use(struct allocator *a, struct block *b,
                                  larder_stream stream);
 
+/* Keep the live block, once it is given back, until the hold ends: for memory
+ * that others have too. */
+larder_result larder__events_hold(struct allocator *a, struct block *b,
+                                  struct use **out);
+void larder__events_unhold(struct allocator *a, struct use *hold);
+
 /* The live block with recorded streams was given back. */
 void larder__events_defer(struct allocator *a, struct block *b);
 

@@ -348,6 +348,31 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     return r != LARDER_OK ? r : dropped;
 }
 
+larder_result larder__expandable_forget(struct allocator *a, struct block *b)
+{
+    struct segment *s = b->segment;
+    uint64_t offset = b->addr - s->addr;
+    size_t begin = (offset + s->page_bytes - 1) / s->page_bytes;
+    size_t end = (offset + b->bytes) / s->page_bytes;
+
+    for (size_t i = begin; i < end; i++) {
+        if (s->pages[i] != 0)
+            return LARDER_OK;
+    }
+    if (begin >= end)
+        return LARDER_OK;
+    if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    unmap_middle(a, b, page_addr(s, begin), (end - begin) * s->page_bytes);
+    return LARDER_OK;
+}
+
+void larder__expandable_tidy(struct allocator *a, struct segment *s)
+{
+    if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
+        (void)range_destroy(a, s); /* if not now, its addresses are used */
+}
+
 larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
 {
     larder_result r = larder__device_stream_sync(a->device, s->heap->stream);

@@ -3,7 +3,7 @@
 #ifndef LARDER_CORE_HELD_H
 #define LARDER_CORE_HELD_H
 
-#include "core/allocator.h"
+#include "core/usage.h"
 
 /* Whether the limit leaves room for so many more. */
 static inline bool held_allows(const struct allocator *a, uint64_t bytes)
@@ -18,6 +18,7 @@ static inline void held_add(struct allocator *a, const struct pool *pool,
 {
     a->held_bytes += bytes;
     metric_add(&a->stats.reserved_bytes, pool->stats, bytes);
+    usage_hold(pool, bytes);
     a->stats.num_device_alloc++;
 }
 
@@ -27,6 +28,7 @@ static inline void held_sub(struct allocator *a, const struct pool *pool,
 {
     a->held_bytes -= bytes;
     metric_sub(&a->stats.reserved_bytes, pool->stats, bytes);
+    usage_drop(pool, bytes);
     a->stats.num_device_free++;
 }
 

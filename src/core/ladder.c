@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/ticks.h"
 #include "core/events.h"
+#include "core/tags.h"
 
 enum { NS_PER_MS = 1000000, NAP_MIN_NS = 20000, NAP_MAX_NS = NS_PER_MS };
 
@@ -17,7 +18,8 @@ bool larder__ladder_is_hopeless(const struct allocator *a,
                                 const struct request *q)
 {
     uint64_t total = device_bytes(a);
-    uint64_t live = (uint64_t)metric_all(&a->stats.allocated_bytes);
+    uint64_t live = (uint64_t)metric_all(&a->stats.allocated_bytes) -
+                    larder__tags_paused_bytes(a);
 
     if (a->allowed_bytes < total)
         total = a->allowed_bytes;

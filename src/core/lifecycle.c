@@ -10,11 +10,13 @@
 #include "core/lifecycle.h"
 #include "core/orphan.h"
 #include "core/pages.h"
+#include "core/pause.h"
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/private.h"
 #include "core/recording.h"
 #include "core/segment.h"
+#include "core/tags.h"
 #include "core/trimmer.h"
 
 /* ---- options -------------------------------------------------------------- */
@@ -174,6 +176,11 @@ static bool may_be_fast(const struct conf *conf)
            conf->preallocate_bytes == 0;
 }
 
+void larder__decide_fast(struct allocator *a)
+{
+    a->is_fast = a->is_paged && may_be_fast(&a->conf) && a->tag_frames == 0;
+}
+
 /* The locked allocator's settings change by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
@@ -183,15 +190,16 @@ static larder_result configure(struct allocator *a, const char *text)
         return r;
     if (a->policy->adjust != NULL)
         a->policy->adjust(&a->conf);
-    if (!has_pages(a)) /* PyTorch warns and goes on */
+    a->has_pages = has_pages(a);
+    if (!a->has_pages) /* PyTorch warns and goes on */
         a->conf.expandable_segments = false;
     if (a->conf.fraction_given) {
         a->fraction = a->conf.fraction;
         a->fraction_is_set = true;
     }
     apply_limits(a);
-    a->is_paged = a->policy == &larder__policy_larder && has_pages(a);
-    a->is_fast = a->is_paged && may_be_fast(&a->conf);
+    a->is_paged = a->policy == &larder__policy_larder && a->has_pages;
+    larder__decide_fast(a);
     a->is_tight = false;
     a->refused_at = UINT64_MAX;
     a->weighed_at = 0;
@@ -268,6 +276,7 @@ static void allocator_free(struct allocator *a)
     larder__pool_destroy(&a->pools[POOL_SMALL]);
     larder__pool_destroy(&a->pools[POOL_LARGE]);
     larder__private_destroy(a);
+    larder__tags_destroy(a);
     larder__host_free(a->orphans);
     larder__host_free(a->loose.list);
     larder__host_free(a->reclaims.list);
@@ -406,6 +415,7 @@ static larder_result give_everything_back(struct allocator *a)
     }
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         fail_keep_first(&r, sync_uses(a, s));
+    larder__pause_forget(a);
     while (a->segments != NULL)
         fail_keep_first(&r, segment_destroy(a, a->segments));
     larder__pages_drop(a);

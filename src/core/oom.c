@@ -11,6 +11,8 @@
 #include "core/private.h"
 #include "core/recording.h"
 #include "core/shortfall.h"
+#include "core/tags.h"
+#include "core/usage.h"
 
 enum { MESSAGE_PART_MAX = 512 };
 
@@ -56,7 +58,8 @@ static void explain(struct allocator *a, const struct request *q,
     struct text t;
     struct text p;
     uint64_t pools = larder__private_cached_bytes(a);
-    uint64_t allocated = (uint64_t)metric_all(&a->stats.allocated_bytes);
+    uint64_t allocated = (uint64_t)metric_all(&a->stats.allocated_bytes) -
+                         larder__tags_paused_bytes(a);
     uint64_t reserved = (uint64_t)metric_all(&a->stats.reserved_bytes);
 
     larder__text_init(&p, processes, sizeof processes);
@@ -79,6 +82,15 @@ static void explain(struct allocator *a, const struct request *q,
     if (a->conf.limit_bytes != CONF_UNLIMITED) { /* not a setting of PyTorch */
         larder__text_add_bytes(&t, a->conf.limit_bytes);
         larder__text_add(&t, " allowed; ");
+    }
+    if (usage_is_final(q)) {
+        const struct private_pool *owner = q->heap->pool->owner;
+
+        larder__text_add(&t, "The tag '%s' may hold ", owner->tag->name);
+        larder__text_add_bytes(&t, owner->limit_bytes);
+        larder__text_add(&t, " and holds ");
+        larder__text_add_bytes(&t, owner->usage.reserved_bytes);
+        larder__text_add(&t, ". ");
     }
     larder__text_add(&t, "Of the allocated memory ");
     larder__text_add_bytes(&t, allocated + pools);

@@ -32,6 +32,10 @@ larder_result larder__segment_ladder_find(struct allocator *a,
 /* The number of a policy (lifecycle.c). */
 larder_policy larder__policy_id(const struct policy *policy);
 
+/* Whether the short way of fast.h is open: to be asked again when the settings
+ * or the tags that are begun change (lifecycle.c). */
+void larder__decide_fast(struct allocator *a);
+
 /* Serve a request of `bytes` > 0 (alloc.c).  The lock is held, and may be
  * dropped in between. */
 larder_result larder__request(struct allocator *a, uint64_t bytes,

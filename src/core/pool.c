@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "core/front.h"
 #include "core/quick.h"
+#include "core/tags.h"
 
 void larder__pool_init(struct pool *pool, enum pool_kind kind,
                        struct private_pool *owner)
@@ -103,6 +104,9 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
     uint32_t at;
     larder_result r;
 
+    if (pool->owner != NULL && pool->owner->tag != NULL &&
+        (r = larder__tag_check(pool->owner->tag)) != LARDER_OK)
+        return r;
     if (pool->last_heap != NULL && pool->last_heap->stream == stream) {
         *out = pool->last_heap;
         return LARDER_OK;
@@ -127,6 +131,12 @@ struct pool *larder__pool_for(struct allocator *a, uint64_t size,
     for (const struct route *r = a->routes; r != NULL; r = r->next) {
         if (r->filter == NULL || r->filter(r->ctx, stream))
             return &r->to->pools[kind];
+    }
+    if (a->tag_frames > 0) {
+        struct private_pool *tagged = larder__tag_pool(a);
+
+        if (tagged != NULL)
+            return &tagged->pools[kind];
     }
     return &a->pools[kind];
 }

@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "core/pool.h"
 #include "core/release.h"
+#include "core/tags.h"
 
 static bool id_equal(larder_pool_id x, larder_pool_id y)
 {
@@ -22,7 +23,7 @@ static struct private_pool *private_get(struct allocator *a, larder_pool_id id)
 {
     struct private_pool *p = a->private_pools;
 
-    while (p != NULL && !id_equal(p->id, id))
+    while (p != NULL && (p->tag != NULL || !id_equal(p->id, id)))
         p = p->next;
     return p;
 }
@@ -45,7 +46,7 @@ static struct route **route_find(struct allocator *a, larder_pool_id id)
     return link;
 }
 
-static struct private_pool *private_create(larder_pool_id id)
+struct private_pool *larder__private_create(larder_pool_id id)
 {
     struct private_pool *p = larder__host_alloc(1, sizeof *p);
 
@@ -57,7 +58,7 @@ static struct private_pool *private_create(larder_pool_id id)
     return p;
 }
 
-static void private_append(struct allocator *a, struct private_pool *p)
+void larder__private_append(struct allocator *a, struct private_pool *p)
 {
     struct private_pool **link = &a->private_pools;
 
@@ -92,13 +93,13 @@ larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
         return r;
     route = larder__host_alloc(1, sizeof *route);
     if (route != NULL && p == NULL)
-        p = made = private_create(id);
+        p = made = larder__private_create(id);
     if (route == NULL || p == NULL) {
         larder__host_free(route);
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }
     if (made != NULL)
-        private_append(a, made);
+        larder__private_append(a, made);
     p->users++;
     *route = (struct route){.to = p, .filter = filter, .ctx = ctx};
     *route_find(a, id) = route; /* not there: the end of the list */
@@ -149,6 +150,21 @@ static bool private_is_empty(const struct allocator *a,
     return true;
 }
 
+larder_result larder__private_release_cached(struct allocator *a,
+                                             struct private_pool *p)
+{
+    larder_result r = LARDER_OK;
+
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        fail_keep_first(&r, larder__release_pool(a, &p->pools[kind]));
+    return r;
+}
+
+static bool private_is_paused(const struct private_pool *p)
+{
+    return p->tag != NULL && p->tag->is_paused;
+}
+
 larder_result larder__private_release_unused(struct allocator *a)
 {
     struct private_pool **link = &a->private_pools;
@@ -157,9 +173,9 @@ larder_result larder__private_release_unused(struct allocator *a)
     while (*link != NULL) {
         struct private_pool *p = *link;
 
-        for (int kind = 0; p->users == 0 && kind < POOL_KINDS; kind++)
-            fail_keep_first(&r, larder__release_pool(a, &p->pools[kind]));
-        if (p->users == 0 && private_is_empty(a, p)) {
+        if (p->users == 0 && !private_is_paused(p))
+            fail_keep_first(&r, larder__private_release_cached(a, p));
+        if (p->users == 0 && p->tag == NULL && private_is_empty(a, p)) {
             *link = p->next;
             private_free(p);
         } else {
@@ -188,9 +204,11 @@ uint64_t larder__private_cached_bytes(const struct allocator *a)
     uint64_t bytes = 0;
 
     for (const struct private_pool *p = a->private_pools; p != NULL;
-         p = p->next)
-        bytes += pool_cached_bytes(&p->pools[POOL_SMALL]) +
-                 pool_cached_bytes(&p->pools[POOL_LARGE]);
+         p = p->next) {
+        if (!private_is_paused(p))
+            bytes += pool_cached_bytes(&p->pools[POOL_SMALL]) +
+                     pool_cached_bytes(&p->pools[POOL_LARGE]);
+    }
     return bytes;
 }
 

@@ -14,6 +14,14 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id);
 larder_result larder__private_find(struct allocator *a, larder_pool_id id,
                                    struct private_pool **out);
 
+/* A pool without users, and its place in the allocator's list. */
+struct private_pool *larder__private_create(larder_pool_id id);
+void larder__private_append(struct allocator *a, struct private_pool *p);
+
+/* Give back the unused memory of one pool. */
+larder_result larder__private_release_cached(struct allocator *a,
+                                             struct private_pool *p);
+
 /* Give back the unused memory of pools without users; those that have none
  * left vanish. */
 larder_result larder__private_release_unused(struct allocator *a);

@@ -11,6 +11,16 @@
 #include "core/private.h"
 #include "core/release.h"
 #include "core/segment.h"
+#include "core/usage.h"
+
+/* Whether the pool's memory comes in pages: by the setting, but for private
+ * pools, which 2.4 keeps off them; and always for tags, if there are any. */
+static bool pool_has_pages(const struct allocator *a, const struct pool *pool)
+{
+    if (pool->owner == NULL)
+        return a->conf.expandable_segments;
+    return pool->owner->tag != NULL && a->has_pages;
+}
 
 static bool gc_is_on(const struct allocator *a)
 {
@@ -69,8 +79,8 @@ bool larder__pytorch_search(struct allocator *a, struct request *q)
     if (b == NULL)
         return false;
     if (segment_is_expandable(b->segment))
-        b = a->conf.expandable_segments ? prefer_ungrowable(a, bins, b)
-                                        : skip_expandable(bins, b);
+        b = pool_has_pages(a, q->heap->pool) ? prefer_ungrowable(a, bins, b)
+                                             : skip_expandable(bins, b);
     if (b == NULL || !oversize_allows(&a->conf, q->size, b))
         return false;
     heap_remove(b);
@@ -80,21 +90,24 @@ bool larder__pytorch_search(struct allocator *a, struct request *q)
 
 larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
 {
+    bool in_pages = pool_has_pages(a, q->heap->pool);
+    bool is_tagged = in_pages && q->heap->pool->owner != NULL;
     larder_result r;
 
-    q->over_pool = !larder__private_allows(a, q);
+    q->over_pool = !larder__usage_allows(a, q);
     if (q->over_pool) {
         q->over_limit = true;
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     }
-    r = larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
+    r = is_tagged /* what is reserved cannot be paused */
+            ? LARDER_ERR_OUT_OF_MEMORY
+            : larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
     q->over_limit = !held_allows(a, q->segment_bytes);
     if (q->over_limit)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    /* 2.4 keeps private pools off expandable segments. */
-    if (a->conf.expandable_segments && q->heap->pool->owner == NULL)
+    if (in_pages)
         return larder__expandable_get(a, q->heap, q->size, &q->block);
     return larder__segment_get(a, q->heap, q->segment_bytes, &q->block);
 }
@@ -103,7 +116,7 @@ static larder_result climb(struct allocator *a, struct request *q)
 {
     larder_result r = larder__pytorch_grow(a, q);
 
-    if (r != LARDER_ERR_OUT_OF_MEMORY)
+    if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
         return r;
     if (q->over_limit && a->conf.throw_on_oom) {
         a->stats.num_oom_rejections++;
@@ -145,7 +158,8 @@ static bool pytorch_should_split(const struct allocator *a,
 {
     uint64_t rest = q->block->bytes - q->size;
 
-    if (q->heap->pool->is_small || a->conf.expandable_segments)
+    if (q->heap->pool->is_small || a->conf.expandable_segments ||
+        pool_has_pages(a, q->heap->pool))
         return rest >= UNIT_BYTES;
     return q->size < a->conf.max_split_bytes && rest > SMALL_MAX_BYTES;
 }

@@ -8,6 +8,7 @@
 #include "core/quick.h"
 #include "core/recording.h"
 #include "core/segment.h"
+#include "core/usage.h"
 
 void larder__give_back(struct allocator *a, struct block *b)
 {
@@ -19,6 +20,7 @@ void larder__give_back(struct allocator *a, struct block *b)
                   b->requested);
     metric_sub(&st->allocation, pool, 1);
     metric_sub(&st->allocated_bytes, pool, b->bytes);
+    usage_free(b);
     if (b->bytes >= a->conf.max_split_bytes)
         metric_sub(&st->oversize_allocations, STATS_LARGE, 1);
     if (b->uses != NULL)

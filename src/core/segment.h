@@ -50,6 +50,13 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
  * goes with its last page.  On failure what could not be unmapped stays. */
 larder_result larder__expandable_release(struct allocator *a, struct block *b);
 
+/* The whole pages within b, a free block of a paused segment, are not there:
+ * say so in the blocks.  b may be gone afterwards.  ERR_NO_HOST_MEMORY. */
+larder_result larder__expandable_forget(struct allocator *a, struct block *b);
+
+/* Drop a segment that has no page any more. */
+void larder__expandable_tidy(struct allocator *a, struct segment *s);
+
 /* Give back the pages and addresses of a segment, whatever is in it, when the
  * allocator goes; the segment is gone even if the device refuses. */
 larder_result larder__expandable_destroy(struct allocator *a,

@@ -12,6 +12,7 @@
 #include "core/ladder.h"
 #include "core/policy.h"
 #include "core/release.h"
+#include "core/usage.h"
 
 /* What must go back to the device for the request's segment to come. */
 static uint64_t lacking_bytes(const struct allocator *a,
@@ -76,7 +77,7 @@ static larder_result climb(struct allocator *a, struct request *q)
 
     keep_within_slack(a, q);
     r = larder__pytorch_grow(a, q);
-    if (r != LARDER_ERR_OUT_OF_MEMORY)
+    if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
         return r;
     if (q->over_limit && a->conf.throw_on_oom) {
         a->stats.num_oom_rejections++;

@@ -101,6 +101,8 @@ static struct held_state count(struct allocator *a, const struct request *q)
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         uint64_t before = h.live;
 
+        if (s->paused != NULL) /* holds nothing */
+            continue;
         h.segments++;
         for (const struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next))
@@ -210,6 +212,10 @@ void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
     const struct private_pool *p = q->heap->pool->owner;
     larder_pool_info info;
 
+    if (p->tag != NULL) { /* said above, with its figures */
+        larder__text_add(t, " Why: the tag's limit.");
+        return;
+    }
     larder_pool_info_init(&info);
     larder__private_info(a, p, &info);
     larder__text_add(t, " Why: private pool (%" PRIu64 ", %" PRIu64 ") holds ",

@@ -45,6 +45,9 @@ static larder_result cuda_wrap(struct cuda *c, larder_device **out)
     larder__cuda_order_ops(&ops);
     if (c->props.granularity_bytes != 0)
         larder__cuda_virtual_ops(&ops);
+    if (ops.map != NULL && c->call.page_export != NULL &&
+        c->call.page_import != NULL)
+        larder__cuda_share_ops(&ops);
     return larder_device_create(&ops, c, out);
 }
 
@@ -104,6 +107,20 @@ static cud_result find_granularity(struct cuda *c)
     return answer;
 }
 
+/* What other processes can be given, and know it by. */
+static void find_identity(struct cuda *c)
+{
+    cud_uuid uuid = {{0}};
+
+    if (c->call.page_export != NULL && c->handle_type == CUD_HANDLE_FD)
+        c->props.export_kind = LARDER_HANDLE_FD;
+    else if (c->call.page_export != NULL && c->handle_type == CUD_HANDLE_FABRIC)
+        c->props.export_kind = LARDER_HANDLE_FABRIC;
+    if (c->call.device_uuid != NULL &&
+        c->call.device_uuid(&uuid, c->device) == CUD_SUCCESS)
+        memcpy(c->props.uuid, uuid.bytes, sizeof c->props.uuid);
+}
+
 static larder_result find_props(struct cuda *c, const char *text)
 {
     size_t bytes = 0;
@@ -116,6 +133,7 @@ static larder_result find_props(struct cuda *c, const char *text)
                                      c->device);
     if (answer == CUD_SUCCESS)
         answer = find_granularity(c);
+    find_identity(c);
     c->props.is_integrated = attribute(c, CUDA_ATTRIBUTE_integrated) != 0;
     if (answer == CUD_SUCCESS)
         return LARDER_OK;

@@ -39,7 +39,8 @@ struct cuda {
 
 /* What goes with one call: set what applies, the rest is zero. */
 struct cuda_scope {
-    /* Gives something back: where the driver has gone, it has gone too. */
+    /* Gives something back, or waits for work: where the driver has gone, both
+     * have gone too. */
     bool is_release;
     /* Allowed while a stream is captured, though the driver is wary of it. */
     bool is_relaxed;
@@ -74,6 +75,7 @@ const char *larder__cuda_words(void);
 /* Put their calls into a table. */
 void larder__cuda_memory_ops(larder_device_ops *ops);
 void larder__cuda_virtual_ops(larder_device_ops *ops);
+void larder__cuda_share_ops(larder_device_ops *ops);
 void larder__cuda_order_ops(larder_device_ops *ops);
 
 #endif

@@ -21,11 +21,16 @@ typedef int cud_attribute;
 typedef int cud_capture_mode;
 typedef int cud_capture_status;
 typedef int cud_granularity;
+typedef int cud_handle_type;
 typedef void *cud_context;
 typedef void *cud_stream;
 typedef void *cud_event;
 typedef unsigned long long cud_addr;
 typedef unsigned long long cud_page;
+
+typedef struct cud_uuid {
+    char bytes[16];
+} cud_uuid;
 
 typedef struct cud_location {
     int type;
@@ -120,6 +125,8 @@ enum {
       (size_t *, cud_device))                                                  \
     X(NEEDED, device_attribute, cuDeviceGetAttribute, hipDeviceGetAttribute,   \
       (int *, cud_attribute, cud_device))                                      \
+    X(WANTED, device_uuid, cuDeviceGetUuid_v2, hipDeviceGetUuid,               \
+      (cud_uuid *, cud_device))                                                \
     X(WANTED, device_reaches, cuDeviceCanAccessPeer, hipDeviceCanAccessPeer,   \
       (int *, cud_device, cud_device))                                         \
     X(NEEDED, primary_retain, cuDevicePrimaryCtxRetain,                        \
@@ -179,7 +186,12 @@ enum {
       (cud_addr, size_t, size_t, cud_page, unsigned long long))                \
     X(VIRTUAL, unmap, cuMemUnmap, hipMemUnmap, (cud_addr, size_t))             \
     X(VIRTUAL, set_access, cuMemSetAccess, hipMemSetAccess,                    \
-      (cud_addr, size_t, const cud_access *, size_t))
+      (cud_addr, size_t, const cud_access *, size_t))                          \
+    X(WANTED, page_export, cuMemExportToShareableHandle,                       \
+      hipMemExportToShareableHandle,                                           \
+      (void *, cud_page, cud_handle_type, unsigned long long))                 \
+    X(WANTED, page_import, cuMemImportFromShareableHandle,                     \
+      hipMemImportFromShareableHandle, (cud_page *, void *, cud_handle_type))
 
 /* NULL in what the driver lacks. */
 struct cud_calls {

@@ -147,6 +147,60 @@ static larder_result op_set_access(void *self, larder_addr addr, uint64_t bytes)
     return larder__cuda_leave(c, &s, answer);
 }
 
+/* ---- between processes --------------------------------------------------- */
+
+_Static_assert((int)CUD_HANDLE_FD == (int)LARDER_HANDLE_FD,
+               "the driver's number of it");
+
+static larder_result op_page_export(void *self, uint64_t page,
+                                    larder_page_handle *out)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.is_relaxed = true};
+    larder_page_handle made = {.kind = c->props.export_kind, .fd = -1};
+    void *handle =
+        made.kind == LARDER_HANDLE_FD ? (void *)&made.fd : (void *)made.fabric;
+    cud_result answer = larder__cuda_enter(c, &s);
+    larder_result r;
+
+    if (answer == CUD_SUCCESS)
+        answer = c->call.page_export(handle, page, c->handle_type, 0);
+    r = larder__cuda_leave(c, &s, answer);
+    if (r == LARDER_OK)
+        *out = made;
+    return r;
+}
+
+/* The driver knows the page's size, and refuses to map another. */
+static larder_result op_page_import(void *self,
+                                    const larder_page_handle *handle,
+                                    uint64_t bytes, uint64_t *out)
+{
+    struct cuda *c = self;
+    struct cuda_scope s = {.is_relaxed = true};
+    larder_page_handle copy = *handle;
+    bool is_fd = handle->kind == LARDER_HANDLE_FD;
+    void *given = is_fd ? (void *)(intptr_t)copy.fd : (void *)copy.fabric;
+    cud_page page = 0;
+    cud_result answer = larder__cuda_enter(c, &s);
+    larder_result r;
+
+    (void)bytes;
+    if (answer == CUD_SUCCESS)
+        answer = c->call.page_import(&page, given,
+                                     is_fd ? CUD_HANDLE_FD : CUD_HANDLE_FABRIC);
+    r = larder__cuda_leave(c, &s, answer);
+    if (r == LARDER_OK)
+        *out = page;
+    return r;
+}
+
+void larder__cuda_share_ops(larder_device_ops *ops)
+{
+    ops->page_export = op_page_export;
+    ops->page_import = op_page_import;
+}
+
 /* ---- host memory --------------------------------------------------------- */
 
 static larder_result op_host_alloc(void *self, uint64_t bytes, void **out)

@@ -56,7 +56,7 @@ static larder_result op_event_record(void *self, uint64_t event,
 static larder_result op_event_query(void *self, uint64_t event)
 {
     struct cuda *c = self;
-    struct cuda_scope s = {0};
+    struct cuda_scope s = {.is_release = true};
     cud_result answer = larder__cuda_enter(c, &s);
 
     if (answer == CUD_SUCCESS)
@@ -67,7 +67,7 @@ static larder_result op_event_query(void *self, uint64_t event)
 static larder_result op_event_sync(void *self, uint64_t event)
 {
     struct cuda *c = self;
-    struct cuda_scope s = {0};
+    struct cuda_scope s = {.is_release = true};
     cud_result answer = larder__cuda_enter(c, &s);
 
     if (answer == CUD_SUCCESS)
@@ -80,7 +80,8 @@ static larder_result op_event_sync(void *self, uint64_t event)
 static larder_result op_stream_sync(void *self, larder_stream stream)
 {
     struct cuda *c = self;
-    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
+    struct cuda_scope s = {.is_release = true,
+                           .bad_handle = LARDER_ERR_UNKNOWN_STREAM};
     cud_result answer = larder__cuda_enter(c, &s);
 
     if (answer == CUD_SUCCESS)

@@ -67,6 +67,12 @@ static larder_result table_check(const larder_device_ops *ops)
         return larder__fail(LARDER_ERR_INVALID,
                             "the device table lacks '%s', which is required",
                             missing);
+    if ((ops->page_export != NULL) != (ops->page_import != NULL) ||
+        (ops->page_export != NULL && vmm == 0))
+        return larder__fail(LARDER_ERR_INVALID,
+                            "the device table must have 'page_export' and "
+                            "'page_import' both, beside the virtual memory "
+                            "calls, or neither");
     if (vmm != 0 && vmm != VMM_CALLS)
         return larder__fail(LARDER_ERR_INVALID,
                             "the device table has %d of the %d virtual "
@@ -111,7 +117,8 @@ larder_result larder_device_close(larder_device *dev)
         return LARDER_OK;
     if (atomic_load(&dev->holders) != 0)
         return larder__fail(LARDER_ERR_BUSY,
-                            "the device is still used by %ld allocator(s)",
+                            "the device is still used by %ld allocator(s) or "
+                            "import(s)",
                             atomic_load(&dev->holders));
     dev->ops.close(dev->self);
     pthread_mutex_destroy(&dev->plan_lock);
@@ -134,6 +141,11 @@ void larder__device_drop(larder_device *dev)
 bool larder__device_has_vmm(const larder_device *dev)
 {
     return dev->ops.map != NULL;
+}
+
+bool larder__device_can_import(const larder_device *dev)
+{
+    return dev->ops.page_import != NULL;
 }
 
 void *larder__device_self(const larder_device *dev, const char *name)

@@ -14,11 +14,14 @@
 /* Whether the device has the virtual memory calls. */
 bool larder__device_has_vmm(const larder_device *dev);
 
+/* Whether it can take pages of other processes. */
+bool larder__device_can_import(const larder_device *dev);
+
 /* The context a table's functions get, if `dev` is made of a table with this
  * name; else NULL. */
 void *larder__device_self(const larder_device *dev, const char *name);
 
-/* An allocator begins and ends its use: larder_device_close() is refused in
+/* An allocator, or imported memory, begins and ends its use: larder_device_close() is refused in
  * between. */
 void larder__device_hold(larder_device *dev);
 void larder__device_drop(larder_device *dev);
@@ -42,6 +45,11 @@ larder_result larder__device_unmap(larder_device *dev, larder_addr addr,
                                    uint64_t bytes, uint64_t pages);
 larder_result larder__device_set_access(larder_device *dev, larder_addr addr,
                                         uint64_t bytes);
+larder_result larder__device_page_export(larder_device *dev, uint64_t page,
+                                         larder_page_handle *out);
+larder_result larder__device_page_import(larder_device *dev,
+                                         const larder_page_handle *handle,
+                                         uint64_t bytes, uint64_t *out);
 larder_result larder__device_event_create(larder_device *dev, uint64_t *out);
 larder_result larder__device_event_destroy(larder_device *dev, uint64_t event);
 larder_result larder__device_event_record(larder_device *dev, uint64_t event,

@@ -115,6 +115,27 @@ larder_result larder__device_set_access(larder_device *dev, larder_addr addr,
                              addr);
 }
 
+larder_result larder__device_page_export(larder_device *dev, uint64_t page,
+                                         larder_page_handle *out)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, page_export, 0, page, out))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of page 0x%" PRIx64, page);
+}
+
+larder_result larder__device_page_import(larder_device *dev,
+                                         const larder_page_handle *handle,
+                                         uint64_t bytes, uint64_t *out)
+{
+    struct device_call c = {.dev = dev};
+
+    if (DEVICE_CALL(&c, page_import, 0, handle, bytes, out))
+        return LARDER_OK;
+    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
+}
+
 /* ---- order -------------------------------------------------------------- */
 
 larder_result larder__device_event_create(larder_device *dev, uint64_t *out)

@@ -47,6 +47,8 @@ static larder_result op_props(void *self, larder_device_props *out)
     out->granularity_bytes = sim->has_vmm ? SIM_GRANULE : 0;
     out->context_bytes = sim->budget.context_bytes;
     out->ordinal = sim->ordinal;
+    out->export_kind = sim->export_kind;
+    memcpy(out->uuid, sim->uuid, sizeof out->uuid);
     strcpy(out->name, "simulated GPU");
     return LARDER_OK;
 }
@@ -57,6 +59,7 @@ static larder_result op_mem_info(void *self, uint64_t *free_bytes,
     struct sim *sim = self;
 
     pthread_mutex_lock(&sim->lock);
+    larder__sim_lend_sweep(sim);
     *total_bytes = sim->budget.capacity_bytes;
     *free_bytes = *total_bytes - larder__sim_budget_use(&sim->budget).all_bytes;
     return larder__sim_leave(sim, LARDER_OK);
@@ -168,6 +171,33 @@ static larder_result op_set_access(void *self, larder_addr addr, uint64_t bytes)
     if (r != LARDER_OK)
         return r;
     return larder__sim_leave(self, larder__sim_set_access(self, addr, bytes));
+}
+
+static larder_result op_page_export(void *self, uint64_t page,
+                                    larder_page_handle *out)
+{
+    struct sim *sim = self;
+    larder_result r = larder__sim_enter(sim);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(
+        sim, larder__sim_page_export(sim, page, sim->export_kind, out));
+}
+
+static larder_result op_page_import(void *self,
+                                    const larder_page_handle *handle,
+                                    uint64_t bytes, uint64_t *out)
+{
+    larder_result r = larder__sim_enter(self);
+
+    if (r != LARDER_OK)
+        return r;
+    if (bytes == 0)
+        return larder__sim_leave(
+            self, larder__sim_fail(LARDER_ERR_DEVICE, "a page has a size"));
+    return larder__sim_leave(self,
+                             larder__sim_page_import(self, handle, bytes, out));
 }
 
 /* ---- order -------------------------------------------------------------- */
@@ -313,6 +343,7 @@ static void op_close(void *self)
     larder__sim_streams_close(sim);
     larder__sim_slots_free(&sim->events);
     larder__sim_vmm_close(sim);
+    larder__sim_lend_close(sim);
     larder__sim_pages_close(sim);
     larder__sim_memory_close(sim);
     larder__sim_backing_close(&sim->backing);
@@ -351,6 +382,8 @@ static const larder_device_ops sim_ops = {
     .host_free = op_host_free,
     .processes = op_processes,
     .error_text = op_error_text,
+    .page_export = op_page_export,
+    .page_import = op_page_import,
 };
 
 static void ops_without_vmm(larder_device_ops *ops)
@@ -362,6 +395,8 @@ static void ops_without_vmm(larder_device_ops *ops)
     ops->map = NULL;
     ops->unmap = NULL;
     ops->set_access = NULL;
+    ops->page_export = NULL;
+    ops->page_import = NULL;
 }
 
 /* What needs no undoing. */
@@ -372,6 +407,8 @@ static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
     sim->ordinal = ordinal;
     sim->has_vmm = spec->has_vmm;
     sim->is_manual = spec->is_manual;
+    sim->export_kind = spec->export_kind;
+    larder__sim_identify(sim, spec->shared);
     sim->budget.capacity_bytes = spec->capacity_bytes;
     sim->budget.context_bytes = spec->context_bytes;
     sim->pages.item_bytes = sizeof(struct sim_page);

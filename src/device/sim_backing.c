@@ -88,7 +88,7 @@ static larder_result regions_open(struct sim_backing *b, int ordinal,
 /* A file with room for pages at any distance; holes take no memory. */
 static larder_result file_open(struct sim_backing *b)
 {
-    b->file = memfd_create("larder-sim", MFD_CLOEXEC);
+    b->file = memfd_create(SIM_FILE_NAME, MFD_CLOEXEC);
     if (b->file >= 0 && ftruncate(b->file, (off_t)region_bytes_max) == 0)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_SYSTEM,
@@ -161,10 +161,10 @@ larder_result larder__sim_backing_decommit(struct sim_backing *b,
 /* ---- the second region -------------------------------------------------- */
 
 larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
-                                      uint64_t bytes, uint64_t offset)
+                                      uint64_t bytes, int file, uint64_t offset)
 {
     if (b->is_real && mmap(as_pointer(addr), bytes, PROT_NONE,
-                           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, b->file,
+                           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
                            (off_t)offset) == MAP_FAILED)
         return refused("map", bytes);
     return LARDER_OK;

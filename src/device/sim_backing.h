@@ -14,6 +14,8 @@
 
 #include <larder/larder.h>
 
+#define SIM_FILE_NAME "larder-sim"
+
 struct sim_backing {
     bool is_real;
     int file; /* -1: none */
@@ -33,9 +35,11 @@ larder_result larder__sim_backing_commit(struct sim_backing *b,
 larder_result larder__sim_backing_decommit(struct sim_backing *b,
                                            larder_addr addr, uint64_t bytes);
 
-/* The second region, and the file that pages are pieces of. */
+/* The second region, and the file that pages are pieces of: the backing's own,
+ * or another's. */
 larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
-                                      uint64_t bytes, uint64_t offset);
+                                      uint64_t bytes, int file,
+                                      uint64_t offset);
 larder_result larder__sim_backing_unmap(struct sim_backing *b, larder_addr addr,
                                         uint64_t bytes);
 larder_result larder__sim_backing_access(struct sim_backing *b,

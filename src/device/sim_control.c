@@ -144,6 +144,7 @@ larder_result larder_sim_get_usage(larder_device *dev, larder_sim_usage *out)
     if (r != LARDER_OK)
         return r;
     pthread_mutex_lock(&sim->lock);
+    larder__sim_lend_sweep(sim);
     use = larder__sim_budget_use(&sim->budget);
     usage.capacity_bytes = sim->budget.capacity_bytes;
     usage.used_bytes = use.all_bytes;

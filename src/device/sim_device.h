@@ -28,6 +28,9 @@ struct sim_budget {
     struct sim_share *share; /* NULL: the capacity is this device's alone */
 };
 
+struct sim_lent;
+struct sim_foreign;
+
 /* A physical handle.  It lives until it is released and mapped nowhere. */
 struct sim_page {
     struct sim_slot slot;
@@ -35,6 +38,9 @@ struct sim_page {
     uint64_t bytes;
     uint32_t mappings;
     bool is_released;
+    struct sim_lent *lent;       /* once it was exported */
+    struct sim_foreign *foreign; /* imported: the file it lies in, */
+    uint64_t foreign_offset;     /* and where */
 };
 
 struct sim_event {
@@ -71,6 +77,10 @@ struct sim {
     struct sim_space file;      /* where pages lie in the memory file */
     struct sim_slots pages;
     struct sim_slots events;
+    larder_handle_kind export_kind;
+    unsigned char uuid[LARDER_UUID_BYTES];
+    struct sim_lent *lent;       /* released, but still used elsewhere */
+    struct sim_foreign *foreign; /* memory files of other devices */
     uint64_t allocations;
     uint64_t reservations;
     uint64_t mappings;
@@ -116,6 +126,31 @@ larder_result larder__sim_page_release(struct sim *sim, uint64_t page);
 /* After a mapping of it is gone. */
 void larder__sim_page_unmapped(struct sim *sim, struct sim_page *page);
 void larder__sim_pages_close(struct sim *sim);
+/* Give back a page's place in the file, and what it counted. */
+void larder__sim_page_unplace(struct sim *sim, struct sim_range *place,
+                              uint64_t bytes);
+
+/* ---- sim_lend.c --------------------------------------------------------- */
+
+/* What makes the device known to other processes. */
+void larder__sim_identify(struct sim *sim, const char *shared);
+larder_result larder__sim_page_export(struct sim *sim, uint64_t page,
+                                      larder_handle_kind kind,
+                                      larder_page_handle *out);
+/* `bytes` 0: as long as it is. */
+larder_result larder__sim_page_import(struct sim *sim,
+                                      const larder_page_handle *handle,
+                                      uint64_t bytes, uint64_t *out);
+/* Whether the exported page that ends stays for others: it is then taken care
+ * of. */
+bool larder__sim_lend_keeps(struct sim *sim, struct sim_page *page);
+larder_result larder__sim_lend_map(struct sim *sim, larder_addr addr,
+                                   const struct sim_page *page);
+/* An imported page ends. */
+void larder__sim_lend_return(struct sim *sim, struct sim_page *page);
+/* Give back what others kept until now. */
+void larder__sim_lend_sweep(struct sim *sim);
+void larder__sim_lend_close(struct sim *sim);
 
 /* ---- sim_vmm.c ---------------------------------------------------------- */
 

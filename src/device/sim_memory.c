@@ -30,8 +30,10 @@ static larder_result memory_place(struct sim *sim, uint64_t bytes,
 static larder_result memory_take(struct sim *sim, uint64_t bytes,
                                  enum sim_align align, struct sim_range *range)
 {
-    larder_result r = larder__sim_budget_take(&sim->budget, bytes);
+    larder_result r;
 
+    larder__sim_lend_sweep(sim);
+    r = larder__sim_budget_take(&sim->budget, bytes);
     if (r != LARDER_OK)
         return r;
     r = memory_place(sim, bytes, align, range);

@@ -26,8 +26,10 @@ static larder_result page_place(struct sim *sim, uint64_t bytes,
     return LARDER_OK;
 }
 
-static void page_unplace(struct sim *sim, struct sim_range *place)
+void larder__sim_page_unplace(struct sim *sim, struct sim_range *place,
+                              uint64_t bytes)
 {
+    larder__sim_budget_give(&sim->budget, bytes);
     if (place == NULL)
         return;
     larder__sim_backing_discard(&sim->backing, place->addr, place->bytes);
@@ -46,33 +48,32 @@ larder_result larder__sim_page_create(struct sim *sim, uint64_t bytes,
         return larder__sim_fail(LARDER_ERR_DEVICE,
                                 "a page is a multiple of %" PRIu64 " bytes",
                                 SIM_GRANULE);
+    larder__sim_lend_sweep(sim);
     r = larder__sim_budget_take(&sim->budget, bytes);
     if (r != LARDER_OK)
         return r;
     r = page_place(sim, bytes, &place);
-    if (r != LARDER_OK)
-        goto give_bytes;
+    if (r != LARDER_OK) {
+        larder__sim_budget_give(&sim->budget, bytes);
+        return r;
+    }
     page = larder__sim_slots_take(&sim->pages);
     if (page == NULL) {
-        r = larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-        goto unplace;
+        larder__sim_page_unplace(sim, place, bytes);
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }
     page->place = place;
     page->bytes = bytes;
     *out = larder__sim_slots_handle(&sim->pages, page);
     return LARDER_OK;
-
-unplace:
-    page_unplace(sim, place);
-give_bytes:
-    larder__sim_budget_give(&sim->budget, bytes);
-    return r;
 }
 
 static void page_end(struct sim *sim, struct sim_page *page)
 {
-    page_unplace(sim, page->place);
-    larder__sim_budget_give(&sim->budget, page->bytes);
+    if (page->foreign != NULL)
+        larder__sim_lend_return(sim, page);
+    else if (page->lent == NULL || !larder__sim_lend_keeps(sim, page))
+        larder__sim_page_unplace(sim, page->place, page->bytes);
     larder__sim_slots_give(&sim->pages, page);
 }
 

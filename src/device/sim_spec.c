@@ -66,6 +66,18 @@ static bool read_shared(struct sim_spec *spec, const char *value)
     return true;
 }
 
+static bool read_export(struct sim_spec *spec, const char *value)
+{
+    static const char *const kinds[] = {"none", "fd", "fabric"};
+
+    for (int kind = LARDER_HANDLE_NONE; kind <= LARDER_HANDLE_FABRIC; kind++) {
+        spec->export_kind = (larder_handle_kind)kind;
+        if (strcmp(value, kinds[kind]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool read_count(struct sim_spec *spec, const char *value)
 {
     int n = 0;
@@ -99,6 +111,7 @@ static const struct setting settings[] = {
     {"shared", "a name of 1 to 64 letters, digits, '.', '_' and '-'",
      read_shared},
     {"count", "a number from 1 to 64", read_count},
+    {"export", "none, fd or fabric", read_export},
 };
 
 enum { SETTING_COUNT = sizeof settings / sizeof settings[0] };
@@ -185,6 +198,12 @@ larder_result larder__sim_spec_parse(const char *text, struct sim_spec *out)
             break;
         p += length + 1;
     }
+    if (spec.export_kind != LARDER_HANDLE_NONE &&
+        !(spec.is_real && spec.has_vmm))
+        return larder__fail(LARDER_ERR_INVALID,
+                            "device '%s': what is exported are pages of real "
+                            "memory: expected vmm=on and backing=memory",
+                            text);
     *out = spec;
     return LARDER_OK;
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include <larder/larder.h>
+#include <larder/device.h>
 
 enum {
     SIM_COUNT_MAX = 64,
@@ -18,7 +18,8 @@ struct sim_spec {
     uint64_t context_bytes;
     bool is_real; /* addresses are memory */
     bool has_vmm;
-    bool is_manual; /* work waits to be told */
+    bool is_manual;                 /* work waits to be told */
+    larder_handle_kind export_kind; /* of the pages it makes */
     int count;
     char shared[SIM_SHARED_MAX + 1]; /* "": alone */
     char costs[SIM_PATH_MAX + 1];    /* "": the bundled table */

@@ -156,6 +156,16 @@ static larder_result map_check(const struct span *s,
     return LARDER_OK;
 }
 
+static larder_result page_place_map(struct sim *sim, larder_addr addr,
+                                    const struct sim_page *page)
+{
+    if (page->foreign != NULL)
+        return larder__sim_lend_map(sim, addr, page);
+    return larder__sim_backing_map(&sim->backing, addr, page->bytes,
+                                   sim->backing.file,
+                                   page->place != NULL ? page->place->addr : 0);
+}
+
 larder_result larder__sim_map(struct sim *sim, larder_addr addr, uint64_t bytes,
                               uint64_t handle)
 {
@@ -167,8 +177,7 @@ larder_result larder__sim_map(struct sim *sim, larder_addr addr, uint64_t bytes,
     if ((r = span_of(sim, addr, bytes, &s)) != LARDER_OK ||
         (r = map_check(&s, page, bytes)) != LARDER_OK)
         return r;
-    r = larder__sim_backing_map(&sim->backing, addr, bytes,
-                                page->place != NULL ? page->place->addr : 0);
+    r = page_place_map(sim, addr, page);
     if (r != LARDER_OK)
         return r;
     entry = larder__sim_slots_number(&sim->pages, page) + 1;

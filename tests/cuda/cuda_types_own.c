@@ -13,6 +13,8 @@ size_t cuda_types_own(size_t sizes[], int count)
         sizeof(cud_capture_mode),
         sizeof(cud_capture_status),
         sizeof(cud_granularity),
+        sizeof(cud_handle_type),
+        sizeof(cud_uuid),
         sizeof(cud_context),
         sizeof(cud_stream),
         sizeof(cud_event),

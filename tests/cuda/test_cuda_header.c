@@ -15,6 +15,8 @@ typedef CUdevice_attribute cud_attribute;
 typedef CUstreamCaptureMode cud_capture_mode;
 typedef CUstreamCaptureStatus cud_capture_status;
 typedef CUmemAllocationGranularity_flags cud_granularity;
+typedef CUmemAllocationHandleType cud_handle_type;
+typedef CUuuid cud_uuid;
 typedef CUcontext cud_context;
 typedef CUstream cud_stream;
 typedef CUevent cud_event;
@@ -54,6 +56,8 @@ size_t cuda_types_own(size_t sizes[], int count);
     X(CUstreamCaptureMode)                                                     \
     X(CUstreamCaptureStatus)                                                   \
     X(CUmemAllocationGranularity_flags)                                        \
+    X(CUmemAllocationHandleType)                                               \
+    X(CUuuid)                                                                  \
     X(CUcontext)                                                               \
     X(CUstream)                                                                \
     X(CUevent)                                                                 \

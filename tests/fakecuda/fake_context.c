@@ -84,15 +84,14 @@ cud_result cuDeviceGetName(char *out, int capacity, cud_device device)
     return fake_end(CUD_SUCCESS);
 }
 
-cud_result cuDeviceGetUuid_v2(void *out, cud_device device)
+cud_result cuDeviceGetUuid_v2(cud_uuid *out, cud_device device)
 {
     struct fake_device *d;
     cud_result answer = begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
-    memset(out, 0, 16);
-    ((unsigned char *)out)[15] = (unsigned char)(device + 1);
+    memcpy(out->bytes, d->sim->uuid, sizeof out->bytes);
     return fake_end(CUD_SUCCESS);
 }
 

@@ -9,7 +9,6 @@
  * that programs use.  X(symbol, arguments) */
 #define FAKE_ENTRY_MAP(X)                                                      \
     X(cuDriverGetVersion, (int *))                                             \
-    X(cuDeviceGetUuid_v2, (void *, cud_device))                                \
     X(cuDeviceComputeCapability, (int *, int *, cud_device))                   \
     X(cuDevicePrimaryCtxGetState, (cud_device, unsigned *, int *))             \
     X(cuDevicePrimaryCtxSetFlags_v2, (cud_device, unsigned))                   \
@@ -39,9 +38,6 @@
     X(cuMemsetD8_v2, (cud_addr, unsigned char, size_t))                        \
     X(cuMemsetD32_v2, (cud_addr, unsigned, size_t))                            \
     X(cuMemsetD32Async, (cud_addr, unsigned, size_t, cud_stream))              \
-    X(cuMemExportToShareableHandle,                                            \
-      (void *, cud_page, int, unsigned long long))                             \
-    X(cuMemImportFromShareableHandle, (cud_page *, void *, int))               \
     X(cuStreamCreate, (cud_stream *, unsigned))                                \
     X(cuStreamCreateWithPriority, (cud_stream *, unsigned, int))               \
     X(cuStreamDestroy_v2, (cud_stream))                                        \

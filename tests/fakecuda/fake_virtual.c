@@ -2,10 +2,8 @@
  * 0, into reserved and unmapped ranges, access before use. */
 #include "fakecuda/fake_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <string.h>
 
 /* ---- pages ----------------------------------------------------------------- */
 
@@ -162,6 +160,16 @@ cud_result cuMemAddressFree(cud_addr addr, size_t bytes)
                         larder__device_address_free(d->dev, addr, bytes));
 }
 
+/* The page has its simulated one, its size and its types: give it a handle. */
+static void page_keep(struct fake_page *page, int device)
+{
+    page->device = device;
+    page->handle = page->inner | (cud_page)(device + 1) << PAGE_SHIFT;
+    page->uses = 1;
+    page->next = buckets[page->handle % BUCKETS];
+    buckets[page->handle % BUCKETS] = page;
+}
+
 static larder_result page_make(struct fake_page *page, size_t bytes,
                                const cud_page_prop *prop)
 {
@@ -170,13 +178,9 @@ static larder_result page_make(struct fake_page *page, size_t bytes,
 
     if (r != LARDER_OK)
         return r;
-    page->device = prop->location.id;
-    page->handle = page->inner | (cud_page)(page->device + 1) << PAGE_SHIFT;
     page->bytes = bytes;
     page->types = prop->requestedHandleTypes;
-    page->uses = 1;
-    page->next = buckets[page->handle % BUCKETS];
-    buckets[page->handle % BUCKETS] = page;
+    page_keep(page, prop->location.id);
     return LARDER_OK;
 }
 
@@ -321,30 +325,28 @@ cud_result cuMemSetAccess(cud_addr addr, size_t bytes, const cud_access *list,
                         larder__device_set_access(d->dev, addr, bytes));
 }
 
-/* ---- out of the process, and back ------------------------------------------ */
+/* ---- out of the process, and in -------------------------------------------- */
 
-/* A file that says which page it stands for. */
-static int token_make(const struct fake_page *page)
+static larder_handle_kind kind_of(int type)
 {
-    char text[64];
-    int length =
-        snprintf(text, sizeof text, "%ld %llx", (long)getpid(), page->handle);
-    int fd = memfd_create("larder-fakecuda-page", MFD_CLOEXEC);
-
-    if (fd >= 0 && write(fd, text, (size_t)length) != length) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
+    return type == CUD_HANDLE_FD ? LARDER_HANDLE_FD : LARDER_HANDLE_FABRIC;
 }
 
-cud_result cuMemExportToShareableHandle(void *out, cud_page handle, int type,
+static bool is_type(int type)
+{
+    return type == CUD_HANDLE_FD ||
+           (type == CUD_HANDLE_FABRIC && fake_trait_fabric);
+}
+
+cud_result cuMemExportToShareableHandle(void *out, cud_page handle,
+                                        cud_handle_type type,
                                         unsigned long long flags)
 {
     struct fake_device *d;
     struct fake_page **at;
     cud_result answer = begin_page(__func__, handle, &d, &at);
-    int fd;
+    larder_page_handle made;
+    larder_result r;
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -353,41 +355,68 @@ cud_result cuMemExportToShareableHandle(void *out, cud_page handle, int type,
                                     "the page was not created for handles of "
                                     "type %d, or flags are not 0",
                                     type));
-    if (type != CUD_HANDLE_FD)
+    d = fake_device_get((*at)->device);
+    if (!is_type(type) || !d->sim->backing.is_real)
         return fake_end(CUD_NOT_SUPPORTED);
-    fd = token_make(*at);
-    if (fd < 0)
-        return fake_end(CUD_UNKNOWN);
-    *(int *)out = fd;
-    return fake_end(CUD_SUCCESS);
+    r = larder__sim_enter(d->sim);
+    if (r == LARDER_OK)
+        r = larder__sim_leave(d->sim,
+                              larder__sim_page_export(d->sim, (*at)->inner,
+                                                      kind_of(type), &made));
+    if (r == LARDER_OK && type == CUD_HANDLE_FD)
+        *(int *)out = made.fd;
+    else if (r == LARDER_OK)
+        memcpy(out, made.fabric, sizeof made.fabric);
+    return fake_end(r == LARDER_OK ? CUD_SUCCESS : CUD_UNKNOWN);
 }
 
-/* Pages of other processes cannot be had: each has GPUs of its own. */
-cud_result cuMemImportFromShareableHandle(cud_page *out, void *handle, int type)
+/* How long a page is travels with it. */
+static size_t page_import(const struct fake_device *d,
+                          const larder_page_handle *handle, uint64_t *inner)
+{
+    const struct sim_page *page;
+    larder_result r = larder__sim_enter(d->sim);
+    size_t bytes = 0;
+
+    if (r != LARDER_OK)
+        return 0;
+    r = larder__sim_page_import(d->sim, handle, 0, inner);
+    if (r == LARDER_OK) {
+        page = larder__sim_slots_find(&d->sim->pages, *inner);
+        bytes = page->bytes;
+    }
+    larder__sim_leave(d->sim, r);
+    return bytes;
+}
+
+/* It is of the device of the thread's context. */
+cud_result cuMemImportFromShareableHandle(cud_page *out, void *handle,
+                                          cud_handle_type type)
 {
     struct fake_device *d;
     cud_result answer = fake_begin(__func__, &d);
-    char text[64] = "";
-    long pid = 0;
-    cud_page page = 0;
-    struct fake_page *p;
+    larder_page_handle given = {.kind = kind_of(type), .fd = -1};
+    struct fake_page *page;
 
     if (answer != CUD_SUCCESS)
         return answer;
-    if (type != CUD_HANDLE_FD)
+    if (!is_type(type) || !d->sim->backing.is_real)
         return fake_end(CUD_NOT_SUPPORTED);
-    if (pread((int)(intptr_t)handle, text, sizeof text - 1, 0) <= 0 ||
-        sscanf(text, "%ld %llx", &pid, &page) != 2)
+    if (type == CUD_HANDLE_FD)
+        given.fd = (int)(intptr_t)handle;
+    else
+        memcpy(given.fabric, handle, sizeof given.fabric);
+    page = calloc(1, sizeof *page);
+    if (page == NULL)
+        return fake_end(CUD_OUT_OF_MEMORY);
+    page->bytes = page_import(d, &given, &page->inner);
+    if (page->bytes == 0) {
+        free(page);
         return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
                                     "not a file of "
                                     "cuMemExportToShareableHandle()"));
-    if (pid != getpid())
-        return fake_end(CUD_NOT_SUPPORTED);
-    p = *page_find(page);
-    if (p == NULL)
-        return fake_end(
-            fake_broken(__func__, CUD_INVALID_HANDLE, "the page was released"));
-    p->uses++;
-    *out = page;
+    }
+    page_keep(page, fake_number(d));
+    *out = page->handle;
     return fake_end(CUD_SUCCESS);
 }

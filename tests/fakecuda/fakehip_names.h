@@ -45,5 +45,8 @@
 #define cuMemMap hipMemMap
 #define cuMemUnmap hipMemUnmap
 #define cuMemSetAccess hipMemSetAccess
+#define cuMemExportToShareableHandle hipMemExportToShareableHandle
+#define cuMemImportFromShareableHandle hipMemImportFromShareableHandle
+#define cuDeviceGetUuid_v2 hipDeviceGetUuid
 
 #endif

@@ -117,7 +117,7 @@ class Prototypes(unittest.TestCase):
             fields = [
                 field
                 for line in body.split(";")
-                for field in re.findall(r"(\w+)(?:\[\d+\])?\s*(?:,|$)", line)
+                for field in re.findall(r"(\w+)(?:\[\w+\])?\s*(?:,|$)", line)
             ]
             self.assertEqual([field for field, _ in struct._fields_], fields)
 

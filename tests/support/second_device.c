@@ -150,7 +150,8 @@ static larder_result open_on(int number, const char *spec, larder_device **out)
     larder_device *dev;
     larder_result r;
 
-    snprintf(name, sizeof name, "%s:%d", driver, number);
+    snprintf(name, sizeof name, "%s:%d%s", driver, number,
+             strstr(spec, "export=fd") != NULL ? ",export=fd" : "");
     r = __real_larder_device_open(name, 0, &dev);
     if (r != LARDER_OK)
         return r;

@@ -605,6 +605,7 @@ static void a_plan_covers_its_times_and_no_more(void **state)
 
 static larder_result call_any(larder_device *dev, larder_call call)
 {
+    larder_page_handle handle = {.kind = LARDER_HANDLE_NONE};
     uint64_t x, y;
     void *ptr;
 
@@ -649,6 +650,10 @@ static larder_result call_any(larder_device *dev, larder_call call)
         return larder_device_host_alloc(dev, 1, &ptr);
     case LARDER_CALL_host_free:
         return larder_device_host_free(dev, &x);
+    case LARDER_CALL_page_export:
+        return larder__device_page_export(dev, 0, &handle);
+    case LARDER_CALL_page_import:
+        return larder__device_page_import(dev, &handle, MIB(2), &x);
     default:
         return LARDER_ERR_CORRUPT;
     }

@@ -1,0 +1,199 @@
+/* share_export.c - memory of this allocator for another process. */
+#include <inttypes.h>
+#include <string.h>
+
+#include <larder/share.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/blocks.h"
+#include "core/events.h"
+#include "core/handle.h"
+#include "core/share_message.h"
+#include "core/share_socket.h"
+
+struct larder_export {
+    larder_allocator *handle;
+    larder_device *device;
+    struct use *hold; /* the allocator's: gone with it */
+    struct share_header header;
+    uint64_t
+        pages[]; /* header.page_count: the block's, as long as it is held */
+};
+
+/* ---- opening -------------------------------------------------------------- */
+
+static larder_result check_exportable(const struct allocator *a,
+                                      const struct block *b)
+{
+    if (!segment_is_expandable(b->segment))
+        return larder__fail(LARDER_ERR_UNSUPPORTED,
+                            "0x%" PRIx64 " does not lie in pages, which are "
+                            "all that can be exported: use the policy larder "
+                            "or expandable_segments:True",
+                            b->addr);
+    if (a->props.export_kind == LARDER_HANDLE_NONE)
+        return larder__fail(LARDER_ERR_UNSUPPORTED,
+                            "the pages of this device were not made to be "
+                            "exported: open it with export=fd");
+    if (b->segment->paused != NULL)
+        return larder__fail(LARDER_ERR_PAUSED,
+                            "0x%" PRIx64 " is paused: it has no pages",
+                            b->addr);
+    return LARDER_OK;
+}
+
+static larder_result export_make(larder_allocator *handle, struct allocator *a,
+                                 struct block *b, larder_export **out)
+{
+    const struct segment *s = b->segment;
+    size_t first = (size_t)((b->addr - s->addr) / s->page_bytes);
+    size_t last = (size_t)((b->addr + b->bytes - 1 - s->addr) / s->page_bytes);
+    size_t count = last - first + 1;
+    larder_export *e =
+        larder__host_alloc(1, sizeof *e + count * sizeof e->pages[0]);
+    larder_result r;
+
+    if (e == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    e->handle = handle;
+    e->device = a->device;
+    e->header = (struct share_header){
+        .kind = a->props.export_kind,
+        .bytes = b->requested,
+        .offset = (b->addr - s->addr) % s->page_bytes,
+        .page_bytes = s->page_bytes,
+        .page_count = count,
+    };
+    memcpy(e->header.uuid, a->props.uuid, sizeof e->header.uuid);
+    memcpy(e->pages, &s->pages[first], count * sizeof e->pages[0]);
+    r = larder__events_hold(a, b, &e->hold);
+    if (r != LARDER_OK) {
+        larder__host_free(e);
+        return r;
+    }
+    *out = e;
+    return LARDER_OK;
+}
+
+static larder_result export_open(larder_allocator *handle, struct allocator *a,
+                                 larder_addr addr, larder_export **out)
+{
+    struct block *b = slab_get(&a->slab, map_get(&a->map, addr));
+    larder_result r;
+
+    if (b == NULL || b->state != BLOCK_LIVE)
+        return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                            "no live allocation of this allocator begins at "
+                            "0x%" PRIx64,
+                            addr);
+    r = check_exportable(a, b);
+    return r == LARDER_OK ? export_make(handle, a, b, out) : r;
+}
+
+larder_result larder_export_open(larder_allocator *handle, larder_addr addr,
+                                 larder_export **out)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = export_open(handle, a, addr, out);
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* ---- sending -------------------------------------------------------------- */
+
+/* A batch of handles on its way out. */
+struct batch {
+    uint32_t count;
+    int fds[SHARE_BATCH_MAX];
+    unsigned char fabric[SHARE_BATCH_MAX * LARDER_FABRIC_BYTES];
+};
+
+/* What was made is closed on failure. */
+static larder_result batch_make(const larder_export *e, uint64_t first,
+                                uint32_t count, struct batch *out)
+{
+    out->count = 0;
+    for (; out->count < count; out->count++) {
+        larder_page_handle handle = {.fd = -1};
+        larder_result r = larder__device_page_export(
+            e->device, e->pages[first + out->count], &handle);
+
+        if (r != LARDER_OK) {
+            if (e->header.kind == LARDER_HANDLE_FD)
+                larder__fds_close(out->fds, out->count);
+            return r;
+        }
+        out->fds[out->count] = handle.fd;
+        memcpy(out->fabric + (size_t)out->count * LARDER_FABRIC_BYTES,
+               handle.fabric, LARDER_FABRIC_BYTES);
+    }
+    return LARDER_OK;
+}
+
+static larder_result batch_send(const larder_export *e, int socket,
+                                uint64_t first, uint32_t count)
+{
+    bool is_fd = e->header.kind == LARDER_HANDLE_FD;
+    unsigned char bytes[SHARE_BATCH_BYTES];
+    struct batch batch;
+    larder_result r = batch_make(e, first, count, &batch);
+
+    if (r != LARDER_OK)
+        return r;
+    larder__share_batch_write(first, count, bytes);
+    r = larder__socket_send(socket, bytes, sizeof bytes, batch.fds,
+                            is_fd ? count : 0);
+    if (is_fd)
+        larder__fds_close(batch.fds, count);
+    else if (r == LARDER_OK)
+        r = larder__socket_send(socket, batch.fabric,
+                                (size_t)count * LARDER_FABRIC_BYTES, NULL, 0);
+    return r;
+}
+
+larder_result larder_export_send(larder_export *e, int socket)
+{
+    unsigned char header[SHARE_HEADER_BYTES];
+    larder_result r;
+
+    if (e == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (handle_allocator(e->handle) == NULL)
+        return larder__handle_bad(e->handle);
+    larder__share_header_write(&e->header, header);
+    r = larder__socket_send(socket, header, sizeof header, NULL, 0);
+    for (uint64_t first = 0; r == LARDER_OK && first < e->header.page_count;) {
+        uint64_t left = e->header.page_count - first;
+        uint32_t count =
+            left < SHARE_BATCH_MAX ? (uint32_t)left : SHARE_BATCH_MAX;
+
+        r = batch_send(e, socket, first, count);
+        first += count;
+    }
+    return r;
+}
+
+/* ---- closing -------------------------------------------------------------- */
+
+larder_result larder_export_close(larder_export *e)
+{
+    struct allocator *a;
+
+    if (e == NULL)
+        return LARDER_OK;
+    if (handle_allocator(e->handle) != NULL &&
+        larder__handle_lock(e->handle, &a) == LARDER_OK) {
+        larder__events_unhold(a, e->hold);
+        larder__handle_unlock(a);
+    }
+    larder__host_free(e);
+    return LARDER_OK;
+}

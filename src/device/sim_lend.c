@@ -1,0 +1,488 @@
+/* sim_lend.c - pages of the simulated GPU between processes.
+ *
+ * A page travels as an open description of the memory file it lies in, which
+ * stands at the page's place and holds a lock on its bytes.  Such a lock goes
+ * with the last descriptor of its description, so the kernel knows how long a
+ * page that was sent is on its way or in use, and forgets the dead.  Who
+ * imports takes a description of its own for each file, and locks in it what
+ * it has pages of.
+ *
+ * A page that its maker releases before the others do stays, and counts as the
+ * maker's, until they are done. */
+#include "device/sim_device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "device/sim_fail.h"
+#include "device/sim_process.h"
+
+/* What is known of an exported page once it is released. */
+struct sim_lent {
+    struct sim_lent *next;
+    struct sim_range *place;
+    uint64_t bytes;
+};
+
+/* A memory file that pages were imported from. */
+struct sim_foreign {
+    struct sim_foreign *next;
+    int file;
+    dev_t device;
+    ino_t inode;
+    uint32_t pages;
+};
+
+/* A fabric handle: where the maker keeps its file. */
+struct fabric_bytes {
+    uint64_t magic;
+    int64_t pid;
+    uint64_t start; /* of the process */
+    int64_t file;
+    uint64_t inode;
+    uint64_t offset;
+    uint64_t bytes;
+};
+
+_Static_assert(sizeof(struct fabric_bytes) <= LARDER_FABRIC_BYTES,
+               "a fabric handle holds it");
+
+static const uint64_t fabric_magic = UINT64_C(0x31637266726472);
+
+static larder_result refused(const char *what)
+{
+    return larder__sim_fail(LARDER_ERR_SYSTEM, "%s failed: %s", what,
+                            strerror(errno));
+}
+
+/* ---- who it is ------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* By the shared name; without one it is the only one of its kind. */
+void larder__sim_identify(struct sim *sim, const char *shared)
+{
+    static _Atomic uint64_t counter;
+    uint64_t words[2] = {UINT64_C(0xcbf29ce484222325), 1};
+    uint64_t start = larder__sim_process_start(getpid());
+    pid_t pid = getpid();
+    uint64_t number = ++counter;
+
+    for (int i = 0; i < 2; i++) {
+        uint64_t hash = mix(words[i], &sim->ordinal, sizeof sim->ordinal);
+
+        hash = mix(hash, shared, strlen(shared));
+        if (shared[0] == '\0') {
+            hash = mix(hash, &pid, sizeof pid);
+            hash = mix(hash, &start, sizeof start);
+            hash = mix(hash, &number, sizeof number);
+        }
+        words[i] = hash;
+    }
+    memcpy(sim->uuid, words, sizeof sim->uuid);
+}
+
+/* ---- locks ---------------------------------------------------------------- */
+
+/* A page's lock leaves out its last byte: so those of neighbours stay two, and
+ * the lock tells how long the page is. */
+
+static struct flock lock_of(short type, uint64_t offset, uint64_t bytes)
+{
+    return (struct flock){
+        .l_type = type,
+        .l_whence = SEEK_SET,
+        .l_start = (off_t)offset,
+        .l_len = (off_t)bytes - 1,
+    };
+}
+
+static bool range_lock(int file, short type, uint64_t offset, uint64_t bytes)
+{
+    struct flock lock = lock_of(type, offset, bytes);
+
+    return fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+/* A lock that another description has in the range; l_type F_UNLCK: none. */
+static struct flock range_locked(int file, uint64_t offset, uint64_t bytes)
+{
+    struct flock lock = lock_of(F_WRLCK, offset, bytes);
+
+    if (fcntl(file, F_OFD_GETLK, &lock) != 0)
+        lock.l_type = F_UNLCK;
+    return lock;
+}
+
+/* ---- out ------------------------------------------------------------------ */
+
+/* Another description of an open file. */
+static int description_open(const char *process, int file)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%s/fd/%d", process, file);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static larder_result export_fd(const struct sim *sim, const struct sim_page *p,
+                               int *out)
+{
+    uint64_t offset = p->place->addr;
+    int fd = description_open("self", sim->backing.file);
+
+    if (fd < 0)
+        return refused("opening the memory file again");
+    if (lseek(fd, (off_t)offset, SEEK_SET) < 0 ||
+        !range_lock(fd, F_RDLCK, offset, p->bytes)) {
+        larder_result r = refused("locking a page in the memory file");
+
+        close(fd);
+        return r;
+    }
+    *out = fd;
+    return LARDER_OK;
+}
+
+static larder_result export_fabric(const struct sim *sim,
+                                   const struct sim_page *p, void *out)
+{
+    struct fabric_bytes bytes = {
+        .magic = fabric_magic,
+        .pid = getpid(),
+        .start = larder__sim_process_start(getpid()),
+        .file = sim->backing.file,
+        .offset = p->place->addr,
+        .bytes = p->bytes,
+    };
+    struct stat st;
+
+    if (fstat(sim->backing.file, &st) != 0)
+        return refused("asking about the memory file");
+    bytes.inode = st.st_ino;
+    memcpy(out, &bytes, sizeof bytes);
+    return LARDER_OK;
+}
+
+static larder_result export_check(const struct sim *sim,
+                                  const struct sim_page *page,
+                                  larder_handle_kind kind)
+{
+    if (kind == LARDER_HANDLE_NONE || !sim->backing.is_real)
+        return larder__sim_fail(LARDER_ERR_DEVICE,
+                                "its pages are not made to be exported");
+    if (page == NULL || page->is_released)
+        return larder__sim_fail(LARDER_ERR_DEVICE, "there is no such page");
+    if (page->foreign != NULL)
+        return larder__sim_fail(LARDER_ERR_DEVICE,
+                                "the page was imported: its maker exports it");
+    return LARDER_OK;
+}
+
+larder_result larder__sim_page_export(struct sim *sim, uint64_t handle,
+                                      larder_handle_kind kind,
+                                      larder_page_handle *out)
+{
+    struct sim_page *page = larder__sim_slots_find(&sim->pages, handle);
+    larder_page_handle made = {.kind = kind, .fd = -1};
+    larder_result r = export_check(sim, page, kind);
+
+    if (r != LARDER_OK)
+        return r;
+    if (page->lent == NULL) /* so that releasing it needs no host memory */
+        page->lent = larder__host_alloc(1, sizeof *page->lent);
+    if (page->lent == NULL)
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = kind == LARDER_HANDLE_FD ? export_fd(sim, page, &made.fd)
+                                 : export_fabric(sim, page, made.fabric);
+    if (r == LARDER_OK)
+        *out = made;
+    return r;
+}
+
+bool larder__sim_lend_keeps(struct sim *sim, struct sim_page *page)
+{
+    struct sim_lent *lent = page->lent;
+    uint64_t offset = page->place->addr;
+
+    page->lent = NULL;
+    if (range_locked(sim->backing.file, offset, page->bytes).l_type ==
+        F_UNLCK) {
+        larder__host_free(lent);
+        return false;
+    }
+    *lent = (struct sim_lent){
+        .next = sim->lent, .place = page->place, .bytes = page->bytes};
+    sim->lent = lent;
+    return true;
+}
+
+void larder__sim_lend_sweep(struct sim *sim)
+{
+    struct sim_lent **link = &sim->lent;
+
+    while (*link != NULL) {
+        struct sim_lent *lent = *link;
+
+        if (range_locked(sim->backing.file, lent->place->addr, lent->bytes)
+                .l_type != F_UNLCK) {
+            link = &lent->next;
+            continue;
+        }
+        *link = lent->next;
+        larder__sim_page_unplace(sim, lent->place, lent->bytes);
+        larder__host_free(lent);
+    }
+}
+
+/* ---- in ------------------------------------------------------------------- */
+
+static larder_result not_a_page(void)
+{
+    return larder__sim_fail(LARDER_ERR_DEVICE,
+                            "the handle is not one of a simulated GPU's page");
+}
+
+/* Whether the descriptor is of a simulated GPU's memory file. */
+static bool is_memory_file(int fd)
+{
+    static const char expected[] = "/memfd:" SIM_FILE_NAME " ";
+    char path[64];
+    char target[sizeof expected];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return readlink(path, target, sizeof target) >=
+               (ssize_t)sizeof expected - 1 &&
+           memcmp(target, expected, sizeof expected - 1) == 0;
+}
+
+/* The file of the descriptor, by a description of our own. */
+static larder_result foreign_get(struct sim *sim, int fd,
+                                 struct sim_foreign **out)
+{
+    struct sim_foreign *f = sim->foreign;
+    struct stat st;
+
+    if (!is_memory_file(fd) || fstat(fd, &st) != 0)
+        return not_a_page();
+    while (f != NULL && (f->device != st.st_dev || f->inode != st.st_ino))
+        f = f->next;
+    if (f != NULL) {
+        *out = f;
+        return LARDER_OK;
+    }
+    f = larder__host_alloc(1, sizeof *f);
+    if (f == NULL)
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    f->file = description_open("self", fd);
+    if (f->file < 0) {
+        larder__host_free(f);
+        return refused("opening the page's memory file");
+    }
+    f->device = st.st_dev;
+    f->inode = st.st_ino;
+    f->next = sim->foreign;
+    sim->foreign = f;
+    *out = f;
+    return LARDER_OK;
+}
+
+/* Close files that no page is left of. */
+static void foreign_sweep(struct sim *sim)
+{
+    struct sim_foreign **link = &sim->foreign;
+
+    while (*link != NULL) {
+        struct sim_foreign *f = *link;
+
+        if (f->pages != 0) {
+            link = &f->next;
+            continue;
+        }
+        *link = f->next;
+        close(f->file);
+        larder__host_free(f);
+    }
+}
+
+/* A page that was imported from this place, but for the one with the number
+ * `other_than`. */
+static struct sim_page *page_at(const struct sim *sim,
+                                const struct sim_foreign *f, uint64_t offset,
+                                uint32_t other_than)
+{
+    for (uint32_t i = 0; i < sim->pages.count; i++) {
+        struct sim_page *page = larder__sim_slots_at(&sim->pages, i);
+
+        if (i != other_than && page->slot.next == SIM_SLOT_TAKEN &&
+            page->foreign == f && page->foreign_offset == offset)
+            return page;
+    }
+    return NULL;
+}
+
+/* How long the page at this place is; 0: there is none.  A lock that we have
+ * ourselves does not show. */
+static uint64_t page_measure(const struct sim *sim, const struct sim_foreign *f,
+                             uint64_t offset)
+{
+    const struct sim_page *twin = page_at(sim, f, offset, UINT32_MAX);
+    struct flock lock;
+
+    if (twin != NULL)
+        return twin->bytes;
+    lock = range_locked(f->file, offset, SIM_GRANULE);
+    return lock.l_type == F_UNLCK || (uint64_t)lock.l_start != offset
+               ? 0
+               : (uint64_t)lock.l_len + 1;
+}
+
+/* Make a page of `bytes` at this place of the descriptor's file. */
+static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
+                               uint64_t bytes, uint64_t *out)
+{
+    struct sim_foreign *f = NULL;
+    struct sim_page *page;
+    uint64_t measured;
+    larder_result r = foreign_get(sim, fd, &f);
+
+    if (r != LARDER_OK)
+        return r;
+    measured = page_measure(sim, f, offset);
+    if (measured == 0 || (bytes != 0 && bytes != measured))
+        return larder__sim_fail(LARDER_ERR_DEVICE,
+                                "no page of %" PRIu64 " bytes is exported "
+                                "there, or no longer",
+                                bytes);
+    bytes = measured;
+    page = larder__sim_slots_take(&sim->pages);
+    if (page == NULL)
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (!range_lock(f->file, F_RDLCK, offset, bytes)) {
+        larder__sim_slots_give(&sim->pages, page);
+        return refused("locking a page in its memory file");
+    }
+    page->bytes = bytes;
+    page->foreign = f;
+    page->foreign_offset = offset;
+    f->pages++;
+    *out = larder__sim_slots_handle(&sim->pages, page);
+    return LARDER_OK;
+}
+
+static larder_result import_fd(struct sim *sim, int fd, uint64_t bytes,
+                               uint64_t *out)
+{
+    off_t offset = is_memory_file(fd) ? lseek(fd, 0, SEEK_CUR) : -1;
+
+    return offset < 0 ? not_a_page()
+                      : import_at(sim, fd, (uint64_t)offset, bytes, out);
+}
+
+/* The maker put no lock there: one of ours stands in until the page has its
+ * own. */
+static larder_result import_fabric(struct sim *sim, const void *from,
+                                   uint64_t bytes, uint64_t *out)
+{
+    struct fabric_bytes fabric;
+    struct stat st;
+    char process[24];
+    larder_result r;
+    int fd;
+
+    memcpy(&fabric, from, sizeof fabric);
+    if (fabric.magic != fabric_magic || fabric.pid <= 0 ||
+        fabric.file != (int)fabric.file || fabric.file < 0 ||
+        fabric.bytes - 1 >= UINT64_C(1) << 44 ||
+        fabric.offset >= UINT64_C(1) << 44)
+        return not_a_page();
+    snprintf(process, sizeof process, "%" PRId64, fabric.pid);
+    fd = larder__sim_process_lives((pid_t)fabric.pid, fabric.start)
+             ? description_open(process, (int)fabric.file)
+             : -1;
+    if (fd < 0)
+        return larder__sim_fail(LARDER_ERR_DEVICE,
+                                "process %" PRId64 ", whose page it was, is "
+                                "gone",
+                                fabric.pid);
+    if (fstat(fd, &st) != 0 || st.st_ino != fabric.inode ||
+        !is_memory_file(fd) ||
+        !range_lock(fd, F_RDLCK, fabric.offset, fabric.bytes))
+        r = not_a_page();
+    else
+        r = import_at(sim, fd, fabric.offset, bytes, out);
+    close(fd);
+    return r;
+}
+
+larder_result larder__sim_page_import(struct sim *sim,
+                                      const larder_page_handle *handle,
+                                      uint64_t bytes, uint64_t *out)
+{
+    larder_result r = not_a_page();
+
+    if (!sim->backing.is_real)
+        return larder__sim_fail(LARDER_ERR_DEVICE,
+                                "pages without memory are not imported");
+    if (handle->kind == LARDER_HANDLE_FD)
+        r = import_fd(sim, handle->fd, bytes, out);
+    else if (handle->kind == LARDER_HANDLE_FABRIC)
+        r = import_fabric(sim, handle->fabric, bytes, out);
+    foreign_sweep(sim);
+    return r;
+}
+
+larder_result larder__sim_lend_map(struct sim *sim, larder_addr addr,
+                                   const struct sim_page *page)
+{
+    return larder__sim_backing_map(&sim->backing, addr, page->bytes,
+                                   page->foreign->file, page->foreign_offset);
+}
+
+void larder__sim_lend_return(struct sim *sim, struct sim_page *page)
+{
+    struct sim_foreign *f = page->foreign;
+
+    if (page_at(sim, f, page->foreign_offset,
+                larder__sim_slots_number(&sim->pages, page)) == NULL)
+        (void)range_lock(f->file, F_UNLCK, page->foreign_offset, page->bytes);
+    page->foreign = NULL;
+    f->pages--;
+    foreign_sweep(sim);
+}
+
+/* ---- the end -------------------------------------------------------------- */
+
+/* The places go with the file's other ones. */
+void larder__sim_lend_close(struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->pages.count; i++) {
+        struct sim_page *page = larder__sim_slots_at(&sim->pages, i);
+
+        if (page->slot.next != SIM_SLOT_TAKEN)
+            continue;
+        larder__host_free(page->lent);
+        if (page->foreign != NULL)
+            page->foreign->pages = 0;
+    }
+    foreign_sweep(sim);
+    while (sim->lent != NULL) {
+        struct sim_lent *lent = sim->lent;
+
+        sim->lent = lent->next;
+        larder__host_free(lent);
+    }
+}

@@ -1,0 +1,217 @@
+/* test_fault_pause.c - pausing and resuming, with each request for host memory
+ * and each call of the device failing in turn: nothing is lost, and once the
+ * fault is gone everything works. */
+#include "scenario.h"
+
+#include <larder/tag.h>
+
+enum { BLOCKS = 8 };
+
+static uint64_t block_bytes(int i)
+{
+    return i != 1 ? 5000 + (uint64_t)i : MIB(3) + (uint64_t)i;
+}
+
+struct run {
+    struct rig rig;
+    struct slot blocks[BLOCKS];
+    struct scenario pattern; /* for its helpers */
+};
+
+static struct run run_up(const struct setup *setup)
+{
+    struct run run = {.rig = rig_up_policy("sim:256MiB,events=manual",
+                                           setup->policy, setup->conf)};
+
+    run.pattern.has_memory = 1;
+    assert_ok(larder_tag_begin(run.rig.a, "w"));
+    for (int i = 0; i < BLOCKS; i++) {
+        struct slot *b = &run.blocks[i];
+
+        b->bytes = block_bytes(i);
+        b->addr = rig_alloc_on(&run.rig, b->bytes, (larder_stream)i / 4);
+        pattern_write(&run.pattern, b);
+    }
+    assert_ok(larder_tag_end(run.rig.a));
+    assert_ok(larder_record_stream(run.rig.a, run.blocks[1].addr, 5));
+    return run;
+}
+
+static larder_tag_usage run_usage(struct run *run)
+{
+    larder_tag_usage usage = {.size = sizeof usage};
+
+    assert_ok(larder_tag_stats(run->rig.a, "w", &usage));
+    return usage;
+}
+
+static void run_verify(struct run *run)
+{
+    assert_ok(larder_check(run->rig.a));
+    for (int i = 0; i < BLOCKS && !run_usage(run).is_paused; i++)
+        if (run->blocks[i].addr != 0)
+            pattern_verify(&run->pattern, &run->blocks[i]);
+}
+
+static void run_down(struct run *run)
+{
+    run_verify(run);
+    for (int i = 0; i < BLOCKS; i++)
+        if (run->blocks[i].addr != 0)
+            rig_free(&run->rig, run->blocks[i].addr);
+    assert_ok(larder_empty_cache(run->rig.a));
+    assert_int_equal(rig_reserved(&run->rig), 0);
+    rig_down(&run->rig);
+}
+
+/* What the fault may make of it. */
+static void expect(const struct fault *f, larder_result r)
+{
+    if (r == LARDER_OK || r == f->with || r == LARDER_ERR_OUT_OF_MEMORY)
+        return;
+    fault_describe(f, "");
+    fail_msg("%s: %s", larder_result_name(r), larder_last_error());
+}
+
+/* Whether the fault struck. */
+static int run_once(const struct fault *f, const struct setup *setup)
+{
+    struct run run = run_up(setup);
+    larder_result r;
+    int fired;
+
+    assert_ok(larder_device_reset_counters(run.rig.dev));
+    fault_plan(f, run.rig.dev, f->nth);
+    r = larder_pause(run.rig.a, "w", LARDER_PAUSE_KEEP);
+    expect(f, r);
+    assert_true(r == LARDER_OK || strlen(larder_last_error()) > 0);
+    assert_ok(larder_free(run.rig.a, run.blocks[3].addr));
+    run.blocks[3].addr = 0;
+    run_verify(&run);
+    if (run_usage(&run).is_paused) {
+        r = larder_resume(run.rig.a, "w");
+        expect(f, r);
+        assert_int_equal(run_usage(&run).is_paused, r != LARDER_OK);
+    }
+    fired = fault_fired(f, run.rig.dev);
+    fault_off(f, run.rig.dev);
+    run_verify(&run);
+    if (run_usage(&run).is_paused)
+        assert_ok(larder_resume(run.rig.a, "w"));
+    run_verify(&run);
+    assert_ok(larder_pause(run.rig.a, "w", LARDER_PAUSE_DROP));
+    assert_ok(larder_resume(run.rig.a, "w"));
+    for (int i = 0; i < BLOCKS; i++)
+        if (run.blocks[i].addr != 0)
+            pattern_write(&run.pattern, &run.blocks[i]);
+    run_down(&run);
+    return fired;
+}
+
+static const struct setup run_setups[] = {
+    {LARDER_POLICY_PYTORCH, "large_segment_size_mb:12", 0, 0},
+    {LARDER_POLICY_LARDER, "large_segment_size_mb:12", 0, 0},
+};
+
+enum { SETUPS_HERE = sizeof run_setups / sizeof run_setups[0] };
+
+/* How many places the fault was put to. */
+static unsigned long sweep(struct fault f, const struct setup *setup)
+{
+    unsigned long points = 0;
+
+    for (f.nth = 1;; f.nth++) {
+        f.times = 1;
+        if (!run_once(&f, setup))
+            return points;
+        points++;
+        f.times = 0;
+        run_once(&f, setup);
+    }
+}
+
+static void every_host_request_may_fail(void **state)
+{
+    struct fault f = {.is_host = 1, .with = LARDER_ERR_NO_HOST_MEMORY};
+
+    (void)state;
+    for (int i = 0; i < SETUPS_HERE; i++)
+        assert_true(sweep(f, &run_setups[i]) >= 3);
+}
+
+static void every_device_call_may_fail(void **state)
+{
+    static const struct {
+        larder_call call;
+        unsigned long least;
+    } calls[] = {
+        {LARDER_CALL_page_create, 3},  {LARDER_CALL_page_release, 3},
+        {LARDER_CALL_map, 3},          {LARDER_CALL_unmap, 3},
+        {LARDER_CALL_set_access, 3},   {LARDER_CALL_copy, 5},
+        {LARDER_CALL_event_create, 1}, {LARDER_CALL_event_record, 8},
+        {LARDER_CALL_event_sync, 8},   {LARDER_CALL_host_alloc, 3},
+        {LARDER_CALL_host_free, 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct fault f = {.call = calls[i].call, .with = LARDER_ERR_DEVICE};
+        unsigned long points = sweep(f, &run_setups[i % SETUPS_HERE]);
+
+        if (points < calls[i].least)
+            print_error("%s: %lu places\n", larder_call_name(f.call), points);
+        assert_true(points >= calls[i].least);
+    }
+    sweep((struct fault){.call = LARDER_CALL_page_create,
+                         .with = LARDER_ERR_OUT_OF_MEMORY},
+          &run_setups[1]);
+}
+
+/* Unmapping fails half way, and so does mapping again: all of it is there
+ * still, and comes back when the device does. */
+static void a_pause_that_cannot_be_undone_loses_nothing(void **state)
+{
+    (void)state;
+    for (unsigned long nth = 2; nth <= 3; nth++) {
+        for (unsigned long back = 1; back <= 2; back++) {
+            struct run run = run_up(&run_setups[1]);
+            uint64_t reserved = rig_reserved(&run.rig);
+
+            assert_ok(larder_device_fail(run.rig.dev, LARDER_CALL_unmap, nth, 0,
+                                         LARDER_ERR_DEVICE));
+            assert_ok(larder_device_fail(run.rig.dev, LARDER_CALL_map, back, 0,
+                                         LARDER_ERR_DEVICE));
+            assert_result(LARDER_ERR_DEVICE,
+                          larder_pause(run.rig.a, "w", LARDER_PAUSE_DROP));
+            if (run_usage(&run).is_paused) {
+                assert_words("is paused with all of its memory");
+                assert_result(LARDER_ERR_DEVICE, larder_resume(run.rig.a, "w"));
+                assert_int_equal(rig_reserved(&run.rig), reserved);
+            }
+            assert_true(run_usage(&run).is_paused || back > nth - 1);
+            assert_ok(larder_check(run.rig.a));
+            assert_ok(larder_device_fail(run.rig.dev, LARDER_CALL_unmap, 0, 0,
+                                         LARDER_OK));
+            assert_ok(larder_device_fail(run.rig.dev, LARDER_CALL_map, 0, 0,
+                                         LARDER_OK));
+            if (nth == 3) { /* freed meanwhile */
+                rig_free(&run.rig, run.blocks[3].addr);
+                run.blocks[3].addr = 0;
+            }
+            if (run_usage(&run).is_paused)
+                assert_ok(larder_resume(run.rig.a, "w"));
+            run_down(&run);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_host_request_may_fail),
+        cmocka_unit_test(every_device_call_may_fail),
+        cmocka_unit_test(a_pause_that_cannot_be_undone_loses_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

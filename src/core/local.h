@@ -1,6 +1,5 @@
 /* local.h - what a heap's own free blocks answer, without pages or anything of
- * another heap.  Private to core.  For paged heaps; the lock of their front is
- * enough. */
+ * another heap.  Private to core.  For paged heaps. */
 #ifndef LARDER_CORE_LOCAL_H
 #define LARDER_CORE_LOCAL_H
 
@@ -8,7 +7,7 @@
 
 /* Cut the place out of its block: q->block is exactly as large as asked for,
  * in no index, and in no state that a neighbour would merge with.  One that is
- * not paged is taken whole.  FRONT_HEADERS headers must be there. */
+ * not paged is taken whole.  Two headers must be there. */
 void larder__local_cut(struct allocator *a, struct request *q,
                        const struct place *place);
 

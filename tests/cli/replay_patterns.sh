@@ -20,7 +20,7 @@ needs() {
 needs hand_over 50
 needs growth 50
 # What was asked for before the device got tight stays where it is.
-needs fork 60
+needs fork 70
 
 # With all the room there is, growing strands little.
 expect 0 replay --json --repeat 0 --policy larder "$tmp/growth.trace"

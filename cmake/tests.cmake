@@ -22,7 +22,7 @@ if(NOT cmocka_FOUND)
     message(FATAL_ERROR "cmocka is missing; ${setup_hint}")
 endif()
 
-set(test_timeout_seconds 120)
+set(test_timeout_seconds 300)
 if(LARDER_SANITIZE)
     set(test_timeout_seconds 900)
 endif()

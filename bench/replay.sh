@@ -35,28 +35,30 @@ pytorch_ns() {
     esac
 }
 
-# ns_per_op CONF TRACE
+# ns_per_op POLICY CONF TRACE
 ns_per_op() {
-    "$larder" replay --json --repeat 9 --policy pytorch --conf "$1" "$2" |
+    "$larder" replay --json --repeat 9 --policy "$1" --conf "$2" "$3" |
         sed -n 's/.*"ns_per_op":\([0-9.]*\).*/\1/p'
 }
 
 if [ $csv = yes ]; then
-    echo name,conf,ns_per_op,pytorch_2_4_ns_per_op
+    echo name,policy,conf,ns_per_op,pytorch_2_4_ns_per_op
 else
-    printf '%-24s %-26s %8s %14s\n' trace settings ns/op 'PyTorch 2.4'
+    printf '%-24s %-34s %8s %14s\n' trace policy ns/op 'PyTorch 2.4'
 fi
 for trace in "$@"; do
     name=$(basename "$trace" .trace.zst)
-    for conf in '' expandable_segments:True; do
-        ns=$(ns_per_op "$conf" "$trace")
+    for row in larder: pytorch: pytorch:expandable_segments:True; do
+        policy=${row%%:*}
+        conf=${row#*:}
+        ns=$(ns_per_op "$policy" "$conf" "$trace")
         theirs=-
         [ -n "$conf" ] || theirs=$(pytorch_ns "$name")
         if [ $csv = yes ]; then
-            echo "$name,$conf,$ns,$theirs"
+            echo "$name,$policy,$conf,$ns,$theirs"
         else
-            printf '%-24s %-26s %8.1f %14s\n' "$name" "${conf:-default}" \
-                "$ns" "$theirs"
+            printf '%-24s %-34s %8.1f %14s\n' "$name" \
+                "$policy${conf:+, $conf}" "$ns" "$theirs"
         fi
     done
 done

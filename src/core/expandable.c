@@ -235,7 +235,7 @@ static bool map_block_ensure(struct allocator *a, const struct block *b,
 {
     return larder__slab_ensure(&a->slab, 1 + SLAB_SPARE) &&
            larder__map_prepare(&a->map, b->addr, bytes,
-                               b->segment->heap->pool->is_small);
+                               b->segment->heap->pool->is_small, 0);
 }
 
 /* Map the first `size` bytes, rounded up to pages, of the unmapped block *b;

@@ -85,15 +85,16 @@ static inline bool fast_alloc(struct allocator *a, uint64_t bytes,
     return done;
 }
 
-/* b was the block at addr before the lock was taken. */
 static inline bool fast_free_locked(struct allocator *a, struct front *f,
-                                    struct block *b, larder_addr addr)
+                                    larder_addr addr)
 {
+    struct block *b = slab_get(&a->slab, map_get(&a->map, addr));
     struct tally *tally;
     enum pool_kind kind;
 
-    if (!a->fronts.is_open || b->state != BLOCK_LIVE || b->addr != addr ||
-        b->front != f->number || b->uses != NULL)
+    /* The front is looked at again: the addresses may have changed hands. */
+    if (b == NULL || !a->fronts.is_open || b->state != BLOCK_LIVE ||
+        map_front(&a->map, addr) != f->number || b->uses != NULL)
         return false;
     tally = front_tally(a, f);
     if (tally == NULL)
@@ -108,19 +109,13 @@ static inline bool fast_free_locked(struct allocator *a, struct front *f,
 /* False: nothing is done, and the long way has to tell why, or do it. */
 static inline bool fast_free(struct allocator *a, larder_addr addr)
 {
-    uint32_t number = map_get(&a->map, addr);
-    struct block *b;
-    struct front *f;
+    struct front *f = front_numbered(a, map_front(&a->map, addr));
     bool done;
 
-    if (number == 0)
-        return false;
-    b = slab_at(&a->slab, number);
-    f = front_numbered(a, b->front);
     if (f == NULL)
         return false;
     lock_take(&f->lock);
-    done = fast_free_locked(a, f, b, addr);
+    done = fast_free_locked(a, f, addr);
     lock_leave(&f->lock);
     return done;
 }

@@ -73,8 +73,26 @@ static bool granule_make_table(struct map_granule *granule)
     return true;
 }
 
+/* Room for the granule's blocks. */
+static bool granule_prepare(struct map *map, larder_addr addr, bool fine,
+                            uint8_t front)
+{
+    struct map_leaf *leaf = map_leaf_of(map, addr);
+    unsigned i = map_granule_index(addr);
+
+    if (leaf == NULL) {
+        if (!map_make_leaf(map, addr))
+            return false;
+        leaf = map_leaf_of(map, addr);
+    }
+    if (fine && !granule_make_table(&leaf->granules[i]))
+        return false;
+    atomic_store_explicit(&leaf->fronts[i], front, memory_order_relaxed);
+    return true;
+}
+
 bool larder__map_prepare(struct map *map, larder_addr addr, uint64_t bytes,
-                         bool fine)
+                         bool fine, uint8_t front)
 {
     larder_addr last = addr + bytes - 1;
 
@@ -82,14 +100,7 @@ bool larder__map_prepare(struct map *map, larder_addr addr, uint64_t bytes,
         return false;
     for (larder_addr at = addr >> MAP_GRANULE_LOG2;
          at <= last >> MAP_GRANULE_LOG2; at++) {
-        struct map_granule *granule = map_granule(map, at << MAP_GRANULE_LOG2);
-
-        if (granule == NULL) {
-            if (!map_make_leaf(map, at << MAP_GRANULE_LOG2))
-                return false;
-            granule = map_granule(map, at << MAP_GRANULE_LOG2);
-        }
-        if (fine && !granule_make_table(granule))
+        if (!granule_prepare(map, at << MAP_GRANULE_LOG2, fine, front))
             return false;
     }
     return true;

@@ -38,6 +38,8 @@ struct map_granule {
 struct map_leaf {
     struct map_granule granules[1 << MAP_LEAF_LOG2];
     uint64_t number; /* which 4 GiB it is for */
+    /* Of each granule: the front that its blocks belong to (front.h). */
+    _Atomic uint8_t fronts[1 << MAP_LEAF_LOG2];
     struct map_leaf *next;
 };
 
@@ -53,9 +55,10 @@ void larder__map_destroy(struct map *map);
 
 /* Make room so that blocks in [addr, addr + bytes) can be put in.  `fine`:
  * some may be of 128 KiB or less.  False: no host memory, or addresses that wrap
- * around; what was made stays, and does no harm. */
+ * around; what was made stays, and does no harm.  `front`: the number of the
+ * front that the blocks there belong to, 0: none. */
 bool larder__map_prepare(struct map *map, larder_addr addr, uint64_t bytes,
-                         bool fine);
+                         bool fine, uint8_t front);
 
 /* ---- entries -------------------------------------------------------------- */
 
@@ -94,21 +97,39 @@ static inline unsigned table_index(larder_addr addr)
 /* A leaf that is not among the low ones; NULL: none. */
 struct map_leaf *larder__map_high_leaf(const struct map *map, uint64_t leaf);
 
+static inline struct map_leaf *map_leaf_of(const struct map *map,
+                                           larder_addr addr)
+{
+    uint64_t leaf = addr >> (MAP_GRANULE_LOG2 + MAP_LEAF_LOG2);
+
+    if (leaf >= UINT64_C(1) << MAP_LOW_LOG2)
+        return larder__map_high_leaf(map, leaf);
+    return atomic_load_explicit(&map->low[leaf], memory_order_acquire);
+}
+
+static inline unsigned map_granule_index(larder_addr addr)
+{
+    return (unsigned)(addr >> MAP_GRANULE_LOG2) & ((1 << MAP_LEAF_LOG2) - 1);
+}
+
 /* The granule's entry; NULL if no room was made for it. */
 static inline struct map_granule *map_granule(const struct map *map,
                                               larder_addr addr)
 {
-    uint64_t granule = addr >> MAP_GRANULE_LOG2;
-    uint64_t leaf = granule >> MAP_LEAF_LOG2;
-    struct map_leaf *found;
+    struct map_leaf *leaf = map_leaf_of(map, addr);
 
-    if (leaf < UINT64_C(1) << MAP_LOW_LOG2)
-        found = atomic_load_explicit(&map->low[leaf], memory_order_acquire);
-    else
-        found = larder__map_high_leaf(map, leaf);
-    if (found == NULL)
-        return NULL;
-    return &found->granules[granule & ((1 << MAP_LEAF_LOG2) - 1)];
+    return leaf == NULL ? NULL : &leaf->granules[map_granule_index(addr)];
+}
+
+/* The number of the front that the blocks there belong to; 0: none. */
+static inline unsigned map_front(const struct map *map, larder_addr addr)
+{
+    const struct map_leaf *leaf = map_leaf_of(map, addr);
+
+    return leaf == NULL
+               ? 0
+               : atomic_load_explicit(&leaf->fronts[map_granule_index(addr)],
+                                      memory_order_relaxed);
 }
 
 /* ---- blocks --------------------------------------------------------------- */

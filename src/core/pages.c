@@ -362,7 +362,7 @@ larder_result larder__pages_map(struct allocator *a, struct segment *s,
 
     if (!larder__map_prepare(&a->map, page_at(s, span.begin),
                              (uint64_t)(span.end - span.begin) * PAGE_BYTES,
-                             s->heap->pool->is_small))
+                             s->heap->pool->is_small, s->head->front))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     while (r == LARDER_OK && next_missing(&m, run.end, &run))
         r = map_run(a, &m, run);

@@ -137,11 +137,25 @@ struct segment {
     uint32_t *stamps;  /* when each page was last in use; NULL: unknown */
 };
 
-/* Pages that are mapped nowhere, held to be mapped again. */
+/* Memory of the device: a handle of some pages, mapped whole or not at all. */
+struct physical {
+    uint64_t handle;
+    size_t pages;
+};
+
+/* Handles that are mapped nowhere, held to be mapped again. */
 struct loose_pages {
-    uint64_t *list;
-    size_t count;
+    struct physical *list;
+    size_t handles;  /* in the list */
+    size_t count;    /* pages of them all */
     size_t capacity; /* never below the number of pages held */
+};
+
+/* What it took to find room since the peak in use last rose. */
+struct moves {
+    size_t pages;       /* moved */
+    size_t searches;    /* of requests that their own heap did not answer */
+    int64_t peak_bytes; /* that peak */
 };
 
 /* Memory that the device refused to take back (orphan.h): a driver
@@ -304,6 +318,7 @@ struct allocator {
     uint64_t weighed_at; /* in use when larder_segments.h last weighed it */
     bool has_few_large;  /* what it found */
     struct loose_pages loose;
+    struct moves moves;
 
     struct trimmer *trimmer; /* its thread; NULL: trim_age was never set */
     uint32_t trim_now;       /* looks that trim_age has had */

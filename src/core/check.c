@@ -3,7 +3,7 @@
  * Rules B1 to B6 are in block.h.  The others:
  *   S1  the statistics' current values are what the blocks add up to;
  *   S2  held_bytes is what segments and pieces add up to;
- *   G1 to G3 are in pages.h;
+ *   G1 to G4 are in pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
  *   P2  the parts of a piece lie in it, in order, without overlap;
  *   P3  is in pause.h;
@@ -345,6 +345,15 @@ static larder_result check_metric(const char *name, const struct metric *m,
     return LARDER_OK;
 }
 
+static size_t loose_pages(const struct allocator *a)
+{
+    size_t pages = 0;
+
+    for (size_t i = 0; i < a->loose.handles; i++)
+        pages += a->loose.list[i].pages;
+    return pages;
+}
+
 static larder_result check_sums(const struct allocator *a,
                                 const struct sums *sums)
 {
@@ -359,6 +368,8 @@ static larder_result check_sums(const struct allocator *a,
         return broken("S2", "held bytes", 0);
     if (sums->pages + a->loose.count != a->page_count)
         return broken("G3", "the number of pages", 0);
+    if (loose_pages(a) != a->loose.count)
+        return broken("G4", "the number of loose pages", 0);
     if (sums->blocks !=
         a->slab.untouched - 1 - a->slab.free_count - larder__front_headers(a))
         return broken("H1", "the number of headers", 0);

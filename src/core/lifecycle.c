@@ -9,11 +9,12 @@
 #include "core/handle.h"
 #include "core/lifecycle.h"
 #include "core/orphan.h"
-#include "core/pages.h"
+#include "core/physical.h"
 #include "core/pause.h"
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/private.h"
+#include "core/range.h"
 #include "core/recording.h"
 #include "core/segment.h"
 #include "core/tags.h"
@@ -418,7 +419,7 @@ static larder_result give_everything_back(struct allocator *a)
     larder__pause_forget(a);
     while (a->segments != NULL)
         fail_keep_first(&r, segment_destroy(a, a->segments));
-    larder__pages_drop(a);
+    larder__physical_drop(a);
     fail_keep_first(&r, larder__pieces_release(a));
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r, larder__events_destroy(a));

@@ -35,6 +35,7 @@ void larder__local_cut(struct allocator *a, struct request *q,
 
 bool larder__local_take(struct allocator *a, struct request *q)
 {
+    const struct place_rules rules = {.only_whole = true};
     struct place place;
 
     q->block = larder__carve(a, q->heap, q->size);
@@ -42,7 +43,7 @@ bool larder__local_take(struct allocator *a, struct request *q)
         trim_touch(a, q->block);
         return true;
     }
-    if (!larder__place_find(q->heap, q->size, true, &place))
+    if (!larder__place_find(q->heap, q->size, rules, &place))
         return false;
     larder__local_cut(a, q, &place);
     return true;

@@ -1,15 +1,12 @@
 #include "core/pages.h"
 
 #include "base/fail.h"
-#include "base/host.h"
 #include "core/blocks.h"
 #include "core/events.h"
-#include "core/front.h"
-#include "core/held.h"
-#include "core/orphan.h"
+#include "core/physical.h"
 #include "core/pool.h"
+#include "core/range.h"
 #include "core/recording.h"
-#include "core/segment.h"
 
 /* ---- counting ------------------------------------------------------------- */
 
@@ -22,9 +19,24 @@ size_t larder__pages_missing(const struct segment *s, struct page_span span)
     return missing;
 }
 
-/* Loose pages are counted as of the large pool. */
-static void reserved_move(struct allocator *a, unsigned from, unsigned to,
-                          size_t pages)
+size_t larder__handle_begin(const struct segment *s, size_t i)
+{
+    while (i > 0 && s->pages[i - 1] == s->pages[i])
+        i--;
+    return i;
+}
+
+size_t larder__handle_end(const struct segment *s, size_t i)
+{
+    size_t end = i + 1;
+
+    while (end < s->page_end && s->pages[end] == s->pages[i])
+        end++;
+    return end;
+}
+
+void larder__pages_recount(struct allocator *a, unsigned from, unsigned to,
+                           size_t pages)
 {
     uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
 
@@ -34,82 +46,73 @@ static void reserved_move(struct allocator *a, unsigned from, unsigned to,
     metric_add(&a->stats.reserved_bytes, to, bytes);
 }
 
-static larder_addr page_at(const struct segment *s, size_t i)
+/* The span without the handles that reach out of it. */
+static struct page_span whole_handles(const struct segment *s,
+                                      struct page_span span)
 {
-    return s->addr + (uint64_t)i * PAGE_BYTES;
+    if (span.end > s->page_end)
+        span.end = s->page_end;
+    if (span.begin >= span.end)
+        return (struct page_span){0};
+    if (s->pages[span.begin] != 0 &&
+        larder__handle_begin(s, span.begin) < span.begin)
+        span.begin = larder__handle_end(s, span.begin);
+    if (span.begin < span.end && s->pages[span.end - 1] != 0 &&
+        larder__handle_end(s, span.end - 1) > span.end)
+        span.end = larder__handle_begin(s, span.end - 1);
+    return span;
 }
 
-/* ---- getting -------------------------------------------------------------- */
-
-/* Host memory, so that nothing done to `count` more pages needs any. */
-static bool make_room(struct allocator *a, size_t count)
+/* The pages of a free block that can be taken, those missing between them;
+ * none of other blocks. */
+static struct page_span block_pages(const struct block *b)
 {
-    struct loose_pages *loose = &a->loose;
-    size_t need = a->page_count + count;
-    uint64_t *list;
-
-    if (!larder__orphans_make_room(a, count))
-        return false;
-    if (need <= loose->capacity)
-        return true;
-    need += need / 2;
-    list = larder__host_resize(loose->list, need, sizeof *list);
-    if (list == NULL)
-        return false;
-    loose->list = list;
-    loose->capacity = need;
-    return true;
-}
-
-larder_result larder__pages_create(struct allocator *a, size_t count)
-{
-    if (!make_room(a, count))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    (void)larder__orphans_release(a); /* memory of use here */
-    for (; count > 0; count--) {
-        uint64_t page;
-        larder_result r;
-
-        if (!held_allows(a, PAGE_BYTES))
-            return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-        r = larder__device_page_create(a->device, PAGE_BYTES, &page);
-        if (r != LARDER_OK)
-            return r;
-        a->loose.list[a->loose.count++] = page;
-        a->page_count++;
-        held_add(a, &a->pools[POOL_LARGE], PAGE_BYTES);
-    }
-    return LARDER_OK;
+    if (b->segment->kind != SEGMENT_PAGED)
+        return (struct page_span){0};
+    return whole_handles(b->segment,
+                         pages_within(b->segment, b->addr, b->bytes));
 }
 
 /* ---- taking out of free blocks -------------------------------------------- */
 
-/* Unmap [begin, end), all of them there and free: they become loose. */
+/* Unmap a run of `handles` whole ones, all there and free: they become
+ * loose. */
 static larder_result run_unmap(struct allocator *a, struct segment *s,
-                               size_t begin, size_t end)
+                               struct page_span run, size_t handles)
 {
-    uint64_t bytes = (uint64_t)(end - begin) * PAGE_BYTES;
+    size_t pages = run.end - run.begin;
+    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
     larder_result r =
-        larder__device_unmap(a->device, page_at(s, begin), bytes, end - begin);
+        larder__device_unmap(a->device, page_at(s, run.begin), bytes, handles);
 
     if (r != LARDER_OK)
         return r;
-    for (size_t i = begin; i < end; i++) {
-        a->loose.list[a->loose.count++] = s->pages[i];
-        s->pages[i] = 0;
+    while (run.begin < run.end) {
+        size_t end = larder__handle_end(s, run.begin);
+        struct physical p = {s->pages[run.begin], end - run.begin};
+
+        larder__physical_loosen(a, p);
+        while (run.begin < end)
+            s->pages[run.begin++] = 0;
     }
-    s->page_count -= end - begin;
+    s->page_count -= pages;
     while (s->page_end > 0 && s->pages[s->page_end - 1] == 0)
         s->page_end--;
-    reserved_move(a, s->heap->pool->stats, STATS_LARGE, end - begin);
-    history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, begin), bytes);
+    larder__pages_recount(a, s->heap->pool->stats, STATS_LARGE, pages);
+    history_range(a, LARDER_ACTION_segment_unmap, s,
+                  page_at(s, run.end) - bytes, bytes);
     return LARDER_OK;
 }
 
 larder_result larder__pages_unmap(struct allocator *a, struct segment *s,
                                   struct page_span run)
 {
-    return run_unmap(a, s, run.begin, run.end);
+    size_t handles = 0;
+
+    run = whole_handles(s, run);
+    for (size_t i = run.begin; i < run.end; i = larder__handle_end(s, i))
+        handles++;
+    return handles > 0 ? run_unmap(a, s, run, handles) : LARDER_OK;
 }
 
 /* What is wanted of a heap, and what came of it. */
@@ -120,48 +123,54 @@ struct taking {
     larder_result result;
 };
 
-/* The pages of a free block that may be there; none for other blocks. */
-static struct page_span block_pages(const struct block *b)
+/* Take a run of `handles` whole ones out of a free block. */
+static void take_run(struct allocator *a, struct block *b, struct page_span run,
+                     size_t handles, struct taking *t)
 {
-    struct page_span span = {0};
+    struct segment *s = b->segment;
 
-    if (b->segment->kind != SEGMENT_PAGED)
-        return span;
-    span = pages_within(b->segment, b->addr, b->bytes);
-    if (span.end > b->segment->page_end)
-        span.end = b->segment->page_end;
-    return span;
+    if (handles == 0)
+        return;
+    if (!t->waited)
+        t->result = larder__events_pass(a, s->heap->stream);
+    t->waited = true;
+    b->is_whole = false;
+    if (t->result == LARDER_OK)
+        t->result = run_unmap(a, s, run, handles);
+    if (t->result == LARDER_OK)
+        t->got += run.end - run.begin;
 }
 
-/* Take pages of a free block, the last first. */
+/* Take handles of a free block, the last first, none larger than what is
+ * wanted still; those that follow one another together. */
 static void take_of_block(struct allocator *a, struct block *b,
                           struct taking *t)
 {
     struct segment *s = b->segment;
     struct page_span span = block_pages(b);
-    size_t end = span.end;
+    struct page_span run = {span.end, span.end};
+    size_t handles = 0;
+    size_t at = span.end;
 
-    while (t->got < t->wanted && t->result == LARDER_OK && end > span.begin) {
-        size_t begin;
+    while (at > span.begin && t->result == LARDER_OK &&
+           t->got + (run.end - run.begin) < t->wanted) {
+        size_t begin =
+            s->pages[at - 1] == 0 ? at - 1 : larder__handle_begin(s, at - 1);
+        bool fits = s->pages[begin] != 0 &&
+                    t->got + (run.end - run.begin) + (at - begin) <= t->wanted;
 
-        if (s->pages[end - 1] == 0) {
-            end--;
-            continue;
+        if (fits) {
+            run.begin = begin;
+            handles++;
+        } else {
+            take_run(a, b, run, handles, t);
+            run = (struct page_span){begin, begin};
+            handles = 0;
         }
-        begin = end - 1;
-        while (begin > span.begin && s->pages[begin - 1] != 0 &&
-               end - begin < t->wanted - t->got)
-            begin--;
-        if (!t->waited)
-            t->result = larder__events_pass(a, s->heap->stream);
-        t->waited = true;
-        b->is_whole = false;
-        if (t->result == LARDER_OK)
-            t->result = run_unmap(a, s, begin, end);
-        if (t->result == LARDER_OK)
-            t->got += end - begin;
-        end = begin;
+        at = begin;
     }
+    if (t->result == LARDER_OK)
+        take_run(a, b, run, handles, t);
 }
 
 /* The largest blocks first: their pages lie together. */
@@ -191,7 +200,53 @@ size_t larder__pages_harvest(struct allocator *a, size_t count)
             got += t.got;
         }
     }
+    a->moves.pages += got;
     return got;
+}
+
+/* A handle in a free block. */
+struct spot {
+    struct block *block;
+    size_t begin;
+    size_t pages;
+};
+
+/* The smaller of best and the smallest of the heap of at least `least`. */
+static void least_of_heap(const struct heap *heap, size_t least,
+                          struct spot *best)
+{
+    struct block *b = larder__bins_before(&heap->bins, UINT64_MAX, 0);
+
+    for (; b != NULL && b->bytes >= (uint64_t)least * PAGE_BYTES;
+         b = larder__bins_before(&heap->bins, b->bytes, b->addr)) {
+        struct page_span span = block_pages(b);
+        const struct segment *s = b->segment;
+        size_t end;
+
+        for (size_t i = span.begin; i < span.end; i = end) {
+            end = s->pages[i] == 0 ? i + 1 : larder__handle_end(s, i);
+            if (s->pages[i] != 0 && end - i >= least &&
+                (best->block == NULL || end - i < best->pages))
+                *best = (struct spot){b, i, end - i};
+        }
+    }
+}
+
+bool larder__pages_harvest_larger(struct allocator *a, size_t least)
+{
+    struct taking t = {.wanted = SIZE_MAX};
+    struct spot best = {0};
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
+            least_of_heap(a->pools[kind].heaps[i], least, &best);
+    }
+    if (best.block == NULL)
+        return false;
+    take_run(a, best.block,
+             (struct page_span){best.begin, best.begin + best.pages}, 1, &t);
+    a->moves.pages += t.got;
+    return t.got > 0;
 }
 
 static size_t heap_harvestable(const struct heap *heap)
@@ -242,160 +297,7 @@ uint64_t larder__pages_longest(const struct block *b)
     return longest;
 }
 
-/* ---- mapping -------------------------------------------------------------- */
-
-/* Pages being mapped: nothing is published before all are. */
-struct mapping {
-    struct segment *segment;
-    struct page_span span;
-    size_t mapped; /* of those missing, the first so many: the last so many
-                    * loose pages, in turn */
-};
-
-/* The next run of missing pages from `from` on; false: none. */
-static bool next_missing(const struct mapping *m, size_t from,
-                         struct page_span *run)
-{
-    const uint64_t *pages = m->segment->pages;
-
-    while (from < m->span.end && pages[from] != 0)
-        from++;
-    run->begin = from;
-    while (from < m->span.end && pages[from] == 0)
-        from++;
-    run->end = from;
-    return run->end > run->begin;
-}
-
-/* The loose page that the n-th missing one becomes. */
-static uint64_t *loose_for(struct allocator *a, size_t n)
-{
-    return &a->loose.list[a->loose.count - 1 - n];
-}
-
-static larder_result map_run(struct allocator *a, struct mapping *m,
-                             struct page_span run)
-{
-    struct segment *s = m->segment;
-
-    for (size_t i = run.begin; i < run.end; i++) {
-        larder_result r = larder__device_map(
-            a->device, page_at(s, i), PAGE_BYTES, *loose_for(a, m->mapped));
-
-        if (r != LARDER_OK)
-            return r;
-        m->mapped++;
-    }
-    return larder__device_set_access(a->device, page_at(s, run.begin),
-                                     (uint64_t)(run.end - run.begin) *
-                                         PAGE_BYTES);
-}
-
-/* A page that the device does not unmap: it is no more ours to use. */
-static void strand(struct allocator *a, const struct segment *s, size_t i,
-                   size_t n)
-{
-    struct orphan orphan = {
-        .page = *loose_for(a, n),
-        .mapped_at = page_at(s, i),
-        .bytes = PAGE_BYTES,
-    };
-
-    *loose_for(a, n) = 0;
-    a->page_count--;
-    held_sub(a, &a->pools[POOL_LARGE], PAGE_BYTES);
-    larder__orphan_give(a, orphan);
-}
-
-/* Unmap the first m->mapped of the missing pages again. */
-static void undo(struct allocator *a, const struct mapping *m)
-{
-    const struct segment *s = m->segment;
-    struct page_span run = {.end = m->span.begin};
-    size_t undone = 0;
-    size_t kept = 0;
-
-    while (undone < m->mapped && next_missing(m, run.end, &run)) {
-        size_t n = run.end - run.begin;
-
-        if (n > m->mapped - undone)
-            n = m->mapped - undone;
-        if (larder__device_unmap(a->device, page_at(s, run.begin),
-                                 (uint64_t)n * PAGE_BYTES, n) != LARDER_OK) {
-            for (size_t i = 0; i < n; i++)
-                strand(a, s, run.begin + i, undone + i);
-        }
-        undone += n;
-    }
-    for (size_t i = 0; i < a->loose.count; i++) { /* close the gaps */
-        if (a->loose.list[i] != 0)
-            a->loose.list[kept++] = a->loose.list[i];
-    }
-    a->loose.count = kept;
-}
-
-static void publish(struct allocator *a, const struct mapping *m)
-{
-    struct segment *s = m->segment;
-    struct page_span run = {.end = m->span.begin};
-
-    while (next_missing(m, run.end, &run)) {
-        for (size_t i = run.begin; i < run.end; i++)
-            s->pages[i] = a->loose.list[--a->loose.count];
-        s->page_count += run.end - run.begin;
-        if (s->page_end < run.end)
-            s->page_end = run.end;
-        reserved_move(a, STATS_LARGE, s->heap->pool->stats,
-                      run.end - run.begin);
-        history_segment(a, s, page_at(s, run.begin),
-                        (uint64_t)(run.end - run.begin) * PAGE_BYTES,
-                        LARDER_ACTION_segment_map);
-    }
-}
-
-larder_result larder__pages_map(struct allocator *a, struct segment *s,
-                                struct page_span span)
-{
-    struct mapping m = {.segment = s, .span = span};
-    struct page_span run = {.end = span.begin};
-    larder_result r = LARDER_OK;
-
-    if (!larder__map_prepare(&a->map, page_at(s, span.begin),
-                             (uint64_t)(span.end - span.begin) * PAGE_BYTES,
-                             s->heap->pool->is_small, s->head->front))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    while (r == LARDER_OK && next_missing(&m, run.end, &run))
-        r = map_run(a, &m, run);
-    if (r == LARDER_OK)
-        publish(a, &m);
-    else
-        undo(a, &m);
-    return r;
-}
-
 /* ---- giving back ---------------------------------------------------------- */
-
-static void segment_free(struct allocator *a, struct segment *s)
-{
-    larder__segment_unlink(a, s);
-    larder__host_free(s->pages);
-    larder__host_free(s->stamps);
-    larder__host_free(s);
-}
-
-/* Give back a range that is one free block and has no page.  If the device
- * refuses, it stays and will be used again. */
-static larder_result range_release(struct allocator *a, struct segment *s)
-{
-    larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
-
-    if (r != LARDER_OK)
-        return r;
-    heap_remove(s->head);
-    front_give_header(a, s->head);
-    segment_free(a, s);
-    return LARDER_OK;
-}
 
 larder_result larder__pages_release(struct allocator *a, struct heap *heap)
 {
@@ -413,116 +315,8 @@ larder_result larder__pages_release(struct allocator *a, struct heap *heap)
         fail_keep_first(&r, t.result);
         if (s->kind == SEGMENT_PAGED && s->page_count == 0 &&
             !block_is_split(b))
-            fail_keep_first(&r, range_release(a, s));
+            fail_keep_first(&r, larder__range_release(a, s));
         b = larder__bins_before(&heap->bins, bytes, addr);
     }
-    return r;
-}
-
-void larder__pages_drop_some(struct allocator *a, size_t count)
-{
-    for (; count > 0 && a->loose.count > 0; count--) {
-        struct orphan orphan = {
-            .page = a->loose.list[--a->loose.count],
-            .bytes = PAGE_BYTES,
-        };
-
-        a->page_count--;
-        held_sub(a, &a->pools[POOL_LARGE], PAGE_BYTES);
-        larder__orphan_give(a, orphan);
-    }
-    a->refused_at = UINT64_MAX;
-}
-
-void larder__pages_drop(struct allocator *a)
-{
-    larder__pages_drop_some(a, SIZE_MAX);
-    a->is_tight = false;
-}
-
-/* ---- ranges --------------------------------------------------------------- */
-
-/* More than any device has; beyond it a heap has several ranges. */
-#define RANGE_MOST (UINT64_C(1) << 40)
-
-/* Room to place things in, whatever the device has. */
-static uint64_t range_bytes(const struct allocator *a, uint64_t bytes)
-{
-    uint64_t total = a->props.total_bytes + a->props.total_bytes / 8;
-
-    if (total > RANGE_MOST)
-        total = RANGE_MOST;
-    if (total < bytes)
-        total = bytes;
-    return (total + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-}
-
-static larder_result range_reserve(struct allocator *a, struct segment *s)
-{
-    larder_result r;
-
-    s->pages = larder__host_alloc(s->bytes / PAGE_BYTES, sizeof *s->pages);
-    if (s->pages == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
-    if (r != LARDER_OK)
-        larder__host_free(s->pages);
-    return r;
-}
-
-larder_result larder__range_create(struct allocator *a, struct heap *heap,
-                                   uint64_t bytes)
-{
-    struct segment *s;
-    struct block *b;
-    larder_result r;
-
-    if (bytes > a->props.total_bytes) /* never to be had */
-        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s = larder__host_alloc(1, sizeof *s);
-    if (s == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s->kind = SEGMENT_PAGED;
-    s->heap = heap;
-    s->page_bytes = PAGE_BYTES;
-    s->bytes = range_bytes(a, bytes);
-    r = range_reserve(a, s);
-    if (r != LARDER_OK) {
-        larder__host_free(s);
-        return r;
-    }
-    b = larder__slab_take(&a->slab);
-    b->addr = s->addr;
-    b->bytes = s->bytes;
-    b->segment = s;
-    b->front = heap->front != NULL ? heap->front->number : 0;
-    s->head = b;
-    larder__segment_link(a, s);
-    heap_insert(b);
-    return LARDER_OK;
-}
-
-larder_result larder__range_destroy(struct allocator *a, struct segment *s)
-{
-    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
-
-    for (size_t i = 0; i < s->page_end; i++) {
-        struct orphan orphan = {
-            .page = s->pages[i],
-            .mapped_at = page_at(s, i),
-            .bytes = PAGE_BYTES,
-        };
-
-        if (s->pages[i] != 0) {
-            a->page_count--;
-            larder__orphan_give(a, orphan);
-        }
-    }
-    fail_keep_first(&r, larder__orphans_release(a)); /* mapped here, maybe */
-    fail_keep_first(&r,
-                    larder__device_address_free(a->device, s->addr, s->bytes));
-    segment_free(a, s);
     return r;
 }

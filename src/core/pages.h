@@ -1,21 +1,25 @@
-/* pages.h - physical pages, and the ranges of addresses they are mapped into
- * by the larder policy.  Private to core.
+/* pages.h - physical pages in the ranges of addresses of the larder policy.
+ * Private to core.
  *
  * A paged segment is a range of addresses of one heap.  Its free blocks need
  * not have memory: whole pages inside them may be missing.
  *
- *   pages     |  p0  |  p1  |   -  |   -  |  p4  |
- *   blocks    [live][         free          ][live]
+ *   pages     |  p0  |  p1  |   -  |   -  |  p4  |  p4  |
+ *   blocks    [live][         free               ][live ]
+ *
+ * Memory comes in handles of one page or some (physical.h); the pages of one
+ * lie together and have its number in segment.pages.
  *
  * Rules, checked by larder_check():
  *   G1  every page is there that is touched by a block other than a free one,
  *       or by one that is marked whole;
  *   G2  page_end and page_count are what the pages say;
- *   G3  pages in segments and loose ones are all there are.
+ *   G3  pages in segments and loose ones are all there are;
+ *   G4  the loose handles have as many pages as are counted.
  *
- * So a page moves by unmapping it from a free block, which is not otherwise
- * changed, and mapping it where it is needed.  In between it is loose, and it
- * stays so when something fails. */
+ * So a handle whose pages lie in one free block moves by being unmapped from
+ * it, which does not change the block otherwise, and mapped where it is
+ * needed.  In between it is loose, and it stays so when something fails. */
 #ifndef LARDER_CORE_PAGES_H
 #define LARDER_CORE_PAGES_H
 
@@ -49,50 +53,44 @@ static inline struct page_span pages_within(const struct segment *s,
     };
 }
 
+static inline larder_addr page_at(const struct segment *s, size_t i)
+{
+    return s->addr + (uint64_t)i * PAGE_BYTES;
+}
+
 /* How many of the span are missing. */
 size_t larder__pages_missing(const struct segment *s, struct page_span span);
 
-/* Get up to `count` more loose pages from the device, within the limit.  OK
- * if all came; what came stays. */
-larder_result larder__pages_create(struct allocator *a, size_t count);
+/* The first page of the handle that page i, which is there, is of, and where
+ * that handle ends. */
+size_t larder__handle_begin(const struct segment *s, size_t i);
+size_t larder__handle_end(const struct segment *s, size_t i);
 
-/* Take up to `count` pages out of free blocks of the default pools: they
- * become loose.  Waits for the streams of their heaps first.  How many came. */
+/* Count pages as reserved by another pool. */
+void larder__pages_recount(struct allocator *a, unsigned from, unsigned to,
+                           size_t pages);
+
+/* Take up to `count` pages, in handles of no more than is wanted still, out of
+ * free blocks of the default pools: they become loose.  Waits for the streams
+ * of their heaps first.  How many came. */
 size_t larder__pages_harvest(struct allocator *a, size_t count);
 
-/* How many larder__pages_harvest() could get. */
+/* The same with the smallest handle of at least `least` pages. */
+bool larder__pages_harvest_larger(struct allocator *a, size_t least);
+
+/* How many could be taken. */
 size_t larder__pages_harvestable(const struct allocator *a);
 
 /* The longest stretch of a free block that has memory, whatever its segment. */
 uint64_t larder__pages_longest(const struct block *b);
 
-/* Map loose pages, enough of which are there, to where the span misses them:
- * all or none. */
-larder_result larder__pages_map(struct allocator *a, struct segment *s,
-                                struct page_span span);
+/* Unmap the handles that lie within the run of a segment, whose pages are all
+ * there, in free blocks whose stream has passed: they become loose. */
+larder_result larder__pages_unmap(struct allocator *a, struct segment *s,
+                                  struct page_span run);
 
 /* Make the pages of the heap's free blocks loose, and give back ranges
  * without pages. */
 larder_result larder__pages_release(struct allocator *a, struct heap *heap);
-
-/* Unmap [begin, end) of a segment, all of them there, in free blocks whose
- * stream has passed: they become loose. */
-larder_result larder__pages_unmap(struct allocator *a, struct segment *s,
-                                  struct page_span run);
-
-/* Give the device up to `count` loose pages. */
-void larder__pages_drop_some(struct allocator *a, size_t count);
-
-/* Give the device all loose pages. */
-void larder__pages_drop(struct allocator *a);
-
-/* A new range of at least `bytes`: one free block without pages, in its
- * heap. */
-larder_result larder__range_create(struct allocator *a, struct heap *heap,
-                                   uint64_t bytes);
-
-/* Give back pages and addresses of a segment, whatever is in it, when the
- * allocator goes. */
-larder_result larder__range_destroy(struct allocator *a, struct segment *s);
 
 #endif

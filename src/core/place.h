@@ -36,10 +36,17 @@ static inline size_t place_pages_taken(const struct block *b, larder_addr addr,
     return count;
 }
 
-/* The place that needs the fewest pages nothing else uses; of those the
- * smallest block, of those the lowest address.  `whole`: only where no page is
- * missing.  False: none. */
-bool larder__place_find(const struct heap *heap, uint64_t size, bool whole,
-                        struct place *out);
+/* What a place should be like. */
+struct place_rules {
+    bool only_whole;    /* no page is missing */
+    bool whole_first;   /* a place that misses a page only if there is no other,
+                           whatever it takes */
+    bool count_handles; /* a handle is taken with all of its pages */
+};
+
+/* The place that takes the fewest pages another request could have; of those
+ * the smallest block, of those the lowest address.  False: none. */
+bool larder__place_find(const struct heap *heap, uint64_t size,
+                        struct place_rules rules, struct place *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/handle.h"
 #include "core/orphan.h"
 #include "core/pages.h"
+#include "core/physical.h"
 #include "core/private.h"
 #include "core/quick.h"
 #include "core/recording.h"
@@ -26,7 +27,9 @@ static void trim_pages(struct allocator *a, uint64_t target)
         (void)larder__quick_flush_all(a, 0);
         (void)larder__pages_harvest(a, count - a->loose.count);
     }
-    larder__pages_drop_some(a, count);
+    if (a->loose.count < count)
+        (void)larder__pages_harvest_larger(a, count - a->loose.count);
+    larder__physical_drop_some(a, count);
 }
 
 /* Blocks of expandable segments, the largest first. */

@@ -4,6 +4,7 @@
 #include "core/blocks.h"
 #include "core/events.h"
 #include "core/held.h"
+#include "core/physical.h"
 #include "core/pool.h"
 #include "core/private.h"
 #include "core/quick.h"
@@ -212,7 +213,7 @@ void larder__trim_heap(struct allocator *a, const struct heap *heap)
                 trim_block(a, s, b);
         }
     }
-    larder__pages_drop_some(a, a->loose.count - loose);
+    larder__physical_drop_some(a, a->loose.count - loose);
     larder__trim_count(a, before);
 }
 
@@ -234,7 +235,7 @@ static void look_at_loose(struct allocator *a)
     a->trim_idle = now == a->trim_activity ? a->trim_idle + 1 : 0;
     a->trim_activity = now;
     if (a->trim_idle >= TRIM_STEPS)
-        larder__pages_drop_some(a, SIZE_MAX);
+        larder__physical_drop_some(a, SIZE_MAX);
 }
 
 void larder__trim_look(struct allocator *a)

@@ -1,0 +1,265 @@
+#include "core/fill.h"
+
+#include "base/fail.h"
+#include "core/blocks.h"
+#include "core/held.h"
+#include "core/orphan.h"
+#include "core/physical.h"
+#include "core/pool.h"
+#include "core/recording.h"
+
+/* A span being filled.  Nothing is published before all is mapped. */
+struct filling {
+    struct segment *segment;
+    struct page_span span;
+    size_t planned; /* so many loose handles, the first ones, will be mapped
+                     * to the missing pages in turn */
+    size_t mapped;  /* so many of them are */
+};
+
+/* The next run of missing pages from `from` on; false: none. */
+static bool next_missing(const struct filling *f, size_t from,
+                         struct page_span *run)
+{
+    const uint64_t *pages = f->segment->pages;
+
+    while (from < f->span.end && pages[from] != 0)
+        from++;
+    run->begin = from;
+    while (from < f->span.end && pages[from] == 0)
+        from++;
+    run->end = from;
+    return run->end > run->begin;
+}
+
+/* ---- planning ------------------------------------------------------------- */
+
+/* Let the i-th loose handle be mapped next. */
+static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
+{
+    struct physical *list = a->loose.list;
+    struct physical p = list[i];
+
+    list[i] = list[f->planned];
+    list[f->planned++] = p;
+    return p.pages;
+}
+
+static size_t lesser(size_t x, size_t y)
+{
+    return x < y ? x : y;
+}
+
+/* One more handle of up to `most` pages, or fewer if there is less room. */
+static larder_result grow(struct allocator *a, size_t most)
+{
+    size_t pages = lesser(most, larder__physical_room(a));
+    larder_result r;
+
+    if (pages == 0)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    r = larder__physical_create(a, pages);
+    if (r == LARDER_ERR_OUT_OF_MEMORY) /* there may be room for a smaller one */
+        a->refused_at = a->held_bytes + (uint64_t)(pages - 1) * PAGE_BYTES;
+    return r;
+}
+
+/* Free memory in handles that are all too large: one of them goes back, for
+ * as much of it as is wanted.  False: there is none. */
+static bool give_one_back(struct allocator *a, const struct filling *f,
+                          size_t most)
+{
+    size_t i;
+
+    if (!larder__physical_least(a, f->planned, &i)) {
+        if (!larder__pages_harvest_larger(a, most))
+            return false;
+        i = a->loose.handles - 1;
+    }
+    larder__physical_release(a, i);
+    return true;
+}
+
+/* Get a loose handle of at most so many pages: a new one, or out of a free
+ * block. */
+static larder_result obtain(struct allocator *a, struct filling *f, size_t most,
+                            const struct fill_rules *rules)
+{
+    size_t size = lesser(most, rules->handle_pages);
+    bool was_refused = a->refused_at != UINT64_MAX;
+    larder_result r;
+
+    r = grow(a, size);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    if (rules->may_harvest && larder__pages_harvest(a, most) > 0)
+        return LARDER_OK;
+    if (rules->may_harvest && give_one_back(a, f, most))
+        return grow(a, size);
+    if (!was_refused)
+        return r;
+    a->refused_at = UINT64_MAX; /* others may have given back since */
+    return grow(a, size);
+}
+
+/* Plan handles for a run of missing pages. */
+static larder_result plan_run(struct allocator *a, struct filling *f,
+                              struct page_span run,
+                              const struct fill_rules *rules)
+{
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && run.begin < run.end) {
+        size_t n = run.end - run.begin;
+        size_t i;
+
+        if (larder__physical_fit(a, f->planned, n, &i))
+            run.begin += plan_handle(a, f, i);
+        else
+            r = obtain(a, f, n, rules);
+    }
+    return r;
+}
+
+static larder_result plan(struct allocator *a, struct filling *f,
+                          const struct fill_rules *rules)
+{
+    struct page_span run = {.end = f->span.begin};
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && next_missing(f, run.end, &run))
+        r = plan_run(a, f, run, rules);
+    return r;
+}
+
+/* ---- mapping -------------------------------------------------------------- */
+
+static larder_result map_run(struct allocator *a, struct filling *f,
+                             struct page_span run)
+{
+    struct segment *s = f->segment;
+
+    for (size_t i = run.begin; i < run.end;) {
+        struct physical p = a->loose.list[f->mapped];
+        larder_result r = larder__device_map(
+            a->device, page_at(s, i), (uint64_t)p.pages * PAGE_BYTES, p.handle);
+
+        if (r != LARDER_OK)
+            return r;
+        f->mapped++;
+        i += p.pages;
+    }
+    return larder__device_set_access(a->device, page_at(s, run.begin),
+                                     (uint64_t)(run.end - run.begin) *
+                                         PAGE_BYTES);
+}
+
+/* A handle that the device does not unmap: it is no more ours to use. */
+static void strand(struct allocator *a, struct physical *p, larder_addr at)
+{
+    struct orphan orphan = {
+        .page = p->handle,
+        .mapped_at = at,
+        .bytes = (uint64_t)p->pages * PAGE_BYTES,
+    };
+
+    a->page_count -= p->pages;
+    a->loose.count -= p->pages;
+    held_sub(a, &a->pools[POOL_LARGE], orphan.bytes);
+    p->pages = 0;
+    larder__orphan_give(a, orphan);
+}
+
+/* Unmap the first f->mapped handles again. */
+static void undo(struct allocator *a, const struct filling *f)
+{
+    const struct segment *s = f->segment;
+    struct page_span run = {.end = f->span.begin};
+    struct physical *list = a->loose.list;
+    size_t undone = 0;
+    size_t kept = 0;
+
+    while (undone < f->mapped && next_missing(f, run.end, &run)) {
+        size_t first = undone;
+        size_t at = run.begin;
+
+        while (at < run.end && undone < f->mapped)
+            at += list[undone++].pages;
+        if (larder__device_unmap(a->device, page_at(s, run.begin),
+                                 (uint64_t)(at - run.begin) * PAGE_BYTES,
+                                 undone - first) == LARDER_OK)
+            continue;
+        for (at = run.begin; first < undone; first++) {
+            size_t pages = list[first].pages;
+
+            strand(a, &list[first], page_at(s, at));
+            at += pages;
+        }
+    }
+    for (size_t i = 0; i < a->loose.handles; i++) { /* close the gaps */
+        if (list[i].pages != 0)
+            list[kept++] = list[i];
+    }
+    a->loose.handles = kept;
+}
+
+static void publish(struct allocator *a, const struct filling *f)
+{
+    struct segment *s = f->segment;
+    struct page_span run = {.end = f->span.begin};
+    struct physical *list = a->loose.list;
+    size_t n = 0;
+
+    while (next_missing(f, run.end, &run)) {
+        size_t pages = run.end - run.begin;
+
+        for (size_t i = run.begin; i < run.end; n++) {
+            for (size_t k = 0; k < list[n].pages; k++)
+                s->pages[i++] = list[n].handle;
+        }
+        s->page_count += pages;
+        a->loose.count -= pages;
+        if (s->page_end < run.end)
+            s->page_end = run.end;
+        larder__pages_recount(a, STATS_LARGE, s->heap->pool->stats, pages);
+        history_segment(a, s, page_at(s, run.begin),
+                        (uint64_t)pages * PAGE_BYTES,
+                        LARDER_ACTION_segment_map);
+    }
+    a->loose.handles -= n;
+    for (size_t i = 0; i < a->loose.handles; i++)
+        list[i] = list[i + n];
+}
+
+static larder_result map(struct allocator *a, struct filling *f)
+{
+    struct segment *s = f->segment;
+    struct page_span run = {.end = f->span.begin};
+    larder_result r = LARDER_OK;
+
+    if (!larder__map_prepare(&a->map, page_at(s, f->span.begin),
+                             (uint64_t)(f->span.end - f->span.begin) *
+                                 PAGE_BYTES,
+                             s->heap->pool->is_small, s->head->front))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    while (r == LARDER_OK && next_missing(f, run.end, &run))
+        r = map_run(a, f, run);
+    return r;
+}
+
+larder_result larder__fill(struct allocator *a, struct segment *s,
+                           struct page_span span,
+                           const struct fill_rules *rules)
+{
+    struct filling f = {.segment = s, .span = span};
+    larder_result r = plan(a, &f, rules);
+
+    if (r != LARDER_OK)
+        return r;
+    r = map(a, &f);
+    if (r == LARDER_OK)
+        publish(a, &f);
+    else
+        undo(a, &f);
+    return r;
+}

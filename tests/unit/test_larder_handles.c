@@ -1,0 +1,386 @@
+/* The larder policy on devices where a handle has several pages: fewer calls,
+ * and no page lost.  20 GiB: 5 pages a handle; 9 GiB: 2; 80 GiB: 16 at first. */
+#include <stdbool.h>
+
+#include "device/device.h"
+#include "support/rig.h"
+
+#define SPEC "sim:20GiB,backing=none,events=immediate"
+
+static struct rig up(const char *spec)
+{
+    return rig_up_policy(spec, LARDER_POLICY_LARDER, "");
+}
+
+static larder_addr get(struct rig *rig, uint64_t bytes, larder_stream stream)
+{
+    larder_addr addr = 0;
+
+    assert_ok(larder_alloc(rig->a, bytes, stream, &addr));
+    return addr;
+}
+
+static void give(struct rig *rig, larder_addr addr)
+{
+    assert_ok(larder_free(rig->a, addr));
+}
+
+static larder_device_counters counters(struct rig *rig)
+{
+    larder_device_counters c = {.size = sizeof c};
+
+    assert_ok(larder_device_get_counters(rig->dev, &c));
+    return c;
+}
+
+static uint64_t calls(struct rig *rig, larder_call call)
+{
+    return counters(rig).calls[call];
+}
+
+static uint64_t reserved(struct rig *rig)
+{
+    return (uint64_t)rig_stats(rig).reserved_bytes.all.current;
+}
+
+/* ---- sizes ---------------------------------------------------------------- */
+
+static void a_handle_has_several_pages_where_there_is_room(void **state)
+{
+    struct rig rig = up(SPEC);
+
+    (void)state;
+    (void)get(&rig, MIB(80), 0);
+    assert_int_equal(calls(&rig, LARDER_CALL_page_create), 8);
+    assert_int_equal(counters(&rig).pages_mapped, 8);
+    assert_int_equal(calls(&rig, LARDER_CALL_set_access), 1);
+    assert_int_equal(reserved(&rig), MIB(80));
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+static void a_handle_has_one_page_on_a_small_device(void **state)
+{
+    struct rig rig = up("sim:2GiB,backing=none,events=immediate");
+
+    (void)state;
+    (void)get(&rig, MIB(80), 0);
+    assert_int_equal(calls(&rig, LARDER_CALL_page_create), 40);
+    rig_down(&rig);
+}
+
+/* Small requests, one after the other: not a call each, and little more than
+ * they need. */
+static void growth_is_mapped_ahead(void **state)
+{
+    struct rig rig = up("sim:80GiB,backing=none,events=immediate");
+    uint64_t before;
+
+    (void)state;
+    (void)get(&rig, GIB(1), 0);
+    before = calls(&rig, LARDER_CALL_page_create);
+    for (int i = 0; i < 512; i++)
+        (void)get(&rig, MIB(2), 0);
+    assert_true(calls(&rig, LARDER_CALL_page_create) - before <= 512 / 16 + 1);
+    assert_true(reserved(&rig) <= GIB(2) + MIB(32));
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+static void what_is_ahead_is_no_need(void **state)
+{
+    struct rig rig = up(SPEC);
+
+    (void)state;
+    (void)get(&rig, GIB(20) - MIB(2), 0);
+    (void)get(&rig, MIB(2), 0);
+    assert_int_equal(reserved(&rig), GIB(20));
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* ---- moving --------------------------------------------------------------- */
+
+static void handles_move_whole(void **state)
+{
+    struct rig rig = up(SPEC);
+    uint64_t made;
+
+    (void)state;
+    give(&rig, get(&rig, GIB(20), 0));
+    made = calls(&rig, LARDER_CALL_page_create);
+    assert_true(made <= 10240 / 5 + 1);
+    (void)get(&rig, GIB(20), 1);
+    assert_int_equal(calls(&rig, LARDER_CALL_page_create), made);
+    assert_int_equal(calls(&rig, LARDER_CALL_page_release), 0);
+    assert_int_equal(calls(&rig, LARDER_CALL_unmap), 1);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* One page is wanted, all are in larger handles: one handle is given back, and
+ * the rest of it is not lost. */
+static void a_handle_is_remade_where_it_is_too_large(void **state)
+{
+    struct rig rig = up(SPEC);
+
+    (void)state;
+    give(&rig, get(&rig, GIB(20), 0));
+    (void)get(&rig, MIB(2), 1);
+    assert_int_equal(calls(&rig, LARDER_CALL_page_release), 1);
+    assert_ok(larder_check(rig.a));
+    (void)get(&rig, GIB(20) - MIB(2), 1);
+    assert_int_equal(reserved(&rig), GIB(20));
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* A byte in use keeps the handle it is in, for the stream it belongs to. */
+static void a_handle_in_use_stays(void **state)
+{
+    struct rig rig = up(SPEC);
+    larder_addr hole;
+    larder_addr none;
+
+    (void)state;
+    (void)get(&rig, GIB(20) - MIB(10), 0);
+    hole = get(&rig, MIB(10), 0);
+    give(&rig, hole);
+    (void)get(&rig, MIB(2), 0);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(8), 1, &none));
+    assert_ok(larder_check(rig.a));
+    (void)get(&rig, MIB(8), 0);
+    assert_int_equal(calls(&rig, LARDER_CALL_unmap), 0);
+    rig_down(&rig);
+}
+
+static void trimming_reaches_its_target(void **state)
+{
+    struct rig rig = up(SPEC);
+    uint64_t gone;
+
+    (void)state;
+    give(&rig, get(&rig, GIB(1), 0));
+    assert_ok(larder_trim(rig.a, MIB(500), &gone));
+    assert_true(reserved(&rig) <= MIB(500));
+    assert_true(reserved(&rig) > MIB(500) - MIB(10));
+    assert_int_equal(gone, GIB(1) - reserved(&rig));
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_empty_cache(rig.a));
+    assert_int_equal(reserved(&rig), 0);
+    assert_int_equal(rig_usage(rig.dev).pages, 0);
+    rig_down(&rig);
+}
+
+/* ---- refusals ------------------------------------------------------------- */
+
+/* The device has less than it says, as others use it: as much as there is. */
+static void others_may_have_taken_some(void **state)
+{
+    struct rig rig = up(SPEC);
+    larder_addr taken;
+    larder_addr none;
+
+    (void)state;
+    assert_ok(larder__device_mem_alloc(rig.dev, MIB(702), &taken));
+    (void)get(&rig, GIB(20) - MIB(702), 0);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(2), 0, &none));
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder__device_mem_free(rig.dev, taken));
+    (void)get(&rig, MIB(702), 0); /* it is asked again */
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* A device with free handles between others that are in use, all of it held. */
+static struct rig up_with_holes(void)
+{
+    struct rig rig = up("sim:9GiB,backing=none,events=immediate");
+    larder_addr holes[8];
+
+    (void)get(&rig, GIB(9) - MIB(96), 0);
+    for (int i = 0; i < 8; i++)
+        holes[i] = get(&rig, MIB(12), 0);
+    for (int i = 0; i < 8; i += 2)
+        give(&rig, holes[i]);
+    return rig;
+}
+
+/* Nothing was lost: all that is free can be had. */
+static void down_with_all(struct rig *rig, larder_addr addr)
+{
+    if (addr != 0)
+        give(rig, addr);
+    addr = get(rig, MIB(48), 1);
+    assert_ok(larder_check(rig->a));
+    give(rig, addr);
+    assert_ok(larder_empty_cache(rig->a));
+    rig_down(rig);
+}
+
+/* A request that moves handles and remakes one, with one call after the other
+ * failing. */
+static bool remake_with_failure(larder_call call, uint64_t nth,
+                                larder_result with)
+{
+    struct rig rig = up_with_holes();
+    larder_addr addr = 0;
+    bool failed;
+
+    assert_ok(larder_device_fail(rig.dev, call, nth, 1, with));
+    (void)larder_alloc(rig.a, MIB(46), 1, &addr);
+    assert_ok(larder_check(rig.a));
+    failed = counters(&rig).failed[call] > 0;
+    assert_ok(larder_device_fail(rig.dev, call, 0, 1, LARDER_OK));
+    down_with_all(&rig, addr);
+    return failed;
+}
+
+/* The same, and what was mapped cannot be unmapped again at first. */
+static bool stranded_with_failure(uint64_t nth)
+{
+    struct rig rig = up_with_holes();
+    larder_addr addr = 0;
+    bool failed;
+
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_set_access, 1, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_unmap, nth, 0,
+                                 LARDER_ERR_DEVICE));
+    assert_true(larder_alloc(rig.a, MIB(46), 1, &addr) != LARDER_OK);
+    assert_ok(larder_check(rig.a));
+    failed = counters(&rig).failed[LARDER_CALL_unmap] > 0;
+    assert_ok(
+        larder_device_fail(rig.dev, LARDER_CALL_set_access, 0, 1, LARDER_OK));
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_unmap, 0, 1, LARDER_OK));
+    down_with_all(&rig, 0);
+    return failed;
+}
+
+static void each_failure_loses_nothing(void **state)
+{
+    static const larder_call kinds[] = {
+        LARDER_CALL_unmap,        LARDER_CALL_map,
+        LARDER_CALL_set_access,   LARDER_CALL_page_create,
+        LARDER_CALL_page_release, LARDER_CALL_event_sync,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        uint64_t nth = 1;
+
+        while (remake_with_failure(kinds[i], nth, LARDER_ERR_DEVICE))
+            nth++;
+        assert_true(nth > 1);
+    }
+    for (uint64_t nth = 1; remake_with_failure(LARDER_CALL_page_create, nth,
+                                               LARDER_ERR_OUT_OF_MEMORY);
+         nth++) {
+    }
+}
+
+static void what_stays_mapped_is_not_forgotten(void **state)
+{
+    uint64_t nth = 1;
+
+    (void)state;
+    while (stranded_with_failure(nth))
+        nth++;
+    assert_true(nth > 1);
+}
+
+/* ---- contents ------------------------------------------------------------- */
+
+enum { SLOTS = 320, STEPS = 20000 };
+
+struct slot {
+    larder_addr addr;
+    uint64_t bytes;
+    unsigned char value;
+};
+
+/* First, last and some bytes between: what is never touched costs nothing. */
+static void slot_bytes(const struct slot *s, bool write)
+{
+    unsigned char *p = (unsigned char *)(uintptr_t)s->addr;
+    uint64_t at[] = {0, s->bytes / 3, s->bytes / 2, s->bytes - 1};
+
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        if (write)
+            p[at[i]] = s->value;
+        else
+            assert_int_equal(p[at[i]], s->value);
+    }
+}
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static void slot_get(struct rig *rig, struct slot *s, uint32_t *seed,
+                     const larder_stream *streams)
+{
+    uint64_t most = UINT64_C(1) << (10 + next_random(seed) % 20);
+    larder_stream stream = streams[next_random(seed) % 3];
+
+    s->bytes = most + next_random(seed) % most;
+    s->value = (unsigned char)next_random(seed);
+    if (larder_alloc(rig->a, s->bytes, stream, &s->addr) == LARDER_OK)
+        slot_bytes(s, true);
+    else
+        s->addr = 0;
+}
+
+/* More than the device has is asked for, so that handles move, are given back
+ * and made anew. */
+static void contents_survive(void **state)
+{
+    struct rig rig = up("sim:9GiB,backing=memory,context=0");
+    larder_stream streams[3] = {0, 1, 2};
+    struct slot slots[SLOTS] = {{0}};
+    uint32_t seed = 11;
+
+    (void)state;
+    for (int i = 0; i < STEPS; i++) {
+        struct slot *s = &slots[next_random(&seed) % SLOTS];
+
+        if (s->addr != 0) {
+            slot_bytes(s, false);
+            give(&rig, s->addr);
+            s->addr = 0;
+        } else {
+            slot_get(&rig, s, &seed, streams);
+        }
+        if (i % 500 == 0)
+            assert_ok(larder_check(rig.a));
+        if (i % 5000 == 4999)
+            assert_ok(larder_empty_cache(rig.a));
+    }
+    assert_true(calls(&rig, LARDER_CALL_unmap) > 1000);
+    assert_true(calls(&rig, LARDER_CALL_page_release) > 1000);
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_handle_has_several_pages_where_there_is_room),
+        cmocka_unit_test(a_handle_has_one_page_on_a_small_device),
+        cmocka_unit_test(growth_is_mapped_ahead),
+        cmocka_unit_test(what_is_ahead_is_no_need),
+        cmocka_unit_test(handles_move_whole),
+        cmocka_unit_test(a_handle_is_remade_where_it_is_too_large),
+        cmocka_unit_test(a_handle_in_use_stays),
+        cmocka_unit_test(trimming_reaches_its_target),
+        cmocka_unit_test(others_may_have_taken_some),
+        cmocka_unit_test(each_failure_loses_nothing),
+        cmocka_unit_test(what_stays_mapped_is_not_forgotten),
+        cmocka_unit_test(contents_survive),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -196,7 +196,8 @@ LARDER_API larder_result larder_conf_check(const char *conf);
 /* ---- memory ------------------------------------------------------------ */
 
 /* Allocate `bytes` for use on `stream`.  0 bytes gives address 0 and touches
- * nothing.  The block is at least `bytes` long and aligned to 512.
+ * nothing.  The block is at least `bytes` long and aligned to 512, under the
+ * policy `larder` to 256.
  *
  * ERR_OUT_OF_MEMORY after everything that may be given back was; its
  * explanation is in larder_last_error().  ERR_UNKNOWN_STREAM,

@@ -95,6 +95,17 @@ larder_result larder__request_route(struct allocator *a, struct request *q)
                              q->stream, &q->heap);
 }
 
+larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    q->reclaimed = true;
+    (void)larder__run_reclaims(a); /* whatever they say */
+    q->segment_bytes = larder__segment_size(&a->conf, q->size);
+    r = larder__request_route(a, q);
+    return r == LARDER_OK ? a->policy->find(a, q) : r;
+}
+
 static larder_result request_prepare(struct allocator *a, struct request *q)
 {
     if (q->bytes >= REQUEST_LIMIT)

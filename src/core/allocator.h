@@ -233,6 +233,7 @@ struct request {
     bool over_limit;     /* refused by a limit, not by the device */
     bool over_pool;      /* by that of a private pool */
     bool out_of_time;    /* reclaim_budget_ms ended the waiting */
+    bool reclaimed;      /* the reclaim callbacks were asked */
     uint64_t give_up_ns; /* when it does; 0: nothing was waited for yet */
 };
 

@@ -3,12 +3,14 @@
  * Freed segments are given back at once; those that the device does not take
  * (while allocations are routed to a private pool it is not even asked) stay
  * in their heap and go with the next allocation that finds routing off. */
+#include "base/fail.h"
 #include "core/policy.h"
 
 #include "base/fail.h"
 #include "core/cached.h"
 #include "core/held.h"
 #include "core/pool.h"
+#include "core/private.h"
 #include "core/release.h"
 #include "core/segment.h"
 #include "core/usage.h"
@@ -25,8 +27,12 @@ static bool has_backlog(const struct pool *pool)
 
 static larder_result direct_get(struct allocator *a, struct request *q)
 {
-    larder_result r = larder__segment_carve(a, q->heap, q->size, &q->block);
+    larder_result r;
 
+    q->over_pool = !larder__private_allows(a, q);
+    if (q->over_pool)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    r = larder__segment_carve(a, q->heap, q->size, &q->block);
     if (r != LARDER_ERR_OUT_OF_MEMORY || !held_allows(a, q->size))
         return r;
     q->over_pool = !larder__usage_allows(a, q);

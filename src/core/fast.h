@@ -3,8 +3,10 @@
  * core.
  *
  * What larder__request() and larder__give_back() do, without what does not
- * apply: it must stay the same to the last statistic.  One header, one entry
- * of the map and three counters are touched where a quick list answers. */
+ * apply: it must stay the same to the last statistic, but for blocks that wait
+ * for recorded streams, which are asked about less often.  One header, one
+ * entry of the map and three counters are touched where a quick list
+ * answers. */
 #ifndef LARDER_CORE_FAST_H
 #define LARDER_CORE_FAST_H
 
@@ -51,7 +53,7 @@ static inline bool fast_alloc_locked(struct allocator *a, struct front *f,
     if (!a->fronts.is_open || bytes > a->props.total_bytes || heap == NULL ||
         fast_is_due(a, f))
         return false;
-    tally = front_tally(a, f);
+    tally = front_tally(a, f, (int64_t)size);
     if (tally == NULL)
         return false;
     b = quick_take(heap->quick, size);
@@ -96,7 +98,7 @@ static inline bool fast_free_locked(struct allocator *a, struct front *f,
     if (b == NULL || !a->fronts.is_open || b->state != BLOCK_LIVE ||
         map_front(&a->map, addr) != f->number || b->uses != NULL)
         return false;
-    tally = front_tally(a, f);
+    tally = front_tally(a, f, -(int64_t)b->bytes);
     if (tally == NULL)
         return false;
     kind = fast_kind(a, b->bytes); /* paged blocks are as large as asked for */

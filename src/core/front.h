@@ -162,17 +162,20 @@ static inline void front_give_header(struct allocator *a, struct block *header)
 
 /* ---- counting ------------------------------------------------------------- */
 
-/* Where this thread counts what it does in f, whose lock it holds; NULL: it
- * has to be added up before, or made known that there is a second thread. */
-static inline struct tally *front_tally(struct allocator *a, struct front *f)
+/* Where this thread counts in f, whose lock it holds, that the bytes allocated
+ * change by so many; NULL: what was counted has to be added up before, or made
+ * known that there is a second thread.  A change above the allowance is never
+ * counted here: what other streams count meanwhile would miss it. */
+static inline struct tally *front_tally(struct allocator *a, struct front *f,
+                                        int64_t change)
 {
     int64_t most = a->fronts.allowance;
+    int64_t now;
 
     if (!a->fronts.is_shared)
         return a->fronts.owner == front_thread() ? &a->fronts.tally : NULL;
-    return f->tally.peaks.bytes > most || -tally_bytes(&f->tally) > most
-               ? NULL
-               : &f->tally;
+    now = tally_bytes(&f->tally) + change;
+    return now > most || now < -most ? NULL : &f->tally;
 }
 
 #endif

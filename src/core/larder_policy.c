@@ -68,12 +68,17 @@ static larder_result take_supplied(struct allocator *a, struct request *q)
 
 /* ---- the ladder ----------------------------------------------------------- */
 
-/* What defrag:off leaves: give back and ask again. */
+/* What defrag:off leaves: give back and ask again, after each wait. */
 static larder_result climb_without_moves(struct allocator *a, struct request *q)
 {
-    (void)larder__release_cached(a);
-    a->stats.num_alloc_retries++;
-    return take_supplied(a, q);
+    larder_result r;
+
+    do {
+        (void)larder__release_idle(a);
+        a->stats.num_alloc_retries++;
+        r = take_supplied(a, q);
+    } while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q));
+    return r;
 }
 
 /* From memory that is reserved: a segment of it goes to the heap. */
@@ -129,18 +134,8 @@ static larder_result find_slowly(struct allocator *a, struct request *q)
         if (larder__local_take_merging(a, q))
             return LARDER_OK;
     }
-    if (a->reclaims.count > 0) {
-        larder_result r;
-
-        (void)larder__run_reclaims(a);
-        r = larder__request_route(a, q);
-        if (r != LARDER_OK)
-            return r;
-        if (!larder__slab_ensure(&a->slab, HEADERS))
-            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-        if (larder__local_take(a, q))
-            return LARDER_OK;
-    }
+    if (a->reclaims.count > 0 && !q->reclaimed)
+        return larder__find_reclaimed(a, q);
     if (!allocator_is_routing(a) && larder__ladder_is_hopeless(a, q))
         return larder__ladder_refuse(a, q);
     return climb(a, q);

@@ -328,14 +328,8 @@ larder_result larder__segments_find(struct allocator *a, struct request *q)
     r = take_free(a, q);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
-    if (a->reclaims.count > 0) {
-        (void)larder__run_reclaims(a);
-        r = larder__request_route(a, q);
-        if (r != LARDER_OK)
-            return r;
-        if (q->heap->pool->owner != NULL) /* a pool was begun meanwhile */
-            return larder__segment_ladder_find(a, q);
-    }
+    if (a->reclaims.count > 0 && !q->reclaimed)
+        return larder__find_reclaimed(a, q);
     if (gc_is_on(a) && !allocator_is_routing(a))
         larder__collect_garbage(a);
     if (!allocator_is_routing(a) && larder__ladder_is_hopeless(a, q))

@@ -149,13 +149,15 @@ static bool has_pages(const struct allocator *a)
            SMALL_SEGMENT_BYTES % a->props.granularity_bytes == 0;
 }
 
-/* The settings have the history on, or off. */
+/* If the settings just parsed have the history on, or off. */
 static larder_result apply_history(struct allocator *a)
 {
     larder_history_options asked;
     larder_history_options whole;
     larder_result r;
 
+    if (!a->conf.history_given)
+        return LARDER_OK;
     larder__history_end(a);
     if (a->conf.history_events == 0)
         return LARDER_OK;
@@ -182,7 +184,19 @@ void larder__decide_fast(struct allocator *a)
     a->is_fast = a->is_paged && may_be_fast(&a->conf) && a->tag_frames == 0;
 }
 
-/* The locked allocator's settings change by `text`. */
+/* What follows from the settings, but the history. */
+static void apply_conf(struct allocator *a)
+{
+    apply_limits(a);
+    a->is_paged = a->policy == &larder__policy_larder && a->has_pages;
+    larder__decide_fast(a);
+    a->is_tight = false;
+    a->refused_at = UINT64_MAX;
+    a->weighed_at = 0;
+    a->has_few_large = false;
+}
+
+/* The locked allocator's settings, but the history, change by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
     larder_result r = larder__conf_parse(&a->conf, text);
@@ -198,20 +212,34 @@ static larder_result configure(struct allocator *a, const char *text)
         a->fraction = a->conf.fraction;
         a->fraction_is_set = true;
     }
-    apply_limits(a);
-    a->is_paged = a->policy == &larder__policy_larder && a->has_pages;
-    larder__decide_fast(a);
-    a->is_tight = false;
-    a->refused_at = UINT64_MAX;
-    a->weighed_at = 0;
-    a->has_few_large = false;
-    return a->conf.history_given ? apply_history(a) : LARDER_OK;
+    apply_conf(a);
+    return LARDER_OK;
+}
+
+/* The same, and the thread and the history that it asks for; nothing changes
+ * if there is no memory for the thread. */
+static larder_result configure_whole(struct allocator *a, const char *text)
+{
+    const struct conf conf = a->conf;
+    const double fraction = a->fraction;
+    const bool fraction_is_set = a->fraction_is_set;
+    larder_result r = configure(a, text);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__trimmer_set(a);
+    if (r == LARDER_OK)
+        return apply_history(a);
+    a->conf = conf;
+    a->fraction = fraction;
+    a->fraction_is_set = fraction_is_set;
+    apply_conf(a);
+    return r;
 }
 
 larder_result larder_configure(larder_allocator *handle, const char *conf)
 {
     struct allocator *a;
-    uint64_t age_before;
     larder_result r;
 
     if (conf == NULL)
@@ -219,13 +247,7 @@ larder_result larder_configure(larder_allocator *handle, const char *conf)
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    age_before = a->conf.trim_age_ns;
-    r = configure(a, conf);
-    if (r == LARDER_OK) {
-        r = larder__trimmer_set(a);
-        if (r != LARDER_OK)
-            a->conf.trim_age_ns = age_before;
-    }
+    r = configure_whole(a, conf);
     larder__handle_unlock(a);
     return r;
 }
@@ -300,6 +322,8 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
     larder__fronts_init(a);
     larder__conf_init(&a->conf);
     r = configure(a, conf != NULL ? conf : "");
+    if (r == LARDER_OK)
+        r = apply_history(a);
     if (r != LARDER_OK)
         return r;
     return larder__map_init(&a->map)

@@ -46,8 +46,10 @@ static larder_result pinned_find(struct allocator *a, struct request *q)
         return larder__fail(LARDER_ERR_INVALID,
                             "pinned memory is of no stream: use "
                             "larder_pinned_alloc()");
-    if (q->bytes > a->conf.pinned_round_max_bytes)
+    if (q->bytes > a->conf.pinned_round_max_bytes) {
         q->size = bits_up(q->bytes, UNIT);
+        q->segment_bytes = larder__segment_size(&a->conf, q->size);
+    }
     if (q->size > SMALL_MAX_BYTES && exceeds_cached(a, q->segment_bytes))
         q->segment_bytes = bits_up(q->size, ROUND_SEGMENT_BYTES);
     return larder__segment_ladder_find(a, q);

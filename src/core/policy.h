@@ -46,6 +46,11 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
  * may be gone. */
 larder_result larder__request_route(struct allocator *a, struct request *q);
 
+/* Run the reclaim callbacks, once for a request, then find anew, from the
+ * heap on: anything may have changed meanwhile, even the pool and with it the
+ * kind of its memory. */
+larder_result larder__find_reclaimed(struct allocator *a, struct request *q);
+
 /* Round a request's size as the settings say; `unit` is the policy's. */
 uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
                             uint64_t bytes);

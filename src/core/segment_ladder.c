@@ -4,8 +4,10 @@
  *
  * The first steps are PyTorch's.  Then, unlike there: what cannot succeed is
  * refused before anything is given back for it; unused segments go back only
- * if they are enough, and no more than that; streams are waited for one event
- * at a time, and after each the pool is searched again. */
+ * if they are enough, and no more than that; a segment that others could share
+ * is done without; streams are waited for one event at a time, and after each
+ * the pool is searched again. */
+#include "base/bits.h"
 #include "base/fail.h"
 #include "core/cached.h"
 #include "core/held.h"
@@ -33,6 +35,18 @@ static larder_result trade(struct allocator *a, struct request *q)
     if (larder__unused_bytes(a) < lacking ||
         larder__release_unused(a, lacking) < lacking)
         return LARDER_ERR_OUT_OF_MEMORY;
+    return larder__pytorch_grow(a, q);
+}
+
+/* Where there is no room for a segment that others could share: one no larger
+ * than it has to be. */
+static larder_result grow_smaller(struct allocator *a, struct request *q)
+{
+    uint64_t own = bits_up(q->size, ROUND_SEGMENT_BYTES);
+
+    if (own >= q->segment_bytes)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    q->segment_bytes = own;
     return larder__pytorch_grow(a, q);
 }
 
@@ -83,9 +97,13 @@ static larder_result climb(struct allocator *a, struct request *q)
         a->stats.num_oom_rejections++;
         return r;
     }
-    if (allocator_is_routing(a) || larder__ladder_is_hopeless(a, q))
+    if (larder__ladder_is_hopeless(a, q))
         return r; /* and its cache stays */
+    if (allocator_is_routing(a))
+        return grow_smaller(a, q);
     r = trade(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = grow_smaller(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         r = wait_and_look(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
@@ -98,17 +116,8 @@ larder_result larder__segment_ladder_find(struct allocator *a,
 {
     if (larder__pytorch_search(a, q))
         return LARDER_OK;
-    if (a->reclaims.count > 0) {
-        larder_result r;
-
-        (void)larder__run_reclaims(a);
-        /* Whatever they say, anything may have changed meanwhile. */
-        r = larder__request_route(a, q);
-        if (r != LARDER_OK)
-            return r;
-        if (larder__pytorch_search(a, q))
-            return LARDER_OK;
-    }
+    if (a->reclaims.count > 0 && !q->reclaimed)
+        return larder__find_reclaimed(a, q);
     if (a->fraction_is_set && a->conf.gc_threshold > 0 &&
         !allocator_is_routing(a))
         larder__collect_garbage(a);

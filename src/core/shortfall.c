@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "core/pages.h"
 #include "core/private.h"
+#include "core/release.h"
 
 enum { HOLDERS = 16 }; /* streams told apart; more are not looked at */
 
@@ -266,14 +267,16 @@ static void say_cause(struct allocator *a, const struct request *q,
     }
 }
 
-/* The most that a request like this one could have had. */
+/* The most that a request like this one could have had, once all that nothing
+ * uses was given back. */
 static uint64_t would_fit(const struct allocator *a, const struct held_state *h,
                           uint64_t room)
 {
+    uint64_t whole = room + larder__unused_bytes(a);
     uint64_t fresh =
-        room / ROUND_SEGMENT_BYTES * ROUND_SEGMENT_BYTES + h->loose;
+        whole / ROUND_SEGMENT_BYTES * ROUND_SEGMENT_BYTES + h->loose;
 
-    if (a->is_paged && a->conf.defrag != CONF_DEFRAG_OFF)
+    if (a->is_paged)
         fresh += (uint64_t)larder__pages_harvestable(a) * PAGE_BYTES;
     return fresh > h->own_largest ? fresh : h->own_largest;
 }

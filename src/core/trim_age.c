@@ -13,14 +13,35 @@
 
 /* ---- when not -------------------------------------------------------------- */
 
-static bool is_capturing(struct allocator *a, const struct pool *pool)
+static bool is_capturing(struct allocator *a, larder_stream stream)
+{
+    int capturing = 0;
+    larder_result r =
+        larder_device_stream_is_capturing(a->device, stream, &capturing);
+
+    return r != LARDER_OK || capturing;
+}
+
+/* Whether a stream with memory in the pool is. */
+static bool pool_is_capturing(struct allocator *a, const struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->heap_count; i++) {
-        int capturing = 0;
+        if (is_capturing(a, pool->heaps[i]->stream))
+            return true;
+    }
+    return false;
+}
 
-        if (larder_device_stream_is_capturing(a->device, pool->heaps[i]->stream,
-                                              &capturing) != LARDER_OK ||
-            capturing)
+/* Whether a stream is whose events would be asked about, or recorded. */
+static bool events_are_capturing(struct allocator *a)
+{
+    const struct events *e = &a->events;
+
+    for (uint32_t i = 0; i < e->queue_count; i++) {
+        const struct event_queue *queue = &e->queues[i];
+
+        if ((queue->first != NULL || e->deferred_first != 0) &&
+            is_capturing(a, queue->stream))
             return true;
     }
     return false;
@@ -28,8 +49,10 @@ static bool is_capturing(struct allocator *a, const struct pool *pool)
 
 bool larder__trim_is_barred(struct allocator *a)
 {
-    return allocator_is_routing(a) || is_capturing(a, &a->pools[POOL_SMALL]) ||
-           is_capturing(a, &a->pools[POOL_LARGE]);
+    return allocator_is_routing(a) ||
+           pool_is_capturing(a, &a->pools[POOL_SMALL]) ||
+           pool_is_capturing(a, &a->pools[POOL_LARGE]) ||
+           events_are_capturing(a);
 }
 
 /* ---- segments -------------------------------------------------------------- */

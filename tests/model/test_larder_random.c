@@ -191,9 +191,39 @@ static void fill(struct random *m, struct piece *p)
     m->requested += p->bytes;
 }
 
+struct owner {
+    larder_addr addr;
+    larder_stream stream;
+};
+
+static int find_owner(void *ctx, const larder_segment_info *segment,
+                      const larder_block_info *block)
+{
+    struct owner *o = ctx;
+
+    if (block->addr != o->addr)
+        return 0;
+    o->stream = segment->stream;
+    return 1;
+}
+
+/* A block that was borrowed goes back to its owner, who need not wait for work
+ * of his own, but for that of the stream that had it. */
+static void settle_streams(struct random *m, struct piece *p)
+{
+    struct owner owner = {.addr = p->addr, .stream = p->stream};
+
+    assert_ok(larder_walk(m->rig.a, NULL, find_owner, &owner));
+    if (owner.stream == p->stream)
+        return;
+    p->on_stream[p->stream] = true;
+    p->on_stream[owner.stream] = false;
+}
+
 static void drop(struct random *m, struct piece *p)
 {
     piece_compare(p, "live");
+    settle_streams(m, p);
     ghost_add(m, p);
     assert_ok(larder_free(m->rig.a, p->addr));
     p->addr = 0;

@@ -177,6 +177,7 @@ enum { BLOCKS = 80 };
 struct walker {
     larder_allocator *a;
     larder_stream stream;
+    uint64_t bytes; /* of the one block */
     larder_addr addrs[BLOCKS];
     int failures;
 };
@@ -197,6 +198,22 @@ static void *fall(void *arg)
 
     for (int i = 0; i < BLOCKS; i++)
         w->failures += larder_free(w->a, w->addrs[i]) != LARDER_OK;
+    return NULL;
+}
+
+static void *take_one(void *arg)
+{
+    struct walker *w = arg;
+
+    w->failures += larder_alloc(w->a, w->bytes, w->stream, &w->addrs[0]) != 0;
+    return NULL;
+}
+
+static void *give_one(void *arg)
+{
+    struct walker *w = arg;
+
+    w->failures += larder_free(w->a, w->addrs[0]) != LARDER_OK;
     return NULL;
 }
 
@@ -239,6 +256,34 @@ static void threads_are_counted_within_the_allowance(void **state)
     rig_down(&rig);
 }
 
+/* Blocks far larger than the allowance: a stream that gave one back and one
+ * that has one count from the same moment. */
+static void large_blocks_are_counted_within_the_allowance(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:8GiB,backing=none", LARDER_POLICY_LARDER, "");
+    struct walker one = {.a = rig.a, .stream = 1, .bytes = GIB(1)};
+    struct walker two = {.a = rig.a, .stream = 2, .bytes = GIB(1)};
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, 1)); /* this is the first thread */
+    walk(&one, take_one);
+    walk(&two, take_one);
+    walk(&one, give_one);
+    walk(&two, give_one); /* each has a block to be had again */
+    assert_ok(larder_stats_reset_peak(rig.a));
+    for (int round = 0; round < 3; round++) {
+        walk(&one, take_one);
+        (void)rig_stats(&rig); /* adds up */
+        walk(&one, give_one);
+        walk(&two, take_one);
+        walk(&two, give_one);
+    }
+    assert_in_range(rig_stats(&rig).allocated_bytes.all.peak, GIB(1),
+                    GIB(1) + MIB(2 * 8));
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +291,7 @@ int main(void)
         cmocka_unit_test(more_streams_than_fronts),
         cmocka_unit_test(kept_blocks_are_not_live),
         cmocka_unit_test(threads_are_counted_within_the_allowance),
+        cmocka_unit_test(large_blocks_are_counted_within_the_allowance),
     };
 
     unsetenv("LARDER_CONF");

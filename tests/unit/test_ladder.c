@@ -187,6 +187,67 @@ static void test_callbacks_are_asked_before_anything_is_refused(void **state)
     }
 }
 
+/* What a callback does to the private pool {3, 4}, once. */
+struct pool_turn {
+    struct rig *rig;
+    larder_result (*turn)(struct rig *rig);
+    int turns;
+};
+
+static int turn_pool(void *ctx)
+{
+    struct pool_turn *t = ctx;
+
+    if (t->turns++ == 0)
+        assert_ok(t->turn(t->rig));
+    return 0;
+}
+
+static larder_result begin_pool(struct rig *rig)
+{
+    return larder_pool_begin(rig->a, (larder_pool_id){3, 4}, NULL, NULL);
+}
+
+static larder_result end_pool(struct rig *rig)
+{
+    return larder_pool_end(rig->a, (larder_pool_id){3, 4});
+}
+
+/* The pool has segments, and the request one of them. */
+static void test_a_pool_may_be_begun_while_a_request_is_under_way(void **state)
+{
+    struct rig rig = ladder_up(PAGED, "");
+    struct pool_turn turn = {&rig, begin_pool, 0};
+    larder_addr p;
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(4)));
+    assert_ok(larder_add_reclaim(rig.a, turn_pool, &turn));
+    p = rig_alloc(&rig, MIB(20));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_alloc), 1);
+    memset((void *)(uintptr_t)p, 1, MIB(20));
+    assert_ok(larder_check(rig.a));
+    assert_ok(end_pool(&rig));
+    rig_down(&rig);
+}
+
+/* The default pool's ranges have addresses without memory. */
+static void test_a_pool_may_be_ended_while_a_request_is_under_way(void **state)
+{
+    struct rig rig = ladder_up(PAGED, "expandable_segments:True");
+    struct pool_turn turn = {&rig, end_pool, 0};
+    larder_addr p;
+
+    (void)state;
+    rig_alloc(&rig, MIB(4));
+    assert_ok(begin_pool(&rig));
+    assert_ok(larder_add_reclaim(rig.a, turn_pool, &turn));
+    p = rig_alloc(&rig, MIB(20));
+    assert_ok(larder_check(rig.a));
+    memset((void *)(uintptr_t)p, 1, MIB(20));
+    rig_down(&rig);
+}
+
 /* ---- a time budget ---------------------------------------------------------- */
 
 static double now_ms(void)
@@ -216,6 +277,20 @@ static void test_a_request_waits_no_longer_than_its_budget(void **state)
         rig_alloc(&rig, MIB(48));
         rig_down(&rig);
     }
+}
+
+/* Nor where pages do not move. */
+static void test_the_budget_holds_without_moves(void **state)
+{
+    struct rig rig = ladder_up(PAGED, "reclaim_budget_ms:5,defrag:off");
+
+    (void)state;
+    leave_pending(&rig, MIB(40), 1);
+    refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 was over.");
+    assert_int_equal(events_waited(&rig), 0);
+    assert_ok(larder_sim_complete(rig.dev, 1));
+    rig_alloc(&rig, MIB(48));
+    rig_down(&rig);
 }
 
 static void test_no_budget_is_no_wait(void **state)
@@ -268,6 +343,31 @@ static void test_a_pool_s_limit_is_kept(void **state)
         assert_ok(larder_pool_set_limit(rig.a, id, 0));
         rig_alloc(&rig, MIB(12));
         assert_ok(larder_pool_end(rig.a, id));
+        rig_down(&rig);
+    }
+}
+
+/* Without a cache, and to the end. */
+static void test_a_pool_s_limit_can_be_used_up(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_LARDER,
+                                             LARDER_POLICY_DIRECT};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_up_policy(PAGED, policies[i], "");
+        larder_pool_id id = {3, 4};
+
+        assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+        assert_ok(larder_pool_set_limit(rig.a, id, MIB(30)));
+        rig_alloc(&rig, MIB(20));
+        refused(&rig, MIB(12), "CUDA out of memory");
+        rig_alloc(&rig, MIB(6));
+        rig_alloc(&rig, MIB(4));
+        refused(&rig, MIB(2), "CUDA out of memory");
+        assert_int_equal(pool_info(&rig, id).reserved_bytes, MIB(30));
+        assert_ok(larder_pool_end(rig.a, id));
+        rig_alloc(&rig, MIB(12));
         rig_down(&rig);
     }
 }
@@ -338,6 +438,30 @@ static void test_the_words_say_who_holds_what(void **state)
     rig_down(&rig);
 }
 
+/* What would have fitted, had it been asked for instead, does. */
+static void check_what_would_have_fitted(const char *spec, const char *conf,
+                                         const char *words, uint64_t fits)
+{
+    struct rig rig = ladder_up(spec, conf);
+    larder_addr cached = rig_alloc(&rig, MIB(40));
+
+    rig_alloc(&rig, MIB(12));
+    rig_free(&rig, cached);
+    refused(&rig, MIB(60), words);
+    rig_alloc(&rig, fits);
+    rig_down(&rig);
+}
+
+static void test_the_words_count_what_would_be_given_back(void **state)
+{
+    (void)state;
+    check_what_would_have_fitted(SEGMENTS, "", "Up to 52.00 MiB would",
+                                 MIB(52));
+    check_what_would_have_fitted(PAGED, "", "Up to 52.00 MiB would", MIB(52));
+    check_what_would_have_fitted(PAGED, "defrag:off", "Up to 52.00 MiB would",
+                                 MIB(52));
+}
+
 static void test_memory_of_another_stream_is_borrowed(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "");
@@ -379,12 +503,17 @@ int main(void)
         cmocka_unit_test(test_what_cannot_succeed_does_not_touch_the_driver),
         cmocka_unit_test(test_a_refusal_by_the_limit_is_counted),
         cmocka_unit_test(test_callbacks_are_asked_before_anything_is_refused),
+        cmocka_unit_test(test_a_pool_may_be_begun_while_a_request_is_under_way),
+        cmocka_unit_test(test_a_pool_may_be_ended_while_a_request_is_under_way),
         cmocka_unit_test(test_a_request_waits_no_longer_than_its_budget),
+        cmocka_unit_test(test_the_budget_holds_without_moves),
         cmocka_unit_test(test_no_budget_is_no_wait),
         cmocka_unit_test(test_a_pool_s_limit_is_kept),
+        cmocka_unit_test(test_a_pool_s_limit_can_be_used_up),
         cmocka_unit_test(test_a_pool_says_what_it_holds),
         cmocka_unit_test(test_the_words_say_who_holds_what),
         cmocka_unit_test(test_memory_of_another_stream_is_borrowed),
+        cmocka_unit_test(test_the_words_count_what_would_be_given_back),
         cmocka_unit_test(test_moving_pages_off_is_named),
     };
 

@@ -246,6 +246,19 @@ static void test_a_limit_is_kept_and_said(void **state)
     pinned_down(&rig);
 }
 
+/* Where there is no room for a piece to share, one of the request's own. */
+static void test_the_limit_can_be_used_to_the_end(void **state)
+{
+    struct rig rig = pinned_up("pinned_limit:16MiB");
+
+    (void)state;
+    pinned_get(&rig, MIB(4));
+    pinned_get(&rig, MIB(8));
+    pinned_get(&rig, MIB(3) + 1);
+    assert_int_equal(rig_reserved(&rig), MIB(16));
+    pinned_down(&rig);
+}
+
 /* ---- settings -------------------------------------------------------------- */
 
 static void test_settings_of_device_memory_do_not_count(void **state)
@@ -306,6 +319,8 @@ static void test_large_requests_have_no_class_if_so_set(void **state)
     pinned_get(&rig, MIB(15) + 1);
     assert_int_equal(rig_stats(&rig).allocated_bytes.all.current,
                      MIB(16) + 256 + MIB(15) + MIB(16));
+    pinned_get(&rig, MIB(129)); /* nor is more than that pinned */
+    assert_int_equal(rig_reserved(&rig), MIB(18 + 16 + 16 + 130));
     pinned_down(&rig);
 }
 
@@ -534,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_unused_pieces_go_back),
         cmocka_unit_test(test_a_refusal_gives_back_what_is_cached),
         cmocka_unit_test(test_a_limit_is_kept_and_said),
+        cmocka_unit_test(test_the_limit_can_be_used_to_the_end),
         cmocka_unit_test(test_settings_of_device_memory_do_not_count),
         cmocka_unit_test(test_a_reserved_piece_is_had_first),
         cmocka_unit_test(test_large_pieces_are_not_kept_if_so_set),

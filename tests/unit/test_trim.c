@@ -3,7 +3,11 @@
  * all while a stream is captured. */
 #include <time.h>
 
+#include <larder/pinned.h>
+
 #include "support/rig.h"
+
+#include "base/host.h"
 
 #define PAGED "sim:256MiB"
 #define SEGMENTS "sim:256MiB,vmm=off"
@@ -238,6 +242,14 @@ static void test_what_is_used_between_looks_stays(void **state)
     rig_down(&rig);
 }
 
+static uint64_t failed_queries(struct rig *rig)
+{
+    larder_device_counters c = {.size = sizeof c};
+
+    assert_ok(larder_device_get_counters(rig->dev, &c));
+    return c.failed[LARDER_CALL_event_query];
+}
+
 /* Looks are taken all the while, but for these reasons not acted on. */
 static void test_nothing_goes_while_a_stream_is_captured(void **state)
 {
@@ -259,6 +271,42 @@ static void test_nothing_goes_while_a_stream_is_captured(void **state)
     assert_ok(larder_pool_end(rig.a, id));
     await_reserved(&rig, 0);
     assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
+/* Freed on another stream than its own, with an event asked about at each
+ * look; that is forbidden while the other is captured. */
+static void check_no_event_is_asked_about(struct rig *rig, larder_addr p,
+                                          larder_allocator *a)
+{
+    uint64_t failed;
+
+    assert_ok(larder_record_stream(a, p, 9));
+    assert_ok(larder_free(a, p));
+    assert_ok(larder_sim_capture_begin(rig->dev, 9));
+    nap_ms(50); /* a look may be under way */
+    failed = failed_queries(rig);
+    nap_ms(200);
+    assert_int_equal(failed_queries(rig), failed);
+    assert_ok(larder_sim_capture_end(rig->dev, 9));
+}
+
+static void test_captures_of_recorded_streams_are_respected(void **state)
+{
+    struct rig rig =
+        rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
+    larder_options opt;
+    larder_allocator *pinned;
+    void *ptr;
+
+    (void)state;
+    check_no_event_is_asked_about(&rig, rig_alloc(&rig, MIB(4)), rig.a);
+    larder_options_init(&opt);
+    opt.conf = "trim_age:0.02";
+    assert_ok(larder_pinned_create(rig.dev, &opt, &pinned));
+    assert_ok(larder_pinned_alloc(pinned, MIB(4), &ptr));
+    check_no_event_is_asked_about(&rig, (uintptr_t)ptr, pinned);
+    assert_ok(larder_destroy(pinned));
     rig_down(&rig);
 }
 
@@ -310,6 +358,22 @@ static void test_the_age_can_be_changed_and_ended(void **state)
     rig_down(&rig);
 }
 
+/* No other setting of the same call either. */
+static void test_without_a_thread_nothing_is_set(void **state)
+{
+    struct rig rig = rig_up_policy(SEGMENTS, LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    larder__host_fail(1, 1);
+    assert_result(LARDER_ERR_NO_HOST_MEMORY,
+                  larder_configure(rig.a, "limit:2MiB,history:100,trim_age:9,"
+                                          "per_process_memory_fraction:0.01"));
+    larder__host_fail(0, 0);
+    rig_alloc(&rig, MIB(8));
+    assert_ok(larder_configure(rig.a, "limit:2MiB,trim_age:9"));
+    rig_down(&rig);
+}
+
 static void test_destroying_ends_it_at_once(void **state)
 {
     (void)state;
@@ -334,8 +398,10 @@ int main(void)
         cmocka_unit_test(test_what_is_used_stays),
         cmocka_unit_test(test_what_is_used_between_looks_stays),
         cmocka_unit_test(test_nothing_goes_while_a_stream_is_captured),
+        cmocka_unit_test(test_captures_of_recorded_streams_are_respected),
         cmocka_unit_test(test_a_busy_stream_keeps_its_pages),
         cmocka_unit_test(test_the_age_can_be_changed_and_ended),
+        cmocka_unit_test(test_without_a_thread_nothing_is_set),
         cmocka_unit_test(test_destroying_ends_it_at_once),
     };
 

@@ -67,7 +67,7 @@ is 'refused' "$(seen 'our next 1 GiB is refused')" true
 
 experiment units
 is 'reserved' "$(series reserved_bytes)" \
-    '0 4096 4096 4096 4608 4096 4100 2160 0 4096 3072 4096 4422 2048 4096 2050'
+    '0 4096 4096 4096 4608 4096 4100 2160 0 4096 3080 4096 4422 2050 4096 2050'
 is 'asked for' "$(seen 'asked for, of the 4 GiB (2.0156 GiB)')" 2164260864
 is 'segments' "$(seen '2048 tensors of 2 MiB')" 205
 is 'segments' "$(seen '2048 tensors of 1 MiB + 4 bytes')" 108

@@ -70,8 +70,7 @@ static larder_result make_allocator(larder_device *dev, larder_allocator **out)
 /* All at once: a new allocator. */
 static uint64_t give_back(larder_device *dev, larder_allocator **a)
 {
-    if (larder_destroy(*a) != LARDER_OK ||
-        make_allocator(dev, a) != LARDER_OK)
+    if (larder_destroy(*a) != LARDER_OK || make_allocator(dev, a) != LARDER_OK)
         return NOT_DONE;
     return reserved_by(*a);
 }

@@ -10,6 +10,10 @@ TERM=xterm
 LC_ALL=C.UTF-8
 XDG_STATE_HOME=$tmp/state
 export TERM LC_ALL XDG_STATE_HOME
+# The shell that script runs.  With another, the user's, what Ctrl-C does to
+# it would be what is tested; so the command also takes its place (exec).
+SHELL=/bin/sh
+export SHELL
 unset NO_COLOR LARDER_HISTORY
 # libedit keeps what it knows of the terminal to the end; lab_prompt.sh looks
 # for leaks of ours.
@@ -34,7 +38,8 @@ type_in() {
         [ -z "${4-}" ] || wait_for "$4"
         printf %b "${3-}"
     } | timeout 60 script -qefc \
-        "stty cols 100; ${2-} $larder lab --device sim:8GiB,backing=none" \
+        "stty cols 100; exec env ${2-} $larder lab \
+            --device sim:8GiB,backing=none" \
         "$tmp/typescript" >"$tmp/out" 2>&1
     is status $? 0
 }

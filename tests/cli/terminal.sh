@@ -25,7 +25,8 @@ shows_no() {
 }
 
 TERM=xterm
-export TERM
+SHELL=/bin/sh
+export TERM SHELL
 unset NO_COLOR
 
 on_terminal "$larder replay $trace"

@@ -148,13 +148,18 @@ static inline uint64_t rig_reserved(struct rig *rig)
     return (uint64_t)rig_stats(rig).reserved_bytes.all.current;
 }
 
-/* How often the device was called so, and did it. */
-static inline uint64_t rig_calls(struct rig *rig, larder_call call)
+static inline larder_device_counters rig_counters(struct rig *rig)
 {
     larder_device_counters counters = {.size = sizeof counters};
 
     assert_ok(larder_device_get_counters(rig->dev, &counters));
-    return counters.calls[call];
+    return counters;
+}
+
+/* How often the device was called so, and did it. */
+static inline uint64_t rig_calls(struct rig *rig, larder_call call)
+{
+    return rig_counters(rig).calls[call];
 }
 
 /* ---- pictures ------------------------------------------------------------ */

@@ -12,37 +12,6 @@ static struct rig up(const char *spec)
     return rig_up_policy(spec, LARDER_POLICY_LARDER, "");
 }
 
-static larder_addr get(struct rig *rig, uint64_t bytes, larder_stream stream)
-{
-    larder_addr addr = 0;
-
-    assert_ok(larder_alloc(rig->a, bytes, stream, &addr));
-    return addr;
-}
-
-static void give(struct rig *rig, larder_addr addr)
-{
-    assert_ok(larder_free(rig->a, addr));
-}
-
-static larder_device_counters counters(struct rig *rig)
-{
-    larder_device_counters c = {.size = sizeof c};
-
-    assert_ok(larder_device_get_counters(rig->dev, &c));
-    return c;
-}
-
-static uint64_t calls(struct rig *rig, larder_call call)
-{
-    return counters(rig).calls[call];
-}
-
-static uint64_t reserved(struct rig *rig)
-{
-    return (uint64_t)rig_stats(rig).reserved_bytes.all.current;
-}
-
 /* ---- sizes ---------------------------------------------------------------- */
 
 static void a_handle_has_several_pages_where_there_is_room(void **state)
@@ -50,11 +19,11 @@ static void a_handle_has_several_pages_where_there_is_room(void **state)
     struct rig rig = up(SPEC);
 
     (void)state;
-    (void)get(&rig, MIB(80), 0);
-    assert_int_equal(calls(&rig, LARDER_CALL_page_create), 8);
-    assert_int_equal(counters(&rig).pages_mapped, 8);
-    assert_int_equal(calls(&rig, LARDER_CALL_set_access), 1);
-    assert_int_equal(reserved(&rig), MIB(80));
+    (void)rig_alloc_on(&rig, MIB(80), 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create), 8);
+    assert_int_equal(rig_counters(&rig).pages_mapped, 8);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_set_access), 1);
+    assert_int_equal(rig_reserved(&rig), MIB(80));
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -64,8 +33,8 @@ static void a_handle_has_one_page_on_a_small_device(void **state)
     struct rig rig = up("sim:2GiB,backing=none,events=immediate");
 
     (void)state;
-    (void)get(&rig, MIB(80), 0);
-    assert_int_equal(calls(&rig, LARDER_CALL_page_create), 40);
+    (void)rig_alloc_on(&rig, MIB(80), 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create), 40);
     rig_down(&rig);
 }
 
@@ -77,12 +46,13 @@ static void growth_is_mapped_ahead(void **state)
     uint64_t before;
 
     (void)state;
-    (void)get(&rig, GIB(1), 0);
-    before = calls(&rig, LARDER_CALL_page_create);
+    (void)rig_alloc_on(&rig, GIB(1), 0);
+    before = rig_calls(&rig, LARDER_CALL_page_create);
     for (int i = 0; i < 512; i++)
-        (void)get(&rig, MIB(2), 0);
-    assert_true(calls(&rig, LARDER_CALL_page_create) - before <= 512 / 16 + 1);
-    assert_true(reserved(&rig) <= GIB(2) + MIB(32));
+        (void)rig_alloc_on(&rig, MIB(2), 0);
+    assert_true(rig_calls(&rig, LARDER_CALL_page_create) - before <=
+                512 / 16 + 1);
+    assert_true(rig_reserved(&rig) <= GIB(2) + MIB(32));
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -92,9 +62,9 @@ static void what_is_ahead_is_no_need(void **state)
     struct rig rig = up(SPEC);
 
     (void)state;
-    (void)get(&rig, GIB(20) - MIB(2), 0);
-    (void)get(&rig, MIB(2), 0);
-    assert_int_equal(reserved(&rig), GIB(20));
+    (void)rig_alloc_on(&rig, GIB(20) - MIB(2), 0);
+    (void)rig_alloc_on(&rig, MIB(2), 0);
+    assert_int_equal(rig_reserved(&rig), GIB(20));
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -107,13 +77,13 @@ static void handles_move_whole(void **state)
     uint64_t made;
 
     (void)state;
-    give(&rig, get(&rig, GIB(20), 0));
-    made = calls(&rig, LARDER_CALL_page_create);
+    rig_free(&rig, rig_alloc_on(&rig, GIB(20), 0));
+    made = rig_calls(&rig, LARDER_CALL_page_create);
     assert_true(made <= 10240 / 5 + 1);
-    (void)get(&rig, GIB(20), 1);
-    assert_int_equal(calls(&rig, LARDER_CALL_page_create), made);
-    assert_int_equal(calls(&rig, LARDER_CALL_page_release), 0);
-    assert_int_equal(calls(&rig, LARDER_CALL_unmap), 1);
+    (void)rig_alloc_on(&rig, GIB(20), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create), made);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_unmap), 1);
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -125,12 +95,12 @@ static void a_handle_is_remade_where_it_is_too_large(void **state)
     struct rig rig = up(SPEC);
 
     (void)state;
-    give(&rig, get(&rig, GIB(20), 0));
-    (void)get(&rig, MIB(2), 1);
-    assert_int_equal(calls(&rig, LARDER_CALL_page_release), 1);
+    rig_free(&rig, rig_alloc_on(&rig, GIB(20), 0));
+    (void)rig_alloc_on(&rig, MIB(2), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 1);
     assert_ok(larder_check(rig.a));
-    (void)get(&rig, GIB(20) - MIB(2), 1);
-    assert_int_equal(reserved(&rig), GIB(20));
+    (void)rig_alloc_on(&rig, GIB(20) - MIB(2), 1);
+    assert_int_equal(rig_reserved(&rig), GIB(20));
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -143,15 +113,15 @@ static void a_handle_in_use_stays(void **state)
     larder_addr none;
 
     (void)state;
-    (void)get(&rig, GIB(20) - MIB(10), 0);
-    hole = get(&rig, MIB(10), 0);
-    give(&rig, hole);
-    (void)get(&rig, MIB(2), 0);
+    (void)rig_alloc_on(&rig, GIB(20) - MIB(10), 0);
+    hole = rig_alloc_on(&rig, MIB(10), 0);
+    rig_free(&rig, hole);
+    (void)rig_alloc_on(&rig, MIB(2), 0);
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(8), 1, &none));
     assert_ok(larder_check(rig.a));
-    (void)get(&rig, MIB(8), 0);
-    assert_int_equal(calls(&rig, LARDER_CALL_unmap), 0);
+    (void)rig_alloc_on(&rig, MIB(8), 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_unmap), 0);
     rig_down(&rig);
 }
 
@@ -161,14 +131,14 @@ static void trimming_reaches_its_target(void **state)
     uint64_t gone;
 
     (void)state;
-    give(&rig, get(&rig, GIB(1), 0));
+    rig_free(&rig, rig_alloc_on(&rig, GIB(1), 0));
     assert_ok(larder_trim(rig.a, MIB(500), &gone));
-    assert_true(reserved(&rig) <= MIB(500));
-    assert_true(reserved(&rig) > MIB(500) - MIB(10));
-    assert_int_equal(gone, GIB(1) - reserved(&rig));
+    assert_true(rig_reserved(&rig) <= MIB(500));
+    assert_true(rig_reserved(&rig) > MIB(500) - MIB(10));
+    assert_int_equal(gone, GIB(1) - rig_reserved(&rig));
     assert_ok(larder_check(rig.a));
     assert_ok(larder_empty_cache(rig.a));
-    assert_int_equal(reserved(&rig), 0);
+    assert_int_equal(rig_reserved(&rig), 0);
     assert_int_equal(rig_usage(rig.dev).pages, 0);
     rig_down(&rig);
 }
@@ -184,12 +154,12 @@ static void others_may_have_taken_some(void **state)
 
     (void)state;
     assert_ok(larder__device_mem_alloc(rig.dev, MIB(702), &taken));
-    (void)get(&rig, GIB(20) - MIB(702), 0);
+    (void)rig_alloc_on(&rig, GIB(20) - MIB(702), 0);
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(2), 0, &none));
     assert_ok(larder_check(rig.a));
     assert_ok(larder__device_mem_free(rig.dev, taken));
-    (void)get(&rig, MIB(702), 0); /* it is asked again */
+    (void)rig_alloc_on(&rig, MIB(702), 0); /* it is asked again */
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -200,11 +170,11 @@ static struct rig up_with_holes(void)
     struct rig rig = up("sim:9GiB,backing=none,events=immediate");
     larder_addr holes[8];
 
-    (void)get(&rig, GIB(9) - MIB(96), 0);
+    (void)rig_alloc_on(&rig, GIB(9) - MIB(96), 0);
     for (int i = 0; i < 8; i++)
-        holes[i] = get(&rig, MIB(12), 0);
+        holes[i] = rig_alloc_on(&rig, MIB(12), 0);
     for (int i = 0; i < 8; i += 2)
-        give(&rig, holes[i]);
+        rig_free(&rig, holes[i]);
     return rig;
 }
 
@@ -212,10 +182,10 @@ static struct rig up_with_holes(void)
 static void down_with_all(struct rig *rig, larder_addr addr)
 {
     if (addr != 0)
-        give(rig, addr);
-    addr = get(rig, MIB(48), 1);
+        rig_free(rig, addr);
+    addr = rig_alloc_on(rig, MIB(48), 1);
     assert_ok(larder_check(rig->a));
-    give(rig, addr);
+    rig_free(rig, addr);
     assert_ok(larder_empty_cache(rig->a));
     rig_down(rig);
 }
@@ -232,7 +202,7 @@ static bool remake_with_failure(larder_call call, uint64_t nth,
     assert_ok(larder_device_fail(rig.dev, call, nth, 1, with));
     (void)larder_alloc(rig.a, MIB(46), 1, &addr);
     assert_ok(larder_check(rig.a));
-    failed = counters(&rig).failed[call] > 0;
+    failed = rig_counters(&rig).failed[call] > 0;
     assert_ok(larder_device_fail(rig.dev, call, 0, 1, LARDER_OK));
     down_with_all(&rig, addr);
     return failed;
@@ -251,7 +221,7 @@ static bool stranded_with_failure(uint64_t nth)
                                  LARDER_ERR_DEVICE));
     assert_true(larder_alloc(rig.a, MIB(46), 1, &addr) != LARDER_OK);
     assert_ok(larder_check(rig.a));
-    failed = counters(&rig).failed[LARDER_CALL_unmap] > 0;
+    failed = rig_counters(&rig).failed[LARDER_CALL_unmap] > 0;
     assert_ok(
         larder_device_fail(rig.dev, LARDER_CALL_set_access, 0, 1, LARDER_OK));
     assert_ok(larder_device_fail(rig.dev, LARDER_CALL_unmap, 0, 1, LARDER_OK));
@@ -350,7 +320,7 @@ static void contents_survive(void **state)
 
         if (s->addr != 0) {
             slot_bytes(s, false);
-            give(&rig, s->addr);
+            rig_free(&rig, s->addr);
             s->addr = 0;
         } else {
             slot_get(&rig, s, &seed, streams);
@@ -360,8 +330,8 @@ static void contents_survive(void **state)
         if (i % 5000 == 4999)
             assert_ok(larder_empty_cache(rig.a));
     }
-    assert_true(calls(&rig, LARDER_CALL_unmap) > 1000);
-    assert_true(calls(&rig, LARDER_CALL_page_release) > 1000);
+    assert_true(rig_calls(&rig, LARDER_CALL_unmap) > 1000);
+    assert_true(rig_calls(&rig, LARDER_CALL_page_release) > 1000);
     rig_down(&rig);
 }
 

@@ -10,27 +10,6 @@ static struct rig up(const char *spec, const char *conf)
     return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
 }
 
-static larder_addr get(struct rig *rig, uint64_t bytes, larder_stream stream)
-{
-    larder_addr addr = 0;
-
-    assert_ok(larder_alloc(rig->a, bytes, stream, &addr));
-    return addr;
-}
-
-static void give(struct rig *rig, larder_addr addr)
-{
-    assert_ok(larder_free(rig->a, addr));
-}
-
-static larder_device_counters counters(struct rig *rig)
-{
-    larder_device_counters c = {.size = sizeof c};
-
-    assert_ok(larder_device_get_counters(rig->dev, &c));
-    return c;
-}
-
 /* ---- moving --------------------------------------------------------------- */
 
 static void pages_move_between_streams_and_sizes(void **state)
@@ -40,17 +19,17 @@ static void pages_move_between_streams_and_sizes(void **state)
     larder_addr small[512];
 
     (void)state;
-    give(&rig, get(&rig, MIB(60), 0));
-    give(&rig, get(&rig, MIB(62), other));
+    rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
+    rig_free(&rig, rig_alloc_on(&rig, MIB(62), other));
     for (int i = 0; i < 512; i++)
-        small[i] = get(&rig, KIB(120), 0);
+        small[i] = rig_alloc_on(&rig, KIB(120), 0);
     assert_ok(larder_check(rig.a));
     for (int i = 0; i < 512; i++)
-        give(&rig, small[i]);
-    give(&rig, get(&rig, MIB(64), other));
+        rig_free(&rig, small[i]);
+    rig_free(&rig, rig_alloc_on(&rig, MIB(64), other));
     assert_ok(larder_check(rig.a));
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_page_create], 32);
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_page_release], 0);
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_create], 32);
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_release], 0);
     rig_down(&rig);
 }
 
@@ -60,10 +39,10 @@ static void moves_are_counted_as_reserved_where_they_go(void **state)
     larder_stats st;
 
     (void)state;
-    give(&rig, get(&rig, MIB(64), 0));
+    rig_free(&rig, rig_alloc_on(&rig, MIB(64), 0));
     st = rig_stats(&rig);
     assert_int_equal(st.reserved_bytes.large_pool.current, MIB(64));
-    (void)get(&rig, 1000, 0);
+    (void)rig_alloc_on(&rig, 1000, 0);
     st = rig_stats(&rig);
     assert_int_equal(st.reserved_bytes.large_pool.current, MIB(62));
     assert_int_equal(st.reserved_bytes.small_pool.current, MIB(2));
@@ -81,13 +60,13 @@ static void fails_only_when_free_pages_are_too_few(void **state)
 
     (void)state;
     for (int i = 0; i < 32; i++)
-        addrs[i] = get(&rig, MIB(2), 0);
+        addrs[i] = rig_alloc_on(&rig, MIB(2), 0);
     for (int i = 0; i < 32; i += 2)
-        give(&rig, addrs[i]);
+        rig_free(&rig, addrs[i]);
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(32) + 1, 0, &none));
     assert_ok(larder_check(rig.a));
-    (void)get(&rig, MIB(32), 0);
+    (void)rig_alloc_on(&rig, MIB(32), 0);
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -98,10 +77,12 @@ static void defrag_off_moves_nothing(void **state)
     larder_stream other = 1;
 
     (void)state;
-    give(&rig, get(&rig, MIB(60), 0));
-    give(&rig, get(&rig, MIB(62), other)); /* given back, had again */
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_page_release], 32);
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_page_create], 32 + 31);
+    rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
+    rig_free(&rig,
+             rig_alloc_on(&rig, MIB(62), other)); /* given back, had again */
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_release], 32);
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_create],
+                     32 + 31);
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -113,8 +94,8 @@ static void a_limit_moves_pages_before_it_refuses(void **state)
     larder_addr none;
 
     (void)state;
-    give(&rig, get(&rig, MIB(60), 0));
-    (void)get(&rig, MIB(62), other);
+    rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
+    (void)rig_alloc_on(&rig, MIB(62), other);
     assert_true(rig_stats(&rig).reserved_bytes.all.peak <= (int64_t)MIB(64));
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(4), 0, &none));
@@ -127,8 +108,8 @@ static void empty_cache_gives_all_back(void **state)
     struct rig rig = up(SPEC, "");
 
     (void)state;
-    give(&rig, get(&rig, MIB(60), 0));
-    give(&rig, get(&rig, 100, 0));
+    rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
+    rig_free(&rig, rig_alloc_on(&rig, 100, 0));
     assert_ok(larder_empty_cache(rig.a));
     assert_int_equal(rig_stats(&rig).reserved_bytes.all.current, 0);
     assert_int_equal(rig_usage(rig.dev).mappings, 0);
@@ -140,20 +121,21 @@ static void empty_cache_gives_all_back(void **state)
 static void the_largest_cached_block_has_memory(void **state)
 {
     struct rig rig = up(SPEC, "");
-    larder_addr addr = get(&rig, MIB(6), 0);
+    larder_addr addr = rig_alloc_on(&rig, MIB(6), 0);
     uint64_t bytes;
 
     (void)state;
     assert_ok(larder_largest_cached(rig.a, &bytes));
     assert_int_equal(bytes, 0);
-    give(&rig, addr);
+    rig_free(&rig, addr);
     assert_ok(larder_largest_cached(rig.a, &bytes));
     assert_int_equal(bytes, MIB(6));
-    give(&rig, get(&rig, MIB(62), 1)); /* takes two of the three pages */
-    give(&rig, get(&rig, 100, 0));     /* and this the third */
+    rig_free(&rig,
+             rig_alloc_on(&rig, MIB(62), 1)); /* takes two of the three pages */
+    rig_free(&rig, rig_alloc_on(&rig, 100, 0)); /* and this the third */
     assert_ok(larder_largest_cached(rig.a, &bytes));
     assert_int_equal(bytes, MIB(62));
-    give(&rig, get(&rig, 100, 1));
+    rig_free(&rig, rig_alloc_on(&rig, 100, 1));
     assert_ok(larder_largest_cached(rig.a, &bytes));
     assert_int_equal(bytes, MIB(60));
     rig_down(&rig);
@@ -165,15 +147,15 @@ static void only_the_events_needed_are_waited_for(void **state)
 {
     struct rig rig = up("sim:64MiB,backing=none,events=manual", "");
     larder_stream other = 1;
-    larder_addr first = get(&rig, MIB(30), 0);
-    larder_addr second = get(&rig, MIB(34), 0);
+    larder_addr first = rig_alloc_on(&rig, MIB(30), 0);
+    larder_addr second = rig_alloc_on(&rig, MIB(34), 0);
 
     (void)state;
     assert_ok(larder_record_stream(rig.a, first, other));
     assert_ok(larder_record_stream(rig.a, second, other));
-    give(&rig, first);
-    give(&rig, second);
-    (void)get(&rig, MIB(28), 0);
+    rig_free(&rig, first);
+    rig_free(&rig, second);
+    (void)rig_alloc_on(&rig, MIB(28), 0);
     assert_int_equal(rig_stats(&rig).active_bytes.all.current,
                      MIB(28) + MIB(34));
     assert_ok(larder_check(rig.a));
@@ -186,12 +168,12 @@ static void moving_waits_for_the_stream_once(void **state)
     struct rig rig = up(SPEC, "");
 
     (void)state;
-    give(&rig, get(&rig, MIB(60), 0));
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_event_sync], 0);
-    (void)get(&rig, MIB(62), 1);
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_event_record], 1);
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_event_sync], 1);
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_unmap], 1);
+    rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_event_sync], 0);
+    (void)rig_alloc_on(&rig, MIB(62), 1);
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_event_record], 1);
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_event_sync], 1);
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_unmap], 1);
     rig_down(&rig);
 }
 
@@ -204,19 +186,19 @@ static void a_held_pool_is_not_touched(void **state)
 
     (void)state;
     assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
-    addr = get(&rig, MIB(40), 0);
-    give(&rig, addr);
+    addr = rig_alloc_on(&rig, MIB(40), 0);
+    rig_free(&rig, addr);
     assert_ok(larder_pool_end(rig.a, id));
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(30), 0, &none));
-    (void)get(&rig, MIB(24), 0);
+    (void)rig_alloc_on(&rig, MIB(24), 0);
     assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
-    assert_int_equal(get(&rig, MIB(40), 0), addr);
-    give(&rig, addr);
+    assert_int_equal(rig_alloc_on(&rig, MIB(40), 0), addr);
+    rig_free(&rig, addr);
     assert_ok(larder_pool_end(rig.a, id));
     assert_ok(larder_pool_release(rig.a, id));
     assert_ok(larder_pool_release(rig.a, id)); /* begun twice */
-    (void)get(&rig, MIB(40), 0);               /* now it is free */
+    (void)rig_alloc_on(&rig, MIB(40), 0);      /* now it is free */
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -235,13 +217,13 @@ static void nothing_moves_during_a_capture(void **state)
     larder_addr none;
 
     (void)state;
-    give(&rig, get(&rig, MIB(64), 0));
+    rig_free(&rig, rig_alloc_on(&rig, MIB(64), 0));
     assert_ok(larder_pool_begin(rig.a, id, is_captured, NULL));
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(2), 1, &none));
-    assert_int_equal(counters(&rig).calls[LARDER_CALL_unmap], 0);
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_unmap], 0);
     assert_ok(larder_pool_end(rig.a, id));
-    (void)get(&rig, MIB(2), 1);
+    (void)rig_alloc_on(&rig, MIB(2), 1);
     rig_down(&rig);
 }
 
@@ -254,7 +236,7 @@ static void tiny_tensors_waste_little(void **state)
 
     (void)state;
     for (int i = 0; i < COUNT; i++)
-        (void)get(&rig, 516, 0);
+        (void)rig_alloc_on(&rig, 516, 0);
     /* 4 Mi of them: 3.1 GiB */
     assert_true(rig_stats(&rig).reserved_bytes.all.peak <=
                 (int64_t)(GIB(31) / 10 / 16));
@@ -264,15 +246,15 @@ static void tiny_tensors_waste_little(void **state)
 static void growing_requests_strand_little(void **state)
 {
     struct rig rig = up("sim:80GiB,backing=none", "");
-    larder_addr old = get(&rig, MIB(16), 0);
+    larder_addr old = rig_alloc_on(&rig, MIB(16), 0);
     uint64_t bytes = MIB(16);
     larder_stats st;
 
     (void)state;
     for (int i = 0; i < 2000; i++) {
-        larder_addr grown = get(&rig, bytes += KIB(36), 0);
+        larder_addr grown = rig_alloc_on(&rig, bytes += KIB(36), 0);
 
-        give(&rig, old);
+        rig_free(&rig, old);
         old = grown;
     }
     st = rig_stats(&rig);
@@ -295,21 +277,21 @@ static bool move_with_failure(larder_call call, uint64_t nth)
     bool failed;
 
     for (int i = 0; i < 8; i++)
-        holes[i] = get(&rig, MIB(8), 0);
+        holes[i] = rig_alloc_on(&rig, MIB(8), 0);
     for (int i = 0; i < 8; i += 2)
-        give(&rig, holes[i]);
+        rig_free(&rig, holes[i]);
     assert_ok(larder_device_fail(rig.dev, call, nth, 1, LARDER_ERR_DEVICE));
     r = larder_alloc(rig.a, MIB(31), other, &addr);
     assert_ok(larder_check(rig.a));
-    failed = counters(&rig).failed[call] > 0;
+    failed = rig_counters(&rig).failed[call] > 0;
     assert_ok(larder_device_fail(rig.dev, call, 0, 1, LARDER_OK));
     if (r == LARDER_OK)
-        give(&rig, addr);
-    addr = get(&rig, MIB(32), other);
+        rig_free(&rig, addr);
+    addr = rig_alloc_on(&rig, MIB(32), other);
     assert_ok(larder_check(rig.a));
-    give(&rig, addr);
+    rig_free(&rig, addr);
     for (int i = 1; i < 8; i += 2)
-        give(&rig, holes[i]);
+        rig_free(&rig, holes[i]);
     assert_ok(larder_empty_cache(rig.a));
     assert_int_equal(rig_usage(rig.dev).mappings, 0);
     rig_down(&rig);
@@ -390,7 +372,7 @@ static void contents_survive(const char *conf)
 
         if (s->addr != 0) {
             slot_verify(s);
-            give(&rig, s->addr);
+            rig_free(&rig, s->addr);
             s->addr = 0;
         } else {
             slot_fill(&rig, s, &seed, streams);
@@ -400,7 +382,7 @@ static void contents_survive(const char *conf)
         if (i % 9000 == 8999)
             assert_ok(larder_empty_cache(rig.a));
     }
-    assert_true(counters(&rig).pages_unmapped > 1000);
+    assert_true(rig_counters(&rig).pages_unmapped > 1000);
     rig_down(&rig);
 }
 

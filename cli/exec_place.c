@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "own_folder.h"
+
 #define DRIVER "libcuda.so.1"
 #define PRELOAD "liblarder_preload.so"
 
@@ -22,21 +24,6 @@ static bool holds(const char *folder, const char *file)
     return join(probe, folder, file) && access(probe, R_OK) == 0;
 }
 
-/* The folder that the command lies in. */
-static bool own_folder(char out[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    char *slash;
-
-    if (length <= 0)
-        return false;
-    out[length] = '\0';
-    slash = strrchr(out, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    return slash != NULL;
-}
-
 /* Of the folders beside the command the first that holds the file: of a build,
  * and then of prefixes. */
 static bool find_beside(const char *build, const char *installed,
@@ -49,7 +36,7 @@ static bool find_beside(const char *build, const char *installed,
     char library[PATH_MAX];
     char folder[PATH_MAX];
 
-    if (!own_folder(self))
+    if (!cli_own_folder(self))
         return false;
     if (join(folder, self, build) && holds(folder, file))
         return realpath(folder, out) != NULL;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "option.h"
+#include "own_folder.h"
 
 enum { FIXED_WORDS = 20 };
 
@@ -24,22 +25,6 @@ static bool is_file(const char *path)
     struct stat st;
 
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* The folder that the command lies in; false if nobody can tell. */
-static bool own_folder(char out[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    char *slash;
-
-    if (length <= 0)
-        return false;
-    out[length] = '\0';
-    slash = strrchr(out, '/');
-    if (slash == NULL)
-        return false;
-    *slash = '\0';
-    return true;
 }
 
 /* The first of `places` (ended by NULL), seen from `folder`, that holds
@@ -79,7 +64,7 @@ static bool find_package(char out[PATH_MAX])
                 set);
         return false;
     }
-    if (own_folder(folder) && find_place(folder, places, "larder/lab", out))
+    if (cli_own_folder(folder) && find_place(folder, places, "larder/lab", out))
         return true;
     fputs("larder lab run: the Python package is not beside the command; "
           "LARDER_PYTHON_DIR can name its folder\n",
@@ -100,7 +85,7 @@ static void set_library_folder(void)
     char folder[PATH_MAX];
     char found[PATH_MAX];
 
-    if (own_folder(folder) &&
+    if (cli_own_folder(folder) &&
         find_place(folder, places, "liblarder_lab.so.0", found))
         setenv("LARDER_LIBRARY_DIR", found, 0);
 }

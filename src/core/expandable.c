@@ -129,51 +129,18 @@ static uint64_t range_pages(const struct allocator *a, uint64_t page_bytes)
     return (total + total / 8 + page_bytes - 1) / page_bytes;
 }
 
-static larder_result range_reserve(struct allocator *a, struct segment *s)
-{
-    uint64_t pages = range_pages(a, s->page_bytes);
-    larder_result r;
-
-    s->bytes = pages * s->page_bytes;
-    s->pages = larder__host_alloc(pages, sizeof *s->pages);
-    if (s->pages == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
-    if (r != LARDER_OK)
-        larder__host_free(s->pages);
-    return r;
-}
-
 /* A new range, one unmapped block. */
 static larder_result range_create(struct allocator *a, struct heap *heap,
                                   struct block **out)
 {
-    struct segment *s;
-    struct block *b;
-    larder_result r;
+    uint64_t page_bytes = range_page_bytes(a, heap);
+    uint64_t bytes = range_pages(a, page_bytes) * page_bytes;
+    larder_result r = larder__segment_reserve(a, heap, SEGMENT_EXPANDABLE,
+                                              page_bytes, bytes, out);
 
-    if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s = larder__host_alloc(1, sizeof *s);
-    if (s == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s->kind = SEGMENT_EXPANDABLE;
-    s->heap = heap;
-    s->page_bytes = range_page_bytes(a, heap);
-    r = range_reserve(a, s);
-    if (r != LARDER_OK) {
-        larder__host_free(s);
-        return r;
-    }
-    b = larder__slab_take(&a->slab);
-    b->addr = s->addr;
-    b->bytes = s->bytes;
-    b->segment = s;
-    s->head = b;
-    larder__segment_link(a, s);
-    heap_insert_unmapped(b);
-    *out = b;
-    return LARDER_OK;
+    if (r == LARDER_OK)
+        heap_insert_unmapped(*out);
+    return r;
 }
 
 /* Drop a range that has no page any more.  If the device refuses, the

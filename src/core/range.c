@@ -47,49 +47,19 @@ static uint64_t range_bytes(const struct allocator *a, uint64_t bytes)
     return (total + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-static larder_result range_reserve(struct allocator *a, struct segment *s)
-{
-    larder_result r;
-
-    s->pages = larder__host_alloc(s->bytes / PAGE_BYTES, sizeof *s->pages);
-    if (s->pages == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
-    if (r != LARDER_OK)
-        larder__host_free(s->pages);
-    return r;
-}
-
 larder_result larder__range_create(struct allocator *a, struct heap *heap,
                                    uint64_t bytes)
 {
-    struct segment *s;
     struct block *b;
     larder_result r;
 
     if (bytes > a->props.total_bytes) /* never to be had */
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s = larder__host_alloc(1, sizeof *s);
-    if (s == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s->kind = SEGMENT_PAGED;
-    s->heap = heap;
-    s->page_bytes = PAGE_BYTES;
-    s->bytes = range_bytes(a, bytes);
-    r = range_reserve(a, s);
-    if (r != LARDER_OK) {
-        larder__host_free(s);
+    r = larder__segment_reserve(a, heap, SEGMENT_PAGED, PAGE_BYTES,
+                                range_bytes(a, bytes), &b);
+    if (r != LARDER_OK)
         return r;
-    }
-    b = larder__slab_take(&a->slab);
-    b->addr = s->addr;
-    b->bytes = s->bytes;
-    b->segment = s;
     b->front = heap->front != NULL ? heap->front->number : 0;
-    s->head = b;
-    larder__segment_link(a, s);
     heap_insert(b);
     return LARDER_OK;
 }

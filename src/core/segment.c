@@ -40,6 +40,47 @@ static struct block *segment_fill(struct allocator *a, struct segment *s)
     return b;
 }
 
+/* Sets s->addr and s->pages. */
+static larder_result segment_take_addresses(struct allocator *a,
+                                            struct segment *s)
+{
+    larder_result r;
+
+    s->pages = larder__host_alloc(s->bytes / s->page_bytes, sizeof *s->pages);
+    if (s->pages == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
+    if (r != LARDER_OK)
+        larder__host_free(s->pages);
+    return r;
+}
+
+larder_result larder__segment_reserve(struct allocator *a, struct heap *heap,
+                                      enum segment_kind kind,
+                                      uint64_t page_bytes, uint64_t bytes,
+                                      struct block **out)
+{
+    struct segment *s;
+    larder_result r;
+
+    if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    s = larder__host_alloc(1, sizeof *s);
+    if (s == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    s->kind = kind;
+    s->heap = heap;
+    s->page_bytes = page_bytes;
+    s->bytes = bytes;
+    r = segment_take_addresses(a, s);
+    if (r != LARDER_OK) {
+        larder__host_free(s);
+        return r;
+    }
+    *out = segment_fill(a, s);
+    return LARDER_OK;
+}
+
 /* Sets s->addr and makes room for it in the map. */
 static larder_result segment_take_driver(struct allocator *a, struct segment *s)
 {

@@ -37,6 +37,15 @@ void larder__piece_return(struct segment *s);
 /* Give all pieces back; their segments are gone. */
 larder_result larder__pieces_release(struct allocator *a);
 
+/* ---- ranges of addresses --------------------------------------------------- */
+
+/* A segment of addresses that pages are mapped into, `bytes` of them, a multiple
+ * of page_bytes.  *out is all of it, in no index. */
+larder_result larder__segment_reserve(struct allocator *a, struct heap *heap,
+                                      enum segment_kind kind,
+                                      uint64_t page_bytes, uint64_t bytes,
+                                      struct block **out);
+
 /* ---- expandable segments (expandable.c) ----------------------------------- */
 
 /* Find addresses of the heap for `size` bytes, the lowest there are, and map

@@ -7,6 +7,7 @@
 #include "core/trim_age.h"
 
 enum {
+    CANDIDATES = 1,
     QUICK_PART = 16, /* of a request: larger blocks are merged for it first */
     SMALL_GROWTH = 8 << 20 /* of the small pool, before lists are merged */
 };
@@ -35,7 +36,6 @@ void larder__local_cut(struct allocator *a, struct request *q,
 
 bool larder__local_take(struct allocator *a, struct request *q)
 {
-    const struct place_rules rules = {.only_whole = true};
     struct place place;
 
     q->block = larder__carve(a, q->heap, q->size);
@@ -43,7 +43,7 @@ bool larder__local_take(struct allocator *a, struct request *q)
         trim_touch(a, q->block);
         return true;
     }
-    if (!larder__place_find(q->heap, q->size, rules, &place))
+    if (!larder__place_find_whole(q->heap, q->size, CANDIDATES, &place))
         return false;
     larder__local_cut(a, q, &place);
     return true;

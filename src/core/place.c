@@ -1,7 +1,7 @@
 #include "core/place.h"
 
 /* Blocks looked at: more made no difference on any trace, eight did. */
-enum { CANDIDATES = 32, CANDIDATES_WHOLE = 1 };
+enum { CANDIDATES = 32 };
 
 /* What taking a place means for others. */
 struct cost {
@@ -18,52 +18,54 @@ static bool is_less(const struct cost *x, const struct cost *y,
     return x->pages < y->pages;
 }
 
-/* Whether the handle of page i, which nothing uses, has pages beyond those
- * `own` to its block: somebody else is in it, and it is of no use to others
- * anyway. */
-static bool is_shared(const struct segment *s, struct page_span own, size_t i)
+static bool has_all_pages(const struct segment *s, struct page_span span)
 {
-    uint64_t handle = s->pages[i];
-
-    return (own.begin > 0 && s->pages[own.begin - 1] == handle) ||
-           (own.end < s->page_end && s->pages[own.end] == handle);
+    if (span.end > s->page_end)
+        return false;
+    for (size_t i = span.begin; i < span.end; i++) {
+        if (s->pages[i] == 0)
+            return false;
+    }
+    return true;
 }
 
-/* Count the pages of the span, which nothing uses; `most` ends the
- * counting. */
-static struct cost count_pages(const struct segment *s, struct page_span own,
-                               struct page_span span,
-                               const struct place_rules *rules,
-                               const struct cost *most)
+/* The span, all in pages `own` to a block, without those at its ends whose
+ * handle has pages beyond: somebody else is in it, and it is of no use to
+ * others anyway. */
+static struct page_span trim_shared(const struct segment *s,
+                                    struct page_span own, struct page_span span)
 {
-    struct cost cost = {0};
-    uint64_t handle = 0;
-    bool shared = false;
+    const uint64_t *pages = s->pages;
 
-    for (size_t i = span.begin; i < span.end; i++) {
-        if (!is_less(&cost, most, rules))
-            break;
-        if (i >= s->page_end || s->pages[i] == 0) {
-            cost.misses = true;
-            cost.pages++;
-            if (rules->only_whole)
-                break;
-        } else if (s->pages[i] != handle) {
-            handle = s->pages[i];
-            shared = is_shared(s, own, i);
-            if (!shared && rules->count_handles)
-                cost.pages +=
-                    larder__handle_end(s, i) - larder__handle_begin(s, i);
-        }
-        if (i < s->page_end && s->pages[i] != 0 && !shared &&
-            !rules->count_handles)
-            cost.pages++;
+    if (own.begin > 0 && pages[own.begin - 1] != 0) {
+        while (span.begin < span.end &&
+               pages[span.begin] == pages[own.begin - 1])
+            span.begin++;
     }
-    return cost;
+    if (own.end < s->page_end && pages[own.end] != 0) {
+        while (span.begin < span.end && pages[span.end - 1] == pages[own.end])
+            span.end--;
+    }
+    return span;
+}
+
+/* Of the handles at the ends of the span, the pages outside it. */
+static size_t pages_around(const struct segment *s, struct page_span span)
+{
+    size_t count = 0;
+
+    if (span.begin == span.end)
+        return 0;
+    if (s->pages[span.begin] != 0)
+        count += span.begin - larder__handle_begin(s, span.begin);
+    if (s->pages[span.end - 1] != 0)
+        count += larder__handle_end(s, span.end - 1) - span.end;
+    return count;
 }
 
 /* What `size` bytes at addr, within the free block b, would cost.  Only b's
- * first and last page can have another use: its neighbours reach into them. */
+ * first and last page can have another use: its neighbours reach into them.
+ * Misses are looked for if they matter next to `most`. */
 static struct cost cost_of(const struct block *b, larder_addr addr,
                            uint64_t size, const struct place_rules *rules,
                            const struct cost *most)
@@ -71,24 +73,31 @@ static struct cost cost_of(const struct block *b, larder_addr addr,
     const struct segment *s = b->segment;
     struct page_span own = pages_within(s, b->addr, b->bytes);
     struct page_span span = pages_touched(s, addr, size);
+    struct cost cost = {0};
 
     if (span.begin < own.begin)
         span.begin = own.begin;
     if (span.end > own.end)
         span.end = own.end;
-    return count_pages(s, own, span, rules, most);
+    if (span.begin >= span.end)
+        return cost;
+    span = trim_shared(s, own, span);
+    cost.pages = span.end - span.begin;
+    if (rules->count_handles)
+        cost.pages += pages_around(s, span);
+    if (rules->whole_first && (most->misses || cost.pages < most->pages))
+        cost.misses = !b->is_whole && !has_all_pages(s, span);
+    return cost;
 }
 
-/* The best of some blocks, at either end. */
-static bool find_best(const struct heap *heap, uint64_t size,
-                      const struct place_rules *rules, int candidates,
-                      struct place *out)
+bool larder__place_find(const struct heap *heap, uint64_t size,
+                        struct place_rules rules, struct place *out)
 {
     struct block *b = larder__bins_not_before(&heap->bins, size, 0);
     struct cost least = {.misses = true, .pages = SIZE_MAX};
     static const struct cost nothing = {0};
 
-    for (int i = 0; i < candidates && b != NULL; i++) {
+    for (int i = 0; i < CANDIDATES && b != NULL; i++) {
         larder_addr ends[2] = {b->addr, b->addr + b->bytes - size};
 
         if (b->segment->kind != SEGMENT_PAGED) {
@@ -96,24 +105,54 @@ static bool find_best(const struct heap *heap, uint64_t size,
             return true;
         }
         for (int k = 0; k < 2; k++) {
-            struct cost cost = cost_of(b, ends[k], size, rules, &least);
+            struct cost cost = cost_of(b, ends[k], size, &rules, &least);
 
-            if ((rules->only_whole && cost.misses) ||
-                !is_less(&cost, &least, rules))
+            if (!is_less(&cost, &least, &rules))
                 continue;
             least = cost;
             *out = (struct place){.block = b, .addr = ends[k]};
         }
-        if (!is_less(&nothing, &least, rules))
+        if (!is_less(&nothing, &least, &rules))
             break;
         b = bins_after(&heap->bins, b->bytes, b->addr);
     }
     return least.pages != SIZE_MAX;
 }
 
-bool larder__place_find(const struct heap *heap, uint64_t size,
-                        struct place_rules rules, struct place *out)
+/* At the end of b that takes fewer pages. */
+static bool find_whole_in(struct block *b, uint64_t size, struct place *out)
 {
-    return find_best(heap, size, &rules,
-                     rules.only_whole ? CANDIDATES_WHOLE : CANDIDATES, out);
+    static const struct place_rules rules = {.whole_first = false};
+    const struct segment *s = b->segment;
+    larder_addr ends[2] = {b->addr, b->addr + b->bytes - size};
+    size_t least = SIZE_MAX;
+
+    if (s->kind != SEGMENT_PAGED) {
+        *out = (struct place){.block = b, .addr = b->addr};
+        return true;
+    }
+    for (int k = 0; k < 2; k++) {
+        size_t pages = cost_of(b, ends[k], size, &rules, NULL).pages;
+
+        if (pages >= least ||
+            (!b->is_whole &&
+             !has_all_pages(s, pages_touched(s, ends[k], size))))
+            continue;
+        least = pages;
+        *out = (struct place){.block = b, .addr = ends[k]};
+    }
+    return least != SIZE_MAX;
+}
+
+bool larder__place_find_whole(const struct heap *heap, uint64_t size,
+                              int candidates, struct place *out)
+{
+    struct block *b = larder__bins_not_before(&heap->bins, size, 0);
+
+    for (int i = 0; i < candidates && b != NULL; i++) {
+        if (find_whole_in(b, size, out))
+            return true;
+        b = bins_after(&heap->bins, b->bytes, b->addr);
+    }
+    return false;
 }

@@ -38,7 +38,6 @@ static inline size_t place_pages_taken(const struct block *b, larder_addr addr,
 
 /* What a place should be like. */
 struct place_rules {
-    bool only_whole;    /* no page is missing */
     bool whole_first;   /* a place that misses a page only if there is no other,
                            whatever it takes */
     bool count_handles; /* a handle is taken with all of its pages */
@@ -48,5 +47,10 @@ struct place_rules {
  * the smallest block, of those the lowest address.  False: none. */
 bool larder__place_find(const struct heap *heap, uint64_t size,
                         struct place_rules rules, struct place *out);
+
+/* Of the smallest blocks that fit the first with a place that lacks no page;
+ * false: so many do not. */
+bool larder__place_find_whole(const struct heap *heap, uint64_t size,
+                              int candidates, struct place *out);
 
 #endif

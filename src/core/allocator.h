@@ -262,8 +262,9 @@ enum { FRONT_SLOTS_LOG2 = 8, FRONT_SLOTS = 1 << FRONT_SLOTS_LOG2 };
 
 /* Fronts of streams, and what one thread alone counts in all of them. */
 struct fronts {
-    bool is_open;   /* requests may be answered there (fast.h) */
-    bool is_shared; /* two threads have allocated or freed */
+    uint64_t most_bytes; /* what may be asked for there (fast.h); 0: nothing */
+    bool has_waiting;    /* blocks wait for recorded streams */
+    bool is_shared;      /* two threads have allocated or freed */
     uint8_t count;
     uintptr_t owner;   /* the thread, until there are two; 0: none yet */
     int64_t allowance; /* bytes a front may count for itself */

@@ -95,7 +95,7 @@ static larder_result check_state(struct allocator *a, const struct block *b)
     bool live = b->state == BLOCK_LIVE;
     bool named = live || b->state == BLOCK_QUICK;
 
-    if (map_get(&a->map, b->addr) != (named ? b->self : 0))
+    if (map_find(&a->map, &a->slab, b->addr) != (named ? b : NULL))
         return broken("B6", "the address map does not agree", b->addr);
     switch ((enum block_state)b->state) {
     case BLOCK_FREE:
@@ -276,11 +276,9 @@ static larder_result check_index(const struct heap *heap, uint64_t *count)
     return LARDER_OK;
 }
 
-/* The same for the quick lists. */
+/* The same for the quick lists, without the order. */
 static larder_result check_quick(const struct heap *heap, uint64_t *count)
 {
-    uint64_t found = 0;
-
     for (int i = 0; heap->quick != NULL && i < QUICK_LISTS; i++) {
         const struct quick_list *list = &heap->quick->lists[i];
 
@@ -288,12 +286,9 @@ static larder_result check_quick(const struct heap *heap, uint64_t *count)
             if (b->state != BLOCK_QUICK || b->segment->heap != heap ||
                 b->bytes != list->bytes)
                 return broken("B3", "a stranger in a quick list", b->addr);
-            found++;
+            ++*count;
         }
     }
-    if (heap->quick != NULL && found != heap->quick->count)
-        return broken("B3", "the number of quick blocks", 0);
-    *count += found;
     return LARDER_OK;
 }
 

@@ -213,7 +213,7 @@ static larder_result restore_check(struct allocator *a,
 
 static bool in_map(struct allocator *a, const struct block *b)
 {
-    return map_get(&a->map, b->addr) == b->self;
+    return map_find(&a->map, &a->slab, b->addr) == b;
 }
 
 /* Give back the live blocks that the map names, or those that it does not. */
@@ -231,7 +231,7 @@ static void free_live(struct allocator *a, const struct private_pool *p,
                 continue;
             if (mapped) {
                 addr_list_add(freed, b->addr);
-                (void)map_take(&a->map, b->addr);
+                map_remove(&a->map, b);
             }
             larder__give_back(a, b);
             if (joins)
@@ -273,7 +273,7 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
         const struct block *b = allocate_saved(a, p, &cp->blocks[i]);
 
         if (cp->blocks[i].requested > 0) {
-            map_put(&a->map, b->addr, b->self);
+            map_put(&a->map, b);
             addr_list_add(created, b->addr);
         }
     }

@@ -201,7 +201,7 @@ static bool map_block_ensure(struct allocator *a, const struct block *b,
                              uint64_t bytes)
 {
     return larder__slab_ensure(&a->slab, 1 + SLAB_SPARE) &&
-           larder__map_prepare(&a->map, b->addr, bytes,
+           larder__map_prepare(&a->map, &a->slab, b->addr, bytes,
                                b->segment->heap->pool->is_small, 0);
 }
 

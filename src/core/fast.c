@@ -3,20 +3,69 @@
 #include "core/carve.h"
 #include "core/trim_age.h"
 
+/* Blocks that recorded streams use may wait a little longer, as who wants more
+ * memory asks first: whether it is time to ask all the same. */
+enum { PATIENCE = 32 };
+
+static bool is_due(const struct allocator *a, struct front *f)
+{
+    if (!a->fronts.has_waiting || f->unasked++ < PATIENCE)
+        return false;
+    f->unasked = 0;
+    return true;
+}
+
 /* Merging what the lists keep and looking for the best place are for the long
  * way: it knows the peaks, and asks about events before. */
-struct block *larder__fast_cut(struct allocator *a, struct heap *heap,
-                               uint64_t size)
+static struct block *cut(struct allocator *a, struct heap *heap, uint64_t size)
 {
     struct block *b = a->is_tight ? NULL : larder__carve(a, heap, size);
 
-    if (b != NULL)
-        trim_touch(a, b);
+    if (b == NULL)
+        return NULL;
+    trim_touch(a, b);
+    map_put(&a->map, b);
     return b;
 }
 
-void larder__fast_merge(struct allocator *a, struct block *b)
+bool larder__fast_alloc(struct allocator *a, struct front *f, uint64_t bytes,
+                        larder_addr *out)
 {
-    (void)map_take(&a->map, b->addr);
+    uint64_t size = bits_up(bytes, FAST_UNIT);
+    enum pool_kind kind = fast_kind(size);
+    struct heap *heap = f->heaps[kind];
+    struct tally *tally;
+    struct block *b;
+
+    if (bytes - 1 >= a->fronts.most_bytes || heap == NULL || is_due(a, f))
+        return false;
+    tally = front_tally(a, f, (int64_t)size);
+    if (tally == NULL)
+        return false;
+    /* Otherwise the list was just asked. */
+    b = a->fronts.has_waiting ? quick_take(heap->quick, size) : NULL;
+    if (b == NULL)
+        b = cut(a, heap, size);
+    if (b == NULL)
+        return false;
+    fast_hand_out(b, bytes, out);
+    tally_add(tally, kind, size, bytes);
+    return true;
+}
+
+bool larder__fast_free(struct allocator *a, struct front *f,
+                       const map_granule *granule, larder_addr addr)
+{
+    struct block *b = fast_find(a, f, granule, addr);
+    struct tally *tally;
+
+    if (b == NULL)
+        return false;
+    tally = front_tally(a, f, -(int64_t)b->bytes);
+    if (tally == NULL)
+        return false;
+    tally_sub(tally, fast_kind(b->bytes), b->bytes, b->requested);
+    map_remove(&a->map, b);
     (void)larder__uncarve(a, b);
+    return true;
 }

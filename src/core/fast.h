@@ -15,111 +15,97 @@
 #include "core/front.h"
 #include "core/quick.h"
 
-/* Without quick lists' help; the front's lock is held (fast.c).  NULL: what is
- * wanted is not there. */
-struct block *larder__fast_cut(struct allocator *a, struct heap *heap,
-                               uint64_t size);
+/* The policy larder, which alone has fronts: the alignment that CUDA promises,
+ * and the largest of the small ones, which have ranges of their own. */
+enum { FAST_UNIT = 256, FAST_SMALL_MAX = 128 << 10 };
 
-/* b, which no quick list took, goes into its heap; likewise. */
-void larder__fast_merge(struct allocator *a, struct block *b);
+#define FAST_INLINE inline __attribute__((always_inline))
 
 /* Where a request of this size goes; the same number in all arrays of two. */
-static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
+static inline enum pool_kind fast_kind(uint64_t size)
 {
-    return size <= a->policy->small_max_bytes ? POOL_SMALL : POOL_LARGE;
+    return size <= FAST_SMALL_MAX ? POOL_SMALL : POOL_LARGE;
 }
 
-/* Blocks that recorded streams use may wait a little longer, as who wants more
- * memory asks first: whether it is time to ask all the same. */
-enum { FAST_PATIENCE = 32 };
+/* ---- answered by a quick list --------------------------------------------- */
 
-static inline bool fast_is_due(const struct allocator *a, struct front *f)
+static inline void fast_hand_out(struct block *b, uint64_t bytes,
+                                 larder_addr *out)
 {
-    if (events_are_idle(&a->events) || f->unasked++ < FAST_PATIENCE)
-        return false;
-    f->unasked = 0;
-    return true;
-}
-
-static inline bool fast_alloc_locked(struct allocator *a, struct front *f,
-                                     uint64_t bytes, larder_addr *out)
-{
-    uint64_t size = bits_up(bytes, a->policy->unit_bytes);
-    enum pool_kind kind = fast_kind(a, size);
-    struct heap *heap = f->heaps[kind];
-    struct tally *tally;
-    struct block *b;
-
-    if (!a->fronts.is_open || bytes > a->props.total_bytes || heap == NULL ||
-        fast_is_due(a, f))
-        return false;
-    tally = front_tally(a, f, (int64_t)size);
-    if (tally == NULL)
-        return false;
-    b = quick_take(heap->quick, size);
-    if (b == NULL) {
-        b = larder__fast_cut(a, heap, size);
-        if (b == NULL)
-            return false;
-        map_put(&a->map, b->addr, b->self);
-    }
     b->state = BLOCK_LIVE;
     b->requested = bytes;
     b->uses = NULL;
     b->events = 0;
     *out = b->addr;
+}
+
+/* Without a call of its own: registers need not be saved.  False: nothing is
+ * done.  The lock of f is held. */
+static FAST_INLINE bool fast_take(struct allocator *a, struct front *f,
+                                  uint64_t bytes, larder_addr *out)
+{
+    uint64_t size = bits_up(bytes, FAST_UNIT);
+    enum pool_kind kind = fast_kind(size);
+    struct quick *quick = f->quick[kind];
+    struct tally *tally = front_tally(a, f, (int64_t)size);
+    struct block *b;
+
+    /* None are of 0 bytes here, and none may be where most_bytes is 0. */
+    if (bytes - 1 >= a->fronts.most_bytes || a->fronts.has_waiting ||
+        quick == NULL || tally == NULL)
+        return false;
+    b = quick_take(quick, size);
+    if (b == NULL)
+        return false;
+    fast_hand_out(b, bytes, out);
     tally_add(tally, kind, size, bytes);
     return true;
 }
 
-/* False: it has to be asked for the long way. */
-static inline bool fast_alloc(struct allocator *a, uint64_t bytes,
-                              larder_stream stream, larder_addr *out)
+/* The block of f that begins at addr, NULL: there is none that can be given
+ * back here.  Its front is looked at again: addresses may have changed hands
+ * before the lock was taken. */
+static FAST_INLINE struct block *fast_find(struct allocator *a,
+                                           const struct front *f,
+                                           const map_granule *granule,
+                                           larder_addr addr)
 {
-    struct front *f = front_of(a, stream);
-    bool done;
+    struct block *b = map_find_in(granule, &a->slab, addr);
 
-    if (f == NULL)
-        return false;
-    lock_take(&f->lock);
-    done = fast_alloc_locked(a, f, bytes, out);
-    lock_leave(&f->lock);
-    return done;
+    if (b == NULL || b->state != BLOCK_LIVE || a->fronts.most_bytes == 0 ||
+        map_front(granule) != f->number || b->uses != NULL)
+        return NULL;
+    return b;
 }
 
-static inline bool fast_free_locked(struct allocator *a, struct front *f,
-                                    larder_addr addr)
+/* The same as fast_take() for a free. */
+static FAST_INLINE bool fast_keep(struct allocator *a, struct front *f,
+                                  const map_granule *granule, larder_addr addr)
 {
-    struct block *b = slab_get(&a->slab, map_get(&a->map, addr));
+    struct block *b = fast_find(a, f, granule, addr);
     struct tally *tally;
     enum pool_kind kind;
 
-    /* The front is looked at again: the addresses may have changed hands. */
-    if (b == NULL || !a->fronts.is_open || b->state != BLOCK_LIVE ||
-        map_front(&a->map, addr) != f->number || b->uses != NULL)
+    if (b == NULL || a->is_tight)
         return false;
     tally = front_tally(a, f, -(int64_t)b->bytes);
-    if (tally == NULL)
+    kind = fast_kind(b->bytes); /* paged blocks are as large as asked for */
+    if (tally == NULL || !quick_keep(f->quick[kind], b))
         return false;
-    kind = fast_kind(a, b->bytes); /* paged blocks are as large as asked for */
     tally_sub(tally, kind, b->bytes, b->requested);
-    if (a->is_tight || !quick_keep(f->heaps[kind]->quick, b))
-        larder__fast_merge(a, b);
     return true;
 }
 
-/* False: nothing is done, and the long way has to tell why, or do it. */
-static inline bool fast_free(struct allocator *a, larder_addr addr)
-{
-    struct front *f = front_numbered(a, map_front(&a->map, addr));
-    bool done;
+/* ---- answered by the heap ------------------------------------------------- */
 
-    if (f == NULL)
-        return false;
-    lock_take(&f->lock);
-    done = fast_free_locked(a, f, addr);
-    lock_leave(&f->lock);
-    return done;
-}
+/* After fast_take() failed.  The lock of f is held.  False: nothing is done, it
+ * has to be asked for the long way. */
+bool larder__fast_alloc(struct allocator *a, struct front *f, uint64_t bytes,
+                        larder_addr *out);
+
+/* After fast_keep() failed, likewise.  False: the long way has to tell why, or
+ * do it. */
+bool larder__fast_free(struct allocator *a, struct front *f,
+                       const map_granule *granule, larder_addr addr);
 
 #endif

@@ -237,7 +237,7 @@ static larder_result map(struct allocator *a, struct filling *f)
     struct page_span run = {.end = f->span.begin};
     larder_result r = LARDER_OK;
 
-    if (!larder__map_prepare(&a->map, page_at(s, f->span.begin),
+    if (!larder__map_prepare(&a->map, &a->slab, page_at(s, f->span.begin),
                              (uint64_t)(f->span.end - f->span.begin) *
                                  PAGE_BYTES,
                              s->heap->pool->is_small, s->head->front))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "core/events.h"
 
 enum {
     STOCK = 64,         /* spare headers a front is left with */
@@ -50,8 +51,11 @@ void larder__lock_all(struct allocator *a)
 
 void larder__unlock_all(struct allocator *a)
 {
-    a->fronts.is_open = a->is_fast && a->history == NULL && a->routes == NULL &&
-                        a->pieces == NULL;
+    bool is_open = a->is_fast && a->history == NULL && a->routes == NULL &&
+                   a->pieces == NULL;
+
+    a->fronts.most_bytes = is_open ? a->props.total_bytes : 0;
+    a->fronts.has_waiting = !events_are_idle(&a->events);
     for (unsigned i = a->fronts.count; i > 0; i--)
         lock_leave(&a->fronts.list[i]->lock);
     lock_leave(&a->lock);

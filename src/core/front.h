@@ -29,7 +29,8 @@ struct front {
     struct lock lock;
     uint8_t number; /* from 1 */
     larder_stream stream;
-    struct heap *heaps[POOL_KINDS]; /* NULL: none yet */
+    struct heap *heaps[POOL_KINDS];  /* NULL: none yet */
+    struct quick *quick[POOL_KINDS]; /* of these */
     uint32_t unasked;      /* requests since somebody was to ask about events */
     uint32_t header_first; /* spare ones, linked by `next` */
     uint32_t header_count;

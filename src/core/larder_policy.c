@@ -8,6 +8,7 @@
 #include "core/blocks.h"
 #include "core/cached.h"
 #include "core/events.h"
+#include "core/fast.h"
 #include "core/ladder.h"
 #include "core/larder_segments.h"
 #include "core/local.h"
@@ -21,11 +22,7 @@
 #include "core/supply.h"
 #include "core/trim_age.h"
 
-enum {
-    UNIT = 256,              /* the alignment that CUDA promises */
-    SMALL_MAX = 128 << 10,   /* small ones have ranges of their own */
-    HEADERS = 2 + SLAB_SPARE /* a request cuts at either end */
-};
+enum { HEADERS = 2 + SLAB_SPARE /* a request cuts at either end */ };
 
 /* ---- taking --------------------------------------------------------------- */
 
@@ -168,7 +165,7 @@ static bool larder_keep(struct allocator *a, struct block *b)
     if (b->segment->kind != SEGMENT_PAGED || a->is_tight ||
         !quick_keep(b->segment->heap->quick, b))
         return false;
-    map_put(&a->map, b->addr, b->self);
+    map_put(&a->map, b);
     return true;
 }
 
@@ -177,6 +174,6 @@ const struct policy larder__policy_larder = {
     .should_split = larder_should_split,
     .keep = larder_keep,
     .explain_fully = true,
-    .unit_bytes = UNIT,
-    .small_max_bytes = SMALL_MAX,
+    .unit_bytes = FAST_UNIT,
+    .small_max_bytes = FAST_SMALL_MAX,
 };

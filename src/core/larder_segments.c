@@ -214,7 +214,7 @@ static larder_result take_from(struct allocator *a, struct request *q,
     if (b == NULL)
         return out_of_memory();
     if (q->heap->pool->is_small &&
-        !larder__map_prepare(&a->map, b->addr, q->size, true, 0))
+        !larder__map_prepare(&a->map, &a->slab, b->addr, q->size, true, 0))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     q->heap = heap;
     return take(a, q, b);

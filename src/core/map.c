@@ -1,11 +1,38 @@
 #include "core/map.h"
 
+#include <stddef.h>
+
 #include "base/host.h"
+
+static_assert(offsetof(struct map_leaf, granules) == 0,
+              "a granule's place says where its leaf begins");
 
 bool larder__map_init(struct map *map)
 {
     map->low = larder__host_alloc(1u << MAP_LOW_LOG2, sizeof *map->low);
     return map->low != NULL;
+}
+
+/* Whether a word has room for the address.  It has, unless the C library tags
+ * its pointers. */
+static bool fits(const void *p)
+{
+    return (uint64_t)(uintptr_t)p >> MAP_SHIFT_AT == 0;
+}
+
+static uint64_t make_word(_Atomic uint32_t *entries, unsigned shift,
+                          unsigned front)
+{
+    return (uint64_t)(uintptr_t)entries | (uint64_t)shift << MAP_SHIFT_AT |
+           (uint64_t)front << MAP_FRONT_AT;
+}
+
+/* The granule's table; NULL: it has none. */
+static _Atomic uint32_t *table_of(struct map_leaf *leaf, unsigned i)
+{
+    _Atomic uint32_t *entries = map_entry(&leaf->granules[i], 0);
+
+    return entries == leaf->slots[i] ? NULL : entries;
 }
 
 void larder__map_destroy(struct map *map)
@@ -16,7 +43,7 @@ void larder__map_destroy(struct map *map)
         struct map_leaf *next = leaf->next;
 
         for (unsigned i = 0; i < 1u << MAP_LEAF_LOG2; i++)
-            larder__host_free(slot_table(slot_load(&leaf->granules[i], 0)));
+            larder__host_free(table_of(leaf, i));
         larder__host_free(leaf);
         leaf = next;
     }
@@ -35,12 +62,20 @@ struct map_leaf *larder__map_high_leaf(const struct map *map, uint64_t number)
     return leaf;
 }
 
+/* The leaf whose granule that is, number i of it. */
+static struct map_leaf *leaf_of(map_granule *granule, unsigned i)
+{
+    return (struct map_leaf *)(void *)(granule - i);
+}
+
 static bool map_make_leaf(struct map *map, larder_addr addr)
 {
     struct map_leaf *leaf = larder__host_alloc(1, sizeof *leaf);
 
-    if (leaf == NULL)
+    if (leaf == NULL || !fits(leaf)) {
+        larder__host_free(leaf);
         return false;
+    }
     leaf->number = addr >> (MAP_GRANULE_LOG2 + MAP_LEAF_LOG2);
     leaf->next = atomic_load(&map->leaves);
     atomic_store_explicit(&map->leaves, leaf, memory_order_release);
@@ -50,49 +85,53 @@ static bool map_make_leaf(struct map *map, larder_addr addr)
     return true;
 }
 
-/* Give the granule a table; the blocks move there from their slots.  A lookup
- * without the lock could miss them meanwhile. */
-static bool granule_make_table(struct map_granule *granule)
+/* A table with the blocks of the granule's slots; NULL: no host memory. */
+static _Atomic uint32_t *make_table(struct map_leaf *leaf, unsigned i,
+                                    struct slab *slab)
 {
-    _Atomic uint32_t *table;
+    _Atomic uint32_t *table = larder__host_alloc(MAP_TABLE, sizeof *table);
 
-    if (slot_table(slot_load(granule, 0)) != NULL)
-        return true;
-    table = larder__host_alloc(MAP_TABLE, sizeof *table);
-    if (table == NULL)
-        return false;
-    for (unsigned i = 0; i < MAP_SLOTS; i++) {
-        uint64_t slot = atomic_exchange(&granule->slots[i], 0);
-
-        if (slot != 0)
-            atomic_store(&table[slot >> SLOT_UNIT_SHIFT & (MAP_TABLE - 1)],
-                         slot_number(slot));
+    if (!fits(table)) {
+        larder__host_free(table);
+        return NULL;
     }
-    atomic_store_explicit(&granule->slots[0], (uint64_t)(uintptr_t)table,
-                          memory_order_release);
-    return true;
+    for (unsigned k = 0; table != NULL && k < MAP_SLOTS; k++) {
+        uint32_t number = atomic_exchange(&leaf->slots[i][k], 0);
+        const struct block *b = slab_get(slab, number);
+
+        if (b != NULL)
+            atomic_store(&table[(b->addr >> MAP_UNIT_LOG2) % MAP_TABLE],
+                         number);
+    }
+    return table;
 }
 
 /* Room for the granule's blocks. */
-static bool granule_prepare(struct map *map, larder_addr addr, bool fine,
-                            uint8_t front)
+static bool granule_prepare(struct map *map, struct slab *slab,
+                            larder_addr addr, bool fine, uint8_t front)
 {
-    struct map_leaf *leaf = map_leaf_of(map, addr);
-    unsigned i = map_granule_index(addr);
+    unsigned i = map_index(addr);
+    struct map_leaf *leaf;
+    _Atomic uint32_t *table;
+    uint64_t word;
 
-    if (leaf == NULL) {
-        if (!map_make_leaf(map, addr))
-            return false;
-        leaf = map_leaf_of(map, addr);
-    }
-    if (fine && !granule_make_table(&leaf->granules[i]))
+    if (map_granule_of(map, addr) == NULL && !map_make_leaf(map, addr))
         return false;
-    atomic_store_explicit(&leaf->fronts[i], front, memory_order_relaxed);
+    leaf = leaf_of(map_granule_of(map, addr), i);
+    table = table_of(leaf, i);
+    if (fine && table == NULL) {
+        table = make_table(leaf, i, slab);
+        if (table == NULL)
+            return false;
+    }
+    word = table != NULL ? make_word(table, MAP_UNIT_LOG2, front)
+                         : make_word(leaf->slots[i], MAP_SLOT_LOG2, front);
+    atomic_store_explicit(&leaf->granules[i], word, memory_order_release);
     return true;
 }
 
-bool larder__map_prepare(struct map *map, larder_addr addr, uint64_t bytes,
-                         bool fine, uint8_t front)
+bool larder__map_prepare(struct map *map, struct slab *slab, larder_addr addr,
+                         uint64_t bytes, bool fine, uint8_t front)
 {
     larder_addr last = addr + bytes - 1;
 
@@ -100,7 +139,7 @@ bool larder__map_prepare(struct map *map, larder_addr addr, uint64_t bytes,
         return false;
     for (larder_addr at = addr >> MAP_GRANULE_LOG2;
          at <= last >> MAP_GRANULE_LOG2; at++) {
-        if (!granule_prepare(map, at << MAP_GRANULE_LOG2, fine, front))
+        if (!granule_prepare(map, slab, at << MAP_GRANULE_LOG2, fine, front))
             return false;
     }
     return true;

@@ -15,12 +15,22 @@
 #include "core/segment.h"
 #include "core/walk.h"
 
-static larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
-                                  larder_stream stream, larder_addr *out,
-                                  const void *caller)
+/* What follows a hit is out of line and called last, so that a hit saves no
+ * registers. */
+#define LAST __attribute__((noinline))
+
+/* ---- allocating ----------------------------------------------------------- */
+
+static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
+                                       larder_stream stream, larder_addr *out,
+                                       const void *caller)
 {
     larder_result r;
 
+    if (bytes == 0) {
+        *out = 0;
+        return LARDER_OK;
+    }
     larder__lock_all(a);
     larder__front_enter(a);
     history_enter(a, caller);
@@ -30,24 +40,52 @@ static larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
     return r;
 }
 
+/* No quick list answered.  The lock of f is held. */
+static LAST larder_result alloc_missed(struct allocator *a, struct front *f,
+                                       uint64_t bytes, larder_addr *out,
+                                       const void *caller)
+{
+    bool done = larder__fast_alloc(a, f, bytes, out);
+
+    lock_leave(&f->lock);
+    return done ? LARDER_OK : alloc_slowly(a, bytes, f->stream, out, caller);
+}
+
+static LAST larder_result alloc_waiting(struct allocator *a, struct front *f,
+                                        uint64_t bytes, larder_addr *out,
+                                        const void *caller)
+{
+    lock_take(&f->lock);
+    if (!fast_take(a, f, bytes, out))
+        return alloc_missed(a, f, bytes, out, caller);
+    lock_leave(&f->lock);
+    return LARDER_OK;
+}
+
 larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
                            larder_stream stream, larder_addr *out)
 {
+    const void *caller = __builtin_return_address(0);
     struct allocator *a;
+    struct front *f;
 
     if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
     a = handle_allocator(handle);
     if (a == NULL)
         return larder__handle_bad(handle);
-    if (bytes == 0) {
-        *out = 0;
-        return LARDER_OK;
-    }
-    if (fast_alloc(a, bytes, stream, out))
-        return LARDER_OK;
-    return alloc_slowly(a, bytes, stream, out, __builtin_return_address(0));
+    f = front_of(a, stream);
+    if (f == NULL)
+        return alloc_slowly(a, bytes, stream, out, caller);
+    if (!lock_try(&f->lock))
+        return alloc_waiting(a, f, bytes, out, caller);
+    if (!fast_take(a, f, bytes, out))
+        return alloc_missed(a, f, bytes, out, caller);
+    lock_leave(&f->lock);
+    return LARDER_OK;
 }
+
+/* ---- giving back ---------------------------------------------------------- */
 
 /* Why no live block begins at addr. */
 static larder_result explain_unknown(struct allocator *a, larder_addr addr)
@@ -78,40 +116,76 @@ static larder_result explain_unknown(struct allocator *a, larder_addr addr)
 static larder_result find_live(struct allocator *a, larder_addr addr,
                                struct block **out)
 {
-    *out = slab_get(&a->slab, map_get(&a->map, addr));
+    *out = map_find(&a->map, &a->slab, addr);
     if (*out != NULL && (*out)->state == BLOCK_LIVE)
         return LARDER_OK;
     return explain_unknown(a, addr);
 }
 
-static larder_result free_slowly(struct allocator *a, larder_addr addr,
-                                 const void *caller)
+static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
+                                      const void *caller)
 {
     struct block *b = NULL;
     larder_result r;
 
+    if (addr == 0)
+        return LARDER_OK;
     larder__lock_all(a);
     larder__front_enter(a);
     history_enter(a, caller);
     r = find_live(a, addr, &b);
     if (r == LARDER_OK) {
-        (void)map_take(&a->map, addr);
+        map_remove(&a->map, b);
         larder__give_back(a, b);
     }
     larder__unlock_all(a);
     return r;
 }
 
+/* No quick list takes it.  The lock of f is held. */
+static LAST larder_result free_missed(struct allocator *a, struct front *f,
+                                      const map_granule *granule,
+                                      larder_addr addr, const void *caller)
+{
+    bool done = larder__fast_free(a, f, granule, addr);
+
+    lock_leave(&f->lock);
+    return done ? LARDER_OK : free_slowly(a, addr, caller);
+}
+
+static LAST larder_result free_waiting(struct allocator *a, struct front *f,
+                                       const map_granule *granule,
+                                       larder_addr addr, const void *caller)
+{
+    lock_take(&f->lock);
+    if (!fast_keep(a, f, granule, addr))
+        return free_missed(a, f, granule, addr, caller);
+    lock_leave(&f->lock);
+    return LARDER_OK;
+}
+
 larder_result larder_free(larder_allocator *handle, larder_addr addr)
 {
+    const void *caller = __builtin_return_address(0);
     struct allocator *a = handle_allocator(handle);
+    const map_granule *granule;
+    struct front *f;
 
     if (a == NULL)
         return larder__handle_bad(handle);
-    if (addr == 0 || fast_free(a, addr))
-        return LARDER_OK;
-    return free_slowly(a, addr, __builtin_return_address(0));
+    granule = map_low_granule(&a->map, addr);
+    f = granule == NULL ? NULL : front_numbered(a, map_front(granule));
+    if (f == NULL)
+        return free_slowly(a, addr, caller);
+    if (!lock_try(&f->lock))
+        return free_waiting(a, f, granule, addr, caller);
+    if (!fast_keep(a, f, granule, addr))
+        return free_missed(a, f, granule, addr, caller);
+    lock_leave(&f->lock);
+    return LARDER_OK;
 }
+
+/* ---- more ----------------------------------------------------------------- */
 
 larder_result larder_record_stream(larder_allocator *handle, larder_addr addr,
                                    larder_stream stream)

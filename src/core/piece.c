@@ -74,8 +74,8 @@ larder_result larder__piece_carve(struct allocator *a, struct segment *s)
         p = p->next;
     if (p == NULL)
         return LARDER_ERR_OUT_OF_MEMORY;
-    if (!larder__map_prepare(&a->map, addr, s->bytes, s->heap->pool->is_small,
-                             0))
+    if (!larder__map_prepare(&a->map, &a->slab, addr, s->bytes,
+                             s->heap->pool->is_small, 0))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     s->addr = addr;
     s->piece = p;

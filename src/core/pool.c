@@ -63,10 +63,13 @@ static bool pool_make_room(struct pool *pool)
 /* A heap without works as well, the long way. */
 static void join_front(struct allocator *a, struct heap *heap)
 {
+    enum pool_kind kind = heap->pool->is_small ? POOL_SMALL : POOL_LARGE;
+
     heap->front = larder__front_make(a, heap->stream);
-    if (heap->front != NULL)
-        heap->front->heaps[heap->pool->is_small ? POOL_SMALL : POOL_LARGE] =
-            heap;
+    if (heap->front == NULL)
+        return;
+    heap->front->heaps[kind] = heap;
+    heap->front->quick[kind] = heap->quick;
 }
 
 static larder_result pool_add_heap(struct allocator *a, struct pool *pool,

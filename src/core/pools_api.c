@@ -62,10 +62,9 @@ static size_t count_live(struct allocator *a, const struct private_pool *p)
 static bool is_live_in(struct allocator *a, const struct private_pool *p,
                        larder_addr addr)
 {
-    uint32_t number = map_get(&a->map, addr);
+    const struct block *b = map_find(&a->map, &a->slab, addr);
 
-    return number != 0 &&
-           slab_at(&a->slab, number)->segment->heap->pool->owner == p;
+    return b != NULL && b->segment->heap->pool->owner == p;
 }
 
 static int addr_compare(const void *x, const void *y)

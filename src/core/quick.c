@@ -4,45 +4,44 @@
 #include "core/carve.h"
 #include "core/pool.h"
 
-void larder__quick_merge(struct allocator *a, struct quick *quick,
-                         struct block *b)
+void larder__quick_merge(struct allocator *a, struct block *b)
 {
-    quick->count--;
-    (void)map_take(&a->map, b->addr);
+    map_remove(&a->map, b);
     (void)larder__uncarve(a, b);
 }
 
-static void flush_list(struct allocator *a, struct quick *quick,
-                       struct quick_list *list)
+/* Whether it held any. */
+static bool flush_list(struct allocator *a, struct quick_list *list)
 {
-    while (list->first != NULL) {
-        struct block *b = list->first;
+    struct block *b = list->first;
 
+    if (b == NULL)
+        return false;
+    do {
         list->first = b->left;
-        larder__quick_merge(a, quick, b);
-    }
+        larder__quick_merge(a, b);
+        b = list->first;
+    } while (b != NULL);
+    return true;
 }
 
 bool larder__quick_flush(struct allocator *a, struct heap *heap, uint64_t least)
 {
     struct quick *quick = heap->quick;
-    uint64_t before;
+    bool any = false;
 
-    if (quick == NULL || quick->count == 0)
-        return false;
-    before = quick->count;
-    for (unsigned w = 0; w < QUICK_LISTS / 64; w++) {
+    for (unsigned w = 0; quick != NULL && w < QUICK_LISTS / 64; w++) {
         for (uint64_t bits = quick->used[w]; bits != 0; bits &= bits - 1) {
             unsigned bit = bits_lowest(bits);
             struct quick_list *list = &quick->lists[w * 64 + bit];
 
             if (list->bytes < least && list->first != NULL)
                 continue;
-            flush_list(a, quick, list);
+            any |= flush_list(a, list);
             quick->used[w] &= ~(UINT64_C(1) << bit);
         }
     }
-    return quick->count != before;
+    return any;
 }
 
 bool larder__quick_flush_all(struct allocator *a, uint64_t least)

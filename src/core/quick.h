@@ -18,41 +18,32 @@ struct quick_list {
 };
 
 struct quick {
-    uint64_t count;                  /* blocks in all lists */
     uint64_t used[QUICK_LISTS / 64]; /* a bit for each list not empty, and for
                                         some that are */
     /* A size's list is one of two: by hash, or that one's neighbour. */
     struct quick_list lists[QUICK_LISTS];
 };
 
-static inline struct quick_list *quick_list(struct quick *quick, uint64_t bytes)
+static inline unsigned quick_hash(uint64_t bytes)
 {
     uint32_t hash = (uint32_t)(bytes >> BINS_UNIT_LOG2) * UINT32_C(0x9e3779b1);
 
-    return &quick->lists[hash >> (32 - QUICK_LISTS_LOG2)];
-}
-
-static inline struct quick_list *quick_neighbour(struct quick *quick,
-                                                 const struct quick_list *list)
-{
-    return &quick->lists[(size_t)(list - quick->lists) ^ 1];
+    return hash >> (32 - QUICK_LISTS_LOG2);
 }
 
 /* A block of that size, out of its list, but in the address map; NULL: none. */
 static inline struct block *quick_take(struct quick *quick, uint64_t bytes)
 {
-    struct quick_list *list = quick_list(quick, bytes);
+    unsigned hash = quick_hash(bytes);
+    struct quick_list *list = &quick->lists[hash];
     struct block *b;
 
-    if (list->bytes != bytes || list->first == NULL) {
-        list = quick_neighbour(quick, list);
-        if (list->bytes != bytes || list->first == NULL)
-            return NULL;
-    }
+    if (list->bytes != bytes)
+        list = &quick->lists[hash ^ 1];
     b = list->first;
+    if (b == NULL || list->bytes != bytes)
+        return NULL;
     list->first = b->left;
-    b->list = (unsigned)(list - quick->lists) % QUICK_LISTS;
-    quick->count--;
     return b;
 }
 
@@ -60,8 +51,9 @@ static inline struct block *quick_take(struct quick *quick, uint64_t bytes)
 static inline struct quick_list *quick_list_for(struct quick *quick,
                                                 const struct block *b)
 {
-    struct quick_list *list = quick_list(quick, b->bytes);
-    struct quick_list *other = quick_neighbour(quick, list);
+    unsigned hash = quick_hash(b->bytes);
+    struct quick_list *list = &quick->lists[hash];
+    struct quick_list *other = &quick->lists[hash ^ 1];
 
     if (list->bytes == b->bytes)
         return list;
@@ -92,24 +84,23 @@ static inline bool quick_keep(struct quick *quick, struct block *b)
     }
     b->state = BLOCK_QUICK;
     b->left = list->first;
-    if (b->left == NULL)
-        quick->used[b->list / 64] |= UINT64_C(1) << b->list % 64;
     list->first = b;
-    quick->count++;
+    /* Whether it was empty is hard to foresee: no branch. */
+    quick->used[b->list / 64] |= UINT64_C(1) << b->list % 64;
     return true;
 }
 
 /* Whether a block of that size was kept before, as far as is remembered. */
-static inline bool quick_knows(struct quick *quick, uint64_t bytes)
+static inline bool quick_knows(const struct quick *quick, uint64_t bytes)
 {
-    const struct quick_list *list = quick_list(quick, bytes);
+    unsigned hash = quick_hash(bytes);
 
-    return list->bytes == bytes || quick_neighbour(quick, list)->bytes == bytes;
+    return quick->lists[hash].bytes == bytes ||
+           quick->lists[hash ^ 1].bytes == bytes;
 }
 
 /* b was taken out of its list: merge it, and out of the address map. */
-void larder__quick_merge(struct allocator *a, struct quick *quick,
-                         struct block *b);
+void larder__quick_merge(struct allocator *a, struct block *b);
 
 /* Merge what the heap keeps of `least` bytes and more each; whether it kept
  * any. */

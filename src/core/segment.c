@@ -92,7 +92,8 @@ static larder_result segment_take_driver(struct allocator *a, struct segment *s)
     r = larder__device_mem_alloc(a->device, s->bytes, &s->addr);
     if (r != LARDER_OK)
         return r;
-    if (!larder__map_prepare(&a->map, s->addr, s->bytes, pool->is_small, 0)) {
+    if (!larder__map_prepare(&a->map, &a->slab, s->addr, s->bytes,
+                             pool->is_small, 0)) {
         larder__orphan_give(a, (struct orphan){.memory = s->addr});
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }

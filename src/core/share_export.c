@@ -79,7 +79,7 @@ static larder_result export_make(larder_allocator *handle, struct allocator *a,
 static larder_result export_open(larder_allocator *handle, struct allocator *a,
                                  larder_addr addr, larder_export **out)
 {
-    struct block *b = slab_get(&a->slab, map_get(&a->map, addr));
+    struct block *b = map_find(&a->map, &a->slab, addr);
     larder_result r;
 
     if (b == NULL || b->state != BLOCK_LIVE)

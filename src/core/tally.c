@@ -64,8 +64,10 @@ void larder__tally_currents(struct stats *st, struct tally *t)
         struct metric *m = pair_metric(st, &pairs[i]);
 
         for (unsigned p = 0; p < STATS_POOLS; p++) {
-            m->current[p] += pair_count(t, &pairs[i], p)->current;
-            m->freed[p] += pair_count(t, &pairs[i], p)->freed;
+            const struct tally_metric *count = pair_count(t, &pairs[i], p);
+
+            m->current[p] += tally_current(count);
+            m->freed[p] += count->freed;
         }
     }
     memset(t, 0, sizeof *t);

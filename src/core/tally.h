@@ -7,11 +7,12 @@
 
 #include "core/stats.h"
 
-/* Changes of a count in one pool since they were last added up. */
+/* Changes of a count in one pool since they were last added up: of what is
+ * there now by added - freed. */
 struct tally_metric {
-    int64_t current;
-    int64_t peak;
+    int64_t added;
     int64_t freed;
+    int64_t peak;
 };
 
 /* Without splits, events and limits, blocks that are allocated are active and
@@ -41,17 +42,19 @@ static inline void tally_raise(int64_t *peak, int64_t value)
         *peak = value;
 }
 
-static inline int64_t tally_metric_add(struct tally_metric *m, uint64_t amount)
+static inline int64_t tally_current(const struct tally_metric *m)
 {
-    m->current += (int64_t)amount;
-    tally_raise(&m->peak, m->current);
-    return m->current;
+    return m->added - m->freed;
 }
 
-static inline void tally_metric_sub(struct tally_metric *m, uint64_t amount)
+static inline int64_t tally_metric_add(struct tally_metric *m, uint64_t amount)
 {
-    m->current -= (int64_t)amount;
-    m->freed += (int64_t)amount;
+    int64_t current;
+
+    m->added += (int64_t)amount;
+    current = tally_current(m);
+    tally_raise(&m->peak, current);
+    return current;
 }
 
 /* A block is allocated. */
@@ -62,13 +65,13 @@ static inline void tally_add(struct tally *t, unsigned pool, uint64_t bytes,
     const struct tally_pool *other = &t->pools[pool ^ 1];
 
     t->is_used = true;
-    tally_raise(&t->peaks.blocks,
-                tally_metric_add(&here->blocks, 1) + other->blocks.current);
-    tally_raise(&t->peaks.bytes,
-                tally_metric_add(&here->bytes, bytes) + other->bytes.current);
+    tally_raise(&t->peaks.blocks, tally_metric_add(&here->blocks, 1) +
+                                      tally_current(&other->blocks));
+    tally_raise(&t->peaks.bytes, tally_metric_add(&here->bytes, bytes) +
+                                     tally_current(&other->bytes));
     tally_raise(&t->peaks.requested,
                 tally_metric_add(&here->requested, requested) +
-                    other->requested.current);
+                    tally_current(&other->requested));
 }
 
 /* A block is given back. */
@@ -78,16 +81,16 @@ static inline void tally_sub(struct tally *t, unsigned pool, uint64_t bytes,
     struct tally_pool *here = &t->pools[pool];
 
     t->is_used = true;
-    tally_metric_sub(&here->blocks, 1);
-    tally_metric_sub(&here->bytes, bytes);
-    tally_metric_sub(&here->requested, requested);
+    here->blocks.freed++;
+    here->bytes.freed += (int64_t)bytes;
+    here->requested.freed += (int64_t)requested;
 }
 
 /* How much more is allocated than when it was last added up. */
 static inline int64_t tally_bytes(const struct tally *t)
 {
-    return t->pools[STATS_SMALL].bytes.current +
-           t->pools[STATS_LARGE].bytes.current;
+    return tally_current(&t->pools[STATS_SMALL].bytes) +
+           tally_current(&t->pools[STATS_LARGE].bytes);
 }
 
 /* Raise the peaks of what `t` counts, as if nothing else had changed since. */

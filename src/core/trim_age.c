@@ -114,8 +114,7 @@ static bool quick_is_old(const struct allocator *a, struct block *b)
 }
 
 /* Merge the old ones of a list; the others stay, for the next request. */
-static void flush_old(struct allocator *a, struct quick *quick,
-                      struct quick_list *list)
+static void flush_old(struct allocator *a, struct quick_list *list)
 {
     struct block **link = &list->first;
 
@@ -127,7 +126,7 @@ static void flush_old(struct allocator *a, struct quick *quick,
             continue;
         }
         *link = b->left;
-        larder__quick_merge(a, quick, b);
+        larder__quick_merge(a, b);
     }
 }
 
@@ -166,7 +165,7 @@ static void look_at_ranges(struct allocator *a)
             begin_range(a, s);
         else if (stamp_range(a, s))
             for (int i = 0; i < QUICK_LISTS; i++)
-                flush_old(a, s->heap->quick, &s->heap->quick->lists[i]);
+                flush_old(a, &s->heap->quick->lists[i]);
     }
 }
 

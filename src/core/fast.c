@@ -54,18 +54,14 @@ bool larder__fast_alloc(struct allocator *a, struct front *f, uint64_t bytes,
 }
 
 bool larder__fast_free(struct allocator *a, struct front *f,
-                       const map_granule *granule, larder_addr addr)
+                       const map_granule *granule, struct block *b)
 {
-    struct block *b = fast_find(a, f, granule, addr);
-    struct tally *tally;
+    struct tally *tally = front_tally(a, f, -(int64_t)b->bytes);
 
-    if (b == NULL)
-        return false;
-    tally = front_tally(a, f, -(int64_t)b->bytes);
     if (tally == NULL)
         return false;
     tally_sub(tally, fast_kind(b->bytes), b->bytes, b->requested);
-    map_remove(&a->map, b);
+    map_remove_in(granule, b);
     (void)larder__uncarve(a, b);
     return true;
 }

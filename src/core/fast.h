@@ -78,19 +78,14 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
     return b;
 }
 
-/* The same as fast_take() for a free. */
+/* The same as fast_take() for a free of b, which was found so. */
 static FAST_INLINE bool fast_keep(struct allocator *a, struct front *f,
-                                  const map_granule *granule, larder_addr addr)
+                                  struct block *b)
 {
-    struct block *b = fast_find(a, f, granule, addr);
-    struct tally *tally;
-    enum pool_kind kind;
+    enum pool_kind kind = fast_kind(b->bytes); /* it is as large as asked for */
+    struct tally *tally = front_tally(a, f, -(int64_t)b->bytes);
 
-    if (b == NULL || a->is_tight)
-        return false;
-    tally = front_tally(a, f, -(int64_t)b->bytes);
-    kind = fast_kind(b->bytes); /* paged blocks are as large as asked for */
-    if (tally == NULL || !quick_keep(f->quick[kind], b))
+    if (a->is_tight || tally == NULL || !quick_keep(f->quick[kind], b))
         return false;
     tally_sub(tally, kind, b->bytes, b->requested);
     return true;
@@ -106,6 +101,6 @@ bool larder__fast_alloc(struct allocator *a, struct front *f, uint64_t bytes,
 /* After fast_keep() failed, likewise.  False: the long way has to tell why, or
  * do it. */
 bool larder__fast_free(struct allocator *a, struct front *f,
-                       const map_granule *granule, larder_addr addr);
+                       const map_granule *granule, struct block *b);
 
 #endif

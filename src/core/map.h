@@ -152,10 +152,15 @@ static inline void map_put(struct map *map, const struct block *b)
 }
 
 /* Remove a block that is there. */
+static inline void map_remove_in(const map_granule *granule,
+                                 const struct block *b)
+{
+    atomic_store_explicit(map_entry(granule, b->addr), 0, memory_order_relaxed);
+}
+
 static inline void map_remove(struct map *map, const struct block *b)
 {
-    atomic_store_explicit(map_entry(map_granule_of(map, b->addr), b->addr), 0,
-                          memory_order_relaxed);
+    map_remove_in(map_granule_of(map, b->addr), b);
 }
 
 #endif

@@ -142,15 +142,41 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
     return r;
 }
 
-/* No quick list takes it.  The lock of f is held. */
+/* No quick list takes b.  The lock of f is held. */
 static LAST larder_result free_missed(struct allocator *a, struct front *f,
                                       const map_granule *granule,
-                                      larder_addr addr, const void *caller)
+                                      struct block *b, const void *caller)
 {
-    bool done = larder__fast_free(a, f, granule, addr);
+    larder_addr addr = b->addr;
+    bool done = larder__fast_free(a, f, granule, b);
 
     lock_leave(&f->lock);
     return done ? LARDER_OK : free_slowly(a, addr, caller);
+}
+
+/* It does not begin a block that can be given back with the lock of f. */
+static LAST larder_result free_unfound(struct allocator *a, struct front *f,
+                                       larder_addr addr, const void *caller)
+{
+    lock_leave(&f->lock);
+    return free_slowly(a, addr, caller);
+}
+
+/* With the lock of f, which is released. */
+static FAST_INLINE larder_result free_locked(struct allocator *a,
+                                             struct front *f,
+                                             const map_granule *granule,
+                                             larder_addr addr,
+                                             const void *caller)
+{
+    struct block *b = fast_find(a, f, granule, addr);
+
+    if (b == NULL)
+        return free_unfound(a, f, addr, caller);
+    if (!fast_keep(a, f, b))
+        return free_missed(a, f, granule, b, caller);
+    lock_leave(&f->lock);
+    return LARDER_OK;
 }
 
 static LAST larder_result free_waiting(struct allocator *a, struct front *f,
@@ -158,10 +184,7 @@ static LAST larder_result free_waiting(struct allocator *a, struct front *f,
                                        larder_addr addr, const void *caller)
 {
     lock_take(&f->lock);
-    if (!fast_keep(a, f, granule, addr))
-        return free_missed(a, f, granule, addr, caller);
-    lock_leave(&f->lock);
-    return LARDER_OK;
+    return free_locked(a, f, granule, addr, caller);
 }
 
 larder_result larder_free(larder_allocator *handle, larder_addr addr)
@@ -179,10 +202,7 @@ larder_result larder_free(larder_allocator *handle, larder_addr addr)
         return free_slowly(a, addr, caller);
     if (!lock_try(&f->lock))
         return free_waiting(a, f, granule, addr, caller);
-    if (!fast_keep(a, f, granule, addr))
-        return free_missed(a, f, granule, addr, caller);
-    lock_leave(&f->lock);
-    return LARDER_OK;
+    return free_locked(a, f, granule, addr, caller);
 }
 
 /* ---- more ----------------------------------------------------------------- */

@@ -21,6 +21,10 @@
  * physical memory by itself: it stays valid whatever the exporter does, and
  * whether or not that lives.  It counts in no allocator of the importer.
  *
+ * Memory is mapped whole, as it came from the driver: under the policy larder
+ * that is 2 MiB at least and a 2560th of the device's memory at most, with
+ * whatever else of the exporter lies in it.
+ *
  * Whoever connects to the socket is trusted with the memory, and sends memory
  * that is mapped here: use a socket that only the right processes can reach. */
 #ifndef LARDER_SHARE_H
@@ -41,7 +45,7 @@ typedef struct larder_import larder_import; /* opaque */
  * ERR_UNKNOWN_ADDRESS if no allocation begins there.  ERR_UNSUPPORTED says why
  * it cannot be exported: it does not lie in pages, or the device makes pages
  * that cannot leave the process.  ERR_NO_HOST_MEMORY.
- * Cost: host memory of 8 bytes a page. */
+ * Cost: host memory of 16 bytes a page. */
 LARDER_API larder_result larder_export_open(larder_allocator *a,
                                             larder_addr addr,
                                             larder_export **out);
@@ -53,7 +57,7 @@ LARDER_API larder_result larder_export_open(larder_allocator *a,
  * ERR_SYSTEM: the peer is gone, or the socket refused; what was sent before is
  * of no use to the peer.  ERR_INVALID: it is not such a socket.  ERR_DEVICE: the
  * driver made no handle.  ERR_DESTROYED: the allocator is gone.
- * Cost: one driver call a page; descriptors go in batches, so that at most 64
+ * Cost: one driver call a handle; descriptors go in batches, so that at most 64
  * are open at once. */
 LARDER_API larder_result larder_export_send(larder_export *e, int socket);
 
@@ -80,7 +84,7 @@ typedef struct larder_import_info {
     size_t size;           /* set by the caller */
     larder_addr addr;      /* of the allocation, here */
     uint64_t bytes;        /* of the allocation, as its owner asked */
-    uint64_t mapped_bytes; /* whole pages: what is mapped for it */
+    uint64_t mapped_bytes; /* whole handles: what is mapped for it */
 } larder_import_info;
 
 LARDER_API larder_result larder_import_get(const larder_import *m,

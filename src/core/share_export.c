@@ -9,6 +9,7 @@
 #include "core/blocks.h"
 #include "core/events.h"
 #include "core/handle.h"
+#include "core/pages.h"
 #include "core/share_message.h"
 #include "core/share_socket.h"
 
@@ -17,8 +18,8 @@ struct larder_export {
     larder_device *device;
     struct use *hold; /* the allocator's: gone with it */
     struct share_header header;
-    uint64_t
-        pages[]; /* header.page_count: the block's, as long as it is held */
+    size_t handle_count;
+    struct physical handles[]; /* the block's, as long as it is held */
 };
 
 /* ---- opening -------------------------------------------------------------- */
@@ -43,15 +44,41 @@ static larder_result check_exportable(const struct allocator *a,
     return LARDER_OK;
 }
 
+/* The pages of the handles that the block lies in: a handle is mapped whole. */
+static struct page_span handles_span(const struct segment *s,
+                                     const struct block *b)
+{
+    struct page_span span = {
+        .begin = (size_t)((b->addr - s->addr) / s->page_bytes),
+        .end = (size_t)((b->addr + b->bytes - 1 - s->addr) / s->page_bytes) + 1,
+    };
+
+    if (s->kind == SEGMENT_PAGED) {
+        span.begin = larder__handle_begin(s, span.begin);
+        span.end = larder__handle_end(s, span.end - 1);
+    }
+    return span;
+}
+
+/* Expandable segments have a handle for each page. */
+static void handles_list(const struct segment *s, struct page_span span,
+                         larder_export *e)
+{
+    for (size_t i = span.begin, end; i < span.end; i = end) {
+        end = s->kind == SEGMENT_PAGED ? larder__handle_end(s, i) : i + 1;
+        e->handles[e->handle_count++] =
+            (struct physical){.handle = s->pages[i], .pages = end - i};
+    }
+}
+
 static larder_result export_make(larder_allocator *handle, struct allocator *a,
                                  struct block *b, larder_export **out)
 {
     const struct segment *s = b->segment;
-    size_t first = (size_t)((b->addr - s->addr) / s->page_bytes);
-    size_t last = (size_t)((b->addr + b->bytes - 1 - s->addr) / s->page_bytes);
-    size_t count = last - first + 1;
+    struct page_span span = handles_span(s, b);
+    size_t count = span.end - span.begin;
     larder_export *e =
-        larder__host_alloc(1, sizeof *e + count * sizeof e->pages[0]);
+        larder__host_alloc(1, sizeof *e + count * sizeof e->handles[0]);
     larder_result r;
 
     if (e == NULL)
@@ -61,12 +88,12 @@ static larder_result export_make(larder_allocator *handle, struct allocator *a,
     e->header = (struct share_header){
         .kind = a->props.export_kind,
         .bytes = b->requested,
-        .offset = (b->addr - s->addr) % s->page_bytes,
+        .offset = b->addr - s->addr - span.begin * s->page_bytes,
         .page_bytes = s->page_bytes,
         .page_count = count,
     };
     memcpy(e->header.uuid, a->props.uuid, sizeof e->header.uuid);
-    memcpy(e->pages, &s->pages[first], count * sizeof e->pages[0]);
+    handles_list(s, span, e);
     r = larder__events_hold(a, b, &e->hold);
     if (r != LARDER_OK) {
         larder__host_free(e);
@@ -111,51 +138,67 @@ larder_result larder_export_open(larder_allocator *handle, larder_addr addr,
 
 /* A batch of handles on its way out. */
 struct batch {
-    uint32_t count;
+    struct share_batch told;
     int fds[SHARE_BATCH_MAX];
     unsigned char fabric[SHARE_BATCH_MAX * LARDER_FABRIC_BYTES];
 };
 
-/* What was made is closed on failure. */
-static larder_result batch_make(const larder_export *e, uint64_t first,
-                                uint32_t count, struct batch *out)
+/* Export the handles from the i-th on; what was made is closed on failure. */
+static larder_result batch_make(const larder_export *e, size_t i,
+                                struct batch *out)
 {
-    out->count = 0;
-    for (; out->count < count; out->count++) {
+    uint32_t *n = &out->told.count;
+
+    for (*n = 0; *n < SHARE_BATCH_MAX && i < e->handle_count; i++, ++*n) {
         larder_page_handle handle = {.fd = -1};
         larder_result r = larder__device_page_export(
-            e->device, e->pages[first + out->count], &handle);
+            e->device, e->handles[i].handle, &handle);
 
         if (r != LARDER_OK) {
             if (e->header.kind == LARDER_HANDLE_FD)
-                larder__fds_close(out->fds, out->count);
+                larder__fds_close(out->fds, *n);
             return r;
         }
-        out->fds[out->count] = handle.fd;
-        memcpy(out->fabric + (size_t)out->count * LARDER_FABRIC_BYTES,
-               handle.fabric, LARDER_FABRIC_BYTES);
+        out->told.pages[*n] = (uint32_t)e->handles[i].pages;
+        out->fds[*n] = handle.fd;
+        memcpy(out->fabric + (size_t)*n * LARDER_FABRIC_BYTES, handle.fabric,
+               LARDER_FABRIC_BYTES);
     }
     return LARDER_OK;
 }
 
 static larder_result batch_send(const larder_export *e, int socket,
-                                uint64_t first, uint32_t count)
+                                const struct batch *batch)
 {
     bool is_fd = e->header.kind == LARDER_HANDLE_FD;
+    uint32_t count = batch->told.count;
     unsigned char bytes[SHARE_BATCH_BYTES];
-    struct batch batch;
-    larder_result r = batch_make(e, first, count, &batch);
+    larder_result r;
 
-    if (r != LARDER_OK)
-        return r;
-    larder__share_batch_write(first, count, bytes);
-    r = larder__socket_send(socket, bytes, sizeof bytes, batch.fds,
+    larder__share_batch_write(&batch->told, bytes);
+    r = larder__socket_send(socket, bytes, sizeof bytes, batch->fds,
                             is_fd ? count : 0);
     if (is_fd)
-        larder__fds_close(batch.fds, count);
+        larder__fds_close(batch->fds, count);
     else if (r == LARDER_OK)
-        r = larder__socket_send(socket, batch.fabric,
+        r = larder__socket_send(socket, batch->fabric,
                                 (size_t)count * LARDER_FABRIC_BYTES, NULL, 0);
+    return r;
+}
+
+static larder_result handles_send(const larder_export *e, int socket)
+{
+    struct batch batch = {0};
+    larder_result r = LARDER_OK;
+
+    for (size_t i = 0; r == LARDER_OK && i < e->handle_count;) {
+        r = batch_make(e, i, &batch);
+        if (r == LARDER_OK)
+            r = batch_send(e, socket, &batch);
+        i += batch.told.count;
+        for (uint32_t k = 0; k < batch.told.count; k++)
+            batch.told.first += batch.told.pages[k];
+    }
     return r;
 }
 
@@ -170,15 +213,7 @@ larder_result larder_export_send(larder_export *e, int socket)
         return larder__handle_bad(e->handle);
     larder__share_header_write(&e->header, header);
     r = larder__socket_send(socket, header, sizeof header, NULL, 0);
-    for (uint64_t first = 0; r == LARDER_OK && first < e->header.page_count;) {
-        uint64_t left = e->header.page_count - first;
-        uint32_t count =
-            left < SHARE_BATCH_MAX ? (uint32_t)left : SHARE_BATCH_MAX;
-
-        r = batch_send(e, socket, first, count);
-        first += count;
-    }
-    return r;
+    return r == LARDER_OK ? handles_send(e, socket) : r;
 }
 
 /* ---- closing -------------------------------------------------------------- */

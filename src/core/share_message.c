@@ -94,7 +94,7 @@ static larder_result sizes_check(const struct share_header *h,
                             "the message tells of %" PRIu64
                             " pages: expected 1 to %" PRIu64,
                             h->page_count, pages_max);
-    if (h->offset >= h->page_bytes || h->bytes == 0 ||
+    if (h->offset >= h->page_count * h->page_bytes || h->bytes == 0 ||
         h->bytes > h->page_count * h->page_bytes - h->offset)
         return larder__fail(LARDER_ERR_INVALID,
                             "the message tells of %" PRIu64
@@ -142,33 +142,61 @@ larder_result larder__share_header_read(
 
 /* ---- batches -------------------------------------------------------------- */
 
-void larder__share_batch_write(uint64_t first, uint32_t count,
+enum { BATCH_AT_COUNT = 4, BATCH_AT_FIRST = 8, BATCH_AT_PAGES = 16 };
+
+void larder__share_batch_write(const struct share_batch *b,
                                unsigned char out[SHARE_BATCH_BYTES])
 {
+    memset(out, 0, SHARE_BATCH_BYTES);
     number_put(out, batch_magic, 4);
-    number_put(out + 4, count, 4);
-    number_put(out + 8, first, 8);
+    number_put(out + BATCH_AT_COUNT, b->count, 4);
+    number_put(out + BATCH_AT_FIRST, b->first, 8);
+    for (uint32_t i = 0; i < b->count; i++)
+        number_put(out + BATCH_AT_PAGES + 4 * i, b->pages[i], 4);
+}
+
+/* Of each handle at least one page, together no more than are to come. */
+static larder_result pages_read(const unsigned char *in, uint64_t left,
+                                struct share_batch *out)
+{
+    for (uint32_t i = 0; i < out->count; i++) {
+        out->pages[i] = (uint32_t)number_get(in + 4 * i, 4);
+        if (out->pages[i] == 0 || out->pages[i] > left)
+            return larder__fail(LARDER_ERR_INVALID,
+                                "the message has a handle of %" PRIu32
+                                " pages, with %" PRIu64 " to come: expected "
+                                "at least 1 and no more than that",
+                                out->pages[i], left);
+        left -= out->pages[i];
+    }
+    return LARDER_OK;
 }
 
 larder_result larder__share_batch_read(
     const unsigned char in[SHARE_BATCH_BYTES], uint64_t first, uint64_t left,
-    uint32_t *count)
+    struct share_batch *out)
 {
-    uint32_t told = (uint32_t)number_get(in + 4, 4);
-    uint64_t begins = number_get(in + 8, 8);
+    struct share_batch b = {
+        .first = number_get(in + BATCH_AT_FIRST, 8),
+        .count = (uint32_t)number_get(in + BATCH_AT_COUNT, 4),
+    };
+    larder_result r;
 
     if (number_get(in, 4) != batch_magic)
         return larder__fail(LARDER_ERR_INVALID,
                             "the message breaks off: expected handles of the "
                             "pages from %" PRIu64 " on",
                             first);
-    if (begins != first || told == 0 || told > SHARE_BATCH_MAX || told > left)
+    if (b.first != first || b.count == 0 || b.count > SHARE_BATCH_MAX ||
+        b.count > left)
         return larder__fail(LARDER_ERR_INVALID,
                             "the message has %" PRIu32
                             " handles of the pages from %" PRIu64
                             " on: expected 1 to %d, from %" PRIu64
                             " on, with %" PRIu64 " to come",
-                            told, begins, SHARE_BATCH_MAX, first, left);
-    *count = told;
-    return LARDER_OK;
+                            b.count, b.first, SHARE_BATCH_MAX, first, left);
+    r = pages_read(in + BATCH_AT_PAGES, left, &b);
+    if (r == LARDER_OK)
+        *out = b;
+    return r;
 }

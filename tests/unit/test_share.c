@@ -331,7 +331,16 @@ static void an_export_outlives_its_allocator_harmlessly(void **state)
 
 /* ---- what comes is wrong -------------------------------------------------------- */
 
-enum { HEADER = 64, BATCH = 16 };
+enum { HEADER = 64, BATCH = 16 + 4 * 64 };
+
+/* A batch of the pages 0, 1 and 2, each a handle. */
+static void batch_of_three(unsigned char *out)
+{
+    memset(out, 0, BATCH);
+    memcpy(out, "BACH\3\0\0\0\0\0\0\0\0\0\0\0", 16);
+    for (int i = 0; i < 3; i++)
+        out[16 + 4 * i] = 1;
+}
 
 /* The header of an export's message, to go out again changed. */
 static void message_header(struct rig *rig, larder_addr addr,
@@ -368,7 +377,7 @@ static void a_wrong_message_is_named(void **state)
         const char *words;
     } wrong[] = {
         {0, 'X', "no message of larder_export_send()"},
-        {8, 9, "version 9: expected version 1"},
+        {8, 9, "version 9: expected version 2"},
         {12, 7, "handles of kind 7"},
         {16, 0xEE, "on another device"},
         {32 + 6, 1, "they do not lie there"},
@@ -395,14 +404,22 @@ static void a_wrong_message_is_named(void **state)
     }
     receive_refused(rig.dev, bytes, 63, LARDER_ERR_SYSTEM,
                     "with 1 bytes to come");
-    receive_refused(rig.dev, bytes, 64, LARDER_ERR_SYSTEM, "16 bytes to come");
+    receive_refused(rig.dev, bytes, 64, LARDER_ERR_SYSTEM, "272 bytes to come");
     memset(bytes + 64, 0x5A, 16);
-    receive_refused(rig.dev, bytes, 80, LARDER_ERR_INVALID, "breaks off");
-    memcpy(bytes + 64, "BACH\3\0\0\0\0\0\0\0\0\0\0\0", 16);
-    receive_refused(rig.dev, bytes, 80, LARDER_ERR_INVALID,
+    receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
+                    "breaks off");
+    batch_of_three(bytes + 64);
+    receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
                     "with 0 descriptors: expected 3");
+    bytes[64 + 16 + 4] = 0;
+    receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
+                    "a handle of 0 pages, with 2 to come");
+    bytes[64 + 16 + 4] = 2;
+    receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
+                    "a handle of 1 pages, with 0 to come");
     bytes[64 + 4] = 4;
-    receive_refused(rig.dev, bytes, 80, LARDER_ERR_INVALID, "3 to come");
+    receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
+                    "3 to come");
     rig_free(&rig, addr);
     rig_down(&rig);
 }
@@ -415,7 +432,7 @@ static void descriptors_that_are_no_pages_are_refused(void **state)
     struct pair p = pair_up(SOCK_STREAM);
     unsigned char bytes[HEADER + BATCH];
     char control[CMSG_SPACE(3 * sizeof(int))] = {0};
-    struct iovec part = {.iov_base = bytes + 64, .iov_len = 16};
+    struct iovec part = {.iov_base = bytes + 64, .iov_len = BATCH};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control,
@@ -426,13 +443,13 @@ static void descriptors_that_are_no_pages_are_refused(void **state)
 
     (void)state;
     message_header(&rig, addr, bytes);
-    memcpy(bytes + 64, "BACH\3\0\0\0\0\0\0\0\0\0\0\0", 16);
+    batch_of_three(bytes + 64);
     *c = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof fds),
                           .cmsg_level = SOL_SOCKET,
                           .cmsg_type = SCM_RIGHTS};
     memcpy(CMSG_DATA(c), fds, sizeof fds);
     assert_int_equal(write(p.near, bytes, 64), 64);
-    assert_int_equal(sendmsg(p.near, &message, 0), 16);
+    assert_int_equal(sendmsg(p.near, &message, 0), BATCH);
     assert_refused(LARDER_ERR_DEVICE, larder_import_receive(rig.dev, p.far, &m),
                    "page_import");
     assert_null(m);

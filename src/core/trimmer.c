@@ -1,11 +1,15 @@
 /* trimmer.c - see trimmer.h.
  *
  * Locks: the allocator's before the trimmer's own, which guards `age_ns` and
- * `is_ending` and is held for no longer than it takes to read them. */
+ * `is_ending` and is held for no longer than it takes to read them.
+ *
+ * Forks: a child has the locks as they are and none of the threads.  So no
+ * thread of ours may be amid an allocator's locks then. */
 #include "core/trimmer.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -75,6 +79,68 @@ static bool wait_for_look(struct trimmer *t)
     return goes_on;
 }
 
+/* ---- forks ----------------------------------------------------------------- */
+
+/* Held by each thread of ours as long as it has an allocator's locks, and by
+ * who forks. */
+static pthread_rwlock_t fork_gate = PTHREAD_RWLOCK_INITIALIZER;
+static bool fork_has_gate;
+
+/* Who forks in a callback, with an allocator's lock held, would wait for a
+ * thread that waits for that: not for ever. */
+static void fork_prepare(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    fork_has_gate = pthread_rwlock_timedwrlock(&fork_gate, &until) == 0;
+}
+
+static void fork_in_parent(void)
+{
+    if (fork_has_gate)
+        pthread_rwlock_unlock(&fork_gate);
+}
+
+/* Whoever else had it or waited for it is not here. */
+static void fork_in_child(void)
+{
+    pthread_rwlock_init(&fork_gate, NULL);
+}
+
+static int fork_watch_result;
+
+static void fork_watch(void)
+{
+    fork_watch_result =
+        pthread_atfork(fork_prepare, fork_in_parent, fork_in_child);
+}
+
+static bool fork_is_watched(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    return pthread_once(&once, fork_watch) == 0 && fork_watch_result == 0;
+}
+
+static bool is_of_parent(const struct trimmer *t)
+{
+    return t->pid != getpid();
+}
+
+static void locks_take(struct allocator *a)
+{
+    pthread_rwlock_rdlock(&fork_gate);
+    larder__lock_all(a);
+}
+
+static void locks_leave(struct allocator *a)
+{
+    larder__unlock_all(a);
+    pthread_rwlock_unlock(&fork_gate);
+}
+
 /* ---- looking --------------------------------------------------------------- */
 
 /* An event after all that the stream has now; false: the device refuses. */
@@ -99,15 +165,17 @@ static bool event_passes(struct trimmer *t, uint64_t event)
     while (naps++ < TRIM_STEPS) {
         bool is_barred;
 
-        larder__lock_all(a);
+        locks_take(a);
         is_barred = larder__trim_is_barred(a);
         r = is_barred ? LARDER_ERR_NOT_READY
                       : larder__device_event_query(a->device, event);
-        larder__unlock_all(a);
+        locks_leave(a);
         if (r != LARDER_ERR_NOT_READY || !nap(t, NAP_NS))
             break;
     }
+    pthread_rwlock_rdlock(&fork_gate); /* the device has locks too */
     (void)larder__device_event_destroy(a->device, event);
+    pthread_rwlock_unlock(&fork_gate);
     return r == LARDER_OK;
 }
 
@@ -124,19 +192,19 @@ static void trim_pages(struct trimmer *t)
         uint64_t event = 0;
         bool is_put = false;
 
-        larder__lock_all(a);
+        locks_take(a);
         heap =
             larder__trim_is_barred(a) ? NULL : larder__trim_next_heap(a, &at);
         if (heap != NULL)
             is_put = event_put(a, heap->stream, &event);
-        larder__unlock_all(a);
+        locks_leave(a);
         goes_on = heap != NULL;
         if (!is_put || !event_passes(t, event))
             continue;
-        larder__lock_all(a);
+        locks_take(a);
         if (!larder__trim_is_barred(a))
             larder__trim_heap(a, heap);
-        larder__unlock_all(a);
+        locks_leave(a);
     }
 }
 
@@ -148,11 +216,11 @@ static void *trimmer_run(void *ctx)
     while (wait_for_look(t)) {
         bool is_barred;
 
-        larder__lock_all(a);
+        locks_take(a);
         is_barred = larder__trim_is_barred(a);
         if (!is_barred)
             larder__trim_look(a);
-        larder__unlock_all(a);
+        locks_leave(a);
         if (!is_barred)
             trim_pages(t);
     }
@@ -221,6 +289,10 @@ larder_result larder__trimmer_set(struct allocator *a)
 {
     struct trimmer *t = a->trimmer;
 
+    if (t != NULL && is_of_parent(t)) {
+        larder__trimmer_end(a);
+        t = NULL;
+    }
     if (t != NULL) {
         pthread_mutex_lock(&t->lock);
         t->age_ns = a->conf.trim_age_ns;
@@ -230,7 +302,7 @@ larder_result larder__trimmer_set(struct allocator *a)
     }
     if (a->conf.trim_age_ns == 0)
         return LARDER_OK;
-    t = trimmer_make(a);
+    t = fork_is_watched() ? trimmer_make(a) : NULL;
     if (t == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (thread_create(t) != 0) {
@@ -249,8 +321,10 @@ void larder__trimmer_end(struct allocator *a)
     if (t == NULL)
         return;
     a->trimmer = NULL;
-    if (t->pid != getpid())
-        return; /* after a fork the thread, and perhaps its lock, is not ours */
+    if (is_of_parent(t)) {
+        larder__host_free(t); /* its lock may be taken, by nobody */
+        return;
+    }
     pthread_mutex_lock(&t->lock);
     t->is_ending = true;
     pthread_cond_signal(&t->wake);

@@ -252,8 +252,11 @@ larder_result larder__fill(struct allocator *a, struct segment *s,
                            const struct fill_rules *rules)
 {
     struct filling f = {.segment = s, .span = span};
-    larder_result r = plan(a, &f, rules);
+    larder_result r;
 
+    if (a->orphan_count > 0) /* one may be mapped here still */
+        (void)larder__orphans_release(a);
+    r = plan(a, &f, rules);
     if (r != LARDER_OK)
         return r;
     r = map(a, &f);

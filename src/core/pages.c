@@ -133,10 +133,11 @@ static void take_run(struct allocator *a, struct block *b, struct page_span run,
         return;
     if (!t->waited)
         t->result = larder__events_pass(a, s->heap->stream);
+    if (t->result != LARDER_OK)
+        return;
     t->waited = true;
     b->is_whole = false;
-    if (t->result == LARDER_OK)
-        t->result = run_unmap(a, s, run, handles);
+    t->result = run_unmap(a, s, run, handles);
     if (t->result == LARDER_OK)
         t->got += run.end - run.begin;
 }

@@ -90,7 +90,8 @@ LARDER_API void larder_history_options_init_sized(larder_history_options *opt,
     larder_history_options_init_sized((opt), sizeof *(opt))
 
 /* Record events from now on, in a ring: the newest max_events stay.  `opt` may
- * be NULL.  A history that was on is dropped first.
+ * be NULL.  A history that was on is dropped, once there is memory for this
+ * one.
  *
  * All memory is taken here, but 12 bytes for each block header, in chunks
  * that double, once stacks or annotations are used: max_events * 40 bytes,
@@ -100,8 +101,8 @@ LARDER_API void larder_history_options_init_sized(larder_history_options *opt,
  * Cost of an event: about ten nanoseconds without stacks; docs/ARCHITECTURE.md
  * has what was measured.  Off, history costs a nanosecond or two a call.
  *
- * ERR_NO_HOST_MEMORY leaves the history off.  ERR_INVALID for options that
- * make no sense. */
+ * On failure a history that was on goes on: ERR_NO_HOST_MEMORY, or ERR_INVALID
+ * for options that make no sense. */
 LARDER_API larder_result
 larder_history_start(larder_allocator *a, const larder_history_options *opt);
 

@@ -185,7 +185,9 @@ LARDER_API larder_result larder_destroy(larder_allocator *a);
 /* Change settings while running.  As in PyTorch each call first sets
  * max_split_size_mb, roundup_power2_divisions and
  * garbage_collection_threshold back to their defaults; other keys keep their
- * value.  On LARDER_ERR_CONF nothing changes. */
+ * value.  On failure nothing changes: LARDER_ERR_CONF, or
+ * LARDER_ERR_NO_HOST_MEMORY and LARDER_ERR_SYSTEM for a history or a thread
+ * that a key asks for. */
 LARDER_API larder_result larder_configure(larder_allocator *a,
                                           const char *conf);
 

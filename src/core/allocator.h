@@ -282,11 +282,12 @@ struct history_call {
 
 struct allocator {
     struct lock lock;
+    bool owns_device;  /* it is closed with the allocator */
+    bool preallocated; /* preallocate:SIZE was taken */
     const struct policy *policy;
     struct history *history; /* NULL: off; asked for at each call */
     struct history_call call;
     larder_device *device;
-    bool owns_device; /* it is closed with the allocator */
     larder_device_props props;
     struct conf conf;
 
@@ -297,7 +298,6 @@ struct allocator {
     struct route *routes;
     struct segment *segments;
     struct piece *pieces;
-    bool preallocated; /* preallocate:SIZE was taken */
     struct events events;
     struct stats stats;
     struct fronts fronts;
@@ -314,18 +314,18 @@ struct allocator {
     bool is_paged;  /* the larder policy on such a device */
     bool is_fast;   /* and settings that leave the short way open (fast.h) */
     bool is_tight;  /* little is left to grow by: placement before speed */
-    uint64_t calm_peak;  /* the most in use, and how many requests made while */
-    uint32_t calm;       /* is_tight have not raised it */
+    uint64_t calm_peak; /* the most in use, and how many requests made while */
+    uint32_t calm;      /* is_tight have not raised it */
+    bool has_few_large; /* what larder_segments.h found when it last weighed, */
+    uint64_t weighed_at; /* and how much was in use then */
     uint64_t refused_at; /* held when the device had no more */
-    uint64_t weighed_at; /* in use when larder_segments.h last weighed it */
-    bool has_few_large;  /* what it found */
     struct loose_pages loose;
     struct moves moves;
 
     struct trimmer *trimmer; /* its thread; NULL: trim_age was never set */
-    uint32_t trim_now;       /* looks that trim_age has had */
-    int64_t trim_activity;   /* allocations at the last one */
+    int64_t trim_activity;   /* allocations at the last look of trim_age */
     uint32_t trim_idle;      /* looks since that changed */
+    uint32_t trim_now;       /* looks it has had */
 
     struct orphan *orphans;
     size_t orphan_count;

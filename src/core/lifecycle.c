@@ -158,9 +158,10 @@ static larder_result apply_history(struct allocator *a)
 
     if (!a->conf.history_given)
         return LARDER_OK;
-    larder__history_end(a);
-    if (a->conf.history_events == 0)
+    if (a->conf.history_events == 0) {
+        larder__history_end(a);
         return LARDER_OK;
+    }
     larder_history_options_init(&asked);
     asked.max_events = a->conf.history_events;
     asked.stacks = (larder_stacks)a->conf.history_stacks;
@@ -216,8 +217,7 @@ static larder_result configure(struct allocator *a, const char *text)
     return LARDER_OK;
 }
 
-/* The same, and the thread and the history that it asks for; nothing changes
- * if there is no memory for the thread. */
+/* The same, and the thread and the history that it asks for: all or nothing. */
 static larder_result configure_whole(struct allocator *a, const char *text)
 {
     const struct conf conf = a->conf;
@@ -229,11 +229,15 @@ static larder_result configure_whole(struct allocator *a, const char *text)
         return r;
     r = larder__trimmer_set(a);
     if (r == LARDER_OK)
-        return apply_history(a);
+        r = apply_history(a);
+    if (r == LARDER_OK)
+        return r;
     a->conf = conf;
     a->fraction = fraction;
     a->fraction_is_set = fraction_is_set;
     apply_conf(a);
+    if (a->trimmer != NULL)
+        (void)larder__trimmer_set(a); /* there is a thread: it hears of it */
     return r;
 }
 

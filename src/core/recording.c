@@ -117,15 +117,18 @@ void larder__history_end(struct allocator *a)
 larder_result larder__history_begin(struct allocator *a,
                                     const larder_history_options *options)
 {
+    struct history *made = history_make(options);
+
+    if (made == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     larder__history_end(a);
     for (struct private_pool *p = a->private_pools; p != NULL; p = p->next)
         p->history_id = 0;
     a->call = (struct history_call){0};
     if (options->stacks == LARDER_STACKS_UNWIND)
         larder__callstack_prepare();
-    a->history = history_make(options);
-    return a->history != NULL ? LARDER_OK
-                              : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    a->history = made;
+    return LARDER_OK;
 }
 
 /* ---- stacks --------------------------------------------------------------- */

@@ -81,7 +81,7 @@ struct history {
 
 /* ---- making --------------------------------------------------------------- */
 
-/* Replace the allocator's history; ERR_NO_HOST_MEMORY leaves none. */
+/* Replace the allocator's history; ERR_NO_HOST_MEMORY leaves it as it was. */
 larder_result larder__history_begin(struct allocator *a,
                                     const larder_history_options *options);
 void larder__history_end(struct allocator *a);

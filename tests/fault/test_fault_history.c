@@ -57,7 +57,7 @@ static void test_a_note_without_memory_is_lost_and_counted(void **state)
     rig_down(&rig);
 }
 
-static void test_starting_without_memory_leaves_it_off(void **state)
+static void test_starting_without_memory_changes_nothing(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:5");
     larder_history_options opt;
@@ -67,20 +67,47 @@ static void test_starting_without_memory_leaves_it_off(void **state)
     (void)state;
     larder_history_options_init(&opt);
     opt.stacks = LARDER_STACKS_FRAME_POINTERS;
+    assert_ok(larder_history_clear(rig.a));
+    rig_alloc(&rig, 1000);
     for (n = 1; r != LARDER_OK; n++) {
         larder__host_fail(n, 1);
         r = larder_history_start(rig.a, &opt);
         larder__host_fail(0, 0);
         if (r != LARDER_OK) {
             assert_result(LARDER_ERR_NO_HOST_MEMORY, r);
-            assert_int_equal(history_info(&rig).is_on, 0);
-            rig_free(&rig, rig_alloc(&rig, 1000));
+            assert_int_equal(history_info(&rig).max_events, 5);
+            assert_int_equal(history_info(&rig).events, 2);
         }
     }
     assert_int_equal(n,
                      9); /* the ring, stacks and texts, and what joins them */
-    assert_int_equal(history_info(&rig).is_on, 1);
+    assert_int_equal(history_info(&rig).max_events,
+                     LARDER_HISTORY_EVENTS_DEFAULT);
     rig_down(&rig);
+}
+
+/* Nor do the other settings of the same text. */
+static void test_a_setting_without_memory_changes_nothing(void **state)
+{
+    larder_result r = LARDER_ERR_NO_HOST_MEMORY;
+
+    (void)state;
+    for (unsigned long n = 1; r != LARDER_OK; n++) {
+        struct rig rig = rig_up("sim:1GiB,backing=none", "history:5");
+        larder_addr p;
+
+        rig_alloc(&rig, 1000);
+        larder__host_fail(n, 1);
+        r = larder_configure(rig.a, "history:7,limit:4MiB,trim_age:3600");
+        larder__host_fail(0, 0);
+        assert_int_equal(history_info(&rig).max_events, r == LARDER_OK ? 7 : 5);
+        assert_int_equal(history_info(&rig).events, r == LARDER_OK ? 0 : 2);
+        assert_result(r == LARDER_OK ? LARDER_ERR_OUT_OF_MEMORY : LARDER_OK,
+                      larder_alloc(rig.a, MIB(8), 0, &p));
+        if (r != LARDER_OK)
+            assert_result(LARDER_ERR_NO_HOST_MEMORY, r);
+        rig_down(&rig);
+    }
 }
 
 /* Each request of a snapshot's may fail: then there is no file. */
@@ -152,7 +179,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_an_event_without_memory_is_lost_and_counted),
         TEST(test_a_note_without_memory_is_lost_and_counted),
-        TEST(test_starting_without_memory_leaves_it_off),
+        TEST(test_starting_without_memory_changes_nothing),
+        cmocka_unit_test(test_a_setting_without_memory_changes_nothing),
         TEST(test_a_snapshot_without_memory_leaves_no_file),
         TEST(test_a_dump_without_memory_is_counted),
     };

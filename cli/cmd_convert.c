@@ -286,6 +286,21 @@ static bool convert_trace(const struct settings *s, const struct trace *t)
     }
 }
 
+/* Not one byte: what a command that failed leaves in a pipe. */
+static bool has_bytes(struct trace_source *source, const char *path,
+                      struct tool_error *error)
+{
+    const unsigned char *bytes;
+    size_t count;
+
+    if (!trace_source_peek(source, &bytes, &count, error))
+        return false;
+    return count > 0 ||
+           tool_fail(error,
+                     "%s: nothing here; expected a memory snapshot or a trace",
+                     path);
+}
+
 static bool from_trace(struct settings *s, struct trace_source *source)
 {
     struct tool_error error;
@@ -293,7 +308,8 @@ static bool from_trace(struct settings *s, struct trace_source *source)
     bool ok;
 
     s->options.device = s->device;
-    if (!replay_check(&s->options, &error)) {
+    if (!has_bytes(source, s->in, &error) ||
+        !replay_check(&s->options, &error)) {
         trace_source_close(source);
         return fail_with(&error);
     }

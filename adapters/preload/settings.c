@@ -108,7 +108,7 @@ static bool find_value(const char *plain, const char *key, char *out,
 
 static void read_conf(const char *conf)
 {
-    char plain[4096];
+    char plain[4096] = "";
     char value[64];
 
     if (conf == NULL)

@@ -131,7 +131,7 @@ static bool run_device(struct device_run *run)
         ok = run_story(run, &story, extra);
         story_free(&story);
     }
-    if (!ok && run->out->snapshot == NULL) {
+    if (run->out->snapshot != extra) { /* it failed before it was taken */
         free(extra->conf);
         free(extra);
     }

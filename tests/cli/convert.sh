@@ -141,6 +141,13 @@ stderr_has 'bad.json: byte [0-9]*: '
 printf 'a 0\n' >"$tmp/bad.trace"
 expect 2 convert "$tmp/bad.trace" "$tmp/x.trace.zst"
 stderr_has 'bad.trace:1: '
+: >"$tmp/empty.trace"
+for out in x.trace x.json x.perfetto.json x.trace.zst; do
+    expect 2 convert - "$tmp/$out"
+    stderr_has '^larder convert: -: nothing here; expected a memory snapshot'
+    expect 2 convert "$tmp/empty.trace" "$tmp/$out"
+    stderr_has 'empty.trace: nothing here; expected'
+done
 expect 2 convert "$tmp/s.pickle" "$tmp/no/x.json"
 stderr_has 'no/x.json: No such file'
 mkdir "$tmp/x.pickle"

@@ -55,20 +55,26 @@ static struct fake_device *device_of(const larder_device *dev)
 static larder_result control_capture_begin(larder_device *dev,
                                            larder_stream stream)
 {
-    larder_result r = larder_sim_capture_begin(dev, stream);
+    larder_result r;
 
+    fake_lock();
+    r = larder_sim_capture_begin(dev, stream);
     if (r == LARDER_OK)
         fake_capture_note(device_of(dev), true, 0);
+    fake_unlock();
     return r;
 }
 
 static larder_result control_capture_end(larder_device *dev,
                                          larder_stream stream)
 {
-    larder_result r = larder_sim_capture_end(dev, stream);
+    larder_result r;
 
+    fake_lock();
+    r = larder_sim_capture_end(dev, stream);
     if (r == LARDER_OK)
         fake_capture_note(device_of(dev), false, 0);
+    fake_unlock();
     return r;
 }
 

@@ -55,6 +55,22 @@ else
     skip 'test_larder_random: not built'
 fi
 
+# A second is about five thousand steps, over four threads and four runs.
+if [ -x "$build/tests/stress/test_larder_storm" ]; then
+    step 'random operations with real bytes on four threads' \
+        "$build/tests/stress/test_larder_storm" \
+        $((seconds * 1250)) "$(date +%s)"
+else
+    skip 'test_larder_storm: not built'
+fi
+
+if [ -x "$build/tests/fault/test_fault_moves" ]; then
+    step 'every pair of failures in a move' \
+        env LARDER_LONG=1 "$build/tests/fault/test_fault_moves"
+else
+    skip 'test_fault_moves: not built'
+fi
+
 if [ -x "$build/tests/snapshot/test_mutations" ]; then
     step '100 000 changed snapshots' "$build/tests/snapshot/test_mutations" \
         100000 "$(date +%s)"

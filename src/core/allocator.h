@@ -316,6 +316,7 @@ struct allocator {
     bool is_tight;  /* little is left to grow by: placement before speed */
     uint64_t calm_peak; /* the most in use, and how many requests made while */
     uint32_t calm;      /* is_tight have not raised it */
+    uint32_t exchange_credit; /* requests that segments may be exchanged for */
     bool has_few_large; /* what larder_segments.h found when it last weighed, */
     uint64_t weighed_at; /* and how much was in use then */
     uint64_t refused_at; /* held when the device had no more */

@@ -14,7 +14,15 @@ enum {
     WEIGH_FROM_PERCENT = 5, /* of the room, in use: blocks are weighed */
     LARGE_PERCENT = 3,      /* of the room: a large block */
     FEW_LARGE_PERCENT = 40, /* of what is in use, in large blocks: few do */
-    JOIN_PERCENT = 30       /* of the room, in empty segments: join them */
+    JOIN_PERCENT = 30,      /* of the room, in empty segments: join them */
+    /* Half of the room in use, and more than a hundredth of it in what is
+     * left of segments: the next one is had in the request's own size.  An
+     * exchange is some three calls of the driver, so there is one for 3000
+     * requests: 0.06 us to each, by the price table.  16 can be saved up. */
+    EXCHANGE_PERCENT = 50,
+    STRANDED_PERCENT = 1,
+    EXCHANGE_REQUESTS = 3000,
+    EXCHANGES_SAVED = 16
 };
 
 /* ---- how much there is, and how it is used -------------------------------- */
@@ -58,6 +66,8 @@ void larder__segments_weigh(struct allocator *a, const struct request *q)
     uint64_t least = percent_of(room, LARGE_PERCENT);
     uint64_t large;
 
+    if (a->exchange_credit < EXCHANGES_SAVED * EXCHANGE_REQUESTS)
+        a->exchange_credit++;
     if (used >= percent_of(room, TIGHT_PERCENT))
         a->is_tight = true;
     if (used < percent_of(room, WEIGH_FROM_PERCENT) ||
@@ -137,6 +147,16 @@ bool larder__segments_release_for(struct allocator *a, uint64_t bytes)
 
 /* ---- one of all ----------------------------------------------------------- */
 
+/* Whether segments go back for others at all: not for small ones, and what
+ * collects garbage asks for less to be held, not for more. */
+static bool may_reshape(const struct allocator *a, const struct request *q)
+{
+    bool collects = a->fraction_is_set && a->conf.gc_threshold > 0;
+
+    return a->is_tight && !collects && !q->heap->pool->is_small &&
+           a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_routing(a);
+}
+
 bool larder__segments_should_join(const struct allocator *a,
                                   const struct request *q)
 {
@@ -144,11 +164,7 @@ bool larder__segments_should_join(const struct allocator *a,
     uint64_t active = (uint64_t)metric_all(&a->stats.active_bytes);
     size_t count;
 
-    if (!a->is_tight || a->has_few_large || q->heap->pool->is_small ||
-        a->conf.defrag == CONF_DEFRAG_OFF || allocator_is_routing(a))
-        return false;
-    /* It asks for less to be held, not for more. */
-    if (a->fraction_is_set && a->conf.gc_threshold > 0)
+    if (a->has_few_large || !may_reshape(a, q))
         return false;
     if (least < q->size)
         least = q->size;
@@ -196,4 +212,25 @@ larder_result larder__segments_join(struct allocator *a, struct request *q,
     if (r == LARDER_OK)
         heap_insert(*out);
     return r;
+}
+
+/* ---- one of the right size ------------------------------------------------ */
+
+bool larder__segments_should_exchange(struct allocator *a,
+                                      const struct request *q,
+                                      const struct block *empty)
+{
+    uint64_t room = larder__segments_room(a);
+    uint64_t used = (uint64_t)metric_all(&a->stats.active_bytes) + q->size;
+    int64_t left = metric_all(&a->stats.inactive_split_bytes);
+    uint64_t stranded = (uint64_t)left + empty->bytes - q->size;
+
+    if (!a->has_few_large || !may_reshape(a, q) ||
+        empty->bytes <= q->segment_bytes ||
+        used < percent_of(room, EXCHANGE_PERCENT) ||
+        stranded <= percent_of(room, STRANDED_PERCENT) ||
+        a->exchange_credit < EXCHANGE_REQUESTS)
+        return false;
+    a->exchange_credit -= EXCHANGE_REQUESTS;
+    return true;
 }

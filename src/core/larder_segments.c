@@ -19,15 +19,18 @@
 #include "core/segment.h"
 
 enum {
-    PLENTIFUL_PERCENT = 5,      /* of the room held: until then, */
-    PLENTIFUL_BYTES = 32 << 20, /* a segment for several requests */
+    PLENTIFUL_PERCENT = 8,      /* of the room held: until then, */
+    PLENTIFUL_BYTES = 16 << 20, /* a segment for several requests */
     /* Larger ones go to the high end of a block, so that large and small
      * ones, which live for different times, meet less often. */
     HIGH_BYTES = 20 << 20,
     /* Where few large blocks are in use, a segment is for requests of an
      * eighth of it and more: a small one would keep it from going back. */
     SHARE = 8,
-    SHARED_BYTES = 20 << 20 /* segments for all */
+    SHARED_BYTES = 20 << 20, /* segments for all */
+    /* Of the room: a free block that large in a segment in use is left for
+     * what has no other place, while an empty segment will do. */
+    HOLE_PERCENT = 10
 };
 
 /* ---- searching ------------------------------------------------------------ */
@@ -114,33 +117,13 @@ static larder_result out_of_memory(void)
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
 
-/* From what the heap has. */
-static larder_result take_free(struct allocator *a, struct request *q)
+/* Where empty segments are joined, those that came to be empty since are small:
+ * a large request has more of the hole than of them. */
+static bool should_spare(const struct allocator *a, const struct block *hole)
 {
-    struct found f = search(a, q->heap, q->size, true);
-    struct block *joined;
-
-    if (f.in_use != NULL)
-        return take(a, q, f.in_use);
-    if (larder__segments_should_join(a, q)) {
-        larder_result r = larder__segments_join(a, q, &joined);
-
-        return r == LARDER_OK ? take(a, q, joined) : r;
-    }
-    return f.empty != NULL ? take(a, q, f.empty) : out_of_memory();
+    return a->is_tight && !a->has_few_large &&
+           hole->bytes >= larder__segments_room(a) / 100 * HOLE_PERCENT;
 }
-
-/* From what was kept for larger requests. */
-static larder_result take_any(struct allocator *a, struct request *q,
-                              bool in_use)
-{
-    struct found f = search(a, q->heap, q->size, false);
-    struct block *b = in_use ? f.in_use : f.empty;
-
-    return b != NULL ? take(a, q, b) : out_of_memory();
-}
-
-/* ---- growing -------------------------------------------------------------- */
 
 static bool fits(const struct allocator *a, uint64_t bytes)
 {
@@ -168,6 +151,54 @@ static larder_result get_segment(struct allocator *a, struct request *q,
     heap_insert(b);
     return take(a, q, b);
 }
+
+/* A segment of its own, for others that are given back if there is no room. */
+static larder_result exchange(struct allocator *a, struct request *q)
+{
+    if (!fits(a, q->segment_bytes) &&
+        !larder__segments_release_for(a, q->segment_bytes))
+        return out_of_memory();
+    return get_segment(a, q, q->segment_bytes);
+}
+
+/* From what the heap has. */
+static larder_result take_free(struct allocator *a, struct request *q)
+{
+    struct found f = search(a, q->heap, q->size, true);
+    struct block *joined;
+
+    if (f.in_use != NULL) {
+        bool spare = f.empty != NULL && should_spare(a, f.in_use);
+
+        return take(a, q, spare ? f.empty : f.in_use);
+    }
+    if (larder__segments_should_join(a, q)) {
+        larder_result r = larder__segments_join(a, q, &joined);
+
+        return r == LARDER_OK ? take(a, q, joined) : r;
+    }
+    if (f.empty != NULL && larder__segments_should_exchange(a, q, f.empty)) {
+        larder_result r = exchange(a, q);
+
+        if (r != LARDER_ERR_OUT_OF_MEMORY)
+            return r;
+        /* The device has less than it seemed: what is left, then. */
+        f.empty = search(a, q->heap, q->size, true).empty;
+    }
+    return f.empty != NULL ? take(a, q, f.empty) : out_of_memory();
+}
+
+/* From what was kept for larger requests. */
+static larder_result take_any(struct allocator *a, struct request *q,
+                              bool in_use)
+{
+    struct found f = search(a, q->heap, q->size, false);
+    struct block *b = in_use ? f.in_use : f.empty;
+
+    return b != NULL ? take(a, q, b) : out_of_memory();
+}
+
+/* ---- growing -------------------------------------------------------------- */
 
 /* While there is plenty, room for several requests at once. */
 static uint64_t wanted_bytes(const struct allocator *a, const struct request *q)

@@ -20,8 +20,8 @@ larder_result larder__segments_find(struct allocator *a, struct request *q);
 uint64_t larder__segments_room(const struct allocator *a);
 
 /* Note whether it is tight with q, and whether few large blocks make up most
- * of what is in use.  Cost: a walk over all blocks each time that the most
- * that was ever in use has grown by a twentieth. */
+ * of what is in use; and count it for exchanges.  Cost: a walk over all blocks
+ * each time that the most that was ever in use has grown by a twentieth. */
 void larder__segments_weigh(struct allocator *a, const struct request *q);
 
 /* ---- other sizes (larder_reshape.c) --------------------------------------- */
@@ -40,5 +40,14 @@ bool larder__segments_should_join(const struct allocator *a,
  * *out is its block, in its heap.  On failure the segments are gone. */
 larder_result larder__segments_join(struct allocator *a, struct request *q,
                                     struct block **out);
+
+/* Whether, rather than cutting q from the empty segment, empty ones are to be
+ * given back for one of q's size: few large blocks make up most of what is in
+ * use, and what is left of the segments they are in would be too much.  No
+ * block of the heap in a segment in use must fit q, so that all of it is of no
+ * use to it.  Counts an exchange when it says so. */
+bool larder__segments_should_exchange(struct allocator *a,
+                                      const struct request *q,
+                                      const struct block *empty);
 
 #endif

@@ -195,6 +195,7 @@ static void apply_conf(struct allocator *a)
     a->refused_at = UINT64_MAX;
     a->weighed_at = 0;
     a->has_few_large = false;
+    a->exchange_credit = 0;
 }
 
 /* The locked allocator's settings, but the history, change by `text`. */

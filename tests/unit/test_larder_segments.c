@@ -29,15 +29,15 @@ static void the_first_segment_is_for_several_requests(void **state)
 
     (void)state;
     rig_alloc_on(&rig, MIB(3), 0);
-    assert_int_equal(rig_reserved(&rig), MIB(32));
-    rig_alloc_on(&rig, MIB(29), 0);
-    assert_int_equal(rig_reserved(&rig), MIB(32));
-    rig_alloc_on(&rig, MIB(21), 0); /* from 10 MiB on one of its own */
-    assert_int_equal(rig_reserved(&rig), MIB(32) + MIB(22));
-    rig_alloc_on(&rig, MIB(3), 0); /* 5 % are held */
-    assert_int_equal(rig_reserved(&rig), MIB(32) + MIB(22) + MIB(4));
+    assert_int_equal(rig_reserved(&rig), MIB(16));
+    rig_alloc_on(&rig, MIB(9), 0);
+    assert_int_equal(rig_reserved(&rig), MIB(16));
+    rig_alloc_on(&rig, MIB(65), 0); /* from 10 MiB on one of its own */
+    assert_int_equal(rig_reserved(&rig), MIB(16) + MIB(66));
+    rig_alloc_on(&rig, MIB(5), 0); /* 8 % are held */
+    assert_int_equal(rig_reserved(&rig), MIB(16) + MIB(66) + MIB(6));
     rig_alloc_on(&rig, 1000, 0);
-    assert_int_equal(rig_reserved(&rig), MIB(32) + MIB(22) + MIB(4) + MIB(2));
+    assert_int_equal(rig_reserved(&rig), MIB(16) + MIB(66) + MIB(6) + MIB(2));
     rig_down(&rig);
 }
 
@@ -146,7 +146,7 @@ static void only_with_defrag_and_only_when_it_is_tight(void **state)
     (void)state;
     get_and_give(&rig, 56, MIB(1));
     rig_alloc_on(&rig, MIB(42), 0);
-    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 2); /* 32 and 2 */
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 10); /* 16, 2 */
     rig_down(&rig);
 
     rig = up("sim:1GiB,backing=none,vmm=off", "");
@@ -180,7 +180,7 @@ static void what_others_have_is_not_counted_on(void **state)
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_DIRECT;
     assert_ok(larder_create(rig.dev, &opt, &other));
-    get_and_give(&rig, 44, MIB(1)); /* 32 MiB, and six times 2 */
+    get_and_give(&rig, 44, MIB(1)); /* 16 MiB, and 14 times 2 */
     assert_int_equal(rig_reserved(&rig), MIB(44));
     assert_ok(larder_alloc(other, MIB(20), 0, &theirs));
     rig_free(&rig, rig_alloc_on(&rig, MIB(40), 0));
@@ -191,6 +191,36 @@ static void what_others_have_is_not_counted_on(void **state)
     rig_alloc_on(&rig, MIB(60), 0);
     assert_int_equal(rig_reserved(&rig), MIB(60));
     assert_ok(larder_destroy(other));
+    rig_down(&rig);
+}
+
+/* An empty segment that will do is taken instead. */
+static void a_large_hole_is_spared(void **state)
+{
+    struct rig rig = up(SPEC "immediate", "defrag:off");
+    uint64_t calls;
+
+    (void)state;
+    get_and_give(&rig, 56, MIB(1)); /* 16 MiB, and twenty times 2 */
+    calls = rig_calls(&rig, LARDER_CALL_mem_alloc);
+    rig_alloc_on(&rig, MIB(8), 0);
+    rig_alloc_on(&rig, MIB(2), 0);
+    rig_alloc_on(&rig, MIB(8), 0); /* all of the hole */
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_alloc), calls);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+static void a_small_hole_is_filled(void **state)
+{
+    struct rig rig = up(SPEC "immediate", "defrag:off");
+    larder_addr addr;
+
+    (void)state;
+    get_and_give(&rig, 56, MIB(1));
+    addr = rig_alloc_on(&rig, MIB(11), 0);
+    assert_int_equal(rig_alloc_on(&rig, MIB(2), 0), addr + MIB(11));
     rig_down(&rig);
 }
 
@@ -223,6 +253,60 @@ static void unless_there_is_nothing_else(void **state)
     rig_alloc_on(&rig, MIB(2), 0);
     assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_alloc), 2);
     assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* 30 MiB are empty, 24 in use; then 14 are asked for after `requests` more, and
+ * the device refuses that often. */
+static struct rig ask_for_less(int requests, const char *conf, int refusals)
+{
+    struct rig rig = up(SPEC "immediate", conf);
+    larder_addr addr = rig_alloc_on(&rig, MIB(30), 0);
+
+    rig_alloc_on(&rig, MIB(24), 0);
+    rig_free(&rig, addr);
+    for (int i = 0; i < requests; i++)
+        rig_free(&rig, rig_alloc_on(&rig, 1000, 0));
+    if (refusals > 0)
+        assert_ok(larder_device_fail(rig.dev, LARDER_CALL_mem_alloc, 1,
+                                     (uint64_t)refusals,
+                                     LARDER_ERR_OUT_OF_MEMORY));
+    rig_alloc_on(&rig, MIB(14), 0);
+    assert_ok(larder_check(rig.a));
+    return rig;
+}
+
+static void what_would_leave_too_much_is_exchanged(void **state)
+{
+    struct rig rig = ask_for_less(3000, "", 0);
+
+    (void)state;
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 1);
+    assert_int_equal(rig_reserved(&rig), MIB(24) + MIB(14) + MIB(2));
+    rig_down(&rig);
+}
+
+/* Each exchange has its price. */
+static void once_for_many_requests(void **state)
+{
+    struct rig rig = ask_for_less(2990, "", 0);
+
+    (void)state;
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
+    rig_down(&rig);
+
+    rig = ask_for_less(3000, "defrag:off", 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
+    rig_down(&rig);
+}
+
+/* It has less than it seemed to, and then more: the request is served. */
+static void an_exchange_that_is_refused_is_no_failure(void **state)
+{
+    struct rig rig = ask_for_less(3000, "", 1);
+
+    (void)state;
+    assert_int_equal(rig_reserved(&rig), MIB(24) + MIB(14) + MIB(2));
     rig_down(&rig);
 }
 
@@ -353,8 +437,13 @@ int main(void)
         cmocka_unit_test(only_with_defrag_and_only_when_it_is_tight),
         cmocka_unit_test(a_limit_is_not_joined_beyond),
         cmocka_unit_test(what_others_have_is_not_counted_on),
+        cmocka_unit_test(a_large_hole_is_spared),
+        cmocka_unit_test(a_small_hole_is_filled),
         cmocka_unit_test(small_requests_keep_out_of_large_segments),
         cmocka_unit_test(unless_there_is_nothing_else),
+        cmocka_unit_test(what_would_leave_too_much_is_exchanged),
+        cmocka_unit_test(once_for_many_requests),
+        cmocka_unit_test(an_exchange_that_is_refused_is_no_failure),
         cmocka_unit_test(small_ones_lie_among_large_ones_at_last),
         cmocka_unit_test(a_stream_borrows_from_another),
         cmocka_unit_test(one_event_is_waited_for_when_it_is_enough),

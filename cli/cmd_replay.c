@@ -23,6 +23,7 @@ enum row {
     ROW_STATS_EVERY,
     ROW_REPEAT,
     ROW_MIN_CAPACITY,
+    ROW_HINTS,
     ROW_HISTORY,
     ROW_SNAPSHOT,
     ROW_SNAPSHOT_ON_OOM,
@@ -52,6 +53,9 @@ static const struct cli_option replay_table[] = {
     [ROW_MIN_CAPACITY] = {"min-capacity", NULL,
                           "search for the smallest device without any\n"
                           "failed allocation"},
+    [ROW_HINTS] = {"hints", "N",
+                   "hint at each lifetime, as the trace has it: long\n"
+                   "where N more allocations come before the free"},
     [ROW_HISTORY] = {"history", "N",
                      "the allocator records its last N events (2^20\n"
                      "with a snapshot)"},
@@ -146,6 +150,8 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
     case ROW_MIN_CAPACITY:
         s->options.min_capacity = true;
         break;
+    case ROW_HINTS:
+        return cli_number(a, row, 1, INT64_MAX, &s->options.hints_after);
     case ROW_HISTORY:
         return cli_number(a, row, 1, HISTORY_MAX, &s->options.history_events);
     case ROW_SNAPSHOT:

@@ -120,9 +120,10 @@ static larder_result request_prepare(struct allocator *a, struct request *q)
 }
 
 larder_result larder__request(struct allocator *a, uint64_t bytes,
-                              larder_stream stream, larder_addr *out)
+                              larder_stream stream, larder_hint hint,
+                              larder_addr *out)
 {
-    struct request q = {.bytes = bytes, .stream = stream};
+    struct request q = {.bytes = bytes, .stream = stream, .hint = hint};
     larder_result r = request_prepare(a, &q);
 
     if (r == LARDER_OK && a->conf.preallocate_bytes != 0)

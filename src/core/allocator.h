@@ -19,11 +19,13 @@
 
 #include <stdbool.h>
 
+#include <larder/hint.h>
 #include <larder/history.h>
 
 #include "base/lock.h"
 #include "core/bins.h"
 #include "core/conf.h"
+#include "core/lifetime_classes.h"
 #include "core/map.h"
 #include "core/slab.h"
 #include "core/stats.h"
@@ -56,6 +58,7 @@ struct heap {
     struct block *unmapped; /* tree by address */
     struct quick *quick;    /* blocks to be handed out again; NULL: none */
     struct bins bins;
+    struct lifetimes lifetimes; /* of its requests */
 };
 
 /* How many parts trim_age is measured in (trim_age.h). */
@@ -227,6 +230,8 @@ struct request {
     uint64_t size;  /* rounded */
     uint64_t segment_bytes;
     larder_stream stream;
+    larder_hint hint;
+    bool is_long; /* to be put among what stays */
     struct heap *heap;
     struct block *block; /* the answer, taken out of its heap */
     struct use *uses;    /* streams to be recorded for it from the start */

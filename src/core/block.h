@@ -54,16 +54,21 @@ struct block {
     /* No page of it is missing.  0: some may be, or it is in no paged segment;
      * never of live ones of such. */
     unsigned is_whole : 1;
-    unsigned list : 15; /* of quick ones it came from; 0: any (quick.h) */
+    unsigned list : 14; /* of quick ones it came from; 0: any (quick.h) */
+    unsigned
+        is_long : 1; /* it was put among long-lived ones (lifetime_classes.h) */
     union {
         struct { /* free, unmapped: links of a tree, or of a list */
             struct block *left;
             struct block *right;
         };
-        struct {                    /* live, pending */
-            struct use *uses;       /* recorded streams without an event yet */
-            uint32_t events;        /* events not seen completed */
-            uint32_t next_deferred; /* block that waits for an event */
+        struct {              /* live, pending */
+            struct use *uses; /* recorded streams without an event yet */
+            uint32_t events;  /* events not seen completed */
+            union {
+                uint32_t era; /* live: it is from (lifetime_classes.h) */
+                uint32_t next_deferred; /* block that waits for an event */
+            };
         };
     };
 };

@@ -149,6 +149,8 @@ void larder__block_free(struct allocator *a, struct block *b)
     history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
                   requested);
     if (a->policy->keep == NULL || !a->policy->keep(a, b)) {
+        if (b->segment->kind == SEGMENT_PAGED)
+            lifetimes_give(&b->segment->heap->lifetimes, b);
         b->state = BLOCK_FREE;
         b = larder__block_merge(a, b, &merged);
         heap_insert(b);

@@ -21,6 +21,14 @@ enum { CONF_PATH_MAX = 256 };
 
 enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 
+/* Whether what lives long is kept apart: never, as hints say, or as sizes tell
+ * besides. */
+enum conf_lifetimes {
+    CONF_LIFETIMES_OFF,
+    CONF_LIFETIMES_HINTS,
+    CONF_LIFETIMES_LEARN
+};
+
 struct conf {
     /* These three go back to their defaults with each parse, as in PyTorch. */
     uint64_t max_split_bytes; /* blocks from this size on are not split */
@@ -36,7 +44,8 @@ struct conf {
 
     uint64_t preallocate_bytes; /* 0: none */
     uint64_t limit_bytes;       /* CONF_UNLIMITED: none */
-    int defrag; /* enum conf_defrag: for policies that move pages */
+    int defrag;    /* enum conf_defrag: for policies that move pages */
+    int lifetimes; /* enum conf_lifetimes: the same */
 
     uint64_t trim_age_ns;       /* unused longer: given back; 0: never */
     uint64_t reclaim_budget_ms; /* a request waits; CONF_UNLIMITED: for all */

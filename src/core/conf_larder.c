@@ -57,6 +57,14 @@ static larder_result parse_defrag(struct conf *conf, struct reader *r)
     return larder__read_choice(r, names, "off, limit or eager", &conf->defrag);
 }
 
+static larder_result parse_lifetimes(struct conf *conf, struct reader *r)
+{
+    static const char *const names[] = {"off", "hints", "learn"};
+
+    return larder__read_choice(r, names, "off, hints or learn",
+                               &conf->lifetimes);
+}
+
 static larder_result parse_history(struct conf *conf, struct reader *r)
 {
     static const char accepted[] = "a number of events up to 2^32, 0 for none";
@@ -98,6 +106,7 @@ const struct conf_key larder__conf_larder_keys[] = {
     {"preallocate", parse_preallocate},
     {"limit", parse_limit},
     {"defrag", parse_defrag},
+    {"lifetimes", parse_lifetimes},
     {"trim_age", parse_trim_age},
     {"reclaim_budget_ms", parse_reclaim_budget},
     {"history", parse_history},

@@ -23,6 +23,7 @@ static struct block *cut(struct allocator *a, struct heap *heap, uint64_t size)
 
     if (b == NULL)
         return NULL;
+    lifetimes_forget(b);
     trim_touch(a, b);
     map_put(&a->map, b);
     return b;
@@ -62,6 +63,7 @@ bool larder__fast_free(struct allocator *a, struct front *f,
         return false;
     tally_sub(tally, fast_kind(b->bytes), b->bytes, b->requested);
     map_remove_in(granule, b);
+    lifetimes_give(&b->segment->heap->lifetimes, b);
     (void)larder__uncarve(a, b);
     return true;
 }

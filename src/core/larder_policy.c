@@ -43,6 +43,8 @@ static larder_result take_supplied(struct allocator *a, struct request *q)
     struct place place;
     larder_result r;
 
+    if (a->is_tight && q->is_long)
+        rules.apart = &a->slab;
     if (!larder__place_find(q->heap, q->size, rules, &place)) {
         r = larder__range_create(a, q->heap, q->size);
         if (r != LARDER_OK)
@@ -140,16 +142,52 @@ static larder_result find_slowly(struct allocator *a, struct request *q)
 
 /* ---- the policy ----------------------------------------------------------- */
 
+/* Whether what is asked for will stay. */
+static bool is_long(const struct allocator *a, const struct request *q)
+{
+    if (a->conf.lifetimes == CONF_LIFETIMES_OFF)
+        return false;
+    if (q->hint != LARDER_HINT_NONE ||
+        a->conf.lifetimes != CONF_LIFETIMES_LEARN)
+        return q->hint == LARDER_HINT_LONG;
+    return a->is_tight && lifetimes_is_long(&q->heap->lifetimes, q->size);
+}
+
+/* The block found remembers what it was taken for. */
+static void mark(struct allocator *a, struct request *q)
+{
+    if (q->block->segment->kind != SEGMENT_PAGED)
+        return;
+    lifetimes_forget(q->block);
+    q->block->is_long = q->is_long;
+    if (a->is_tight && a->conf.lifetimes == CONF_LIFETIMES_LEARN)
+        larder__lifetimes_make(&q->heap->lifetimes, q->block);
+}
+
+static larder_result find_paged(struct allocator *a, struct request *q)
+{
+    bool was_reclaimed = q->reclaimed;
+    larder_result r = LARDER_OK;
+
+    if (a->is_tight)
+        larder__supply_relax(a);
+    q->is_long = is_long(a, q);
+    q->block = quick_take(q->heap->quick, q->size);
+    if (q->block == NULL)
+        r = find_slowly(a, q);
+    /* Reclaiming makes this function be called again: it marked then. */
+    if (r == LARDER_OK && q->reclaimed == was_reclaimed)
+        mark(a, q);
+    return r;
+}
+
 static larder_result larder_find(struct allocator *a, struct request *q)
 {
     if (q->heap->pool->owner != NULL)
         return larder__segment_ladder_find(a, q);
     if (!a->is_paged)
         return larder__segments_find(a, q);
-    if (a->is_tight)
-        larder__supply_relax(a);
-    q->block = quick_take(q->heap->quick, q->size);
-    return q->block != NULL ? LARDER_OK : find_slowly(a, q);
+    return find_paged(a, q);
 }
 
 static bool larder_should_split(const struct allocator *a,

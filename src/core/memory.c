@@ -34,7 +34,7 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
     larder__lock_all(a);
     larder__front_enter(a);
     history_enter(a, caller);
-    r = larder__request(a, bytes, stream, out);
+    r = larder__request(a, bytes, stream, LARDER_HINT_NONE, out);
     larder__front_stock(a, stream);
     larder__unlock_all(a);
     return r;

@@ -3,6 +3,10 @@
 /* Blocks looked at: more made no difference on any trace, eight did. */
 enum { CANDIDATES = 32 };
 
+/* Pages that it is worth not to share one with what will soon be gone: more
+ * than one of its own, or the first that lives long would settle there. */
+enum { COMPANY_PAGES = 2 };
+
 /* What taking a place means for others. */
 struct cost {
     bool misses; /* a page */
@@ -63,6 +67,15 @@ static size_t pages_around(const struct segment *s, struct page_span span)
     return count;
 }
 
+/* What it costs to share a page with the block of that number. */
+static size_t company_pages(const struct place_rules *rules, uint32_t number)
+{
+    bool is_bad = rules->apart != NULL && number != 0 &&
+                  !slab_at(rules->apart, number)->is_long;
+
+    return is_bad ? COMPANY_PAGES : 0;
+}
+
 /* What `size` bytes at addr, within the free block b, would cost.  Only b's
  * first and last page can have another use: its neighbours reach into them.
  * Misses are looked for if they matter next to `most`. */
@@ -75,14 +88,18 @@ static struct cost cost_of(const struct block *b, larder_addr addr,
     struct page_span span = pages_touched(s, addr, size);
     struct cost cost = {0};
 
-    if (span.begin < own.begin)
+    if (span.begin < own.begin) {
+        cost.pages += company_pages(rules, b->prev);
         span.begin = own.begin;
-    if (span.end > own.end)
+    }
+    if (span.end > own.end) {
+        cost.pages += company_pages(rules, b->next);
         span.end = own.end;
+    }
     if (span.begin >= span.end)
         return cost;
     span = trim_shared(s, own, span);
-    cost.pages = span.end - span.begin;
+    cost.pages += span.end - span.begin;
     if (rules->count_handles)
         cost.pages += pages_around(s, span);
     if (rules->whole_first && (most->misses || cost.pages < most->pages))

@@ -41,6 +41,10 @@ struct place_rules {
     bool whole_first;   /* a place that misses a page only if there is no other,
                            whatever it takes */
     bool count_handles; /* a handle is taken with all of its pages */
+    /* To share a page with a block that is not marked as long-lived costs
+     * more than to take one: which block that is, these headers tell.  NULL:
+     * any will do. */
+    struct slab *apart;
 };
 
 /* The place that takes the fewest pages another request could have; of those

@@ -39,7 +39,8 @@ void larder__decide_fast(struct allocator *a);
 /* Serve a request of `bytes` > 0 (alloc.c).  The lock is held, and may be
  * dropped in between. */
 larder_result larder__request(struct allocator *a, uint64_t bytes,
-                              larder_stream stream, larder_addr *out);
+                              larder_stream stream, larder_hint hint,
+                              larder_addr *out);
 
 /* Find q->heap, for q->size and q->stream, and have the header that a split
  * takes: to be done again when the lock was dropped, as the pool asked before

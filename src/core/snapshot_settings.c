@@ -116,6 +116,7 @@ static void add_pytorch(struct text *t, const struct snapshot *s)
 static void add_own(struct text *t, const struct conf *c)
 {
     static const char *const defrags[] = {"off", "limit", "eager"};
+    static const char *const lifetimes[] = {"off", "hints", "learn"};
 
     if (c->preallocate_bytes != 0) {
         add_key(t, "preallocate");
@@ -128,6 +129,10 @@ static void add_own(struct text *t, const struct conf *c)
     if (c->defrag != CONF_DEFRAG_LIMIT) {
         add_key(t, "defrag");
         larder__text_add(t, "%s", defrags[c->defrag]);
+    }
+    if (c->lifetimes != CONF_LIFETIMES_LEARN) {
+        add_key(t, "lifetimes");
+        larder__text_add(t, "%s", lifetimes[c->lifetimes]);
     }
 }
 

@@ -59,6 +59,10 @@ struct replay_options {
     const char *device;
     unsigned repeat; /* timed passes; 0: no warm pass either */
     bool min_capacity;
+    /* Have each allocation say how long it will live: long, if so many others
+     * are made before it is freed, or the trace ends; else short.  0: say
+     * nothing.  In private pools nobody would listen. */
+    uint64_t hints_after;
     bool summary;         /* keep the allocator's summary table */
     FILE *placements;     /* not closed; NULL: none */
     FILE *stats;          /* not closed; NULL: none */

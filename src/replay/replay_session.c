@@ -60,7 +60,8 @@ bool replay_session_open(const struct trace *t, struct replay_work *work,
     out->addrs = calloc(t->id_count + 1, sizeof *out->addrs);
     if (out->addrs == NULL)
         return tool_fail(error, "out of host memory");
-    if (!session_open_device(out, options, capacity, error) ||
+    if (!replay_hints_make(t, options->hints_after, &out->hints, error) ||
+        !session_open_device(out, options, capacity, error) ||
         !session_make_allocator(out, options, error)) {
         replay_session_close(out);
         return false;
@@ -73,6 +74,7 @@ void replay_session_close(struct replay_session *s)
     larder_destroy(s->allocator);
     larder_device_close(s->device);
     free(s->addrs);
+    replay_hints_free(&s->hints);
     memset(s, 0, sizeof *s);
 }
 

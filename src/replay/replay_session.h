@@ -14,6 +14,12 @@ struct replay_work {
     uint64_t left;
 };
 
+/* What each allocation's hint is (larder/hint.h). */
+struct replay_hints {
+    uint64_t after; /* allocations outlived make it a long one; 0: no hints */
+    bool *is_long;  /* by ID; NULL: no hints */
+};
+
 struct replay_session {
     const struct trace *trace;
     struct replay_work *work;
@@ -21,6 +27,7 @@ struct replay_session {
     larder_allocator *allocator;
     larder_addr base;   /* offsets are relative to it */
     larder_addr *addrs; /* by ID; 0: failed, or 0 bytes */
+    struct replay_hints hints;
 };
 
 /* Passes tell of their progress when they have done this many operations. */
@@ -72,6 +79,16 @@ bool replay_op_fail(const struct replay_session *s, size_t index,
 larder_result replay_alloc_in_pool(struct replay_session *s,
                                    const struct trace_op *op);
 
+/* What the trace knows of its lifetimes; `after` may be 0.  On failure *out is
+ * empty. */
+bool replay_hints_make(const struct trace *t, uint64_t after,
+                       struct replay_hints *out, struct tool_error *error);
+void replay_hints_free(struct replay_hints *h);
+
+/* Allocate with the operation's hint: there are hints. */
+larder_result replay_alloc_hinted(struct replay_session *s,
+                                  const struct trace_op *op);
+
 /* Tell the progress function, if there is one, of `ops` more done. */
 void replay_work_done(struct replay_work *work, uint64_t ops);
 
@@ -85,9 +102,12 @@ static inline larder_result replay_step(struct replay_session *s,
 
     switch ((enum trace_kind)op->kind) {
     case TRACE_ALLOC:
-        r = op->pool == 0
-                ? larder_alloc(s->allocator, op->bytes, op->stream, addr)
-                : replay_alloc_in_pool(s, op);
+        if (op->pool != 0)
+            r = replay_alloc_in_pool(s, op);
+        else if (s->hints.is_long != NULL)
+            r = replay_alloc_hinted(s, op);
+        else
+            r = larder_alloc(s->allocator, op->bytes, op->stream, addr);
         if (r != LARDER_OK)
             *addr = 0;
         return r;

@@ -11,6 +11,8 @@
  * writes to is written again with each replay. */
 #include <stdbool.h>
 
+#include <larder/hint.h>
+
 #include "support/rig.h"
 
 enum {
@@ -179,7 +181,9 @@ static void fill(struct random *m, struct piece *p)
     memset(p, 0, sizeof *p);
     p->bytes = draw_bytes(m);
     p->stream = draw(m, STREAMS);
-    r = larder_alloc(m->rig.a, p->bytes, p->stream, &p->addr);
+    r = larder_alloc_hinted(m->rig.a, p->bytes, p->stream,
+                            (larder_hint)draw(m, LARDER_HINT_SHORT + 1),
+                            &p->addr);
     if (r != LARDER_OK) {
         assert_true(may_fail(m, r));
         p->addr = 0;

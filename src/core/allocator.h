@@ -319,6 +319,7 @@ struct allocator {
     bool is_paged;  /* the larder policy on such a device */
     bool is_fast;   /* and settings that leave the short way open (fast.h) */
     bool is_tight;  /* little is left to grow by: placement before speed */
+    uint64_t small_max_bytes; /* of requests of the small pool, for good */
     uint64_t calm_peak; /* the most in use, and how many requests made while */
     uint32_t calm;      /* is_tight have not raised it */
     uint32_t exchange_credit; /* requests that segments may be exchanged for */

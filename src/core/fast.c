@@ -33,7 +33,7 @@ bool larder__fast_alloc(struct allocator *a, struct front *f, uint64_t bytes,
                         larder_addr *out)
 {
     uint64_t size = bits_up(bytes, FAST_UNIT);
-    enum pool_kind kind = fast_kind(size);
+    enum pool_kind kind = fast_kind(a, size);
     struct heap *heap = f->heaps[kind];
     struct tally *tally;
     struct block *b;
@@ -61,7 +61,7 @@ bool larder__fast_free(struct allocator *a, struct front *f,
 
     if (tally == NULL)
         return false;
-    tally_sub(tally, fast_kind(b->bytes), b->bytes, b->requested);
+    tally_sub(tally, fast_kind(a, b->bytes), b->bytes, b->requested);
     map_remove_in(granule, b);
     lifetimes_give(&b->segment->heap->lifetimes, b);
     (void)larder__uncarve(a, b);

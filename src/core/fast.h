@@ -15,16 +15,16 @@
 #include "core/front.h"
 #include "core/quick.h"
 
-/* The policy larder, which alone has fronts: the alignment that CUDA promises,
- * and the largest of the small ones, which have ranges of their own. */
-enum { FAST_UNIT = 256, FAST_SMALL_MAX = 128 << 10 };
+/* The policy larder alone has fronts; its unit is the alignment that CUDA
+ * promises. */
+enum { FAST_UNIT = 256 };
 
 #define FAST_INLINE inline __attribute__((always_inline))
 
 /* Where a request of this size goes; the same number in all arrays of two. */
-static inline enum pool_kind fast_kind(uint64_t size)
+static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
 {
-    return size <= FAST_SMALL_MAX ? POOL_SMALL : POOL_LARGE;
+    return size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
 }
 
 /* ---- answered by a quick list --------------------------------------------- */
@@ -45,7 +45,7 @@ static FAST_INLINE bool fast_take(struct allocator *a, struct front *f,
                                   uint64_t bytes, larder_addr *out)
 {
     uint64_t size = bits_up(bytes, FAST_UNIT);
-    enum pool_kind kind = fast_kind(size);
+    enum pool_kind kind = fast_kind(a, size);
     struct quick *quick = f->quick[kind];
     struct tally *tally = front_tally(a, f, (int64_t)size);
     struct block *b;
@@ -82,7 +82,8 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
 static FAST_INLINE bool fast_keep(struct allocator *a, struct front *f,
                                   struct block *b)
 {
-    enum pool_kind kind = fast_kind(b->bytes); /* it is as large as asked for */
+    enum pool_kind kind =
+        fast_kind(a, b->bytes); /* it is as large as asked for */
     struct tally *tally = front_tally(a, f, -(int64_t)b->bytes);
 
     if (a->is_tight || tally == NULL || !quick_keep(f->quick[kind], b))

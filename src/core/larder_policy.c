@@ -22,7 +22,10 @@
 #include "core/supply.h"
 #include "core/trim_age.h"
 
-enum { HEADERS = 2 + SLAB_SPARE /* a request cuts at either end */ };
+enum {
+    SMALL_MAX = 128 << 10,   /* small ones have ranges of their own (grain.h) */
+    HEADERS = 2 + SLAB_SPARE /* a request cuts at either end */
+};
 
 /* ---- taking --------------------------------------------------------------- */
 
@@ -213,5 +216,5 @@ const struct policy larder__policy_larder = {
     .keep = larder_keep,
     .explain_fully = true,
     .unit_bytes = FAST_UNIT,
-    .small_max_bytes = FAST_SMALL_MAX,
+    .small_max_bytes = SMALL_MAX,
 };

@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "core/events.h"
 #include "core/front.h"
+#include "core/grain.h"
 #include "core/handle.h"
 #include "core/lifecycle.h"
 #include "core/orphan.h"
@@ -327,6 +328,7 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
     larder__fronts_init(a);
     larder__conf_init(&a->conf);
     r = configure(a, conf != NULL ? conf : "");
+    a->small_max_bytes = larder__grain_small_max(a); /* for good */
     if (r == LARDER_OK)
         r = apply_history(a);
     if (r != LARDER_OK)

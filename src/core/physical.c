@@ -26,14 +26,19 @@ static bool make_room(struct allocator *a, size_t count)
     return true;
 }
 
-size_t larder__physical_room(const struct allocator *a)
+uint64_t larder__physical_most(const struct allocator *a)
 {
     uint64_t most = a->props.total_bytes - a->props.context_bytes;
 
     if (most > a->refused_at)
         most = a->refused_at;
-    if (most > a->allowed_bytes)
-        most = a->allowed_bytes;
+    return most > a->allowed_bytes ? a->allowed_bytes : most;
+}
+
+size_t larder__physical_room(const struct allocator *a)
+{
+    uint64_t most = larder__physical_most(a);
+
     return most > a->held_bytes ? (most - a->held_bytes) / PAGE_BYTES : 0;
 }
 

@@ -8,6 +8,9 @@
 
 #include "core/allocator.h"
 
+/* What the limit, the device's size and its last refusal leave, in bytes. */
+uint64_t larder__physical_most(const struct allocator *a);
+
 /* Pages that can be had without giving any back, as far as is known. */
 size_t larder__physical_room(const struct allocator *a);
 

@@ -121,7 +121,7 @@ bool larder__place_find(const struct heap *heap, uint64_t size,
             *out = (struct place){.block = b, .addr = b->addr};
             return true;
         }
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < (rules.best_fit ? 1 : 2); k++) {
             struct cost cost = cost_of(b, ends[k], size, &rules, &least);
 
             if (!is_less(&cost, &least, &rules))
@@ -129,7 +129,8 @@ bool larder__place_find(const struct heap *heap, uint64_t size,
             least = cost;
             *out = (struct place){.block = b, .addr = ends[k]};
         }
-        if (!is_less(&nothing, &least, &rules))
+        if ((rules.best_fit && !least.misses) ||
+            !is_less(&nothing, &least, &rules))
             break;
         b = bins_after(&heap->bins, b->bytes, b->addr);
     }

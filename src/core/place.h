@@ -41,6 +41,7 @@ struct place_rules {
     bool whole_first;   /* a place that misses a page only if there is no other,
                            whatever it takes */
     bool count_handles; /* a handle is taken with all of its pages */
+    bool best_fit; /* the smallest block that misses none, at its low end */
     /* To share a page with a block that is not marked as long-lived costs
      * more than to take one: which block that is, these headers tell.  NULL:
      * any will do. */

@@ -128,8 +128,7 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
 struct pool *larder__pool_for(struct allocator *a, uint64_t size,
                               larder_stream stream)
 {
-    enum pool_kind kind =
-        size <= a->policy->small_max_bytes ? POOL_SMALL : POOL_LARGE;
+    enum pool_kind kind = size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
 
     for (const struct route *r = a->routes; r != NULL; r = r->next) {
         if (r->filter == NULL || r->filter(r->ctx, stream))

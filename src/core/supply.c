@@ -1,6 +1,7 @@
 #include "core/supply.h"
 
 #include "core/fill.h"
+#include "core/grain.h"
 #include "core/held.h"
 #include "core/physical.h"
 #include "core/quick.h"
@@ -11,13 +12,6 @@ enum {
     CALM_REQUESTS = 1 << 19,  /* so many passed and nothing grew */
     SLACK_KNOWN_PERCENT = 40, /* for sizes asked for before */
     SLACK_PERCENT = 8,        /* held above the peak in use before pages move */
-
-    /* A handle of several pages that is partly in use keeps the rest from
-     * others: its part of all there is bounds what is lost so. */
-    ROOMY_PART = 2560,
-    TIGHT_PART = 2048,
-    ROOMY_MOST = 512, /* finding the end of a handle takes as many steps */
-    TIGHT_MOST = 5,
 
     /* What is mapped ahead of need, at most: parts of what is in use, and of
      * the room there is. */
@@ -30,23 +24,13 @@ enum {
     SEARCHES_MOST = 4000
 };
 
-/* ---- how much there is ---------------------------------------------------- */
-
-/* What the limit, the device's size and its last refusal leave. */
-static uint64_t budget_bytes(const struct allocator *a)
-{
-    uint64_t total = a->props.total_bytes - a->props.context_bytes;
-
-    if (total > a->refused_at)
-        total = a->refused_at;
-    return a->allowed_bytes < total ? a->allowed_bytes : total;
-}
+/* ---- how much is in use --------------------------------------------------- */
 
 /* Whether for long no more was in use than `used`, and much more would fit. */
 static bool is_calm(const struct allocator *a, uint64_t used)
 {
     return a->calm >= CALM_REQUESTS && used <= a->calm_peak &&
-           a->calm_peak / ROOMY_PERCENT < budget_bytes(a) / 100;
+           a->calm_peak / ROOMY_PERCENT < larder__physical_most(a) / 100;
 }
 
 /* Whether a good part of what there is was once in use, or is so with q. */
@@ -56,7 +40,8 @@ static bool use_is_tight(const struct allocator *a, const struct request *q)
 
     if (used < (uint64_t)a->stats.active_bytes.peak_all)
         used = (uint64_t)a->stats.active_bytes.peak_all;
-    return !is_calm(a, used) && used / TIGHT_PERCENT >= budget_bytes(a) / 100;
+    return !is_calm(a, used) &&
+           used / TIGHT_PERCENT >= larder__physical_most(a) / 100;
 }
 
 void larder__supply_relax(struct allocator *a)
@@ -125,17 +110,6 @@ static size_t lesser(size_t x, size_t y)
     return x < y ? x : y;
 }
 
-/* The most pages a new handle should have. */
-static size_t handle_pages(const struct allocator *a)
-{
-    size_t pages = (size_t)(budget_bytes(a) / PAGE_BYTES);
-    size_t part = lesser(pages / TIGHT_PART, TIGHT_MOST);
-
-    if (!a->is_tight && part < pages / ROOMY_PART)
-        part = lesser(pages / ROOMY_PART, ROOMY_MOST);
-    return part > 0 ? part : 1;
-}
-
 /* The most pages to map at once where fewer would do. */
 static size_t ahead_pages(const struct allocator *a, size_t handle)
 {
@@ -174,7 +148,7 @@ static struct page_span round_span(const struct segment *s,
  * once for all instead, so that it need not search. */
 static bool prefers_whole(const struct allocator *a)
 {
-    if (handle_pages(a) == 1)
+    if (larder__grain_most(a) == 1)
         return a->moves.pages / MOVES_MOST >= a->page_count;
     return a->is_tight || a->moves.searches < SEARCHES_MOST;
 }
@@ -188,7 +162,8 @@ struct place_rules larder__supply_place(struct allocator *a)
     a->moves.searches++;
     return (struct place_rules){
         .whole_first = prefers_whole(a),
-        .count_handles = a->is_tight || handle_pages(a) == 1,
+        .count_handles = a->is_tight || larder__grain_most(a) == 1,
+        .best_fit = a->is_tight && larder__grain_is_coarse(a),
     };
 }
 
@@ -233,7 +208,7 @@ larder_result larder__supply(struct allocator *a, struct request *q,
 
     if (lacking > 0 && use_is_tight(a, q))
         become_tight(a);
-    rules.handle_pages = handle_pages(a);
+    rules.handle_pages = larder__grain(a, q, missing);
     if (!moves_first) {
         r = fill_ahead(a, q, span, &rules);
         if (r != LARDER_ERR_OUT_OF_MEMORY)

@@ -1,0 +1,106 @@
+#include "core/grain.h"
+
+#include "core/pages.h"
+#include "core/physical.h"
+
+enum {
+    /* A handle of several pages that is partly in use keeps the rest from
+     * others: its part of all there is bounds what is lost so. */
+    ROOMY_PART = 2560,
+    TIGHT_PART = 2048,
+    ROOMY_MOST = 512, /* finding the end of a handle takes as many steps */
+    TIGHT_MOST = 5,
+
+    /* On devices of so many pages a heap that holds most of the memory has
+     * larger ones.  On smaller ones a handle is too great a part; work that
+     * fills larger ones has more layers, each of which loses some. */
+    COARSE_FROM = 3072,
+    COARSE_TO = 8192,
+    COARSE_MOST = 16,
+    COARSE_OTHERS_PART = 8, /* other heaps hold no more than such a part */
+    COARSE_HEAP_PART = 16,  /* of the heap's pages, if a request lacks less */
+    COARSE_ROOM_PART = 24,  /* of the room that is left */
+
+    /* Small blocks are many and live long: between the large ones they would
+     * keep a handle each. */
+    COARSE_SMALL_MAX = 512 << 10
+};
+
+static size_t lesser(size_t x, size_t y)
+{
+    return x < y ? x : y;
+}
+
+static size_t at_least_one(size_t pages)
+{
+    return pages > 0 ? pages : 1;
+}
+
+static size_t all_pages(const struct allocator *a)
+{
+    return (size_t)(larder__physical_most(a) / PAGE_BYTES);
+}
+
+bool larder__grain_is_coarse(const struct allocator *a)
+{
+    size_t pages = all_pages(a);
+
+    return pages >= COARSE_FROM && pages <= COARSE_TO;
+}
+
+uint64_t larder__grain_small_max(const struct allocator *a)
+{
+    return a->is_paged && larder__grain_is_coarse(a)
+               ? COARSE_SMALL_MAX
+               : a->policy->small_max_bytes;
+}
+
+/* What any heap may have. */
+static size_t fine(const struct allocator *a)
+{
+    size_t pages = all_pages(a);
+    size_t part = lesser(pages / TIGHT_PART, TIGHT_MOST);
+
+    if (!a->is_tight && part < pages / ROOMY_PART)
+        part = lesser(pages / ROOMY_PART, ROOMY_MOST);
+    return at_least_one(part);
+}
+
+size_t larder__grain_most(const struct allocator *a)
+{
+    size_t most = fine(a);
+
+    return larder__grain_is_coarse(a) && most < COARSE_MOST ? COARSE_MOST
+                                                            : most;
+}
+
+/* Whether other heaps hold so little that memory rarely moves between them. */
+static bool has_most(const struct allocator *a, const struct segment *s)
+{
+    size_t others = a->page_count - a->loose.count - s->page_count;
+
+    return others <= s->page_count / COARSE_OTHERS_PART;
+}
+
+/* Large ones, but no more than can be lost: not at the beginning of a heap,
+ * whose first handle small blocks may keep, nor when little is left. */
+static size_t coarse(const struct allocator *a, const struct request *q,
+                     size_t missing)
+{
+    size_t part = q->block->segment->page_count / COARSE_HEAP_PART;
+
+    if (part < missing && !q->heap->pool->is_small)
+        part = missing;
+    part = lesser(part, larder__physical_room(a) / COARSE_ROOM_PART);
+    return at_least_one(lesser(part, COARSE_MOST));
+}
+
+size_t larder__grain(const struct allocator *a, const struct request *q,
+                     size_t missing)
+{
+    if (!larder__grain_is_coarse(a))
+        return fine(a);
+    if (q->heap->pool->is_small || has_most(a, q->block->segment))
+        return coarse(a, q, missing);
+    return fine(a);
+}

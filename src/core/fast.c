@@ -1,7 +1,7 @@
 #include "core/fast.h"
 
 #include "core/carve.h"
-#include "core/trim_age.h"
+#include "core/local.h"
 
 /* Blocks that recorded streams use may wait a little longer, as who wants more
  * memory asks first: whether it is time to ask all the same. */
@@ -15,16 +15,21 @@ static bool is_due(const struct allocator *a, struct front *f)
     return true;
 }
 
-/* Merging what the lists keep and looking for the best place are for the long
- * way: it knows the peaks, and asks about events before. */
+/* Looking for the best place is for the long way, and so is taking headers from
+ * where all do.  What the lists keep is merged after events were asked about:
+ * here if none are waited for. */
 static struct block *cut(struct allocator *a, struct heap *heap, uint64_t size)
 {
-    struct block *b = a->is_tight ? NULL : larder__carve(a, heap, size);
+    struct block *b;
 
+    if (a->is_tight || !front_has_header(a, heap))
+        return NULL;
+    b = larder__local_take(a, heap, size);
+    if (b == NULL && !a->fronts.has_waiting)
+        b = larder__local_take_merging(a, heap, size);
     if (b == NULL)
         return NULL;
     lifetimes_forget(b);
-    trim_touch(a, b);
     map_put(&a->map, b);
     return b;
 }

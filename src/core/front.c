@@ -49,13 +49,22 @@ void larder__lock_all(struct allocator *a)
     add_up(a);
 }
 
+/* Written only if they change: every request of every stream reads them. */
+static void publish(struct allocator *a, uint64_t most_bytes, bool has_waiting)
+{
+    if (a->fronts.most_bytes != most_bytes)
+        a->fronts.most_bytes = most_bytes;
+    if (a->fronts.has_waiting != has_waiting)
+        a->fronts.has_waiting = has_waiting;
+}
+
 void larder__unlock_all(struct allocator *a)
 {
     bool is_open = a->is_fast && a->history == NULL && a->routes == NULL &&
                    a->pieces == NULL;
 
-    a->fronts.most_bytes = is_open ? a->props.total_bytes : 0;
-    a->fronts.has_waiting = !events_are_idle(&a->events);
+    publish(a, is_open ? a->props.total_bytes : 0,
+            !events_are_idle(&a->events));
     for (unsigned i = a->fronts.count; i > 0; i--)
         lock_leave(&a->fronts.list[i]->lock);
     lock_leave(&a->lock);

@@ -56,7 +56,7 @@ static larder_result take_supplied(struct allocator *a, struct request *q)
     }
     if (!larder__slab_ensure(&a->slab, HEADERS))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    larder__local_cut(a, q, &place);
+    q->block = larder__local_cut(a, &place, q->size);
     if (q->block->segment->kind != SEGMENT_PAGED)
         return LARDER_OK;
     span = pages_touched(q->block->segment, q->block->addr, q->size);
@@ -91,7 +91,9 @@ static bool take_carved(struct allocator *a, struct request *q)
     if (larder__segment_carve(a, q->heap, q->segment_bytes, &b) != LARDER_OK)
         return false;
     heap_insert(b);
-    return larder__slab_ensure(&a->slab, HEADERS) && larder__local_take(a, q);
+    if (larder__slab_ensure(&a->slab, HEADERS))
+        q->block = larder__local_take(a, q->heap, q->size);
+    return q->block != NULL;
 }
 
 static larder_result climb(struct allocator *a, struct request *q)
@@ -123,7 +125,9 @@ static bool take_completed(struct allocator *a, struct request *q)
         return false;
     larder__events_poll(a);
     q->block = quick_take(q->heap->quick, q->size);
-    return q->block != NULL || larder__local_take(a, q);
+    if (q->block == NULL)
+        q->block = larder__local_take(a, q->heap, q->size);
+    return q->block != NULL;
 }
 
 static larder_result find_slowly(struct allocator *a, struct request *q)
@@ -131,9 +135,11 @@ static larder_result find_slowly(struct allocator *a, struct request *q)
     if (!larder__slab_ensure(&a->slab, HEADERS))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (!a->is_tight) {
-        if (larder__local_take(a, q) || take_completed(a, q))
+        q->block = larder__local_take(a, q->heap, q->size);
+        if (q->block != NULL || take_completed(a, q))
             return LARDER_OK;
-        if (larder__local_take_merging(a, q))
+        q->block = larder__local_take_merging(a, q->heap, q->size);
+        if (q->block != NULL)
             return LARDER_OK;
     }
     if (a->reclaims.count > 0 && !q->reclaimed)

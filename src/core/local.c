@@ -12,41 +12,42 @@ enum {
     SMALL_GROWTH = 8 << 20 /* of the small pool, before lists are merged */
 };
 
-void larder__local_cut(struct allocator *a, struct request *q,
-                       const struct place *place)
+struct block *larder__local_cut(struct allocator *a, const struct place *place,
+                                uint64_t size)
 {
     struct block *b = place->block;
 
     heap_remove(b);
-    q->block = b;
     if (b->segment->kind != SEGMENT_PAGED)
-        return; /* cut, and counted as such, by larder__block_allocate() */
+        return b; /* cut, and counted as such, by larder__block_allocate() */
     if (place->addr > b->addr) {
         struct block *low = b;
 
         b = larder__block_split(a, low, place->addr - low->addr);
         heap_insert(low);
     }
-    if (b->bytes > q->size)
-        heap_insert(larder__block_split(a, b, q->size));
+    if (b->bytes > size)
+        heap_insert(larder__block_split(a, b, size));
     b->state = BLOCK_UNUSED;
     trim_touch(a, b);
-    q->block = b;
+    return b;
 }
 
-bool larder__local_take(struct allocator *a, struct request *q)
+struct block *larder__local_take(struct allocator *a, struct heap *heap,
+                                 uint64_t size)
 {
+    struct block *b = larder__carve(a, heap, size);
     struct place place;
 
-    q->block = larder__carve(a, q->heap, q->size);
-    if (q->block != NULL) {
-        trim_touch(a, q->block);
-        return true;
+    if (b != NULL) {
+        trim_touch(a, b);
+        return b;
     }
-    if (!larder__place_find_whole(q->heap, q->size, CANDIDATES, &place))
-        return false;
-    larder__local_cut(a, q, &place);
-    return true;
+    if (!larder__place_find_whole(heap, size, CANDIDATES, &place))
+        return NULL;
+    b = larder__local_cut(a, &place, size);
+    b->is_whole = b->segment->kind == SEGMENT_PAGED;
+    return b;
 }
 
 /* Small blocks are many and hold little: what their lists are worth in time is
@@ -61,14 +62,19 @@ static bool small_may_grow(const struct allocator *a, const struct heap *heap)
 }
 
 /* The largest blocks first. */
-bool larder__local_take_merging(struct allocator *a, struct request *q)
+struct block *larder__local_take_merging(struct allocator *a, struct heap *heap,
+                                         uint64_t size)
 {
-    if (small_may_grow(a, q->heap))
-        return false;
-    for (uint64_t least = q->size; least > a->policy->unit_bytes;
+    struct block *b = NULL;
+
+    if (small_may_grow(a, heap))
+        return NULL;
+    for (uint64_t least = size; b == NULL && least > a->policy->unit_bytes;
          least /= QUICK_PART) {
-        if (larder__quick_flush(a, q->heap, least) && larder__local_take(a, q))
-            return true;
+        if (larder__quick_flush(a, heap, least))
+            b = larder__local_take(a, heap, size);
     }
-    return larder__quick_flush(a, q->heap, 0) && larder__local_take(a, q);
+    if (b == NULL && larder__quick_flush(a, heap, 0))
+        b = larder__local_take(a, heap, size);
+    return b;
 }

@@ -5,18 +5,21 @@
 
 #include "core/place.h"
 
-/* Cut the place out of its block: q->block is exactly as large as asked for,
- * in no index, and in no state that a neighbour would merge with.  One that is
- * not paged is taken whole.  Two headers must be there. */
-void larder__local_cut(struct allocator *a, struct request *q,
-                       const struct place *place);
+/* Cut `size` bytes at the place out of its block: the result is exactly as
+ * large, in no index, and in no state that a neighbour would merge with.  One
+ * that is not paged is taken whole.  Two headers must be there; one if the
+ * place is at an end of the block. */
+struct block *larder__local_cut(struct allocator *a, const struct place *place,
+                                uint64_t size);
 
-/* Set q->block to one where nothing has to be mapped.  False: there is none.
- * Headers as above. */
-bool larder__local_take(struct allocator *a, struct request *q);
+/* Such a block of the heap where nothing has to be mapped.  NULL: there is
+ * none.  A header must be there. */
+struct block *larder__local_take(struct allocator *a, struct heap *heap,
+                                 uint64_t size);
 
 /* The same, merging the heap's quick blocks until there is one, unless they are
  * small and may well take a few pages more. */
-bool larder__local_take_merging(struct allocator *a, struct request *q);
+struct block *larder__local_take_merging(struct allocator *a, struct heap *heap,
+                                         uint64_t size);
 
 #endif

@@ -3,8 +3,9 @@
  * core.
  *
  * What larder__request() and larder__give_back() do, without what does not
- * apply: it must stay the same to the last statistic, but for blocks that wait
- * for recorded streams, which are asked about less often.  One header, one
+ * apply: it must stay the same to the last statistic, but that blocks that wait
+ * for recorded streams are asked about less often, and that the peak which says
+ * how far the small pool may grow can be a little old (local.c).  One header, one
  * entry of the map and three counters are touched where a quick list
  * answers. */
 #ifndef LARDER_CORE_FAST_H
@@ -47,12 +48,15 @@ static FAST_INLINE bool fast_take(struct allocator *a, struct front *f,
     uint64_t size = bits_up(bytes, FAST_UNIT);
     enum pool_kind kind = fast_kind(a, size);
     struct quick *quick = f->quick[kind];
-    struct tally *tally = front_tally(a, f, (int64_t)size);
+    struct tally *tally;
     struct block *b;
 
     /* None are of 0 bytes here, and none may be where most_bytes is 0. */
     if (bytes - 1 >= a->fronts.most_bytes || a->fronts.has_waiting ||
-        quick == NULL || tally == NULL)
+        quick == NULL)
+        return false;
+    tally = front_tally(a, f, (int64_t)size);
+    if (tally == NULL)
         return false;
     b = quick_take(quick, size);
     if (b == NULL)
@@ -70,10 +74,12 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
                                            const map_granule *granule,
                                            larder_addr addr)
 {
-    struct block *b = map_find_in(granule, &a->slab, addr);
+    struct block *b;
 
-    if (b == NULL || b->state != BLOCK_LIVE || a->fronts.most_bytes == 0 ||
-        map_front(granule) != f->number || b->uses != NULL)
+    if (map_front(granule) != f->number || a->fronts.most_bytes == 0)
+        return NULL;
+    b = map_find_in(granule, &a->slab, addr);
+    if (b == NULL || b->state != BLOCK_LIVE || b->uses != NULL)
         return NULL;
     return b;
 }

@@ -9,7 +9,7 @@ enum {
     ROOMY_PART = 2560,
     TIGHT_PART = 2048,
     ROOMY_MOST = 512, /* finding the end of a handle takes as many steps */
-    TIGHT_MOST = 5,
+    TIGHT_MOST = 4,
 
     /* On devices of so many pages a heap that holds most of the memory has
      * larger ones.  On smaller ones a handle is too great a part; work that

@@ -51,12 +51,14 @@ struct block *larder__local_take(struct allocator *a, struct heap *heap,
 }
 
 /* Small blocks are many and hold little: what their lists are worth in time is
- * more than a few pages. */
-static bool small_may_grow(const struct allocator *a, const struct heap *heap)
+ * more than a few pages.  Where the small pool has larger ones, too (grain.h),
+ * that is not so of them. */
+static bool small_may_grow(const struct allocator *a, const struct heap *heap,
+                           uint64_t size)
 {
     const struct stats *st = &a->stats;
 
-    return heap->pool->is_small &&
+    return heap->pool->is_small && size <= a->policy->small_max_bytes &&
            st->reserved_bytes.current[STATS_SMALL] <
                st->active_bytes.peak[STATS_SMALL] * 2 + SMALL_GROWTH;
 }
@@ -67,7 +69,7 @@ struct block *larder__local_take_merging(struct allocator *a, struct heap *heap,
 {
     struct block *b = NULL;
 
-    if (small_may_grow(a, heap))
+    if (small_may_grow(a, heap, size))
         return NULL;
     for (uint64_t least = size; b == NULL && least > a->policy->unit_bytes;
          least /= QUICK_PART) {

@@ -66,12 +66,15 @@ static inline struct quick_list *quick_list_for(struct quick *quick,
 
 /* Keep b, which is in no index but stays in the address map.  False: no list
  * is free for its size, or one only now became so: of sizes that come once,
- * none is kept. */
+ * none is kept.  Nor what is marked by its lifetime (lifetime_classes.h): who
+ * has it next is not. */
 static inline bool quick_keep(struct quick *quick, struct block *b)
 {
     /* The one it came from, most likely. */
     struct quick_list *list = &quick->lists[b->list];
 
+    if (b->era != 0 || b->is_long)
+        return false;
     if (list->bytes != b->bytes) {
         list = quick_list_for(quick, b);
         if (list == NULL)

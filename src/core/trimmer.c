@@ -84,7 +84,7 @@ static bool wait_for_look(struct trimmer *t)
 /* Held by each thread of ours as long as it has an allocator's locks, and by
  * who forks. */
 static pthread_rwlock_t fork_gate = PTHREAD_RWLOCK_INITIALIZER;
-static bool fork_has_gate;
+static _Thread_local bool fork_has_gate; /* several may fork at once */
 
 /* Who forks in a callback, with an allocator's lock held, would wait for a
  * thread that waits for that: not for ever. */

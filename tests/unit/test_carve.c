@@ -7,7 +7,7 @@
 
 #define SPEC "sim:1GiB,backing=none,events=manual"
 
-enum { CALM_REQUESTS = 1 << 19 }; /* of larder_policy.c */
+enum { CALM_REQUESTS = 1 << 19 }; /* of supply.c */
 
 static struct rig up(const char *spec)
 {

@@ -284,6 +284,35 @@ static void large_blocks_are_counted_within_the_allowance(void **state)
     rig_down(&rig);
 }
 
+static void *take_and_give(void *ctx)
+{
+    struct rig *rig = ctx;
+
+    rig_free(rig, rig_alloc(rig, 1000));
+    return NULL;
+}
+
+/* Whatever was counted before, no sum goes beyond what its type holds. */
+static void a_senseless_size_is_refused(void **state)
+{
+    struct rig rig = rig_up_policy("sim:1GiB,backing=none,events=immediate",
+                                   LARDER_POLICY_LARDER, "");
+    larder_addr addr;
+    pthread_t thread;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        (void)take_and_give(&rig);
+    assert_int_equal(pthread_create(&thread, NULL, take_and_give, &rig), 0);
+    pthread_join(thread, NULL);
+    addr = rig_alloc(&rig, 1000);
+    (void)rig_stats(&rig); /* adds up */
+    rig_free(&rig, addr);  /* less than nothing since */
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, UINT64_C(1) << 63, 0, &addr));
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +321,7 @@ int main(void)
         cmocka_unit_test(kept_blocks_are_not_live),
         cmocka_unit_test(threads_are_counted_within_the_allowance),
         cmocka_unit_test(large_blocks_are_counted_within_the_allowance),
+        cmocka_unit_test(a_senseless_size_is_refused),
     };
 
     unsetenv("LARDER_CONF");

@@ -1,5 +1,7 @@
 /* Hints at lifetimes: what lives long is kept together where memory is tight,
  * by hint or by what became of its size; elsewhere they change nothing. */
+#include "core/allocator.h"
+#include "core/handle.h"
 #include "support/rig.h"
 
 #include <larder/hint.h>
@@ -326,6 +328,60 @@ static void other_policies_and_devices_ignore_it(void **state)
                 LARDER_POLICY_LARDER); /* memory is plentiful */
 }
 
+static struct block *block_at(struct rig *rig, larder_addr addr)
+{
+    struct allocator *a = handle_allocator(rig->a);
+
+    return map_find(&a->map, &a->slab, addr);
+}
+
+/* Who has its memory next is another. */
+static void a_hint_ends_with_its_allocation(void **state)
+{
+    struct rig rig = rig_up_policy("sim:64MiB,backing=none,events=immediate",
+                                   LARDER_POLICY_LARDER, "");
+    larder_addr addr;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_ok(
+            larder_alloc_hinted(rig.a, KIB(256), 0, LARDER_HINT_LONG, &addr));
+        assert_true(block_at(&rig, addr)->is_long);
+        rig_free(&rig, addr);
+    }
+    addr = rig_alloc(&rig, KIB(256));
+    assert_false(block_at(&rig, addr)->is_long);
+    rig_free(&rig, addr);
+    rig_down(&rig);
+}
+
+/* Giving memory back makes it plentiful for a while: what is freed meanwhile
+ * died all the same. */
+static void deaths_count_while_it_is_not_tight(void **state)
+{
+    enum { COUNT = 20 };
+    struct rig rig = rig_up_policy("sim:1GiB,backing=none,events=immediate",
+                                   LARDER_POLICY_LARDER, "");
+    larder_addr live[COUNT];
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(600)));
+    for (int step = 0; step < 200; step++) {
+        for (int i = 0; i < COUNT; i++)
+            live[i] = rig_alloc(&rig, MIB(1));
+        for (int i = 0; i < COUNT; i++)
+            rig_free(&rig, rig_alloc(&rig, MIB(3)));
+        assert_ok(larder_empty_cache(rig.a));
+        for (int i = 0; i < COUNT; i++)
+            rig_free(&rig, live[i]);
+    }
+    live[0] = rig_alloc(&rig, MIB(1));
+    assert_false(lifetimes_is_long(
+        &block_at(&rig, live[0])->segment->heap->lifetimes, MIB(1)));
+    rig_free(&rig, live[0]);
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +395,8 @@ int main(void)
         cmocka_unit_test(sizes_that_did_not_stay_are_left_alone),
         cmocka_unit_test(what_waited_for_a_stream_is_counted),
         cmocka_unit_test(hints_count_that_were_given_before_it_was_tight),
+        cmocka_unit_test(a_hint_ends_with_its_allocation),
+        cmocka_unit_test(deaths_count_while_it_is_not_tight),
         cmocka_unit_test(other_policies_and_devices_ignore_it),
     };
 

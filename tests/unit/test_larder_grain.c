@@ -127,6 +127,30 @@ static void holes_are_filled_from_below(void **state)
     rig_down(&rig);
 }
 
+/* They are not so many that keeping them is worth more than the pages. */
+static void its_larger_blocks_are_merged_before_it_grows(void **state)
+{
+    enum { COUNT = 1000 };
+    struct rig rig = up("sim:8GiB,backing=none,events=immediate");
+    static larder_addr live[COUNT];
+    larder_stats st;
+
+    (void)state;
+    for (int round = 0; round < 12; round++) {
+        uint64_t bytes = KIB(256 + 10 * (round % 4));
+
+        for (int i = 0; i < COUNT; i++)
+            live[i] = rig_alloc_on(&rig, bytes, 0);
+        for (int i = 0; i < COUNT; i++)
+            rig_free(&rig, live[i]);
+    }
+    st = rig_stats(&rig);
+    assert_true(st.reserved_bytes.all.peak * 10 <=
+                st.active_bytes.all.peak * 11);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_unmap), 0);
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +159,7 @@ int main(void)
         cmocka_unit_test(they_get_smaller_with_the_room),
         cmocka_unit_test(they_are_small_where_heaps_share),
         cmocka_unit_test(the_small_pool_takes_larger_blocks),
+        cmocka_unit_test(its_larger_blocks_are_merged_before_it_grows),
         cmocka_unit_test(a_limit_leaves_the_pools_as_they_are),
         cmocka_unit_test(holes_are_filled_from_below),
     };

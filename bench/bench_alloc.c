@@ -5,7 +5,7 @@
  * An operation is one call: an allocation or a free.  Each line is the median
  * of several runs of about a tenth of a second, next to a baseline measured
  * in the same process: the same loop without calls, the C library's malloc,
- * the policy pytorch if it is not the one measured (pytorch without --policy),
+ * the policy pytorch if it is not the one measured (larder without --policy),
  * or the direct policy, which asks the simulated driver every time.  The
  * driver costs next to nothing here: what is measured is the allocator.
  *
@@ -45,7 +45,7 @@ enum {
 static int run_ms = RUN_MS;
 static int runs = RUNS;
 static int as_csv;
-static larder_policy measured = LARDER_POLICY_PYTORCH;
+static larder_policy measured = LARDER_POLICY_LARDER;
 
 /* ---- measuring ----------------------------------------------------------- */
 
@@ -335,6 +335,7 @@ static void bench_mix(larder_device *dev, uint32_t live)
 struct runner {
     pthread_t thread;
     pthread_barrier_t *barrier;
+    chunk_fn *chunk;
     struct work *w;
     double ns;
 };
@@ -344,7 +345,7 @@ static void *runner_main(void *arg)
     struct runner *r = arg;
 
     pthread_barrier_wait(r->barrier);
-    r->ns = time_run(CLOCK_MONOTONIC, chunk_mix, r->w);
+    r->ns = time_run(CLOCK_MONOTONIC, r->chunk, r->w);
     return NULL;
 }
 
@@ -370,15 +371,19 @@ static double time_threads(struct runner *runners, int threads)
     return sum / threads;
 }
 
-static double threads_ns(larder_device *dev, larder_policy policy, int threads,
-                         int one_stream)
+static double threads_ns(larder_device *dev, larder_policy policy,
+                         chunk_fn *chunk, int threads, int one_stream)
 {
     larder_allocator *a = allocator_make(dev, policy);
     struct runner runners[THREADS_MAX];
     double ns[RUNS];
 
-    for (int i = 0; i < threads; i++)
-        runners[i].w = work_make(a, one_stream ? 0 : (larder_stream)i, 64);
+    for (int i = 0; i < threads; i++) {
+        larder_stream stream = one_stream ? 0 : (larder_stream)i;
+
+        runners[i].chunk = chunk;
+        runners[i].w = work_make(a, stream, chunk == chunk_mix ? 64 : 0);
+    }
     time_threads(runners, threads);
     for (int i = 0; i < runs; i++)
         ns[i] = time_threads(runners, threads);
@@ -388,18 +393,21 @@ static double threads_ns(larder_device *dev, larder_policy policy, int threads,
     return median(ns, runs);
 }
 
-static void bench_threads(larder_device *dev, int one_stream)
+static void bench_threads(larder_device *dev, chunk_fn *chunk, int one_stream)
 {
-    const char *name = one_stream ? "mix 2 threads on one stream"
-                                  : "mix 2 threads on own streams";
-    double ns = threads_ns(dev, measured, 2, one_stream);
+    char name[64];
+    double ns = threads_ns(dev, measured, chunk, 2, one_stream);
 
-    report(name, ns, "1 thread", threads_ns(dev, measured, 1, one_stream));
+    snprintf(name, sizeof name, "%s 2 threads on %s",
+             chunk == chunk_mix ? "mix" : "pair",
+             one_stream ? "one stream" : "own streams");
+    report(name, ns, "1 thread",
+           threads_ns(dev, measured, chunk, 1, one_stream));
     report(name, ns, "direct",
-           threads_ns(dev, LARDER_POLICY_DIRECT, 2, one_stream));
+           threads_ns(dev, LARDER_POLICY_DIRECT, chunk, 2, one_stream));
     if (measured != LARDER_POLICY_PYTORCH)
         report(name, ns, "pytorch",
-               threads_ns(dev, LARDER_POLICY_PYTORCH, 2, one_stream));
+               threads_ns(dev, LARDER_POLICY_PYTORCH, chunk, 2, one_stream));
 }
 
 /* ---- latency ------------------------------------------------------------- */
@@ -582,8 +590,10 @@ int main(int argc, char **argv)
     bench_mix(dev, 64);
     bench_mix(dev, 1000);
     bench_mix(dev, 10000);
-    bench_threads(dev, 0);
-    bench_threads(dev, 1);
+    for (int one_stream = 0; one_stream < 2; one_stream++) {
+        bench_threads(dev, chunk_pair, one_stream);
+        bench_threads(dev, chunk_mix, one_stream);
+    }
     must(larder_device_close(dev));
     return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "core/carve.h"
 #include "core/local.h"
+#include "core/trim_age.h"
 
 /* Blocks that recorded streams use may wait a little longer, as who wants more
  * memory asks first: whether it is time to ask all the same. */
@@ -15,18 +16,29 @@ static bool is_due(const struct allocator *a, struct front *f)
     return true;
 }
 
+/* What a carve does not answer: a place that lacks no page, else the lists'
+ * blocks merged until there is one. */
+static struct block *search(struct allocator *a, struct heap *heap,
+                            uint64_t size)
+{
+    struct block *b = larder__local_take(a, heap, size);
+
+    return b != NULL ? b : larder__local_take_merging(a, heap, size);
+}
+
 /* Looking for the best place is for the long way, and so is taking headers from
- * where all do.  What the lists keep is merged after events were asked about:
- * here if none are waited for. */
+ * where all do.  Events that wait are asked about before any search. */
 static struct block *cut(struct allocator *a, struct heap *heap, uint64_t size)
 {
     struct block *b;
 
     if (a->is_tight || !front_has_header(a, heap))
         return NULL;
-    b = larder__local_take(a, heap, size);
-    if (b == NULL && !a->fronts.has_waiting)
-        b = larder__local_take_merging(a, heap, size);
+    b = larder__carve(a, heap, size);
+    if (b != NULL)
+        trim_touch(a, b);
+    else if (!a->fronts.has_waiting)
+        b = search(a, heap, size);
     if (b == NULL)
         return NULL;
     lifetimes_forget(b);

@@ -5,9 +5,9 @@
  * What larder__request() and larder__give_back() do, without what does not
  * apply: it must stay the same to the last statistic, but that blocks that wait
  * for recorded streams are asked about less often, and that the peak which says
- * how far the small pool may grow can be a little old (local.c).  One header, one
- * entry of the map and three counters are touched where a quick list
- * answers. */
+ * how far the small pool may grow can be a little old with several threads.
+ * One header, one entry of the map and three counters are touched where a quick
+ * list answers. */
 #ifndef LARDER_CORE_FAST_H
 #define LARDER_CORE_FAST_H
 

@@ -50,17 +50,26 @@ struct block *larder__local_take(struct allocator *a, struct heap *heap,
     return b;
 }
 
+/* The most that small blocks ever held.  What other fronts counted since it was
+ * added up is left out. */
+static int64_t small_peak(const struct allocator *a)
+{
+    const struct metric *bytes = &a->stats.active_bytes;
+    int64_t now = bytes->current[STATS_SMALL] +
+                  a->fronts.tally.pools[STATS_SMALL].bytes.peak;
+
+    return now > bytes->peak[STATS_SMALL] ? now : bytes->peak[STATS_SMALL];
+}
+
 /* Small blocks are many and hold little: what their lists are worth in time is
  * more than a few pages.  Where the small pool has larger ones, too (grain.h),
  * that is not so of them. */
 static bool small_may_grow(const struct allocator *a, const struct heap *heap,
                            uint64_t size)
 {
-    const struct stats *st = &a->stats;
-
     return heap->pool->is_small && size <= a->policy->small_max_bytes &&
-           st->reserved_bytes.current[STATS_SMALL] <
-               st->active_bytes.peak[STATS_SMALL] * 2 + SMALL_GROWTH;
+           a->stats.reserved_bytes.current[STATS_SMALL] <
+               small_peak(a) * 2 + SMALL_GROWTH;
 }
 
 /* The largest blocks first. */

@@ -1,6 +1,8 @@
 /* memory.c - the public calls on memory: allocate, free, record, give back. */
 #include <inttypes.h>
 
+#include <larder/hint.h>
+
 #include "base/fail.h"
 #include "core/blocks.h"
 #include "core/cached.h"
@@ -22,8 +24,8 @@
 /* ---- allocating ----------------------------------------------------------- */
 
 static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
-                                       larder_stream stream, larder_addr *out,
-                                       const void *caller)
+                                       larder_stream stream, larder_hint hint,
+                                       larder_addr *out, const void *caller)
 {
     larder_result r;
 
@@ -34,7 +36,7 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
     larder__lock_all(a);
     larder__front_enter(a);
     history_enter(a, caller);
-    r = larder__request(a, bytes, stream, LARDER_HINT_NONE, out);
+    r = larder__request(a, bytes, stream, hint, out);
     larder__front_stock(a, stream);
     larder__unlock_all(a);
     return r;
@@ -48,7 +50,9 @@ static LAST larder_result alloc_missed(struct allocator *a, struct front *f,
     bool done = larder__fast_alloc(a, f, bytes, out);
 
     lock_leave(&f->lock);
-    return done ? LARDER_OK : alloc_slowly(a, bytes, f->stream, out, caller);
+    return done ? LARDER_OK
+                : alloc_slowly(a, bytes, f->stream, LARDER_HINT_NONE, out,
+                               caller);
 }
 
 static LAST larder_result alloc_waiting(struct allocator *a, struct front *f,
@@ -76,13 +80,63 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
         return larder__handle_bad(handle);
     f = front_of(a, stream);
     if (f == NULL)
-        return alloc_slowly(a, bytes, stream, out, caller);
+        return alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
     if (!lock_try(&f->lock))
         return alloc_waiting(a, f, bytes, out, caller);
     if (!fast_take(a, f, bytes, out))
         return alloc_missed(a, f, bytes, out, caller);
     lock_leave(&f->lock);
     return LARDER_OK;
+}
+
+/* ---- allocating with a hint ------------------------------------------------ */
+
+static larder_result check_hint(larder_hint hint)
+{
+    if (hint == LARDER_HINT_NONE || hint == LARDER_HINT_LONG ||
+        hint == LARDER_HINT_SHORT)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_INVALID,
+                        "%d is no hint; expected LARDER_HINT_NONE, "
+                        "LARDER_HINT_LONG or LARDER_HINT_SHORT",
+                        (int)hint);
+}
+
+/* As larder_alloc() does.  The long way marks what lives long; nothing else
+ * has need of it. */
+static bool alloc_shortly(struct allocator *a, uint64_t bytes,
+                          larder_stream stream, larder_hint hint,
+                          larder_addr *out)
+{
+    struct front *f = front_of(a, stream);
+    bool done;
+
+    if (f == NULL || hint == LARDER_HINT_LONG)
+        return false;
+    lock_take(&f->lock);
+    done = fast_take(a, f, bytes, out) || larder__fast_alloc(a, f, bytes, out);
+    lock_leave(&f->lock);
+    return done;
+}
+
+larder_result larder_alloc_hinted(larder_allocator *handle, uint64_t bytes,
+                                  larder_stream stream, larder_hint hint,
+                                  larder_addr *out)
+{
+    struct allocator *a;
+    larder_result r = check_hint(hint);
+
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    a = handle_allocator(handle);
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    if (alloc_shortly(a, bytes, stream, hint, out))
+        return LARDER_OK;
+    return alloc_slowly(a, bytes, stream, hint, out,
+                        __builtin_return_address(0));
 }
 
 /* ---- giving back ---------------------------------------------------------- */

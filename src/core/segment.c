@@ -40,47 +40,6 @@ static struct block *segment_fill(struct allocator *a, struct segment *s)
     return b;
 }
 
-/* Sets s->addr and s->pages. */
-static larder_result segment_take_addresses(struct allocator *a,
-                                            struct segment *s)
-{
-    larder_result r;
-
-    s->pages = larder__host_alloc(s->bytes / s->page_bytes, sizeof *s->pages);
-    if (s->pages == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
-    if (r != LARDER_OK)
-        larder__host_free(s->pages);
-    return r;
-}
-
-larder_result larder__segment_reserve(struct allocator *a, struct heap *heap,
-                                      enum segment_kind kind,
-                                      uint64_t page_bytes, uint64_t bytes,
-                                      struct block **out)
-{
-    struct segment *s;
-    larder_result r;
-
-    if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s = larder__host_alloc(1, sizeof *s);
-    if (s == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s->kind = kind;
-    s->heap = heap;
-    s->page_bytes = page_bytes;
-    s->bytes = bytes;
-    r = segment_take_addresses(a, s);
-    if (r != LARDER_OK) {
-        larder__host_free(s);
-        return r;
-    }
-    *out = segment_fill(a, s);
-    return LARDER_OK;
-}
-
 /* Sets s->addr and makes room for it in the map. */
 static larder_result segment_take_driver(struct allocator *a, struct segment *s)
 {
@@ -112,11 +71,26 @@ static larder_result segment_take_piece(struct allocator *a, struct segment *s)
     return larder__piece_carve(a, s);
 }
 
+/* Sets s->addr and s->pages. */
+static larder_result segment_take_addresses(struct allocator *a,
+                                            struct segment *s)
+{
+    larder_result r;
+
+    s->pages = larder__host_alloc(s->bytes / s->page_bytes, sizeof *s->pages);
+    if (s->pages == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
+    if (r != LARDER_OK)
+        larder__host_free(s->pages);
+    return r;
+}
+
 typedef larder_result segment_taker(struct allocator *a, struct segment *s);
 
-static larder_result segment_make(struct allocator *a, struct heap *heap,
-                                  uint64_t bytes, segment_taker *taker,
-                                  struct block **out)
+/* A segment like the one given, with what the taker sets. */
+static larder_result segment_make(struct allocator *a, struct segment like,
+                                  segment_taker *taker, struct block **out)
 {
     struct segment *s;
     larder_result r;
@@ -126,14 +100,28 @@ static larder_result segment_make(struct allocator *a, struct heap *heap,
     s = larder__host_alloc(1, sizeof *s);
     if (s == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s->heap = heap;
-    s->bytes = bytes;
+    *s = like;
     r = taker(a, s);
     if (r != LARDER_OK) {
         larder__host_free(s);
         return r;
     }
     *out = segment_fill(a, s);
+    return LARDER_OK;
+}
+
+/* The same with all of its memory. */
+static larder_result segment_make_whole(struct allocator *a, struct heap *heap,
+                                        uint64_t bytes, segment_taker *taker,
+                                        struct block **out)
+{
+    const struct segment like = {.heap = heap, .bytes = bytes};
+    larder_result r = segment_make(a, like, taker, out);
+    const struct segment *s;
+
+    if (r != LARDER_OK)
+        return r;
+    s = (*out)->segment;
     history_segment(a, s, s->addr, bytes, LARDER_ACTION_segment_alloc);
     return LARDER_OK;
 }
@@ -141,7 +129,7 @@ static larder_result segment_make(struct allocator *a, struct heap *heap,
 larder_result larder__segment_get(struct allocator *a, struct heap *heap,
                                   uint64_t bytes, struct block **out)
 {
-    return segment_make(a, heap, bytes, segment_take_driver, out);
+    return segment_make_whole(a, heap, bytes, segment_take_driver, out);
 }
 
 larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
@@ -149,7 +137,18 @@ larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
 {
     if (a->pieces == NULL)
         return LARDER_ERR_OUT_OF_MEMORY;
-    return segment_make(a, heap, bytes, segment_take_piece, out);
+    return segment_make_whole(a, heap, bytes, segment_take_piece, out);
+}
+
+larder_result larder__segment_reserve(struct allocator *a, struct heap *heap,
+                                      enum segment_kind kind,
+                                      uint64_t page_bytes, uint64_t bytes,
+                                      struct block **out)
+{
+    const struct segment like = {
+        .heap = heap, .bytes = bytes, .kind = kind, .page_bytes = page_bytes};
+
+    return segment_make(a, like, segment_take_addresses, out);
 }
 
 static larder_result segment_give_driver(struct allocator *a, struct segment *s)

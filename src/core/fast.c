@@ -21,7 +21,7 @@ static bool is_due(const struct allocator *a, struct front *f)
 static struct block *search(struct allocator *a, struct heap *heap,
                             uint64_t size)
 {
-    struct block *b = larder__local_take(a, heap, size);
+    struct block *b = larder__local_place(a, heap, size);
 
     return b != NULL ? b : larder__local_take_merging(a, heap, size);
 }

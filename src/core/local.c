@@ -37,12 +37,19 @@ struct block *larder__local_take(struct allocator *a, struct heap *heap,
                                  uint64_t size)
 {
     struct block *b = larder__carve(a, heap, size);
-    struct place place;
 
-    if (b != NULL) {
-        trim_touch(a, b);
-        return b;
-    }
+    if (b == NULL)
+        return larder__local_place(a, heap, size);
+    trim_touch(a, b);
+    return b;
+}
+
+struct block *larder__local_place(struct allocator *a, struct heap *heap,
+                                  uint64_t size)
+{
+    struct place place;
+    struct block *b;
+
     if (!larder__place_find_whole(heap, size, CANDIDATES, &place))
         return NULL;
     b = larder__local_cut(a, &place, size);

@@ -17,7 +17,11 @@ struct block *larder__local_cut(struct allocator *a, const struct place *place,
 struct block *larder__local_take(struct allocator *a, struct heap *heap,
                                  uint64_t size);
 
-/* The same, merging the heap's quick blocks until there is one, unless they are
+/* The same where nothing can be carved (carve.h). */
+struct block *larder__local_place(struct allocator *a, struct heap *heap,
+                                  uint64_t size);
+
+/* The same as larder__local_take(), merging the heap's quick blocks until there is one, unless they are
  * small and may well take a few pages more. */
 struct block *larder__local_take_merging(struct allocator *a, struct heap *heap,
                                          uint64_t size);

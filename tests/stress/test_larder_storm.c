@@ -7,7 +7,6 @@
  *   test_larder_storm [STEPS [SEED]]
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -15,6 +14,7 @@
 
 #include "support/sanitized.h"
 #include "support/share_rig.h"
+#include "support/thread_fail.h"
 
 enum {
     THREADS = 4,
@@ -29,28 +29,6 @@ enum {
 
 /* What a run is made of, beyond the rest. */
 enum { CAN_TAG = 1, CAN_PAUSE = 2, CAN_SHARE = 4, CAN_ALL = 7 };
-
-/* ---- failing in a thread ----------------------------------------------------- */
-
-static pthread_mutex_t failure_lock = PTHREAD_MUTEX_INITIALIZER;
-static char failure_text[512];
-static atomic_int failed;
-
-static void thread_fail(int line, const char *what)
-{
-    pthread_mutex_lock(&failure_lock);
-    if (failure_text[0] == '\0')
-        snprintf(failure_text, sizeof failure_text, "line %d: %s: %.300s", line,
-                 what, larder_last_error());
-    pthread_mutex_unlock(&failure_lock);
-    atomic_store(&failed, 1);
-}
-
-#define EXPECT(condition)                                                      \
-    do {                                                                       \
-        if (!(condition))                                                      \
-            thread_fail(__LINE__, #condition);                                 \
-    } while (0)
 
 /* ---- blocks ------------------------------------------------------------------- */
 
@@ -436,11 +414,7 @@ static void workers_run(struct worker *workers)
                   (unsigned long long)made,
                   (double)(end.tv_sec - begin.tv_sec) +
                       (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
-    if (atomic_exchange(&failed, 0)) {
-        print_error("%s\n", failure_text);
-        failure_text[0] = '\0';
-        fail();
-    }
+    assert_false(any_thread_failed());
 }
 
 static void handed_put_all(struct rig *rig)

@@ -4,47 +4,11 @@
  * Memory is real.  A thread writes a value that nobody else would at both
  * ends of each block and looks for it before giving the block back; the
  * thread sanitizer sees the same accesses. */
-#include "../support/rig.h"
+#include "support/thread_fail.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <time.h>
 
 enum { THREADS = 4, LIVE = 64, RUN_MS = 350 };
-
-/* ---- failing in a thread ------------------------------------------------- */
-
-/* The first failure of any thread; cmocka's own asserts are for the main
- * thread only. */
-static pthread_mutex_t failure_lock = PTHREAD_MUTEX_INITIALIZER;
-static char failure_text[512];
-static _Atomic int failed;
-
-static void thread_fail(int line, const char *what)
-{
-    pthread_mutex_lock(&failure_lock);
-    if (failure_text[0] == '\0')
-        snprintf(failure_text, sizeof failure_text, "line %d: %s: %.300s", line,
-                 what, larder_last_error());
-    pthread_mutex_unlock(&failure_lock);
-    atomic_store(&failed, 1);
-}
-
-#define EXPECT(condition)                                                      \
-    do {                                                                       \
-        if (!(condition))                                                      \
-            thread_fail(__LINE__, #condition);                                 \
-    } while (0)
-
-static void assert_no_thread_failed(void)
-{
-    if (!atomic_load(&failed))
-        return;
-    print_error("%s\n", failure_text);
-    failure_text[0] = '\0'; /* the next test begins afresh */
-    atomic_store(&failed, 0);
-    fail();
-}
 
 /* ---- running ------------------------------------------------------------- */
 
@@ -109,7 +73,7 @@ static void run_workers(struct rig *rig, int count, worker_main *const mains[],
     }
     for (int i = 0; i < count; i++)
         pthread_join(workers[i].thread, NULL);
-    assert_no_thread_failed();
+    assert_false(any_thread_failed());
     for (int i = 0; i < count; i++)
         assert_true(workers[i].operations > 0);
     assert_ok(larder_check(rig->a));

@@ -28,7 +28,7 @@ static inline bool bits_is_pow2(uint64_t x)
 /* Floor of the logarithm; x > 0. */
 static inline unsigned bits_log2(uint64_t x)
 {
-    return 63u - (unsigned)__builtin_clzll(x);
+    return 63u ^ (unsigned)__builtin_clzll(x);
 }
 
 /* Number of the lowest bit set; x > 0. */

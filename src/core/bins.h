@@ -41,13 +41,10 @@ struct bins {
 static inline unsigned bins_class(uint64_t bytes)
 {
     uint64_t units = bytes >> BINS_UNIT_LOG2;
-    unsigned shift;
+    unsigned shift =
+        bits_log2(units | UINT64_C(1) << BINS_SHARE_LOG2) - BINS_SHARE_LOG2;
 
-    if (units < (1u << BINS_EXACT_LOG2))
-        return (unsigned)units;
-    shift = bits_log2(units) - BINS_SHARE_LOG2;
-    return (1u << BINS_EXACT_LOG2) + ((shift - 1) << BINS_SHARE_LOG2) +
-           (unsigned)(units >> shift) - (1u << BINS_SHARE_LOG2);
+    return (shift << BINS_SHARE_LOG2) + (unsigned)(units >> shift);
 }
 
 /* The first bin from `from` on that holds something; BINS_COUNT: none. */

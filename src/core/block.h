@@ -12,7 +12,8 @@
  *       quick lists if and only if it is quick;
  *   B4  0 < requested <= bytes for a live or pending block;
  *   B5  a pending block waits for something: an event, or to be given one;
- *   B6  the address map names exactly the live blocks and the quick ones.
+ *   B6  the address map names exactly the live blocks and the quick ones;
+ *   B7  a block of a paged segment knows its size class unless it is free.
  *
  * A header is one cache line.  Splitting keeps the old header for the low
  * part and merging keeps the lower block's, so a segment's first header is the
@@ -35,8 +36,10 @@ enum block_state {
     BLOCK_LIVE,     /* handed out */
     BLOCK_PENDING,  /* given back, still used by recorded streams */
     BLOCK_UNMAPPED, /* addresses of an expandable segment without memory */
-    BLOCK_QUICK     /* free, kept whole for a request of its size (quick.h) */
+    BLOCK_QUICK     /* free, kept whole for a request it fits (quick.h) */
 };
+
+enum { BLOCK_CLASS_BITS = 14 };
 
 struct block {
     larder_addr addr;
@@ -54,9 +57,9 @@ struct block {
     /* No page of it is missing.  0: some may be, or it is in no paged segment;
      * never of live ones of such. */
     unsigned is_whole : 1;
-    unsigned list : 14; /* of quick ones it came from; 0: any (quick.h) */
-    unsigned
-        is_long : 1; /* it was put among long-lived ones (lifetime_classes.h) */
+    unsigned is_long : 1;                   /* it was put among long-lived ones
+                             (lifetime_classes.h) */
+    unsigned size_class : BLOCK_CLASS_BITS; /* rule B7 (bins.h) */
     union {
         struct { /* free, unmapped: links of a tree, or of a list */
             struct block *left;

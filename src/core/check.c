@@ -1,6 +1,6 @@
 /* check.c - larder_check(): every structure against every rule.
  *
- * Rules B1 to B6 are in block.h.  The others:
+ * Rules B1 to B7 are in block.h.  The others:
  *   S1  the statistics' current values are what the blocks add up to;
  *   S2  held_bytes is what segments and pieces add up to;
  *   G1 to G4 are in pages.h;
@@ -97,6 +97,9 @@ static larder_result check_state(struct allocator *a, const struct block *b)
 
     if (map_find(&a->map, &a->slab, b->addr) != (named ? b : NULL))
         return broken("B6", "the address map does not agree", b->addr);
+    if (b->state != BLOCK_FREE && b->segment->kind == SEGMENT_PAGED &&
+        b->size_class != bins_class(b->bytes))
+        return broken("B7", "the size class", b->addr);
     switch ((enum block_state)b->state) {
     case BLOCK_FREE:
         return in_index(b) ? LARDER_OK
@@ -279,12 +282,12 @@ static larder_result check_index(const struct heap *heap, uint64_t *count)
 /* The same for the quick lists, without the order. */
 static larder_result check_quick(const struct heap *heap, uint64_t *count)
 {
-    for (int i = 0; heap->quick != NULL && i < QUICK_LISTS; i++) {
+    for (int i = 0; heap->quick != NULL && i < BINS_COUNT; i++) {
         const struct quick_list *list = &heap->quick->lists[i];
 
         for (const struct block *b = list->first; b != NULL; b = b->left) {
             if (b->state != BLOCK_QUICK || b->segment->heap != heap ||
-                b->bytes != list->bytes)
+                bins_class(b->bytes) != (unsigned)i)
                 return broken("B3", "a stranger in a quick list", b->addr);
             ++*count;
         }

@@ -42,6 +42,7 @@ static struct block *cut(struct allocator *a, struct heap *heap, uint64_t size)
     if (b == NULL)
         return NULL;
     lifetimes_forget(b);
+    quick_note(b);
     map_put(&a->map, b);
     return b;
 }
@@ -60,14 +61,13 @@ bool larder__fast_alloc(struct allocator *a, struct front *f, uint64_t bytes,
     tally = front_tally(a, f, (int64_t)size);
     if (tally == NULL)
         return false;
-    /* Otherwise the list was just asked. */
-    b = a->fronts.has_waiting ? quick_take(heap->quick, size) : NULL;
+    b = larder__quick_take_near(a, heap->quick, size);
     if (b == NULL)
         b = cut(a, heap, size);
     if (b == NULL)
         return false;
     fast_hand_out(b, bytes, out);
-    tally_add(tally, kind, size, bytes);
+    tally_add(tally, kind, b->bytes, bytes);
     return true;
 }
 

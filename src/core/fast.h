@@ -62,7 +62,7 @@ static FAST_INLINE bool fast_take(struct allocator *a, struct front *f,
     if (b == NULL)
         return false;
     fast_hand_out(b, bytes, out);
-    tally_add(tally, kind, size, bytes);
+    tally_add(tally, kind, b->bytes, bytes);
     return true;
 }
 
@@ -88,8 +88,7 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
 static FAST_INLINE bool fast_keep(struct allocator *a, struct front *f,
                                   struct block *b)
 {
-    enum pool_kind kind =
-        fast_kind(a, b->bytes); /* it is as large as asked for */
+    enum pool_kind kind = fast_kind(a, b->bytes); /* no pool has others */
     struct tally *tally = front_tally(a, f, -(int64_t)b->bytes);
 
     if (a->is_tight || tally == NULL || !quick_keep(f->quick[kind], b))

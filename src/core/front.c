@@ -20,7 +20,7 @@ enum {
  * and where all are now is a peak too. */
 static void add_up_fronts(struct allocator *a)
 {
-    const struct tally now = {.is_used = true};
+    struct tally now = {.is_used = true};
 
     for (unsigned i = 1; i <= a->fronts.count; i++)
         larder__tally_peaks(&a->stats, &a->fronts.list[i]->tally);

@@ -7,6 +7,8 @@ enum {
     /* A handle of several pages that is partly in use keeps the rest from
      * others: its part of all there is bounds what is lost so. */
     ROOMY_PART = 2560,
+    VAST_PART = 1024, /* instead, from so many pages on */
+    VAST_FROM = 16384,
     TIGHT_PART = 2048,
     ROOMY_MOST = 512, /* finding the end of a handle takes as many steps */
     TIGHT_MOST = 4,
@@ -60,9 +62,10 @@ static size_t fine(const struct allocator *a)
 {
     size_t pages = all_pages(a);
     size_t part = lesser(pages / TIGHT_PART, TIGHT_MOST);
+    size_t roomy = pages / (pages >= VAST_FROM ? VAST_PART : ROOMY_PART);
 
-    if (!a->is_tight && part < pages / ROOMY_PART)
-        part = lesser(pages / ROOMY_PART, ROOMY_MOST);
+    if (!a->is_tight && part < roomy)
+        part = lesser(roomy, ROOMY_MOST);
     return at_least_one(part);
 }
 

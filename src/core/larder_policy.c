@@ -124,7 +124,7 @@ static bool take_completed(struct allocator *a, struct request *q)
     if (a->events.waiting == 0 || allocator_is_routing(a))
         return false;
     larder__events_poll(a);
-    q->block = quick_take(q->heap->quick, q->size);
+    q->block = larder__quick_take_near(a, q->heap->quick, q->size);
     if (q->block == NULL)
         q->block = larder__local_take(a, q->heap, q->size);
     return q->block != NULL;
@@ -168,6 +168,7 @@ static void mark(struct allocator *a, struct request *q)
     if (q->block->segment->kind != SEGMENT_PAGED)
         return;
     lifetimes_forget(q->block);
+    quick_note(q->block);
     q->block->is_long = q->is_long;
     if (a->is_tight && a->conf.lifetimes == CONF_LIFETIMES_LEARN)
         larder__lifetimes_make(&q->heap->lifetimes, q->block);
@@ -181,7 +182,7 @@ static larder_result find_paged(struct allocator *a, struct request *q)
     if (a->is_tight)
         larder__supply_relax(a);
     q->is_long = is_long(a, q);
-    q->block = quick_take(q->heap->quick, q->size);
+    q->block = larder__quick_take_near(a, q->heap->quick, q->size);
     if (q->block == NULL)
         r = find_slowly(a, q);
     /* Reclaiming makes this function be called again: it marked then. */
@@ -204,7 +205,9 @@ static bool larder_should_split(const struct allocator *a,
 {
     if (q->heap->pool->owner != NULL)
         return larder__policy_pytorch.should_split(a, q);
-    return q->block->bytes > q->size; /* else it was cut when it was found */
+    /* Paged ones were cut when they were found, as far as they are. */
+    return q->block->segment->kind != SEGMENT_PAGED &&
+           q->block->bytes > q->size;
 }
 
 static bool larder_keep(struct allocator *a, struct block *b)

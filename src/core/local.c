@@ -2,14 +2,20 @@
 
 #include "core/blocks.h"
 #include "core/carve.h"
+#include "core/physical.h"
 #include "core/pool.h"
 #include "core/quick.h"
 #include "core/trim_age.h"
 
 enum {
-    CANDIDATES = 1,
+    CANDIDATES = 3,
     QUICK_PART = 16, /* of a request: larger blocks are merged for it first */
-    SMALL_GROWTH = 8 << 20 /* of the small pool, before lists are merged */
+    SMALL_GROWTH = 8 << 20, /* of the small pool, before lists are merged */
+
+    /* For sizes given back before: beyond all that was ever in use, likewise;
+     * and up to which part of what there is. */
+    KNOWN_GROWTH_PERCENT = 33,
+    KNOWN_HELD_EIGHTHS = 3
 };
 
 struct block *larder__local_cut(struct allocator *a, const struct place *place,
@@ -63,7 +69,7 @@ static int64_t small_peak(const struct allocator *a)
 {
     const struct metric *bytes = &a->stats.active_bytes;
     int64_t now = bytes->current[STATS_SMALL] +
-                  a->fronts.tally.pools[STATS_SMALL].bytes.peak;
+                  tally_highest(&a->fronts.tally.pools[STATS_SMALL].bytes);
 
     return now > bytes->peak[STATS_SMALL] ? now : bytes->peak[STATS_SMALL];
 }
@@ -79,13 +85,28 @@ static bool small_may_grow(const struct allocator *a, const struct heap *heap,
                small_peak(a) * 2 + SMALL_GROWTH;
 }
 
+/* Work that repeats itself settles so: it has what it needs for each of its
+ * steps at last, and merges no more.  Not when it will soon be tight: then the
+ * less was had at random the better. */
+static bool known_may_grow(const struct allocator *a, const struct heap *heap,
+                           uint64_t size)
+{
+    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
+    uint64_t held = a->held_bytes + size;
+
+    return a->conf.defrag == CONF_DEFRAG_LIMIT &&
+           quick_knows(heap->quick, size) &&
+           held <= used + used / 100 * KNOWN_GROWTH_PERCENT &&
+           held <= larder__physical_most(a) / 8 * KNOWN_HELD_EIGHTHS;
+}
+
 /* The largest blocks first. */
 struct block *larder__local_take_merging(struct allocator *a, struct heap *heap,
                                          uint64_t size)
 {
     struct block *b = NULL;
 
-    if (small_may_grow(a, heap, size))
+    if (small_may_grow(a, heap, size) || known_may_grow(a, heap, size))
         return NULL;
     for (uint64_t least = size; b == NULL && least > a->policy->unit_bytes;
          least /= QUICK_PART) {

@@ -21,8 +21,9 @@ struct block *larder__local_take(struct allocator *a, struct heap *heap,
 struct block *larder__local_place(struct allocator *a, struct heap *heap,
                                   uint64_t size);
 
-/* The same as larder__local_take(), merging the heap's quick blocks until there is one, unless they are
- * small and may well take a few pages more. */
+/* The same as larder__local_take(), merging the heap's quick blocks until there
+ * is one; but not while more memory is the better answer: to small requests a
+ * few pages, to others as much as their return is likely to be worth. */
 struct block *larder__local_take_merging(struct allocator *a, struct heap *heap,
                                          uint64_t size);
 

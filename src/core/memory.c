@@ -346,11 +346,11 @@ static uint64_t largest_of_heap(const struct heap *heap, uint64_t largest)
         if (bytes > largest)
             largest = bytes;
     }
-    for (int i = 0; heap->quick != NULL && i < QUICK_LISTS; i++) {
-        const struct quick_list *list = &heap->quick->lists[i];
-
-        if (list->first != NULL && list->bytes > largest)
-            largest = list->bytes;
+    for (int i = 0; heap->quick != NULL && i < BINS_COUNT; i++) {
+        for (b = heap->quick->lists[i].first; b != NULL; b = b->left) {
+            if (b->bytes > largest)
+                largest = b->bytes;
+        }
     }
     return largest;
 }

@@ -150,11 +150,12 @@ static bool find_whole_in(struct block *b, uint64_t size, struct place *out)
         return true;
     }
     for (int k = 0; k < 2; k++) {
-        size_t pages = cost_of(b, ends[k], size, &rules, NULL).pages;
+        size_t pages;
 
-        if (pages >= least ||
-            (!b->is_whole &&
-             !has_all_pages(s, pages_touched(s, ends[k], size))))
+        if (!b->is_whole && !has_all_pages(s, pages_touched(s, ends[k], size)))
+            continue; /* most do not: told sooner than the cost */
+        pages = cost_of(b, ends[k], size, &rules, NULL).pages;
+        if (pages >= least)
             continue;
         least = pages;
         *out = (struct place){.block = b, .addr = ends[k]};

@@ -1,106 +1,84 @@
 /* quick.h - blocks that were given back, kept whole for the next request of
- * exactly their size.  Private to core.
+ * about their size.  Private to core.
  *
  * Programs ask for the same sizes again and again: such a block is neither
  * merged nor searched for.  What is kept so is merged, all at once, before the
- * device is asked for anything, so that it costs no memory. */
+ * device is asked for more, but for what local.c says is worth it.
+ *
+ * There is a list for each size class of bins.h, so that one block in a list
+ * serves all sizes of a class up to its own, and the next classes' serve it as
+ * well.  A block that is larger than the request stays so: nothing is cut. */
 #ifndef LARDER_CORE_QUICK_H
 #define LARDER_CORE_QUICK_H
 
 #include "core/allocator.h"
 
-enum { QUICK_LISTS_LOG2 = 10, QUICK_LISTS = 1 << QUICK_LISTS_LOG2 };
-
-/* The blocks of one size, linked by `left`, the last given back first. */
+/* The blocks of one size class, linked by `left`, the last given back first. */
 struct quick_list {
-    uint64_t bytes;
-    struct block *first; /* NULL: the list is free for another size */
+    struct block *first;
+    uint64_t most; /* the largest that was ever given back here; 0: none was */
 };
 
 struct quick {
-    uint64_t used[QUICK_LISTS / 64]; /* a bit for each list not empty, and for
-                                        some that are */
-    /* A size's list is one of two: by hash, or that one's neighbour. */
-    struct quick_list lists[QUICK_LISTS];
+    uint64_t used[BINS_WORDS]; /* a bit for each list not empty, and for some
+                                  that are */
+    struct quick_list lists[BINS_COUNT];
 };
 
-static inline unsigned quick_hash(uint64_t bytes)
+/* b, about to be handed out, has found its size. */
+static inline void quick_note(struct block *b)
 {
-    uint32_t hash = (uint32_t)(bytes >> BINS_UNIT_LOG2) * UINT32_C(0x9e3779b1);
-
-    return hash >> (32 - QUICK_LISTS_LOG2);
+    static_assert(BINS_COUNT <= 1 << BLOCK_CLASS_BITS, "every class has room");
+    b->size_class = bins_class(b->bytes) % (1u << BLOCK_CLASS_BITS);
 }
 
-/* A block of that size, out of its list, but in the address map; NULL: none. */
+/* A block of that size or, in its class, above, out of its list, but in the
+ * address map; NULL: none comes first in the list. */
 static inline struct block *quick_take(struct quick *quick, uint64_t bytes)
 {
-    unsigned hash = quick_hash(bytes);
-    struct quick_list *list = &quick->lists[hash];
-    struct block *b;
+    struct quick_list *list = &quick->lists[bins_class(bytes)];
+    struct block *b = list->first;
 
-    if (list->bytes != bytes)
-        list = &quick->lists[hash ^ 1];
-    b = list->first;
-    if (b == NULL || list->bytes != bytes)
+    if (b == NULL || b->bytes < bytes)
         return NULL;
     list->first = b->left;
     return b;
 }
 
-/* The list for b's size, or one that is free for it; NULL: there is none. */
-static inline struct quick_list *quick_list_for(struct quick *quick,
-                                                const struct block *b)
-{
-    unsigned hash = quick_hash(b->bytes);
-    struct quick_list *list = &quick->lists[hash];
-    struct quick_list *other = &quick->lists[hash ^ 1];
-
-    if (list->bytes == b->bytes)
-        return list;
-    if (other->bytes == b->bytes)
-        return other;
-    if (list->first != NULL)
-        list = other;
-    return list->first == NULL ? list : NULL;
-}
-
-/* Keep b, which is in no index but stays in the address map.  False: no list
- * is free for its size, or one only now became so: of sizes that come once,
- * none is kept.  Nor what is marked by its lifetime (lifetime_classes.h): who
- * has it next is not. */
+/* Keep b, which is in no index but stays in the address map.  False: it is
+ * larger than any of its class before.  Of sizes that come once none is kept,
+ * nor of those that grow.  Nor what is marked by its lifetime
+ * (lifetime_classes.h): who has it next is not. */
 static inline bool quick_keep(struct quick *quick, struct block *b)
 {
-    /* The one it came from, most likely. */
-    struct quick_list *list = &quick->lists[b->list];
+    unsigned i = b->size_class;
+    struct quick_list *list = &quick->lists[i];
 
     if (b->era != 0 || b->is_long)
         return false;
-    if (list->bytes != b->bytes) {
-        list = quick_list_for(quick, b);
-        if (list == NULL)
-            return false;
-        if (list->bytes != b->bytes) {
-            list->bytes = b->bytes;
-            return false;
-        }
-        b->list = (unsigned)(list - quick->lists) % QUICK_LISTS;
+    if (b->bytes > list->most) {
+        list->most = b->bytes;
+        return false;
     }
     b->state = BLOCK_QUICK;
     b->left = list->first;
     list->first = b;
     /* Whether it was empty is hard to foresee: no branch. */
-    quick->used[b->list / 64] |= UINT64_C(1) << b->list % 64;
+    quick->used[i / 64] |= UINT64_C(1) << i % 64;
     return true;
 }
 
-/* Whether a block of that size was kept before, as far as is remembered. */
+/* Whether a block that would do was given back before, in its class. */
 static inline bool quick_knows(const struct quick *quick, uint64_t bytes)
 {
-    unsigned hash = quick_hash(bytes);
-
-    return quick->lists[hash].bytes == bytes ||
-           quick->lists[hash ^ 1].bytes == bytes;
+    return quick->lists[bins_class(bytes)].most >= bytes;
 }
+
+/* As quick_take(), from anywhere in the list or, for large requests, a block a
+ * little larger; but no such block once a noticeable part of the memory there
+ * is is handed out without having been asked for. */
+struct block *larder__quick_take_near(const struct allocator *a,
+                                      struct quick *quick, uint64_t bytes);
 
 /* b was taken out of its list: merge it, and out of the address map. */
 void larder__quick_merge(struct allocator *a, struct block *b);

@@ -44,8 +44,10 @@ static int64_t pair_peak(const struct tally *t, const struct pair *pair)
     return *(const int64_t *)(peaks + pair->peak);
 }
 
-void larder__tally_peaks(struct stats *st, const struct tally *t)
+void larder__tally_peaks(struct stats *st, struct tally *t)
 {
+    if (t->is_rising)
+        tally_settle(t);
     for (int i = 0; t->is_used && i < PAIRS; i++) {
         struct metric *m = pair_metric(st, &pairs[i]);
 

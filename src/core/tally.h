@@ -12,7 +12,7 @@
 struct tally_metric {
     int64_t added;
     int64_t freed;
-    int64_t peak;
+    int64_t peak; /* before the last free */
 };
 
 /* Without splits, events and limits, blocks that are allocated are active and
@@ -34,6 +34,7 @@ struct tally {
     struct tally_pool pools[STATS_POOLS];
     struct tally_peaks peaks;
     bool is_used;
+    bool is_rising; /* something was allocated since the last free */
 };
 
 static inline void tally_raise(int64_t *peak, int64_t value)
@@ -47,14 +48,35 @@ static inline int64_t tally_current(const struct tally_metric *m)
     return m->added - m->freed;
 }
 
-static inline int64_t tally_metric_add(struct tally_metric *m, uint64_t amount)
+/* Its peak, what was allocated since the last free included. */
+static inline int64_t tally_highest(const struct tally_metric *m)
 {
-    int64_t current;
+    return tally_current(m) > m->peak ? tally_current(m) : m->peak;
+}
 
-    m->added += (int64_t)amount;
-    current = tally_current(m);
-    tally_raise(&m->peak, current);
-    return current;
+static inline void tally_raise_metric(struct tally_metric *small,
+                                      struct tally_metric *large, int64_t *both)
+{
+    int64_t of_small = tally_current(small);
+    int64_t of_large = tally_current(large);
+
+    tally_raise(&small->peak, of_small);
+    tally_raise(&large->peak, of_large);
+    tally_raise(both, of_small + of_large);
+}
+
+/* Between two frees counts only rise: peaks need be looked at no sooner than
+ * before the next free, and when they are read. */
+static inline void tally_settle(struct tally *t)
+{
+    struct tally_pool *small = &t->pools[STATS_SMALL];
+    struct tally_pool *large = &t->pools[STATS_LARGE];
+
+    tally_raise_metric(&small->blocks, &large->blocks, &t->peaks.blocks);
+    tally_raise_metric(&small->bytes, &large->bytes, &t->peaks.bytes);
+    tally_raise_metric(&small->requested, &large->requested,
+                       &t->peaks.requested);
+    t->is_rising = false;
 }
 
 /* A block is allocated. */
@@ -62,16 +84,12 @@ static inline void tally_add(struct tally *t, unsigned pool, uint64_t bytes,
                              uint64_t requested)
 {
     struct tally_pool *here = &t->pools[pool];
-    const struct tally_pool *other = &t->pools[pool ^ 1];
 
     t->is_used = true;
-    tally_raise(&t->peaks.blocks, tally_metric_add(&here->blocks, 1) +
-                                      tally_current(&other->blocks));
-    tally_raise(&t->peaks.bytes, tally_metric_add(&here->bytes, bytes) +
-                                     tally_current(&other->bytes));
-    tally_raise(&t->peaks.requested,
-                tally_metric_add(&here->requested, requested) +
-                    tally_current(&other->requested));
+    t->is_rising = true;
+    here->blocks.added++;
+    here->bytes.added += (int64_t)bytes;
+    here->requested.added += (int64_t)requested;
 }
 
 /* A block is given back. */
@@ -80,6 +98,8 @@ static inline void tally_sub(struct tally *t, unsigned pool, uint64_t bytes,
 {
     struct tally_pool *here = &t->pools[pool];
 
+    if (t->is_rising)
+        tally_settle(t);
     t->is_used = true;
     here->blocks.freed++;
     here->bytes.freed += (int64_t)bytes;
@@ -93,8 +113,15 @@ static inline int64_t tally_bytes(const struct tally *t)
            tally_current(&t->pools[STATS_LARGE].bytes);
 }
 
+/* The same of what was handed out beyond what was asked for. */
+static inline int64_t tally_spare(const struct tally *t)
+{
+    return tally_bytes(t) - tally_current(&t->pools[STATS_SMALL].requested) -
+           tally_current(&t->pools[STATS_LARGE].requested);
+}
+
 /* Raise the peaks of what `t` counts, as if nothing else had changed since. */
-void larder__tally_peaks(struct stats *st, const struct tally *t);
+void larder__tally_peaks(struct stats *st, struct tally *t);
 
 /* Add the changes to the current values and sums; t is 0 then. */
 void larder__tally_currents(struct stats *st, struct tally *t);

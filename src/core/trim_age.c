@@ -164,7 +164,7 @@ static void look_at_ranges(struct allocator *a)
         if (s->stamps == NULL)
             begin_range(a, s);
         else if (stamp_range(a, s))
-            for (int i = 0; i < QUICK_LISTS; i++)
+            for (int i = 0; i < BINS_COUNT; i++)
                 flush_old(a, &s->heap->quick->lists[i]);
     }
 }

@@ -8,7 +8,7 @@ enum {
      * others: its part of all there is bounds what is lost so. */
     ROOMY_PART = 2560,
     VAST_PART = 1024, /* instead, from so many pages on */
-    VAST_FROM = 16384,
+    VAST_FROM = 32768,
     TIGHT_PART = 2048,
     ROOMY_MOST = 512, /* finding the end of a handle takes as many steps */
     TIGHT_MOST = 4,
@@ -18,10 +18,10 @@ enum {
      * fills larger ones has more layers, each of which loses some. */
     COARSE_FROM = 3072,
     COARSE_TO = 8192,
-    COARSE_MOST = 16,
+    COARSE_MOST = 15,
     COARSE_OTHERS_PART = 8, /* other heaps hold no more than such a part */
     COARSE_HEAP_PART = 16,  /* of the heap's pages, if a request lacks less */
-    COARSE_ROOM_PART = 24,  /* of the room that is left */
+    COARSE_ROOM_PART = 18,  /* of the room that is left */
 
     /* Small blocks are many and live long: between the large ones they would
      * keep a handle each. */

@@ -338,6 +338,7 @@ struct allocator {
     size_t orphan_count;
     size_t orphan_capacity; /* above the number of pages held */
     size_t page_count;
+    uint64_t pages_dropped; /* given back because somebody wanted that */
 
     struct callbacks reclaims;
     struct callbacks oom_observers;

@@ -12,6 +12,8 @@ enum {
     TIGHT_PART = 2048,
     ROOMY_MOST = 512, /* finding the end of a handle takes as many steps */
     TIGHT_MOST = 4,
+    AGAIN_MOST = 6,  /* of a heap whose memory is given back and had anew */
+    AGAIN_TIMES = 2, /* so often for a page more */
 
     /* On devices of so many pages a heap that holds most of the memory has
      * larger ones.  On smaller ones a handle is too great a part; work that
@@ -57,13 +59,25 @@ uint64_t larder__grain_small_max(const struct allocator *a)
                : a->policy->small_max_bytes;
 }
 
+/* Who empties the cache over and over pays for each handle: a page more for
+ * each time that all there is was made anew. */
+static size_t made_again(const struct allocator *a, size_t pages)
+{
+    uint64_t times = pages == 0 ? 0 : a->pages_dropped / pages / AGAIN_TIMES;
+
+    return times < AGAIN_MOST ? (size_t)times : AGAIN_MOST;
+}
+
 /* What any heap may have. */
 static size_t fine(const struct allocator *a)
 {
     size_t pages = all_pages(a);
     size_t part = lesser(pages / TIGHT_PART, TIGHT_MOST);
     size_t roomy = pages / (pages >= VAST_FROM ? VAST_PART : ROOMY_PART);
+    size_t again = made_again(a, pages);
 
+    if (part < again)
+        part = again;
     if (!a->is_tight && part < roomy)
         part = lesser(roomy, ROOMY_MOST);
     return at_least_one(part);

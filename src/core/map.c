@@ -27,12 +27,22 @@ static uint64_t make_word(_Atomic uint32_t *entries, unsigned shift,
            (uint64_t)front << MAP_FRONT_AT;
 }
 
-/* The granule's table; NULL: it has none. */
+/* The entries in the granule's table; NULL: it has none. */
 static _Atomic uint32_t *table_of(struct map_leaf *leaf, unsigned i)
 {
     _Atomic uint32_t *entries = map_entry(&leaf->granules[i], 0);
 
     return entries == leaf->slots[i] ? NULL : entries;
+}
+
+static void free_tables(struct map *map)
+{
+    while (map->tables != NULL) {
+        struct map_table *next = map->tables->next;
+
+        larder__host_free(map->tables);
+        map->tables = next;
+    }
 }
 
 void larder__map_destroy(struct map *map)
@@ -42,11 +52,10 @@ void larder__map_destroy(struct map *map)
     while (leaf != NULL) {
         struct map_leaf *next = leaf->next;
 
-        for (unsigned i = 0; i < 1u << MAP_LEAF_LOG2; i++)
-            larder__host_free(table_of(leaf, i));
         larder__host_free(leaf);
         leaf = next;
     }
+    free_tables(map);
     larder__host_free(map->low);
     map->low = NULL;
     atomic_store(&map->leaves, NULL);
@@ -86,24 +95,27 @@ static bool map_make_leaf(struct map *map, larder_addr addr)
 }
 
 /* A table with the blocks of the granule's slots; NULL: no host memory. */
-static _Atomic uint32_t *make_table(struct map_leaf *leaf, unsigned i,
-                                    struct slab *slab)
+static _Atomic uint32_t *make_table(struct map *map, struct map_leaf *leaf,
+                                    unsigned i, struct slab *slab)
 {
-    _Atomic uint32_t *table = larder__host_alloc(MAP_TABLE, sizeof *table);
+    struct map_table *table = larder__host_alloc(1, sizeof *table);
 
-    if (!fits(table)) {
+    if (table == NULL || !fits(table)) {
         larder__host_free(table);
         return NULL;
     }
-    for (unsigned k = 0; table != NULL && k < MAP_SLOTS; k++) {
+    table->next = map->tables;
+    map->tables = table;
+    for (unsigned k = 0; k < MAP_SLOTS; k++) {
         uint32_t number = atomic_exchange(&leaf->slots[i][k], 0);
         const struct block *b = slab_get(slab, number);
 
         if (b != NULL)
-            atomic_store(&table[(b->addr >> MAP_UNIT_LOG2) % MAP_TABLE],
-                         number);
+            atomic_store(
+                &table->entries[(b->addr >> MAP_UNIT_LOG2) % MAP_TABLE],
+                number);
     }
-    return table;
+    return table->entries;
 }
 
 /* Room for the granule's blocks. */
@@ -120,7 +132,7 @@ static bool granule_prepare(struct map *map, struct slab *slab,
     leaf = leaf_of(map_granule_of(map, addr), i);
     table = table_of(leaf, i);
     if (fine && table == NULL) {
-        table = make_table(leaf, i, slab);
+        table = make_table(map, leaf, i, slab);
         if (table == NULL)
             return false;
     }

@@ -47,11 +47,18 @@ struct map_leaf {
     struct map_leaf *next;
 };
 
+struct map_table {
+    _Atomic uint32_t entries[MAP_TABLE];
+    struct map_table *next;
+};
+
 /* A processor's user addresses end at 2^47, and a GPU's are of the same space:
  * leaves below are found with one load, any others by looking through all. */
 struct map {
     _Atomic(struct map_leaf *) *low;   /* 1 << MAP_LOW_LOG2, by number */
     _Atomic(struct map_leaf *) leaves; /* all, the last made first */
+    struct map_table *tables; /* the same; words hide their addresses from
+                                 whoever looks for lost memory */
 };
 
 bool larder__map_init(struct map *map);

@@ -118,6 +118,7 @@ void larder__physical_drop_some(struct allocator *a, size_t pages)
             (void)larder__physical_least(a, 0, &i);
         larder__physical_release(a, i);
         before -= a->loose.count;
+        a->pages_dropped += before;
         pages -= before < pages ? before : pages;
     }
     a->refused_at = UINT64_MAX;

@@ -3,6 +3,7 @@
 # is no GPU.  $1: the command.
 . tests/cli/harness
 build=$(dirname "$1")
+[ -e "$build/liblarder_preload.so" ] || exit 77 # with sanitizers
 last='check_gpu.sh'
 
 # on DEVICES: run it on those of the simulated driver.

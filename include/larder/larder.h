@@ -145,8 +145,9 @@ LARDER_API larder_result larder_device_close(larder_device *dev);
  * What is allocated is the block a request gets, what is requested its bytes.
  * A block is larger by less than 256 bytes (`pytorch`: 512) and by what its
  * policy does not cut off: under `pytorch` up to 1 MiB of large blocks, under
- * LARDER_POLICY_LARDER up to a quarter of requests of 16 KiB and more, while
- * memory is plentiful and that is not a 64th of it. */
+ * LARDER_POLICY_LARDER up to 28 % of requests of 16 KiB and more, as long as
+ * memory is plentiful and all of that is not a 64th of it: when it gets tight
+ * live blocks are cut to what was asked for. */
 typedef enum larder_policy {
     LARDER_POLICY_DEFAULT = 0, /* the library's best: LARDER_POLICY_LARDER */
     LARDER_POLICY_PYTORCH = 1, /* PyTorch 2.4's native policy, exactly */

@@ -57,8 +57,7 @@ struct block {
     /* No page of it is missing.  0: some may be, or it is in no paged segment;
      * never of live ones of such. */
     unsigned is_whole : 1;
-    unsigned is_long : 1;                   /* it was put among long-lived ones
-                             (lifetime_classes.h) */
+    unsigned is_long : 1; /* put among long-lived ones (lifetime_classes.h) */
     unsigned size_class : BLOCK_CLASS_BITS; /* rule B7 (bins.h) */
     union {
         struct { /* free, unmapped: links of a tree, or of a list */

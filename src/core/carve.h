@@ -8,8 +8,8 @@
 
 #include "core/allocator.h"
 
-/* A block of exactly `size` bytes, as cut_out() of larder_policy.c leaves it:
- * in no index, and in no state that a neighbour would merge with.  NULL: none
+/* A block of exactly `size` bytes, as larder__local_cut() leaves it: in no
+ * index, and in no state that a neighbour would merge with.  NULL: none
  * was found, which does not say that there is none; nothing has changed. */
 struct block *larder__carve(struct allocator *a, struct heap *heap,
                             uint64_t size);

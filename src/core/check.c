@@ -285,6 +285,11 @@ static larder_result check_quick(const struct heap *heap, uint64_t *count)
     for (int i = 0; heap->quick != NULL && i < BINS_COUNT; i++) {
         const struct quick_list *list = &heap->quick->lists[i];
 
+        if (list->first != NULL &&
+            (heap->quick->used[i / 64] >> i % 64 & 1) == 0)
+            return broken("B3", "a quick list is not marked",
+                          list->first->addr);
+
         for (const struct block *b = list->first; b != NULL; b = b->left) {
             if (b->state != BLOCK_QUICK || b->segment->heap != heap ||
                 bins_class(b->bytes) != (unsigned)i)

@@ -2,6 +2,7 @@
 
 #include "core/carve.h"
 #include "core/local.h"
+#include "core/spare.h"
 #include "core/trim_age.h"
 
 /* Blocks that recorded streams use may wait a little longer, as who wants more
@@ -61,7 +62,8 @@ bool larder__fast_alloc(struct allocator *a, struct front *f, uint64_t bytes,
     tally = front_tally(a, f, (int64_t)size);
     if (tally == NULL)
         return false;
-    b = larder__quick_take_near(a, heap->quick, size);
+    b = larder__quick_take_near(heap->quick, size,
+                                larder__spare_most(a, tally, size));
     if (b == NULL)
         b = cut(a, heap, size);
     if (b == NULL)

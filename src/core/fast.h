@@ -88,7 +88,7 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
 static FAST_INLINE bool fast_keep(struct allocator *a, struct front *f,
                                   struct block *b)
 {
-    enum pool_kind kind = fast_kind(a, b->bytes); /* no pool has others */
+    enum pool_kind kind = fast_kind(a, b->bytes);
     struct tally *tally = front_tally(a, f, -(int64_t)b->bytes);
 
     if (a->is_tight || tally == NULL || !quick_keep(f->quick[kind], b))

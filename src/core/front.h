@@ -21,8 +21,9 @@
 #include "core/allocator.h"
 
 enum {
-    FRONTS_MAX = 160, /* further streams do without; their number is a byte */
-    FRONT_HEADERS = 2 /* spare ones: a request cuts at either end */
+    FRONTS_MAX = 160,  /* further streams do without; their number is a byte */
+    FRONT_HEADERS = 2, /* spare ones: a request cuts at either end */
+    FRONT_SPARE_PART = 3 /* of a request: a block may be so much larger */
 };
 
 struct front {
@@ -175,7 +176,7 @@ static inline struct tally *front_tally(struct allocator *a, struct front *f,
 
     if (!a->fronts.is_shared)
         return a->fronts.owner == front_thread() ? &a->fronts.tally : NULL;
-    now = tally_bytes(&f->tally) + change;
+    now = tally_bytes(&f->tally) + change + change / FRONT_SPARE_PART;
     return now > most || now < -most ? NULL : &f->tally;
 }
 

@@ -12,6 +12,14 @@ static inline bool held_allows(const struct allocator *a, uint64_t bytes)
            a->held_bytes <= a->allowed_bytes - bytes;
 }
 
+/* Whether to hold so much would pass the garbage_collection_threshold. */
+static inline bool held_passes_threshold(const struct allocator *a,
+                                         uint64_t bytes)
+{
+    return a->fraction_is_set && a->conf.gc_threshold > 0 &&
+           (double)bytes > a->conf.gc_threshold * (double)a->allowed_bytes;
+}
+
 /* One piece of `bytes` came from the device for this pool. */
 static inline void held_add(struct allocator *a, const struct pool *pool,
                             uint64_t bytes)

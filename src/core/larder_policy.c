@@ -19,6 +19,7 @@
 #include "core/quick.h"
 #include "core/range.h"
 #include "core/segment.h"
+#include "core/spare.h"
 #include "core/supply.h"
 #include "core/trim_age.h"
 
@@ -118,16 +119,36 @@ static larder_result climb(struct allocator *a, struct request *q)
     return take_supplied(a, q);
 }
 
+/* A kept block, not across the border that max_split_size_mb draws, and exact
+ * for what will stay. */
+static struct block *take_kept(struct allocator *a, const struct request *q)
+{
+    uint64_t border = a->conf.max_split_bytes;
+    uint64_t most = larder__spare_most(a, &a->fronts.tally, q->size);
+
+    if (q->hint == LARDER_HINT_LONG)
+        most = q->size;
+    if (q->size < border && most >= border)
+        most = border - 1;
+    return larder__quick_take_near(q->heap->quick, q->size, most);
+}
+
 /* From what recorded streams no longer use. */
 static bool take_completed(struct allocator *a, struct request *q)
 {
     if (a->events.waiting == 0 || allocator_is_routing(a))
         return false;
     larder__events_poll(a);
-    q->block = larder__quick_take_near(a, q->heap->quick, q->size);
+    q->block = take_kept(a, q);
     if (q->block == NULL)
         q->block = larder__local_take(a, q->heap, q->size);
     return q->block != NULL;
+}
+
+static bool is_hopeless(struct allocator *a, const struct request *q)
+{
+    return larder__ladder_is_hopeless(a, q) &&
+           !(larder__spare_take_back(a) && !larder__ladder_is_hopeless(a, q));
 }
 
 static larder_result find_slowly(struct allocator *a, struct request *q)
@@ -144,7 +165,7 @@ static larder_result find_slowly(struct allocator *a, struct request *q)
     }
     if (a->reclaims.count > 0 && !q->reclaimed)
         return larder__find_reclaimed(a, q);
-    if (!allocator_is_routing(a) && larder__ladder_is_hopeless(a, q))
+    if (!allocator_is_routing(a) && is_hopeless(a, q))
         return larder__ladder_refuse(a, q);
     return climb(a, q);
 }
@@ -182,7 +203,7 @@ static larder_result find_paged(struct allocator *a, struct request *q)
     if (a->is_tight)
         larder__supply_relax(a);
     q->is_long = is_long(a, q);
-    q->block = larder__quick_take_near(a, q->heap->quick, q->size);
+    q->block = take_kept(a, q);
     if (q->block == NULL)
         r = find_slowly(a, q);
     /* Reclaiming makes this function be called again: it marked then. */

@@ -2,6 +2,7 @@
 
 #include "core/blocks.h"
 #include "core/carve.h"
+#include "core/held.h"
 #include "core/physical.h"
 #include "core/pool.h"
 #include "core/quick.h"
@@ -86,15 +87,18 @@ static bool small_may_grow(const struct allocator *a, const struct heap *heap,
 }
 
 /* Work that repeats itself settles so: it has what it needs for each of its
- * steps at last, and merges no more.  Not when it will soon be tight: then the
- * less was had at random the better. */
+ * steps at last, and merges no more.  Not where somebody is asked for memory
+ * before it grows, or a threshold would be passed, or pages could not move if
+ * it fails.  Nor when it will soon be tight: then the less was had at random
+ * the better. */
 static bool known_may_grow(const struct allocator *a, const struct heap *heap,
                            uint64_t size)
 {
     uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
     uint64_t held = a->held_bytes + size;
 
-    return a->conf.defrag == CONF_DEFRAG_LIMIT &&
+    return a->conf.defrag == CONF_DEFRAG_LIMIT && a->reclaims.count == 0 &&
+           !allocator_is_routing(a) && !held_passes_threshold(a, held) &&
            quick_knows(heap->quick, size) &&
            held <= used + used / 100 * KNOWN_GROWTH_PERCENT &&
            held <= larder__physical_most(a) / 8 * KNOWN_HELD_EIGHTHS;

@@ -1,33 +1,26 @@
 #include "core/quick.h"
 
-#include <limits.h>
-
 #include "base/bits.h"
 #include "core/carve.h"
-#include "core/physical.h"
 #include "core/pool.h"
 
 enum {
-    LOOKS = 4,        /* at the blocks of the request's own class */
-    NEAR_CLASSES = 8, /* above it: by an eighth to a quarter larger */
-
-    /* Smaller requests are of few sizes: each has blocks of its own soon. */
-    NEAR_LEAST = 1 << (BINS_EXACT_LOG2 + BINS_UNIT_LOG2),
-
-    SPARE_PART = 64 /* of all there is, may be handed out unasked for */
+    LOOKS = 4,       /* at the blocks of the request's own class */
+    NEAR_CLASSES = 9 /* above it: 14 to 28 % larger */
 };
 
 /* ---- taking --------------------------------------------------------------- */
 
-/* The first blocks of a list, those a request of `bytes` would take. */
-static struct block *take_within(struct quick_list *list, uint64_t bytes)
+/* Of the first blocks of a list. */
+static struct block *take_within(struct quick_list *list, uint64_t bytes,
+                                 uint64_t most)
 {
     struct block **link = &list->first;
 
     for (int looks = LOOKS; *link != NULL && looks > 0; looks--) {
         struct block *b = *link;
 
-        if (b->bytes >= bytes) {
+        if (b->bytes >= bytes && b->bytes <= most) {
             *link = b->left;
             return b;
         }
@@ -36,51 +29,43 @@ static struct block *take_within(struct quick_list *list, uint64_t bytes)
     return NULL;
 }
 
-/* Whether blocks may be handed out that are larger than what is asked for.
- * What other fronts counted since it was added up is left out. */
-static bool may_spare(const struct allocator *a)
+/* The first list from `from` on, and not beyond `last`, that keeps blocks; NULL:
+ * none does. */
+static struct quick_list *next_list(struct quick *quick, unsigned from,
+                                    unsigned last)
 {
-    const struct tally *t = &a->fronts.tally;
-    int64_t spare = metric_all(&a->stats.allocated_bytes) -
-                    metric_all(&a->stats.requested_bytes) + tally_spare(t);
+    for (unsigned w = from / 64; w <= last / 64 && w < BINS_WORDS; w++) {
+        uint64_t bits = quick->used[w];
 
-    return (uint64_t)spare < larder__physical_most(a) / SPARE_PART;
-}
+        if (w == from / 64)
+            bits &= ~UINT64_C(0) << from % 64;
+        for (; bits != 0; bits &= bits - 1) {
+            unsigned i = w * 64 + bits_lowest(bits);
 
-/* The first class above i that keeps blocks; UINT_MAX: none is near. */
-static unsigned next_kept(struct quick *quick, unsigned i)
-{
-    unsigned w = ++i / 64;
-    uint64_t bits;
-
-    if (w >= BINS_WORDS)
-        return UINT_MAX;
-    bits = quick->used[w] & (~UINT64_C(0) << i % 64);
-    if (bits == 0 && ++w < BINS_WORDS)
-        bits = quick->used[w];
-    for (; bits != 0; bits &= bits - 1) {
-        i = w * 64 + bits_lowest(bits);
-        if (quick->lists[i].first != NULL)
-            return i;
-        quick->used[w] &= ~(UINT64_C(1) << i % 64); /* it was emptied */
+            if (i > last)
+                return NULL;
+            if (quick->lists[i].first != NULL)
+                return &quick->lists[i];
+            quick->used[w] &= ~(UINT64_C(1) << i % 64); /* it was emptied */
+        }
     }
-    return UINT_MAX;
+    return NULL;
 }
 
-struct block *larder__quick_take_near(const struct allocator *a,
-                                      struct quick *quick, uint64_t bytes)
+struct block *larder__quick_take_near(struct quick *quick, uint64_t bytes,
+                                      uint64_t most)
 {
     unsigned i = bins_class(bytes);
-    struct block *b = take_within(&quick->lists[i], bytes);
-    unsigned above;
+    struct block *b = take_within(&quick->lists[i], bytes, most);
+    struct quick_list *above;
 
-    if (b != NULL || bytes < NEAR_LEAST)
+    if (b != NULL || most == bytes)
         return b;
-    above = next_kept(quick, i);
-    if (above - i > NEAR_CLASSES || !may_spare(a))
+    above = next_list(quick, i + 1, i + NEAR_CLASSES);
+    if (above == NULL || above->first->bytes > most)
         return NULL;
-    b = quick->lists[above].first;
-    quick->lists[above].first = b->left;
+    b = above->first;
+    above->first = b->left;
     return b;
 }
 

@@ -5,9 +5,9 @@
  * merged nor searched for.  What is kept so is merged, all at once, before the
  * device is asked for more, but for what local.c says is worth it.
  *
- * There is a list for each size class of bins.h, so that one block in a list
- * serves all sizes of a class up to its own, and the next classes' serve it as
- * well.  A block that is larger than the request stays so: nothing is cut. */
+ * There is a list for each size class of bins.h.  Any block of a request's class
+ * that is large enough answers it, up to 3 % larger; blocks of the next classes
+ * may, too (spare.h).  Nothing is cut. */
 #ifndef LARDER_CORE_QUICK_H
 #define LARDER_CORE_QUICK_H
 
@@ -74,11 +74,10 @@ static inline bool quick_knows(const struct quick *quick, uint64_t bytes)
     return quick->lists[bins_class(bytes)].most >= bytes;
 }
 
-/* As quick_take(), from anywhere in the list or, for large requests, a block a
- * little larger; but no such block once a noticeable part of the memory there
- * is is handed out without having been asked for. */
-struct block *larder__quick_take_near(const struct allocator *a,
-                                      struct quick *quick, uint64_t bytes);
+/* As quick_take(), but a block of `bytes` to `most` from anywhere in the list,
+ * or from the nearest list above that keeps any, 14 to 28 % larger at most. */
+struct block *larder__quick_take_near(struct quick *quick, uint64_t bytes,
+                                      uint64_t most);
 
 /* b was taken out of its list: merge it, and out of the address map. */
 void larder__quick_merge(struct allocator *a, struct block *b);

@@ -5,6 +5,7 @@
 #include "core/held.h"
 #include "core/physical.h"
 #include "core/quick.h"
+#include "core/spare.h"
 
 enum {
     TIGHT_PERCENT = 34,       /* of what there is, in use: save before speed */
@@ -67,6 +68,7 @@ static void become_tight(struct allocator *a)
     a->is_tight = true;
     a->calm = 0;
     (void)larder__quick_flush_all(a, 0);
+    (void)larder__spare_take_back(a);
 }
 
 static bool may_harvest(const struct allocator *a)
@@ -97,8 +99,7 @@ static bool harvest_is_first(const struct allocator *a, const struct request *q,
         return false;
     if (a->conf.defrag == CONF_DEFRAG_EAGER)
         return true;
-    if (a->fraction_is_set && a->conf.gc_threshold > 0 &&
-        (double)after > a->conf.gc_threshold * (double)a->allowed_bytes)
+    if (held_passes_threshold(a, after))
         return true;
     return after > used + used / 100 * slack;
 }

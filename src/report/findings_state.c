@@ -80,9 +80,9 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
             report_bytes(lost, a));
     fprintf(
         text.out,
-        "Requests are rounded up to 512 bytes and more: %zu allocations "
-        "were in use, on average %s each.  Fewer and larger tensors waste "
-        "less.\n",
+        "Requests are rounded up to 512 bytes and more, and a block that is "
+        "there may be a little larger: %zu allocations were in use, on "
+        "average %s each.  Fewer and larger tensors waste less.\n",
         m->live_count,
         report_bytes(m->live_count > 0 ? m->requested / m->live_count : 0, a));
     finding_end(list, &title, &text);

@@ -1,5 +1,5 @@
 /* Blocks that are kept for the next request of about their size: who gets them,
- * what is counted, and how much of it there may be. */
+ * and when they are merged instead. */
 #include "support/rig.h"
 
 static struct rig up(const char *spec, const char *conf)
@@ -95,33 +95,35 @@ static void a_fit_is_found_behind_others(void **state)
     rig_down(&rig);
 }
 
-/* ---- how much is handed out unasked for ------------------------------------ */
-
-enum { BLOCKS = 160 };
-
-static void fill(struct rig *rig, larder_addr *addrs, uint64_t bytes)
+/* A list's mark stays when its last block goes, until somebody looks. */
+static void an_empty_list_between_is_passed_over(void **state)
 {
-    for (int i = 0; i < BLOCKS; i++)
-        addrs[i] = rig_alloc(rig, bytes);
-}
-
-static void a_64th_of_the_device_at_most(void **state)
-{
-    struct rig rig = up("sim:1GiB,backing=none", "");
-    larder_addr addrs[BLOCKS];
-    larder_stats st;
-    int64_t spare;
+    struct rig rig = up("sim:8GiB,backing=none", "");
+    larder_addr large = 0;
 
     (void)state;
-    (void)keep(&rig, MIB(1));
-    fill(&rig, addrs, MIB(1));
-    for (int i = 0; i < BLOCKS; i++)
-        rig_free(&rig, addrs[i]);
-    fill(&rig, addrs, KIB(896)); /* 128 KiB each would be 20 MiB */
-    st = rig_stats(&rig);
-    spare = st.allocated_bytes.all.current - st.requested_bytes.all.current;
-    assert_in_range(spare, MIB(15), MIB(16) + KIB(128));
-    assert_ok(larder_check(rig.a));
+    for (int i = 0; i < 2; i++) {
+        larder_addr small = rig_alloc(&rig, KIB(960));
+
+        large = rig_alloc(&rig, MIB(1));
+        rig_free(&rig, small);
+        rig_free(&rig, large);
+    }
+    (void)rig_alloc(&rig, KIB(960)); /* the one of that size */
+    assert_int_equal(rig_alloc(&rig, KIB(928)), large);
+    rig_down(&rig);
+}
+
+/* Blocks from max_split_size_mb on never serve requests below. */
+static void an_oversize_block_serves_its_like(void **state)
+{
+    struct rig rig = up("sim:40GiB,backing=none", "max_split_size_mb:64");
+
+    (void)state;
+    (void)keep(&rig, MIB(70));
+    (void)rig_alloc(&rig, MIB(60));
+    assert_int_equal(allocated(&rig), MIB(60));
+    assert_int_equal(rig_stats(&rig).oversize_allocations.current, 0);
     rig_down(&rig);
 }
 
@@ -143,15 +145,22 @@ static void step(struct rig *rig)
     }
 }
 
-static int64_t reserved_after_steps(const char *conf)
+static int64_t reserved_after_steps(struct rig *rig)
 {
-    struct rig rig = up("sim:8GiB,backing=none", conf);
     int64_t reserved;
 
     for (int i = 0; i < 6; i++)
-        step(&rig);
-    reserved = rig_stats(&rig).reserved_bytes.all.peak;
-    assert_ok(larder_check(rig.a));
+        step(rig);
+    reserved = rig_stats(rig).reserved_bytes.all.peak;
+    assert_ok(larder_check(rig->a));
+    return reserved;
+}
+
+static int64_t reserved_with(const char *conf)
+{
+    struct rig rig = up("sim:8GiB,backing=none", conf);
+    int64_t reserved = reserved_after_steps(&rig);
+
     rig_down(&rig);
     return reserved;
 }
@@ -161,8 +170,77 @@ static int64_t reserved_after_steps(const char *conf)
 static void steps_that_return_get_room_of_their_own(void **state)
 {
     (void)state;
-    assert_in_range(reserved_after_steps(""), MIB(200), MIB(240));
-    assert_in_range(reserved_after_steps("defrag:eager"), MIB(180), MIB(182));
+    assert_in_range(reserved_with(""), MIB(200), MIB(240));
+    assert_in_range(reserved_with("defrag:eager"), MIB(180), MIB(182));
+}
+
+/* 2.4 % of 8 GiB are 196 MiB. */
+static void a_threshold_is_no_room(void **state)
+{
+    (void)state;
+    assert_in_range(reserved_with("garbage_collection_threshold:0.024,"
+                                  "per_process_memory_fraction:1.0"),
+                    MIB(180), MIB(197));
+}
+
+static int count_call(void *ctx)
+{
+    ++*(int *)ctx;
+    return 0;
+}
+
+/* Callbacks are asked when no cached block fits, merged or not. */
+static void who_can_reclaim_is_not_asked_for_it(void **state)
+{
+    struct rig rig = up("sim:8GiB,backing=none", "");
+    int calls = 0;
+
+    (void)state;
+    assert_ok(larder_add_reclaim(rig.a, count_call, &calls));
+    step(&rig);
+    calls = 0;
+    assert_in_range(reserved_after_steps(&rig), MIB(180), MIB(200));
+    assert_in_range(calls, 0, 2);
+    rig_down(&rig);
+}
+
+static int is_stream_9(void *ctx, larder_stream stream)
+{
+    (void)ctx;
+    return stream == 9;
+}
+
+/* While a pool is begun no page moves: what is kept is merged, though the size
+ * was had before and the device has no more. */
+static void what_is_kept_is_merged_while_a_pool_is_begun(void **state)
+{
+    struct rig rig = up("sim:40GiB,backing=none", "");
+    larder_pool_id id = {1, 1};
+    larder_addr addrs[16];
+    larder_allocator *other;
+    larder_options opt;
+    larder_addr rest;
+
+    (void)state;
+    (void)keep(&rig, MIB(160));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 16; i++)
+            addrs[i] = rig_alloc(&rig, MIB(100));
+        for (int i = 0; i < 16; i++)
+            rig_free(&rig, addrs[i]);
+    }
+    larder_options_init(&opt);
+    opt.policy = LARDER_POLICY_DIRECT;
+    assert_ok(larder_create(rig.dev, &opt, &other));
+    assert_ok(
+        larder_alloc(other, GIB(40) - rig_reserved(&rig) - MIB(40), 0, &rest));
+    assert_ok(larder_pool_begin(rig.a, id, is_stream_9, NULL));
+    (void)rig_alloc(&rig, MIB(160));
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_ok(larder_pool_release(rig.a, id));
+    assert_ok(larder_free(other, rest));
+    assert_ok(larder_destroy(other));
+    rig_down(&rig);
 }
 
 int main(void)
@@ -172,8 +250,12 @@ int main(void)
         cmocka_unit_test(others_are_cut_to_size),
         cmocka_unit_test(small_ones_are_exact),
         cmocka_unit_test(a_fit_is_found_behind_others),
-        cmocka_unit_test(a_64th_of_the_device_at_most),
+        cmocka_unit_test(an_empty_list_between_is_passed_over),
+        cmocka_unit_test(an_oversize_block_serves_its_like),
         cmocka_unit_test(steps_that_return_get_room_of_their_own),
+        cmocka_unit_test(a_threshold_is_no_room),
+        cmocka_unit_test(who_can_reclaim_is_not_asked_for_it),
+        cmocka_unit_test(what_is_kept_is_merged_while_a_pool_is_begun),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,8 @@ enum {
     TIGHT_PART = 2048,
     ROOMY_MOST = 512, /* finding the end of a handle takes as many steps */
     TIGHT_MOST = 4,
-    AGAIN_MOST = 6,  /* of a heap whose memory is given back and had anew */
-    AGAIN_TIMES = 2, /* so often for a page more */
+    AGAIN_MOST = 6, /* where memory is given back and had anew */
+    AGAIN_TIMES = 2,
 
     /* On devices of so many pages a heap that holds most of the memory has
      * larger ones.  On smaller ones a handle is too great a part; work that
@@ -60,7 +60,7 @@ uint64_t larder__grain_small_max(const struct allocator *a)
 }
 
 /* Who empties the cache over and over pays for each handle: a page more for
- * each time that all there is was made anew. */
+ * each second time that all there is was given back. */
 static size_t made_again(const struct allocator *a, size_t pages)
 {
     uint64_t times = pages == 0 ? 0 : a->pages_dropped / pages / AGAIN_TIMES;

@@ -131,7 +131,7 @@ static bool read_runs(const struct settings *s, struct view_run *runs,
 static int run_view(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {0};
-    struct view_run runs[RUNS_MOST];
+    struct view_run runs[RUNS_MOST] = {{0}};
     struct snapshot *snapshots[RUNS_MOST] = {NULL};
     int status = read_settings(self, argc, argv, &s);
 

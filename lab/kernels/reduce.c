@@ -188,7 +188,7 @@ static void sum_whole(lab *l, struct sum *s)
     s->partial = partial;
     lab__parallel(l, pieces, 1, by_piece, s);
     for (int64_t i = 0; i < pieces; i++)
-        sum += partial[i]; /* cppcheck-suppress uninitvar: by_piece() */
+        sum += partial[i]; /* cppcheck-suppress uninitvar; by_piece() did */
     s->to[0] = (float)(s->scale * sum);
 }
 

@@ -407,11 +407,15 @@ static node *parse_postfix(struct prompt_parser *p)
 
 /* ---- operators ------------------------------------------------------------------ */
 
+/* Where there is no right side the error is told: nothing must be tried then
+ * that could fail as well. */
 static node *binary(struct prompt_parser *p, enum prompt_node_kind kind,
                     node *left, const struct prompt_token *op, node *right)
 {
-    node *n = prompt_parser_node(p, kind, (size_t)(op->start - p->lexer.text));
+    node *n = NULL;
 
+    if (right != NULL)
+        n = prompt_parser_node(p, kind, (size_t)(op->start - p->lexer.text));
     if (n == NULL)
         return NULL;
     prompt_parser_set_op(n, op->start, op->length);

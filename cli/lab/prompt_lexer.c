@@ -13,6 +13,8 @@ bool prompt_error_set(struct prompt_error *e, size_t at, const char *format,
 {
     va_list args;
 
+    if (e->text[0] != '\0')
+        return false;
     e->at = at;
     va_start(args, format);
     vsnprintf(e->text, sizeof e->text, format, args);
@@ -29,6 +31,7 @@ void prompt_lexer_init(struct prompt_lexer *x, const char *text,
     x->line_start = true;
     x->indent_count = 1; /* the outermost: 0 */
     x->error = error;
+    error->text[0] = '\0';
 }
 
 bool prompt_token_is(const struct prompt_token *t, const char *word)

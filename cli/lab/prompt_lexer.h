@@ -53,7 +53,8 @@ bool prompt_lexer_next(struct prompt_lexer *x, struct prompt_token *out);
 
 bool prompt_token_is(const struct prompt_token *t, const char *word);
 
-/* Set an error; returns false. */
+/* Set an error, if none was set since prompt_lexer_init(): what fails after it
+ * may do so because of it.  Returns false. */
 bool prompt_error_set(struct prompt_error *e, size_t at, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 

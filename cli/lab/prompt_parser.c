@@ -281,6 +281,7 @@ static bool next_is_equals(const struct prompt_parser *p)
     struct prompt_error ignored;
     struct prompt_token t;
 
+    ignored.text[0] = '\0';
     ahead.error = &ignored;
     return prompt_lexer_next(&ahead, &t) && prompt_token_is(&t, "=");
 }
@@ -407,15 +408,11 @@ static node *parse_postfix(struct prompt_parser *p)
 
 /* ---- operators ------------------------------------------------------------------ */
 
-/* Where there is no right side the error is told: nothing must be tried then
- * that could fail as well. */
 static node *binary(struct prompt_parser *p, enum prompt_node_kind kind,
                     node *left, const struct prompt_token *op, node *right)
 {
-    node *n = NULL;
+    node *n = prompt_parser_node(p, kind, (size_t)(op->start - p->lexer.text));
 
-    if (right != NULL)
-        n = prompt_parser_node(p, kind, (size_t)(op->start - p->lexer.text));
     if (n == NULL)
         return NULL;
     prompt_parser_set_op(n, op->start, op->length);

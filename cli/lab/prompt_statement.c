@@ -79,8 +79,8 @@ static node *parse_augmented(struct prompt_parser *p, node *target)
     prompt_parser_set_op(n, p->now.start, p->now.length - 1);
     if (!prompt_parser_advance(p))
         return NULL;
-    n = prompt_parser_add(p, n, target);
-    return n != NULL ? prompt_parser_add(p, n, parse_values(p)) : NULL;
+    return prompt_parser_add(p, prompt_parser_add(p, n, target),
+                             parse_values(p));
 }
 
 static node *parse_simple_value(struct prompt_parser *p)

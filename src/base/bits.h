@@ -25,6 +25,11 @@ static inline bool bits_is_pow2(uint64_t x)
     return x != 0 && (x & (x - 1)) == 0;
 }
 
+static inline uint64_t bits_lesser(uint64_t x, uint64_t y)
+{
+    return x < y ? x : y;
+}
+
 /* Floor of the logarithm; x > 0. */
 static inline unsigned bits_log2(uint64_t x)
 {

@@ -6,6 +6,7 @@
  * after waiting for the stream. */
 #include "core/segment.h"
 
+#include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/blocks.h"
@@ -233,11 +234,6 @@ static larder_result map_block(struct allocator *a, struct block **b,
     return LARDER_OK;
 }
 
-static uint64_t lesser(uint64_t x, uint64_t y)
-{
-    return x < y ? x : y;
-}
-
 larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
                                      uint64_t size, struct block **out)
 {
@@ -253,11 +249,11 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
     if ((r = find_addresses(a, heap, size, &b)) != LARDER_OK)
         return r;
     if (b->state == BLOCK_UNMAPPED &&
-        (r = map_block(a, &b, lesser(b->bytes, size))) != LARDER_OK)
+        (r = map_block(a, &b, bits_lesser(b->bytes, size))) != LARDER_OK)
         return r;
     while (b->bytes < size) { /* what follows is unmapped */
         grow = slab_at(&a->slab, b->next);
-        r = map_block(a, &grow, lesser(grow->bytes, size - b->bytes));
+        r = map_block(a, &grow, bits_lesser(grow->bytes, size - b->bytes));
         if (r != LARDER_OK)
             return r;
         b = grow;

@@ -1,5 +1,6 @@
 #include "core/fill.h"
 
+#include "base/bits.h"
 #include "base/fail.h"
 #include "core/blocks.h"
 #include "core/held.h"
@@ -45,15 +46,10 @@ static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
     return p.pages;
 }
 
-static size_t lesser(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
-
 /* One more handle of up to `most` pages, or fewer if there is less room. */
 static larder_result grow(struct allocator *a, size_t most)
 {
-    size_t pages = lesser(most, larder__physical_room(a));
+    size_t pages = bits_lesser(most, larder__physical_room(a));
     larder_result r;
 
     if (pages == 0)
@@ -85,7 +81,7 @@ static bool give_one_back(struct allocator *a, const struct filling *f,
 static larder_result obtain(struct allocator *a, struct filling *f, size_t most,
                             const struct fill_rules *rules)
 {
-    size_t size = lesser(most, rules->handle_pages);
+    size_t size = bits_lesser(most, rules->handle_pages);
     bool was_refused = a->refused_at != UINT64_MAX;
     larder_result r;
 

@@ -1,5 +1,6 @@
 #include "core/grain.h"
 
+#include "base/bits.h"
 #include "core/pages.h"
 #include "core/physical.h"
 
@@ -29,11 +30,6 @@ enum {
      * keep a handle each. */
     COARSE_SMALL_MAX = 512 << 10
 };
-
-static size_t lesser(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
 
 static size_t at_least_one(size_t pages)
 {
@@ -72,14 +68,14 @@ static size_t made_again(const struct allocator *a, size_t pages)
 static size_t fine(const struct allocator *a)
 {
     size_t pages = all_pages(a);
-    size_t part = lesser(pages / TIGHT_PART, TIGHT_MOST);
+    size_t part = bits_lesser(pages / TIGHT_PART, TIGHT_MOST);
     size_t roomy = pages / (pages >= VAST_FROM ? VAST_PART : ROOMY_PART);
     size_t again = made_again(a, pages);
 
     if (part < again)
         part = again;
     if (!a->is_tight && part < roomy)
-        part = lesser(roomy, ROOMY_MOST);
+        part = bits_lesser(roomy, ROOMY_MOST);
     return at_least_one(part);
 }
 
@@ -108,8 +104,8 @@ static size_t coarse(const struct allocator *a, const struct request *q,
 
     if (part < missing && !q->heap->pool->is_small)
         part = missing;
-    part = lesser(part, larder__physical_room(a) / COARSE_ROOM_PART);
-    return at_least_one(lesser(part, COARSE_MOST));
+    part = bits_lesser(part, larder__physical_room(a) / COARSE_ROOM_PART);
+    return at_least_one(bits_lesser(part, COARSE_MOST));
 }
 
 size_t larder__grain(const struct allocator *a, const struct request *q,

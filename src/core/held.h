@@ -12,6 +12,15 @@ static inline bool held_allows(const struct allocator *a, uint64_t bytes)
            a->held_bytes <= a->allowed_bytes - bytes;
 }
 
+/* Whether so much is above all that was ever in use by more than a part. */
+static inline bool held_is_above_use(const struct allocator *a, uint64_t bytes,
+                                     unsigned percent)
+{
+    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
+
+    return bytes > used + used / 100 * percent;
+}
+
 /* Whether to hold so much would pass the garbage_collection_threshold. */
 static inline bool held_passes_threshold(const struct allocator *a,
                                          uint64_t bytes)

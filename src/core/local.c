@@ -94,13 +94,12 @@ static bool small_may_grow(const struct allocator *a, const struct heap *heap,
 static bool known_may_grow(const struct allocator *a, const struct heap *heap,
                            uint64_t size)
 {
-    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
     uint64_t held = a->held_bytes + size;
 
     return a->conf.defrag == CONF_DEFRAG_LIMIT && a->reclaims.count == 0 &&
            !allocator_is_routing(a) && !held_passes_threshold(a, held) &&
            quick_knows(heap->quick, size) &&
-           held <= used + used / 100 * KNOWN_GROWTH_PERCENT &&
+           !held_is_above_use(a, held, KNOWN_GROWTH_PERCENT) &&
            held <= larder__physical_most(a) / 8 * KNOWN_HELD_EIGHTHS;
 }
 

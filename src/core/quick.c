@@ -9,25 +9,7 @@ enum {
     NEAR_CLASSES = 9 /* above it: 14 to 28 % larger */
 };
 
-/* ---- taking --------------------------------------------------------------- */
-
-/* Of the first blocks of a list. */
-static struct block *take_within(struct quick_list *list, uint64_t bytes,
-                                 uint64_t most)
-{
-    struct block **link = &list->first;
-
-    for (int looks = LOOKS; *link != NULL && looks > 0; looks--) {
-        struct block *b = *link;
-
-        if (b->bytes >= bytes && b->bytes <= most) {
-            *link = b->left;
-            return b;
-        }
-        link = &b->left;
-    }
-    return NULL;
-}
+/* ---- lists ---------------------------------------------------------------- */
 
 /* The first list from `from` on, and not beyond `last`, that keeps blocks; NULL:
  * none does. */
@@ -48,6 +30,26 @@ static struct quick_list *next_list(struct quick *quick, unsigned from,
                 return &quick->lists[i];
             quick->used[w] &= ~(UINT64_C(1) << i % 64); /* it was emptied */
         }
+    }
+    return NULL;
+}
+
+/* ---- taking --------------------------------------------------------------- */
+
+/* Of the first blocks of a list. */
+static struct block *take_within(struct quick_list *list, uint64_t bytes,
+                                 uint64_t most)
+{
+    struct block **link = &list->first;
+
+    for (int looks = LOOKS; *link != NULL && looks > 0; looks--) {
+        struct block *b = *link;
+
+        if (b->bytes >= bytes && b->bytes <= most) {
+            *link = b->left;
+            return b;
+        }
+        link = &b->left;
     }
     return NULL;
 }
@@ -102,21 +104,13 @@ bool larder__quick_flush(struct allocator *a, struct heap *heap, uint64_t least)
 {
     struct quick *quick = heap->quick;
     unsigned from = bins_class(least);
+    struct quick_list *list;
     bool any = false;
 
-    for (unsigned w = from / 64; quick != NULL && w < BINS_WORDS; w++) {
-        uint64_t bits = quick->used[w];
-
-        if (w == from / 64)
-            bits &= ~UINT64_C(0) << from % 64;
-        for (; bits != 0; bits &= bits - 1) {
-            unsigned bit = bits_lowest(bits);
-            struct quick_list *list = &quick->lists[w * 64 + bit];
-
-            any |= flush_list(a, list, least);
-            if (list->first == NULL)
-                quick->used[w] &= ~(UINT64_C(1) << bit);
-        }
+    while (quick != NULL &&
+           (list = next_list(quick, from, BINS_COUNT - 1)) != NULL) {
+        any |= flush_list(a, list, least);
+        from = (unsigned)(list - quick->lists) + 1;
     }
     return any;
 }

@@ -20,13 +20,14 @@ uint64_t larder__spare_most(const struct allocator *a, const struct tally *t,
                             uint64_t bytes)
 {
     const struct stats *st = &a->stats;
-    int64_t here = tally_spare(t);
-    int64_t room =
-        (int64_t)(larder__physical_most(a) / SPARE_PART) - here -
-        (metric_all(&st->active_bytes) - metric_all(&st->requested_bytes));
+    int64_t here;
+    int64_t room;
 
     if (bytes < SPARE_LEAST)
         return bytes;
+    here = tally_spare(t);
+    room = (int64_t)(larder__physical_most(a) / SPARE_PART) - here -
+           (metric_all(&st->active_bytes) - metric_all(&st->requested_bytes));
     if (a->fronts.is_shared && room > a->fronts.allowance - here)
         room = a->fronts.allowance - here;
     return room > 0 ? bytes + (uint64_t)room : bytes;

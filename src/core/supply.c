@@ -1,5 +1,6 @@
 #include "core/supply.h"
 
+#include "base/bits.h"
 #include "core/fill.h"
 #include "core/grain.h"
 #include "core/held.h"
@@ -91,35 +92,27 @@ static unsigned slack_percent(const struct allocator *a,
 static bool harvest_is_first(const struct allocator *a, const struct request *q,
                              size_t pages)
 {
-    unsigned slack = slack_percent(a, q);
     uint64_t after = a->held_bytes + (uint64_t)pages * PAGE_BYTES;
-    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
 
     if (!may_harvest(a))
         return false;
     if (a->conf.defrag == CONF_DEFRAG_EAGER)
         return true;
-    if (held_passes_threshold(a, after))
-        return true;
-    return after > used + used / 100 * slack;
+    return held_passes_threshold(a, after) ||
+           held_is_above_use(a, after, slack_percent(a, q));
 }
 
 /* ---- sizes ---------------------------------------------------------------- */
-
-static size_t lesser(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
 
 /* The most pages to map at once where fewer would do. */
 static size_t ahead_pages(const struct allocator *a, size_t handle)
 {
     uint64_t used = (uint64_t)metric_all(&a->stats.active_bytes) / PAGE_BYTES;
-    size_t most = lesser(handle, (size_t)(used / AHEAD_OF_USE));
+    size_t most = bits_lesser(handle, (size_t)(used / AHEAD_OF_USE));
 
     if (a->is_tight)
-        most = lesser((size_t)(used / AHEAD_OF_USE),
-                      larder__physical_room(a) / AHEAD_OF_ROOM);
+        most = bits_lesser((size_t)(used / AHEAD_OF_USE),
+                           larder__physical_room(a) / AHEAD_OF_ROOM);
     return most;
 }
 
@@ -147,9 +140,9 @@ static struct page_span round_span(const struct segment *s,
  * where pages were moved again and again, and where handles are large.  There,
  * while much room is left, work that goes on without a new peak is settled
  * once for all instead, so that it need not search. */
-static bool prefers_whole(const struct allocator *a)
+static bool prefers_whole(const struct allocator *a, bool in_pages)
 {
-    if (larder__grain_most(a) == 1)
+    if (in_pages)
         return a->moves.pages / MOVES_MOST >= a->page_count;
     return a->is_tight || a->moves.searches < SEARCHES_MOST;
 }
@@ -157,13 +150,14 @@ static bool prefers_whole(const struct allocator *a)
 struct place_rules larder__supply_place(struct allocator *a)
 {
     int64_t peak = a->stats.active_bytes.peak_all;
+    bool in_pages = larder__grain_most(a) == 1;
 
     if (peak > a->moves.peak_bytes)
         a->moves = (struct moves){.peak_bytes = peak};
     a->moves.searches++;
     return (struct place_rules){
-        .whole_first = prefers_whole(a),
-        .count_handles = a->is_tight || larder__grain_most(a) == 1,
+        .whole_first = prefers_whole(a, in_pages),
+        .count_handles = a->is_tight || in_pages,
         .best_fit = a->is_tight && larder__grain_is_coarse(a),
     };
 }
@@ -202,7 +196,7 @@ larder_result larder__supply(struct allocator *a, struct request *q,
 {
     struct fill_rules rules = {.may_harvest = may_harvest(a)};
     size_t missing = larder__pages_missing(q->block->segment, span);
-    size_t lacking = missing - lesser(missing, a->loose.count);
+    size_t lacking = missing - bits_lesser(missing, a->loose.count);
     bool moves_first = lacking > 0 && harvest_is_first(a, q, lacking);
     size_t room;
     larder_result r;

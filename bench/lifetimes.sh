@@ -7,25 +7,14 @@
 #   need      smallest device that works, over the peak of the bytes asked for
 #   moved     pages unmapped on a device of 1.05 times that peak
 #   ms        driver time there; ! where something failed
-set -eu
-
-[ $# -ge 2 ] || {
-    echo "usage: $0 COMMAND FILE..." >&2
-    exit 2
-}
-larder=$1
-shift
+# shellcheck source=bench/harness
+. "$(dirname "$0")/harness"
 
 # replay FILE OPTION... - a JSON object.
 replay() {
     file=$1
     shift
     "$larder" replay --json --repeat 0 --policy larder "$@" "$file"
-}
-
-# field NAME - its value.
-field() {
-    sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"
 }
 
 # cell FILE PEAK OPTION... - need, moved and ms under these options.

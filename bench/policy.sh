@@ -12,23 +12,12 @@
 #   roomy     driver time in ms on 80 GiB
 #
 # Anything larder cannot run at 1.02 is marked with !.
-set -eu
-
-[ $# -ge 2 ] || {
-    echo "usage: $0 COMMAND FILE..." >&2
-    exit 2
-}
-larder=$1
-shift
+# shellcheck source=bench/harness
+. "$(dirname "$0")/harness"
 
 # replay OPTION... - one JSON object a line.
 replay() {
     "$larder" replay --json "$@"
-}
-
-# field NAME - its value in each line.
-field() {
-    sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"
 }
 
 # need FILE POLICY CONF - the smallest device of each line, in bytes.

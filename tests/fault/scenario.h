@@ -9,8 +9,7 @@
 #define LARDER_TESTS_FAULT_SCENARIO_H
 
 #include "../support/history_rig.h"
-
-#include "base/host.h"
+#include "../support/host_faults.h"
 
 /* ---- faults -------------------------------------------------------------- */
 
@@ -41,6 +40,23 @@ static inline void fault_resume(const struct fault *f, larder_device *dev)
 {
     if (f->times == 0)
         fault_plan(f, dev, 1);
+}
+
+/* A run with the fault planned: whether it struck. */
+typedef int fault_run(const struct fault *f, const void *setup);
+
+/* Have it strike once, and from then on, at each place there is; returns how
+ * many there are. */
+static inline unsigned long fault_sweep(struct fault f, fault_run *run,
+                                        const void *setup)
+{
+    for (f.nth = 1;; f.nth++) {
+        f.times = 1;
+        if (!run(&f, setup))
+            return f.nth - 1;
+        f.times = 0;
+        run(&f, setup);
+    }
 }
 
 static inline void fault_describe(const struct fault *f, const char *conf)

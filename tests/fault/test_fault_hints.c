@@ -42,11 +42,12 @@ static void everything_once(struct scenario *s)
 }
 
 /* Whether the fault struck. */
-static int run_once(const struct fault *f)
+static int run_once(const struct fault *f, const void *setup)
 {
     struct scenario s = {.fault = f, .conf = "", .has_memory = 1};
     int fired;
 
+    (void)setup;
     s.rig = rig_up_policy("sim:64MiB,events=manual", LARDER_POLICY_LARDER, "");
     fault_plan(f, s.rig.dev, f->nth);
     everything_once(&s);
@@ -63,13 +64,7 @@ static int run_once(const struct fault *f)
 
 static unsigned long sweep(struct fault f)
 {
-    for (f.nth = 1;; f.nth++) {
-        f.times = 1;
-        if (!run_once(&f))
-            return f.nth - 1;
-        f.times = 0;
-        run_once(&f);
-    }
+    return fault_sweep(f, run_once, NULL);
 }
 
 static void without_a_fault_all_fits(void **state)
@@ -77,7 +72,7 @@ static void without_a_fault_all_fits(void **state)
     const struct fault f = {.call = LARDER_CALL_map, .with = LARDER_ERR_DEVICE};
 
     (void)state;
-    run_once(&f);
+    run_once(&f, NULL);
 }
 
 static void every_device_call_may_fail(void **state)
@@ -104,19 +99,12 @@ static void every_host_request_may_fail(void **state)
                                      .with = LARDER_ERR_NO_HOST_MEMORY}) > 3);
 }
 
-static int end_faults(void **state)
-{
-    (void)state;
-    larder__host_fail(0, 0);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_fault_all_fits),
-        cmocka_unit_test_teardown(every_device_call_may_fail, end_faults),
-        cmocka_unit_test_teardown(every_host_request_may_fail, end_faults),
+        cmocka_unit_test_teardown(every_device_call_may_fail, end_host_faults),
+        cmocka_unit_test_teardown(every_host_request_may_fail, end_host_faults),
     };
 
     unsetenv("LARDER_CONF");

@@ -74,7 +74,7 @@ static void expect(const struct fault *f, larder_result r)
 }
 
 /* Whether the fault struck. */
-static int run_once(const struct fault *f, const struct setup *setup)
+static int run_once(const struct fault *f, const void *setup)
 {
     struct run run = run_up(setup);
     larder_result r;
@@ -118,16 +118,7 @@ enum { SETUPS_HERE = sizeof run_setups / sizeof run_setups[0] };
 /* How many places the fault was put to. */
 static unsigned long sweep(struct fault f, const struct setup *setup)
 {
-    unsigned long points = 0;
-
-    for (f.nth = 1;; f.nth++) {
-        f.times = 1;
-        if (!run_once(&f, setup))
-            return points;
-        points++;
-        f.times = 0;
-        run_once(&f, setup);
-    }
+    return fault_sweep(f, run_once, setup);
 }
 
 static void every_host_request_may_fail(void **state)

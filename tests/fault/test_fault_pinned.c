@@ -3,9 +3,8 @@
  * it, bytes untouched, everything given back. */
 #include <larder/pinned.h>
 
+#include "support/host_faults.h"
 #include "support/rig.h"
-
-#include "base/host.h"
 
 enum { SLOTS = 12 };
 
@@ -236,14 +235,7 @@ static void test_a_trim_that_fails_half_way_loses_nothing(void **state)
     }
 }
 
-static int end_faults(void **state)
-{
-    (void)state;
-    larder__host_fail(0, 0);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, end_faults)
+#define TEST(name) cmocka_unit_test_teardown(name, end_host_faults)
 
 int main(void)
 {

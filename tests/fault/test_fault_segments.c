@@ -1,8 +1,7 @@
 /* Segments joined, given back for a request, and lent to another stream, with
  * every driver call and every request for host memory on the way failing. */
+#include "support/host_faults.h"
 #include "support/rig.h"
-
-#include "base/host.h"
 
 enum { BLOCKS = 56, EXTRA = 5, PLACES_MAX = 120 };
 
@@ -121,19 +120,12 @@ static void host_memory_runs_out(void **state)
     sweep(1, LARDER_CALL_mem_alloc, LARDER_ERR_NO_HOST_MEMORY);
 }
 
-static int end_faults(void **state)
-{
-    (void)state;
-    larder__host_fail(0, 0);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_fault_one_request_does_not_fit),
-        cmocka_unit_test_teardown(driver_calls_fail, end_faults),
-        cmocka_unit_test_teardown(host_memory_runs_out, end_faults),
+        cmocka_unit_test_teardown(driver_calls_fail, end_host_faults),
+        cmocka_unit_test_teardown(host_memory_runs_out, end_host_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

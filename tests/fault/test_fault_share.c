@@ -43,7 +43,7 @@ static larder_import *import_end(const struct fault *f, larder_import *m)
     return r == LARDER_OK ? NULL : m;
 }
 
-static int run_once(const struct fault *f)
+static int run_once(const struct fault *f, const void *setup)
 {
     struct rig rig =
         rig_up_policy("sim:64MiB,export=fd", LARDER_POLICY_LARDER, "");
@@ -52,6 +52,7 @@ static int run_once(const struct fault *f)
     larder_import *m = NULL;
     int fired;
 
+    (void)setup;
     pattern_put(addr, BYTES, SEED);
     assert_ok(larder_device_reset_counters(rig.dev));
     fault_plan(f, rig.dev, f->nth);
@@ -78,16 +79,7 @@ static int run_once(const struct fault *f)
 
 static unsigned long sweep(struct fault f)
 {
-    unsigned long points = 0;
-
-    for (f.nth = 1;; f.nth++) {
-        f.times = 1;
-        if (!run_once(&f))
-            return points;
-        points++;
-        f.times = 0;
-        run_once(&f);
-    }
+    return fault_sweep(f, run_once, NULL);
 }
 
 static void every_host_request_may_fail(void **state)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # replay.sh [--csv] COMMAND [TRACE...] - what an operation of a recorded trace
-# costs the allocator: the median over 9 passes, one trace at a time, next to
-# PyTorch 2.4's own allocator.
+# costs the allocator: the median over 9 passes, one trace at a time, its ratio
+# to the policy pytorch in the same run, and next to it PyTorch 2.4's own
+# allocator.
 #
 # The figures for PyTorch are those of its own code (2.4.0), in steady state,
 # over a driver that costs nothing, on a 2-core EPYC machine, on the same
@@ -41,24 +42,50 @@ ns_per_op() {
         sed -n 's/.*"ns_per_op":\([0-9.]*\).*/\1/p'
 }
 
+# measure TRACE... - a line for each trace and policy, pytorch first.
+measure() {
+    for trace in "$@"; do
+        name=$(basename "$trace" .trace.zst)
+        for row in pytorch: pytorch:expandable_segments:True larder:; do
+            policy=${row%%:*}
+            conf=${row#*:}
+            theirs=-
+            [ -n "$conf" ] || theirs=$(pytorch_ns "$name")
+            echo "$name,$policy,$conf,$(ns_per_op "$policy" "$conf" "$trace"),$theirs"
+        done
+    done
+}
+
+# table - the lines as a table, and what larder takes of them all.
+table() {
+    awk -F, '
+        BEGIN {
+            row = "%-24s %-34s %8s %8s %12s\n"
+            printf row, "trace", "policy", "ns/op", "ratio", "PyTorch 2.4"
+        }
+        $2 == "pytorch" && $3 == "" { base = $4 }
+        {
+            printf row, $1, $2 ($3 == "" ? "" : ", " $3),
+                sprintf("%.1f", $4), sprintf("%.2f", $4 / base), $5
+            fflush()
+        }
+        $2 == "larder" {
+            n++
+            for (i = n; i > 1 && ns[i - 1] > $4 + 0; i--)
+                ns[i] = ns[i - 1]
+            ns[i] = $4 + 0
+            if (i == n)
+                worst = $1
+        }
+        END {
+            printf "\nlarder: median %.1f, worst %.1f (%s)\n",
+                (ns[int((n + 1) / 2)] + ns[int((n + 2) / 2)]) / 2, ns[n], worst
+        }'
+}
+
 if [ $csv = yes ]; then
     echo name,policy,conf,ns_per_op,pytorch_2_4_ns_per_op
+    measure "$@"
 else
-    printf '%-24s %-34s %8s %14s\n' trace policy ns/op 'PyTorch 2.4'
+    measure "$@" | table
 fi
-for trace in "$@"; do
-    name=$(basename "$trace" .trace.zst)
-    for row in larder: pytorch: pytorch:expandable_segments:True; do
-        policy=${row%%:*}
-        conf=${row#*:}
-        ns=$(ns_per_op "$policy" "$conf" "$trace")
-        theirs=-
-        [ -n "$conf" ] || theirs=$(pytorch_ns "$name")
-        if [ $csv = yes ]; then
-            echo "$name,$policy,$conf,$ns,$theirs"
-        else
-            printf '%-24s %-34s %8.1f %14s\n' "$name" \
-                "$policy${conf:+, $conf}" "$ns" "$theirs"
-        fi
-    done
-done

@@ -91,8 +91,9 @@ larder_result larder__request_route(struct allocator *a, struct request *q)
 {
     if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    return larder__pool_heap(a, larder__pool_for(a, q->size, q->stream),
-                             q->stream, &q->heap);
+    return larder__pool_heap(
+        a, larder__pool_for(a, q->size, q->stream, q->hint), q->stream,
+        &q->heap);
 }
 
 larder_result larder__find_reclaimed(struct allocator *a, struct request *q)

@@ -25,7 +25,7 @@
 #include "base/lock.h"
 #include "core/bins.h"
 #include "core/conf.h"
-#include "core/lifetime_classes.h"
+#include "core/fit.h"
 #include "core/map.h"
 #include "core/slab.h"
 #include "core/stats.h"
@@ -44,21 +44,24 @@ enum {
 struct allocator;
 struct front;
 struct history;
+struct larder;
 struct trimmer;
 struct paused;
 struct tag;
 struct pool;
 struct private_pool;
 
-/* Free memory of one stream in one pool. */
+/* Free memory of one stream in one pool.  It is in `fit` where that is not
+ * NULL, and `bins` is empty then; else in `bins`. */
 struct heap {
     struct pool *pool;
     struct front *front; /* front.h; NULL: none */
     larder_stream stream;
     struct block *unmapped; /* tree by address */
-    struct quick *quick;    /* blocks to be handed out again; NULL: none */
-    struct bins bins;
-    struct lifetimes lifetimes; /* of its requests */
+    struct bins *bins;
+    struct fit *fit;
+    size_t page_count;    /* in its paged segments, */
+    uint64_t range_bytes; /* and their addresses */
 };
 
 /* How many parts trim_age is measured in (trim_age.h). */
@@ -76,7 +79,8 @@ struct pool {
     struct private_pool *owner; /* NULL: a default pool */
 };
 
-enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_KINDS };
+/* POOL_LONG is for hinted requests of the policy larder (hint.h). */
+enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_LONG, POOL_KINDS };
 
 /* What a private pool holds and hands out (usage.h). */
 struct usage {
@@ -112,7 +116,7 @@ enum segment_kind {
     SEGMENT_DRIVER,     /* one allocation of the driver */
     SEGMENT_CARVED,     /* a part of a reserved piece */
     SEGMENT_EXPANDABLE, /* a range of addresses that pages are mapped into */
-    SEGMENT_PAGED /* the same, whose free blocks may lack pages (pages.h) */
+    SEGMENT_PAGED /* the same of the policy larder, whose pages move */
 };
 
 struct segment {
@@ -144,21 +148,6 @@ struct segment {
 struct physical {
     uint64_t handle;
     size_t pages;
-};
-
-/* Handles that are mapped nowhere, held to be mapped again. */
-struct loose_pages {
-    struct physical *list;
-    size_t handles;  /* in the list */
-    size_t count;    /* pages of them all */
-    size_t capacity; /* never below the number of pages held */
-};
-
-/* What it took to find room since the peak in use last rose. */
-struct moves {
-    size_t pages;       /* moved */
-    size_t searches;    /* of requests that their own heap did not answer */
-    int64_t peak_bytes; /* that peak */
 };
 
 /* Memory that the device refused to take back (orphan.h): a driver
@@ -231,7 +220,6 @@ struct request {
     uint64_t segment_bytes;
     larder_stream stream;
     larder_hint hint;
-    bool is_long; /* to be put among what stays */
     struct heap *heap;
     struct block *block; /* the answer, taken out of its heap */
     struct use *uses;    /* streams to be recorded for it from the start */
@@ -240,6 +228,28 @@ struct request {
     bool out_of_time;    /* reclaim_budget_ms ended the waiting */
     bool reclaimed;      /* the reclaim callbacks were asked */
     uint64_t give_up_ns; /* when it does; 0: nothing was waited for yet */
+};
+
+/* A policy that keeps memory of its own kind: what the rest of core asks it to
+ * do with that.  Locks as for everything in core. */
+struct policy_state {
+    /* Make a->larder; ERR_NO_HOST_MEMORY.  All that it holds was given back
+     * before it is unmade. */
+    larder_result (*make)(struct allocator *a);
+    void (*unmake)(struct allocator *a);
+    /* The settings, the limit or the device's memory may have changed. */
+    void (*settings_changed)(struct allocator *a);
+    /* Give the device what is free of a default pool's heap, or what is mapped
+     * nowhere.  Returns the first refusal. */
+    larder_result (*release_heap)(struct allocator *a, struct heap *heap);
+    void (*release_loose)(struct allocator *a);
+    /* Give back as much, until no more than target bytes are held. */
+    void (*trim)(struct allocator *a, uint64_t target);
+    /* Bytes that could be given back, or moved to another heap. */
+    uint64_t (*movable_bytes)(const struct allocator *a);
+    uint64_t (*loose_bytes)(const struct allocator *a);
+    /* larder_check(): its own rules. */
+    larder_result (*check)(const struct allocator *a, size_t mapped_pages);
 };
 
 /* A way to choose memory. */
@@ -251,11 +261,10 @@ struct policy {
     bool (*should_split)(const struct allocator *a, const struct request *q);
     /* A free block has just gone into its heap. */
     void (*freed)(struct allocator *a, struct block *b);
-    /* Keep a block that was given back aside, as it is: false to have it
-     * merged.  NULL: merge all. */
-    bool (*keep)(struct allocator *a, struct block *b);
     /* What the policy makes of settings.  NULL: nothing. */
     void (*adjust)(struct conf *conf);
+    /* What it has for itself, beside the allocator.  NULL: nothing. */
+    const struct policy_state *state;
     bool explain_fully; /* an out-of-memory, beyond PyTorch's words */
     /* Segments: held above the peak in use before unused ones go; 0: all. */
     uint32_t slack_percent;
@@ -268,6 +277,8 @@ enum { FRONT_SLOTS_LOG2 = 8, FRONT_SLOTS = 1 << FRONT_SLOTS_LOG2 };
 /* Fronts of streams, and what one thread alone counts in all of them. */
 struct fronts {
     uint64_t most_bytes; /* what may be asked for there (fast.h); 0: nothing */
+    uint32_t looks;      /* own_looks and patience, of tuning.h */
+    uint32_t patience;
     bool has_waiting;    /* blocks wait for recorded streams */
     bool is_shared;      /* two threads have allocated or freed */
     uint8_t count;
@@ -317,17 +328,9 @@ struct allocator {
 
     bool has_pages; /* the device can map pages of 2 MiB */
     bool is_paged;  /* the larder policy on such a device */
-    bool is_fast;   /* and settings that leave the short way open (fast.h) */
-    bool is_tight;  /* little is left to grow by: placement before speed */
+    bool is_fast;   /* and settings that leave the fast path open (fast.h) */
     uint64_t small_max_bytes; /* of requests of the small pool, for good */
-    uint64_t calm_peak; /* the most in use, and how many requests made while */
-    uint32_t calm;      /* is_tight have not raised it */
-    uint32_t exchange_credit; /* requests that segments may be exchanged for */
-    bool has_few_large; /* what larder_segments.h found when it last weighed, */
-    uint64_t weighed_at; /* and how much was in use then */
-    uint64_t refused_at; /* held when the device had no more */
-    struct loose_pages loose;
-    struct moves moves;
+    struct larder *larder;    /* the policy's own; NULL: it is another */
 
     struct trimmer *trimmer; /* its thread; NULL: trim_age was never set */
     int64_t trim_activity;   /* allocations at the last look of trim_age */
@@ -338,7 +341,6 @@ struct allocator {
     size_t orphan_count;
     size_t orphan_capacity; /* above the number of pages held */
     size_t page_count;
-    uint64_t pages_dropped; /* given back because somebody wanted that */
 
     struct callbacks reclaims;
     struct callbacks oom_observers;

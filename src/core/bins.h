@@ -1,5 +1,5 @@
-/* bins.h - the free blocks of a heap by size: best fit in a few steps, or any
- * that fits in fewer.  Private to core.
+/* bins.h - the free blocks of a heap by size: best fit in a few steps.  Private
+ * to core.
  *
  * Blocks go to bins by size class: each size below 16 KiB has one of its own,
  * above that 32 classes share each power of two.  A bitmap says which bins
@@ -7,9 +7,7 @@
  *
  * A bin is a tree ordered by (bytes, address), so that the whole is one ordered
  * set, and the smallest sufficient block of the lowest address is found
- * exactly; or, where order is not asked for, a list, whose blocks go in and out
- * in a few instructions.  Looking at a list in order makes a tree of it first:
- * it stays one until it is empty. */
+ * exactly, as PyTorch's policy has it. */
 #ifndef LARDER_CORE_BINS_H
 #define LARDER_CORE_BINS_H
 
@@ -29,11 +27,8 @@ enum {
 static_assert(BINS_WORDS <= 64, "one word sums up the bitmap");
 
 struct bins {
-    bool prefers_lists; /* a block makes a list of an empty bin; else there are
-                           none.  Set once, while empty */
-    uint64_t some;      /* bit w: word w of `used` is not 0 */
+    uint64_t some; /* bit w: word w of `used` is not 0 */
     uint64_t used[BINS_WORDS];
-    uint64_t listed[BINS_WORDS]; /* of those used: it is a list */
     struct block *roots[BINS_COUNT];
 };
 
@@ -66,11 +61,6 @@ static inline unsigned bins_next_used(const struct bins *bins, unsigned from)
     return w * 64 + bits_lowest(bins->used[w]);
 }
 
-static inline bool bins_is_list(const struct bins *bins, unsigned i)
-{
-    return bins->prefers_lists && (bins->listed[i / 64] >> i % 64 & 1) != 0;
-}
-
 /* The block must not change its size or address while it is in. */
 void larder__bins_insert(struct bins *bins, struct block *b);
 void larder__bins_remove(struct bins *bins, struct block *b);
@@ -92,58 +82,5 @@ static inline struct block *bins_after(const struct bins *bins, uint64_t bytes,
  * largest. */
 struct block *larder__bins_before(const struct bins *bins, uint64_t bytes,
                                   larder_addr addr);
-
-/* ---- lists ---------------------------------------------------------------- */
-
-/* The same as above where bins are lists; `right` is the block before. */
-static inline void bins_insert_listed(struct bins *bins, struct block *b)
-{
-    unsigned i = bins_class(b->bytes);
-    uint64_t bit = UINT64_C(1) << i % 64;
-    struct block *first = bins->roots[i];
-
-    if (first != NULL && !bins_is_list(bins, i)) {
-        larder__bins_insert(bins, b);
-        return;
-    }
-    b->left = first;
-    b->right = NULL;
-    bins->roots[i] = b;
-    if (first != NULL) {
-        first->right = b;
-        return;
-    }
-    bins->used[i / 64] |= bit;
-    bins->listed[i / 64] |= bit;
-    bins->some |= UINT64_C(1) << i / 64;
-}
-
-/* The bin has become empty. */
-static inline void bins_clear(struct bins *bins, unsigned i)
-{
-    bins->used[i / 64] &= ~(UINT64_C(1) << i % 64);
-    bins->listed[i / 64] &= bins->used[i / 64];
-    if (bins->used[i / 64] == 0)
-        bins->some &= ~(UINT64_C(1) << i / 64);
-}
-
-/* b is in bin i. */
-static inline void bins_remove_listed(struct bins *bins, unsigned i,
-                                      struct block *b)
-{
-    if (!bins_is_list(bins, i)) {
-        larder__bins_remove(bins, b);
-        return;
-    }
-    if (b->left != NULL)
-        b->left->right = b->right;
-    if (b->right != NULL) {
-        b->right->left = b->left;
-        return;
-    }
-    bins->roots[i] = b->left;
-    if (b->left == NULL)
-        bins_clear(bins, i);
-}
 
 #endif

@@ -8,16 +8,12 @@
  *   B1  the blocks of a segment tile it: no gap, no overlap, in order;
  *   B2  no two neighbours are both free, nor both unmapped;
  *   B3  a block is in its heap's index if and only if it is free, among its
- *       heap's unmapped ones if and only if it is unmapped, in its heap's
- *       quick lists if and only if it is quick;
+ *       heap's unmapped ones if and only if it is unmapped;
  *   B4  0 < requested <= bytes for a live or pending block;
  *   B5  a pending block waits for something: an event, or to be given one;
- *   B6  the address map names exactly the live blocks and the quick ones;
- *   B7  a block of a paged segment knows its size class unless it is free.
+ *   B6  the address map names exactly the live blocks.
  *
- * A header is one cache line.  Splitting keeps the old header for the low
- * part and merging keeps the lower block's, so a segment's first header is the
- * same for as long as the segment lives. */
+ * A header is one cache line.  Merging keeps the lower block's. */
 #ifndef LARDER_CORE_BLOCK_H
 #define LARDER_CORE_BLOCK_H
 
@@ -35,11 +31,8 @@ enum block_state {
     BLOCK_FREE,     /* mapped, may be handed out */
     BLOCK_LIVE,     /* handed out */
     BLOCK_PENDING,  /* given back, still used by recorded streams */
-    BLOCK_UNMAPPED, /* addresses of an expandable segment without memory */
-    BLOCK_QUICK     /* free, kept whole for a request it fits (quick.h) */
+    BLOCK_UNMAPPED  /* addresses of an expandable segment without memory */
 };
-
-enum { BLOCK_CLASS_BITS = 14 };
 
 struct block {
     larder_addr addr;
@@ -54,11 +47,6 @@ struct block {
     uint32_t self; /* own slab number */
     uint8_t state; /* enum block_state */
     uint8_t front; /* whose lock guards it (front.h); 0: none */
-    /* No page of it is missing.  0: some may be, or it is in no paged segment;
-     * never of live ones of such. */
-    unsigned is_whole : 1;
-    unsigned is_long : 1; /* put among long-lived ones (lifetime_classes.h) */
-    unsigned size_class : BLOCK_CLASS_BITS; /* rule B7 (bins.h) */
     union {
         struct { /* free, unmapped: links of a tree, or of a list */
             struct block *left;
@@ -67,10 +55,7 @@ struct block {
         struct {              /* live, pending */
             struct use *uses; /* recorded streams without an event yet */
             uint32_t events;  /* events not seen completed */
-            union {
-                uint32_t era; /* live: it is from (lifetime_classes.h) */
-                uint32_t next_deferred; /* block that waits for an event */
-            };
+            uint32_t next_deferred; /* block that waits for an event */
         };
     };
 };

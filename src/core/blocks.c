@@ -19,7 +19,6 @@ struct block *larder__block_split(struct allocator *a, struct block *b,
     rest->segment = b->segment;
     rest->state = b->state;
     rest->front = b->front;
-    rest->is_whole = b->is_whole;
     rest->prev = b->self;
     rest->next = b->next;
     if (after != NULL)
@@ -36,7 +35,6 @@ static void block_join(struct allocator *a, struct block *low,
     struct block *after = slab_get(&a->slab, high->next);
 
     low->bytes += high->bytes;
-    low->is_whole = low->is_whole && high->is_whole;
     low->next = high->next;
     if (after != NULL)
         after->prev = low->self;
@@ -128,7 +126,6 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     if (!segment_is_expandable(b->segment))
         count_split(&a->stats, pool, was_split, b->bytes, rest);
     b->state = BLOCK_LIVE;
-    b->is_whole = b->segment->kind == SEGMENT_PAGED;
     b->requested = requested;
     b->uses = NULL;
     b->events = 0;
@@ -148,13 +145,9 @@ void larder__block_free(struct allocator *a, struct block *b)
 
     history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
                   requested);
-    if (a->policy->keep == NULL || !a->policy->keep(a, b)) {
-        if (b->segment->kind == SEGMENT_PAGED)
-            lifetimes_give(&b->segment->heap->lifetimes, b);
-        b->state = BLOCK_FREE;
-        b = larder__block_merge(a, b, &merged);
-        heap_insert(b);
-    }
+    b->state = BLOCK_FREE;
+    b = larder__block_merge(a, b, &merged);
+    heap_insert(b);
     /* Whole pages of an expandable segment can always be given back, so its
      * free blocks are not counted as splits. */
     if (!segment_is_expandable(b->segment)) {

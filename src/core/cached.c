@@ -3,7 +3,7 @@
 #include "base/fail.h"
 #include "core/events.h"
 #include "core/orphan.h"
-#include "core/physical.h"
+#include "core/policy.h"
 #include "core/private.h"
 #include "core/release.h"
 
@@ -11,8 +11,10 @@ larder_result larder__release_idle(struct allocator *a)
 {
     larder_result r = larder__release_pool(a, &a->pools[POOL_LARGE]);
 
+    fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LONG]));
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
-    larder__physical_drop(a);
+    if (a->larder != NULL)
+        a->policy->state->release_loose(a);
     fail_keep_first(&r, larder__private_release_unused(a));
     fail_keep_first(&r, larder__orphans_release(a));
     return r;

@@ -1,9 +1,9 @@
 /* check.c - larder_check(): every structure against every rule.
  *
- * Rules B1 to B7 are in block.h.  The others:
+ * Rules B1 to B6 are in block.h.  The others:
  *   S1  the statistics' current values are what the blocks add up to;
  *   S2  held_bytes is what segments and pieces add up to;
- *   G1 to G4 are in pages.h;
+ *   G1 to G4 are in policy_larder/pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
  *   P2  the parts of a piece lie in it, in order, without overlap;
  *   P3  is in pause.h;
@@ -16,10 +16,10 @@
 #include "core/blocks.h"
 #include "core/front.h"
 #include "core/handle.h"
-#include "core/pages.h"
 #include "core/pause.h"
+#include "core/policy_larder/pages.h"
+#include "core/policy.h"
 #include "core/pool.h"
-#include "core/quick.h"
 
 /* What the walk adds up. */
 struct sums {
@@ -34,7 +34,6 @@ struct sums {
     int64_t requested_bytes[STATS_POOLS];
     uint64_t blocks;
     uint64_t free_blocks;
-    uint64_t quick_blocks;
     uint64_t unmapped_blocks;
     uint64_t events;
     size_t pages;
@@ -50,11 +49,20 @@ static larder_result broken(const char *rule, const char *what,
 
 /* ---- blocks --------------------------------------------------------------- */
 
+/* Whether what comes before it in its list says so. */
+static bool in_fit(const struct fit *fit, const struct block *b)
+{
+    return fit->first[fit_class(b->bytes)] == b ||
+           (b->right != NULL && b->right->left == b);
+}
+
 static bool in_index(const struct block *b)
 {
     const struct heap *heap = b->segment->heap;
 
-    return larder__bins_not_before(&heap->bins, b->bytes, b->addr) == b;
+    if (heap->fit != NULL)
+        return in_fit(heap->fit, b);
+    return larder__bins_not_before(heap->bins, b->bytes, b->addr) == b;
 }
 
 static bool in_unmapped(const struct block *b)
@@ -93,19 +101,13 @@ static larder_result check_place(struct allocator *a, const struct block *b,
 static larder_result check_state(struct allocator *a, const struct block *b)
 {
     bool live = b->state == BLOCK_LIVE;
-    bool named = live || b->state == BLOCK_QUICK;
 
-    if (map_find(&a->map, &a->slab, b->addr) != (named ? b : NULL))
+    if (map_find(&a->map, &a->slab, b->addr) != (live ? b : NULL))
         return broken("B6", "the address map does not agree", b->addr);
-    if (b->state != BLOCK_FREE && b->segment->kind == SEGMENT_PAGED &&
-        b->size_class != bins_class(b->bytes))
-        return broken("B7", "the size class", b->addr);
     switch ((enum block_state)b->state) {
     case BLOCK_FREE:
         return in_index(b) ? LARDER_OK
                            : broken("B3", "not in the index", b->addr);
-    case BLOCK_QUICK:
-        return LARDER_OK; /* counted, and found in the lists */
     case BLOCK_UNMAPPED:
         return in_unmapped(b) ? LARDER_OK
                               : broken("B3", "not among the unmapped", b->addr);
@@ -130,10 +132,6 @@ static void sum_block(struct sums *sums, const struct block *b)
     sums->blocks++;
     if (b->state == BLOCK_UNMAPPED) {
         sums->unmapped_blocks++;
-        return;
-    }
-    if (b->state == BLOCK_QUICK) {
-        sums->quick_blocks++;
         return;
     }
     if (b->state == BLOCK_FREE) {
@@ -183,10 +181,15 @@ static larder_result check_block_pages(const struct segment *s,
                                        const struct block *b)
 {
     struct page_span span = pages_touched(s, b->addr, b->bytes);
+    bool mapped = b->state != BLOCK_UNMAPPED;
 
-    if ((b->state != BLOCK_FREE || b->is_whole) &&
-        larder__pages_missing(s, span) != 0)
-        return broken("G1", "a block lacks a page", b->addr);
+    if (!mapped && ((b->addr - s->addr) % PAGE_BYTES != 0 ||
+                    b->bytes % PAGE_BYTES != 0))
+        return broken("G1", "an unmapped block within a page", b->addr);
+    for (size_t i = span.begin; i < span.end; i++) {
+        if ((s->pages[i] != 0) != mapped)
+            return broken("G1", "a page too many or too few", b->addr);
+    }
     return LARDER_OK;
 }
 
@@ -194,16 +197,11 @@ static larder_result check_block_pages(const struct segment *s,
 static larder_result check_paged(const struct segment *s, struct sums *sums)
 {
     size_t count = 0;
-    size_t end = 0;
 
-    for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++) {
-        if (s->pages[i] != 0) {
-            count++;
-            end = i + 1;
-        }
-    }
-    if (count != s->page_count || end != s->page_end)
-        return broken("G2", "the number of pages, or the last", s->addr);
+    for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++)
+        count += s->pages[i] != 0;
+    if (count != s->page_count)
+        return broken("G2", "the number of pages", s->addr);
     sums->reserved_bytes[s->heap->pool->stats] += (int64_t)count * PAGE_BYTES;
     return LARDER_OK;
 }
@@ -270,8 +268,8 @@ static larder_result check_piece(const struct piece *p, struct sums *sums)
  * how many. */
 static larder_result check_index(const struct heap *heap, uint64_t *count)
 {
-    for (const struct block *b = larder__bins_not_before(&heap->bins, 0, 0);
-         b != NULL; b = bins_after(&heap->bins, b->bytes, b->addr)) {
+    for (const struct block *b = larder__bins_not_before(heap->bins, 0, 0);
+         b != NULL; b = bins_after(heap->bins, b->bytes, b->addr)) {
         if (b->state != BLOCK_FREE || b->segment->heap != heap)
             return broken("B3", "a stranger in the index", b->addr);
         ++*count;
@@ -279,21 +277,21 @@ static larder_result check_index(const struct heap *heap, uint64_t *count)
     return LARDER_OK;
 }
 
-/* The same for the quick lists, without the order. */
-static larder_result check_quick(const struct heap *heap, uint64_t *count)
+/* The same of lists, and whether the bitmap says where they are. */
+static larder_result check_fit(const struct heap *heap, uint64_t *count)
 {
-    for (int i = 0; heap->quick != NULL && i < BINS_COUNT; i++) {
-        const struct quick_list *list = &heap->quick->lists[i];
+    const struct fit *fit = heap->fit;
 
-        if (list->first != NULL &&
-            (heap->quick->used[i / 64] >> i % 64 & 1) == 0)
-            return broken("B3", "a quick list is not marked",
-                          list->first->addr);
+    for (unsigned i = 0; fit != NULL && i < FIT_CLASSES; i++) {
+        bool used = (fit->used[i / 64] >> i % 64 & 1) != 0;
 
-        for (const struct block *b = list->first; b != NULL; b = b->left) {
-            if (b->state != BLOCK_QUICK || b->segment->heap != heap ||
-                bins_class(b->bytes) != (unsigned)i)
-                return broken("B3", "a stranger in a quick list", b->addr);
+        if (used != (fit->first[i] != NULL) ||
+            (used && (fit->some >> i / 64 & 1) == 0))
+            return broken("B3", "the bitmap of free lists", i);
+        for (const struct block *b = fit->first[i]; b != NULL; b = b->left) {
+            if (b->state != BLOCK_FREE || b->segment->heap != heap ||
+                fit_class(b->bytes) != i)
+                return broken("B3", "a stranger in a free list", b->addr);
             ++*count;
         }
     }
@@ -306,7 +304,7 @@ static larder_result check_pool(const struct pool *pool, struct sums *indexed)
         larder_result r = check_index(pool->heaps[i], &indexed->free_blocks);
 
         if (r == LARDER_OK)
-            r = check_quick(pool->heaps[i], &indexed->quick_blocks);
+            r = check_fit(pool->heaps[i], &indexed->free_blocks);
         if (r != LARDER_OK)
             return r;
         if (i > 0 && pool->heaps[i - 1]->stream >= pool->heaps[i]->stream)
@@ -348,15 +346,6 @@ static larder_result check_metric(const char *name, const struct metric *m,
     return LARDER_OK;
 }
 
-static size_t loose_pages(const struct allocator *a)
-{
-    size_t pages = 0;
-
-    for (size_t i = 0; i < a->loose.handles; i++)
-        pages += a->loose.list[i].pages;
-    return pages;
-}
-
 static larder_result check_sums(const struct allocator *a,
                                 const struct sums *sums)
 {
@@ -369,10 +358,6 @@ static larder_result check_sums(const struct allocator *a,
 #undef X
     if (a->held_bytes != (uint64_t)metric_all(&a->stats.reserved_bytes))
         return broken("S2", "held bytes", 0);
-    if (sums->pages + a->loose.count != a->page_count)
-        return broken("G3", "the number of pages", 0);
-    if (loose_pages(a) != a->loose.count)
-        return broken("G4", "the number of loose pages", 0);
     if (sums->blocks !=
         a->slab.untouched - 1 - a->slab.free_count - larder__front_headers(a))
         return broken("H1", "the number of headers", 0);
@@ -410,10 +395,16 @@ static larder_result check_all(struct allocator *a)
     }
     if ((r = check_pools(a, &indexed)) != LARDER_OK)
         return r;
-    sums.reserved_bytes[STATS_LARGE] += (int64_t)a->loose.count * PAGE_BYTES;
-    if (indexed.free_blocks != sums.free_blocks ||
-        indexed.quick_blocks != sums.quick_blocks)
+    if (a->larder != NULL)
+        sums.reserved_bytes[STATS_LARGE] +=
+            (int64_t)a->policy->state->loose_bytes(a);
+    if (indexed.free_blocks != sums.free_blocks)
         return broken("B3", "the number of blocks in the indexes", 0);
+    if (a->larder != NULL &&
+        (r = a->policy->state->check(a, sums.pages)) != LARDER_OK)
+        return r;
+    if (a->larder == NULL && sums.pages != a->page_count)
+        return broken("G3", "the number of pages", 0);
     if ((r = check_events(a, &sums)) != LARDER_OK)
         return r;
     return check_sums(a, &sums);

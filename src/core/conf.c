@@ -67,7 +67,10 @@ void larder__conf_init(struct conf *conf)
         .large_segment_bytes = CONF_LARGE_MB * LARDER_MIB,
         .limit_bytes = CONF_UNLIMITED,
         .defrag = CONF_DEFRAG_LIMIT,
-        .lifetimes = CONF_LIFETIMES_LEARN,
+        .lifetimes = CONF_LIFETIMES_HINTS,
+#define X(name, value, text) .tuning[TUNING_##name] = (value),
+        LARDER_TUNING_MAP(X)
+#undef X
         .reclaim_budget_ms = CONF_UNLIMITED,
         .pinned_limit_bytes = CONF_UNLIMITED,
         .pinned_round_max_bytes = CONF_UNLIMITED,

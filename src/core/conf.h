@@ -10,6 +10,8 @@
 
 #include <larder/history.h>
 
+#include "core/policy_larder/tuning.h"
+
 /* Sizes from 1 MiB on, a class for each power of two, have their own number
  * of roundup divisions; the last class is 32 GiB and all above. */
 enum { CONF_SIZE_CLASSES = 16 };
@@ -21,13 +23,8 @@ enum { CONF_PATH_MAX = 256 };
 
 enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 
-/* Whether what lives long is kept apart: never, as hints say, or as sizes tell
- * besides. */
-enum conf_lifetimes {
-    CONF_LIFETIMES_OFF,
-    CONF_LIFETIMES_HINTS,
-    CONF_LIFETIMES_LEARN
-};
+/* Whether hints are heeded (hint.h). */
+enum conf_lifetimes { CONF_LIFETIMES_OFF, CONF_LIFETIMES_HINTS };
 
 struct conf {
     /* These three go back to their defaults with each parse, as in PyTorch. */
@@ -46,6 +43,7 @@ struct conf {
     uint64_t limit_bytes;       /* CONF_UNLIMITED: none */
     int defrag;    /* enum conf_defrag: for policies that move pages */
     int lifetimes; /* enum conf_lifetimes: the same */
+    uint64_t tuning[TUNING_COUNT]; /* by enum tuning_number; none is 0 */
 
     uint64_t trim_age_ns;       /* unused longer: given back; 0: never */
     uint64_t reclaim_budget_ms; /* a request waits; CONF_UNLIMITED: for all */

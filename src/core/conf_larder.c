@@ -3,7 +3,7 @@
 
 #include "core/conf_keys.h"
 
-enum { TRIM_AGE_MAX = 1000000 }; /* seconds */
+enum { TRIM_AGE_MAX = 1000000 /* seconds */, TUNING_MAX = 1000000 };
 
 static larder_result parse_preallocate(struct conf *conf, struct reader *r)
 {
@@ -59,11 +59,28 @@ static larder_result parse_defrag(struct conf *conf, struct reader *r)
 
 static larder_result parse_lifetimes(struct conf *conf, struct reader *r)
 {
-    static const char *const names[] = {"off", "hints", "learn"};
+    static const char *const names[] = {"off", "hints", NULL};
 
-    return larder__read_choice(r, names, "off, hints or learn",
-                               &conf->lifetimes);
+    return larder__read_choice(r, names, "off or hints", &conf->lifetimes);
 }
+
+static larder_result parse_tuning(struct reader *r, uint64_t *out)
+{
+    static const char accepted[] = "a number from 1 to 1000000";
+    larder_result result = larder__read_number(r, accepted, out);
+
+    if (result == LARDER_OK && (*out == 0 || *out > TUNING_MAX))
+        return larder__reader_fail(r, accepted);
+    return result;
+}
+
+#define X(name, value, text)                                                   \
+    static larder_result parse_##name(struct conf *conf, struct reader *r)     \
+    {                                                                          \
+        return parse_tuning(r, &conf->tuning[TUNING_##name]);                  \
+    }
+LARDER_TUNING_MAP(X)
+#undef X
 
 static larder_result parse_history(struct conf *conf, struct reader *r)
 {
@@ -107,6 +124,9 @@ const struct conf_key larder__conf_larder_keys[] = {
     {"limit", parse_limit},
     {"defrag", parse_defrag},
     {"lifetimes", parse_lifetimes},
+#define X(name, value, text) {#name, parse_##name},
+    LARDER_TUNING_MAP(X)
+#undef X
     {"trim_age", parse_trim_age},
     {"reclaim_budget_ms", parse_reclaim_budget},
     {"history", parse_history},

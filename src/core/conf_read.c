@@ -146,7 +146,7 @@ larder_result larder__read_choice(struct reader *r, const char *const names[3],
 {
     larder_result result = larder__reader_word(r);
 
-    for (int i = 0; result == LARDER_OK && i < 3; i++) {
+    for (int i = 0; result == LARDER_OK && i < 3 && names[i] != NULL; i++) {
         if (strcmp(r->word, names[i]) == 0) {
             *out = i;
             return LARDER_OK;

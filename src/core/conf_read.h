@@ -44,7 +44,7 @@ larder_result larder__read_size(struct reader *r, uint64_t *out);
 /* Bytes, from a number of MiB above 0. */
 larder_result larder__read_mb(struct reader *r, uint64_t *out);
 
-/* One of three names: *out is which. */
+/* One of up to three names, NULL for none: *out is which. */
 larder_result larder__read_choice(struct reader *r, const char *const names[3],
                                   const char *accepted, int *out);
 

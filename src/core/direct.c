@@ -19,7 +19,7 @@
 static bool has_backlog(const struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->heap_count; i++) {
-        if (pool->heaps[i]->bins.some != 0)
+        if (pool->heaps[i]->bins->some != 0)
             return true;
     }
     return false;

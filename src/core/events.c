@@ -248,7 +248,6 @@ static larder_result record_deferred(struct allocator *a)
         larder_result one;
 
         number = b->next_deferred;
-        b->era = 0; /* the list had its place */
         block_drop_captured(a, b);
         one = block_record(a, b);
         if (one != LARDER_OK)

@@ -98,7 +98,7 @@ void larder__front_stock(struct allocator *a, larder_stream stream)
 
     if (f == NULL)
         return;
-    if (f->header_count < FRONT_HEADERS)
+    if (f->header_count == 0)
         fill(a, f);
     while (f->header_count > STOCK_LARGEST) {
         const struct block of_front = {.front = f->number};

@@ -20,19 +20,14 @@
 
 #include "core/allocator.h"
 
-enum {
-    FRONTS_MAX = 160,  /* further streams do without; their number is a byte */
-    FRONT_HEADERS = 2, /* spare ones: a request cuts at either end */
-    FRONT_SPARE_PART = 3 /* of a request: a block may be so much larger */
-};
+enum { FRONTS_MAX = 160 }; /* more streams do without: a number is a byte */
 
 struct front {
     struct lock lock;
     uint8_t number; /* from 1 */
     larder_stream stream;
-    struct heap *heaps[POOL_KINDS];  /* NULL: none yet */
-    struct quick *quick[POOL_KINDS]; /* of these */
-    uint32_t unasked;      /* requests since somebody was to ask about events */
+    struct heap *heaps[POOL_KINDS]; /* NULL: none yet */
+    uint32_t unasked; /* requests since somebody was to ask about events */
     uint32_t header_first; /* spare ones, linked by `next` */
     uint32_t header_count;
     struct tally tally;
@@ -110,14 +105,6 @@ static inline struct front *front_numbered(const struct allocator *a,
     return a->fronts.list[number];
 }
 
-/* Whether there is a used header for a block of the heap. */
-static inline bool front_has_header(const struct allocator *a,
-                                    const struct heap *heap)
-{
-    return heap->front != NULL ? heap->front->header_count > 0
-                               : a->slab.free_first != 0;
-}
-
 /* A used header for a piece of b, of which only `self` can be relied on: one of
  * its front's, else the slab's.  There must be one. */
 static inline struct block *front_take_used(struct allocator *a,
@@ -171,13 +158,13 @@ static inline void front_give_header(struct allocator *a, struct block *header)
 static inline struct tally *front_tally(struct allocator *a, struct front *f,
                                         int64_t change)
 {
-    int64_t most = a->fronts.allowance;
+    int64_t max = a->fronts.allowance;
     int64_t now;
 
     if (!a->fronts.is_shared)
         return a->fronts.owner == front_thread() ? &a->fronts.tally : NULL;
-    now = tally_bytes(&f->tally) + change + change / FRONT_SPARE_PART;
-    return now > most || now < -most ? NULL : &f->tally;
+    now = tally_bytes(&f->tally) + change;
+    return now > max || now < -max ? NULL : &f->tally;
 }
 
 #endif

@@ -28,7 +28,7 @@ static uint64_t gc_age(const struct block *b)
 static void gc_count(struct pool *pool, struct garbage *g)
 {
     for (uint32_t i = 0; i < pool->heap_count; i++) {
-        const struct bins *bins = &pool->heaps[i]->bins;
+        const struct bins *bins = pool->heaps[i]->bins;
 
         for (struct block *b = larder__bins_not_before(bins, 0, 0); b != NULL;
              b = bins_after(bins, b->bytes, b->addr)) {
@@ -47,7 +47,7 @@ static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
     bool released = false;
 
     for (uint32_t i = 0; i < pool->heap_count; i++) {
-        const struct bins *bins = &pool->heaps[i]->bins;
+        const struct bins *bins = pool->heaps[i]->bins;
         struct block *b = larder__bins_not_before(bins, 0, 0);
 
         while (b != NULL) {

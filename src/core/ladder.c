@@ -5,7 +5,6 @@
 #include "base/fail.h"
 #include "base/ticks.h"
 #include "core/events.h"
-#include "core/quick.h"
 #include "core/tags.h"
 
 enum { NS_PER_MS = 1000000, NAP_MIN_NS = 20000, NAP_MAX_NS = NS_PER_MS };
@@ -30,7 +29,6 @@ bool larder__ladder_is_hopeless(const struct allocator *a,
 larder_result larder__ladder_refuse(struct allocator *a, struct request *q)
 {
     q->over_limit = a->allowed_bytes < device_bytes(a);
-    (void)larder__quick_flush_all(a, 0); /* the words count whole pieces */
     if (q->over_limit && a->conf.throw_on_oom)
         a->stats.num_oom_rejections++;
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);

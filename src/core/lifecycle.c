@@ -6,16 +6,16 @@
 #include "base/host.h"
 #include "core/events.h"
 #include "core/front.h"
-#include "core/grain.h"
 #include "core/handle.h"
 #include "core/lifecycle.h"
 #include "core/orphan.h"
-#include "core/physical.h"
+#include "base/bits.h"
+#include "core/policy_larder/ranges.h"
 #include "core/pause.h"
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/private.h"
-#include "core/range.h"
+
 #include "core/recording.h"
 #include "core/segment.h"
 #include "core/tags.h"
@@ -192,11 +192,10 @@ static void apply_conf(struct allocator *a)
     apply_limits(a);
     a->is_paged = a->policy == &larder__policy_larder && a->has_pages;
     larder__decide_fast(a);
-    a->is_tight = false;
-    a->refused_at = UINT64_MAX;
-    a->weighed_at = 0;
-    a->has_few_large = false;
-    a->exchange_credit = 0;
+    a->fronts.looks = (uint32_t)a->conf.tuning[TUNING_own_looks];
+    a->fronts.patience = (uint32_t)a->conf.tuning[TUNING_patience];
+    if (a->larder != NULL)
+        a->policy->state->settings_changed(a);
 }
 
 /* The locked allocator's settings, but the history, change by `text`. */
@@ -274,7 +273,8 @@ larder_result larder_set_memory_fraction(larder_allocator *handle,
     a->fraction = fraction;
     a->fraction_is_set = true;
     apply_limits(a);
-    a->is_tight = false;
+    if (a->larder != NULL)
+        a->policy->state->settings_changed(a);
     larder__handle_unlock(a);
     return LARDER_OK;
 }
@@ -302,15 +302,22 @@ static void allocator_free(struct allocator *a)
     larder__fronts_destroy(a);
     larder__slab_destroy(&a->slab);
     larder__map_destroy(&a->map);
-    larder__pool_destroy(&a->pools[POOL_SMALL]);
-    larder__pool_destroy(&a->pools[POOL_LARGE]);
+    larder__pools_destroy(a->pools);
     larder__private_destroy(a);
     larder__tags_destroy(a);
     larder__host_free(a->orphans);
-    larder__host_free(a->loose.list);
+    if (a->policy != NULL && a->policy->state != NULL)
+        a->policy->state->unmake(a);
     larder__host_free(a->reclaims.list);
     larder__host_free(a->oom_observers.list);
     larder__host_free(a);
+}
+
+/* The largest request of the small pool: a setting where pages move. */
+static uint64_t small_max(const struct allocator *a)
+{
+    return a->is_paged ? a->conf.tuning[TUNING_small_kib] * LARDER_KIB
+                       : a->policy->small_max_bytes;
 }
 
 static larder_result allocator_init(struct allocator *a, larder_device *dev,
@@ -327,8 +334,11 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
         return r;
     larder__fronts_init(a);
     larder__conf_init(&a->conf);
+    if (a->policy->state != NULL &&
+        (r = a->policy->state->make(a)) != LARDER_OK)
+        return r;
     r = configure(a, conf != NULL ? conf : "");
-    a->small_max_bytes = larder__grain_small_max(a); /* for good */
+    a->small_max_bytes = small_max(a); /* for good */
     if (r == LARDER_OK)
         r = apply_history(a);
     if (r != LARDER_OK)
@@ -349,8 +359,7 @@ static larder_result allocator_make(larder_device *dev,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     lock_init(&a->lock);
     larder__slab_init(&a->slab);
-    larder__pool_init(&a->pools[POOL_SMALL], POOL_SMALL, NULL);
-    larder__pool_init(&a->pools[POOL_LARGE], POOL_LARGE, NULL);
+    larder__pools_init(a->pools, NULL);
     r = allocator_init(a, dev, opt);
     if (r != LARDER_OK)
         allocator_free(a);
@@ -450,7 +459,8 @@ static larder_result give_everything_back(struct allocator *a)
     larder__pause_forget(a);
     while (a->segments != NULL)
         fail_keep_first(&r, segment_destroy(a, a->segments));
-    larder__physical_drop(a);
+    if (a->larder != NULL)
+        a->policy->state->release_loose(a);
     fail_keep_first(&r, larder__pieces_release(a));
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r, larder__events_destroy(a));

@@ -9,7 +9,6 @@
 #include "core/events.h"
 #include "core/fast.h"
 #include "core/handle.h"
-#include "core/pages.h"
 #include "core/policy.h"
 #include "core/pool.h"
 #include "core/recording.h"
@@ -42,28 +41,18 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
     return r;
 }
 
-/* No quick list answered.  The lock of f is held. */
-static LAST larder_result alloc_missed(struct allocator *a, struct front *f,
-                                       uint64_t bytes, larder_addr *out,
-                                       const void *caller)
-{
-    bool done = larder__fast_alloc(a, f, bytes, out);
-
-    lock_leave(&f->lock);
-    return done ? LARDER_OK
-                : alloc_slowly(a, bytes, f->stream, LARDER_HINT_NONE, out,
-                               caller);
-}
-
 static LAST larder_result alloc_waiting(struct allocator *a, struct front *f,
                                         uint64_t bytes, larder_addr *out,
                                         const void *caller)
 {
+    bool done;
+
     lock_take(&f->lock);
-    if (!fast_take(a, f, bytes, out))
-        return alloc_missed(a, f, bytes, out, caller);
+    done = fast_alloc(a, f, bytes, out);
     lock_leave(&f->lock);
-    return LARDER_OK;
+    return done ? LARDER_OK
+                : alloc_slowly(a, bytes, f->stream, LARDER_HINT_NONE, out,
+                               caller);
 }
 
 larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
@@ -72,6 +61,7 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
     const void *caller = __builtin_return_address(0);
     struct allocator *a;
     struct front *f;
+    bool done;
 
     if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
@@ -83,10 +73,10 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
         return alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
     if (!lock_try(&f->lock))
         return alloc_waiting(a, f, bytes, out, caller);
-    if (!fast_take(a, f, bytes, out))
-        return alloc_missed(a, f, bytes, out, caller);
+    done = fast_alloc(a, f, bytes, out);
     lock_leave(&f->lock);
-    return LARDER_OK;
+    return done ? LARDER_OK
+                : alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
 }
 
 /* ---- allocating with a hint ------------------------------------------------ */
@@ -102,9 +92,8 @@ static larder_result check_hint(larder_hint hint)
                         (int)hint);
 }
 
-/* As larder_alloc() does.  The long way marks what lives long; nothing else
- * has need of it. */
-static bool alloc_shortly(struct allocator *a, uint64_t bytes,
+/* As larder_alloc() does, unless the hint says where it goes. */
+static bool alloc_quickly(struct allocator *a, uint64_t bytes,
                           larder_stream stream, larder_hint hint,
                           larder_addr *out)
 {
@@ -114,7 +103,7 @@ static bool alloc_shortly(struct allocator *a, uint64_t bytes,
     if (f == NULL || hint == LARDER_HINT_LONG)
         return false;
     lock_take(&f->lock);
-    done = fast_take(a, f, bytes, out) || larder__fast_alloc(a, f, bytes, out);
+    done = fast_alloc(a, f, bytes, out);
     lock_leave(&f->lock);
     return done;
 }
@@ -133,7 +122,7 @@ larder_result larder_alloc_hinted(larder_allocator *handle, uint64_t bytes,
     a = handle_allocator(handle);
     if (a == NULL)
         return larder__handle_bad(handle);
-    if (alloc_shortly(a, bytes, stream, hint, out))
+    if (alloc_quickly(a, bytes, stream, hint, out))
         return LARDER_OK;
     return alloc_slowly(a, bytes, stream, hint, out,
                         __builtin_return_address(0));
@@ -196,19 +185,7 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
     return r;
 }
 
-/* No quick list takes b.  The lock of f is held. */
-static LAST larder_result free_missed(struct allocator *a, struct front *f,
-                                      const map_granule *granule,
-                                      struct block *b, const void *caller)
-{
-    larder_addr addr = b->addr;
-    bool done = larder__fast_free(a, f, granule, b);
-
-    lock_leave(&f->lock);
-    return done ? LARDER_OK : free_slowly(a, addr, caller);
-}
-
-/* It does not begin a block that can be given back with the lock of f. */
+/* The lock of f, which is released, is not enough to give back addr. */
 static LAST larder_result free_unfound(struct allocator *a, struct front *f,
                                        larder_addr addr, const void *caller)
 {
@@ -225,10 +202,8 @@ static FAST_INLINE larder_result free_locked(struct allocator *a,
 {
     struct block *b = fast_find(a, f, granule, addr);
 
-    if (b == NULL)
+    if (b == NULL || !fast_free(a, f, granule, b))
         return free_unfound(a, f, addr, caller);
-    if (!fast_keep(a, f, b))
-        return free_missed(a, f, granule, b, caller);
     lock_leave(&f->lock);
     return LARDER_OK;
 }
@@ -334,25 +309,26 @@ larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
     return r;
 }
 
-static uint64_t largest_of_heap(const struct heap *heap, uint64_t largest)
+/* The largest free block of a list of them. */
+static uint64_t largest_of_list(const struct block *b)
 {
-    const struct bins *bins = &heap->bins;
-    const struct block *b = larder__bins_before(bins, UINT64_MAX, 0);
+    uint64_t largest = 0;
 
-    for (; b != NULL && b->bytes > largest;
-         b = larder__bins_before(bins, b->bytes, b->addr)) {
-        uint64_t bytes = larder__pages_longest(b);
-
-        if (bytes > largest)
-            largest = bytes;
-    }
-    for (int i = 0; heap->quick != NULL && i < BINS_COUNT; i++) {
-        for (b = heap->quick->lists[i].first; b != NULL; b = b->left) {
-            if (b->bytes > largest)
-                largest = b->bytes;
-        }
+    for (; b != NULL; b = b->left) {
+        if (b->bytes > largest)
+            largest = b->bytes;
     }
     return largest;
+}
+
+static uint64_t largest_of_heap(const struct heap *heap, uint64_t largest)
+{
+    const struct block *b = larder__bins_before(heap->bins, UINT64_MAX, 0);
+    uint64_t bytes = b != NULL ? b->bytes : 0;
+
+    for (int i = FIT_CLASSES; heap->fit != NULL && bytes == 0 && i-- > 0;)
+        bytes = largest_of_list(heap->fit->first[i]);
+    return bytes > largest ? bytes : largest;
 }
 
 static uint64_t largest_of(const struct pool *pools, uint64_t largest)

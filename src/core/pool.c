@@ -3,29 +3,32 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/front.h"
-#include "core/quick.h"
 #include "core/tags.h"
 
-void larder__pool_init(struct pool *pool, enum pool_kind kind,
-                       struct private_pool *owner)
+void larder__pools_init(struct pool *pools, struct private_pool *owner)
 {
-    *pool = (struct pool){
-        .is_small = kind == POOL_SMALL,
-        .stats = kind == POOL_SMALL ? STATS_SMALL : STATS_LARGE,
-        .owner = owner,
-    };
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        pools[kind] = (struct pool){
+            .is_small = kind == POOL_SMALL,
+            .stats = kind == POOL_SMALL ? STATS_SMALL : STATS_LARGE,
+            .owner = owner,
+        };
 }
 
-void larder__pool_destroy(struct pool *pool)
+static void pool_destroy(struct pool *pool)
 {
-    for (uint32_t i = 0; i < pool->heap_count; i++) {
-        larder__host_free(pool->heaps[i]->quick);
+    for (uint32_t i = 0; i < pool->heap_count; i++)
         larder__host_free(pool->heaps[i]);
-    }
     larder__host_free(pool->heaps);
     pool->heaps = NULL;
     pool->heap_count = 0;
     pool->last_heap = NULL;
+}
+
+void larder__pools_destroy(struct pool *pools)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        pool_destroy(&pools[kind]);
 }
 
 /* The first heap whose stream is not below this one. */
@@ -60,39 +63,46 @@ static bool pool_make_room(struct pool *pool)
     return true;
 }
 
-/* A heap without works as well, the long way. */
+/* A heap without a front works as well, by the slow path. */
 static void join_front(struct allocator *a, struct heap *heap)
 {
-    enum pool_kind kind = heap->pool->is_small ? POOL_SMALL : POOL_LARGE;
+    size_t kind = (size_t)(heap->pool - a->pools);
 
     heap->front = larder__front_make(a, heap->stream);
-    if (heap->front == NULL)
-        return;
-    heap->front->heaps[kind] = heap;
-    heap->front->quick[kind] = heap->quick;
+    if (heap->front != NULL)
+        heap->front->heaps[kind] = heap;
+}
+
+/* The index of a heap that has none: nothing is ever put in. */
+static struct bins no_bins;
+
+/* With its index behind it; NULL: no host memory. */
+static struct heap *heap_make(bool is_paged)
+{
+    size_t index = is_paged ? sizeof(struct fit) : sizeof(struct bins);
+    struct heap *heap = larder__host_alloc(1, sizeof *heap + index);
+
+    if (heap == NULL)
+        return NULL;
+    heap->bins = is_paged ? &no_bins : (struct bins *)(void *)(heap + 1);
+    heap->fit = is_paged ? (struct fit *)(void *)(heap + 1) : NULL;
+    return heap;
 }
 
 static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
                                    larder_stream stream, uint32_t at)
 {
+    bool is_paged = a->is_paged && pool->owner == NULL;
     struct heap *heap;
 
     if (!pool_make_room(pool))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    heap = larder__host_alloc(1, sizeof *heap);
+    heap = heap_make(is_paged);
     if (heap == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (a->policy->keep != NULL && pool->owner == NULL) {
-        heap->quick = larder__host_alloc(1, sizeof *heap->quick);
-        if (heap->quick == NULL) {
-            larder__host_free(heap);
-            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-        }
-        heap->bins.prefers_lists = a->is_paged;
-    }
     heap->pool = pool;
     heap->stream = stream;
-    if (a->is_paged && pool->owner == NULL)
+    if (is_paged)
         join_front(a, heap);
     for (uint32_t i = pool->heap_count; i > at; i--)
         pool->heaps[i] = pool->heaps[i - 1];
@@ -126,7 +136,7 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
 }
 
 struct pool *larder__pool_for(struct allocator *a, uint64_t size,
-                              larder_stream stream)
+                              larder_stream stream, larder_hint hint)
 {
     enum pool_kind kind = size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
 
@@ -140,5 +150,8 @@ struct pool *larder__pool_for(struct allocator *a, uint64_t size,
         if (tagged != NULL)
             return &tagged->pools[kind];
     }
+    if (a->is_paged && kind == POOL_LARGE && hint == LARDER_HINT_LONG &&
+        a->conf.lifetimes != CONF_LIFETIMES_OFF)
+        kind = POOL_LONG;
     return &a->pools[kind];
 }

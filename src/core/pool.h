@@ -4,9 +4,9 @@
 
 #include "core/allocator.h"
 
-void larder__pool_init(struct pool *pool, enum pool_kind kind,
-                       struct private_pool *owner);
-void larder__pool_destroy(struct pool *pool);
+/* All POOL_KINDS pools of an allocator, or of a private pool. */
+void larder__pools_init(struct pool *pools, struct private_pool *owner);
+void larder__pools_destroy(struct pool *pools);
 
 /* The stream's heap, made if there was none.  ERR_NO_HOST_MEMORY;
  * ERR_UNKNOWN_STREAM from the device. */
@@ -15,7 +15,7 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
 
 /* Where a request of this rounded size on this stream goes. */
 struct pool *larder__pool_for(struct allocator *a, uint64_t size,
-                              larder_stream stream);
+                              larder_stream stream, larder_hint hint);
 
 /* Put a free block into its heap's index, or take it out. */
 static inline void heap_insert(struct block *b)
@@ -24,12 +24,20 @@ static inline void heap_insert(struct block *b)
 
     b->state = BLOCK_FREE;
     b->born = heap->pool->searches;
-    larder__bins_insert(&heap->bins, b);
+    if (heap->fit != NULL)
+        fit_insert(heap->fit, b);
+    else
+        larder__bins_insert(heap->bins, b);
 }
 
 static inline void heap_remove(struct block *b)
 {
-    larder__bins_remove(&b->segment->heap->bins, b);
+    struct heap *heap = b->segment->heap;
+
+    if (heap->fit != NULL)
+        fit_remove(heap->fit, b);
+    else
+        larder__bins_remove(heap->bins, b);
 }
 
 /* The same for addresses without memory. */

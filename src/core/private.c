@@ -53,8 +53,7 @@ struct private_pool *larder__private_create(larder_pool_id id)
     if (p == NULL)
         return NULL;
     p->id = id;
-    larder__pool_init(&p->pools[POOL_SMALL], POOL_SMALL, p);
-    larder__pool_init(&p->pools[POOL_LARGE], POOL_LARGE, p);
+    larder__pools_init(p->pools, p);
     return p;
 }
 
@@ -134,8 +133,7 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id)
 
 static void private_free(struct private_pool *p)
 {
-    larder__pool_destroy(&p->pools[POOL_SMALL]);
-    larder__pool_destroy(&p->pools[POOL_LARGE]);
+    larder__pools_destroy(p->pools);
     larder__host_free(p);
 }
 
@@ -190,7 +188,7 @@ static uint64_t pool_cached_bytes(const struct pool *pool)
     uint64_t bytes = 0;
 
     for (uint32_t i = 0; i < pool->heap_count; i++) {
-        const struct bins *bins = &pool->heaps[i]->bins;
+        const struct bins *bins = pool->heaps[i]->bins;
 
         for (struct block *b = larder__bins_not_before(bins, 0, 0); b != NULL;
              b = bins_after(bins, b->bytes, b->addr))

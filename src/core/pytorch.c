@@ -70,7 +70,7 @@ static bool oversize_allows(const struct conf *conf, uint64_t size,
 
 bool larder__pytorch_search(struct allocator *a, struct request *q)
 {
-    const struct bins *bins = &q->heap->bins;
+    const struct bins *bins = q->heap->bins;
     struct block *b;
 
     if (gc_is_on(a))

@@ -3,9 +3,8 @@
 #include "base/fail.h"
 #include "core/blocks.h"
 #include "core/events.h"
-#include "core/pages.h"
+#include "core/policy.h"
 #include "core/pool.h"
-#include "core/quick.h"
 #include "core/recording.h"
 #include "core/segment.h"
 #include "core/usage.h"
@@ -32,11 +31,11 @@ void larder__give_back(struct allocator *a, struct block *b)
 /* Release the unused segments of a heap that are no expandable ones. */
 static larder_result release_segments(struct allocator *a, struct heap *heap)
 {
-    struct block *b = larder__bins_not_before(&heap->bins, 0, 0);
+    struct block *b = larder__bins_not_before(heap->bins, 0, 0);
     larder_result r = LARDER_OK;
 
     while (b != NULL) {
-        struct block *next = bins_after(&heap->bins, b->bytes, b->addr);
+        struct block *next = bins_after(heap->bins, b->bytes, b->addr);
 
         if (!segment_is_expandable(b->segment) && !block_is_split(b))
             fail_keep_first(&r, larder__segment_release(a, b));
@@ -49,7 +48,7 @@ static larder_result release_segments(struct allocator *a, struct heap *heap)
  * walk up the sizes meets each block once. */
 static larder_result release_pages(struct allocator *a, struct heap *heap)
 {
-    struct block *b = larder__bins_not_before(&heap->bins, 0, 0);
+    struct block *b = larder__bins_not_before(heap->bins, 0, 0);
     larder_result r = LARDER_OK;
 
     while (b != NULL) {
@@ -58,7 +57,7 @@ static larder_result release_pages(struct allocator *a, struct heap *heap)
 
         if (b->segment->kind == SEGMENT_EXPANDABLE)
             fail_keep_first(&r, larder__expandable_release(a, b));
-        b = bins_after(&heap->bins, bytes, addr);
+        b = bins_after(heap->bins, bytes, addr);
     }
     return r;
 }
@@ -67,10 +66,8 @@ larder_result larder__release_pool(struct allocator *a, struct pool *pool)
 {
     larder_result r = LARDER_OK;
 
-    for (uint32_t i = 0; i < pool->heap_count; i++)
-        (void)larder__quick_flush(a, pool->heaps[i], 0);
-    for (uint32_t i = 0; i < pool->heap_count; i++)
-        fail_keep_first(&r, larder__pages_release(a, pool->heaps[i]));
+    for (uint32_t i = 0; a->larder != NULL && i < pool->heap_count; i++)
+        fail_keep_first(&r, a->policy->state->release_heap(a, pool->heaps[i]));
     for (uint32_t i = 0; i < pool->heap_count; i++)
         fail_keep_first(&r, release_segments(a, pool->heaps[i]));
     for (uint32_t i = 0; i < pool->heap_count; i++)
@@ -125,6 +122,6 @@ bool larder__release_available(struct allocator *a, const struct request *q)
 
     if (oversize == CONF_UNLIMITED)
         return false;
-    return release_one(a, &q->heap->bins, wanted) ||
-           release_several(a, &q->heap->bins, wanted);
+    return release_one(a, q->heap->bins, wanted) ||
+           release_several(a, q->heap->bins, wanted);
 }

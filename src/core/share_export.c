@@ -9,7 +9,7 @@
 #include "core/blocks.h"
 #include "core/events.h"
 #include "core/handle.h"
-#include "core/pages.h"
+#include "core/policy_larder/pages.h"
 #include "core/share_message.h"
 #include "core/share_socket.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/bits.h"
-#include "core/pages.h"
+#include "core/policy.h"
 #include "core/private.h"
 #include "core/release.h"
 
@@ -32,43 +32,23 @@ struct held_state {
 
 /* ---- counting -------------------------------------------------------------- */
 
-static bool is_free(const struct block *b)
-{
-    return b->state == BLOCK_FREE || b->state == BLOCK_QUICK;
-}
-
-/* What of a free block has memory; whole pages of a range count elsewhere. */
-static uint64_t backed_bytes(const struct block *b)
-{
-    const struct segment *s = b->segment;
-    struct page_span span;
-
-    if (s->kind != SEGMENT_PAGED)
-        return b->bytes;
-    span = pages_touched(s, b->addr, b->bytes);
-    return b->bytes - (uint64_t)larder__pages_missing(s, span) * PAGE_BYTES;
-}
-
 static void count_free(const struct request *q, const struct block *b,
                        struct held_state *h)
 {
-    uint64_t bytes = backed_bytes(b);
-    uint64_t longest = larder__pages_longest(b);
+    uint64_t bytes = b->bytes;
     uint64_t *largest =
         b->segment->heap == q->heap ? &h->own_largest : &h->foreign_largest;
 
-    if (bytes == 0)
-        return;
     h->free += bytes;
     h->free_count++;
-    if (longest > *largest)
-        *largest = longest;
+    if (bytes > *largest)
+        *largest = bytes;
 }
 
 static void count_block(const struct request *q, const struct block *b,
                         struct held_state *h)
 {
-    if (is_free(b)) {
+    if (b->state == BLOCK_FREE) {
         count_free(q, b, h);
     } else if (b->state == BLOCK_PENDING) {
         h->pending += b->bytes;
@@ -110,7 +90,8 @@ static struct held_state count(struct allocator *a, const struct request *q)
             count_block(q, b, &h);
         count_holder(s, h.live - before, &h);
     }
-    h.loose = (uint64_t)a->loose.count * PAGE_BYTES;
+    if (a->larder != NULL)
+        h.loose = a->policy->state->loose_bytes(a);
     h.free += h.loose;
     return h;
 }
@@ -277,7 +258,7 @@ static uint64_t would_fit(const struct allocator *a, const struct held_state *h,
         whole / ROUND_SEGMENT_BYTES * ROUND_SEGMENT_BYTES + h->loose;
 
     if (a->is_paged)
-        fresh += (uint64_t)larder__pages_harvestable(a) * PAGE_BYTES;
+        fresh += a->policy->state->movable_bytes(a);
     return fresh > h->own_largest ? fresh : h->own_largest;
 }
 

@@ -116,7 +116,7 @@ static void add_pytorch(struct text *t, const struct snapshot *s)
 static void add_own(struct text *t, const struct conf *c)
 {
     static const char *const defrags[] = {"off", "limit", "eager"};
-    static const char *const lifetimes[] = {"off", "hints", "learn"};
+    static const char *const lifetimes[] = {"off", "hints"};
 
     if (c->preallocate_bytes != 0) {
         add_key(t, "preallocate");
@@ -130,7 +130,7 @@ static void add_own(struct text *t, const struct conf *c)
         add_key(t, "defrag");
         larder__text_add(t, "%s", defrags[c->defrag]);
     }
-    if (c->lifetimes != CONF_LIFETIMES_LEARN) {
+    if (c->lifetimes != CONF_LIFETIMES_HINTS) {
         add_key(t, "lifetimes");
         larder__text_add(t, "%s", lifetimes[c->lifetimes]);
     }

@@ -113,13 +113,6 @@ static inline int64_t tally_bytes(const struct tally *t)
            tally_current(&t->pools[STATS_LARGE].bytes);
 }
 
-/* The same of what was handed out beyond what was asked for. */
-static inline int64_t tally_spare(const struct tally *t)
-{
-    return tally_bytes(t) - tally_current(&t->pools[STATS_SMALL].requested) -
-           tally_current(&t->pools[STATS_LARGE].requested);
-}
-
 /* Raise the peaks of what `t` counts, as if nothing else had changed since. */
 void larder__tally_peaks(struct stats *st, struct tally *t);
 

@@ -5,10 +5,8 @@
 #include "core/events.h"
 #include "core/handle.h"
 #include "core/orphan.h"
-#include "core/pages.h"
-#include "core/physical.h"
+#include "core/policy.h"
 #include "core/private.h"
-#include "core/quick.h"
 #include "core/recording.h"
 #include "core/release.h"
 #include "core/segment.h"
@@ -18,25 +16,11 @@ static uint64_t excess(const struct allocator *a, uint64_t target)
     return a->held_bytes > target ? a->held_bytes - target : 0;
 }
 
-static void trim_pages(struct allocator *a, uint64_t target)
-{
-    uint64_t bytes = excess(a, target);
-    size_t count = bytes / PAGE_BYTES + (bytes % PAGE_BYTES != 0);
-
-    if (a->loose.count < count) {
-        (void)larder__quick_flush_all(a, 0);
-        (void)larder__pages_harvest(a, count - a->loose.count);
-    }
-    if (a->loose.count < count)
-        (void)larder__pages_harvest_larger(a, count - a->loose.count);
-    larder__physical_drop_some(a, count);
-}
-
 /* Blocks of expandable segments, the largest first. */
 static void trim_heap(struct allocator *a, const struct heap *heap,
                       uint64_t target)
 {
-    struct block *b = larder__bins_before(&heap->bins, UINT64_MAX, 0);
+    struct block *b = larder__bins_before(heap->bins, UINT64_MAX, 0);
 
     while (b != NULL && a->held_bytes > target) {
         uint64_t bytes = b->bytes;
@@ -44,7 +28,7 @@ static void trim_heap(struct allocator *a, const struct heap *heap,
 
         if (b->segment->kind == SEGMENT_EXPANDABLE)
             (void)larder__expandable_release(a, b);
-        b = larder__bins_before(&heap->bins, bytes, addr);
+        b = larder__bins_before(heap->bins, bytes, addr);
     }
 }
 
@@ -63,8 +47,8 @@ static void trim_to(struct allocator *a, uint64_t target)
 
     if (!events_are_idle(&a->events))
         larder__events_poll(a);
-    if (excess(a, target) > 0)
-        trim_pages(a, target);
+    if (excess(a, target) > 0 && a->larder != NULL)
+        a->policy->state->trim(a, target);
     if (excess(a, target) > 0)
         (void)larder__release_unused(a, excess(a, target));
     if (excess(a, target) > 0)

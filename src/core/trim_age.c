@@ -4,10 +4,10 @@
 #include "core/blocks.h"
 #include "core/events.h"
 #include "core/held.h"
-#include "core/physical.h"
+#include "core/policy_larder/physical.h"
+#include "core/policy_larder/spot.h"
 #include "core/pool.h"
 #include "core/private.h"
-#include "core/quick.h"
 #include "core/segment.h"
 #include "core/trim.h"
 
@@ -32,6 +32,15 @@ static bool pool_is_capturing(struct allocator *a, const struct pool *pool)
     return false;
 }
 
+static bool pools_are_capturing(struct allocator *a)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        if (pool_is_capturing(a, &a->pools[kind]))
+            return true;
+    }
+    return false;
+}
+
 /* Whether a stream is whose events would be asked about, or recorded. */
 static bool events_are_capturing(struct allocator *a)
 {
@@ -50,8 +59,7 @@ static bool events_are_capturing(struct allocator *a)
 bool larder__trim_is_barred(struct allocator *a)
 {
     return allocator_is_routing(a) ||
-           pool_is_capturing(a, &a->pools[POOL_SMALL]) ||
-           pool_is_capturing(a, &a->pools[POOL_LARGE]) ||
+           pools_are_capturing(a) ||
            events_are_capturing(a);
 }
 
@@ -68,7 +76,7 @@ static void release_block(struct allocator *a, struct block *b)
 /* Free blocks that are older than `mark`. */
 static void release_old(struct allocator *a, struct heap *heap, uint64_t mark)
 {
-    struct block *b = larder__bins_not_before(&heap->bins, 0, 0);
+    struct block *b = larder__bins_not_before(heap->bins, 0, 0);
 
     while (b != NULL) {
         uint64_t bytes = b->bytes;
@@ -76,7 +84,7 @@ static void release_old(struct allocator *a, struct heap *heap, uint64_t mark)
 
         if (b->born < mark)
             release_block(a, b);
-        b = bins_after(&heap->bins, bytes, addr);
+        b = bins_after(heap->bins, bytes, addr);
     }
 }
 
@@ -98,52 +106,13 @@ static bool page_is_old(const struct allocator *a, const struct segment *s,
     return s->pages[i] != 0 && a->trim_now - s->stamps[i] >= TRIM_STEPS;
 }
 
-/* A block that is kept for its size is marked where a request writes its
- * size, so that it tells by itself whether one came since. */
-#define QUICK_MARK (UINT64_C(1) << 63)
-
-/* Whether it has been kept for as long as it takes.  Its pages have the stamp
- * of the look that found it first. */
-static bool quick_is_old(const struct allocator *a, struct block *b)
+/* What any block in use touches is in use. */
+static void stamp_range(struct allocator *a, struct segment *s)
 {
-    if (b->requested < QUICK_MARK) {
-        trim_touch(a, b);
-        b->requested = QUICK_MARK | a->trim_now;
-    }
-    return a->trim_now - (uint32_t)b->requested >= TRIM_STEPS;
-}
-
-/* Merge the old ones of a list; the others stay, for the next request. */
-static void flush_old(struct allocator *a, struct quick_list *list)
-{
-    struct block **link = &list->first;
-
-    while (*link != NULL) {
-        struct block *b = *link;
-
-        if (!quick_is_old(a, b)) {
-            link = &b->left;
-            continue;
-        }
-        *link = b->left;
-        larder__quick_merge(a, b);
-    }
-}
-
-/* What any block but a free one touches is in use.  Whether blocks that are
- * kept for their size are old. */
-static bool stamp_range(struct allocator *a, struct segment *s)
-{
-    bool any_old = false;
-
-    for (struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
-        if (b->state == BLOCK_QUICK)
-            any_old |= quick_is_old(a, b);
-        else if (b->state != BLOCK_FREE)
+    for (struct block *b = s->head; b != NULL; b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_LIVE || b->state == BLOCK_PENDING)
             trim_touch(a, b);
     }
-    return any_old;
 }
 
 /* A range that was not looked at before: all of it is new. */
@@ -163,9 +132,8 @@ static void look_at_ranges(struct allocator *a)
             continue;
         if (s->stamps == NULL)
             begin_range(a, s);
-        else if (stamp_range(a, s))
-            for (int i = 0; i < BINS_COUNT; i++)
-                flush_old(a, &s->heap->quick->lists[i]);
+        else
+            stamp_range(a, s);
     }
 }
 
@@ -174,7 +142,7 @@ static bool heap_has_old(const struct allocator *a, const struct heap *heap)
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         if (s->heap != heap || s->stamps == NULL)
             continue;
-        for (size_t i = 0; i < s->page_end; i++) {
+        for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++) {
             if (page_is_old(a, s, i))
                 return true;
         }
@@ -184,58 +152,48 @@ static bool heap_has_old(const struct allocator *a, const struct heap *heap)
 
 struct heap *larder__trim_next_heap(struct allocator *a, size_t *at)
 {
-    for (;; ++*at) {
-        size_t small = a->pools[POOL_SMALL].heap_count;
-        size_t large = a->pools[POOL_LARGE].heap_count;
-        struct heap *heap;
+    size_t first = 0; /* number of the pool's first heap */
 
-        if (*at >= small + large)
-            return NULL;
-        heap = *at < small ? a->pools[POOL_SMALL].heaps[*at]
-                           : a->pools[POOL_LARGE].heaps[*at - small];
-        if (heap_has_old(a, heap)) {
-            ++*at;
-            return heap;
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        const struct pool *pool = &a->pools[kind];
+
+        for (; *at < first + pool->heap_count; ++*at) {
+            struct heap *heap = pool->heaps[*at - first];
+
+            if (heap_has_old(a, heap)) {
+                ++*at;
+                return heap;
+            }
         }
+        first += pool->heap_count;
     }
+    return NULL;
 }
 
-/* The old pages that lie within a free block, run by run. */
-static void trim_block(struct allocator *a, struct segment *s, struct block *b)
+static bool spot_is_old(const struct allocator *a, const struct spot *spot)
 {
-    struct page_span span = pages_within(s, b->addr, b->bytes);
-    struct page_span run = {.end = span.begin};
-
-    while (run.end < span.end && run.end < s->page_end) {
-        run.begin = run.end;
-        while (run.end < span.end && run.end < s->page_end &&
-               page_is_old(a, s, run.end))
-            run.end++;
-        if (run.end == run.begin) {
-            run.end++;
-            continue;
-        }
-        if (larder__pages_unmap(a, s, run) != LARDER_OK)
-            return;
-        b->is_whole = false;
+    for (size_t i = 0; i < spot->pages; i++) {
+        if (!page_is_old(a, spot->block->segment, spot->begin + i))
+            return false;
     }
+    return true;
 }
 
 void larder__trim_heap(struct allocator *a, const struct heap *heap)
 {
+    struct spots *spots = &a->larder->spots;
     uint64_t before = a->held_bytes;
-    size_t loose = a->loose.count;
+    size_t loose = a->larder->loose.pages;
 
-    for (struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap != heap || s->stamps == NULL)
-            continue;
-        for (struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next)) {
-            if (b->state == BLOCK_FREE)
-                trim_block(a, s, b);
-        }
+    larder__spots_find_of(a, heap);
+    for (size_t i = 0; i < spots->count; i++) {
+        struct spot *s = &spots->list[i];
+
+        s->is_chosen =
+            s->block->segment->stamps != NULL && spot_is_old(a, s);
     }
-    larder__physical_drop_some(a, a->loose.count - loose);
+    (void)larder__spots_unmap(a);
+    larder__physical_drop(a, a->larder->loose.pages - loose);
     larder__trim_count(a, before);
 }
 
@@ -256,8 +214,8 @@ static void look_at_loose(struct allocator *a)
 
     a->trim_idle = now == a->trim_activity ? a->trim_idle + 1 : 0;
     a->trim_activity = now;
-    if (a->trim_idle >= TRIM_STEPS)
-        larder__physical_drop_some(a, SIZE_MAX);
+    if (a->trim_idle >= TRIM_STEPS && a->larder != NULL)
+        larder__physical_drop(a, SIZE_MAX);
 }
 
 void larder__trim_look(struct allocator *a)

@@ -8,7 +8,7 @@
 #ifndef LARDER_CORE_TRIM_AGE_H
 #define LARDER_CORE_TRIM_AGE_H
 
-#include "core/pages.h"
+#include "core/policy_larder/pages.h"
 
 /* A block of a range is taken: its pages are in use. */
 static inline void trim_touch(const struct allocator *a, const struct block *b)

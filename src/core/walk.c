@@ -6,7 +6,6 @@
 #include "base/host.h"
 #include "core/handle.h"
 #include "core/blocks.h"
-#include "core/pages.h"
 
 const struct block *larder__block_containing(struct allocator *a,
                                              larder_addr addr)
@@ -21,71 +20,20 @@ const struct block *larder__block_containing(struct allocator *a,
     b = s->head;
     while (addr - b->addr >= b->bytes)
         b = slab_at(&a->slab, b->next);
-    if (b->state == BLOCK_UNMAPPED)
-        return NULL;
-    if (s->kind == SEGMENT_PAGED &&
-        s->pages[(addr - s->addr) / PAGE_BYTES] == 0)
-        return NULL;
+    return b->state == BLOCK_UNMAPPED ? NULL : b;
+}
+
+/* The first block from b on that has memory; NULL: none. */
+static struct block *mapped_from(struct allocator *a, struct block *b)
+{
+    while (b != NULL && b->state == BLOCK_UNMAPPED)
+        b = slab_get(&a->slab, b->next);
     return b;
 }
 
-/* ---- what has memory ------------------------------------------------------ */
-
-/* A block, or a part of a free one of a paged segment, that has memory. */
-struct part {
-    struct block *block;
-    larder_addr addr;
-    uint64_t bytes;
-};
-
-/* The first stretch with memory of a paged segment's free block from `at` on;
- * false: none. */
-static bool part_of_free(struct block *b, larder_addr at, struct part *out)
+static struct block *mapped_after(struct allocator *a, const struct block *b)
 {
-    const struct segment *s = b->segment;
-    larder_addr end = b->addr + b->bytes;
-    size_t i = (at - s->addr) / PAGE_BYTES;
-    size_t from;
-
-    while (i < s->page_end && s->pages[i] == 0)
-        i++;
-    if (i >= s->page_end || s->addr + i * PAGE_BYTES >= end)
-        return false;
-    from = i;
-    while (i < s->page_end && s->pages[i] != 0)
-        i++;
-    out->block = b;
-    out->addr = s->addr + from * PAGE_BYTES;
-    if (out->addr < at)
-        out->addr = at;
-    if (s->addr + i * PAGE_BYTES < end)
-        end = s->addr + i * PAGE_BYTES;
-    out->bytes = end - out->addr;
-    return true;
-}
-
-/* The first part of block b or those after it, from `at`, which lies in b,
- * on; false: none. */
-static bool part_from(struct allocator *a, struct block *b, larder_addr at,
-                      struct part *out)
-{
-    for (; b != NULL; b = slab_get(&a->slab, b->next)) {
-        if (at < b->addr)
-            at = b->addr;
-        if (b->state == BLOCK_FREE && b->segment->kind == SEGMENT_PAGED) {
-            if (at < b->addr + b->bytes && part_of_free(b, at, out))
-                return true;
-        } else if (b->state != BLOCK_UNMAPPED && at == b->addr) {
-            *out = (struct part){b, b->addr, b->bytes};
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool part_next(struct allocator *a, struct part *p)
-{
-    return part_from(a, p->block, p->addr + p->bytes, p);
+    return mapped_from(a, slab_get(&a->slab, b->next));
 }
 
 /* ---- larder_walk ----------------------------------------------------------- */
@@ -122,16 +70,14 @@ static void stretch_add(struct stretches *all, larder_addr addr, uint64_t bytes,
 static void add_segment(struct allocator *a, struct stretches *all,
                         const struct segment *s)
 {
-    struct part part;
     larder_addr end = 0;
 
-    if (!part_from(a, s->head, s->addr, &part))
-        return;
-    do {
-        if (part.addr != end)
-            stretch_add(all, part.addr, 0, part.block);
-        end = part.addr + part.bytes;
-    } while (part_next(a, &part));
+    for (struct block *b = mapped_from(a, s->head); b != NULL;
+         b = mapped_after(a, b)) {
+        if (b->addr != end)
+            stretch_add(all, b->addr, 0, b);
+        end = b->addr + b->bytes;
+    }
 }
 
 static void add_piece(struct stretches *all, const struct piece *p)
@@ -163,10 +109,9 @@ static int stretch_compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static larder_block_info block_info(const struct part *p)
+static larder_block_info block_info(const struct block *b)
 {
-    const struct block *b = p->block;
-    larder_block_info info = {.addr = p->addr, .bytes = p->bytes};
+    larder_block_info info = {.addr = b->addr, .bytes = b->bytes};
 
     if (b->state == BLOCK_LIVE)
         info.state = LARDER_BLOCK_ALLOCATED;
@@ -183,7 +128,6 @@ static larder_segment_info segment_info(struct allocator *a,
                                         const struct stretch *at)
 {
     const struct segment *s = at->first->segment;
-    struct part part;
     larder_segment_info info = {
         .addr = at->addr,
         .stream = s->heap->stream,
@@ -195,10 +139,10 @@ static larder_segment_info segment_info(struct allocator *a,
 
     if (s->heap->pool->owner != NULL)
         info.pool = s->heap->pool->owner->id;
-    for (bool more = part_from(a, at->first, at->addr, &part);
-         more && part.addr == at->addr + info.bytes;
-         more = part_next(a, &part)) {
-        larder_block_info block = block_info(&part);
+    for (const struct block *b = at->first;
+         b != NULL && b->addr == at->addr + info.bytes;
+         b = mapped_after(a, b)) {
+        larder_block_info block = block_info(b);
 
         info.block_count++;
         info.bytes += block.bytes;
@@ -216,18 +160,17 @@ static int visit_blocks(const struct visitor *v, const struct stretch *at)
 {
     larder_segment_info info = segment_info(v->a, at);
     larder_addr next = at->addr;
-    struct part part;
     int end = 0;
 
     if (v->segment_fn != NULL)
         end = v->segment_fn(v->ctx, &info);
-    for (bool more = part_from(v->a, at->first, at->addr, &part);
-         !end && more && part.addr == next; more = part_next(v->a, &part)) {
-        larder_block_info block = block_info(&part);
+    for (struct block *b = at->first; !end && b != NULL && b->addr == next;
+         b = mapped_after(v->a, b)) {
+        larder_block_info block = block_info(b);
 
-        next += part.bytes;
+        next += b->bytes;
         if (v->header_fn != NULL)
-            end = v->header_fn(v->ctx, &info, &block, part.block);
+            end = v->header_fn(v->ctx, &info, &block, b);
         if (v->block_fn != NULL)
             end = v->block_fn(v->ctx, &info, &block);
     }

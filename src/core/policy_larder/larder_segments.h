@@ -5,8 +5,8 @@
  * empty.  While little of what there is is in use, segments are had as they
  * are needed and kept.  Once it is tight they are given back and had again in
  * other sizes: just enough for a request, or all that are empty as one. */
-#ifndef LARDER_CORE_LARDER_SEGMENTS_H
-#define LARDER_CORE_LARDER_SEGMENTS_H
+#ifndef LARDER_CORE_POLICY_LARDER_LARDER_SEGMENTS_H
+#define LARDER_CORE_POLICY_LARDER_LARDER_SEGMENTS_H
 
 #include "core/allocator.h"
 

@@ -5,7 +5,8 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/blocks.h"
-#include "core/larder_segments.h"
+#include "core/policy_larder/larder_segments.h"
+#include "core/policy_larder/larder.h"
 #include "core/pool.h"
 #include "core/segment.h"
 
@@ -31,8 +32,8 @@ uint64_t larder__segments_room(const struct allocator *a)
 {
     uint64_t room = a->props.total_bytes - a->props.context_bytes;
 
-    if (room > a->refused_at)
-        room = a->refused_at;
+    if (room > a->larder->refused_at)
+        room = a->larder->refused_at;
     return a->allowed_bytes < room ? a->allowed_bytes : room;
 }
 
@@ -66,16 +67,16 @@ void larder__segments_weigh(struct allocator *a, const struct request *q)
     uint64_t least = percent_of(room, LARGE_PERCENT);
     uint64_t large;
 
-    if (a->exchange_credit < EXCHANGES_SAVED * EXCHANGE_REQUESTS)
-        a->exchange_credit++;
+    if (a->larder->exchange_credit < EXCHANGES_SAVED * EXCHANGE_REQUESTS)
+        a->larder->exchange_credit++;
     if (used >= percent_of(room, TIGHT_PERCENT))
-        a->is_tight = true;
+        a->larder->is_tight = true;
     if (used < percent_of(room, WEIGH_FROM_PERCENT) ||
-        used < a->weighed_at + a->weighed_at / 20)
+        used < a->larder->weighed_at + a->larder->weighed_at / 20)
         return;
     large = in_large_blocks(a, least) + (q->size >= least ? q->size : 0);
-    a->weighed_at = used;
-    a->has_few_large = large > percent_of(used, FEW_LARGE_PERCENT);
+    a->larder->weighed_at = used;
+    a->larder->has_few_large = large > percent_of(used, FEW_LARGE_PERCENT);
 }
 
 /* ---- empty segments ------------------------------------------------------- */
@@ -153,7 +154,7 @@ static bool may_reshape(const struct allocator *a, const struct request *q)
 {
     bool collects = a->fraction_is_set && a->conf.gc_threshold > 0;
 
-    return a->is_tight && !collects && !q->heap->pool->is_small &&
+    return a->larder->is_tight && !collects && !q->heap->pool->is_small &&
            a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_routing(a);
 }
 
@@ -164,7 +165,7 @@ bool larder__segments_should_join(const struct allocator *a,
     uint64_t active = (uint64_t)metric_all(&a->stats.active_bytes);
     size_t count;
 
-    if (a->has_few_large || !may_reshape(a, q))
+    if (a->larder->has_few_large || !may_reshape(a, q))
         return false;
     if (least < q->size)
         least = q->size;
@@ -206,7 +207,7 @@ larder_result larder__segments_join(struct allocator *a, struct request *q,
         held = bits_down(held - a->held_bytes, ROUND_SEGMENT_BYTES);
         if (held < q->segment_bytes)
             held = q->segment_bytes;
-        a->refused_at = a->held_bytes + held;
+        a->larder->refused_at = a->held_bytes + held;
         r = larder__segment_get(a, q->heap, held, out);
     }
     if (r == LARDER_OK)
@@ -225,12 +226,12 @@ bool larder__segments_should_exchange(struct allocator *a,
     int64_t left = metric_all(&a->stats.inactive_split_bytes);
     uint64_t stranded = (uint64_t)left + empty->bytes - q->size;
 
-    if (!a->has_few_large || !may_reshape(a, q) ||
+    if (!a->larder->has_few_large || !may_reshape(a, q) ||
         empty->bytes <= q->segment_bytes ||
         used < percent_of(room, EXCHANGE_PERCENT) ||
         stranded <= percent_of(room, STRANDED_PERCENT) ||
-        a->exchange_credit < EXCHANGE_REQUESTS)
+        a->larder->exchange_credit < EXCHANGE_REQUESTS)
         return false;
-    a->exchange_credit -= EXCHANGE_REQUESTS;
+    a->larder->exchange_credit -= EXCHANGE_REQUESTS;
     return true;
 }

@@ -1,18 +1,22 @@
-/* physical.h - handles of the larder policy: got, held loose, given back.
+/* physical.h - handles of the policy larder: got, held loose, given back.
  * Private to core.
  *
  * To the driver a handle costs about the same whatever its size.  But it is
  * mapped, moved and given back as a whole: one byte in use keeps all of it. */
-#ifndef LARDER_CORE_PHYSICAL_H
-#define LARDER_CORE_PHYSICAL_H
+#ifndef LARDER_CORE_POLICY_LARDER_PHYSICAL_H
+#define LARDER_CORE_POLICY_LARDER_PHYSICAL_H
 
-#include "core/allocator.h"
+#include "core/policy_larder/larder.h"
 
 /* What the limit, the device's size and its last refusal leave, in bytes. */
-uint64_t larder__physical_most(const struct allocator *a);
+uint64_t larder__physical_capacity(const struct allocator *a);
 
 /* Pages that can be had without giving any back, as far as is known. */
 size_t larder__physical_room(const struct allocator *a);
+
+/* The most pages that a new handle should have now: many while there is much
+ * room beside what is held, one at the end. */
+size_t larder__physical_handle_pages(const struct allocator *a);
 
 /* Get a handle of so many pages, within the limit: it becomes the last loose
  * one. */
@@ -24,20 +28,17 @@ void larder__physical_release(struct allocator *a, size_t i);
 /* Another loose handle, of the pages held.  There is room for it. */
 void larder__physical_loosen(struct allocator *a, struct physical p);
 
-/* Of the loose handles from `from` on the one with most pages up to `most`;
+/* Of the loose handles from `from` on the one with most pages up to `max`;
  * false: none. */
-bool larder__physical_fit(const struct allocator *a, size_t from, size_t most,
+bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,
                           size_t *out);
 
 /* Of those the one with fewest pages; false: there are none. */
-bool larder__physical_least(const struct allocator *a, size_t from,
-                            size_t *out);
+bool larder__physical_smallest(const struct allocator *a, size_t from,
+                               size_t *out);
 
 /* Give the device loose handles of at least `pages` together, if there are, no
  * more than it takes. */
-void larder__physical_drop_some(struct allocator *a, size_t pages);
-
-/* Give the device all loose handles. */
-void larder__physical_drop(struct allocator *a);
+void larder__physical_drop(struct allocator *a, size_t pages);
 
 #endif

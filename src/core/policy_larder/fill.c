@@ -1,12 +1,11 @@
-#include "core/fill.h"
+#include "core/policy_larder/fill.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/blocks.h"
+#include "core/front.h"
 #include "core/held.h"
 #include "core/orphan.h"
-#include "core/physical.h"
-#include "core/pool.h"
+#include "core/policy_larder/physical.h"
 #include "core/recording.h"
 
 /* A span being filled.  Nothing is published before all is mapped. */
@@ -38,7 +37,7 @@ static bool next_missing(const struct filling *f, size_t from,
 /* Let the i-th loose handle be mapped next. */
 static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
 {
-    struct physical *list = a->loose.list;
+    struct physical *list = a->larder->loose.list;
     struct physical p = list[i];
 
     list[i] = list[f->planned];
@@ -46,56 +45,38 @@ static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
     return p.pages;
 }
 
-/* One more handle of up to `most` pages, or fewer if there is less room. */
-static larder_result grow(struct allocator *a, size_t most)
+/* One more handle of up to `max` pages, or fewer if there is less room. */
+static larder_result grow(struct allocator *a, size_t max,
+                          const struct fill_rules *rules)
 {
-    size_t pages = bits_lesser(most, larder__physical_room(a));
+    size_t pages = rules->handle_pages != 0
+                       ? rules->handle_pages
+                       : larder__physical_handle_pages(a);
     larder_result r;
 
+    pages = bits_lesser(bits_lesser(pages, max), larder__physical_room(a));
     if (pages == 0)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = larder__physical_create(a, pages);
     if (r == LARDER_ERR_OUT_OF_MEMORY) /* there may be room for a smaller one */
-        a->refused_at = a->held_bytes + (uint64_t)(pages - 1) * PAGE_BYTES;
+        a->larder->refused_at =
+            a->held_bytes + (uint64_t)(pages - 1) * PAGE_BYTES;
     return r;
 }
 
-/* Free memory in handles that are all too large: one of them goes back, for
- * as much of it as is wanted.  False: there is none. */
-static bool give_one_back(struct allocator *a, const struct filling *f,
-                          size_t most)
+/* Get a loose handle of at most so many pages. */
+static larder_result obtain(struct allocator *a, const struct filling *f,
+                            size_t max, const struct fill_rules *rules)
 {
-    size_t i;
+    size_t smallest;
+    larder_result r = grow(a, max, rules);
 
-    if (!larder__physical_least(a, f->planned, &i)) {
-        if (!larder__pages_harvest_larger(a, most))
-            return false;
-        i = a->loose.handles - 1;
+    while (r == LARDER_ERR_OUT_OF_MEMORY && rules->may_break &&
+           larder__physical_smallest(a, f->planned, &smallest)) {
+        larder__physical_release(a, smallest);
+        r = grow(a, max, rules);
     }
-    larder__physical_release(a, i);
-    return true;
-}
-
-/* Get a loose handle of at most so many pages: a new one, or out of a free
- * block. */
-static larder_result obtain(struct allocator *a, struct filling *f, size_t most,
-                            const struct fill_rules *rules)
-{
-    size_t size = bits_lesser(most, rules->handle_pages);
-    bool was_refused = a->refused_at != UINT64_MAX;
-    larder_result r;
-
-    r = grow(a, size);
-    if (r != LARDER_ERR_OUT_OF_MEMORY)
-        return r;
-    if (rules->may_harvest && larder__pages_harvest(a, most) > 0)
-        return LARDER_OK;
-    if (rules->may_harvest && give_one_back(a, f, most))
-        return grow(a, size);
-    if (!was_refused)
-        return r;
-    a->refused_at = UINT64_MAX; /* others may have given back since */
-    return grow(a, size);
+    return r;
 }
 
 /* Plan handles for a run of missing pages. */
@@ -136,7 +117,7 @@ static larder_result map_run(struct allocator *a, struct filling *f,
     struct segment *s = f->segment;
 
     for (size_t i = run.begin; i < run.end;) {
-        struct physical p = a->loose.list[f->mapped];
+        struct physical p = a->larder->loose.list[f->mapped];
         larder_result r = larder__device_map(
             a->device, page_at(s, i), (uint64_t)p.pages * PAGE_BYTES, p.handle);
 
@@ -160,7 +141,7 @@ static void strand(struct allocator *a, struct physical *p, larder_addr at)
     };
 
     a->page_count -= p->pages;
-    a->loose.count -= p->pages;
+    a->larder->loose.pages -= p->pages;
     held_sub(a, &a->pools[POOL_LARGE], orphan.bytes);
     p->pages = 0;
     larder__orphan_give(a, orphan);
@@ -171,7 +152,7 @@ static void undo(struct allocator *a, const struct filling *f)
 {
     const struct segment *s = f->segment;
     struct page_span run = {.end = f->span.begin};
-    struct physical *list = a->loose.list;
+    struct physical *list = a->larder->loose.list;
     size_t undone = 0;
     size_t kept = 0;
 
@@ -192,18 +173,18 @@ static void undo(struct allocator *a, const struct filling *f)
             at += pages;
         }
     }
-    for (size_t i = 0; i < a->loose.handles; i++) { /* close the gaps */
+    for (size_t i = 0; i < a->larder->loose.handles; i++) { /* close the gaps */
         if (list[i].pages != 0)
             list[kept++] = list[i];
     }
-    a->loose.handles = kept;
+    a->larder->loose.handles = kept;
 }
 
 static void publish(struct allocator *a, const struct filling *f)
 {
     struct segment *s = f->segment;
     struct page_span run = {.end = f->span.begin};
-    struct physical *list = a->loose.list;
+    struct physical *list = a->larder->loose.list;
     size_t n = 0;
 
     while (next_missing(f, run.end, &run)) {
@@ -214,16 +195,15 @@ static void publish(struct allocator *a, const struct filling *f)
                 s->pages[i++] = list[n].handle;
         }
         s->page_count += pages;
-        a->loose.count -= pages;
-        if (s->page_end < run.end)
-            s->page_end = run.end;
+        s->heap->page_count += pages;
+        a->larder->loose.pages -= pages;
         larder__pages_recount(a, STATS_LARGE, s->heap->pool->stats, pages);
         history_segment(a, s, page_at(s, run.begin),
                         (uint64_t)pages * PAGE_BYTES,
                         LARDER_ACTION_segment_map);
     }
-    a->loose.handles -= n;
-    for (size_t i = 0; i < a->loose.handles; i++)
+    a->larder->loose.handles -= n;
+    for (size_t i = 0; i < a->larder->loose.handles; i++)
         list[i] = list[i + n];
 }
 
@@ -236,7 +216,9 @@ static larder_result map(struct allocator *a, struct filling *f)
     if (!larder__map_prepare(&a->map, &a->slab, page_at(s, f->span.begin),
                              (uint64_t)(f->span.end - f->span.begin) *
                                  PAGE_BYTES,
-                             s->heap->pool->is_small, s->head->front))
+                             s->heap->pool->is_small,
+                             s->heap->front == NULL ? 0
+                                                    : s->heap->front->number))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     while (r == LARDER_OK && next_missing(f, run.end, &run))
         r = map_run(a, f, run);

@@ -4,7 +4,8 @@
  * stay empty; an empty segment; a new one.  When there is no room for that,
  * the ladder: give back just enough, take from another pool, wait, take from
  * another stream. */
-#include "core/larder_segments.h"
+#include "core/policy_larder/larder_segments.h"
+#include "core/policy_larder/larder.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
@@ -46,7 +47,7 @@ static bool is_meant_for(const struct allocator *a, const struct block *b,
 {
     uint64_t bytes = b->segment->bytes;
 
-    return !a->has_few_large || bytes <= SHARED_BYTES || bytes / SHARE <= size;
+    return !a->larder->has_few_large || bytes <= SHARED_BYTES || bytes / SHARE <= size;
 }
 
 /* Walks past empty segments to a block in use: there are few, as long as they
@@ -55,7 +56,7 @@ static struct found search(const struct allocator *a, const struct heap *heap,
                            uint64_t size, bool meant_only)
 {
     struct found f = {0};
-    struct block *b = larder__bins_not_before(&heap->bins, size, 0);
+    struct block *b = larder__bins_not_before(heap->bins, size, 0);
 
     while (b != NULL) {
         if (!meant_only || is_meant_for(a, b, size)) {
@@ -66,7 +67,7 @@ static struct found search(const struct allocator *a, const struct heap *heap,
             if (f.empty == NULL)
                 f.empty = b;
         }
-        b = bins_after(&heap->bins, b->bytes, b->addr);
+        b = bins_after(heap->bins, b->bytes, b->addr);
     }
     return f;
 }
@@ -121,7 +122,7 @@ static larder_result out_of_memory(void)
  * a large request has more of the hole than of them. */
 static bool should_spare(const struct allocator *a, const struct block *hole)
 {
-    return a->is_tight && !a->has_few_large &&
+    return a->larder->is_tight && !a->larder->has_few_large &&
            hole->bytes >= larder__segments_room(a) / 100 * HOLE_PERCENT;
 }
 
@@ -143,11 +144,11 @@ static larder_result get_segment(struct allocator *a, struct request *q,
         return out_of_memory();
     r = larder__segment_get(a, q->heap, bytes, &b);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
-        a->refused_at = a->held_bytes;
+        a->larder->refused_at = a->held_bytes;
     if (r != LARDER_OK)
         return r;
-    if (a->held_bytes > a->refused_at) /* others have left */
-        a->refused_at = UINT64_MAX;
+    if (a->held_bytes > a->larder->refused_at) /* others have left */
+        a->larder->refused_at = UINT64_MAX;
     heap_insert(b);
     return take(a, q, b);
 }
@@ -318,7 +319,7 @@ static larder_result ask_again(struct allocator *a, struct request *q)
 {
     a->stats.num_alloc_retries++;
     (void)larder__private_release_unused(a);
-    a->refused_at = UINT64_MAX;
+    a->larder->refused_at = UINT64_MAX;
     (void)larder__segments_release_for(a, q->segment_bytes);
     return get_segment(a, q, q->segment_bytes);
 }

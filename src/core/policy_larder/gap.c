@@ -1,0 +1,163 @@
+#include "core/policy_larder/gap.h"
+
+#include "core/blocks.h"
+
+static bool is_available(const struct block *b)
+{
+    return b != NULL && (b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
+}
+
+/* All that lies between two blocks in use. */
+struct run {
+    struct block *first;
+    larder_addr begin;
+    larder_addr end;
+    bool is_open; /* it ends with the range */
+};
+
+/* The run that the unmapped block is in; false: another unmapped one before it
+ * is, too. */
+static bool run_of(struct allocator *a, struct block *unmapped, struct run *run)
+{
+    struct block *before = slab_get(&a->slab, unmapped->prev);
+    const struct block *b;
+
+    run->first = unmapped;
+    if (is_available(before)) {
+        run->first = before;
+        if (is_available(slab_get(&a->slab, before->prev)))
+            return false;
+    }
+    run->begin = run->first->addr;
+    run->end = run->begin;
+    for (b = run->first; is_available(b); b = slab_get(&a->slab, b->next))
+        run->end = b->addr + b->bytes;
+    run->is_open = b == NULL;
+    return true;
+}
+
+/* What [gap->addr, + size) lacks; gap->block is where it begins. */
+static void count_missing(struct allocator *a, struct gap *gap, uint64_t size)
+{
+    const struct block *b = gap->block;
+    const struct segment *s = b->segment;
+    struct page_span span = pages_touched(s, gap->addr, size);
+
+    gap->missing = 0;
+    gap->unmapped = 0;
+    for (; b != NULL && b->addr < page_at(s, span.end);
+         b = slab_get(&a->slab, b->next)) {
+        struct page_span own;
+
+        if (b->state != BLOCK_UNMAPPED)
+            continue;
+        own = pages_within(s, b->addr, b->bytes);
+        if (own.begin < span.begin)
+            own.begin = span.begin;
+        if (own.end > span.end)
+            own.end = span.end;
+        if (own.end <= own.begin)
+            continue;
+        gap->missing += own.end - own.begin;
+        gap->unmapped++;
+    }
+}
+
+static bool is_better(const struct gap *x, const struct gap *y)
+{
+    return x->missing != y->missing ? x->missing < y->missing
+                                    : x->bytes < y->bytes;
+}
+
+struct gaps {
+    struct gap *list; /* the best first */
+    size_t count;
+};
+
+static void keep_best(struct gaps *gaps, const struct gap *gap)
+{
+    size_t i = gaps->count;
+
+    if (i == GAPS_MAX && !is_better(gap, &gaps->list[i - 1]))
+        return;
+    if (i == GAPS_MAX)
+        i--;
+    else
+        gaps->count++;
+    for (; i > 0 && is_better(gap, &gaps->list[i - 1]); i--)
+        gaps->list[i] = gaps->list[i - 1];
+    gaps->list[i] = *gap;
+}
+
+/* The request would begin at addr, in b or a block before it. */
+static void consider(struct allocator *a, const struct run *run,
+                     struct block *b, larder_addr addr, uint64_t size,
+                     struct gaps *gaps)
+{
+    struct gap gap = {.addr = addr, .bytes = run->end - run->begin};
+
+    if (addr < run->begin || addr + size > run->end)
+        return;
+    while (b->addr > addr)
+        b = slab_at(&a->slab, b->prev);
+    gap.block = b;
+    count_missing(a, &gap, size);
+    keep_best(gaps, &gap);
+}
+
+/* At the beginning of each block of the run, at the end of each free one, and
+ * at the end of the run if something is in use there. */
+static void consider_run(struct allocator *a, const struct run *run,
+                         uint64_t size, struct gaps *gaps)
+{
+    for (struct block *b = run->first; is_available(b);
+         b = slab_get(&a->slab, b->next)) {
+        larder_addr end = b->addr + b->bytes;
+
+        consider(a, run, b, b->addr, size, gaps);
+        if (b->state == BLOCK_FREE || (end == run->end && !run->is_open))
+            consider(a, run, b, end - size, size, gaps);
+    }
+}
+
+static struct block *next_unmapped(const struct heap *heap, larder_addr from)
+{
+    return tree_not_before(heap->unmapped, TREE_BY_ADDRESS, 0, from);
+}
+
+size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,
+                         struct gap out[GAPS_MAX])
+{
+    struct gaps gaps = {.list = out};
+    struct block *b;
+
+    for (b = next_unmapped(heap, 0); b != NULL;
+         b = next_unmapped(heap, b->addr + 1)) {
+        struct run run;
+
+        if (run_of(a, b, &run) && run.end - run.begin >= size)
+            consider_run(a, &run, size, &gaps);
+    }
+    return gaps.count;
+}
+
+bool larder__gap_fresh(struct allocator *a, struct heap *heap, uint64_t bytes,
+                       struct gap *out)
+{
+    const struct block *best = NULL;
+    struct block *before;
+
+    for (const struct block *b = next_unmapped(heap, 0); b != NULL;
+         b = next_unmapped(heap, b->addr + 1)) {
+        if (b->bytes >= bytes && (best == NULL || b->bytes > best->bytes))
+            best = b;
+    }
+    if (best == NULL)
+        return false;
+    before = slab_get(&a->slab, best->prev);
+    out->block = slab_at(&a->slab, best->self);
+    if (before != NULL && before->state == BLOCK_FREE)
+        out->block = before;
+    out->addr = out->block->addr;
+    return true;
+}

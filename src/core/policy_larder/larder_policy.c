@@ -1,0 +1,140 @@
+/* larder_policy.c - Larder's own policy: addresses are plentiful, pages go
+ * where they are needed (docs/POLICY.md).
+ *
+ * On devices without virtual memory there are segments (larder_segments.h).
+ * In private pools, whose memory a captured graph relies on, they are had and
+ * kept as PyTorch's policy does. */
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/blocks.h"
+#include "core/cached.h"
+#include "core/events.h"
+#include "core/fast.h"
+#include "core/ladder.h"
+#include "core/policy.h"
+#include "core/policy_larder/larder_segments.h"
+#include "core/policy_larder/larder_state.h"
+#include "core/policy_larder/supply.h"
+#include "core/policy_larder/tuning.h"
+#include "core/pool.h"
+#include "core/private.h"
+#include "core/segment.h"
+
+enum { SMALL_MAX = 512 << 10 }; /* by default (tuning.h) */
+
+/* ---- taking --------------------------------------------------------------- */
+
+/* From the free blocks of the request's heap, out of them. */
+static bool take_free(struct allocator *a, struct request *q)
+{
+    q->block = fit_find(q->heap->fit, q->size,
+                        (unsigned)a->conf.tuning[TUNING_own_looks]);
+    if (q->block != NULL)
+        heap_remove(q->block);
+    return q->block != NULL;
+}
+
+/* From what recorded streams no longer use. */
+static bool take_completed(struct allocator *a, struct request *q)
+{
+    if (a->events.waiting == 0 || allocator_is_routing(a))
+        return false;
+    larder__events_poll(a);
+    return take_free(a, q);
+}
+
+/* From memory that is reserved: a segment of it goes to the heap. */
+static bool take_carved(struct allocator *a, struct request *q)
+{
+    return larder__segment_carve(a, q->heap, q->segment_bytes, &q->block) ==
+           LARDER_OK;
+}
+
+/* ---- the ladder ----------------------------------------------------------- */
+
+/* What defrag:off leaves: give back and ask again, after each wait. */
+static larder_result climb_without_moves(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    do {
+        (void)larder__release_idle(a);
+        a->stats.num_alloc_retries++;
+        r = take_free(a, q) ? LARDER_OK : larder__supply(a, q);
+    } while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q));
+    return r;
+}
+
+/* One event after the other, until it is enough. */
+static larder_result wait_and_supply(struct allocator *a, struct request *q)
+{
+    larder_result r = LARDER_ERR_OUT_OF_MEMORY;
+
+    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q))
+        r = take_free(a, q) ? LARDER_OK : larder__supply(a, q);
+    return r;
+}
+
+/* Others may have given back since the device refused. */
+static larder_result ask_again(struct allocator *a, struct request *q)
+{
+    a->stats.num_alloc_retries++;
+    (void)larder__private_release_unused(a);
+    a->larder->refused_at = UINT64_MAX;
+    return take_free(a, q) ? LARDER_OK : larder__supply(a, q);
+}
+
+static larder_result climb(struct allocator *a, struct request *q)
+{
+    larder_result r = take_carved(a, q) ? LARDER_OK : larder__supply(a, q);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY || allocator_is_routing(a))
+        return r;
+    if (q->over_limit && a->conf.throw_on_oom) {
+        a->stats.num_oom_rejections++;
+        return r;
+    }
+    if (a->conf.defrag == CONF_DEFRAG_OFF)
+        return climb_without_moves(a, q);
+    r = wait_and_supply(a, q);
+    return r == LARDER_ERR_OUT_OF_MEMORY ? ask_again(a, q) : r;
+}
+
+static larder_result find_paged(struct allocator *a, struct request *q)
+{
+    if (take_free(a, q) || take_completed(a, q))
+        return LARDER_OK;
+    if (a->reclaims.count > 0 && !q->reclaimed)
+        return larder__find_reclaimed(a, q);
+    if (!allocator_is_routing(a) && larder__ladder_is_hopeless(a, q))
+        return larder__ladder_refuse(a, q);
+    return climb(a, q);
+}
+
+/* ---- the policy ----------------------------------------------------------- */
+
+static larder_result larder_find(struct allocator *a, struct request *q)
+{
+    if (q->heap->pool->owner != NULL)
+        return larder__segment_ladder_find(a, q);
+    if (q->heap->fit == NULL)
+        return larder__segments_find(a, q);
+    return find_paged(a, q);
+}
+
+static bool larder_should_split(const struct allocator *a,
+                                const struct request *q)
+{
+    if (q->heap->pool->owner != NULL)
+        return larder__policy_pytorch.should_split(a, q);
+    return q->block->bytes > q->size;
+}
+
+const struct policy larder__policy_larder = {
+    .find = larder_find,
+    .should_split = larder_should_split,
+    .state = &larder__state,
+    .explain_fully = true,
+    .unit_bytes = FAST_UNIT,
+    .small_max_bytes = SMALL_MAX,
+};

@@ -1,0 +1,159 @@
+#include "core/policy_larder/larder_state.h"
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/blocks.h"
+#include "core/policy_larder/pages.h"
+#include "core/policy_larder/physical.h"
+#include "core/policy_larder/ranges.h"
+#include "core/policy_larder/spot.h"
+#include "core/pool.h"
+#include "core/segment.h"
+
+/* ---- making ---------------------------------------------------------------- */
+
+static larder_result make(struct allocator *a)
+{
+    a->larder = larder__host_alloc(1, sizeof *a->larder);
+    if (a->larder == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    a->larder->refused_at = UINT64_MAX;
+    return LARDER_OK;
+}
+
+static void unmake(struct allocator *a)
+{
+    if (a->larder == NULL)
+        return;
+    larder__host_free(a->larder->loose.list);
+    larder__host_free(a->larder->spots.list);
+    larder__host_free(a->larder);
+    a->larder = NULL;
+}
+
+static void settings_changed(struct allocator *a)
+{
+    struct larder *l = a->larder;
+
+    l->refused_at = UINT64_MAX;
+    l->is_tight = false;
+    l->has_few_large = false;
+    l->weighed_at = 0;
+    l->exchange_credit = 0;
+}
+
+/* ---- giving back ----------------------------------------------------------- */
+
+/* Carved segments of the heap that nothing uses. */
+static void release_carved(struct allocator *a, const struct heap *heap)
+{
+    struct segment *next;
+
+    for (struct segment *s = a->segments; s != NULL; s = next) {
+        struct block *b = s->head;
+
+        next = s->next;
+        if (s->heap == heap && s->kind == SEGMENT_CARVED &&
+            !block_is_split(b) && b->state == BLOCK_FREE)
+            (void)larder__segment_release(a, b);
+    }
+}
+
+/* What the device refuses to unmap stays; the rest is tried all the same. */
+static larder_result release_heap(struct allocator *a, struct heap *heap)
+{
+    larder_result r;
+
+    if (heap->fit == NULL)
+        return LARDER_OK;
+    release_carved(a, heap);
+    larder__spots_find_of(a, heap);
+    larder__spots_choose_all(a);
+    r = larder__spots_unmap(a);
+    fail_keep_first(&r, larder__ranges_release(a, heap));
+    return r;
+}
+
+static void release_loose(struct allocator *a)
+{
+    larder__physical_drop(a, SIZE_MAX);
+}
+
+static void trim(struct allocator *a, uint64_t target)
+{
+    uint64_t bytes = a->held_bytes > target ? a->held_bytes - target : 0;
+    size_t pages = (size_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES);
+    size_t loose = a->larder->loose.pages;
+
+    if (loose < pages) {
+        larder__spots_find(a, (struct spot_except){0});
+        larder__spots_choose(a, pages - loose);
+        (void)larder__spots_unmap(a);
+    }
+    larder__physical_drop(a, pages);
+}
+
+/* ---- asking ---------------------------------------------------------------- */
+
+static size_t movable_pages_of(const struct heap *heap)
+{
+    size_t pages = 0;
+
+    for (unsigned i = fit_class(PAGE_BYTES);
+         heap->fit != NULL && i < FIT_CLASSES; i++) {
+        for (const struct block *b = heap->fit->first[i]; b != NULL;
+             b = b->left) {
+            struct page_span span = larder__pages_movable(b);
+
+            pages += span.end - span.begin;
+        }
+    }
+    return pages;
+}
+
+static uint64_t movable_bytes(const struct allocator *a)
+{
+    uint64_t pages = 0;
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
+            pages += movable_pages_of(a->pools[kind].heaps[i]);
+    }
+    return pages * PAGE_BYTES;
+}
+
+static uint64_t loose_bytes(const struct allocator *a)
+{
+    return (uint64_t)a->larder->loose.pages * PAGE_BYTES;
+}
+
+static larder_result check(const struct allocator *a, size_t mapped_pages)
+{
+    const struct loose *loose = &a->larder->loose;
+    size_t pages = 0;
+
+    for (size_t i = 0; i < loose->handles; i++)
+        pages += loose->list[i].pages;
+    if (pages != loose->pages)
+        return larder__fail(LARDER_ERR_CORRUPT,
+                            "rule G4 is broken: %zu loose pages, counted %zu",
+                            pages, loose->pages);
+    if (mapped_pages + loose->pages != a->page_count)
+        return larder__fail(LARDER_ERR_CORRUPT,
+                            "rule G3 is broken: %zu pages are mapped and %zu "
+                            "loose, of %zu",
+                            mapped_pages, loose->pages, a->page_count);
+    return LARDER_OK;
+}
+
+const struct policy_state larder__state = {
+    .make = make,
+    .unmake = unmake,
+    .settings_changed = settings_changed,
+    .release_heap = release_heap,
+    .release_loose = release_loose,
+    .trim = trim,
+    .movable_bytes = movable_bytes,
+    .loose_bytes = loose_bytes,
+    .check = check,
+};

@@ -1,0 +1,158 @@
+#include "core/policy_larder/pages.h"
+
+#include "core/blocks.h"
+#include "core/policy_larder/physical.h"
+#include "core/pool.h"
+#include "core/recording.h"
+
+/* ---- handles --------------------------------------------------------------- */
+
+size_t larder__handle_begin(const struct segment *s, size_t i)
+{
+    while (i > 0 && s->pages[i - 1] == s->pages[i])
+        i--;
+    return i;
+}
+
+size_t larder__handle_end(const struct segment *s, size_t i)
+{
+    size_t last = s->bytes / PAGE_BYTES;
+    size_t end = i + 1;
+
+    while (end < last && s->pages[end] == s->pages[i])
+        end++;
+    return end;
+}
+
+struct page_span larder__pages_movable(const struct block *b)
+{
+    const struct segment *s = b->segment;
+    struct page_span span;
+
+    if (s->kind != SEGMENT_PAGED)
+        return (struct page_span){0};
+    span = pages_within(s, b->addr, b->bytes);
+    if (span.begin < span.end &&
+        larder__handle_begin(s, span.begin) < span.begin)
+        span.begin = larder__handle_end(s, span.begin);
+    if (span.begin < span.end && larder__handle_end(s, span.end - 1) > span.end)
+        span.end = larder__handle_begin(s, span.end - 1);
+    return span.begin < span.end ? span : (struct page_span){0};
+}
+
+/* ---- counting -------------------------------------------------------------- */
+
+void larder__pages_recount(struct allocator *a, unsigned from, unsigned to,
+                           size_t pages)
+{
+    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+
+    if (from == to)
+        return;
+    metric_sub(&a->stats.reserved_bytes, from, bytes);
+    metric_add(&a->stats.reserved_bytes, to, bytes);
+}
+
+/* ---- unmapping ------------------------------------------------------------- */
+
+/* The run's pages are no more: the block says so. */
+static void block_unback(struct allocator *a, struct block *b, larder_addr addr,
+                         uint64_t bytes)
+{
+    struct merged merged = {0};
+    struct block *middle = b;
+
+    heap_remove(b);
+    if (addr + bytes < b->addr + b->bytes)
+        heap_insert(larder__block_split(a, b, addr + bytes - b->addr));
+    if (addr > b->addr) {
+        middle = larder__block_split(a, b, addr - b->addr);
+        heap_insert(b);
+    }
+    middle->state = BLOCK_UNMAPPED;
+    heap_insert_unmapped(larder__block_merge(a, middle, &merged));
+}
+
+static size_t count_handles(const struct segment *s, struct page_span run)
+{
+    size_t count = 0;
+
+    for (; run.begin < run.end; run.begin = larder__handle_end(s, run.begin))
+        count++;
+    return count;
+}
+
+larder_result larder__pages_unmap(struct allocator *a, struct block *b,
+                                  struct page_span run)
+{
+    struct segment *s = b->segment;
+    larder_addr addr = page_at(s, run.begin);
+    size_t pages = run.end - run.begin;
+    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+    larder_result r = larder__device_unmap(a->device, addr, bytes,
+                                           count_handles(s, run));
+
+    if (r != LARDER_OK)
+        return r;
+    while (run.begin < run.end) {
+        size_t end = larder__handle_end(s, run.begin);
+
+        larder__physical_loosen(
+            a, (struct physical){s->pages[run.begin], end - run.begin});
+        while (run.begin < end)
+            s->pages[run.begin++] = 0;
+    }
+    s->page_count -= pages;
+    s->heap->page_count -= pages;
+    larder__pages_recount(a, s->heap->pool->stats, STATS_LARGE, pages);
+    block_unback(a, b, addr, bytes);
+    history_range(a, LARDER_ACTION_segment_unmap, s, addr, bytes);
+    return LARDER_OK;
+}
+
+/* ---- mapped ---------------------------------------------------------------- */
+
+/* Of the unmapped block b, [addr, addr + bytes) has pages now. */
+static struct block *block_back(struct allocator *a, struct block *b,
+                                larder_addr addr, uint64_t bytes)
+{
+    struct merged merged = {0};
+
+    heap_remove_unmapped(b);
+    if (addr + bytes < b->addr + b->bytes)
+        heap_insert_unmapped(
+            larder__block_split(a, b, addr + bytes - b->addr));
+    if (addr > b->addr) {
+        struct block *before = b;
+
+        b = larder__block_split(a, before, addr - before->addr);
+        heap_insert_unmapped(before);
+    }
+    b->state = BLOCK_FREE;
+    b = larder__block_merge(a, b, &merged);
+    heap_insert(b);
+    return b;
+}
+
+struct block *larder__pages_back(struct allocator *a, struct block *b,
+                                 struct page_span span)
+{
+    const struct segment *s = b->segment;
+    larder_addr begin = page_at(s, span.begin);
+    larder_addr end = page_at(s, span.end);
+    struct block *first = NULL; /* what follows merges with it */
+
+    while (b != NULL && b->addr < end) {
+        if (b->state == BLOCK_UNMAPPED) {
+            larder_addr from = b->addr > begin ? b->addr : begin;
+            larder_addr to =
+                b->addr + b->bytes < end ? b->addr + b->bytes : end;
+
+            b = block_back(a, b, from, to - from);
+        }
+        if (first == NULL && b->state == BLOCK_FREE)
+            first = b;
+        b = slab_get(&a->slab, b->next);
+    }
+    return first;
+}

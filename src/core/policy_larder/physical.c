@@ -1,0 +1,170 @@
+#include "core/policy_larder/physical.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/held.h"
+#include "core/orphan.h"
+#include "core/policy_larder/pages.h"
+#include "core/policy_larder/tuning.h"
+
+/* ---- how much -------------------------------------------------------------- */
+
+uint64_t larder__physical_capacity(const struct allocator *a)
+{
+    uint64_t bytes = a->props.total_bytes - a->props.context_bytes;
+
+    if (bytes > a->larder->refused_at)
+        bytes = a->larder->refused_at;
+    return bytes > a->allowed_bytes ? a->allowed_bytes : bytes;
+}
+
+size_t larder__physical_room(const struct allocator *a)
+{
+    uint64_t bytes = larder__physical_capacity(a);
+
+    return bytes > a->held_bytes ? (bytes - a->held_bytes) / PAGE_BYTES : 0;
+}
+
+/* A handle that is partly in use keeps the rest from others.  What that costs
+ * at worst is its part of all memory; what it saves is the price of more of
+ * them.  So a program that leaves much free has few, and one that fills the
+ * device has ever smaller ones, whatever the device's size. */
+size_t larder__physical_handle_pages(const struct allocator *a)
+{
+    const uint64_t *tuning = a->conf.tuning;
+    uint64_t held = a->held_bytes / PAGE_BYTES + 1;
+    uint64_t floor = a->conf.large_segment_bytes / PAGE_BYTES;
+    uint64_t max = larder__physical_capacity(a) / PAGE_BYTES /
+                   tuning[TUNING_handle_part];
+    uint64_t pages =
+        tuning[TUNING_handle_ratio] * larder__physical_room(a) / held;
+
+    if (max < floor)
+        max = floor;
+    pages = bits_lesser(pages, max);
+    return pages > 0 ? (size_t)pages : 1;
+}
+
+/* ---- getting --------------------------------------------------------------- */
+
+static bool resize_list(void **list, size_t count, size_t size)
+{
+    void *resized = larder__host_resize(*list, count, size);
+
+    if (resized != NULL)
+        *list = resized;
+    return resized != NULL;
+}
+
+/* Host memory, so that nothing done to `count` more pages needs any. */
+static bool make_room(struct allocator *a, size_t count)
+{
+    struct larder *l = a->larder;
+    size_t need = a->page_count + count;
+    void *loose = l->loose.list;
+    void *spots = l->spots.list;
+    bool done;
+
+    if (!larder__orphans_make_room(a, count))
+        return false;
+    if (need <= l->capacity)
+        return true;
+    need += need / 2;
+    done = resize_list(&loose, need, sizeof *l->loose.list) &&
+           resize_list(&spots, need, sizeof *l->spots.list);
+    l->loose.list = loose;
+    l->spots.list = spots;
+    if (done)
+        l->capacity = need;
+    return done;
+}
+
+larder_result larder__physical_create(struct allocator *a, size_t pages)
+{
+    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+    struct physical p = {.pages = pages};
+    larder_result r;
+
+    if (!make_room(a, pages))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    (void)larder__orphans_release(a); /* memory of use here */
+    if (!held_allows(a, bytes))
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    r = larder__device_page_create(a->device, bytes, &p.handle);
+    if (r != LARDER_OK)
+        return r;
+    a->page_count += pages;
+    held_add(a, &a->pools[POOL_LARGE], bytes);
+    larder__physical_loosen(a, p);
+    return LARDER_OK;
+}
+
+/* ---- loose ----------------------------------------------------------------- */
+
+void larder__physical_loosen(struct allocator *a, struct physical p)
+{
+    struct loose *loose = &a->larder->loose;
+
+    loose->list[loose->handles++] = p;
+    loose->pages += p.pages;
+}
+
+void larder__physical_release(struct allocator *a, size_t i)
+{
+    struct loose *loose = &a->larder->loose;
+    struct physical p = loose->list[i];
+    uint64_t bytes = (uint64_t)p.pages * PAGE_BYTES;
+
+    loose->list[i] = loose->list[--loose->handles];
+    loose->pages -= p.pages;
+    a->page_count -= p.pages;
+    held_sub(a, &a->pools[POOL_LARGE], bytes);
+    larder__orphan_give(a, (struct orphan){.page = p.handle, .bytes = bytes});
+}
+
+bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,
+                          size_t *out)
+{
+    const struct loose *loose = &a->larder->loose;
+    size_t pages = 0;
+
+    for (size_t i = from; i < loose->handles; i++) {
+        if (loose->list[i].pages > max || loose->list[i].pages <= pages)
+            continue;
+        pages = loose->list[i].pages;
+        *out = i;
+    }
+    return pages > 0;
+}
+
+bool larder__physical_smallest(const struct allocator *a, size_t from,
+                               size_t *out)
+{
+    const struct loose *loose = &a->larder->loose;
+    size_t pages = SIZE_MAX;
+
+    for (size_t i = from; i < loose->handles; i++) {
+        if (loose->list[i].pages < pages) {
+            pages = loose->list[i].pages;
+            *out = i;
+        }
+    }
+    return pages != SIZE_MAX;
+}
+
+void larder__physical_drop(struct allocator *a, size_t pages)
+{
+    struct loose *loose = &a->larder->loose;
+
+    while (pages > 0 && loose->handles > 0) {
+        size_t before = loose->pages;
+        size_t i = loose->handles - 1;
+
+        if (pages < before && !larder__physical_fit(a, 0, pages, &i))
+            (void)larder__physical_smallest(a, 0, &i);
+        larder__physical_release(a, i);
+        pages -= bits_lesser(pages, before - loose->pages);
+    }
+    a->larder->refused_at = UINT64_MAX;
+}

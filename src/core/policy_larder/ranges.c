@@ -1,0 +1,130 @@
+#include "core/policy_larder/ranges.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/front.h"
+#include "core/orphan.h"
+#include "core/policy_larder/pages.h"
+#include "core/policy_larder/tuning.h"
+#include "core/pool.h"
+#include "core/segment.h"
+
+enum { GROWTH = 3 }; /* times all that the heap has */
+
+static void segment_free(struct allocator *a, struct segment *s)
+{
+    s->heap->range_bytes -= s->bytes;
+    larder__segment_unlink(a, s);
+    larder__host_free(s->pages);
+    larder__host_free(s->stamps);
+    larder__host_free(s);
+}
+
+/* ---- giving back ----------------------------------------------------------- */
+
+static larder_result range_release(struct allocator *a, struct segment *s)
+{
+    larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
+
+    if (r != LARDER_OK)
+        return r;
+    heap_remove_unmapped(s->head);
+    front_give_header(a, s->head);
+    segment_free(a, s);
+    return LARDER_OK;
+}
+
+/* Those of one heap; NULL: of any. */
+static larder_result release_empty(struct allocator *a, const struct heap *heap)
+{
+    larder_result r = LARDER_OK;
+    struct segment *next;
+
+    for (struct segment *s = a->segments; s != NULL; s = next) {
+        next = s->next;
+        if (s->kind == SEGMENT_PAGED && s->page_count == 0 &&
+            (heap == NULL || s->heap == heap))
+            fail_keep_first(&r, range_release(a, s));
+    }
+    return r;
+}
+
+larder_result larder__ranges_release(struct allocator *a, struct heap *heap)
+{
+    return release_empty(a, heap);
+}
+
+larder_result larder__range_destroy(struct allocator *a, struct segment *s)
+{
+    size_t pages = s->bytes / PAGE_BYTES;
+    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
+
+    for (size_t i = 0, end; s->page_count > 0 && i < pages; i = end) {
+        struct orphan orphan = {.page = s->pages[i],
+                                .mapped_at = page_at(s, i)};
+
+        end = i + 1;
+        if (orphan.page == 0)
+            continue;
+        end = larder__handle_end(s, i);
+        orphan.bytes = (uint64_t)(end - i) * PAGE_BYTES;
+        a->page_count -= end - i;
+        larder__orphan_give(a, orphan);
+    }
+    fail_keep_first(&r, larder__orphans_release(a)); /* mapped here, maybe */
+    fail_keep_first(&r,
+                    larder__device_address_free(a->device, s->addr, s->bytes));
+    segment_free(a, s);
+    return r;
+}
+
+/* ---- getting --------------------------------------------------------------- */
+
+/* A ninth more than the device has is room for whatever fits on it. */
+static uint64_t range_bytes(const struct allocator *a, const struct heap *heap,
+                            uint64_t bytes)
+{
+    uint64_t total = a->props.total_bytes + a->props.total_bytes / 8;
+    uint64_t wanted = heap->range_bytes * GROWTH;
+    uint64_t least = a->conf.tuning[TUNING_range_mib] * LARDER_MIB;
+
+    if (wanted < least)
+        wanted = least;
+    if (wanted < bytes * 2)
+        wanted = bytes * 2;
+    if (wanted > total)
+        wanted = total;
+    if (wanted < bytes)
+        wanted = bytes;
+    return bits_up(wanted, PAGE_BYTES);
+}
+
+static larder_result reserve(struct allocator *a, struct heap *heap,
+                             uint64_t bytes)
+{
+    struct block *b;
+    larder_result r = larder__segment_reserve(a, heap, SEGMENT_PAGED,
+                                              PAGE_BYTES, bytes, &b);
+
+    if (r != LARDER_OK)
+        return r;
+    heap->range_bytes += bytes;
+    b->front = heap->front != NULL ? heap->front->number : 0;
+    heap_insert_unmapped(b);
+    return LARDER_OK;
+}
+
+larder_result larder__range_create(struct allocator *a, struct heap *heap,
+                                   uint64_t bytes)
+{
+    larder_result r;
+
+    if (bytes > a->props.total_bytes) /* never to be had */
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    r = reserve(a, heap, range_bytes(a, heap, bytes));
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    (void)release_empty(a, NULL);
+    return reserve(a, heap, bits_up(bytes, PAGE_BYTES));
+}

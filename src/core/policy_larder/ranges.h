@@ -1,0 +1,24 @@
+/* ranges.h - ranges of addresses of the policy larder.  Private to core.
+ *
+ * A heap has several: each is three times as long as those before it together,
+ * so that addresses, and the tables of their pages, are in proportion to what
+ * the heap holds, and ranges are few. */
+#ifndef LARDER_CORE_POLICY_LARDER_RANGES_H
+#define LARDER_CORE_POLICY_LARDER_RANGES_H
+
+#include "core/policy_larder/larder.h"
+
+/* Reserve a range for the heap with room for `bytes`: an unmapped block.  Where
+ * addresses are short, empty ranges of any heap go first.  ERR_OUT_OF_MEMORY;
+ * ERR_NO_HOST_MEMORY. */
+larder_result larder__range_create(struct allocator *a, struct heap *heap,
+                                   uint64_t bytes);
+
+/* Give back the heap's ranges that have no page.  The first refusal. */
+larder_result larder__ranges_release(struct allocator *a, struct heap *heap);
+
+/* Give back the pages and addresses of a range, whatever is in it, when the
+ * allocator goes; it is gone even if the device refuses. */
+larder_result larder__range_destroy(struct allocator *a, struct segment *s);
+
+#endif

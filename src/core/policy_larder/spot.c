@@ -1,0 +1,172 @@
+#include "core/policy_larder/spot.h"
+
+#include "base/fail.h"
+#include "core/events.h"
+
+/* ---- finding --------------------------------------------------------------- */
+
+static void add(struct allocator *a, struct spot spot)
+{
+    struct spots *spots = &a->larder->spots;
+
+    spots->list[spots->count++] = spot;
+}
+
+static bool is_excepted(const struct spot_except *except,
+                        const struct block *b, struct page_span handle)
+{
+    return except->segment == b->segment && handle.begin < except->span.end &&
+           handle.end > except->span.begin;
+}
+
+static void find_in_block(struct allocator *a, struct block *b,
+                          const struct spot_except *except)
+{
+    struct page_span span = larder__pages_movable(b);
+    struct page_span handle = {.begin = span.end};
+
+    while (handle.begin > span.begin) {
+        handle.end = handle.begin;
+        handle.begin = larder__handle_begin(b->segment, handle.end - 1);
+        if (!is_excepted(except, b, handle))
+            add(a, (struct spot){.block = b,
+                                 .begin = handle.begin,
+                                 .pages = handle.end - handle.begin});
+    }
+}
+
+/* Smaller blocks hold no page. */
+static void find_in_heap(struct allocator *a, const struct heap *heap,
+                         const struct spot_except *except)
+{
+    for (unsigned i = FIT_CLASSES;
+         heap->fit != NULL && i-- > fit_class(PAGE_BYTES);) {
+        for (struct block *b = heap->fit->first[i]; b != NULL; b = b->left)
+            find_in_block(a, b, except);
+    }
+}
+
+void larder__spots_find(struct allocator *a, struct spot_except except)
+{
+    a->larder->spots.count = 0;
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
+            find_in_heap(a, a->pools[kind].heaps[i], &except);
+    }
+}
+
+void larder__spots_find_of(struct allocator *a, const struct heap *heap)
+{
+    static const struct spot_except nothing = {.segment = NULL};
+
+    a->larder->spots.count = 0;
+    find_in_heap(a, heap, &nothing);
+}
+
+void larder__spots_add_loose(struct allocator *a)
+{
+    const struct loose *loose = &a->larder->loose;
+
+    for (size_t i = 0; i < loose->handles; i++)
+        add(a, (struct spot){.pages = loose->list[i].pages});
+}
+
+/* ---- choosing -------------------------------------------------------------- */
+
+/* The largest that is not chosen of at most so many pages, else the smallest
+ * of more; NULL: none. */
+static struct spot *best_for(const struct spots *spots, size_t pages)
+{
+    struct spot *best = NULL;
+
+    for (size_t i = 0; i < spots->count; i++) {
+        struct spot *s = &spots->list[i];
+        bool fits = s->pages <= pages;
+
+        if (s->is_chosen)
+            continue;
+        if (best == NULL || (best->pages > pages && s->pages < best->pages) ||
+            (best->pages <= pages && fits && s->pages > best->pages))
+            best = s;
+    }
+    return best;
+}
+
+void larder__spots_choose_all(struct allocator *a)
+{
+    struct spots *spots = &a->larder->spots;
+
+    for (size_t i = 0; i < spots->count; i++)
+        spots->list[i].is_chosen = true;
+}
+
+void larder__spots_choose(struct allocator *a, size_t pages)
+{
+    while (pages > 0) {
+        struct spot *s = best_for(&a->larder->spots, pages);
+
+        if (s == NULL)
+            return;
+        s->is_chosen = true;
+        pages -= s->pages < pages ? s->pages : pages;
+    }
+}
+
+/* ---- unmapping ------------------------------------------------------------- */
+
+/* How many spots from number i on are one run that is to go. */
+static size_t run_length(const struct spots *spots, size_t i)
+{
+    const struct spot *list = spots->list;
+    size_t end = i + 1;
+
+    while (end < spots->count && list[end].is_chosen &&
+           list[end].block == list[i].block &&
+           list[end].begin + list[end].pages == list[end - 1].begin)
+        end++;
+    return end - i;
+}
+
+static larder_result wait_for(struct allocator *a, const struct heap *heap,
+                              const struct heap **waited)
+{
+    larder_result r = LARDER_OK;
+
+    if (*waited != heap)
+        r = larder__events_pass(a, heap->stream);
+    *waited = heap;
+    return r;
+}
+
+static larder_result unmap_run(struct allocator *a, size_t i, size_t length,
+                               const struct heap **waited)
+{
+    const struct spot *first = &a->larder->spots.list[i];
+    struct page_span run = {first[length - 1].begin,
+                            first->begin + first->pages};
+    larder_result r;
+
+    if (!larder__slab_ensure(&a->slab, PAGES_HEADERS + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = wait_for(a, first->block->segment->heap, waited);
+    return r == LARDER_OK ? larder__pages_unmap(a, first->block, run) : r;
+}
+
+larder_result larder__spots_unmap(struct allocator *a)
+{
+    const struct spots *spots = &a->larder->spots;
+    const struct heap *waited = NULL;
+    larder_result r = LARDER_OK;
+    size_t length;
+
+    for (size_t i = 0; i < spots->count && r == LARDER_OK; i += length) {
+        const struct spot *s = &spots->list[i];
+
+        length = 1;
+        if (!s->is_chosen || s->block == NULL)
+            continue;
+        length = run_length(spots, i);
+        r = unmap_run(a, i, length, &waited);
+    }
+    return r;
+}

@@ -1,0 +1,34 @@
+/* spot.h - handles that nothing uses, found and unmapped.  Private to core. */
+#ifndef LARDER_CORE_POLICY_LARDER_SPOT_H
+#define LARDER_CORE_POLICY_LARDER_SPOT_H
+
+#include "core/policy_larder/pages.h"
+
+/* Where spots are not looked for: pages of a segment that are wanted there. */
+struct spot_except {
+    const struct segment *segment; /* NULL: nowhere */
+    struct page_span span;
+};
+
+/* List the handles of free blocks of the default pools in a->larder->spots,
+ * those of one block from its end to its beginning; none is chosen. */
+void larder__spots_find(struct allocator *a, struct spot_except except);
+
+/* The same of one heap. */
+void larder__spots_find_of(struct allocator *a, const struct heap *heap);
+
+/* And the loose handles, which are listed last. */
+void larder__spots_add_loose(struct allocator *a);
+
+/* Unmap the chosen ones, each run by one call: they become loose.  Waits for
+ * the streams of their heaps first.  The first failure ends it; the list says
+ * nothing any more. */
+larder_result larder__spots_unmap(struct allocator *a);
+
+/* Choose spots of at least `pages` together, if there are, of those as few
+ * pages as it takes. */
+void larder__spots_choose(struct allocator *a, size_t pages);
+
+void larder__spots_choose_all(struct allocator *a);
+
+#endif

@@ -1,0 +1,394 @@
+#include "core/policy_larder/supply.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/held.h"
+#include "core/policy_larder/fill.h"
+#include "core/policy_larder/gap.h"
+#include "core/policy_larder/physical.h"
+#include "core/policy_larder/ranges.h"
+#include "core/policy_larder/spot.h"
+#include "core/policy_larder/tuning.h"
+#include "core/pool.h"
+
+static larder_result out_of_memory(void)
+{
+    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+}
+
+/* ---- the span -------------------------------------------------------------- */
+
+/* A request placed in a gap: the pages it touches, and perhaps some more. */
+struct target {
+    struct segment *segment;
+    struct block *block; /* where it begins */
+    struct page_span span;
+    size_t unmapped; /* blocks within the span */
+};
+
+static struct target target_of(const struct request *q, const struct gap *gap)
+{
+    struct segment *s = gap->block->segment;
+
+    return (struct target){
+        .segment = s,
+        .block = gap->block,
+        .span = pages_touched(s, gap->addr, q->size),
+        .unmapped = gap->unmapped,
+    };
+}
+
+/* Map the target's missing pages and have its block. */
+static larder_result fill_target(struct allocator *a, struct request *q,
+                                 const struct target *t,
+                                 const struct fill_rules *rules)
+{
+    uint32_t headers = (uint32_t)t->unmapped * PAGES_HEADERS + SLAB_SPARE;
+    larder_result r;
+
+    if (!larder__slab_ensure(&a->slab, headers))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__fill(a, t->segment, t->span, rules);
+    if (r != LARDER_OK)
+        return r;
+    q->block = larder__pages_back(a, t->block, t->span);
+    heap_remove(q->block);
+    return LARDER_OK;
+}
+
+/* ---- growing --------------------------------------------------------------- */
+
+/* Pages missing from number `begin` on. */
+static size_t missing_from(const struct segment *s, size_t begin, size_t max)
+{
+    size_t end = begin;
+    size_t last = s->bytes / PAGE_BYTES;
+
+    while (end < last && end - begin < max && s->pages[end] == 0)
+        end++;
+    return end - begin;
+}
+
+/* How many pages to map at the end of the span, where `missing` are: each call
+ * of the driver has its price, and who asks for little will ask again.  As
+ * PyTorch does for requests of its large pool, and a part of what the heap
+ * holds already; no more than one handle. */
+static size_t pages_ahead(const struct allocator *a, const struct heap *heap,
+                          size_t missing)
+{
+    size_t ahead = heap->page_count / a->conf.tuning[TUNING_ahead_part];
+    size_t floor =
+        heap->pool->is_small ? 1 : a->conf.large_segment_bytes / PAGE_BYTES;
+
+    if (ahead < floor)
+        ahead = floor;
+    ahead = bits_lesser(ahead, larder__physical_handle_pages(a));
+    return ahead > missing ? ahead : missing;
+}
+
+/* The target, longer by pages that are missing behind it. */
+static struct target with_ahead(const struct allocator *a,
+                                const struct target *t, size_t missing)
+{
+    struct target more = *t;
+    const struct segment *s = t->segment;
+    size_t begin = t->span.end;
+    size_t room = larder__physical_room(a) - missing;
+    size_t ahead;
+
+    while (begin > t->span.begin && s->pages[begin - 1] == 0)
+        begin--;
+    if (begin == t->span.end)
+        return more;
+    ahead = pages_ahead(a, s->heap, t->span.end - begin) -
+            (t->span.end - begin);
+    more.span.end +=
+        missing_from(s, t->span.end, bits_lesser(ahead, room));
+    return more;
+}
+
+static larder_result grow(struct allocator *a, struct request *q,
+                          const struct gap *gap)
+{
+    static const struct fill_rules rules = {.handle_pages = 0};
+    struct target t = target_of(q, gap);
+    size_t room = larder__physical_room(a);
+    larder_result r;
+
+    if (gap->missing > room + a->larder->loose.pages)
+        return out_of_memory();
+    if (gap->missing < room) {
+        struct target more = with_ahead(a, &t, gap->missing);
+
+        r = fill_target(a, q, &more, &rules);
+        if (r != LARDER_ERR_OUT_OF_MEMORY)
+            return r;
+    }
+    return fill_target(a, q, &t, &rules);
+}
+
+/* ---- moving ---------------------------------------------------------------- */
+
+static bool may_move(const struct allocator *a)
+{
+    return a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_routing(a);
+}
+
+/* What moving has to go by while it is planned. */
+struct plan {
+    struct spots *spots;
+    size_t room; /* pages that can be had anew */
+};
+
+/* The largest spot of at most so many pages; NULL: none. */
+static struct spot *largest_fitting(const struct plan *p, size_t pages)
+{
+    struct spot *best = NULL;
+
+    for (size_t i = 0; i < p->spots->count; i++) {
+        struct spot *s = &p->spots->list[i];
+
+        if (!s->is_chosen && s->pages <= pages &&
+            (best == NULL || s->pages > best->pages))
+            best = s;
+    }
+    return best;
+}
+
+static struct spot *smallest(const struct plan *p)
+{
+    struct spot *best = NULL;
+
+    for (size_t i = 0; i < p->spots->count; i++) {
+        struct spot *s = &p->spots->list[i];
+
+        if (!s->is_chosen && (best == NULL || s->pages < best->pages))
+            best = s;
+    }
+    return best;
+}
+
+/* Choose spots for a gap of so many pages, as larder__fill() will use them:
+ * whole ones, then new pages, then what is left of larger ones. */
+static bool plan_gap(struct plan *p, size_t pages)
+{
+    while (pages > 0) {
+        struct spot *s = largest_fitting(p, pages);
+
+        if (s == NULL && p->room > 0) {
+            size_t fresh = bits_lesser(pages, p->room);
+
+            p->room -= fresh;
+            pages -= fresh;
+            continue;
+        }
+        if (s == NULL && (s = smallest(p)) == NULL)
+            return false;
+        s->is_chosen = true;
+        if (s->pages > pages) {
+            p->room += s->pages - pages;
+            return true;
+        }
+        pages -= s->pages;
+    }
+    return true;
+}
+
+static bool plan_target(struct allocator *a, const struct target *t)
+{
+    struct plan p = {&a->larder->spots, larder__physical_room(a)};
+    size_t i = t->span.begin;
+
+    while (i < t->span.end) {
+        size_t missing = missing_from(t->segment, i, t->span.end - i);
+
+        if (missing > 0 && !plan_gap(&p, missing))
+            return false;
+        i += missing > 0 ? missing : 1;
+    }
+    return true;
+}
+
+/* Everything that nothing uses, but for what is in the target. */
+static void find_spots(struct allocator *a, const struct target *t)
+{
+    larder__spots_find(a, (struct spot_except){t->segment, t->span});
+    larder__spots_add_loose(a);
+}
+
+static bool is_in_use(const struct block *b)
+{
+    return b->state != BLOCK_FREE && b->state != BLOCK_UNMAPPED;
+}
+
+/* The last block in use before the target; 0: none. */
+static uint32_t anchor_of(struct allocator *a, const struct target *t)
+{
+    const struct block *b = t->block;
+
+    while (!is_in_use(b) && b->prev != 0)
+        b = slab_at(&a->slab, b->prev);
+    return is_in_use(b) ? b->self : 0;
+}
+
+/* Where the target begins: its block may have gone with pages that moved. */
+static struct block *block_after(struct allocator *a, const struct target *t,
+                                 uint32_t anchor, larder_addr addr)
+{
+    struct block *b =
+        anchor == 0 ? t->segment->head : slab_at(&a->slab, anchor);
+
+    while (b->addr + b->bytes <= addr)
+        b = slab_at(&a->slab, b->next);
+    return b;
+}
+
+/* As planned; from here on a failure of the device is what ends it. */
+static larder_result move_chosen(struct allocator *a, struct request *q,
+                                 struct target *t, larder_addr addr)
+{
+    static const struct fill_rules rules = {.handle_pages = SIZE_MAX,
+                                            .may_break = true};
+    uint32_t anchor = anchor_of(a, t);
+    larder_result r = larder__spots_unmap(a);
+
+    if (r != LARDER_OK)
+        return r;
+    t->block = block_after(a, t, anchor, addr);
+    return fill_target(a, q, t, &rules);
+}
+
+/* ---- fresh addresses ------------------------------------------------------- */
+
+/* Choose spots of so many pages together, or more by as little as can be: any
+ * will do, as they are mapped one behind the other, the loose ones first.
+ * False: there are too few; else *out is how many they and new ones are. */
+static bool choose_whole(struct allocator *a, size_t pages, size_t *out)
+{
+    struct plan p = {&a->larder->spots, larder__physical_room(a)};
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < p.spots->count; i++) {
+        struct spot *s = &p.spots->list[i];
+
+        s->is_chosen = s->block == NULL;
+        chosen += s->is_chosen ? s->pages : 0;
+    }
+    while (chosen < pages) {
+        struct spot *s = largest_fitting(&p, pages - chosen);
+
+        if (s == NULL && p.room >= pages - chosen) {
+            chosen = pages;
+            break;
+        }
+        if (s == NULL && (s = smallest(&p)) == NULL)
+            return false;
+        s->is_chosen = true;
+        chosen += s->pages;
+    }
+    *out = chosen;
+    return true;
+}
+
+/* The longest stretch of addresses where all of q could lie anew. */
+static larder_result find_fresh(struct allocator *a, const struct request *q,
+                                struct target *t, larder_addr *addr)
+{
+    struct gap gap = {.unmapped = 1};
+    larder_result r;
+
+    if (!larder__gap_fresh(a, q->heap, q->size * 2, &gap)) {
+        r = larder__range_create(a, q->heap, q->size * 2);
+        if (r != LARDER_OK)
+            return r;
+        if (!larder__gap_fresh(a, q->heap, q->size, &gap))
+            return out_of_memory();
+    }
+    *t = target_of(q, &gap);
+    *addr = gap.addr;
+    return LARDER_OK;
+}
+
+static larder_result move_to_fresh(struct allocator *a, struct request *q)
+{
+    struct target t;
+    larder_addr addr;
+    size_t begin;
+    size_t pages;
+    larder_result r = find_fresh(a, q, &t, &addr);
+
+    if (r != LARDER_OK)
+        return r;
+    for (begin = t.span.begin;
+         begin < t.span.end && t.segment->pages[begin] != 0;)
+        begin++;
+    find_spots(a, &t);
+    if (!choose_whole(a, t.span.end - begin, &pages) ||
+        pages > missing_from(t.segment, begin, pages))
+        return out_of_memory();
+    t.span.end = begin + pages;
+    return move_chosen(a, q, &t, addr);
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+static larder_result move_somewhere(struct allocator *a, struct request *q,
+                                    const struct gap *gaps, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct target t = target_of(q, &gaps[i]);
+
+        find_spots(a, &t);
+        if (plan_target(a, &t))
+            return move_chosen(a, q, &t, gaps[i].addr);
+    }
+    return move_to_fresh(a, q);
+}
+
+/* Whether moving is to come before growing. */
+static bool move_is_first(const struct allocator *a, const struct gap *gap)
+{
+    uint64_t after = a->held_bytes + (uint64_t)gap->missing * PAGE_BYTES;
+
+    if (!may_move(a))
+        return false;
+    return a->conf.defrag == CONF_DEFRAG_EAGER ||
+           held_passes_threshold(a, after);
+}
+
+static larder_result find_gaps(struct allocator *a, const struct request *q,
+                               struct gap gaps[GAPS_MAX], size_t *count)
+{
+    larder_result r;
+
+    *count = larder__gaps_find(a, q->heap, q->size, gaps);
+    if (*count > 0)
+        return LARDER_OK;
+    r = larder__range_create(a, q->heap, q->size);
+    if (r == LARDER_OK)
+        *count = larder__gaps_find(a, q->heap, q->size, gaps);
+    return r;
+}
+
+larder_result larder__supply(struct allocator *a, struct request *q)
+{
+    struct gap gaps[GAPS_MAX];
+    size_t count;
+    bool move_first;
+    larder_result r = find_gaps(a, q, gaps, &count);
+
+    if (r != LARDER_OK)
+        return r;
+    move_first = move_is_first(a, &gaps[0]);
+    r = move_first ? move_somewhere(a, q, gaps, count) : grow(a, q, &gaps[0]);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && (move_first || may_move(a))) {
+        /* What moved for nothing is elsewhere now. */
+        r = find_gaps(a, q, gaps, &count);
+        if (r == LARDER_OK)
+            r = move_first ? grow(a, q, &gaps[0])
+                           : move_somewhere(a, q, gaps, count);
+    }
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        q->over_limit = !held_allows(a, PAGE_BYTES);
+    return r;
+}

@@ -1,0 +1,25 @@
+/* tuning.h - the numbers of the policy larder.  Private to core.
+ *
+ * All of them.  Each is a setting, to be tried with another value
+ * (larder-conf(5)); docs/POLICY.md says what it costs to halve or double it. */
+#ifndef LARDER_CORE_POLICY_LARDER_TUNING_H
+#define LARDER_CORE_POLICY_LARDER_TUNING_H
+
+/* X(name, default, what it is) */
+#define LARDER_TUNING_MAP(X)                                                   \
+    X(handle_ratio, 28, "pages of a new handle, times what is left over held") \
+    X(handle_part, 128, "of all memory: a new handle, at most")                \
+    X(ahead_part, 32, "of what a stream holds: mapped ahead of need")          \
+    X(small_kib, 512, "KiB: the largest request of the small pool")            \
+    X(range_mib, 64, "MiB of addresses for a stream to begin with")            \
+    X(own_looks, 4, "blocks of a request's own size class looked at")          \
+    X(patience, 32, "requests before recorded streams are asked about")
+
+enum tuning_number {
+#define X(name, value, text) TUNING_##name,
+    LARDER_TUNING_MAP(X)
+#undef X
+    TUNING_COUNT
+};
+
+#endif

@@ -344,18 +344,10 @@ static bool print_results(const struct settings *s,
 static bool print_json(const struct settings *s, const struct replay_job *jobs)
 {
     for (size_t i = 0; i < s->path_count; i++) {
-        if (jobs[i].ok && !jobs[i].no_history && !print_results(s, &jobs[i]))
+        if (jobs[i].ok && !print_results(s, &jobs[i]))
             return false;
     }
     return true;
-}
-
-static void note_no_history(const struct replay_job *job)
-{
-    if (job->ok && job->no_history)
-        fprintf(stderr,
-                "larder replay: %s: no device has events; nothing to replay\n",
-                job->path);
 }
 
 static int print_jobs(const struct settings *s, const struct replay_job *jobs)
@@ -370,7 +362,6 @@ static int print_jobs(const struct settings *s, const struct replay_job *jobs)
         status = CLI_EXIT_BAD;
     }
     for (size_t i = 0; i < s->path_count; i++) {
-        note_no_history(&jobs[i]);
         if (jobs[i].ok)
             continue;
         fprintf(stderr, "larder replay: %s\n", jobs[i].error.text);

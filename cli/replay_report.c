@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "recorded_report.h"
+#include "refused_report.h"
 #include "table.h"
 #include "units.h"
 
@@ -123,10 +124,10 @@ static void add_job(struct table *t, const struct replay_job *job)
 static void print_notes(const struct replay_options *options)
 {
     puts("\nrequested, allocated (after rounding), reserved: peaks; "
-         "frag: of reserved where\n"
-         "it peaked, the part not allocated; calls, driver: of the driver in "
-         "the first\n"
-         "pass, and their estimated time;");
+         "frag: where\n"
+         "allocated peaked, the part of reserved that was not; calls, driver: "
+         "of the driver\n"
+         "in the first pass, and their estimated time;");
     if (options->repeat == 0)
         printf("ns/op: not timed");
     else
@@ -159,6 +160,10 @@ static void print_rest(const struct replay_job *job)
         if (r->summary != NULL)
             printf("\n%s\n%s\n", job->path, r->summary);
     }
+    for (const struct replay_result *r = &job->result; r != NULL; r = r->next) {
+        if (r->snapshot != NULL)
+            refused_report_print(job->path, r->snapshot);
+    }
 }
 
 bool replay_report_print(const struct replay_job *jobs, size_t count,
@@ -171,7 +176,7 @@ bool replay_report_print(const struct replay_job *jobs, size_t count,
     table_init(&t, options->min_capacity ? COLUMN_COUNT : COLUMN_COUNT - 1);
     add_head(&t);
     for (size_t i = 0; i < count; i++) {
-        if (jobs[i].ok && !jobs[i].no_history)
+        if (jobs[i].ok)
             add_job(&t, &jobs[i]);
     }
     ok = t.rows <= 1 || table_print(&t);
@@ -179,7 +184,7 @@ bool replay_report_print(const struct replay_job *jobs, size_t count,
         print_notes(options);
     table_free(&t);
     for (size_t i = 0; i < count; i++) {
-        if (jobs[i].ok && !jobs[i].no_history)
+        if (jobs[i].ok)
             print_rest(&jobs[i]);
     }
     return ok;

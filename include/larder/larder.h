@@ -105,8 +105,9 @@ typedef struct larder_device larder_device;       /* opaque; see device.h */
 typedef struct larder_allocator larder_allocator; /* opaque */
 
 /* Read "512", "4KiB", "2MiB", "80GiB", "1TiB", or a binary suffix k m g t
- * (any case, an optional B or iB after it).  ERR_INVALID for anything else
- * and for values past 2^63. */
+ * (any case, an optional B or iB after it); before a unit also with decimals,
+ * "1.5GiB", of which whole bytes count.  ERR_INVALID for anything else and
+ * for values past 2^63. */
 LARDER_API larder_result larder_parse_size(const char *text, uint64_t *out);
 
 /* ---- devices ---------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* size.c - sizes as people write them: "512", "4KiB", "80g". */
+/* size.c - sizes as people write them: "512", "4KiB", "1.5GiB", "80g". */
 #include <larder/larder.h>
 
 #include <stddef.h>
@@ -36,9 +36,52 @@ static int unit_shift(const char **unit)
     return shift;
 }
 
+/* What stands behind the point, as a part of one: rest / scale. */
+struct fraction {
+    uint64_t rest;
+    uint64_t scale;
+};
+
+/* Digits beyond the twelfth are less than a byte of a TiB. */
+static struct fraction read_fraction(const char **text)
+{
+    struct fraction f = {0, 1};
+    const char *p = *text;
+
+    for (; is_digit(*p); p++) {
+        if (p - *text >= 12)
+            continue;
+        f.rest = f.rest * 10 + (uint64_t)(*p - '0');
+        f.scale *= 10;
+    }
+    *text = p;
+    return f;
+}
+
+/* The whole bytes in it: a bit at a time, as its product may not fit. */
+static uint64_t fraction_bytes(struct fraction f, int shift)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < shift; i++) {
+        f.rest *= 2;
+        bytes = 2 * bytes + (f.rest >= f.scale);
+        if (f.rest >= f.scale)
+            f.rest -= f.scale;
+    }
+    return bytes;
+}
+
+/* A point between two digits. */
+static int is_point(const char *text, const char *p)
+{
+    return p > text && p[0] == '.' && is_digit(p[1]);
+}
+
 larder_result larder_parse_size(const char *text, uint64_t *out)
 {
     const uint64_t limit = UINT64_C(1) << 63;
+    struct fraction f = {0, 1};
     const char *p = text;
     uint64_t value = 0;
     int shift;
@@ -58,14 +101,23 @@ larder_result larder_parse_size(const char *text, uint64_t *out)
                             "'%s' is not a size: expected a number, then "
                             "nothing or KiB, MiB, GiB, TiB, k, m, g, t",
                             text);
+    if (is_point(text, p)) {
+        p++;
+        f = read_fraction(&p);
+    }
     shift = unit_shift(&p);
     if (*p != '\0')
         return larder__fail(LARDER_ERR_INVALID,
                             "'%s' is not a size: '%s' is not a unit (KiB, "
                             "MiB, GiB, TiB, k, m, g, t)",
                             text, p);
-    if (value > limit >> shift)
+    if (value > limit >> shift || (f.rest > 0 && value == limit >> shift))
         return larder__fail(LARDER_ERR_INVALID, "size '%s' is too large", text);
-    *out = value << shift;
+    if (f.scale > 1 && shift == 0)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "'%s' is not a size: expected a unit after the "
+                            "decimals (KiB, MiB, GiB, TiB, k, m, g, t)",
+                            text);
+    *out = (value << shift) + fraction_bytes(f, shift);
     return LARDER_OK;
 }

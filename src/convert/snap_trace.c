@@ -39,43 +39,53 @@ static bool append(struct making *m, struct trace_op op)
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static bool number_streams(struct making *m)
+static bool number_stream(struct making *m, uint32_t stream)
 {
-    const struct snapshot *s = m->l->snapshot;
-
-    m->real_streams = 1;
-    for (size_t i = 0; i < m->l->alloc_count; i++) {
-        uint32_t stream = m->l->allocs[i].stream;
-
-        if (snapshot_stream(s, stream) == 0 || m->streams[stream] != 0)
-            continue;
-        if (m->real_streams == TRACE_STREAMS)
-            return tool_fail(m->error,
-                             "device %zu has more than %d streams, the most a "
-                             "trace can have",
-                             m->l->device, TRACE_STREAMS);
-        m->streams[stream] = (uint16_t)m->real_streams++;
-    }
-    m->next_wait = m->real_streams;
+    if (snapshot_stream(m->l->snapshot, stream) == 0 || m->streams[stream] != 0)
+        return true;
+    if (m->real_streams == TRACE_STREAMS)
+        return tool_fail(m->error,
+                         "device %zu has more than %d streams, the most a "
+                         "trace can have",
+                         m->l->device, TRACE_STREAMS);
+    m->streams[stream] = (uint16_t)m->real_streams++;
     return true;
 }
 
-static void number_pools(struct making *m)
+static void number_pool(struct making *m, uint32_t pool)
 {
-    for (size_t i = 0; i < m->l->alloc_count; i++) {
-        uint32_t pool = m->l->allocs[i].pool;
+    if (pool == 0)
+        return;
+    m->notes->pool_allocs++;
+    if (m->pools[pool] == 0) {
+        uint64_t number = ++m->notes->pools;
 
-        if (pool == 0)
-            continue;
-        m->notes->pool_allocs++;
-        if (m->pools[pool] == 0) {
-            uint64_t number = ++m->notes->pools;
-
-            m->pools[pool] =
-                (uint16_t)(number <= TRACE_POOLS ? number : BEYOND_POOLS);
-        }
-        m->notes->unpooled += m->pools[pool] == BEYOND_POOLS;
+        m->pools[pool] =
+            (uint16_t)(number <= TRACE_POOLS ? number : BEYOND_POOLS);
     }
+    m->notes->unpooled += m->pools[pool] == BEYOND_POOLS;
+}
+
+/* Those of requests that failed come last: they may be nobody else's. */
+static bool number_all(struct making *m)
+{
+    m->real_streams = 1;
+    for (size_t i = 0; i < m->l->alloc_count; i++) {
+        if (!number_stream(m, m->l->allocs[i].stream))
+            return false;
+        number_pool(m, m->l->allocs[i].pool);
+    }
+    for (uint32_t i = 0; i < m->l->event_count; i++) {
+        const struct snapshot_event *e = &m->l->events[i];
+
+        if (e->action != SNAPSHOT_OOM)
+            continue;
+        if (!number_stream(m, e->stream))
+            return false;
+        number_pool(m, e->pool);
+    }
+    m->next_wait = m->real_streams;
+    return true;
 }
 
 /* A stream that nothing else waits for; 0 if there is none left. */
@@ -88,20 +98,26 @@ static uint16_t take_wait(struct making *m)
 
 /* ---- operations --------------------------------------------------------- */
 
+static bool add_request_for(struct making *m, uint64_t bytes, uint32_t stream,
+                            uint32_t pool)
+{
+    uint16_t number = m->pools[pool];
+
+    return append(m, (struct trace_op){
+                         .kind = TRACE_ALLOC,
+                         .id = m->next_id++,
+                         .bytes = bytes <= INT64_MAX ? bytes : INT64_MAX,
+                         .stream = m->streams[stream],
+                         .pool = (uint8_t)(number != BEYOND_POOLS ? number : 0),
+                     });
+}
+
 static bool add_alloc(struct making *m, uint32_t number)
 {
     const struct lifetime *a = &m->l->allocs[number];
-    uint16_t pool = m->pools[a->pool];
 
-    m->ids[number] = m->next_id++;
-    return append(
-        m, (struct trace_op){
-               .kind = TRACE_ALLOC,
-               .id = m->ids[number],
-               .bytes = a->requested <= INT64_MAX ? a->requested : INT64_MAX,
-               .stream = m->streams[a->stream],
-               .pool = (uint8_t)(pool != BEYOND_POOLS ? pool : 0),
-           });
+    m->ids[number] = m->next_id;
+    return add_request_for(m, a->requested, a->stream, a->pool);
 }
 
 static bool add_free(struct making *m, uint32_t number)
@@ -187,7 +203,12 @@ static bool add_oom(struct making *m, const struct snapshot_event *e)
     snprintf(text, sizeof text,
              "out of memory: %" PRIu64 " bytes asked for, %" PRIu64 " free",
              e->size, e->address);
-    return snap_marks_text(m->out, text) || no_memory(m);
+    m->out->has_refused = true;
+    m->out->refused = m->next_id;
+    return (snap_marks_text(m->out, text) || no_memory(m)) &&
+           add_request_for(m, e->size, e->stream, e->pool) &&
+           append(m,
+                  (struct trace_op){.kind = TRACE_FREE, .id = m->out->refused});
 }
 
 static bool add_made(struct making *m, uint32_t i)
@@ -234,11 +255,8 @@ static bool add_event(struct making *m, uint32_t i)
 
 static bool add_all(struct making *m)
 {
-    bool ok = number_streams(m);
+    bool ok = number_all(m) && add_before(m);
 
-    if (ok)
-        number_pools(m);
-    ok = ok && add_before(m);
     for (uint32_t i = 0; ok && i < m->l->event_count; i++)
         ok = add_event(m, i);
     return ok && (snap_marks_rest(&m->marks, m->out) || no_memory(m));

@@ -16,13 +16,15 @@ struct snap_trace_notes {
     uint64_t pools;         /* private ones */
     uint64_t pool_allocs;   /* allocations in them */
     uint64_t unpooled;      /* of those, in pools beyond TRACE_POOLS: default */
-    uint64_t recorded_ooms; /* requests that failed: marks */
+    uint64_t recorded_ooms; /* requests that failed, and are made here */
 };
 
 /* Allocations from before the recording come first, by address.  Streams are
  * numbered in the order in which they come, the default stream being 0;
- * frees that waited are recorded on streams above all others.  Requests that
- * failed become marks, as do annotations and changes of user metadata.
+ * frees that waited are recorded on streams above all others.  A request that
+ * failed is made, after a mark that says so, and given back at once if it
+ * succeeds here; out->refused is the last of them.  Annotations and changes of
+ * user metadata become marks.
  *
  * False: no host memory, or more streams than a trace can have. */
 bool snap_trace_make(const struct story *story, struct trace *out,

@@ -50,8 +50,7 @@ static bool run_session(struct replay_session *s, struct replay_result *out,
 {
     if (!replay_pass_cold(s, out, error))
         return false;
-    return s->work->options->repeat == 0 ||
-           replay_pass_timed(s, &out->ns_per_op, error);
+    return s->work->options->repeat == 0 || replay_pass_timed(s, out, error);
 }
 
 static bool run_all(const struct trace *t, struct replay_work *work,

@@ -24,6 +24,7 @@
 
 #include "convert/recorded.h"
 #include "convert/snap_trace.h"
+#include "replay/replay_refused.h"
 #include "trace/tool_error.h"
 #include "trace/trace.h"
 
@@ -86,8 +87,8 @@ struct replay_result {
     uint64_t peak_requested_bytes; /* failed allocations not counted */
     uint64_t peak_allocated_bytes;
     uint64_t peak_reserved_bytes;
-    /* (reserved - allocated) / reserved after the operation at which reserved
-     * first was highest; negative if nothing was ever reserved. */
+    /* (reserved - allocated) / reserved after the operation at which allocated
+     * first was highest; negative if nothing was ever allocated. */
     double peak_fragmentation;
     uint64_t driver_allocs;
     uint64_t driver_frees;
@@ -97,8 +98,11 @@ struct replay_result {
     uint64_t stream_syncs;       /* waits for a stream or an event */
     uint64_t driver_calls;       /* for memory, and waits; failed too */
     uint64_t driver_time_ns;     /* estimated, by the price table */
+    uint64_t later_driver_calls; /* of the last timed pass; 0: not timed */
+    uint64_t later_driver_time_ns;
     double ns_per_op;            /* negative: not timed */
     uint64_t min_capacity_bytes; /* 0: not asked for, or no size suffices */
+    bool refused_fits;           /* the trace's `refused` request succeeded */
     char *summary;               /* or NULL */
 
     /* Of a snapshot: of which of its devices, and the next one with a
@@ -114,6 +118,7 @@ struct replay_snapshot {
     bool recorded_settings; /* it ran under the recorded settings: */
     char *conf;             /* these, and PyTorch's policy; else NULL */
     struct recorded_result recorded;
+    struct replay_refused refused;
 };
 
 /* Replay a trace.  Allocations that fail for lack of memory are counted; any
@@ -132,7 +137,6 @@ bool replay_check(const struct replay_options *options,
 struct replay_job {
     const char *path;
     bool ok;
-    bool no_history; /* ok, but a snapshot without events: no result */
     struct replay_result result; /* if ok */
     struct tool_error error;     /* if not */
 };
@@ -143,11 +147,16 @@ typedef void replay_job_fn(void *ctx, size_t index);
 /* Read a snapshot, whose source is closed, and replay each of its devices that has events.  Where
  * `options` have neither a policy nor a configuration the recorded settings
  * and PyTorch's policy are taken, and what the allocator does is compared with
- * what was recorded.  *none: there is no such device, and no result. */
+ * what was recorded.  Where they have no device and a request had failed, it is
+ * the card on which it did.  A snapshot without a history is an error. */
 bool replay_run_snapshot(const struct replay_input *in,
                          const struct replay_options *options,
-                         struct replay_result *out, bool *none,
-                         struct tool_error *error);
+                         struct replay_result *out, struct tool_error *error);
+
+/* What to do about a snapshot that has none. */
+#define REPLAY_HOW_TO_RECORD                                                   \
+    "call torch.cuda.memory._record_memory_history(max_entries=1000000) "      \
+    "before the work and _dump_snapshot(FILE) after it"
 
 /* Read and replay every job's trace or snapshot, on up to `threads` threads, each with a
  * device of its own.  `options` hold for all; with more than one job they

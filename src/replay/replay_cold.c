@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/replay_counters.h"
 #include "replay/replay_session.h"
 
 struct cold {
@@ -14,7 +15,7 @@ struct cold {
     struct tool_error *error;
     uint64_t *requested; /* by ID: bytes while live */
     uint64_t live_bytes; /* requested */
-    int64_t highest_reserved;
+    int64_t highest_allocated;
 };
 
 /* ---- output ------------------------------------------------------------ */
@@ -78,9 +79,9 @@ static void note_requested(struct cold *c, const struct trace_op *op)
         c->result->peak_requested_bytes = c->live_bytes;
 }
 
-/* Fragmentation counts where reserved bytes first stand highest; they grow in
+/* Fragmentation counts where allocated bytes first stand highest; they grow in
  * allocations only. */
-static bool note_reserved(struct cold *c)
+static bool note_fragmentation(struct cold *c)
 {
     larder_stats st;
     int64_t reserved;
@@ -90,8 +91,8 @@ static bool note_reserved(struct cold *c)
         return false;
     reserved = st.reserved_bytes.all.current;
     allocated = st.allocated_bytes.all.current;
-    if (reserved > c->highest_reserved) {
-        c->highest_reserved = reserved;
+    if (allocated > c->highest_allocated) {
+        c->highest_allocated = allocated;
         c->result->peak_fragmentation =
             (double)(reserved - allocated) / (double)reserved;
     }
@@ -112,13 +113,17 @@ static bool note_oom(struct cold *c)
 static bool note_alloc(struct cold *c, const struct trace_op *op,
                        larder_result r)
 {
+    const struct trace *t = c->session->trace;
+
+    if (t->has_refused && op->id == t->refused)
+        c->result->refused_fits = r == LARDER_OK;
     if (r == LARDER_OK)
         note_requested(c, op);
     else if (!note_oom(c))
         return false;
     if (c->options->placements != NULL && !write_placement(c, op, r))
         return false;
-    return note_reserved(c);
+    return note_fragmentation(c);
 }
 
 static bool cold_step(struct cold *c, size_t index)
@@ -157,36 +162,13 @@ static bool take_peaks(struct cold *c)
     return true;
 }
 
-static uint64_t count_calls(const larder_device_counters *n)
-{
-    static const larder_call memory_or_wait[] = {
-        LARDER_CALL_mem_alloc,
-        LARDER_CALL_mem_free,
-        LARDER_CALL_address_reserve,
-        LARDER_CALL_address_free,
-        LARDER_CALL_page_create,
-        LARDER_CALL_page_release,
-        LARDER_CALL_map,
-        LARDER_CALL_unmap,
-        LARDER_CALL_set_access,
-        LARDER_CALL_event_sync,
-        LARDER_CALL_stream_sync,
-    };
-    uint64_t sum = 0;
-
-    /* Calls that failed were made, and are in the driver's time. */
-    for (size_t i = 0; i < sizeof memory_or_wait / sizeof *memory_or_wait; i++)
-        sum += n->calls[memory_or_wait[i]] + n->failed[memory_or_wait[i]];
-    return sum;
-}
-
 static bool take_counters(struct cold *c)
 {
-    larder_device_counters n = {.size = sizeof n};
     struct replay_result *r = c->result;
+    larder_device_counters n;
 
-    if (larder_device_get_counters(c->session->device, &n) != LARDER_OK)
-        return tool_fail(c->error, "%s", larder_last_error());
+    if (!replay_counters_get(c->session->device, &n, c->error))
+        return false;
     r->driver_allocs = n.calls[LARDER_CALL_mem_alloc];
     r->driver_frees = n.calls[LARDER_CALL_mem_free];
     r->pages_created = n.calls[LARDER_CALL_page_create];
@@ -194,7 +176,7 @@ static bool take_counters(struct cold *c)
     r->pages_unmapped = n.pages_unmapped;
     r->stream_syncs =
         n.calls[LARDER_CALL_stream_sync] + n.calls[LARDER_CALL_event_sync];
-    r->driver_calls = count_calls(&n);
+    r->driver_calls = replay_counters_calls(&n);
     r->driver_time_ns = n.time_ns;
     return true;
 }

@@ -20,8 +20,7 @@ struct crew {
 static void run_snapshot(struct crew *crew, struct replay_job *job,
                          const struct replay_input *in)
 {
-    job->ok = replay_run_snapshot(in, crew->options, &job->result,
-                                  &job->no_history, &job->error);
+    job->ok = replay_run_snapshot(in, crew->options, &job->result, &job->error);
 }
 
 static void run_job(struct crew *crew, struct replay_job *job)

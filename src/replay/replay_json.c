@@ -88,6 +88,10 @@ static int add_counts(json_t *o, const struct replay_result *r)
     ADD(stream_syncs);
     ADD(driver_calls);
     ADD(driver_time_ns);
+    if (r->ns_per_op >= 0) {
+        ADD(later_driver_calls);
+        ADD(later_driver_time_ns);
+    }
 #undef ADD
     return bad;
 }
@@ -175,9 +179,55 @@ static int add_recorded(json_t *o, const struct recorded_result *r)
     return bad;
 }
 
+static json_t *cures_json(const struct replay_refused *r)
+{
+    json_t *list = json_array();
+    int bad = list == NULL;
+
+    for (size_t i = 0; bad == 0 && i < r->cure_count; i++) {
+        char conf[REPLAY_CONF_MAX];
+        const struct replay_setting *s = &r->cures[i];
+
+        bad |= json_array_append_new(
+            list,
+            json_pack("{s:s, s:s}", "policy", larder_policy_name(s->policy),
+                      "conf", replay_setting_conf(s, NULL, conf)));
+    }
+    if (bad == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *refused_json(const struct replay_refused *r)
+{
+    json_t *o;
+    int bad = 0;
+
+    if (!r->card.found)
+        return json_null();
+    o = json_object();
+    bad |= json_object_set_new(o, "bytes", count_json(r->card.asked));
+    bad |= json_object_set_new(o, "event", count_json(r->card.event));
+    bad |= json_object_set_new(o, "fits", json_boolean(r->fits));
+    bad |= json_object_set_new(o, "short_bytes", count_json(r->short_bytes));
+    bad |= json_object_set_new(o, "device_bytes", count_json(r->device_bytes));
+    bad |= json_object_set_new(o, "min_capacity_bytes",
+                               count_or_null(r->min_bytes));
+    bad |=
+        json_object_set_new(o, "by_beginning", json_boolean(r->by_beginning));
+    bad |= json_object_set_new(o, "cures", cures_json(r));
+    if (bad == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
 static int add_snapshot(json_t *o, const struct replay_snapshot *s)
 {
     int bad = add_notes(o, &s->notes);
+
+    bad |= json_object_set_new(o, "recorded_oom", refused_json(&s->refused));
 
     if (s->recorded_settings)
         bad |= add_recorded(o, &s->recorded);

@@ -59,8 +59,9 @@ void replay_history_end(struct replay_session *s);
 bool replay_pass_probe(struct replay_session *s, bool *fits,
                        struct tool_error *error);
 
-/* The warm pass and the timed ones, after a cold one. */
-bool replay_pass_timed(struct replay_session *s, double *ns_per_op,
+/* The warm pass and the timed ones, after a cold one: fills ns_per_op and what
+ * the driver was asked in the last. */
+bool replay_pass_timed(struct replay_session *s, struct replay_result *out,
                        struct tool_error *error);
 
 /* The smallest device on which every allocation succeeds; 0: none does. */

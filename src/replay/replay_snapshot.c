@@ -1,6 +1,8 @@
 /* replay_snapshot.c - snapshots as input: each device with events becomes a
  * trace of its own, and is held against what was recorded. */
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,16 +89,61 @@ static bool compare(struct device_run *run, const struct story *story,
     return recorded_compare(story, extra->conf, &extra->recorded, run->error);
 }
 
-static bool run_trace(struct device_run *run, const struct trace *t,
-                      const struct replay_snapshot *extra)
-{
-    struct replay_options options = *run->options;
+/* The settings the replay runs under, and the card it runs on. */
+struct run_settings {
+    struct replay_options options;
+    char device[64];
+};
 
+static void choose_settings(struct device_run *run,
+                            const struct replay_snapshot *extra,
+                            struct run_settings *out)
+{
+    const struct recorded_card *card = &extra->refused.card;
+
+    out->options = *run->options;
     if (extra->recorded_settings) {
-        options.conf = extra->conf;
-        options.policy = LARDER_POLICY_PYTORCH;
+        out->options.conf = extra->conf;
+        out->options.policy = LARDER_POLICY_PYTORCH;
     }
-    return replay_run(t, &options, run->out, run->error);
+    if (!extra->refused.on_card)
+        return;
+    snprintf(out->device, sizeof out->device, "sim:%" PRIu64, card->bytes);
+    out->options.device = out->device;
+}
+
+/* The settings it failed under; those of a version to come are not known. */
+static bool judge(struct device_run *run, const struct trace *t,
+                  const struct run_settings *settings,
+                  struct replay_snapshot *extra)
+{
+    char *recorded;
+    bool ok;
+
+    if (!extra->refused.card.found)
+        return true;
+    recorded = recorded_conf(&run->snapshot->settings);
+    if (recorded == NULL)
+        return tool_fail(run->error, "out of host memory");
+    if (larder_conf_check(recorded) != LARDER_OK)
+        recorded[0] = '\0';
+    ok = replay_refused_judge(t, &settings->options, recorded,
+                              extra->recorded_settings, run->out,
+                              &extra->refused, run->error);
+    free(recorded);
+    return ok;
+}
+
+static bool run_trace(struct device_run *run, const struct trace *t,
+                      struct replay_snapshot *extra)
+{
+    struct run_settings settings;
+
+    if (wants_recorded(run->options) && !take_conf(run, extra))
+        return false;
+    choose_settings(run, extra, &settings);
+    return replay_run(t, &settings.options, run->out, run->error) &&
+           judge(run, t, &settings, extra);
 }
 
 static bool run_story(struct device_run *run, const struct story *story,
@@ -106,10 +153,13 @@ static bool run_story(struct device_run *run, const struct story *story,
     bool ok;
 
     extra->device = run->device;
-    if (!snap_trace_make(story, &t, &extra->notes, run->error))
+    if (!recorded_card_find(&story->lifetimes, &extra->refused.card,
+                            run->error) ||
+        !snap_trace_make(story, &t, &extra->notes, run->error))
         return false;
-    ok = (!wants_recorded(run->options) || take_conf(run, extra)) &&
-         run_trace(run, &t, extra);
+    extra->refused.on_card =
+        extra->refused.card.found && run->options->device == NULL;
+    ok = run_trace(run, &t, extra);
     trace_free(&t);
     if (ok)
         run->out->snapshot = extra;
@@ -147,7 +197,7 @@ static size_t count_devices(const struct snapshot *s)
     size_t count = 0;
 
     for (size_t i = 0; i < s->device_count; i++)
-        count += s->devices[i].count > 0;
+        count += snapshot_has_history(s, i);
     return count;
 }
 
@@ -176,7 +226,7 @@ static bool run_devices(const struct snapshot *s,
 
     for (size_t i = 0; ok && i < s->device_count; i++) {
         run.device = i;
-        ok = s->devices[i].count == 0 || add_result(&run, &last);
+        ok = !snapshot_has_history(s, i) || add_result(&run, &last);
     }
     if (!ok)
         replay_result_free(out);
@@ -185,8 +235,7 @@ static bool run_devices(const struct snapshot *s,
 
 bool replay_run_snapshot(const struct replay_input *in,
                          const struct replay_options *options,
-                         struct replay_result *out, bool *none,
-                         struct tool_error *error)
+                         struct replay_result *out, struct tool_error *error)
 {
     struct tool_error why;
     struct snapshot *s;
@@ -197,8 +246,13 @@ bool replay_run_snapshot(const struct replay_input *in,
     if (!snapshot_read_source(in->source, in->path, NULL, &s, error))
         return false;
     count = count_devices(s);
-    *none = count == 0;
-    if (count > 1 && (options->placements != NULL || options->stats != NULL))
+    if (count == 0)
+        ok = tool_fail(
+            &why,
+            "no history: neither allocations nor frees were "
+            "recorded, and there is nothing to replay; " REPLAY_HOW_TO_RECORD);
+    else if (count > 1 &&
+             (options->placements != NULL || options->stats != NULL))
         ok = tool_fail(&why,
                        "has %zu devices with events, but placements and "
                        "statistics are of one; larder convert --device makes "

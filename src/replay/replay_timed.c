@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "replay/replay_counters.h"
 #include "replay/replay_session.h"
 
 struct timed {
@@ -126,14 +127,21 @@ static double median(uint64_t *times, size_t count)
     return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
 }
 
-static bool run_passes(struct timed *t, uint64_t *times, size_t count)
+static bool get_counters(struct timed *t, larder_device_counters *out)
+{
+    return replay_counters_get(t->session->device, out, t->error);
+}
+
+/* `before`: what the driver had been asked when the last pass began. */
+static bool run_passes(struct timed *t, uint64_t *times, size_t count,
+                       larder_device_counters *before)
 {
     if (!rewind_pass(t) || !run_pass(t))
         return false;
     for (size_t i = 0; i < count; i++) {
         uint64_t begin;
 
-        if (!rewind_pass(t))
+        if (!rewind_pass(t) || !get_counters(t, before))
             return false;
         begin = now_ns();
         if (!run_pass(t))
@@ -143,17 +151,25 @@ static bool run_passes(struct timed *t, uint64_t *times, size_t count)
     return true;
 }
 
-bool replay_pass_timed(struct replay_session *s, double *ns_per_op,
+bool replay_pass_timed(struct replay_session *s, struct replay_result *out,
                        struct tool_error *error)
 {
     struct timed t = {.session = s, .error = error};
+    larder_device_counters before;
+    larder_device_counters after;
     size_t count = s->work->options->repeat;
     uint64_t *times = calloc(count, sizeof *times);
     bool ok = times != NULL || tool_fail(error, "out of host memory");
 
-    ok = ok && scan_trace(&t) && run_passes(&t, times, count);
+    ok = ok && scan_trace(&t) && run_passes(&t, times, count, &before) &&
+         get_counters(&t, &after);
+    if (ok) {
+        out->later_driver_calls =
+            replay_counters_calls(&after) - replay_counters_calls(&before);
+        out->later_driver_time_ns = after.time_ns - before.time_ns;
+    }
     if (ok && s->trace->counted_ops != 0)
-        *ns_per_op = median(times, count) / (double)s->trace->counted_ops;
+        out->ns_per_op = median(times, count) / (double)s->trace->counted_ops;
     free(t.kept);
     free(t.streams);
     free(times);

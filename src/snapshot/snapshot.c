@@ -161,3 +161,17 @@ void snapshot_free(struct snapshot *s)
     free(s->other_actions);
     free(s);
 }
+
+bool snapshot_has_history(const struct snapshot *s, size_t device)
+{
+    const struct snapshot_device *d;
+
+    if (device >= s->device_count)
+        return false;
+    d = &s->devices[device];
+    for (size_t i = d->first; i < d->first + d->count; i++) {
+        if (s->events[i].action != SNAPSHOT_SNAPSHOT)
+            return true;
+    }
+    return false;
+}

@@ -54,6 +54,8 @@ struct trace {
     size_t counted_ops; /* all but marks */
     size_t mark_count;
     bool orders_work; /* holds RECORD or COMPLETE */
+    bool has_refused; /* of a snapshot: */
+    uint32_t refused; /* ID of the last request that failed when recorded */
     char *labels;     /* of marks, each with a NUL after it */
     size_t label_bytes;
     size_t label_capacity;

@@ -119,12 +119,16 @@ printf '{"segments":[],"device_traces":[[],[%s]]}' \
 expect 0 replay --placements "$tmp/p" "$tmp/one.json"
 is placements "$(cat "$tmp/p")" 'p 0 0'
 
-# Nothing to replay is no failure; what is no snapshot is.
+# Nothing to replay is a failure, told with its cure: no history at all, or
+# nothing but the snapshot itself in it.
 printf '{"segments":[],"device_traces":[]}' >"$tmp/none.json"
-"$larder" replay --json "$tmp/none.json" >"$tmp/out" 2>"$tmp/err"
-is 'exit status without events' $? 0
+expect 2 replay --json "$tmp/none.json"
 is 'output without events' "$(cat "$tmp/out")" ''
-stderr_has 'none.json: no device has events; nothing to replay'
+stderr_has 'none.json: no history: .*_record_memory_history(max_entries='
+printf '{"segments":[],"device_traces":[[%s]]}' "$(event snapshot 0 0)" \
+    >"$tmp/only.json"
+expect 2 replay "$tmp/only.json"
+stderr_has 'only.json: no history'
 printf '{"segments":7}' >"$tmp/bad.json"
 expect 2 replay "$tmp/bad.json"
 stderr_has 'bad.json: byte [0-9]*: .*expected'

@@ -9,9 +9,11 @@ folder=../shared/snapshots
 [ -d "$folder" ] || exit 77
 
 for file in "$folder"/*.pickle; do
-    "$larder" replay --repeat 0 --json "$file" >"$tmp/out" 2>"$tmp/err" ||
-        say_failed "$file: $(cat "$tmp/err")"
     last="replay $file"
+    if ! "$larder" replay --repeat 0 --json "$file" >"$tmp/out" 2>"$tmp/err"; then
+        grep -q 'no history' "$tmp/err" || say_failed "$file: $(cat "$tmp/err")"
+        continue
+    fi
     while read -r line; do
         for wanted in '"recorded_first_difference":null' \
             '"recorded_segments_same":true' '"recorded_end_same":true'; do

@@ -135,7 +135,8 @@ static void making_room_is_not_empty_cache(void **state)
     (void)state;
     expect_text("", events,
                 "a 0 5000000 0\nf 0\na 1 52000000 0\nf 1\n"
-                "m out of memory: 99000000 bytes asked for, 1000 free\n");
+                "m out of memory: 99000000 bytes asked for, 1000 free\n"
+                "a 2 99000000 0\nf 2\n");
 }
 
 static void what_does_not_fit_is_counted(void **state)
@@ -153,6 +154,8 @@ static void what_does_not_fit_is_counted(void **state)
     assert_int_equal(m.notes.overwritten, 1);
     assert_int_equal(m.notes.zero_sizes, 1);
     assert_int_equal(m.notes.recorded_ooms, 1);
+    assert_true(m.trace.has_refused);
+    assert_int_equal(m.trace.refused, 3);
     assert_int_equal(m.notes.rolled_back, 0);
     trace_free(&m.trace);
 }

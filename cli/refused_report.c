@@ -1,0 +1,93 @@
+#include "refused_report.h"
+
+#include <inttypes.h>
+
+#include "units.h"
+
+static const char *bytes(uint64_t n, char out[UNITS_MAX])
+{
+    return units_bytes(n, out);
+}
+
+/* What it was tried on. */
+static void print_device(const struct replay_refused *r)
+{
+    char a[UNITS_MAX];
+    char b[UNITS_MAX];
+    char c[UNITS_MAX];
+
+    if (!r->on_card) {
+        printf("  tried on a device of %s, as asked\n",
+               bytes(r->device_bytes, a));
+        return;
+    }
+    printf("  tried on the recorded card, of which this process could have "
+           "%s: %s that it\n  held and %s that the driver had left\n",
+           bytes(r->device_bytes, a), bytes(r->card.reserved, b),
+           bytes(r->card.driver_free, c));
+}
+
+static void print_setting(const struct replay_setting *s)
+{
+    char conf[REPLAY_CONF_MAX];
+
+    replay_setting_conf(s, NULL, conf);
+    if (s->policy == LARDER_POLICY_LARDER)
+        printf("Larder's own policy");
+    else
+        printf("%s", conf[0] != '\0' ? conf : "the defaults");
+}
+
+static void print_cures(const struct replay_refused *r)
+{
+    if (r->cure_count == 0) {
+        printf("; none of %zu other settings would have let it fit\n",
+               r->tried);
+        return;
+    }
+    printf("; with these it would have fitted: ");
+    for (size_t i = 0; i < r->cure_count; i++) {
+        printf("%s", i > 0 ? "; " : "");
+        print_setting(&r->cures[i]);
+    }
+    printf("\n");
+}
+
+static void print_verdict(const struct replay_refused *r)
+{
+    char a[UNITS_MAX];
+
+    if (r->fits && r->by_beginning)
+        printf("it fits here, but so it does under the recorded settings: "
+               "what lay where before\nthe recording began made it fail, and "
+               "that is not known to an empty device\n");
+    else if (r->fits && r->min_bytes < r->device_bytes)
+        printf("it would now have fitted, with %s to spare\n",
+               bytes(r->device_bytes - r->min_bytes, a));
+    else if (r->fits)
+        printf("it would now have fitted, with nothing to spare\n");
+    else if (r->by_beginning)
+        printf("it fails by %s, for what lay where before the recording "
+               "began: on an empty\ndevice these settings have room, so that "
+               "other settings cannot be judged\n",
+               bytes(r->short_bytes, a));
+    else {
+        printf("it does not fit: %s more would be needed",
+               bytes(r->short_bytes, a));
+        print_cures(r);
+    }
+}
+
+void refused_report_print(const char *path, const struct replay_snapshot *s)
+{
+    const struct replay_refused *r = &s->refused;
+    char a[UNITS_MAX];
+
+    if (!r->card.found)
+        return;
+    printf("\n%s, device %zu: the recording ran out of memory when %s was "
+           "asked for (event %" PRIu32 ")\n",
+           path, s->device, bytes(r->card.asked, a), r->card.event);
+    print_device(r);
+    print_verdict(r);
+}

@@ -1,0 +1,16 @@
+/* replay_counters.h - what the driver was asked to do so far.  Private to the
+ * replay. */
+#ifndef LARDER_REPLAY_REPLAY_COUNTERS_H
+#define LARDER_REPLAY_REPLAY_COUNTERS_H
+
+#include <larder/device.h>
+
+#include "trace/tool_error.h"
+
+bool replay_counters_get(larder_device *device, larder_device_counters *out,
+                         struct tool_error *error);
+
+/* Calls for memory, and waits; those that failed too. */
+uint64_t replay_counters_calls(const larder_device_counters *n);
+
+#endif

@@ -1,0 +1,97 @@
+#include "replay/replay_refused.h"
+
+#include <string.h>
+
+#include "replay/replay_probe.h"
+
+struct judging {
+    const struct trace *trace;
+    const struct replay_options *options;
+    const char *recorded;
+    struct replay_refused *out;
+    struct tool_error *error;
+};
+
+static bool probe(struct judging *j, larder_policy policy, const char *conf,
+                  bool *fits)
+{
+    struct replay_options o = *j->options;
+
+    o.policy = policy;
+    o.conf = conf;
+    return replay_fits(j->trace, &o, 0, fits, j->error);
+}
+
+/* Whether the recorded settings fail on an empty device as they did when it
+ * was recorded. */
+static bool check_control(struct judging *j)
+{
+    bool fits;
+
+    if (!probe(j, LARDER_POLICY_PYTORCH, j->recorded, &fits))
+        return false;
+    j->out->by_beginning = fits;
+    return true;
+}
+
+static bool is_own(const struct judging *j, larder_policy policy,
+                   const char *conf)
+{
+    const char *own = j->options->conf != NULL ? j->options->conf : "";
+
+    return policy == j->options->policy && strcmp(conf, own) == 0;
+}
+
+static bool find_cures(struct judging *j)
+{
+    char conf[REPLAY_CONF_MAX];
+
+    for (size_t i = 0; i < replay_setting_count; i++) {
+        const struct replay_setting *s = &replay_settings[i];
+        bool fits;
+
+        replay_setting_conf(s, j->options->conf, conf);
+        if (is_own(j, s->policy, conf))
+            continue;
+        if (!probe(j, s->policy, conf, &fits))
+            return false;
+        j->out->tried++;
+        if (fits && j->out->cure_count < REFUSED_CURES)
+            j->out->cures[j->out->cure_count++] = *s;
+    }
+    return true;
+}
+
+static bool find_smallest(struct judging *j, const struct replay_result *result)
+{
+    struct replay_refused *r = j->out;
+
+    r->min_bytes = result->min_capacity_bytes;
+    if (r->min_bytes == 0 &&
+        !replay_min_capacity(j->trace, j->options, &r->min_bytes, j->error))
+        return false;
+    if (!r->fits && r->min_bytes > r->device_bytes)
+        r->short_bytes = r->min_bytes - r->device_bytes;
+    else if (!r->fits)
+        r->short_bytes = r->card.missing;
+    return true;
+}
+
+bool replay_refused_judge(const struct trace *t,
+                          const struct replay_options *options,
+                          const char *recorded, bool is_recorded,
+                          const struct replay_result *result,
+                          struct replay_refused *out, struct tool_error *error)
+{
+    struct judging j = {t, options, recorded, out, error};
+
+    out->fits = result->refused_fits;
+    if (!replay_device_bytes(t, options, &out->device_bytes, error) ||
+        (out->on_card && !check_control(&j)))
+        return false;
+    if (is_recorded && out->on_card)
+        out->fits = false; /* as it did */
+    if (!find_smallest(&j, result))
+        return false;
+    return out->fits || out->by_beginning || find_cures(&j);
+}

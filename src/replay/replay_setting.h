@@ -1,0 +1,40 @@
+/* replay_setting.h - settings that a job may be tried under, and those that
+ * are worth trying first. */
+#ifndef LARDER_REPLAY_REPLAY_SETTING_H
+#define LARDER_REPLAY_REPLAY_SETTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <larder/larder.h>
+
+enum { REPLAY_CONF_MAX = 256 };
+
+/* Zeroed but for the policy: its defaults.  A number of 0 leaves its key
+ * out. */
+struct replay_setting {
+    larder_policy policy;
+    bool expandable;
+    unsigned max_split_mb;
+    unsigned gc_percent;
+    unsigned roundup; /* divisions of a power of two */
+    unsigned segment_mb;
+};
+
+/* One key each, plainest first; the policy `larder` last. */
+extern const struct replay_setting replay_settings[];
+extern const size_t replay_setting_count;
+
+/* The setting in PyTorch's grammar, followed by what of `base` belongs to the
+ * job rather than to its settings (per_process_memory_fraction).  Returns
+ * out. */
+const char *replay_setting_conf(const struct replay_setting *s,
+                                const char *base, char out[REPLAY_CONF_MAX]);
+
+/* How many keys it has. */
+unsigned replay_setting_keys(const struct replay_setting *s);
+
+bool replay_setting_same(const struct replay_setting *a,
+                         const struct replay_setting *b);
+
+#endif

@@ -1,0 +1,80 @@
+#!/bin/sh
+# The request that failed in a recording, made again: on the card it failed on,
+# under the recorded settings and under others.  $1: the command.
+. tests/cli/harness
+
+# What vllm#41268 found: each tensor of 530 MiB leaves an idle segment, which
+# the next tensor of 270 MiB splits, and pins for good.
+awk 'BEGIN { for (i = 0; i < 40; i++)
+    printf "a %d %d\nf %d\na %d %d\n", 2 * i, 530 * 1048576, 2 * i,
+        2 * i + 1, 270 * 1048576 }' >"$tmp/load.trace"
+expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
+    --snapshot-on-oom "$tmp/oom.json" "$tmp/load.trace"
+stdout_has 'out of memory at operation'
+
+# As recorded it fails, on a card of what was held and what was left.
+expect 0 replay --repeat 0 --json "$tmp/oom.json"
+is oom_count "$(field oom_count)" 1
+is device_bytes "$(field device_bytes)" 17179869184
+stdout_has '"recorded_oom":{"bytes":555745280,"event":[0-9]*,"fits":false'
+stdout_has '"by_beginning":false'
+stdout_has '"cures":\[{"policy":"pytorch","conf":"expandable_segments:True"},{"policy":"pytorch","conf":"max_split_size_mb:21"}'
+short=$(field short_bytes)
+expect 0 replay --repeat 0 "$tmp/oom.json"
+stdout_has 'the recording ran out of memory when 530 MiB was asked for'
+stdout_has 'of which this process could have 16.0* GiB'
+stdout_has 'it does not fit: .* more would be needed; with these it would have fitted: expandable_segments:True; max_split_size_mb:21'
+
+# So much more would have done, and a step less would not.
+more=$((17179869184 + short))
+expect 0 replay --repeat 0 --json --device "sim:$more" "$tmp/oom.json"
+is oom_count "$(field oom_count)" 0
+stdout_has '"fits":true,"short_bytes":0'
+expect 0 replay --repeat 0 --json --device "sim:$((more - 2097152))" \
+    "$tmp/oom.json"
+stdout_has '"fits":false,"short_bytes":2097152,'
+
+# Each cure cures.
+for conf in expandable_segments:True max_split_size_mb:21; do
+    expect 0 replay --repeat 0 --json --policy pytorch --conf "$conf" \
+        "$tmp/oom.json"
+    is "oom_count with $conf" "$(field oom_count)" 0
+    stdout_has '"fits":true'
+    expect 0 replay --repeat 0 --policy pytorch --conf "$conf" "$tmp/oom.json"
+    stdout_has 'it would now have fitted, with .* to spare'
+done
+
+# What no setting changes.
+printf 'a 0 9000000000\na 1 9000000000\n' >"$tmp/much.trace"
+expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
+    --snapshot-on-oom "$tmp/much.json" "$tmp/much.trace"
+expect 0 replay --repeat 0 --json "$tmp/much.json"
+stdout_has '"fits":false,.*"cures":\[\]'
+expect 0 replay --repeat 0 "$tmp/much.json"
+stdout_has 'none of [0-9]* other settings would have let it fit'
+
+# Where memory was in pieces before the recording, an empty device cannot
+# judge: 32 segments of which half is free, and a request of 40 MiB.
+awk 'BEGIN {
+    base = 140000000000000
+    printf "{\"segments\":["
+    for (i = 0; i < 32; i++)
+        printf "%s{\"device\":0,\"address\":%.0f,\"total_size\":41943040,\"allocated_size\":20971520,\"active_size\":20971520,\"stream\":0,\"segment_type\":\"large\",\"blocks\":[{\"size\":20971520,\"state\":\"active_allocated\",\"address\":%.0f,\"requested_size\":20971520},{\"size\":20971520,\"state\":\"inactive\",\"address\":%.0f}]}",
+            i ? "," : "", base + i * 41943040, base + i * 41943040,
+            base + i * 41943040 + 20971520
+    printf "],\"device_traces\":[[{\"action\":\"oom\",\"device_free\":2097152,\"size\":41943040,\"stream\":0,\"frames\":[]}]]}"
+}' >"$tmp/pieces.json"
+expect 0 replay --repeat 0 --json "$tmp/pieces.json"
+stdout_has '"fits":false,"short_bytes":39845888,.*"by_beginning":true,"cures":\[\]'
+expect 0 replay --repeat 0 "$tmp/pieces.json"
+stdout_has 'other settings cannot be judged'
+expect 0 replay --repeat 0 --policy larder "$tmp/pieces.json"
+stdout_has 'it fits here, but so it does under the recorded settings'
+
+# The last pass is told besides the first.
+printf 'a 0 30000000\nf 0\ne\n' >"$tmp/again.trace"
+expect 0 replay --repeat 2 --json --policy pytorch "$tmp/again.trace"
+is later_driver_calls "$(field later_driver_calls)" 2
+is later_driver_time_ns "$(field later_driver_time_ns)" \
+    "$(field driver_time_ns)"
+finish

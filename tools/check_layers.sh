@@ -6,6 +6,7 @@
 #   device  -> base                      trace  -> <larder/*>, zstd
 #   snapshot -> trace                    convert -> snapshot, trace
 #   replay  -> trace, snapshot, convert, jansson
+#   tune    -> replay and those, jansson
 #   report  -> snapshot, trace, jansson  view -> report, snapshot, trace,
 #   cli     -> all of these, libedit             jansson
 #
@@ -41,9 +42,10 @@ includes() {
         own["snapshot"] = "trace snapshot"
         own["convert"] = "trace snapshot convert"
         own["replay"] = "trace snapshot convert replay"
+        own["tune"] = "trace snapshot convert replay tune"
         own["report"] = "trace snapshot report"
         own["view"] = "trace snapshot report view"
-        own["cli"] = "trace snapshot convert replay report view lab"
+        own["cli"] = "trace snapshot convert replay tune report view lab"
         own["tensor"] = "tensor"
         own["kernels"] = "tensor kernels"
         own["autograd"] = "tensor kernels autograd"
@@ -53,6 +55,7 @@ includes() {
         own["preload"] = "base device"
         third["trace"] = "zstd.h"
         third["replay"] = "jansson.h"
+        third["tune"] = "jansson.h"
         third["report"] = "jansson.h"
         third["view"] = "jansson.h"
         third["cli"] = "jansson.h"

@@ -71,7 +71,7 @@ static bool run_all(const struct trace *t, struct replay_work *work,
 bool replay_run(const struct trace *t, const struct replay_options *options,
                 struct replay_result *out, struct tool_error *error)
 {
-    struct replay_work work = {options, guess_work(t, options)};
+    struct replay_work work = {options, guess_work(t, options), 0};
     bool ok;
 
     memset(out, 0, sizeof *out);
@@ -88,7 +88,7 @@ bool replay_run(const struct trace *t, const struct replay_options *options,
 bool replay_check(const struct replay_options *options,
                   struct tool_error *error)
 {
-    struct replay_work work = {options, 0};
+    struct replay_work work = {options, 0, 0};
     struct replay_session s;
     struct trace empty;
 

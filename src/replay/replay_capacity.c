@@ -25,9 +25,10 @@ bool replay_pass_probe(struct replay_session *s, bool *fits,
                        struct tool_error *error)
 {
     const struct trace *t = s->trace;
+    size_t i;
 
     *fits = true;
-    for (size_t i = 0; i < t->op_count; i++) {
+    for (i = 0; i < t->op_count; i++) {
         larder_result r = replay_step(s, &t->ops[i]);
 
         if (r == LARDER_ERR_OUT_OF_MEMORY && t->ops[i].kind == TRACE_ALLOC) {
@@ -37,6 +38,7 @@ bool replay_pass_probe(struct replay_session *s, bool *fits,
         if (r != LARDER_OK)
             return replay_op_fail(s, i, error);
     }
+    s->work->probed += i;
     replay_work_done(s->work, t->op_count);
     return true;
 }

@@ -10,10 +10,26 @@
 bool replay_fits(const struct trace *t, const struct replay_options *options,
                  uint64_t capacity, bool *fits, struct tool_error *error);
 
-/* What min_capacity of the options finds; 0: no size will do. */
+/* What min_capacity of the options finds; 0: no size will do.  `ops`: how many
+ * operations that took; or NULL. */
 bool replay_min_capacity(const struct trace *t,
                          const struct replay_options *options, uint64_t *out,
-                         struct tool_error *error);
+                         uint64_t *ops, struct tool_error *error);
+
+/* What a pass needed, up to its end or the first allocation that failed. */
+struct replay_figures {
+    bool fits;
+    uint64_t peak_allocated_bytes;
+    uint64_t peak_reserved_bytes;
+    uint64_t driver_calls;
+    uint64_t driver_time_ns;
+    uint64_t ops;
+};
+
+/* On the options' device, with `capacity` bytes if that is not 0. */
+bool replay_get_figures(const struct trace *t,
+                        const struct replay_options *options, uint64_t capacity,
+                        struct replay_figures *out, struct tool_error *error);
 
 /* Bytes that the options' device has for its programs. */
 bool replay_device_bytes(const struct trace *t,

@@ -68,7 +68,8 @@ static bool find_smallest(struct judging *j, const struct replay_result *result)
 
     r->min_bytes = result->min_capacity_bytes;
     if (r->min_bytes == 0 &&
-        !replay_min_capacity(j->trace, j->options, &r->min_bytes, j->error))
+        !replay_min_capacity(j->trace, j->options, &r->min_bytes, NULL,
+                             j->error))
         return false;
     if (!r->fits && r->min_bytes > r->device_bytes)
         r->short_bytes = r->min_bytes - r->device_bytes;

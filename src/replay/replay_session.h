@@ -12,6 +12,7 @@
 struct replay_work {
     const struct replay_options *options;
     uint64_t left;
+    uint64_t probed; /* operations of probes, as far as these went */
 };
 
 /* What each allocation's hint is (larder/hint.h). */

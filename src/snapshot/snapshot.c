@@ -170,7 +170,10 @@ bool snapshot_has_history(const struct snapshot *s, size_t device)
         return false;
     d = &s->devices[device];
     for (size_t i = d->first; i < d->first + d->count; i++) {
-        if (s->events[i].action != SNAPSHOT_SNAPSHOT)
+        uint8_t action = s->events[i].action;
+
+        if (action == SNAPSHOT_ALLOC || action == SNAPSHOT_FREE_REQUESTED ||
+            action == SNAPSHOT_OOM)
             return true;
     }
     return false;

@@ -271,9 +271,9 @@ bool snapshot_read_source(struct trace_source *source, const char *path,
 /* Takes NULL. */
 void snapshot_free(struct snapshot *s);
 
-/* Whether what happened on a device was recorded, be it little: where no
- * history was asked for there may be an event that says so, of the snapshot
- * itself. */
+/* Whether what happened on a device was recorded, be it little: a request or
+ * something given back.  Where no history was asked for PyTorch keeps the one
+ * event that came last, which tells nothing. */
 bool snapshot_has_history(const struct snapshot *s, size_t device);
 
 static inline const char *snapshot_string(const struct snapshot *s,

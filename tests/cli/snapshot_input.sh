@@ -125,10 +125,12 @@ printf '{"segments":[],"device_traces":[]}' >"$tmp/none.json"
 expect 2 replay --json "$tmp/none.json"
 is 'output without events' "$(cat "$tmp/out")" ''
 stderr_has 'none.json: no history: .*_record_memory_history(max_entries='
-printf '{"segments":[],"device_traces":[[%s]]}' "$(event snapshot 0 0)" \
-    >"$tmp/only.json"
-expect 2 replay "$tmp/only.json"
-stderr_has 'only.json: no history'
+for action in snapshot free_completed; do
+    printf '{"segments":[],"device_traces":[[%s]]}' \
+        "$(event $action 140000000000000 512)" >"$tmp/only.json"
+    expect 2 replay "$tmp/only.json"
+    stderr_has 'only.json: no history'
+done
 printf '{"segments":7}' >"$tmp/bad.json"
 expect 2 replay "$tmp/bad.json"
 stderr_has 'bad.json: byte [0-9]*: .*expected'

@@ -1,0 +1,307 @@
+/* cmd_tune.c - `larder tune` and `larder fit`. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "help.h"
+#include "input_list.h"
+#include "progress.h"
+#include "tune_report.h"
+
+enum { JOBS_MAX = 1024 };
+
+enum row {
+    ROW_CAPACITY,
+    ROW_POLICY,
+    ROW_CONF,
+    ROW_JSON,
+    ROW_JOBS,
+    ROW_NO_CACHE,
+    ROW_NO_PROGRESS
+};
+
+#define ROWS(capacity)                                                         \
+    [ROW_CAPACITY] = {"capacity", "SIZE", capacity},                           \
+    [ROW_POLICY] = {"policy", "NAME",                                          \
+                    "what it runs under now: pytorch (without this),\n"        \
+                    "larder, direct"},                                         \
+    [ROW_CONF] = {"conf", "K:V,...",                                           \
+                  "its settings now (without this, those that a\n"             \
+                  "snapshot recorded, and the defaults)"},                     \
+    [ROW_JSON] = {"json", NULL, "print one object, for programs"},             \
+    [ROW_JOBS] = {"jobs", "N",                                                 \
+                  "replays at once (as many as there are cores)"},             \
+    [ROW_NO_CACHE] = {"no-cache", NULL,                                        \
+                      "neither read nor write what was found before"},         \
+    [ROW_NO_PROGRESS] = {"no-progress", NULL,                                  \
+                         "no bar on the terminal while it runs"}
+
+static const struct cli_option tune_table[] = {
+    ROWS("what it is to fit on (without this, the card\n"
+         "that a snapshot ran out of memory on)"),
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_option fit_table[] = {
+    ROWS("what it is to fit on"),
+    {NULL, NULL, NULL},
+};
+
+struct settings {
+    struct tune_options options;
+    struct tune_base base;
+    struct input_list inputs;
+    char cache[PATH_MAX];
+    bool json;
+    bool no_cache;
+    bool no_progress;
+};
+
+/* ---- options ------------------------------------------------------------ */
+
+static bool set_capacity(struct settings *s, const struct cli_args *a)
+{
+    if (larder_parse_size(a->value, &s->options.capacity) == LARDER_OK &&
+        s->options.capacity > 0)
+        return true;
+    cli_bad_usage(a->command,
+                  "--capacity: '%s' is not a capacity: expected a size such "
+                  "as 24GiB",
+                  a->value);
+    return false;
+}
+
+static bool set_policy(struct settings *s, const struct cli_args *a)
+{
+    if (larder_policy_parse(a->value, &s->base.policy) == LARDER_OK)
+        return true;
+    cli_bad_usage(a->command, "--policy: %s", larder_last_error());
+    return false;
+}
+
+static bool set_conf(struct settings *s, const struct cli_args *a)
+{
+    s->base.conf = a->value;
+    if (larder_conf_check(a->value) == LARDER_OK)
+        return true;
+    cli_bad_usage(a->command, "--conf: %s", larder_last_error());
+    return false;
+}
+
+static bool set_jobs(struct settings *s, const struct cli_args *a, int row)
+{
+    uint64_t n;
+
+    if (!cli_number(a, row, 1, JOBS_MAX, &n))
+        return false;
+    s->options.threads = (unsigned)n;
+    return true;
+}
+
+static bool add_input(struct settings *s, const struct cli_args *a)
+{
+    struct tool_error error;
+
+    if (input_list_add(&s->inputs, a->value, &error))
+        return true;
+    fprintf(stderr, "larder %s: %s\n", a->command->name, error.text);
+    return false;
+}
+
+static bool take(void *ctx, const struct cli_args *a, int got)
+{
+    struct settings *s = ctx;
+
+    if (got == CLI_OPERAND)
+        return add_input(s, a);
+    switch ((enum row)got) {
+    case ROW_CAPACITY:
+        return set_capacity(s, a);
+    case ROW_POLICY:
+        return set_policy(s, a);
+    case ROW_CONF:
+        return set_conf(s, a);
+    case ROW_JSON:
+        s->json = true;
+        break;
+    case ROW_JOBS:
+        return set_jobs(s, a, got);
+    case ROW_NO_CACHE:
+        s->no_cache = true;
+        break;
+    case ROW_NO_PROGRESS:
+        s->no_progress = true;
+        break;
+    }
+    return true;
+}
+
+/* Where what was found before is kept; none where nobody has a home. */
+static void find_cache(struct settings *s)
+{
+    const char *base = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    char folder[PATH_MAX - 64];
+    int n = 0;
+
+    if (s->no_cache)
+        return;
+    if (base != NULL && base[0] == '/')
+        n = snprintf(folder, sizeof folder, "%s", base);
+    else if (home != NULL && home[0] == '/')
+        n = snprintf(folder, sizeof folder, "%s/.cache", home);
+    if (n <= 0 || n >= (int)sizeof folder)
+        return;
+    /* Where these cannot be made, nothing is kept. */
+    (void)mkdir(folder, 0700);
+    snprintf(s->cache, sizeof s->cache, "%s/larder", folder);
+    (void)mkdir(s->cache, 0777);
+    s->options.cache = s->cache;
+}
+
+/* An exit status, or -1 to go on. */
+static int read_settings(const struct cli_command *self, int argc, char **argv,
+                         struct settings *s)
+{
+    int status = cli_read(self, argc, argv, take, s);
+    size_t dashes = 0;
+    long cores;
+
+    if (status >= 0)
+        return status;
+    if (s->inputs.count == 0)
+        return cli_bad_usage(self, "no input; expected a TRACE or SNAPSHOT");
+    for (size_t i = 0; i < s->inputs.count; i++)
+        dashes += strcmp(s->inputs.paths[i], "-") == 0;
+    if (dashes > 1)
+        return cli_bad_usage(self,
+                             "'-' is given %zu times, but the standard "
+                             "input can be read once",
+                             dashes);
+    cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (s->options.threads == 0)
+        s->options.threads = cores > 0 ? (unsigned)cores : 1;
+    find_cache(s);
+    return -1;
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static int fail(const struct cli_command *self, const char *text)
+{
+    fprintf(stderr, "larder %s: %s\n", self->name, text);
+    return CLI_EXIT_BAD;
+}
+
+static bool read_inputs(const struct settings *s, struct tune_inputs *out,
+                        struct tool_error *error)
+{
+    for (size_t i = 0; i < s->inputs.count; i++) {
+        if (!tune_inputs_add(out, s->inputs.paths[i], &s->base, error))
+            return false;
+    }
+    return true;
+}
+
+/* For `fit`, settings are tried only where it does not fit as it is. */
+static bool find(const struct settings *s, const struct tune_inputs *inputs,
+                 bool always, struct tune *t, struct tool_error *error)
+{
+    return tune_base(t, inputs, &s->options, error) &&
+           ((!always && (tune_fits_now(t) || t->by_beginning)) ||
+            tune_search(t, error));
+}
+
+static bool print_json(char *line)
+{
+    if (line == NULL)
+        return false;
+    puts(line);
+    free(line);
+    return true;
+}
+
+static bool print(const struct settings *s, bool is_fit, const struct tune *t)
+{
+    if (s->json)
+        return print_json(is_fit ? tune_fit_json(t) : tune_json(t));
+    return is_fit ? fit_report_print(t) : tune_report_print(t);
+}
+
+static int run_inputs(const struct cli_command *self, struct settings *s,
+                      bool is_fit)
+{
+    struct tune_inputs inputs = {0};
+    struct progress progress;
+    struct tool_error error;
+    struct tune t = {0};
+    int status = CLI_EXIT_OK;
+    bool ok;
+
+    progress_begin(&progress, !s->no_progress, 1);
+    s->options.progress = progress_more;
+    s->options.progress_ctx = &progress;
+    ok = read_inputs(s, &inputs, &error) &&
+         find(s, &inputs, !is_fit, &t, &error);
+    progress_end(&progress);
+    if (!ok)
+        status = fail(self, error.text);
+    else if (!print(s, is_fit, &t))
+        status = fail(self, "out of host memory");
+    else if (is_fit && !tune_fits_now(&t))
+        status = CLI_EXIT_NO;
+    tune_free(&t);
+    tune_inputs_free(&inputs);
+    return status;
+}
+
+static int run(const struct cli_command *self, int argc, char **argv,
+               bool is_fit)
+{
+    struct settings s = {0};
+    int status = read_settings(self, argc, argv, &s);
+
+    if (status < 0 && is_fit && s.options.capacity == 0)
+        status = cli_bad_usage(self, "no capacity; expected --capacity SIZE");
+    if (status < 0)
+        status = run_inputs(self, &s, is_fit);
+    input_list_free(&s.inputs);
+    return status;
+}
+
+static int run_tune(const struct cli_command *self, int argc, char **argv)
+{
+    return run(self, argc, argv, false);
+}
+
+static int run_fit(const struct cli_command *self, int argc, char **argv)
+{
+    return run(self, argc, argv, true);
+}
+
+const struct cli_command cli_command_tune = {
+    .name = "tune",
+    .summary = "Find the settings under which a recorded job needs least, or "
+               "fits.",
+    .operands = "TRACE|SNAPSHOT|FOLDER...",
+    .text = "Every input is replayed under PyTorch's settings and under "
+            "Larder's; several inputs are\nthe ranks of one job.\n",
+    .options = tune_table,
+    .run = run_tune,
+};
+
+const struct cli_command cli_command_fit = {
+    .name = "fit",
+    .summary = "Say whether a recorded job would fit on a card, and what "
+               "would make it.",
+    .operands = "--capacity SIZE TRACE|SNAPSHOT|FOLDER...",
+    .text = "The exit status is 0 if it fits, 1 if it does not, 2 for bad "
+            "usage or input.\n",
+    .options = fit_table,
+    .run = run_fit,
+};

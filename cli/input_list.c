@@ -1,0 +1,106 @@
+#include "input_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const endings[] = {".trace",      ".trace.zst", ".pickle",
+                                      ".pickle.zst", ".json",      ".json.zst"};
+
+static bool is_input(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t n = strlen(endings[i]);
+
+        if (name[0] != '.' && length > n &&
+            strcmp(name + length - n, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes the path, malloc'd. */
+static bool push(struct input_list *list, char *path, struct tool_error *error)
+{
+    if (path != NULL && list->count == list->capacity) {
+        size_t wider = list->capacity > 0 ? 2 * list->capacity : 8;
+        char **paths = realloc(list->paths, wider * sizeof *paths);
+
+        if (paths != NULL) {
+            list->paths = paths;
+            list->capacity = wider;
+        }
+    }
+    if (path == NULL || list->count == list->capacity) {
+        free(path);
+        return tool_fail(error, "out of host memory");
+    }
+    list->paths[list->count++] = path;
+    return true;
+}
+
+static char *joined(const char *folder, const char *name)
+{
+    size_t room = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(room);
+
+    if (path != NULL)
+        snprintf(path, room, "%s/%s", folder, name);
+    return path;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool add_folder(struct input_list *out, const char *folder,
+                       struct tool_error *error)
+{
+    size_t first = out->count;
+    DIR *d = opendir(folder);
+    struct dirent *entry;
+    bool ok = true;
+
+    if (d == NULL)
+        return tool_fail(error, "%s: %s", folder, strerror(errno));
+    while (ok && (entry = readdir(d)) != NULL) {
+        if (is_input(entry->d_name))
+            ok = push(out, joined(folder, entry->d_name), error);
+    }
+    closedir(d);
+    if (!ok)
+        return false;
+    if (out->count == first)
+        return tool_fail(error,
+                         "%s: a folder without traces or snapshots; expected "
+                         "names that end in .pickle, .json or .trace, with or "
+                         "without .zst",
+                         folder);
+    qsort(out->paths + first, out->count - first, sizeof *out->paths,
+          compare_paths);
+    return true;
+}
+
+bool input_list_add(struct input_list *out, const char *path,
+                    struct tool_error *error)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return add_folder(out, path, error);
+    return push(out, strdup(path), error);
+}
+
+void input_list_free(struct input_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->paths[i]);
+    free(list->paths);
+    *list = (struct input_list){0};
+}

@@ -1,0 +1,384 @@
+#include "tune_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/holders.h"
+#include "snapshot_input.h"
+#include "table.h"
+#include "units.h"
+
+enum { COLUMNS = 6, SHOWN = 12, HOLDERS = 3 };
+
+static const struct tune_candidate *now(const struct tune *t)
+{
+    return &t->candidates[0];
+}
+
+/* "now (expandable_segments:True)", "max_split_size_mb:21", ... */
+static const char *setting_name(const struct tune *t,
+                                const struct tune_candidate *c, char *out,
+                                size_t room)
+{
+    const struct tune_input *in = &t->inputs->items[0];
+    char text[REPLAY_CONF_MAX];
+    const char *conf = tune_conf(c, in, text);
+
+    if (c->is_base)
+        snprintf(out, room, "now (%s%s)",
+                 in->policy == LARDER_POLICY_LARDER ? "larder: " : "",
+                 conf[0] != '\0' ? conf : "the defaults");
+    else if (c->setting.policy == LARDER_POLICY_LARDER)
+        snprintf(out, room, "Larder's policy");
+    else
+        snprintf(out, room, "%s", conf[0] != '\0' ? conf : "the defaults");
+    return out;
+}
+
+/* ---- the table of settings ---------------------------------------------- */
+
+static void add_candidate(struct table *table, const struct tune *t,
+                          const struct tune_candidate *c)
+{
+    char name[REPLAY_CONF_MAX + 32];
+    char text[3][UNITS_MAX];
+    char calls[UNITS_MAX];
+    const char *cells[COLUMNS] = {
+        setting_name(t, c, name, sizeof name),
+        !tune_has_capacity(t) ? "-"
+        : c->worst.fits       ? "yes"
+                              : "no",
+        c->worst.min_capacity_bytes != 0
+            ? units_bytes(c->worst.min_capacity_bytes, text[0])
+            : "none",
+        units_bytes(c->worst.peak_reserved_bytes, text[1]),
+        calls,
+        units_time(c->worst.driver_time_ns, text[2]),
+    };
+
+    snprintf(calls, sizeof calls, "%" PRIu64, c->worst.driver_calls);
+    table_add(table, cells);
+}
+
+/* Whether a setting needs just what one before it does, which has no more
+ * keys: a line for it would say nothing. */
+static bool is_repeated(const struct tune_candidate **order, size_t number)
+{
+    const struct tune_cell *cell = &order[number]->worst;
+
+    for (size_t i = 0; i < number; i++) {
+        const struct tune_cell *other = &order[i]->worst;
+
+        if (other->min_capacity_bytes == cell->min_capacity_bytes &&
+            other->peak_reserved_bytes == cell->peak_reserved_bytes &&
+            other->driver_calls == cell->driver_calls &&
+            replay_setting_keys(&order[i]->setting) <=
+                replay_setting_keys(&order[number]->setting))
+            return true;
+    }
+    return false;
+}
+
+static bool print_table(const struct tune *t)
+{
+    static const char *const head[COLUMNS] = {"setting",  "fits",  "smallest",
+                                              "reserved", "calls", "driver"};
+    const struct tune_candidate **order = tune_ranking(t);
+    struct table table;
+    size_t shown = 0;
+    bool ok;
+
+    if (order == NULL)
+        return false;
+    table_init(&table, COLUMNS);
+    table_add(&table, head);
+    add_candidate(&table, t, now(t));
+    for (size_t i = 0; i + 1 < t->count && shown < SHOWN; i++) {
+        if (is_repeated(order, i))
+            continue;
+        add_candidate(&table, t, order[i]);
+        shown++;
+    }
+    ok = table_print(&table);
+    if (t->count - 1 > shown)
+        printf("and %zu more, none of them better (--json has all)\n",
+               t->count - 1 - shown);
+    table_free(&table);
+    free(order);
+    puts("\nfits: what it is to fit on; smallest: device on which nothing "
+         "fails; reserved: peak;\ncalls, driver: of the driver in a first "
+         "pass, and their estimated time");
+    return ok;
+}
+
+/* ---- what to do --------------------------------------------------------- */
+
+static void print_capacity(const struct tune *t)
+{
+    char text[UNITS_MAX];
+
+    if (t->options->capacity != 0)
+        printf("%s", units_bytes(t->options->capacity, text));
+    else if (t->inputs->count == 1)
+        printf("the recorded card's %s",
+               units_bytes(tune_capacity(t, &t->inputs->items[0]), text));
+    else
+        printf("the recorded cards");
+}
+
+/* Ready to paste. */
+static void print_line(const struct tune *t, const struct tune_candidate *c)
+{
+    char conf[REPLAY_CONF_MAX];
+
+    tune_conf(c, &t->inputs->items[0], conf);
+    if (c->setting.policy == LARDER_POLICY_LARDER) {
+        printf("\n%s%s%spython3 -m larder.torch YOUR_PROGRAM\n",
+               conf[0] != '\0' ? "LARDER_CONF=" : "", conf,
+               conf[0] != '\0' ? " " : "");
+        return;
+    }
+    replay_setting_conf(&c->setting, t->inputs->items[0].conf, conf);
+    printf("\nexport PYTORCH_CUDA_ALLOC_CONF=%s\n", conf);
+}
+
+static void print_versions(const struct tune_candidate *c)
+{
+    if (c->setting.policy != LARDER_POLICY_PYTORCH)
+        return;
+    printf("From PyTorch 2.9 on the name is PYTORCH_ALLOC_CONF.");
+    if (c->setting.segment_mb != 0)
+        printf("  large_segment_size_mb needs 2.11.");
+    if (c->setting.gc_percent != 0)
+        printf("  PyTorch collects only under "
+               "torch.cuda.set_per_process_memory_fraction().");
+    printf("\n");
+}
+
+static void print_gain(const struct tune *t, const struct tune_candidate *c)
+{
+    char a[UNITS_MAX];
+    char b[UNITS_MAX];
+
+    if (!tune_fits_now(t)) {
+        printf("With it the job fits on ");
+        print_capacity(t);
+        printf(": it needs %s", units_bytes(c->worst.min_capacity_bytes, a));
+    } else {
+        printf("With it the job needs %s",
+               units_bytes(c->worst.min_capacity_bytes, a));
+    }
+    if (now(t)->worst.min_capacity_bytes != 0)
+        printf(", and %s as it is",
+               units_bytes(now(t)->worst.min_capacity_bytes, b));
+    printf(": %s.\n", tune_reason(&c->setting));
+}
+
+/* The ranks' worst. */
+static const struct tune_input *worst_input(const struct tune *t)
+{
+    size_t worst = 0;
+
+    for (size_t i = 1; i < t->inputs->count; i++) {
+        if (now(t)->cells[i].min_capacity_bytes >
+            now(t)->cells[worst].min_capacity_bytes)
+            worst = i;
+    }
+    return &t->inputs->items[worst];
+}
+
+/* Of a trace, which has no call paths, nothing is said. */
+static void print_holders(const struct tune *t)
+{
+    const struct tune_input *in = worst_input(t);
+    struct report_holder holders[HOLDERS];
+    struct snapshot *s = NULL;
+    struct tool_error error;
+    size_t count;
+    char text[UNITS_MAX];
+
+    if (!in->is_snapshot || strcmp(in->path, "-") == 0 ||
+        !snapshot_input_read(in->path, &s, &error))
+        return;
+    if (report_holders(s, in->device, HOLDERS, holders, &count, &error) &&
+        count > 0) {
+        printf("These hold most at the peak:\n");
+        for (size_t i = 0; i < count; i++)
+            printf("  %10s in %" PRIu64 "  %s\n",
+                   units_bytes(holders[i].bytes, text), holders[i].count,
+                   holders[i].frame);
+    }
+    snapshot_free(s);
+}
+
+/* The least that any setting is short of. */
+static uint64_t least_short(const struct tune *t)
+{
+    uint64_t least = tune_short_bytes(t, now(t));
+
+    for (size_t i = 1; i < t->count; i++) {
+        uint64_t bytes = tune_short_bytes(t, &t->candidates[i]);
+
+        least = bytes < least ? bytes : least;
+    }
+    return least;
+}
+
+static void print_no_cure(const struct tune *t)
+{
+    uint64_t bytes = least_short(t);
+    char text[UNITS_MAX];
+
+    printf("\nNo setting helps: at best %s (%" PRIu64 " bytes) too much for ",
+           units_bytes(bytes, text), bytes);
+    print_capacity(t);
+    printf(".\n");
+    print_holders(t);
+}
+
+static void print_by_beginning(void)
+{
+    printf("\nIt ran out of memory for what lay where before the recording "
+           "began: from an empty\ndevice the same settings do not fail, so "
+           "that no setting can be judged.  Record from\nthe program's "
+           "beginning, with more max_entries.\n");
+}
+
+static void print_advice(const struct tune *t)
+{
+    const struct tune_candidate *best = tune_best(t);
+
+    if (t->by_beginning) {
+        print_by_beginning();
+    } else if (best != NULL) {
+        print_line(t, best);
+        print_versions(best);
+        print_gain(t, best);
+    } else if (tune_fits_now(t)) {
+        printf("\nNo setting needs a hundredth less than those it has.\n");
+    } else {
+        print_no_cure(t);
+    }
+}
+
+bool tune_report_print(const struct tune *t)
+{
+    bool ok;
+
+    if (t->inputs->count > 1)
+        printf("%zu ranks, the worst of which counts; calls and times are "
+               "sums\n\n",
+               t->inputs->count);
+    ok = print_table(t);
+    print_advice(t);
+    return ok;
+}
+
+/* ---- fit ---------------------------------------------------------------- */
+
+static void add_rank(struct table *table, const struct tune *t, size_t number)
+{
+    const struct tune_input *in = &t->inputs->items[number];
+    const struct tune_cell *cell = &now(t)->cells[number];
+    char text[3][UNITS_MAX];
+    const char *cells[] = {
+        in->name,
+        cell->fits ? "yes" : "no",
+        cell->min_capacity_bytes != 0
+            ? units_bytes(cell->min_capacity_bytes, text[0])
+            : "none",
+        units_bytes(cell->peak_allocated_bytes, text[1]),
+        units_bytes(cell->peak_reserved_bytes, text[2]),
+    };
+
+    table_add(table, cells);
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Ranks that need a tenth more or less than the one in the middle. */
+static bool print_spread(const struct tune *t)
+{
+    size_t count = t->inputs->count;
+    uint64_t *sizes = calloc(count, sizeof *sizes);
+    uint64_t middle;
+    size_t outliers = 0;
+    char a[UNITS_MAX];
+    char b[UNITS_MAX];
+    char c[UNITS_MAX];
+
+    if (sizes == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = now(t)->cells[i].min_capacity_bytes;
+    qsort(sizes, count, sizeof *sizes, compare_sizes);
+    middle = sizes[count / 2];
+    printf("\nWorst: %s.  From %s to %s, the middle %s.\n",
+           worst_input(t)->name, units_bytes(sizes[0], a),
+           units_bytes(sizes[count - 1], b), units_bytes(middle, c));
+    for (size_t i = 0; i < count; i++) {
+        uint64_t n = now(t)->cells[i].min_capacity_bytes;
+
+        if (n <= middle + middle / 10 && n + middle / 10 >= middle)
+            continue;
+        printf("%s %s (%s)", outliers++ == 0 ? "Unlike the others:" : ",",
+               t->inputs->items[i].name, units_bytes(n, a));
+    }
+    printf("%s", outliers > 0 ? "\n" : "");
+    free(sizes);
+    return true;
+}
+
+static bool print_ranks(const struct tune *t)
+{
+    static const char *const head[] = {"rank", "fits", "smallest", "allocated",
+                                       "reserved"};
+    struct table table;
+    bool ok;
+
+    table_init(&table, sizeof head / sizeof head[0]);
+    table_add(&table, head);
+    for (size_t i = 0; i < t->inputs->count; i++)
+        add_rank(&table, t, i);
+    ok = table_print(&table);
+    table_free(&table);
+    return ok && print_spread(t);
+}
+
+static void print_fits(const struct tune *t)
+{
+    uint64_t need = now(t)->worst.min_capacity_bytes;
+    char a[UNITS_MAX];
+    char b[UNITS_MAX];
+
+    if (tune_fits_now(t)) {
+        printf("It fits on ");
+        print_capacity(t);
+        printf(": %s would do.\n", units_bytes(need, a));
+        return;
+    }
+    printf("It does not fit on ");
+    print_capacity(t);
+    printf(": %s is missing", units_bytes(tune_short_bytes(t, now(t)), a));
+    if (need != 0 && !t->by_beginning)
+        printf(", %s would do", units_bytes(need, b));
+    printf(".\n");
+}
+
+bool fit_report_print(const struct tune *t)
+{
+    bool ok = t->inputs->count == 1 || print_ranks(t);
+
+    print_fits(t);
+    if (!tune_fits_now(t))
+        print_advice(t);
+    return ok;
+}

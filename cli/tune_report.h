@@ -1,0 +1,14 @@
+/* tune_report.h - what `larder tune` and `larder fit` say to people. */
+#ifndef LARDER_CLI_TUNE_REPORT_H
+#define LARDER_CLI_TUNE_REPORT_H
+
+#include "tune/tune.h"
+
+/* The table of settings, the line to paste and why.  False: no host memory. */
+bool tune_report_print(const struct tune *t);
+
+/* Whether it fits, of several ranks the worst and the spread; if it does not,
+ * the cheapest setting with which it would.  False: no host memory. */
+bool fit_report_print(const struct tune *t);
+
+#endif

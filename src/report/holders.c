@@ -1,0 +1,27 @@
+#include "report/holders.h"
+
+#include "report/summary_of_run.h"
+
+bool report_holders(const struct snapshot *s, size_t device, size_t most,
+                    struct report_holder *out, size_t *count,
+                    struct tool_error *error)
+{
+    struct lifetimes l;
+    struct run_summary r;
+
+    if (!lifetimes_make(s, device, &l, error))
+        return false;
+    if (!run_summary_make(&l, &r, error)) {
+        lifetimes_free(&l);
+        return false;
+    }
+    *count = r.line_count < most ? r.line_count : most;
+    for (size_t i = 0; i < *count; i++) {
+        out[i].bytes = r.lines[i].bytes;
+        out[i].count = r.lines[i].count;
+        report_frame(s, r.lines[i].key, false, out[i].frame);
+    }
+    run_summary_free(&r);
+    lifetimes_free(&l);
+    return true;
+}

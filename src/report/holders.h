@@ -1,0 +1,19 @@
+/* holders.h - who holds most at a device's peak. */
+#ifndef LARDER_REPORT_HOLDERS_H
+#define LARDER_REPORT_HOLDERS_H
+
+#include "report/report_words.h"
+
+struct report_holder {
+    uint64_t bytes;
+    uint64_t count; /* allocations */
+    char frame[REPORT_FRAME];
+};
+
+/* Up to `most` of them, most bytes first; *count says how many there are.
+ * False: no host memory. */
+bool report_holders(const struct snapshot *s, size_t device, size_t most,
+                    struct report_holder *out, size_t *count,
+                    struct tool_error *error);
+
+#endif

@@ -1,0 +1,327 @@
+#include "tune/tune.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- settings ----------------------------------------------------------- */
+
+const char *tune_conf(const struct tune_candidate *c,
+                      const struct tune_input *i, char out[REPLAY_CONF_MAX])
+{
+    return c->is_base ? i->conf
+                      : replay_setting_conf(&c->setting, i->conf, out);
+}
+
+larder_policy tune_policy(const struct tune_candidate *c,
+                          const struct tune_input *i)
+{
+    return c->is_base ? i->policy : c->setting.policy;
+}
+
+uint64_t tune_capacity(const struct tune *t, const struct tune_input *i)
+{
+    if (t->options->capacity != 0)
+        return t->options->capacity;
+    return i->card.found ? i->card.bytes : 0;
+}
+
+bool tune_has_capacity(const struct tune *t)
+{
+    for (size_t i = 0; i < t->inputs->count; i++) {
+        if (tune_capacity(t, &t->inputs->items[i]) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the setting is what every input has now. */
+static bool is_base_setting(const struct tune *t,
+                            const struct replay_setting *s)
+{
+    char conf[REPLAY_CONF_MAX];
+
+    for (size_t i = 0; i < t->inputs->count; i++) {
+        const struct tune_input *in = &t->inputs->items[i];
+
+        if (s->policy != in->policy ||
+            strcmp(replay_setting_conf(s, in->conf, conf), in->conf) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Add a candidate that is not there yet.  False: no host memory. */
+static bool add(struct tune *t, const struct replay_setting *s, bool is_base)
+{
+    struct tune_candidate *c = &t->candidates[t->count];
+
+    if (t->count == TUNE_CANDIDATES_MAX || (!is_base && is_base_setting(t, s)))
+        return true;
+    for (size_t i = 1; i < t->count; i++) {
+        if (replay_setting_same(&t->candidates[i].setting, s))
+            return true;
+    }
+    *c = (struct tune_candidate){.is_base = is_base};
+    if (!is_base)
+        c->setting = *s;
+    c->cells = calloc(t->inputs->count, sizeof *c->cells);
+    t->count += c->cells != NULL;
+    return c->cells != NULL;
+}
+
+/* ---- measuring ---------------------------------------------------------- */
+
+/* Candidates from `first` on, for each input: cells that threads take one
+ * after the other. */
+struct crew {
+    struct tune *tune;
+    size_t first;
+    size_t cells;
+    _Atomic size_t next;
+    _Atomic uint64_t ops;
+    _Atomic bool failed;
+    pthread_mutex_t lock;
+    struct tool_error *error; /* of the first that failed */
+};
+
+static void take_failure(struct crew *w, const char *name,
+                         const struct tool_error *error)
+{
+    pthread_mutex_lock(&w->lock);
+    if (!atomic_load(&w->failed))
+        tool_set_error(w->error, "%s: %s", name, error->text);
+    atomic_store(&w->failed, true);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void measure(struct crew *w, size_t number)
+{
+    struct tune *t = w->tune;
+    size_t inputs = t->inputs->count;
+    const struct tune_input *in = &t->inputs->items[number % inputs];
+    struct tune_candidate *c = &t->candidates[w->first + number / inputs];
+    struct tune_cell *cell = &c->cells[number % inputs];
+    char conf[REPLAY_CONF_MAX];
+    struct tune_question q = {in, tune_policy(c, in), tune_conf(c, in, conf),
+                              tune_capacity(t, in)};
+    struct tool_error error;
+    uint64_t ops = 0;
+
+    if (tune_cell_read(t->options->cache, &q, cell))
+        return;
+    if (!tune_cell_measure(&q, cell, &ops, &error)) {
+        take_failure(w, in->name, &error);
+        return;
+    }
+    atomic_fetch_add(&w->ops, ops);
+    tune_cell_write(t->options->cache, &q, cell);
+}
+
+static void *work_on(void *arg)
+{
+    struct crew *w = arg;
+    const struct tune_options *o = w->tune->options;
+    size_t number;
+
+    while ((number = atomic_fetch_add(&w->next, 1)) < w->cells &&
+           !atomic_load(&w->failed)) {
+        measure(w, number);
+        if (o->progress != NULL)
+            o->progress(o->progress_ctx, 0, 1);
+    }
+    return NULL;
+}
+
+static void run_crew(struct crew *w)
+{
+    unsigned helpers =
+        w->tune->options->threads > 0 ? w->tune->options->threads - 1 : 0;
+    pthread_t *ids;
+    unsigned started = 0;
+
+    if (helpers >= w->cells)
+        helpers = w->cells > 0 ? (unsigned)w->cells - 1 : 0;
+    ids = calloc(helpers + 1, sizeof *ids);
+    while (ids != NULL && started < helpers &&
+           pthread_create(&ids[started], NULL, work_on, w) == 0)
+        started++;
+    work_on(w);
+    while (started > 0)
+        pthread_join(ids[--started], NULL);
+    free(ids);
+}
+
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void sum_up(const struct tune *t, struct tune_candidate *c)
+{
+    struct tune_cell *worst = &c->worst;
+    bool none = false;
+
+    *worst = (struct tune_cell){.fits = true};
+    for (size_t i = 0; i < t->inputs->count; i++) {
+        const struct tune_cell *cell = &c->cells[i];
+
+        worst->fits = worst->fits && cell->fits;
+        worst->peak_allocated_bytes =
+            higher(worst->peak_allocated_bytes, cell->peak_allocated_bytes);
+        worst->peak_reserved_bytes =
+            higher(worst->peak_reserved_bytes, cell->peak_reserved_bytes);
+        worst->min_capacity_bytes =
+            higher(worst->min_capacity_bytes, cell->min_capacity_bytes);
+        worst->driver_calls += cell->driver_calls;
+        worst->driver_time_ns += cell->driver_time_ns;
+        none = none || cell->min_capacity_bytes == 0;
+    }
+    if (none)
+        worst->min_capacity_bytes = 0;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Measure the candidates from `first` on. */
+static bool measure_from(struct tune *t, size_t first, struct tool_error *error)
+{
+    struct crew w = {.tune = t,
+                     .first = first,
+                     .cells = (t->count - first) * t->inputs->count,
+                     .error = error};
+    const struct tune_options *o = t->options;
+    uint64_t begin = now_ns();
+
+    if (o->progress != NULL)
+        o->progress(o->progress_ctx, w.cells, 0);
+    pthread_mutex_init(&w.lock, NULL);
+    run_crew(&w);
+    pthread_mutex_destroy(&w.lock);
+    t->ops += w.ops;
+    t->elapsed_ns += now_ns() - begin;
+    for (size_t i = first; i < t->count; i++)
+        sum_up(t, &t->candidates[i]);
+    return !w.failed;
+}
+
+/* ---- what is there ------------------------------------------------------ */
+
+/* Whether an input fails on its own card as it did when it was recorded; where
+ * it was not to fit on that, nothing can be said. */
+static bool fails_as_recorded(const struct tune *t, size_t number)
+{
+    const struct tune_input *in = &t->inputs->items[number];
+    const struct tune_cell *cell = &t->candidates[0].cells[number];
+
+    return !in->card.found || cell->min_capacity_bytes == 0 ||
+           cell->min_capacity_bytes > in->card.bytes;
+}
+
+bool tune_base(struct tune *t, const struct tune_inputs *inputs,
+               const struct tune_options *options, struct tool_error *error)
+{
+    memset(t, 0, sizeof *t);
+    t->inputs = inputs;
+    t->options = options;
+    if (!add(t, NULL, true))
+        return tool_fail(error, "out of host memory");
+    if (!measure_from(t, 0, error))
+        return false;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct tune_input *in = &inputs->items[i];
+
+        if (fails_as_recorded(t, i) || tune_capacity(t, in) > in->card.bytes)
+            continue;
+        t->by_beginning = true;
+        t->candidates[0].cells[i].fits = false; /* as it did not */
+        t->candidates[0].worst.fits = false;
+    }
+    return true;
+}
+
+void tune_free(struct tune *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        free(t->candidates[i].cells);
+    t->count = 0;
+}
+
+/* ---- searching ---------------------------------------------------------- */
+
+enum { ROUNDS = 3 };
+
+static bool add_grid(struct tune *t)
+{
+    for (size_t i = 0; i < replay_setting_count; i++) {
+        if (!add(t, &replay_settings[i], false))
+            return false;
+    }
+    return true;
+}
+
+/* What differs from a setting in one key. */
+static bool add_near(struct tune *t, const struct replay_setting *s)
+{
+    struct replay_setting near[] = {*s, *s, *s, *s, *s};
+    bool ok = true;
+
+    if (s->max_split_mb != 0) {
+        near[0].max_split_mb = s->max_split_mb * 3 / 4;
+        near[1].max_split_mb = s->max_split_mb * 3 / 2;
+        if (near[0].max_split_mb <= 20)
+            near[0] = *s;
+    }
+    near[2].gc_percent = s->gc_percent != 0 ? 0 : 80;
+    near[3].roundup = s->roundup != 0 ? 0 : 4;
+    near[4].segment_mb = s->segment_mb != 0 ? 0 : 64;
+    for (size_t i = 0; ok && i < sizeof near / sizeof near[0]; i++) {
+        /* A size must not be split that is below a segment's. */
+        if (near[i].segment_mb == 0 || near[i].max_split_mb == 0 ||
+            near[i].segment_mb < near[i].max_split_mb)
+            ok = add(t, &near[i], false);
+    }
+    return ok;
+}
+
+/* The first of PyTorch's settings in the ranking. */
+static bool add_round(struct tune *t)
+{
+    const struct tune_candidate **order = tune_ranking(t);
+    bool ok = order != NULL;
+
+    for (size_t i = 0; ok && i + 1 < t->count; i++) {
+        if (order[i]->setting.policy != LARDER_POLICY_PYTORCH)
+            continue;
+        ok = add_near(t, &order[i]->setting);
+        break;
+    }
+    free(order);
+    return ok;
+}
+
+bool tune_search(struct tune *t, struct tool_error *error)
+{
+    size_t first = t->count;
+
+    if (!add_grid(t))
+        return tool_fail(error, "out of host memory");
+    for (int round = 0; first < t->count; round++) {
+        if (!measure_from(t, first, error))
+            return false;
+        first = t->count;
+        if (round == ROUNDS)
+            break;
+        if (!add_round(t))
+            return tool_fail(error, "out of host memory");
+    }
+    return true;
+}

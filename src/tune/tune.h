@@ -1,0 +1,93 @@
+/* tune.h - what a job needs under other settings than its own: which of them
+ * fit, and which is best.
+ *
+ * Every setting is replayed for every input; several inputs are the ranks of
+ * one job, and the worst of them counts.  First a grid of settings with a key
+ * each, then a search: what varies the best of them a little, as long as that
+ * is better. */
+#ifndef LARDER_TUNE_TUNE_H
+#define LARDER_TUNE_TUNE_H
+
+#include "replay/replay.h"
+#include "tune/tune_cell.h"
+
+struct tune_candidate {
+    bool is_base; /* what the inputs run under now, each its own */
+    struct replay_setting setting; /* else */
+    struct tune_cell *cells;       /* by input */
+    struct tune_cell worst; /* highest of each, calls and time added up; fits:
+                             * all do; a smallest size of 0: one has none */
+};
+
+enum { TUNE_CANDIDATES_MAX = 64 };
+
+struct tune_options {
+    /* What each input has to fit on; 0: the card it ran out of memory on, or
+     * nothing. */
+    uint64_t capacity;
+    unsigned threads;
+    const char *cache; /* folder of cells; NULL: none */
+    replay_progress_fn *progress;
+    void *progress_ctx;
+};
+
+struct tune {
+    const struct tune_inputs *inputs; /* not owned */
+    const struct tune_options *options;
+    struct tune_candidate candidates[TUNE_CANDIDATES_MAX]; /* [0]: the base */
+    size_t count;
+    /* Some input ran out of memory where the replay of the same settings on an
+     * empty device does not: what lay where when the recording began made it
+     * fail, and no setting can be judged. */
+    bool by_beginning;
+    uint64_t ops; /* replayed */
+    uint64_t elapsed_ns;
+};
+
+/* Measure what the inputs need now.  False: no host memory, or settings that
+ * cannot be used.  tune_free() it in any case. */
+bool tune_base(struct tune *t, const struct tune_inputs *inputs,
+               const struct tune_options *options, struct tool_error *error);
+
+/* Measure the grid, and search from the best of it. */
+bool tune_search(struct tune *t, struct tool_error *error);
+
+void tune_free(struct tune *t);
+
+/* What an input has to fit on; 0: nothing was asked. */
+uint64_t tune_capacity(const struct tune *t, const struct tune_input *i);
+
+/* Whether any of them has to fit on something. */
+bool tune_has_capacity(const struct tune *t);
+
+/* Whether every input fits as it is; true where nothing was asked. */
+bool tune_fits_now(const struct tune *t);
+
+/* Bytes missing for the worst input under a candidate; 0: none, or nothing was
+ * asked. */
+uint64_t tune_short_bytes(const struct tune *t, const struct tune_candidate *c);
+
+/* The best candidate that is better than what is there: where it does not fit
+ * now, one that does, the cheapest; else one that needs at least a hundredth
+ * less.  A setting of PyTorch's goes before Larder's policy.  NULL: none. */
+const struct tune_candidate *tune_best(const struct tune *t);
+
+/* Candidates from best to worst, by what tune_best() goes by, the base left
+ * out; an array of count - 1 that is the caller's to free().  NULL: no host
+ * memory. */
+const struct tune_candidate **tune_ranking(const struct tune *t);
+
+/* The settings of a candidate for an input, in PyTorch's grammar. */
+const char *tune_conf(const struct tune_candidate *c,
+                      const struct tune_input *i, char out[REPLAY_CONF_MAX]);
+larder_policy tune_policy(const struct tune_candidate *c,
+                          const struct tune_input *i);
+
+/* Why a setting helps, as a sentence without its end. */
+const char *tune_reason(const struct replay_setting *s);
+
+/* One JSON object, a line without its end, malloc'd; NULL: no host memory. */
+char *tune_json(const struct tune *t);
+char *tune_fit_json(const struct tune *t);
+
+#endif

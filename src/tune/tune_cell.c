@@ -1,0 +1,56 @@
+#include "tune/tune_cell.h"
+
+#include "replay/replay_probe.h"
+
+/* Roomy devices, from the first that may do to the largest tried.  No larger
+ * than needed: an expandable segment asks for an eighth more addresses than
+ * the device has bytes, for each stream and pool. */
+#define ROOMY_BYTES ((uint64_t)80 << 30)
+#define ROOMY_MAX_BYTES ((uint64_t)4 << 40)
+
+/* What a device needs that has room; the largest tried where none has. */
+static bool measure_roomy(const struct tune_question *q,
+                          const struct replay_options *o,
+                          struct replay_figures *f, uint64_t *ops,
+                          struct tool_error *error)
+{
+    uint64_t size = ROOMY_BYTES;
+
+    do {
+        if (!replay_get_figures(&q->input->trace, o, size, f, error))
+            return false;
+        *ops += f->ops;
+        size *= 2;
+    } while (!f->fits && size <= ROOMY_MAX_BYTES);
+    return true;
+}
+
+bool tune_cell_measure(const struct tune_question *q, struct tune_cell *out,
+                       uint64_t *ops, struct tool_error *error)
+{
+    struct replay_options o = {.policy = q->policy, .conf = q->conf};
+    const struct trace *t = &q->input->trace;
+    struct replay_figures f = {0};
+    uint64_t searched;
+
+    *ops = 0;
+    if (q->capacity != 0) {
+        if (!replay_get_figures(t, &o, q->capacity, &f, error))
+            return false;
+        *ops = f.ops;
+    }
+    out->fits = f.fits;
+    /* What it needed up to where it failed is of no use. */
+    if (!f.fits && !measure_roomy(q, &o, &f, ops, error))
+        return false;
+    if (q->capacity == 0)
+        out->fits = f.fits;
+    out->peak_allocated_bytes = f.peak_allocated_bytes;
+    out->peak_reserved_bytes = f.peak_reserved_bytes;
+    out->driver_calls = f.driver_calls;
+    out->driver_time_ns = f.driver_time_ns;
+    if (!replay_min_capacity(t, &o, &out->min_capacity_bytes, &searched, error))
+        return false;
+    *ops += searched;
+    return true;
+}

@@ -1,0 +1,187 @@
+#include "tune/tune_input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/replay.h"
+#include "trace/trace_source.h"
+
+struct adding {
+    struct tune_inputs *out;
+    const char *path;
+    const struct tune_base *base;
+    struct tool_error *error;
+};
+
+static bool no_memory(struct tool_error *error)
+{
+    return tool_fail(error, "out of host memory");
+}
+
+/* Two hashes of 64 bits (FNV-1a, over words and over words turned round). */
+static void hash_trace(const struct trace *t, uint64_t out[2])
+{
+    const uint64_t prime = UINT64_C(1099511628211);
+    const uint64_t *words = (const uint64_t *)(const void *)t->ops;
+    size_t count = t->op_count * (sizeof *t->ops / sizeof *words);
+
+    out[0] = UINT64_C(14695981039346656037);
+    out[1] = ~out[0];
+    for (size_t i = 0; i < count; i++) {
+        out[0] = (out[0] ^ words[i]) * prime;
+        out[0] ^= out[0] >> 32;
+        out[1] = (out[1] ^ (words[i] << 31 | words[i] >> 33)) * prime;
+        out[1] ^= out[1] >> 29;
+    }
+}
+
+static struct tune_input *grow(struct adding *a)
+{
+    struct tune_inputs *in = a->out;
+
+    if (in->count == in->capacity) {
+        size_t wider = in->capacity > 0 ? 2 * in->capacity : 8;
+        struct tune_input *items = realloc(in->items, wider * sizeof *items);
+
+        if (items == NULL)
+            return NULL;
+        in->items = items;
+        in->capacity = wider;
+    }
+    memset(&in->items[in->count], 0, sizeof in->items[in->count]);
+    return &in->items[in->count++];
+}
+
+/* Takes `conf`, malloc'd, and the trace's place in *i is filled. */
+static bool finish(struct adding *a, struct tune_input *i, bool many)
+{
+    char name[32] = "";
+
+    if (many)
+        snprintf(name, sizeof name, ":%zu", i->device);
+    i->path = a->path;
+    i->name = malloc(strlen(a->path) + strlen(name) + 1);
+    if (i->name == NULL || i->conf == NULL)
+        return no_memory(a->error);
+    strcat(strcpy(i->name, a->path), name);
+    i->policy = a->base->policy != LARDER_POLICY_DEFAULT
+                    ? a->base->policy
+                    : LARDER_POLICY_PYTORCH;
+    hash_trace(&i->trace, i->content);
+    return true;
+}
+
+/* ---- snapshots ---------------------------------------------------------- */
+
+/* The settings given, or those recorded; of a version to come, which cannot be
+ * used, none. */
+static char *choose_conf(const struct adding *a, const struct snapshot *s)
+{
+    char *conf;
+
+    if (a->base->conf != NULL)
+        return strdup(a->base->conf);
+    conf = recorded_conf(&s->settings);
+    if (conf != NULL && larder_conf_check(conf) != LARDER_OK)
+        conf[0] = '\0';
+    return conf;
+}
+
+static bool add_device(struct adding *a, const struct snapshot *s,
+                       size_t device, bool many)
+{
+    struct tune_input *i = grow(a);
+    struct snap_trace_notes notes;
+    struct story story;
+    bool ok;
+
+    if (i == NULL)
+        return no_memory(a->error);
+    i->is_snapshot = true;
+    i->device = device;
+    if (!story_make(s, device, &story, a->error))
+        return false;
+    ok = recorded_card_find(&story.lifetimes, &i->card, a->error) &&
+         snap_trace_make(&story, &i->trace, &notes, a->error);
+    story_free(&story);
+    if (!ok)
+        return false;
+    i->conf = choose_conf(a, s);
+    return finish(a, i, many);
+}
+
+static bool add_devices(struct adding *a, const struct snapshot *s)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->device_count; i++)
+        count += snapshot_has_history(s, i);
+    if (count == 0)
+        return tool_fail(a->error,
+                         "no history: neither allocations nor frees were "
+                         "recorded, and nothing can be said of other "
+                         "settings; " REPLAY_HOW_TO_RECORD);
+    for (size_t i = 0; i < s->device_count; i++) {
+        if (snapshot_has_history(s, i) && !add_device(a, s, i, count > 1))
+            return false;
+    }
+    return true;
+}
+
+static bool add_snapshot(struct adding *a, struct replay_input *in)
+{
+    struct tool_error *error = a->error;
+    struct tool_error why;
+    struct snapshot *s;
+    bool ok;
+
+    if (!snapshot_read_source(in->source, a->path, NULL, &s, error))
+        return false;
+    a->error = &why;
+    ok = add_devices(a, s);
+    a->error = error;
+    snapshot_free(s);
+    return ok || tool_fail(error, "%s: %s", a->path, why.text);
+}
+
+/* ---- traces ------------------------------------------------------------- */
+
+static bool add_trace(struct adding *a, struct replay_input *in)
+{
+    struct tune_input *i = grow(a);
+
+    if (i == NULL) {
+        trace_source_close(in->source);
+        return no_memory(a->error);
+    }
+    if (!trace_read_source(in->source, a->path, &i->trace, a->error))
+        return false;
+    if (i->trace.id_count == 0)
+        return tool_fail(a->error, "%s: no allocations; expected some",
+                         a->path);
+    i->conf = strdup(a->base->conf != NULL ? a->base->conf : "");
+    return finish(a, i, false);
+}
+
+bool tune_inputs_add(struct tune_inputs *out, const char *path,
+                     const struct tune_base *base, struct tool_error *error)
+{
+    struct adding a = {out, path, base, error};
+    struct replay_input in;
+
+    if (!replay_input_open(path, &in, error))
+        return false;
+    return in.is_snapshot ? add_snapshot(&a, &in) : add_trace(&a, &in);
+}
+
+void tune_inputs_free(struct tune_inputs *in)
+{
+    for (size_t i = 0; i < in->count; i++) {
+        trace_free(&in->items[i].trace);
+        free(in->items[i].name);
+        free(in->items[i].conf);
+    }
+    free(in->items);
+    memset(in, 0, sizeof *in);
+}

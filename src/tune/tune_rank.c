@@ -1,0 +1,155 @@
+/* tune_rank.c - which of two settings is better. */
+#include <stdlib.h>
+
+#include "tune/tune.h"
+
+bool tune_fits_now(const struct tune *t)
+{
+    return t->candidates[0].worst.fits;
+}
+
+static uint64_t missing(const struct tune_cell *cell, uint64_t capacity)
+{
+    if (capacity == 0 || cell->fits)
+        return 0;
+    return cell->min_capacity_bytes > capacity
+               ? cell->min_capacity_bytes - capacity
+               : (uint64_t)2 << 20;
+}
+
+uint64_t tune_short_bytes(const struct tune *t, const struct tune_candidate *c)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < t->inputs->count; i++) {
+        const struct tune_input *in = &t->inputs->items[i];
+        uint64_t bytes = missing(&c->cells[i], tune_capacity(t, in));
+
+        if (c->is_base && t->by_beginning && in->card.found &&
+            bytes < in->card.missing && !c->cells[i].fits)
+            bytes = in->card.missing;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* A hundredth is left over everywhere: recordings are never quite alike. */
+static bool has_room(const struct tune *t, const struct tune_candidate *c)
+{
+    for (size_t i = 0; i < t->inputs->count; i++) {
+        uint64_t capacity = tune_capacity(t, &t->inputs->items[i]);
+
+        if (capacity != 0 &&
+            c->cells[i].min_capacity_bytes > capacity - capacity / 100)
+            return false;
+    }
+    return true;
+}
+
+static int by(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+#define CHEAP_NS ((uint64_t)10000000)
+
+/* Times are spent once, when memory is first taken: what nobody would notice,
+ * or is less than twice as much, is alike. */
+static int by_time(uint64_t a, uint64_t b)
+{
+    uint64_t more = a > b ? a : b;
+    uint64_t less = a > b ? b : a;
+
+    return more - less <= CHEAP_NS || more - less <= less ? 0 : by(a, b);
+}
+
+/* Sizes nearer than half a hundredth are alike; none is the worst. */
+static int by_size(uint64_t a, uint64_t b)
+{
+    uint64_t more = a > b ? a : b;
+    uint64_t less = a > b ? b : a;
+
+    if (less == 0)
+        return more == 0 ? 0 : by(b, a);
+    return more - less <= more / 200 ? 0 : by(a, b);
+}
+
+static int is_larder(const struct tune_candidate *c)
+{
+    return !c->is_base && c->setting.policy == LARDER_POLICY_LARDER;
+}
+
+/* Negative: a is better. */
+static int compare(const struct tune *t, const struct tune_candidate *a,
+                   const struct tune_candidate *b)
+{
+    bool cost_counts = a->worst.fits && b->worst.fits && !tune_fits_now(t);
+    int order = (int)b->worst.fits - (int)a->worst.fits;
+
+    if (order == 0)
+        order = is_larder(a) - is_larder(b);
+    if (order == 0 && cost_counts)
+        order = (int)has_room(t, b) - (int)has_room(t, a);
+    if (order == 0 && cost_counts)
+        order = by_time(a->worst.driver_time_ns, b->worst.driver_time_ns);
+    if (order == 0)
+        order =
+            by_size(a->worst.min_capacity_bytes, b->worst.min_capacity_bytes);
+    if (order == 0)
+        order = by(replay_setting_keys(&a->setting),
+                   replay_setting_keys(&b->setting));
+    if (order == 0)
+        order = by(a->worst.driver_time_ns, b->worst.driver_time_ns);
+    return order != 0 ? order : (a > b) - (a < b); /* as they were added */
+}
+
+const struct tune_candidate **tune_ranking(const struct tune *t)
+{
+    const struct tune_candidate **order = calloc(t->count, sizeof *order);
+
+    if (order == NULL)
+        return NULL;
+    /* By insertion: compare() takes nearly alike for alike, and so is no
+     * order for qsort(). */
+    for (size_t i = 1; i < t->count; i++) {
+        size_t at = i - 1;
+
+        for (; at > 0 && compare(t, &t->candidates[i], order[at - 1]) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = &t->candidates[i];
+    }
+    return order;
+}
+
+/* A hundredth less. */
+static bool needs_less(const struct tune_candidate *c,
+                       const struct tune_candidate *base)
+{
+    uint64_t now = base->worst.min_capacity_bytes;
+
+    return c->worst.min_capacity_bytes != 0 &&
+           (now == 0 || c->worst.min_capacity_bytes <= now - now / 100);
+}
+
+static bool helps(const struct tune *t, const struct tune_candidate *c)
+{
+    if (!tune_fits_now(t))
+        return c->worst.fits;
+    return c->worst.fits && needs_less(c, &t->candidates[0]);
+}
+
+const struct tune_candidate *tune_best(const struct tune *t)
+{
+    const struct tune_candidate **order;
+    const struct tune_candidate *best = NULL;
+
+    if (t->by_beginning || t->count < 2)
+        return NULL;
+    order = tune_ranking(t);
+    for (size_t i = 0; order != NULL && best == NULL && i + 1 < t->count; i++) {
+        if (helps(t, order[i]))
+            best = order[i];
+    }
+    free(order);
+    return best;
+}

@@ -1,0 +1,24 @@
+/* tune_words.c - why a setting helps. */
+#include "tune/tune.h"
+
+const char *tune_reason(const struct replay_setting *s)
+{
+    if (s->policy == LARDER_POLICY_LARDER)
+        return "pages move to where they are needed, so that next to nothing "
+               "is lost to pieces";
+    if (s->expandable)
+        return "segments grow and give back page by page, so that free memory "
+               "serves wherever it lies";
+    if (s->max_split_mb != 0)
+        return "larger blocks are no longer cut, so that no smaller tensor "
+               "pins an idle one";
+    if (s->roundup != 0)
+        return "sizes that are nearly alike become the same, and take each "
+               "other's blocks";
+    if (s->segment_mb != 0)
+        return "small requests share larger segments, so that fewer rests are "
+               "left";
+    if (s->gc_percent != 0)
+        return "idle segments go back to the driver before it runs out";
+    return "its own settings cost memory";
+}

@@ -1,0 +1,143 @@
+#!/bin/sh
+# `larder tune` and `larder fit`: the cure that vllm#41268 found, the cheapest
+# that makes a job fit, ranks, and what cannot be cured.  $1: the command.
+. tests/cli/harness
+XDG_CACHE_HOME=$tmp/cache
+export XDG_CACHE_HOME
+gib=1073741824
+
+# Each tensor of 530 MiB leaves an idle segment, which the next tensor of
+# 270 MiB splits, and pins for good.
+load() { # COUNT
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++)
+        printf "a %d %d\nf %d\na %d %d\n", 2 * i, 530 * 1048576, 2 * i,
+            2 * i + 1, 270 * 1048576 }'
+}
+load 40 >"$tmp/load.trace"
+
+# best KEY: of the best candidate in the JSON that was printed.
+best() {
+    sed 's/.*"best":{\([^}]*\)}.*/\1/' "$tmp/out" |
+        sed -n 's/.*"'"$1"'":\("[^"]*"\|[^,}]*\).*/\1/p'
+}
+
+expect 0 tune --json --capacity 16GiB "$tmp/load.trace"
+is 'the cure' "$(best conf)" '"max_split_size_mb:21"'
+is 'the policy' "$(best policy)" '"pytorch"'
+stdout_has '^{"fits":false,"now":{"policy":"pytorch","conf":"","fits":false,"min_capacity_bytes":[0-9]*'
+for key in min_capacity_bytes peak_reserved_bytes; do
+    [ "$(best $key)" -lt $((16 * gib)) ] || say_failed "best $key: $(best $key)"
+done
+cured=$(best min_capacity_bytes)
+expect 0 tune --capacity 16GiB "$tmp/load.trace"
+stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
+stdout_has 'From PyTorch 2.9 on the name is PYTORCH_ALLOC_CONF'
+stdout_has 'With it the job fits on 16.0 GiB: it needs 1[01].* GiB, and 20.7 GiB as it is: larger blocks are no longer cut'
+stdout_has '^expandable_segments:True  *yes '
+
+# What it says is what a replay under it needs.
+expect 0 replay --repeat 0 --json --min-capacity --policy pytorch \
+    --conf max_split_size_mb:21 "$tmp/load.trace"
+is min_capacity_bytes "$(field min_capacity_bytes)" "$cured"
+
+# Of a snapshot that ran out of memory, the card it did so on is meant.
+expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
+    --snapshot-on-oom "$tmp/oom.json" "$tmp/load.trace"
+expect 0 tune --json "$tmp/oom.json"
+is 'the cure of a snapshot' "$(best conf)" '"max_split_size_mb:21"'
+expect 0 tune "$tmp/oom.json"
+stdout_has "fits on the recorded card's 16.0 GiB"
+
+# Found before, nothing is replayed; what is asked otherwise is.
+expect 0 tune --json --capacity 16GiB "$tmp/load.trace"
+is 'operations replayed again' "$(field ops)" 0
+is 'the cure found before' "$(best conf)" '"max_split_size_mb:21"'
+expect 0 tune --json --no-cache --capacity 16GiB "$tmp/load.trace"
+[ "$(field ops)" -gt 10000 ] || say_failed "ops: $(field ops)"
+load 41 >"$tmp/load41.trace"
+expect 0 tune --json --capacity 16GiB "$tmp/load41.trace"
+[ "$(field ops)" -gt 10000 ] || say_failed "ops of other content: $(field ops)"
+# What was cut short is not believed.
+for cell in "$tmp"/cache/larder/*; do
+    printf 'cell 1 1 5 5' >"$cell"
+done
+expect 0 tune --json --capacity 16GiB "$tmp/load.trace"
+is 'the cure, measured again' "$(best conf)" '"max_split_size_mb:21"'
+
+# fit answers yes or no, to the byte.
+expect 0 replay --repeat 0 --json --min-capacity --policy pytorch \
+    "$tmp/load.trace"
+need=$(field min_capacity_bytes)
+expect 0 fit --capacity "$need" "$tmp/load.trace"
+stdout_has '^It fits on 20.7 GiB: 20.7 GiB would do.$'
+expect 1 fit --json --capacity $((need - 1)) "$tmp/load.trace"
+stdout_has '"fits":false,'
+is min_capacity_bytes "$(field min_capacity_bytes)" "$need"
+is short_bytes "$(sed 's/,"cures".*//; s/.*"short_bytes":\([0-9]*\).*/\1/' \
+    "$tmp/out")" 1
+stdout_has '"cures":\[{"policy":"pytorch","conf":"max_split_size_mb:21","fits":true,"min_capacity_bytes":[0-9]*'
+expect 1 fit --capacity 12GiB "$tmp/load.trace"
+stdout_has '^It does not fit on 12.0 GiB: 8.70 GiB is missing, 20.7 GiB would do.$'
+stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
+expect 0 fit --capacity 12GiB --conf max_split_size_mb:64 "$tmp/load.trace"
+expect 0 fit --capacity 12.5GiB --policy larder "$tmp/load.trace"
+
+# Advice never names what is on.
+expect 1 fit --json --capacity 10GiB --conf expandable_segments:True \
+    "$tmp/load.trace"
+stdout_has '"cures":\[\]'
+expect 1 fit --capacity 10GiB "$tmp/load.trace"
+stdout_has '^No setting helps: at best [0-9.]* MiB ([0-9]* bytes) too much for 10.0 GiB.$'
+expect 0 tune --json --capacity 10GiB "$tmp/load.trace"
+is 'no cure' "$(best conf)" null
+
+# Without a card: what needs less, or that nothing does.
+expect 0 tune --json "$tmp/load.trace"
+is 'what needs least' "$(best conf)" '"max_split_size_mb:21"'
+printf 'a 0 4194304\na 1 16777216\nf 0\nf 1\n' >"$tmp/plain.trace"
+expect 0 tune --json "$tmp/plain.trace"
+is 'nothing to gain' "$(best conf)" null
+expect 0 tune "$tmp/plain.trace"
+stdout_has 'No setting needs a hundredth less'
+
+# A folder of ranks: the worst of them, and the one that is unlike.
+mkdir "$tmp/ranks"
+for rank in 0 1 2; do
+    load 20 >"$tmp/ranks/rank$rank.trace"
+done
+load 40 >"$tmp/ranks/rank3.trace"
+expect 1 fit --capacity 16GiB "$tmp/ranks"
+stdout_has 'rank0.trace  *yes  *10.4 GiB'
+stdout_has 'rank3.trace  *no  *20.7 GiB'
+stdout_has 'Worst: .*rank3.trace.  From 10.4 GiB to 20.7 GiB, the middle 10.4 GiB'
+stdout_has 'Unlike the others: .*rank3.trace (20.7 GiB)'
+expect 1 fit --json --capacity 16GiB "$tmp/ranks"
+is 'the worst rank' "$(field min_capacity_bytes)" "$need"
+is ranks "$(grep -o '"file":' "$tmp/out" | wc -l)" 4
+expect 0 tune --json --capacity 16GiB "$tmp/ranks"
+is 'the cure of ranks' "$(best conf)" '"max_split_size_mb:21"'
+
+# No history, no answer.
+printf '{"segments":[],"device_traces":[[]]}' >"$tmp/none.json"
+expect 2 fit --capacity 1GiB "$tmp/none.json"
+stderr_has 'none.json: no history: .*_record_memory_history'
+expect 2 tune "$tmp/none.json"
+
+# Usage.
+expect 2 fit "$tmp/load.trace"
+stderr_has 'no capacity; expected --capacity SIZE'
+expect 2 fit --capacity 12GB2 "$tmp/load.trace"
+stderr_has "'12GB2' is not a capacity"
+expect 2 tune --conf max_split:1 "$tmp/load.trace"
+stderr_has 'max_split'
+expect 2 tune
+stderr_has 'no input'
+mkdir "$tmp/empty"
+expect 2 tune "$tmp/empty"
+stderr_has 'a folder without traces or snapshots'
+expect 2 tune "$tmp/absent.trace"
+stderr_has 'absent.trace'
+printf '# nothing\n' >"$tmp/nothing.trace"
+expect 2 tune "$tmp/nothing.trace"
+stderr_has 'nothing.trace: no allocations'
+finish

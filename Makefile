@@ -44,6 +44,7 @@ run: configure ## replay the bundled traces, run an experiment of the lab
 	$(B)/larder lab run --device sim:24GiB,backing=none move_and_reuse
 
 test: build ## build, then run every test
+	@tools/setup.sh --browser
 	@$(CTEST)
 
 check-asan: ## run the tests under the address and undefined-behaviour sanitizers

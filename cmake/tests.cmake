@@ -124,14 +124,23 @@ foreach(program ${programs})
     larder_test(${program} fuzz ${program} ${corpus})
 endforeach()
 
-foreach(kind cli view)
-    file(GLOB scripts CONFIGURE_DEPENDS
-         ${PROJECT_SOURCE_DIR}/tests/${kind}/*.sh)
-    foreach(script ${scripts})
-        get_filename_component(name ${script} NAME_WE)
-        larder_test(${kind}_${name} ${kind} ${script}
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/*.sh)
+foreach(script ${scripts})
+    get_filename_component(name ${script} NAME_WE)
+    larder_test(cli_${name} cli ${script} $<TARGET_FILE:larder_command>)
+endforeach()
+
+# The page in a browser; each is skipped where there is no Chromium.
+find_program(LARDER_PYTHON python3)
+file(GLOB scripts CONFIGURE_DEPENDS
+     ${PROJECT_SOURCE_DIR}/tests/view/test_*.py)
+foreach(script ${scripts})
+    get_filename_component(name ${script} NAME_WE)
+    string(REPLACE "test_" "view_" name ${name})
+    if(LARDER_PYTHON)
+        larder_test(${name} view ${LARDER_PYTHON} -B ${script}
                     $<TARGET_FILE:larder_command>)
-    endforeach()
+    endif()
 endforeach()
 
 # Of the sources, the symbols and an installation: the same with sanitizers,
@@ -151,7 +160,6 @@ endif()
 # The Python front: scripts that get the folder of the libraries.  An
 # interpreter cannot load a library that wants a sanitizer loaded first.
 if(NOT LARDER_SANITIZE)
-    find_program(LARDER_PYTHON python3)
     file(GLOB scripts CONFIGURE_DEPENDS
          ${PROJECT_SOURCE_DIR}/tests/python/test_*.py)
     if(NOT LARDER_PYTHON)

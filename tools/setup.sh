@@ -1,8 +1,10 @@
 #!/bin/sh
-# setup.sh [--optional] - make sure that what the build needs is here.
+# setup.sh [--optional | --browser] - make sure that what the build needs is
+# here.
 #
 # --optional names what else there is use for, and what for, and installs
-# nothing.
+# nothing.  --browser is about Chromium, which the tests of the viewer use where
+# it is: it is installed for root, and that it could not be is no error.
 #
 # Looks for the things themselves, not for packages, so that any system that
 # has them will do.  What is missing is installed when this is root on a
@@ -37,6 +39,10 @@ check() {
     need python3 python3 -c 'import ctypes, json'
 }
 
+can_install() {
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null
+}
+
 install_missing() {
     echo "installing:$missing"
     export DEBIAN_FRONTEND=noninteractive
@@ -54,10 +60,25 @@ use() {
     "$@" >/dev/null 2>&1 || printf '%-14s %s\n' "$package" "$purpose"
 }
 
+has_browser() {
+    command -v chromium || command -v chromium-browser ||
+        command -v google-chrome
+}
+
+check_browser() {
+    missing=
+    need chromium has_browser
+    [ -n "$missing" ] || return
+    if can_install && install_missing; then
+        return
+    fi
+    echo 'setup.sh: no Chromium: the tests of the viewer are skipped'
+}
+
 name_optional() {
     use python3-venv 'pip, for the Python package' python3 -c 'import ensurepip'
     use g++ 'tests in C++' command -v "${CXX:-c++}"
-    use chromium 'tests of the viewer' command -v chromium
+    use chromium 'tests of the viewer' has_browser
     use clang-format 'make format, make lint' command -v clang-format
     use clang-tidy 'make lint' command -v clang-tidy
     use cppcheck 'make lint' command -v cppcheck
@@ -68,10 +89,14 @@ if [ "${1-}" = --optional ]; then
     name_optional
     exit 0
 fi
+if [ "${1-}" = --browser ]; then
+    check_browser
+    exit 0
+fi
 
 check
 [ -n "$missing" ] || exit 0
-if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+if can_install; then
     install_missing && check
     [ -n "$missing" ] || exit 0
     echo "setup.sh: still missing:$missing" >&2

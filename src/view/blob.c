@@ -1,11 +1,15 @@
 /* blob.c - columns and their base64. */
 #include "view/blob.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_TRIPLES = 1024 };
+enum {
+    LINE_TRIPLES = 1024,
+    VARINT_MAX = 10, /* bytes of a number of 64 bits */
+    BLOB_FIRST = 65536,
+    TABLE_FIRST = 1024 /* slots; a power of two */
+};
 
 void blob_free(struct blob *b)
 {
@@ -13,60 +17,158 @@ void blob_free(struct blob *b)
     *b = (struct blob){0};
 }
 
-static size_t element_bytes(const char *type)
+static bool make_room(struct blob *b)
 {
-    static const struct {
-        const char *type;
-        size_t bytes;
-    } sizes[] = {{"u8", 1}, {"u16", 2}, {"u32", 4}, {"i32", 4}, {"f64", 8}};
-    size_t i;
-
-    for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        if (strcmp(sizes[i].type, type) == 0)
-            return sizes[i].bytes;
-    }
-    return 8;
-}
-
-static bool make_room(struct blob *b, size_t bytes)
-{
-    size_t wider = b->capacity > 0 ? b->capacity : 65536;
+    size_t wider = b->capacity > 0 ? b->capacity * 2 : BLOB_FIRST;
     unsigned char *moved;
 
-    while (wider - b->size < bytes)
-        wider *= 2;
-    if (wider == b->capacity)
+    if (b->capacity - b->size >= VARINT_MAX)
         return true;
     moved = realloc(b->bytes, wider);
-    if (moved == NULL)
+    if (moved == NULL) {
+        b->failed = true;
         return false;
+    }
     b->bytes = moved;
     b->capacity = wider;
     return true;
 }
 
-void *blob_column(struct blob *b, json_t *table, const char *name,
-                  const char *type, size_t count)
+static void put(struct blob *b, uint64_t number)
 {
-    size_t each = element_bytes(type);
-    size_t offset = b->size;
-    size_t bytes;
+    if (b->failed || !make_room(b))
+        return;
+    while (number > 127) {
+        b->bytes[b->size++] = (unsigned char)(number | 128);
+        number >>= 7;
+    }
+    b->bytes[b->size++] = (unsigned char)number;
+}
 
-    if (b->failed || count > SIZE_MAX / 16) {
-        b->failed = true;
-        return NULL;
+/* Small numbers of either sign become small ones. */
+static uint64_t zigzag(uint64_t number)
+{
+    return number << 1 ^ (0 - (number >> 63));
+}
+
+/* ---- what differs of a column ---------------------------------------------- */
+
+struct value_table {
+    uint64_t *values; /* in the order first seen */
+    size_t count;
+    uint32_t *slots; /* number + 1 of a value; 0: none */
+    size_t slot_count;
+};
+
+static size_t slot_of(const struct value_table *t, uint64_t value)
+{
+    size_t at = (size_t)(value * 0x9e3779b97f4a7c15u >> 32);
+
+    for (;; at++) {
+        uint32_t held = t->slots[at & (t->slot_count - 1)];
+
+        if (held == 0 || t->values[held - 1] == value)
+            return at & (t->slot_count - 1);
     }
-    bytes = (count * each + 7) / 8 * 8;
-    if (!make_room(b, bytes) ||
-        json_object_set_new(table, name,
-                            json_pack("[sII]", type, (json_int_t)offset,
-                                      (json_int_t)count)) != 0) {
-        b->failed = true;
-        return NULL;
+}
+
+static bool table_widen(struct value_table *t)
+{
+    size_t wider = t->slot_count > 0 ? t->slot_count * 2 : TABLE_FIRST;
+    uint32_t *slots = calloc(wider, sizeof(*slots));
+    uint64_t *values = realloc(t->values, wider / 2 * sizeof(*values));
+
+    if (values != NULL)
+        t->values = values;
+    if (slots == NULL || values == NULL) {
+        free(slots);
+        return false;
     }
-    memset(b->bytes + offset, 0, bytes);
-    b->size += bytes;
-    return b->bytes + offset;
+    free(t->slots);
+    t->slots = slots;
+    t->slot_count = wider;
+    for (size_t i = 0; i < t->count; i++)
+        t->slots[slot_of(t, t->values[i])] = (uint32_t)i + 1;
+    return true;
+}
+
+/* The number of a value, a new one if need be; false: no host memory. */
+static bool table_number(struct value_table *t, uint64_t value, size_t *number)
+{
+    size_t slot;
+
+    if (t->count >= t->slot_count / 2 && !table_widen(t))
+        return false;
+    slot = slot_of(t, value);
+    if (t->slots[slot] == 0) {
+        t->values[t->count++] = value;
+        t->slots[slot] = (uint32_t)t->count;
+    }
+    *number = t->slots[slot] - 1;
+    return true;
+}
+
+static size_t put_with_table(struct blob *b, size_t count, blob_value *value,
+                             const void *data)
+{
+    struct value_table t = {0};
+    size_t entries;
+    size_t i;
+
+    for (i = 0; i < count && !b->failed; i++) {
+        size_t number;
+
+        if (table_number(&t, value(data, i), &number))
+            put(b, number);
+        else
+            b->failed = true;
+    }
+    for (i = 0; i < t.count; i++)
+        put(b, t.values[i]);
+    entries = t.count;
+    free(t.values);
+    free(t.slots);
+    return entries;
+}
+
+/* ---- columns --------------------------------------------------------------- */
+
+static void put_differences(struct blob *b, size_t count, blob_value *value,
+                            const void *data)
+{
+    uint64_t before = 0;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        uint64_t now = value(data, i);
+
+        put(b, zigzag(now - before));
+        before = now;
+    }
+}
+
+void blob_column(struct blob *b, json_t *table, const char *name,
+                 const char *type, enum blob_coding coding, size_t count,
+                 blob_value *value, const void *data)
+{
+    size_t offset = b->size;
+    size_t entries = 0;
+    size_t i;
+
+    if (coding == BLOB_TABLE) {
+        entries = put_with_table(b, count, value, data);
+    } else if (coding == BLOB_DELTA) {
+        put_differences(b, count, value, data);
+    } else {
+        for (i = 0; i < count; i++)
+            put(b, coding == BLOB_SIGNED ? zigzag(value(data, i))
+                                         : value(data, i));
+    }
+    if (json_object_set_new(table, name,
+                            json_pack("[siIII]", type, (int)coding,
+                                      (json_int_t)offset, (json_int_t)count,
+                                      (json_int_t)entries)) != 0)
+        b->failed = true;
 }
 
 static void encode(const unsigned char *from, size_t count, char *to)

@@ -1,19 +1,14 @@
 /* columns.c - see columns.h.
  *
- * The page draws the allocations that matter most when it cannot draw all:
- * `order` has them by bytes times lifetime, so that it need not sort a million
- * of them before anything is seen. */
+ * Most of what an event says, the allocation or segment that it made or freed
+ * says as well: the page takes it from there, and is told only of events that
+ * say something else. */
 #include "view/columns.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/report_words.h"
-#include "report/summary_of_run.h"
-
-/* Of the page: no stack. */
-#define STACK_NONE UINT32_MAX
+#include "view/device_texts.h"
 
 /* ---- what a run shares ---------------------------------------------------- */
 
@@ -37,65 +32,220 @@ static json_t *string_list(const struct snapshot *s)
     return list;
 }
 
+/* File, line and function of each frame. */
+static uint64_t frame_number(const void *data, size_t i)
+{
+    const struct snapshot_frame *f =
+        &((const struct snapshot *)data)->frames[i / 3];
+
+    return i % 3 == 0 ? f->filename : i % 3 == 1 ? f->line : f->name;
+}
+
+static uint64_t stack_begin(const void *data, size_t i)
+{
+    return ((const struct snapshot *)data)->stack_begins[i];
+}
+
+static uint64_t stack_frame(const void *data, size_t i)
+{
+    return ((const struct snapshot *)data)->stack_frames[i];
+}
+
 bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s)
 {
-    uint32_t *column;
-    size_t frames;
-    size_t i;
-
     if (json_object_set_new(run, "strings", string_list(s)) != 0)
         return false;
-    column = blob_column(b, run, "frame", "u32", s->frame_count * 3);
-    for (i = 0; column != NULL && i < s->frame_count; i++) {
-        column[i * 3] = s->frames[i].filename;
-        column[i * 3 + 1] = s->frames[i].line;
-        column[i * 3 + 2] = s->frames[i].name;
-    }
-    column = blob_column(b, run, "stack_begin", "u32", s->stack_count + 1);
-    for (i = 0; column != NULL && i <= s->stack_count; i++)
-        column[i] = (uint32_t)s->stack_begins[i];
-    frames = (size_t)s->stack_begins[s->stack_count];
-    column = blob_column(b, run, "stack_frame", "u32", frames);
-    if (column != NULL && frames > 0)
-        memcpy(column, s->stack_frames, frames * sizeof(*column));
+    blob_column(b, run, "frame", "u32", BLOB_PLAIN, s->frame_count * 3,
+                frame_number, s);
+    blob_column(b, run, "stack_begin", "u32", BLOB_DELTA, s->stack_count + 1,
+                stack_begin, s);
+    blob_column(b, run, "stack_frame", "u32", BLOB_DELTA,
+                (size_t)s->stack_begins[s->stack_count], stack_frame, s);
     return !b->failed;
+}
+
+/* ---- allocations ------------------------------------------------------------ */
+
+/* An event's number for the page: -1 is before the first. */
+static uint64_t moment(uint32_t event)
+{
+    return event == LIFETIME_BEFORE ? UINT64_MAX : event;
+}
+
+/* value_NAME(lifetimes, i): EXPRESSION of allocation i, `a`. */
+#define ALLOC_VALUE(name, expression)                                          \
+    static uint64_t value_##name(const void *data, size_t i)                   \
+    {                                                                          \
+        const struct lifetime *a =                                             \
+            &((const struct lifetimes *)data)->allocs[i];                      \
+                                                                               \
+        return (expression);                                                   \
+    }
+
+ALLOC_VALUE(start, moment(a->start))
+ALLOC_VALUE(life, moment(a->end) - moment(a->start))
+ALLOC_VALUE(pending, moment(a->done) - moment(a->end))
+ALLOC_VALUE(address, a->address)
+ALLOC_VALUE(size, a->requested)
+ALLOC_VALUE(rounded, a->rounded)
+ALLOC_VALUE(stack, a->stack)
+ALLOC_VALUE(stream, a->stream)
+ALLOC_VALUE(note, a->user_metadata)
+
+static bool any_note(const struct lifetimes *l)
+{
+    size_t i;
+
+    for (i = 0; i < l->alloc_count; i++) {
+        if (l->allocs[i].user_metadata != 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_allocations(struct blob *b, json_t *table,
+                            const struct lifetimes *l)
+{
+    static const struct {
+        const char *name;
+        const char *type;
+        blob_value *value;
+        enum blob_coding coding;
+    } columns[] = {
+        {"start", "i32", value_start, BLOB_DELTA},
+        {"life", "i32", value_life, BLOB_SIGNED},
+        {"pending", "i32", value_pending, BLOB_SIGNED},
+        {"address", "f64", value_address, BLOB_TABLE},
+        {"size", "f64", value_size, BLOB_TABLE},
+        {"rounded", "f64", value_rounded, BLOB_TABLE},
+        {"stack", "u32", value_stack, BLOB_PLAIN},
+        {"stream", "u32", value_stream, BLOB_PLAIN},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+        blob_column(b, table, columns[i].name, columns[i].type,
+                    columns[i].coding, l->alloc_count, columns[i].value, l);
+    /* Most snapshots have none. */
+    if (any_note(l))
+        blob_column(b, table, "note", "u32", BLOB_PLAIN, l->alloc_count,
+                    value_note, l);
+}
+
+static uint64_t value_category(const void *data, size_t i)
+{
+    return ((const uint8_t *)data)[i];
+}
+
+/* ---- segments --------------------------------------------------------------- */
+
+#define SPAN_VALUE(name, expression)                                           \
+    static uint64_t span_##name(const void *data, size_t i)                    \
+    {                                                                          \
+        const struct segment_span *s =                                         \
+            &((const struct lifetimes *)data)->spans[i];                       \
+                                                                               \
+        return (expression);                                                   \
+    }
+
+SPAN_VALUE(address, s->address)
+SPAN_VALUE(size, s->size)
+SPAN_VALUE(start, moment(s->start))
+SPAN_VALUE(end, moment(s->end))
+SPAN_VALUE(stream, s->stream)
+SPAN_VALUE(kind, s->kind)
+
+static void add_segments(struct blob *b, json_t *table,
+                         const struct lifetimes *l)
+{
+    size_t count = l->span_count;
+
+    blob_column(b, table, "address", "f64", BLOB_PLAIN, count, span_address, l);
+    blob_column(b, table, "size", "f64", BLOB_PLAIN, count, span_size, l);
+    blob_column(b, table, "start", "i32", BLOB_SIGNED, count, span_start, l);
+    blob_column(b, table, "end", "i32", BLOB_SIGNED, count, span_end, l);
+    blob_column(b, table, "stream", "u32", BLOB_PLAIN, count, span_stream, l);
+    blob_column(b, table, "kind", "u8", BLOB_PLAIN, count, span_kind, l);
 }
 
 /* ---- events ----------------------------------------------------------------- */
 
-static void add_event_numbers(struct blob *b, json_t *table,
-                              const struct lifetimes *l)
-{
-    uint8_t *action;
-    double *numbers;
-    uint32_t i;
+/* What the page works out for each event, and what it cannot. */
+struct event_words {
+    const struct lifetimes *l;
+    uint32_t *owner; /* of an event: 0 none, an allocation + 1, or a span +
+                      * alloc_count + 1 */
+    uint64_t *times; /* microseconds since the first that has a time */
+    uint32_t *odd;   /* events that say something else than their owner */
+    size_t odd_count;
+};
 
-    action = blob_column(b, table, "action", "u8", l->event_count);
-    for (i = 0; action != NULL && i < l->event_count; i++)
-        action[i] = l->events[i].action < SNAPSHOT_OTHER ? l->events[i].action
-                                                         : SNAPSHOT_OTHER;
-    numbers = blob_column(b, table, "bytes", "f64", l->event_count);
-    for (i = 0; numbers != NULL && i < l->event_count; i++)
-        numbers[i] = (double)l->events[i].size;
-    numbers = blob_column(b, table, "address", "f64", l->event_count);
-    for (i = 0; numbers != NULL && i < l->event_count; i++) {
-        if (l->events[i].action != SNAPSHOT_OOM)
-            numbers[i] = (double)l->events[i].address;
+static void own(struct event_words *w, uint32_t event, size_t owner)
+{
+    if (event < w->l->event_count)
+        w->owner[event] = (uint32_t)owner;
+}
+
+/* In the order in which the page does it (device.js): the last one counts. */
+static void find_owners(struct event_words *w)
+{
+    const struct lifetimes *l = w->l;
+    size_t i;
+
+    for (i = 0; i < l->span_count; i++) {
+        own(w, l->spans[i].start, l->alloc_count + i + 1);
+        own(w, l->spans[i].end, l->alloc_count + i + 1);
+    }
+    for (i = 0; i < l->alloc_count; i++) {
+        own(w, l->allocs[i].start, i + 1);
+        own(w, l->allocs[i].done, i + 1);
+        own(w, l->allocs[i].end, i + 1);
     }
 }
 
-/* Microseconds since the first event that has a time; never going back, which
- * clocks of several threads may. */
-static void add_times(struct blob *b, json_t *table, const struct lifetimes *l)
+static uint64_t event_address(const struct snapshot_event *e)
 {
-    double *time = blob_column(b, table, "time", "f64", l->event_count);
+    return e->action == SNAPSHOT_OOM ? 0 : e->address;
+}
+
+static bool is_odd(const struct event_words *w, uint32_t event)
+{
+    const struct lifetimes *l = w->l;
+    uint32_t owner = w->owner[event];
+    uint64_t address = 0;
+    uint64_t size = 0;
+
+    if (owner > l->alloc_count) {
+        address = l->spans[owner - l->alloc_count - 1].address;
+        size = l->spans[owner - l->alloc_count - 1].size;
+    } else if (owner > 0) {
+        address = l->allocs[owner - 1].address;
+        size = l->allocs[owner - 1].requested;
+    }
+    return address != event_address(&l->events[event]) ||
+           size != l->events[event].size;
+}
+
+static void find_odd(struct event_words *w)
+{
+    uint32_t i;
+
+    for (i = 0; i < w->l->event_count; i++) {
+        if (is_odd(w, i))
+            w->odd[w->odd_count++] = i;
+    }
+}
+
+/* Never going back, which clocks of several threads may. */
+static void find_times(struct event_words *w)
+{
     int64_t first = 0;
     bool begun = false;
     int64_t latest = 0;
     uint32_t i;
 
-    for (i = 0; time != NULL && i < l->event_count; i++) {
-        const struct snapshot_event *e = &l->events[i];
+    for (i = 0; i < w->l->event_count; i++) {
+        const struct snapshot_event *e = &w->l->events[i];
 
         if ((e->has & SNAPSHOT_HAS_TIME) != 0) {
             if (!begun)
@@ -104,303 +254,70 @@ static void add_times(struct blob *b, json_t *table, const struct lifetimes *l)
             if (report_elapsed(first, e->time_us) > latest)
                 latest = report_elapsed(first, e->time_us);
         }
-        time[i] = (double)latest;
+        w->times[i] = (uint64_t)latest;
     }
 }
 
-/* ---- allocations ------------------------------------------------------------ */
-
-struct ranked {
-    double weight;
-    uint32_t number;
-};
-
-static int by_weight(const void *a, const void *b)
+static uint64_t value_action(const void *data, size_t i)
 {
-    const struct ranked *x = a;
-    const struct ranked *y = b;
+    uint8_t action = ((const struct event_words *)data)->l->events[i].action;
 
-    if (x->weight != y->weight)
-        return x->weight < y->weight ? 1 : -1;
-    return (x->number > y->number) - (x->number < y->number);
+    return action < SNAPSHOT_OTHER ? action : SNAPSHOT_OTHER;
 }
 
-static double weight_of(const struct lifetime *a)
+static uint64_t value_time(const void *data, size_t i)
 {
-    int64_t start = a->start == LIFETIME_BEFORE ? -1 : (int64_t)a->start;
-    int64_t end = a->end == LIFETIME_BEFORE ? -1 : (int64_t)a->end;
-
-    return (double)a->rounded * (double)(end - start);
+    return ((const struct event_words *)data)->times[i];
 }
 
-static void add_order(struct blob *b, json_t *table, const struct lifetimes *l)
+static uint64_t value_odd(const void *data, size_t i)
 {
-    uint32_t *order = blob_column(b, table, "order", "u32", l->alloc_count);
-    struct ranked *all = malloc((l->alloc_count + 1) * sizeof(*all));
-    size_t i;
+    return ((const struct event_words *)data)->odd[i];
+}
 
-    if (order == NULL || all == NULL) {
+static uint64_t odd_bytes(const void *data, size_t i)
+{
+    const struct event_words *w = data;
+
+    return w->l->events[w->odd[i]].size;
+}
+
+static uint64_t odd_address(const void *data, size_t i)
+{
+    const struct event_words *w = data;
+
+    return event_address(&w->l->events[w->odd[i]]);
+}
+
+static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
+{
+    size_t count = l->event_count;
+    struct event_words w = {
+        .l = l,
+        .owner = calloc(count + 1, sizeof(*w.owner)),
+        .times = calloc(count + 1, sizeof(*w.times)),
+        .odd = calloc(count + 1, sizeof(*w.odd)),
+    };
+
+    if (w.owner != NULL && w.times != NULL && w.odd != NULL) {
+        find_owners(&w);
+        find_odd(&w);
+        find_times(&w);
+        blob_column(b, table, "action", "u8", BLOB_PLAIN, count, value_action,
+                    &w);
+        blob_column(b, table, "time", "f64", BLOB_DELTA, count, value_time, &w);
+        blob_column(b, table, "odd", "u32", BLOB_DELTA, w.odd_count, value_odd,
+                    &w);
+        blob_column(b, table, "odd_bytes", "f64", BLOB_PLAIN, w.odd_count,
+                    odd_bytes, &w);
+        blob_column(b, table, "odd_address", "f64", BLOB_PLAIN, w.odd_count,
+                    odd_address, &w);
+    } else {
         b->failed = true;
-        free(all);
-        return;
     }
-    for (i = 0; i < l->alloc_count; i++) {
-        all[i].weight = weight_of(&l->allocs[i]);
-        all[i].number = (uint32_t)i;
-    }
-    qsort(all, l->alloc_count, sizeof(*all), by_weight);
-    for (i = 0; i < l->alloc_count; i++)
-        order[i] = all[i].number;
-    free(all);
-}
-
-/* An event's number for the page: -1 is before the first. */
-static int32_t moment(uint32_t event)
-{
-    return event == LIFETIME_BEFORE ? -1 : (int32_t)event;
-}
-
-static void add_lives(struct blob *b, json_t *table, const struct lifetimes *l)
-{
-    int32_t *column;
-    size_t i;
-
-    column = blob_column(b, table, "start", "i32", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = moment(l->allocs[i].start);
-    column = blob_column(b, table, "end", "i32", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = moment(l->allocs[i].end);
-    column = blob_column(b, table, "done", "i32", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = moment(l->allocs[i].done);
-}
-
-static void add_sizes(struct blob *b, json_t *table, const struct lifetimes *l)
-{
-    double *column;
-    size_t i;
-
-    column = blob_column(b, table, "address", "f64", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = (double)l->allocs[i].address;
-    column = blob_column(b, table, "size", "f64", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = (double)l->allocs[i].requested;
-    column = blob_column(b, table, "rounded", "f64", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = (double)l->allocs[i].rounded;
-}
-
-static void add_origins(struct blob *b, json_t *table,
-                        const struct lifetimes *l)
-{
-    uint32_t *column;
-    size_t i;
-
-    column = blob_column(b, table, "stack", "u32", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = l->allocs[i].stack == 0 ? STACK_NONE : l->allocs[i].stack;
-    column = blob_column(b, table, "stream", "u32", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = l->allocs[i].stream;
-}
-
-/* The program's own text for each allocation; no column where there is none,
- * as in most snapshots. */
-static void add_notes(struct blob *b, json_t *table, const struct lifetimes *l)
-{
-    uint32_t *column;
-    size_t noted = 0;
-    size_t i;
-
-    for (i = 0; i < l->alloc_count; i++)
-        noted += l->allocs[i].user_metadata != 0;
-    if (noted == 0)
-        return;
-    column = blob_column(b, table, "note", "u32", l->alloc_count);
-    for (i = 0; column != NULL && i < l->alloc_count; i++)
-        column[i] = l->allocs[i].user_metadata;
-}
-
-static void add_categories(struct blob *b, json_t *table,
-                           const struct run_summary *r)
-{
-    size_t count = r->lifetimes->alloc_count;
-    uint8_t *column = blob_column(b, table, "category", "u8", count);
-
-    if (column != NULL && count > 0)
-        memcpy(column, r->categories, count);
-}
-
-/* ---- segments ----------------------------------------------------------------- */
-
-static void add_segments(struct blob *b, json_t *table,
-                         const struct lifetimes *l)
-{
-    double *wide;
-    int32_t *when;
-    uint32_t *stream;
-    uint8_t *kind;
-    size_t i;
-
-    wide = blob_column(b, table, "address", "f64", l->span_count);
-    for (i = 0; wide != NULL && i < l->span_count; i++)
-        wide[i] = (double)l->spans[i].address;
-    wide = blob_column(b, table, "size", "f64", l->span_count);
-    for (i = 0; wide != NULL && i < l->span_count; i++)
-        wide[i] = (double)l->spans[i].size;
-    when = blob_column(b, table, "start", "i32", l->span_count);
-    for (i = 0; when != NULL && i < l->span_count; i++)
-        when[i] = moment(l->spans[i].start);
-    when = blob_column(b, table, "end", "i32", l->span_count);
-    for (i = 0; when != NULL && i < l->span_count; i++)
-        when[i] = moment(l->spans[i].end);
-    stream = blob_column(b, table, "stream", "u32", l->span_count);
-    for (i = 0; stream != NULL && i < l->span_count; i++)
-        stream[i] = l->spans[i].stream;
-    kind = blob_column(b, table, "kind", "u8", l->span_count);
-    for (i = 0; kind != NULL && i < l->span_count; i++)
-        kind[i] = l->spans[i].kind;
-}
-
-/* ---- texts -------------------------------------------------------------------- */
-
-static json_t *stream_names(const struct snapshot *s)
-{
-    json_t *names = json_array();
-    size_t i;
-
-    for (i = 0; names != NULL && i < s->stream_count; i++) {
-        char text[32];
-
-        snprintf(text, sizeof(text), s->streams[i] < 65536 ? "%llu" : "0x%llx",
-                 (unsigned long long)s->streams[i]);
-        json_array_append_new(names, json_string(text));
-    }
-    return names;
-}
-
-static json_t *category_names(void)
-{
-    json_t *names = json_array();
-    int i;
-
-    for (i = 0; names != NULL && i < REPORT_CATEGORIES; i++)
-        json_array_append_new(
-            names, json_string(report_category_name((enum report_category)i)));
-    return names;
-}
-
-static json_t *failure(const struct run_summary *r, uint32_t event,
-                       bool explain, struct tool_error *error)
-{
-    const struct lifetimes *l = r->lifetimes;
-    json_t *made;
-    char *text = NULL;
-
-    if (explain && !report_explain_oom(l, r->categories, event, &text, error))
-        return NULL;
-    made = json_pack("{s:I, s:I, s:s}", "event", (json_int_t)event, "bytes",
-                     (json_int_t)l->events[event].size, "text",
-                     text != NULL ? text : "Not explained: one of many.");
-    free(text);
-    if (made == NULL)
-        tool_set_error(error, "not enough host memory for the page");
-    return made;
-}
-
-static json_t *failures(const struct run_summary *r, struct tool_error *error)
-{
-    const struct lifetimes *l = r->lifetimes;
-    json_t *list = json_array();
-    uint32_t told = 0;
-    uint32_t i;
-
-    for (i = 0; list != NULL && i < l->event_count; i++) {
-        json_t *made;
-
-        if (l->events[i].action != SNAPSHOT_OOM)
-            continue;
-        made = failure(r, i, told++ < REPORT_OOMS_EXPLAINED, error);
-        if (made == NULL) {
-            json_decref(list);
-            return NULL;
-        }
-        json_array_append_new(list, made);
-    }
-    return list;
-}
-
-static json_t *findings(const struct run_summary *r, struct tool_error *error)
-{
-    struct report_finding *found;
-    json_t *list;
-    size_t count;
-    size_t i;
-
-    if (!report_findings(r, &found, &count, error))
-        return NULL;
-    list = json_array();
-    for (i = 0; list != NULL && i < count; i++)
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s}", "title", found[i].title,
-                                        "text", found[i].text));
-    report_findings_free(found, count);
-    return list;
-}
-
-static json_t *marks(const struct lifetimes *l)
-{
-    const struct snapshot *s = l->snapshot;
-    json_t *list = json_array();
-    size_t i;
-
-    for (i = 0; list != NULL && i < s->annotation_count; i++) {
-        const struct snapshot_annotation *a = &s->annotations[i];
-
-        if (a->device != l->device ||
-            strcmp(snapshot_string(s, a->stage), "END") == 0)
-            continue;
-        json_array_append_new(
-            list, json_pack("{s:I, s:s}", "event",
-                            (json_int_t)lifetimes_event_at(l, a->time_us),
-                            "label", snapshot_string(s, a->name)));
-    }
-    return list;
-}
-
-static char *note_text(const struct lifetimes *l, char *text, size_t cap)
-{
-    uint64_t odd = l->overwritten + l->unmatched;
-
-    text[0] = '\0';
-    if (l->event_count == 0)
-        snprintf(text, cap, "no events were recorded: the last state only");
-    else if (odd > 0)
-        snprintf(text, cap, "%" PRIu64 " events do not fit the others", odd);
-    return text;
-}
-
-static bool add_texts(json_t *device, const struct lifetimes *l,
-                      const struct run_summary *r, struct tool_error *error)
-{
-    char note[80];
-    json_t *ooms = failures(r, error);
-    json_t *found = ooms != NULL ? findings(r, error) : NULL;
-
-    if (found == NULL) {
-        json_decref(ooms);
-        return false;
-    }
-    json_object_set_new(device, "ooms", ooms);
-    json_object_set_new(device, "findings", found);
-    json_object_set_new(device, "marks", marks(l));
-    json_object_set_new(device, "streams", stream_names(l->snapshot));
-    json_object_set_new(device, "categories", category_names());
-    json_object_set_new(device, "note",
-                        json_string(note_text(l, note, sizeof(note))));
-    return true;
+    free(w.owner);
+    free(w.times);
+    free(w.odd);
 }
 
 json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
@@ -417,16 +334,12 @@ json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
         json_decref(device);
         return NULL;
     }
-    add_event_numbers(b, json_object_get(device, "event"), l);
-    add_times(b, json_object_get(device, "event"), l);
-    add_order(b, allocs, l);
-    add_lives(b, allocs, l);
-    add_sizes(b, allocs, l);
-    add_origins(b, allocs, l);
-    add_notes(b, allocs, l);
+    add_events(b, json_object_get(device, "event"), l);
+    add_allocations(b, allocs, l);
     add_segments(b, json_object_get(device, "segment"), l);
-    add_categories(b, allocs, &r);
-    ok = add_texts(device, l, &r, error);
+    blob_column(b, allocs, "category", "u8", BLOB_PLAIN, l->alloc_count,
+                value_category, r.categories);
+    ok = device_texts_add(device, l, &r, error);
     run_summary_free(&r);
     if (ok)
         return device;

@@ -6,5 +6,6 @@
 extern const unsigned char view_page_html[];
 extern const unsigned char view_page_style[];
 extern const unsigned char view_page_script[];
+extern const char view_page_policy[]; /* lets that style and script in */
 
 #endif

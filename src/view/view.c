@@ -1,4 +1,4 @@
-/* view.c - the page: a template with five places to fill. */
+/* view.c - the page: a template with places to fill. */
 #include "view/view.h"
 
 #include <errno.h>
@@ -101,14 +101,24 @@ static int write_json_piece(const char *buffer, size_t size, void *data)
     return 0;
 }
 
+/* What stands in the template's places between two '@'. */
 static bool write_place(struct page *p, const char *place, size_t length)
 {
+    const struct {
+        const char *place;
+        const void *text;
+    } texts[] = {{"STYLE", view_page_style},
+                 {"SCRIPT", view_page_script},
+                 {"POLICY", view_page_policy}};
+    size_t i;
+
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (strlen(texts[i].place) == length &&
+            memcmp(place, texts[i].place, length) == 0)
+            return fputs(texts[i].text, p->out) != EOF;
+    }
     if (length == 5 && memcmp(place, "TITLE", 5) == 0)
         return write_escaped(p->out, p->title);
-    if (length == 5 && memcmp(place, "STYLE", 5) == 0)
-        return fputs((const char *)view_page_style, p->out) != EOF;
-    if (length == 6 && memcmp(place, "SCRIPT", 6) == 0)
-        return fputs((const char *)view_page_script, p->out) != EOF;
     if (length == 4 && memcmp(place, "META", 4) == 0)
         return json_dump_callback(p->meta, write_json_piece, p->out,
                                   JSON_COMPACT) == 0;

@@ -53,7 +53,7 @@ function findFrames(device, words) {
     const stack = device.alloc.stack[i];
     let found = known.get(stack);
     if (found === undefined) {
-      found = stackFrames(run, stack).some((id) => hit[id]);
+      found = stackFrames(run, stack).some((id) => hit[id] === 1);
       known.set(stack, found);
     }
     return found;

@@ -15,16 +15,7 @@ function groupKeys(device, by) {
   if (by === "category") return (i) => a.category[i];
   if (by === "size")
     return (i) => SIZE_STEPS.findIndex((step) => a.size[i] <= step[0]);
-  const own = new Map();
-  return (i) => {
-    const stack = a.stack[i];
-    let frame = own.get(stack);
-    if (frame === undefined) {
-      frame = ownFrame(device.run, stack);
-      own.set(stack, frame);
-    }
-    return frame;
-  };
+  return (i) => ownFrame(device.run, a.stack[i]);
 }
 
 function groupName(device, by, key) {
@@ -65,9 +56,19 @@ function makeGroups(device, by) {
   return { of, names, rest: shown.length };
 }
 
+// The colours of the style sheet, asked for thousands of times a picture.
+const themeColours = { theme: "", known: new Map() };
+
 function cssColour(name) {
-  return getComputedStyle(document.documentElement)
-    .getPropertyValue(name).trim();
+  const root = document.documentElement, { theme } = root.dataset;
+  if (themeColours.theme !== theme) {
+    themeColours.theme = theme;
+    themeColours.known.clear();
+  }
+  if (!themeColours.known.has(name))
+    themeColours.known.set(name,
+      getComputedStyle(root).getPropertyValue(name).trim());
+  return themeColours.known.get(name);
 }
 
 function groupColour(groups, group) {

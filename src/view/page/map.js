@@ -1,8 +1,13 @@
-// map.js - the segments and their blocks at one moment: a bar a segment, a box
-// a block.
+// map.js - the segments and their blocks at one moment, all to one scale: a
+// bar a segment, a box a block.  A segment longer than a line goes on in the
+// next.
 
-const ROW_HEIGHT = 18, ROW_GAP = 8, ROW_LABEL = 15;
-const MAP_EDGE = 8, MAP_LEAST = 128, MAP_HIGHEST = 16000;
+const ROW_HEIGHT = 18, ROW_GAP = 7, ROW_LABEL = 15;
+const MAP_EDGE = 8, MAP_SPACE = 4, MAP_HIGHEST = 16000;
+// Lines that all segments take, unless another scale is asked for.
+const MAP_LINES = 14;
+// A segment is never narrower, nor is a block invisible.
+const SEGMENT_LEAST = 3, BLOCK_LEAST = 0.6;
 
 // What is there in state k: segments with the allocations inside them.
 function segmentsAt(device, k) {
@@ -67,82 +72,119 @@ function rowTitle(device, row) {
     `${bytesText(free)} free`;
 }
 
-// Where each segment goes: in lines, as many as fit beside each other.
+// The largest first: the small ones are together at the end.
+function bySize(rows) {
+  return rows.sort((x, y) => y.bytes - x.bytes || x.address - y.address);
+}
+
+// Bytes of a pixel: a power of two, so that two moments can be compared.
+function mapScale(rows, width, finer) {
+  let all = 0;
+  for (const row of rows) all += row.bytes;
+  const inside = (width - 2 * MAP_EDGE) * MAP_LINES;
+  const scale = Math.pow(2, Math.ceil(Math.log2(Math.max(all, 1) / inside)));
+  return Math.max(16, scale / Math.pow(2, finer));
+}
+
+// Where each segment goes: its pieces, one for each line it takes part in.
 // Returns the height.
-function layOut(rows, width) {
-  let most = 1;
-  for (const row of rows) most = Math.max(most, row.bytes);
-  let x = MAP_EDGE, y = ROW_GAP;
+function layOut(rows, width, scale) {
+  const edge = width - MAP_EDGE;
+  let x = MAP_EDGE, y = ROW_GAP + ROW_LABEL;
+  const nextLine = () => {
+    x = MAP_EDGE;
+    y += ROW_HEIGHT + ROW_LABEL + ROW_GAP;
+  };
   for (const row of rows) {
-    // Sizes differ by thousands: a small segment is still to be seen.
-    row.width = Math.max(MAP_LEAST,
-      (width - 2 * MAP_EDGE) * Math.sqrt(row.bytes / most));
-    if (x > MAP_EDGE && x + row.width > width - MAP_EDGE) {
-      x = MAP_EDGE;
-      y += ROW_HEIGHT + ROW_LABEL + ROW_GAP;
+    const wide = Math.max(SEGMENT_LEAST, row.bytes / scale);
+    if (x > MAP_EDGE && x + wide > edge) nextLine();
+    row.pieces = [];
+    row.scale = row.bytes / wide;
+    for (let done = 0; done < wide && y < MAP_HIGHEST;) {
+      const part = Math.min(wide - done, edge - x);
+      row.pieces.push({ x, y, width: part, done });
+      done += part;
+      if (done < wide) nextLine();
+      else x += part + MAP_SPACE;
     }
-    row.x = x;
-    row.y = y + ROW_LABEL;
-    x += row.width + MAP_EDGE;
   }
-  return y + ROW_HEIGHT + ROW_LABEL + ROW_GAP;
+  return y + ROW_HEIGHT + ROW_GAP;
 }
 
 // Draws what fits on a canvas, which has a largest size; returns the rows
-// for hitMap().
-function drawMap(canvas, device, k, groups, mask, selected) {
-  const rows = segmentsAt(device, k);
-  const height = layOut(rows, Math.max(canvas.clientWidth, 200));
+// for hitMap() and the scale.
+function drawMap(canvas, device, k, paint, finer) {
+  const rows = bySize(segmentsAt(device, k));
+  const width = Math.max(canvas.clientWidth, 200);
+  const scale = mapScale(rows, width, finer);
+  const height = layOut(rows, width, scale);
   const g = fitCanvas(canvas, Math.max(60, Math.min(height, MAP_HIGHEST)));
   g.ctx.clearRect(0, 0, g.width, g.height);
   g.ctx.font = "12px system-ui, sans-serif";
   g.ctx.textBaseline = "top";
+  g.ctx.textAlign = "left";
   if (rows.length === 0) {
     g.ctx.fillStyle = cssColour("--soft");
     g.ctx.fillText("Nothing is reserved at this moment.", 10, 10);
   }
-  const colours = [];
-  for (let group = 0; group <= groups.rest; group++)
-    colours.push(groupColour(groups, group));
-  const paint = { colours, groups, mask, selected, soft: cssColour("--soft"),
-    free: cssColour("--free"), ink: cssColour("--ink") };
-  for (const row of rows)
-    if (row.y < g.height) drawRow(g.ctx, row, paint);
-  return rows;
+  for (const row of rows) drawRow(g.ctx, row, paint);
+  return { rows, scale };
+}
+
+// A label stands where it does not reach over the next segment.
+function rowLabel(row) {
+  const free = row.bytes - row.used;
+  return bytesText(row.bytes) +
+    (free > 0 ? `, ${bytesText(free)} free` : "");
 }
 
 function drawRow(ctx, row, paint) {
-  const free = row.bytes - row.used;
-  ctx.fillStyle = paint.soft;
-  ctx.textAlign = "left";
-  ctx.fillText(`${bytesText(row.bytes)}` +
-    (free > 0 ? `, ${bytesText(free)} free` : ""), row.x, row.y - ROW_LABEL,
-    row.width);
-  ctx.fillStyle = paint.free;
-  ctx.fillRect(row.x, row.y, row.width, ROW_HEIGHT);
-  const scale = row.width / row.bytes;
-  for (const block of row.blocks) {
-    const x = row.x + (block.address - row.address) * scale;
-    const w = Math.max(block.bytes * scale, 0.6);
-    const faded = paint.mask && !paint.mask[block.alloc];
-    ctx.globalAlpha = faded ? 0.2 : block.pending ? 0.45 : 1;
-    ctx.fillStyle = paint.colours[paint.groups.of[block.alloc]];
-    ctx.fillRect(x, row.y, w > 3 ? w - 1 : w, ROW_HEIGHT);
-    ctx.globalAlpha = 1;
+  for (const piece of row.pieces) {
+    ctx.fillStyle = paint.free;
+    ctx.fillRect(piece.x, piece.y, piece.width, ROW_HEIGHT);
+  }
+  if (row.pieces.length > 0) {
+    const first = row.pieces[0];
+    ctx.fillStyle = paint.soft;
+    ctx.fillText(fitText(ctx, rowLabel(row), first.width), first.x,
+      first.y - ROW_LABEL);
+  }
+  for (const block of row.blocks) drawBlock(ctx, row, block, paint);
+}
+
+function drawBlock(ctx, row, block, paint) {
+  const from = (block.address - row.address) / row.scale;
+  const to = from + Math.max(block.bytes / row.scale, BLOCK_LEAST);
+  const faded = paint.mask && !paint.mask[block.alloc];
+  const shown = paint.isShown(block.alloc);
+  ctx.globalAlpha = faded || !shown ? 0.2 : block.pending ? 0.45 : 1;
+  ctx.fillStyle = paint.colours[paint.groups.of[block.alloc]];
+  for (const piece of row.pieces) {
+    const x = Math.max(from, piece.done) - piece.done + piece.x;
+    const end = Math.min(to, piece.done + piece.width) - piece.done + piece.x;
+    if (end <= x) continue;
+    ctx.fillRect(x, piece.y, end - x > 3 ? end - x - 1 : end - x, ROW_HEIGHT);
     if (block.alloc === paint.selected) {
+      ctx.globalAlpha = 1;
       ctx.strokeStyle = paint.ink;
       ctx.lineWidth = 2;
-      ctx.strokeRect(x, row.y - 1, Math.max(w, 3), ROW_HEIGHT + 2);
+      ctx.strokeRect(x, piece.y - 1, Math.max(end - x, 3), ROW_HEIGHT + 2);
     }
   }
+  ctx.globalAlpha = 1;
+}
+
+function hitPiece(row, x, y) {
+  return row.pieces.find((piece) => y >= piece.y && y <= piece.y + ROW_HEIGHT &&
+    x >= piece.x && x <= piece.x + piece.width);
 }
 
 // { row, alloc (-1: free space), gap: free bytes around the place }
 function hitMap(rows, x, y) {
   for (const row of rows) {
-    if (y < row.y || y > row.y + ROW_HEIGHT) continue;
-    if (x < row.x || x > row.x + row.width) continue;
-    const address = row.address + (x - row.x) * row.bytes / row.width;
+    const piece = hitPiece(row, x, y);
+    if (!piece) continue;
+    const address = row.address + (piece.done + x - piece.x) * row.scale;
     let before = row.address;
     for (const block of row.blocks) {
       if (address < block.address)

@@ -8,6 +8,13 @@ function element(tag, text, className) {
   return made;
 }
 
+function button(text, onPress) {
+  const made = element("button", text);
+  made.type = "button";
+  made.addEventListener("click", onPress);
+  return made;
+}
+
 function addRow(table, name, value, className) {
   const row = element("tr");
   row.append(element("th", name), element("td", value, className));
@@ -40,6 +47,30 @@ function stackList(run, stack) {
   return list;
 }
 
+// A frame of the flame graph or the tree; `act` has only(text), leave(),
+// select(allocation).
+function showFrame(panel, device, tree, list, groups, act) {
+  const { focus, root } = tree, run = device.run;
+  const table = element("table");
+  addRow(table, "Here", nodeLabel(run, focus, tree.by));
+  if (focus.frame >= 0 && frameFile(run, focus.frame))
+    addRow(table, "In", `${frameFile(run, focus.frame)}, ` +
+      moduleName(run, focus.frame));
+  addRow(table, "Total", `${bytesExact(focus.total)}, ` +
+    `${shareText(focus.total, root.total)} of all`);
+  addRow(table, "Its own", bytesExact(focus.self));
+  addRow(table, "Allocations", focus.count.toLocaleString("en"));
+  const bar = element("p", undefined, "buttons");
+  if (focus.frame >= 0)
+    bar.append(button("Only this, everywhere", () => act.only(
+      tree.by === "line" ? frameText(run, focus.frame)
+        : functionName(run, focus.frame))));
+  bar.append(button("Back to all", act.leave));
+  panel.append(table, bar);
+  panel.append(element("h2", "The largest alive through it"),
+    allocationTable(device, list, groups, act.select, 50));
+}
+
 function showAllocation(panel, device, i) {
   const a = device.alloc, run = device.run;
   const table = element("table");
@@ -56,7 +87,7 @@ function showAllocation(panel, device, i) {
     addRow(table, "Reusable", momentText(device, a.done[i]));
   addRow(table, "Lived", lifetimeText(device, i));
   panel.append(table);
-  if (a.stack[i] === NONE || isNote(run, a.stack[i]))
+  if (a.stack[i] === NO_STACK || isNote(run, a.stack[i]))
     panel.append(element("p", "No call path was recorded for it."));
   else
     panel.append(element("h2", "Call path, innermost first"),
@@ -85,13 +116,6 @@ function allocationTable(device, list, groups, onChoose, most) {
   return table;
 }
 
-function aliveAt(device, k) {
-  const a = device.alloc, list = [];
-  for (let i = 0; i < a.start.length; i++)
-    if (a.start[i] < k && a.end[i] >= k) list.push(i);
-  return list.sort((x, y) => a.size[y] - a.size[x]);
-}
-
 function eventText(device, n) {
   const action = device.event.action[n];
   const name = ACTIONS[action];
@@ -102,23 +126,39 @@ function eventText(device, n) {
 }
 
 const EVENT_ROW = 22;
+// Browsers stop at some ten million pixels: a stretch around the moment.
+const EVENTS_MOST = 200000;
+
+// The events to list: all, or those of what was found.
+function eventList(device, mask) {
+  if (!mask) return { length: device.events, at: (i) => i,
+    of: (n) => n };
+  const owners = eventOwners(device), list = [];
+  for (let n = 0; n < owners.length; n++)
+    if (owners[n] >= 0 && mask[owners[n]]) list.push(n);
+  return { length: list.length, at: (i) => list[i],
+    of: (n) => {
+      const after = list.findIndex((event) => event >= n);
+      return after < 0 ? list.length : after;
+    } };
+}
 
 // A list of any length: only the rows in sight exist.
-function showEvents(panel, device, current, onChoose) {
+function showEvents(panel, device, current, list, onChoose) {
   const rows = element("div", undefined, "rows");
-  // Browsers stop at some ten million pixels: show a stretch around the
-  // moment.
-  const first = Math.max(0, current - 100000);
-  const last = Math.min(device.events, first + 200000);
+  const here = list.of(Math.max(current - 1, 0));
+  const first = Math.max(0, Math.min(here - EVENTS_MOST / 2,
+    list.length - EVENTS_MOST));
+  const last = Math.min(list.length, first + EVENTS_MOST);
   rows.style.height = `${(last - first) * EVENT_ROW}px`;
   panel.append(rows);
   const fill = () => {
     const begin = first + Math.floor(panel.scrollTop / EVENT_ROW);
-    const end = Math.min(last, begin + 30);
     rows.replaceChildren();
-    for (let n = begin; n < end; n++) {
+    for (let i = begin; i < Math.min(last, begin + 30); i++) {
+      const n = list.at(i);
       const row = element("div", eventText(device, n), "row");
-      row.style.top = `${(n - first) * EVENT_ROW}px`;
+      row.style.top = `${(i - first) * EVENT_ROW}px`;
       if (n === current - 1) row.classList.add("current");
       if (ACTIONS[device.event.action[n]] === "oom")
         row.classList.add("alarm");
@@ -127,7 +167,10 @@ function showEvents(panel, device, current, onChoose) {
     }
   };
   panel.onscroll = fill;
-  panel.scrollTop = Math.max(0, (current - first - 8) * EVENT_ROW);
+  const place = (here - first) * EVENT_ROW;
+  if (place < panel.scrollTop ||
+      place > panel.scrollTop + panel.clientHeight - EVENT_ROW)
+    panel.scrollTop = Math.max(0, place - 8 * EVENT_ROW);
   fill();
 }
 

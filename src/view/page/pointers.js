@@ -20,7 +20,7 @@ function hitTimeline(p) {
     (1 - (p.y - GRAPH_TOP) / drawn.height);
   const k = drawn.states[column];
   return { k, bytes, alloc: bytes < 0 ? -2
-    : hitStack(device, drawn.chosen, k, bytes) };
+    : hitStack(device, drawn.chosen, k, bytes, look()) };
 }
 
 function showTip(event, lines) {
@@ -62,14 +62,32 @@ function hoverMap(event) {
   const p = placeIn($("map"), event);
   const hit = hitMap(state.rows, p.x, p.y);
   if (!hit) { $("tip").hidden = true; return; }
-  if (hit.alloc >= 0) showTip(event, allocationLines(hit.alloc));
+  if (hit.alloc >= 0) showTip(event, [...allocationLines(hit.alloc),
+    rowTitle(state.device, hit.row)]);
   else showTip(event, [`${bytesText(hit.gap)} free`,
     rowTitle(state.device, hit.row)]);
 }
 
-// Dragging further than this is moving; less is a click.
-const DRAG_LEAST = 4;
+function hoverFlame(event) {
+  const p = placeIn($("flame"), event);
+  const box = hitFlame(state.boxes, p.x, p.y);
+  if (!box) { $("tip").hidden = true; return; }
+  const { node } = box, { root, by } = state.tree;
+  const lines = [`${bytesText(node.total)}, ` +
+    `${shareText(node.total, root.total)} of all`,
+    node.frame >= 0 && by === "line" ? frameText(state.device.run, node.frame)
+      : nodeLabel(state.device.run, node, by),
+    `${node.count.toLocaleString("en")} allocations, its own ` +
+      bytesText(node.self)];
+  if (node.parent && node.parent.parent)
+    lines.push(`${shareText(node.total, node.parent.total)} of its caller's`);
+  showTip(event, lines);
+}
 
+// ---- the timeline: marking, moving, going through the moments ----
+
+// Dragging further than this is dragging; less is a click.
+const DRAG_LEAST = 4;
 const LINE_REACH = 5;
 
 // Whether a place is on the line that marks the moment.
@@ -78,44 +96,61 @@ function nearCursor(x) {
   return Math.abs(drawn.view.x(state.axis.at(state.cursor)) - x) <= LINE_REACH;
 }
 
+// What a press at a place begins.
+function dragKind(event, x) {
+  if (event.shiftKey || event.button === 1) return "move";
+  return nearCursor(x) ? "scrub" : "mark";
+}
+
+const DRAGGING = {
+  scrub: (down, x) => moveCursor(state.axis.index(positionAt(x)), false),
+  move: (down, x) => {
+    const span = down.to - down.from;
+    const shift = Math.max(-down.from, Math.min(state.axis.end - down.to,
+      (down.x - x) / state.drawn.width * span));
+    setWindow(down.from + shift, down.to + shift);
+  },
+  mark: (down, x) => {
+    const ends = [down.at, positionAt(x)].map((at) => state.axis.index(
+      Math.max(state.from, Math.min(state.to, at))));
+    markSpan(Math.min(...ends), Math.max(...ends));
+    state.tab = TAB_SPAN;
+  },
+};
+
+function clickTimeline(event) {
+  const hit = hitTimeline(placeIn($("timeline"), event));
+  if (!hit) return;
+  markSpan(0, 0);
+  state.cursor = hit.k;
+  select(hit.alloc >= 0 ? hit.alloc : -1);
+}
+
 function watchTimeline() {
   const canvas = $("timeline");
   let down = null;
   canvas.addEventListener("pointerdown", (event) => {
-    const scrub = event.shiftKey || nearCursor(placeIn(canvas, event).x);
-    down = { x: event.clientX, from: state.from, to: state.to, moved: false,
-      scrub };
+    const { x } = placeIn(canvas, event);
+    down = { x, at: positionAt(x), from: state.from, to: state.to,
+      moved: false, kind: dragKind(event, x) };
     canvas.setPointerCapture(event.pointerId);
+    $("tip").hidden = true;
   });
   canvas.addEventListener("pointermove", (event) => {
-    const p = placeIn(canvas, event);
+    const { x } = placeIn(canvas, event);
     if (!down) {
-      canvas.style.cursor = nearCursor(p.x) ? "ew-resize" : "";
+      canvas.style.cursor = nearCursor(x) ? "ew-resize" : "";
       hoverTimeline(event);
       return;
     }
-    if (down.scrub) {
-      down.moved = down.moved || Math.abs(event.clientX - down.x) > 1;
-      if (down.moved)
-        moveCursor(state.axis.index(positionAt(p.x)), false);
-      return;
-    }
-    const by = event.clientX - down.x;
-    if (Math.abs(by) > DRAG_LEAST) down.moved = true;
-    if (!down.moved) return;
-    const span = down.to - down.from;
-    const shift = Math.max(-down.from, Math.min(state.axis.end - down.to,
-      -by / state.drawn.width * span));
-    setWindow(down.from + shift, down.to + shift);
+    const least = down.kind === "scrub" ? 1 : DRAG_LEAST;
+    down.moved = down.moved || Math.abs(x - down.x) > least;
+    if (down.moved) DRAGGING[down.kind](down, x);
   });
   canvas.addEventListener("pointerup", (event) => {
     const clicked = down && !down.moved;
     down = null;
-    if (!clicked) return;
-    const hit = hitTimeline(placeIn(canvas, event));
-    if (!hit) return;
-    state.cursor = hit.k;
-    select(hit.alloc >= 0 ? hit.alloc : -1);
+    if (clicked) clickTimeline(event);
   });
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -148,13 +183,21 @@ function watchOverview() {
   });
 }
 
-function watchMap() {
+// ---- the views ----
+
+function watchViews() {
   $("map").addEventListener("pointermove", hoverMap);
   $("map").addEventListener("click", (event) => {
     const p = placeIn($("map"), event);
     const hit = hitMap(state.rows, p.x, p.y);
     select(hit && hit.alloc >= 0 ? hit.alloc : -1);
   });
-  for (const id of ["map", "timeline"])
+  $("flame").addEventListener("pointermove", hoverFlame);
+  $("flame").addEventListener("click", (event) => {
+    const p = placeIn($("flame"), event);
+    const box = hitFlame(state.boxes, p.x, p.y);
+    if (box) focusOn(keysOf(box.node));
+  });
+  for (const id of ["map", "timeline", "flame"])
     $(id).addEventListener("pointerleave", () => { $("tip").hidden = true; });
 }

@@ -1,0 +1,146 @@
+/* device_texts.c - see device_texts.h. */
+#include "view/device_texts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/explain.h"
+
+static json_t *stream_names(const struct snapshot *s)
+{
+    json_t *names = json_array();
+    size_t i;
+
+    for (i = 0; names != NULL && i < s->stream_count; i++) {
+        char text[32];
+
+        snprintf(text, sizeof(text), s->streams[i] < 65536 ? "%llu" : "0x%llx",
+                 (unsigned long long)s->streams[i]);
+        json_array_append_new(names, json_string(text));
+    }
+    return names;
+}
+
+static json_t *category_names(void)
+{
+    json_t *names = json_array();
+    int i;
+
+    for (i = 0; names != NULL && i < REPORT_CATEGORIES; i++)
+        json_array_append_new(
+            names, json_string(report_category_name((enum report_category)i)));
+    return names;
+}
+
+static json_t *failure(const struct run_summary *r, uint32_t event,
+                       bool explain, struct tool_error *error)
+{
+    const struct lifetimes *l = r->lifetimes;
+    json_t *made;
+    char *text = NULL;
+
+    if (explain && !report_explain_oom(l, r->categories, event, &text, error))
+        return NULL;
+    made = json_pack("{s:I, s:I, s:s}", "event", (json_int_t)event, "bytes",
+                     (json_int_t)l->events[event].size, "text",
+                     text != NULL ? text : "Not explained: one of many.");
+    free(text);
+    if (made == NULL)
+        tool_set_error(error, "not enough host memory for the page");
+    return made;
+}
+
+static json_t *failures(const struct run_summary *r, struct tool_error *error)
+{
+    const struct lifetimes *l = r->lifetimes;
+    json_t *list = json_array();
+    uint32_t told = 0;
+    uint32_t i;
+
+    for (i = 0; list != NULL && i < l->event_count; i++) {
+        json_t *made;
+
+        if (l->events[i].action != SNAPSHOT_OOM)
+            continue;
+        made = failure(r, i, told++ < REPORT_OOMS_EXPLAINED, error);
+        if (made == NULL) {
+            json_decref(list);
+            return NULL;
+        }
+        json_array_append_new(list, made);
+    }
+    return list;
+}
+
+static json_t *findings(const struct run_summary *r, struct tool_error *error)
+{
+    struct report_finding *found;
+    json_t *list;
+    size_t count;
+    size_t i;
+
+    if (!report_findings(r, &found, &count, error))
+        return NULL;
+    list = json_array();
+    for (i = 0; list != NULL && i < count; i++)
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s}", "title", found[i].title,
+                                        "text", found[i].text));
+    report_findings_free(found, count);
+    return list;
+}
+
+static json_t *marks(const struct lifetimes *l)
+{
+    const struct snapshot *s = l->snapshot;
+    json_t *list = json_array();
+    size_t i;
+
+    for (i = 0; list != NULL && i < s->annotation_count; i++) {
+        const struct snapshot_annotation *a = &s->annotations[i];
+
+        if (a->device != l->device ||
+            strcmp(snapshot_string(s, a->stage), "END") == 0)
+            continue;
+        json_array_append_new(
+            list, json_pack("{s:I, s:s}", "event",
+                            (json_int_t)lifetimes_event_at(l, a->time_us),
+                            "label", snapshot_string(s, a->name)));
+    }
+    return list;
+}
+
+static char *note_text(const struct lifetimes *l, char *text, size_t cap)
+{
+    uint64_t odd = l->overwritten + l->unmatched;
+
+    text[0] = '\0';
+    if (l->event_count == 0)
+        snprintf(text, cap, "no events were recorded: the last state only");
+    else if (odd > 0)
+        snprintf(text, cap, "%" PRIu64 " events do not fit the others", odd);
+    return text;
+}
+
+bool device_texts_add(json_t *device, const struct lifetimes *l,
+                      const struct run_summary *r, struct tool_error *error)
+{
+    char note[80];
+    json_t *ooms = failures(r, error);
+    json_t *found = ooms != NULL ? findings(r, error) : NULL;
+
+    if (found == NULL) {
+        json_decref(ooms);
+        return false;
+    }
+    json_object_set_new(device, "ooms", ooms);
+    json_object_set_new(device, "findings", found);
+    json_object_set_new(device, "marks", marks(l));
+    json_object_set_new(device, "streams", stream_names(l->snapshot));
+    json_object_set_new(device, "categories", category_names());
+    json_object_set_new(device, "note",
+                        json_string(note_text(l, note, sizeof(note))));
+    return true;
+}

@@ -1,0 +1,76 @@
+// axis.js - canvases, and the axes of the picture over the run.
+//
+// A state index k stands for "after k events".  An allocation made by event s
+// and freed by event e is alive in the states s+1 … e.
+
+const GRAPH_LEFT = 74, GRAPH_TOP = 8, GRAPH_BOTTOM = 22;
+
+function fitCanvas(canvas, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const width = Math.max(canvas.clientWidth, 200);
+  canvas.style.height = `${height}px`;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const ctx = canvas.getContext("2d");
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return { ctx, width, height, ratio };
+}
+
+// Where a device's state index stands on the axis, and back.
+function axisOf(device, kind) {
+  const time = device.event.time, n = device.events;
+  if (kind === "event" || n === 0 || time[n - 1] <= 0)
+    return { end: Math.max(n, 1), at: (k) => k,
+      index: (x) => Math.max(0, Math.min(n, Math.floor(x))) };
+  return {
+    end: time[n - 1] || 1,
+    at: (k) => (k === 0 ? 0 : time[k - 1]),
+    index: (x) => {
+      let low = 0, high = n;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (time[middle] <= x) low = middle + 1; else high = middle;
+      }
+      return low;
+    },
+  };
+}
+
+function niceBytesStep(top, lines) {
+  let step = 1;
+  while (top / step > lines) step *= 2;
+  return step;
+}
+
+function drawGrid(g, view) {
+  const { ctx } = g;
+  const step = niceBytesStep(view.top, 6);
+  ctx.font = "12px system-ui, sans-serif";
+  ctx.textAlign = "right";
+  ctx.textBaseline = "middle";
+  for (let bytes = 0; bytes <= view.top; bytes += step) {
+    const y = view.y(bytes);
+    ctx.fillStyle = cssColour("--line");
+    ctx.fillRect(GRAPH_LEFT, y, g.width - GRAPH_LEFT, 1);
+    ctx.fillStyle = cssColour("--soft");
+    ctx.fillText(bytesText(bytes), GRAPH_LEFT - 6, y);
+  }
+}
+
+function drawAxis(g, view, kind) {
+  const { ctx } = g;
+  const span = view.to - view.from;
+  let step = Math.pow(10, Math.floor(Math.log10(span / 5)));
+  for (const factor of [1, 2, 5, 10])
+    if (span / (step * factor) <= 9) { step *= factor; break; }
+  if (kind === "event") step = Math.max(1, Math.round(step));
+  ctx.fillStyle = cssColour("--soft");
+  ctx.textBaseline = "bottom";
+  for (let x = Math.ceil(view.from / step) * step; x <= view.to; x += step) {
+    const text = kind === "event" ? x.toLocaleString("en") : timeText(x);
+    const half = ctx.measureText(text).width / 2;
+    const at = Math.min(view.x(x), g.width - half - 2);
+    ctx.textAlign = "center";
+    ctx.fillText(text, at, g.height - 3);
+  }
+}

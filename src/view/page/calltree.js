@@ -1,0 +1,159 @@
+// calltree.js - who asked for memory, as a tree of callers and called: what
+// the flame graph and the call tree show.
+
+// What is weighed.
+const WHAT = {
+  alive: "alive at the moment",
+  grew: "grew between two moments",
+  made: "made between two moments",
+};
+// Steps of a path; deeper calls are left out.
+const PATH_LONGEST = 250;
+const NODE_KINDS = ["cpp", "cpp", "cpp", "torch", "library", "own"];
+
+// Bytes and allocations by stack.  `mask`, if there is one, says which
+// allocations count; [from, to] are states, the moment is `to`.
+function weighStacks(device, what, from, to, mask) {
+  const a = device.alloc, n = stackCount(device.run);
+  const bytes = new Float64Array(n), count = new Float64Array(n);
+  for (let i = 0; i < a.start.length; i++) {
+    if (mask && !mask[i]) continue;
+    const start = a.start[i], end = a.end[i];
+    let weight = start < to && end >= to ? 1 : 0;
+    if (what === "grew" && start < from && end >= from) weight--;
+    if (what === "made") weight = start >= from && start < to ? 1 : 0;
+    bytes[a.stack[i]] += weight * a.rounded[i];
+    count[a.stack[i]] += weight;
+  }
+  return { bytes, count };
+}
+
+function frameKey(run, id, by) {
+  if (by === "module") return moduleName(run, id);
+  if (by === "library") return libraryName(run, id);
+  if (by === "function")
+    return `${functionName(run, id)}  ${baseName(frameFile(run, id))}`;
+  return id;
+}
+
+// A stack's frames from the outermost in, those that are folded left out; in
+// their place, where nothing else is left, the one closest to its reader.
+function unfolded(run, stack, form) {
+  const out = [];
+  for (const id of stackFrames(run, stack)) {
+    const own = ownness(run, id);
+    if (own >= OWN_LIBRARY || (own === OWN_TORCH ? form.torch : form.cpp))
+      out.push(id);
+  }
+  const one = ownFrame(run, stack);
+  if (out.length === 0 && one >= 0) out.push(one);
+  return form.inside ? out : out.reverse();
+}
+
+// The steps of a stack's path: [key, frame], equal neighbours joined.
+function pathOf(run, stack, form) {
+  const path = [];
+  for (const id of unfolded(run, stack, form)) {
+    const key = frameKey(run, id, form.by);
+    if (path.length === 0 || path[path.length - 1][0] !== key)
+      path.push([key, id]);
+    if (path.length === PATH_LONGEST) break;
+  }
+  return path;
+}
+
+// How paths are made: by line, function, module or library; which frames are
+// shown; from the outermost frame in, or from the innermost out.  Paths are
+// kept, as they are asked for at every moment.
+function makeForm(by, cpp, torch, inside) {
+  return { by, cpp, torch, inside, paths: new Map() };
+}
+
+function keptPath(run, stack, form) {
+  let path = form.paths.get(stack);
+  if (!path) {
+    path = pathOf(run, stack, form);
+    form.paths.set(stack, path);
+  }
+  return path;
+}
+
+function makeNode(key, frame, kind, parent) {
+  return { key, frame, kind, parent, total: 0, plus: 0, self: 0, count: 0,
+    children: new Map() };
+}
+
+function nodeLabel(run, node, by) {
+  if (node.frame < 0) return node.key;
+  return by === "line" ? frameShort(run, node.frame) : String(node.key);
+}
+
+function addTo(node, bytes, count) {
+  node.total += bytes;
+  node.plus += Math.max(bytes, 0);
+  node.count += count;
+}
+
+// The tree; `total` is what a node has with all it called, `plus` the part
+// that grew, `self` its own.
+function makeTree(run, weights, form) {
+  const root = makeNode("everything", -1, "cpp", null);
+  for (let stack = 0; stack < weights.bytes.length; stack++) {
+    const bytes = weights.bytes[stack], count = weights.count[stack];
+    if (bytes === 0 && count === 0) continue;
+    let path = keptPath(run, stack, form);
+    if (path.length === 0) path = [["no call path recorded", -1]];
+    let node = root;
+    addTo(node, bytes, count);
+    for (const [key, frame] of path) {
+      let child = node.children.get(key);
+      if (!child) {
+        const kind = frame < 0 ? "cpp" : NODE_KINDS[ownness(run, frame)];
+        child = makeNode(key, frame, kind, node);
+        node.children.set(key, child);
+      }
+      node = child;
+      addTo(node, bytes, count);
+    }
+    node.self += bytes;
+  }
+  return root;
+}
+
+// Children that something is to be seen of, the largest first.
+function ranked(node) {
+  return [...node.children.values()].sort((x, y) =>
+    y.plus - x.plus || Math.abs(y.total) - Math.abs(x.total));
+}
+
+function keysOf(node) {
+  const keys = [];
+  for (let at = node; at.parent; at = at.parent) keys.unshift(at.key);
+  return keys;
+}
+
+// The node at the end of a path of keys, or the last one there is of it.
+function nodeAt(root, keys) {
+  let node = root;
+  for (const key of keys) {
+    const child = node.children.get(key);
+    if (!child) break;
+    node = child;
+  }
+  return node;
+}
+
+// Which allocations come through a path; null for all.
+function maskOf(device, keys, form) {
+  if (keys.length === 0) return null;
+  const a = device.alloc, n = stackCount(device.run);
+  const through = new Uint8Array(n);
+  for (let stack = 0; stack < n; stack++) {
+    const path = keptPath(device.run, stack, form);
+    through[stack] = keys.every((key, i) => path[i] && path[i][0] === key);
+  }
+  if (keys[0] === "no call path recorded") through[NO_STACK] = 1;
+  const mask = new Uint8Array(a.start.length);
+  for (let i = 0; i < mask.length; i++) mask[i] = through[a.stack[i]];
+  return mask;
+}

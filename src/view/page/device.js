@@ -1,0 +1,165 @@
+// device.js - a device's history, and what is worked out of it once: curves,
+// levels of detail, which allocations matter most.
+
+// The events' actions, in the order of their codes.
+const ACTIONS = ["alloc", "free_requested", "free_completed", "segment_alloc",
+  "segment_free", "segment_map", "segment_unmap", "snapshot", "oom", "other"];
+const SEGMENT_KINDS = ["small", "large", "expandable"];
+
+// Allocated, requested and reserved bytes after each event; index 0 is the
+// state before the first.
+function curves(device) {
+  const n = device.events;
+  const a = device.alloc, s = device.segment;
+  const allocated = new Float64Array(n + 1);
+  const requested = new Float64Array(n + 1);
+  const reserved = new Float64Array(n + 1);
+  for (let i = 0; i < a.start.length; i++) {
+    const from = a.start[i] + 1, to = a.end[i] + 1;
+    allocated[from] += a.rounded[i];
+    requested[from] += a.size[i];
+    if (to <= n) {
+      allocated[to] -= a.rounded[i];
+      requested[to] -= a.size[i];
+    }
+  }
+  for (let i = 0; i < s.start.length; i++) {
+    reserved[s.start[i] + 1] += s.size[i];
+    if (s.end[i] + 1 <= n)
+      reserved[s.end[i] + 1] -= s.size[i];
+  }
+  for (let i = 1; i <= n; i++) {
+    allocated[i] += allocated[i - 1];
+    requested[i] += requested[i - 1];
+    reserved[i] += reserved[i - 1];
+  }
+  return { allocated, requested, reserved };
+}
+
+// Minima and maxima over 16, 256, … entries, and where the maxima are: what a
+// pixel covers is then drawn from a handful of them.
+class Pyramid {
+  constructor(values) {
+    this.values = values;
+    this.levels = [];
+    for (let n = values.length; n > 16; n = Math.ceil(n / 16)) this.add();
+  }
+
+  add() {
+    const below = this.levels[this.levels.length - 1];
+    const values = this.values;
+    const size = below ? below.low.length : values.length;
+    const n = Math.ceil(size / 16);
+    const low = new Float64Array(n), highest = new Uint32Array(n);
+    for (let i = 0; i < n; i++) {
+      const end = Math.min(size, i * 16 + 16);
+      let least = Infinity;
+      let best = below ? below.highest[i * 16] : i * 16;
+      for (let k = i * 16; k < end; k++) {
+        const lowest = below ? below.low[k] : values[k];
+        const high = below ? below.highest[k] : k;
+        if (lowest < least) least = lowest;
+        if (values[high] > values[best]) best = high;
+      }
+      low[i] = least;
+      highest[i] = best;
+    }
+    this.levels.push({ low, highest });
+  }
+
+  // Of entries from … to, both included: the least, and where the most is.
+  range(from, to) {
+    let least = Infinity, best = from, level = 0;
+    const take = (i) => {
+      const at = level > 0 ? this.levels[level - 1] : null;
+      const lowest = at ? at.low[i] : this.values[i];
+      const high = at ? at.highest[i] : i;
+      if (lowest < least) least = lowest;
+      if (this.values[high] > this.values[best]) best = high;
+    };
+    while (from <= to) {
+      while (from <= to && (from & 15) !== 0) take(from++);
+      while (from <= to && (to & 15) !== 15) take(to--);
+      if (from > to) break;
+      if (level >= this.levels.length) {
+        while (from <= to) take(from++);
+        break;
+      }
+      from >>= 4;
+      to >>= 4;
+      level++;
+    }
+    return { least, highest: best, most: this.values[best] };
+  }
+}
+
+// Allocations by bytes times lifetime, within an eighth of a power of two:
+// that is enough to choose which are drawn, and takes no sorting.  Their
+// lifetimes lie in that order too, so that looking for those of a stretch goes
+// straight through memory.
+function byWeight(alloc) {
+  const n = alloc.start.length;
+  const STEPS = 8, KEYS = 128 * STEPS;
+  const keys = new Uint16Array(n), begin = new Uint32Array(KEYS + 1);
+  for (let i = 0; i < n; i++) {
+    const weight = alloc.rounded[i] * (alloc.end[i] - alloc.start[i]);
+    const key = weight < 1 ? KEYS - 1
+      : KEYS - 1 - Math.min(KEYS - 1, Math.floor(Math.log2(weight) * STEPS));
+    keys[i] = key;
+    begin[key + 1]++;
+  }
+  for (let key = 0; key < KEYS; key++) begin[key + 1] += begin[key];
+  const order = new Uint32Array(n);
+  const start = new Int32Array(n), end = new Int32Array(n);
+  for (let i = 0; i < n; i++) {
+    const at = begin[keys[i]]++;
+    order[at] = i;
+    start[at] = alloc.start[i];
+    end[at] = alloc.end[i];
+  }
+  return { order, start, end };
+}
+
+// `texts` has what is said in words, `columns` events, allocations, segments.
+function makeDevice(run, texts, columns) {
+  const device = {
+    run, device: texts.device, ooms: texts.ooms, findings: texts.findings,
+    marks: texts.marks, streams: texts.streams, note: texts.note,
+    categories: texts.categories, ...columns,
+  };
+  device.events = columns.event.action.length;
+  device.curve = curves(device);
+  device.pyramid = {};
+  for (const name of Object.keys(device.curve))
+    device.pyramid[name] = new Pyramid(device.curve[name]);
+  device.weighty = byWeight(device.alloc);
+  device.peak = device.pyramid.allocated.range(0, device.events).highest;
+  device.top = Math.max(1, device.curve.allocated[device.peak],
+    device.pyramid.reserved.range(0, device.events).most);
+  return device;
+}
+
+// Which allocation an event made or freed, -1 for none; made when asked for.
+function eventOwners(device) {
+  if (device.owners) return device.owners;
+  const owners = new Int32Array(device.events).fill(-1), a = device.alloc;
+  for (let i = 0; i < a.start.length; i++)
+    for (const k of [a.done[i], a.end[i], a.start[i]])
+      if (k >= 0 && k < device.events) owners[k] = i;
+  device.owners = owners;
+  return owners;
+}
+
+// What the program said it was doing when it asked; "" if nothing.
+function noteText(device, i) {
+  const note = device.alloc.note;
+  return note ? device.run.strings[note[i]] : "";
+}
+
+// Allocations in use in a state.
+function aliveAt(device, k) {
+  const a = device.alloc, list = [];
+  for (let i = 0; i < a.start.length; i++)
+    if (a.start[i] < k && a.end[i] >= k) list.push(i);
+  return list;
+}

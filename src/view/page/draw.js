@@ -1,0 +1,392 @@
+// draw.js - everything that is to be seen, drawn from the state.
+
+function view(g) {
+  const { from, to } = state;
+  const top = Math.max(state.device.top, ...state.others.map((d) => d.top));
+  const inside = g.height - GRAPH_TOP - GRAPH_BOTTOM;
+  return { from, to, top: top * 1.04,
+    x: (at) => GRAPH_LEFT + (at - from) * (g.width - GRAPH_LEFT) / (to - from),
+    y: (bytes) => GRAPH_TOP + inside * (1 - bytes / (top * 1.04)) };
+}
+
+// How the bands are drawn.
+function look() {
+  return { groups: state.groups, isShown, hidden: state.hiddenBytes,
+    mask: state.mask, selected: state.selected };
+}
+
+const CURVES = [
+  { name: "reserved", colour: "--reserved", style: "", dash: null },
+  { name: "requested", colour: "--requested", style: "dotted", dash: [2, 3] },
+  { name: "allocated", colour: "--ink", style: "", dash: null },
+];
+const OTHER_CURVES = [
+  { name: "allocated", style: "dashed", dash: [6, 3] },
+  { name: "reserved", style: "dotted", dash: [1, 3] },
+];
+
+function drawTimeline() {
+  const g = fitCanvas($("timeline"), 330);
+  const v = view(g), d = state.device;
+  g.ctx.clearRect(0, 0, g.width, g.height);
+  const w = Math.max(1, Math.round((g.width - GRAPH_LEFT) * g.ratio));
+  const h = Math.round((g.height - GRAPH_TOP - GRAPH_BOTTOM) * g.ratio);
+  const image = g.ctx.createImageData(w, h);
+  state.drawn = drawStack(image, d, state.axis, v, look());
+  state.drawn.view = v;
+  state.drawn.width = g.width - GRAPH_LEFT;
+  state.drawn.height = g.height - GRAPH_TOP - GRAPH_BOTTOM;
+  g.ctx.putImageData(image, Math.round(GRAPH_LEFT * g.ratio),
+    Math.round(GRAPH_TOP * g.ratio));
+  drawGrid(g, v);
+  drawAxis(g, v, state.axisKind);
+  for (const curve of CURVES)
+    if (!state.hiddenCurves.has(curve.name))
+      drawCurve(g, d, state.axis, v, curve.name, cssColour(curve.colour),
+        curve.dash);
+  state.others.forEach((other) => drawOther(g, v, other));
+  drawSpan(g, state.axis, v, state.span);
+  drawMoments(g, d, state.axis, v);
+  drawCursor(g, v);
+}
+
+function drawOther(g, v, other) {
+  const axis = axisOf(other, state.axisKind);
+  for (const curve of OTHER_CURVES)
+    if (!state.hiddenCurves.has(`other ${curve.name}`))
+      drawCurve(g, other, axis, v, curve.name, cssColour("--other"),
+        curve.dash);
+  drawFailures(g, other, axis, v, cssColour("--other"));
+}
+
+function drawCursor(g, v) {
+  const x = v.x(state.axis.at(state.cursor));
+  if (x < GRAPH_LEFT) return;
+  g.ctx.fillStyle = cssColour("--ink");
+  g.ctx.fillRect(x - 0.5, GRAPH_TOP, 1, g.height - GRAPH_TOP - GRAPH_BOTTOM);
+}
+
+const OVERVIEW_HEIGHT = 52;
+
+// The whole run stays the same while the part in sight moves: it is drawn once
+// and copied.
+function drawWholeRun(width, ratio) {
+  const whole = document.createElement("canvas");
+  const d = state.device, { axis } = state, bottom = OVERVIEW_HEIGHT;
+  whole.width = Math.round(width * ratio);
+  whole.height = Math.round(bottom * ratio);
+  const ctx = whole.getContext("2d");
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  let k = 0;
+  for (let x = 0; x < width; x++) {
+    const to = Math.max(k, axis.index((x + 1) * axis.end / width));
+    const high = d.pyramid.allocated.range(k, to).most;
+    const reserved = d.pyramid.reserved.range(k, to).most;
+    ctx.fillStyle = cssColour("--line");
+    ctx.fillRect(x, bottom - reserved / d.top * 48, 1, bottom);
+    ctx.fillStyle = cssColour("--accent");
+    ctx.fillRect(x, bottom - high / d.top * 48, 1, bottom);
+    k = to;
+  }
+  ctx.fillStyle = cssColour("--alarm");
+  for (const oom of d.ooms)
+    ctx.fillRect(axis.at(oom.event + 1) / axis.end * width - 1, 0, 2, bottom);
+  state.wholeRun = whole;
+}
+
+function drawOverview() {
+  const g = fitCanvas($("overview"), OVERVIEW_HEIGHT), { end } = state.axis;
+  drawIfOther("overview", [state.device, state.axis, g.width, g.ratio,
+    document.documentElement.dataset.theme],
+    () => drawWholeRun(g.width, g.ratio));
+  g.ctx.drawImage(state.wholeRun, 0, 0, g.width, g.height);
+  g.ctx.fillStyle = cssColour("--shade");
+  g.ctx.fillRect(0, 0, state.from / end * g.width, g.height);
+  g.ctx.fillRect(state.to / end * g.width, 0, g.width, g.height);
+}
+
+// ---- the legend ----
+
+// An entry that a press hides or shows.
+function legendItem(mark, name, shown, onPress) {
+  const item = element("button", undefined, shown ? "" : "off");
+  item.type = "button";
+  item.setAttribute("aria-pressed", String(shown));
+  item.title = "Hide or show; with Shift, only this";
+  item.append(mark, name);
+  item.addEventListener("click", onPress);
+  $("legend").append(item);
+}
+
+function legendLine(name, colour, style, key) {
+  const mark = element("i", undefined, `line ${style}`);
+  mark.style.borderColor = cssColour(colour);
+  legendItem(mark, name, !state.hiddenCurves.has(key),
+    () => toggleCurve(key));
+}
+
+function drawLegend() {
+  $("legend").replaceChildren();
+  for (const curve of CURVES)
+    legendLine(curve.name, curve.colour, curve.style, curve.name);
+  for (const other of state.others)
+    for (const curve of OTHER_CURVES)
+      legendLine(`${other.run.name}: ${curve.name}`, "--other", curve.style,
+        `other ${curve.name}`);
+  state.groups.names.forEach((name, group) => {
+    const mark = element("i");
+    mark.style.background = groupColour(state.groups, group);
+    legendItem(mark, name, !state.hidden.has(group),
+      (event) => toggleGroup(group, event.shiftKey));
+  });
+}
+
+// ---- the views at the left ----
+
+function momentWords() {
+  if (state.device.events === 0) return "as they were recorded";
+  return state.cursor === 0 ? "before the first event"
+    : `after event ${(state.cursor - 1).toLocaleString("en")}`;
+}
+
+function drawSegments() {
+  const colours = [];
+  for (let group = 0; group <= state.groups.rest; group++)
+    colours.push(groupColour(state.groups, group));
+  const paint = { ...look(), colours, soft: cssColour("--soft"),
+    free: cssColour("--free"), ink: cssColour("--ink") };
+  const { rows, scale } = drawMap($("map"), state.device, state.cursor, paint,
+    state.finer);
+  state.rows = rows;
+  const c = state.device.curve, k = state.cursor;
+  $("view-title").textContent =
+    `Segments ${momentWords()}: ${bytesText(c.allocated[k])} allocated of ` +
+    `${bytesText(c.reserved[k])} reserved in ${rows.length.toLocaleString("en")}`;
+  drawMapKey(scale);
+}
+
+// The scale: a bar, and what it stands for.
+function drawMapKey(scale) {
+  const bar = element("i", undefined, "scale");
+  bar.style.width = "64px";
+  $("map-key").replaceChildren(bar, `${bytesText(scale * 64)}`);
+  const mark = (className, text) => {
+    const item = element("span");
+    item.append(element("i", undefined, className), text);
+    return item;
+  };
+  $("view-key").replaceChildren(mark("key-free", "free"),
+    mark("key-pending", "freed, waits for a stream"),
+    element("span", "in use: the colours of the legend; largest segment first"));
+}
+
+const KIND_NAMES = [["own", "the program"], ["library", "libraries"],
+  ["torch", "PyTorch"], ["cpp", "C++, or unknown"]];
+
+function drawTreeKey() {
+  $("view-key").replaceChildren(...KIND_NAMES.map(([kind, name]) => {
+    const item = element("span");
+    item.append(element("i", undefined, `key-${kind}`), name);
+    return item;
+  }));
+}
+
+function treeTitle(root) {
+  const { from, to } = spanOrAll();
+  const filter = state.found ? ", of what was found" : "";
+  if (state.what === "alive")
+    return `Alive ${momentWords()}: ${bytesText(root.total)} in ` +
+      `${root.count.toLocaleString("en")} allocations${filter}`;
+  const stretch = `events ${from.toLocaleString("en")} to ` +
+    to.toLocaleString("en");
+  if (state.what === "made")
+    return `Made in ${stretch}: ${bytesText(root.total)} in ` +
+      `${root.count.toLocaleString("en")} allocations${filter}`;
+  const less = root.total - root.plus;
+  return `Grew over ${stretch}: ${signedBytes(root.plus)}` +
+    (less < 0 ? `, elsewhere ${bytesText(less)}` : "") + filter;
+}
+
+function makeShownTree() {
+  const { from, to } = state.what === "alive" ? { from: 0, to: state.cursor }
+    : spanOrAll();
+  const weights = weighStacks(state.device, state.what, from, to,
+    state.found && state.found.mask);
+  const root = makeTree(state.device.run, weights, state.form);
+  state.tree = { root, focus: nodeAt(root, state.focus), by: state.form.by,
+    what: state.what, open: state.opened };
+  $("view-title").textContent = treeTitle(root);
+  drawTreeKey();
+}
+
+function openNode(node, open) {
+  state.opened.set(pathText(node), open);
+  state.opened = new Map(state.opened);
+  redraw();
+}
+
+function drawView() {
+  for (const name of VIEWS) $(`view-${name}`).hidden = state.view !== name;
+  $("tree-controls").hidden = state.view === "map";
+  $("map-controls").hidden = state.view !== "map";
+  if (state.view === "map") {
+    drawSegments();
+    return;
+  }
+  makeShownTree();
+  const run = state.device.run;
+  if (state.view === "flame")
+    state.boxes = drawFlame($("flame"), run, state.tree);
+  else
+    state.treeRows = showTree($("view-tree"), run, state.tree,
+      (node) => focusOn(keysOf(node)), openNode);
+}
+
+// ---- the tabs at the right ----
+
+function drawDetails(panel) {
+  const d = state.device;
+  if (state.selected >= 0) {
+    showAllocation(panel, d, state.selected);
+  } else if (state.tree && state.focus.length > 0) {
+    const list = largestFirst(d, aliveAt(d, state.cursor)
+      .filter((i) => !state.mask || state.mask[i]));
+    showFrame(panel, d, state.tree, list, state.groups,
+      { only: searchFor, leave: () => focusOn([]), select });
+  } else {
+    panel.append(element("p", "Click on an allocation in the picture, on a " +
+      "frame or on a block below it.  ? lists the keys."));
+  }
+}
+
+function largestFirst(device, list) {
+  const { size } = device.alloc;
+  return list.sort((x, y) => size[y] - size[x]);
+}
+
+function drawAlive(panel) {
+  const d = state.device;
+  let list = aliveAt(d, state.cursor);
+  if (state.mask) list = list.filter((i) => state.mask[i]);
+  panel.append(element("p", `${list.length.toLocaleString("en")} alive at ` +
+    `this moment${state.mask ? " of those chosen" : ""}; the largest:`));
+  panel.append(allocationTable(d, largestFirst(d, list), state.groups, select,
+    200));
+}
+
+function drawFound(panel) {
+  if (!state.found) panel.append(element("p", "Search for something first."));
+  else panel.append(allocationTable(state.device, state.found.list,
+    state.groups, select, 200));
+}
+
+const SPAN_ACTS = {
+  zoom: zoomToSpan, grew: () => showGrown("grew"),
+  made: () => showGrown("made"), peak: (k) => moveCursor(k, true),
+  forget: () => markSpan(0, 0),
+};
+
+const PANELS = [
+  drawDetails,
+  (panel) => showSpan(panel, state.device, state.span, SPAN_ACTS),
+  drawAlive,
+  drawFound,
+  (panel) => showEvents(panel, state.device, state.cursor,
+    eventList(state.device, state.mask), (n) => moveCursor(n + 1, true)),
+  (panel) => showFailures(panel, state.device, (n) => moveCursor(n + 1, true)),
+  (panel) => showFindings(panel, state.device),
+];
+
+// Each tab keeps the place to which it was scrolled.
+function drawPanel() {
+  const panel = $("panel");
+  if (state.panelTab !== undefined)
+    state.scrolled[state.panelTab] = panel.scrollTop;
+  state.panelTab = state.tab;
+  panel.onscroll = null;
+  panel.replaceChildren();
+  PANELS[state.tab](panel);
+  if (state.tab !== TAB_EVENTS) panel.scrollTop = state.scrolled[state.tab] || 0;
+}
+
+function drawTabs() {
+  const mark = (holder, chosen) => [...$(holder).children].forEach(
+    (tab, i) => tab.setAttribute("aria-selected", String(i === chosen)));
+  mark("tabs", state.tab);
+  mark("views", VIEWS.indexOf(state.view));
+}
+
+// ---- the figures on top ----
+
+function drawFigures() {
+  const d = state.device, figures = $("figures");
+  figures.replaceChildren();
+  const put = (name, value, alarm) => {
+    const item = element("div", undefined, alarm ? "alarm" : "");
+    item.append(element("span", name), element("b", value));
+    figures.append(item);
+  };
+  const c = d.curve, peak = d.peak;
+  put("peak allocated", bytesText(c.allocated[peak]));
+  put("peak reserved", bytesText(d.pyramid.reserved.range(0, d.events).most));
+  put("unused at the peak",
+    bytesText(Math.max(0, c.reserved[peak] - c.allocated[peak])));
+  put("events", d.events.toLocaleString("en"));
+  put("allocations", d.alloc.start.length.toLocaleString("en"));
+  const time = d.events > 0 ? d.event.time[d.events - 1] : 0;
+  if (time > 0) put("time", timeText(time));
+  put("out of memory", d.ooms.length ? `${d.ooms.length} ×` : "never",
+    d.ooms.length > 0);
+  if (d.note) put("note", d.note);
+  state.others.forEach(putOther);
+}
+
+function putOther(other) {
+  const figures = $("figures");
+  figures.append(element("div", undefined, "run"));
+  const put = (name, value) => {
+    const item = element("div", undefined, "other");
+    item.append(element("span", name), element("b", value));
+    figures.append(item);
+  };
+  put("the other run", other.run.name);
+  put("peak allocated", bytesText(other.curve.allocated[other.peak]));
+  put("peak reserved",
+    bytesText(other.pyramid.reserved.range(0, other.events).most));
+  put("events", other.events.toLocaleString("en"));
+  put("out of memory", other.ooms.length ? `${other.ooms.length} ×` : "never");
+}
+
+// ---- all of it ----
+
+// What a change does not touch is not drawn again.
+function drawIfOther(name, key, drawing) {
+  const old = state.drawnFor[name];
+  if (old && old.length === key.length && old.every((x, i) => x === key[i]))
+    return;
+  state.drawnFor[name] = key;
+  drawing();
+}
+
+function draw() {
+  state.pending = false;
+  const begin = performance.now();
+  const theme = document.documentElement.dataset.theme;
+  drawIfOther("figures", [state.device], drawFigures);
+  drawIfOther("legend", [state.groups, theme, ...state.hidden, "curves",
+    ...state.hiddenCurves], drawLegend);
+  drawTimeline();
+  drawOverview();
+  const chosen = [state.device, state.cursor, state.selected, state.found,
+    state.mask, state.groups, theme];
+  drawIfOther("view", [...chosen, state.view, state.what, state.span,
+    state.form, state.focus, state.opened, state.finer,
+    ...state.hidden, $("view-map").clientWidth, $("view-flame").clientWidth,
+    window.devicePixelRatio], drawView);
+  drawIfOther("panel", [...chosen, state.tab, state.focus, state.span,
+    state.view], drawPanel);
+  drawTabs();
+  // For tests and the curious: how long a step took.
+  document.documentElement.dataset.drawMs =
+    (performance.now() - begin).toFixed(1);
+}

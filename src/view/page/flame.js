@@ -1,0 +1,102 @@
+// flame.js - the tree of callers as a picture: a box as wide as the memory
+// that was asked for in it, what it called below it.
+
+const FLAME_ROW = 21, FLAME_DEEPEST = 120, FLAME_NARROWEST = 0.7;
+// Hue, saturation, lightness of each kind of frame: one's own stand out.
+const FLAME_COLOURS = {
+  own: [28, 92, 62], library: [205, 52, 70], torch: [220, 16, 76],
+  cpp: [0, 0, 82],
+};
+
+// Boxes for a canvas of a width: what leads to `focus` at full width, then
+// what came of it.
+function layOutFlame(root, focus, width) {
+  const boxes = [];
+  const lead = [];
+  for (let node = focus; node; node = node.parent) lead.unshift(node);
+  lead.forEach((node, depth) => boxes.push({ node, x: 0, width, depth,
+    lead: node !== focus }));
+  const place = (node, x, perByte, depth) => {
+    if (depth > FLAME_DEEPEST) return;
+    for (const child of ranked(node)) {
+      const wide = child.plus * perByte;
+      if (wide < FLAME_NARROWEST) break;
+      boxes.push({ node: child, x, width: wide, depth, lead: false });
+      place(child, x, perByte, depth + 1);
+      x += wide;
+    }
+  };
+  if (focus.plus > 0) place(focus, 0, width / focus.plus, lead.length);
+  return boxes;
+}
+
+// The same frame has the same colour everywhere, and its neighbours others.
+function flameColour(node) {
+  const [hue, saturation, lightness] = FLAME_COLOURS[node.kind];
+  let mix = 7;
+  for (const char of String(node.key)) mix = mix * 31 + char.codePointAt(0) | 0;
+  const turn = (mix >>> 4) % 25 - 12, lift = (mix >>> 10) % 9 - 4;
+  return `hsl(${hue + turn} ${saturation}% ${lightness + lift}%)`;
+}
+
+function drawBox(ctx, box, text, marked) {
+  const y = box.depth * FLAME_ROW;
+  const width = Math.max(box.width - 1, 0.6);
+  ctx.globalAlpha = box.lead ? 0.55 : 1;
+  ctx.fillStyle = box.node.parent ? flameColour(box.node) : cssColour("--free");
+  ctx.fillRect(box.x, y, width, FLAME_ROW - 1);
+  ctx.globalAlpha = 1;
+  if (marked) {
+    ctx.strokeStyle = cssColour("--ink");
+    ctx.lineWidth = 2;
+    ctx.strokeRect(box.x + 1, y + 1, Math.max(width - 2, 1), FLAME_ROW - 3);
+  }
+  if (width < 24) return;
+  ctx.fillStyle = box.node.parent ? "#16181b" : cssColour("--ink");
+  ctx.fillText(fitText(ctx, text, width - 8), box.x + 4, y + FLAME_ROW / 2);
+}
+
+// As much of a text as there is room for.
+function fitText(ctx, text, width) {
+  if (ctx.measureText(text).width <= width) return text;
+  let least = 0, most = Math.min(text.length, Math.ceil(width / 3));
+  while (least < most) {
+    const middle = (least + most + 1) >> 1;
+    if (ctx.measureText(text.slice(0, middle) + "…").width <= width)
+      least = middle;
+    else
+      most = middle - 1;
+  }
+  return least < 2 ? "" : text.slice(0, least) + "…";
+}
+
+// Boxes that a person can read something in decide how high the picture is.
+const FLAME_COUNTS = 3;
+
+// Returns the boxes for hitFlame().
+function drawFlame(canvas, run, tree) {
+  const { root, focus, by } = tree;
+  const width = Math.max(canvas.clientWidth, 200);
+  const boxes = layOutFlame(root, focus, width);
+  const deepest = boxes.reduce((most, box) =>
+    box.width >= FLAME_COUNTS ? Math.max(most, box.depth) : most, 0);
+  const g = fitCanvas(canvas, (deepest + 1) * FLAME_ROW);
+  g.ctx.clearRect(0, 0, g.width, g.height);
+  g.ctx.font = "12px system-ui, sans-serif";
+  g.ctx.textBaseline = "middle";
+  g.ctx.textAlign = "left";
+  for (const box of boxes) {
+    const label = nodeLabel(run, box.node, by);
+    const bytes = tree.what === "grew" ? `+${bytesText(box.node.plus)}`
+      : bytesText(box.node.total);
+    drawBox(g.ctx, box, `${label}  ${bytes}`,
+      box.node === focus && focus !== root);
+  }
+  return boxes;
+}
+
+function hitFlame(boxes, x, y) {
+  const depth = Math.floor(y / FLAME_ROW);
+  return boxes.find((box) => box.depth === depth && x >= box.x &&
+    x < box.x + Math.max(box.width, 1)) || null;
+}

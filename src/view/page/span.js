@@ -1,0 +1,63 @@
+// span.js - a stretch of the run that was marked by dragging: what happened in
+// it.
+
+// Of the states from … to.
+function spanFigures(device, from, to) {
+  const a = device.alloc, c = device.curve;
+  const made = { count: 0, bytes: 0 }, freed = { count: 0, bytes: 0 };
+  const left = { count: 0, bytes: 0 };
+  const add = (sum, i) => { sum.count++; sum.bytes += a.rounded[i]; };
+  for (let i = 0; i < a.start.length; i++) {
+    const inside = a.start[i] >= from && a.start[i] < to;
+    if (inside) add(made, i);
+    if (a.end[i] >= from && a.end[i] < to) add(freed, i);
+    if (inside && a.end[i] >= to) add(left, i);
+  }
+  const allocated = device.pyramid.allocated.range(from, to);
+  return { made, freed, left, peak: allocated.highest,
+    least: allocated.least, most: allocated.most,
+    grown: c.allocated[to] - c.allocated[from],
+    reserved: c.reserved[to] - c.reserved[from] };
+}
+
+function signedBytes(bytes) {
+  return (bytes > 0 ? "+" : "") + bytesText(bytes);
+}
+
+function spanTime(device, from, to) {
+  const time = device.event.time;
+  if (to === 0 || time[device.events - 1] <= 0) return "";
+  return `, ${timeText(time[to - 1] - (from > 0 ? time[from - 1] : 0))}`;
+}
+
+function sumText(sum) {
+  return `${bytesText(sum.bytes)} in ${sum.count.toLocaleString("en")}`;
+}
+
+// `act` has zoom(), grew(), made(), peak(k) and forget().
+function showSpan(panel, device, span, act) {
+  if (!span) {
+    panel.append(element("p", "Drag across the picture to mark a stretch of " +
+      "the run.  Shift and drag moves the picture."));
+    return;
+  }
+  const { from, to } = span;
+  const f = spanFigures(device, from, to);
+  const table = element("table");
+  addRow(table, "Marked", `events ${from.toLocaleString("en")} to ` +
+    `${to.toLocaleString("en")}: ${(to - from).toLocaleString("en")}` +
+    spanTime(device, from, to));
+  addRow(table, "Allocated", `${bytesText(device.curve.allocated[from])} → ` +
+    `${bytesText(device.curve.allocated[to])} (${signedBytes(f.grown)})`);
+  addRow(table, "Most, least", `${bytesText(f.most)}, ${bytesText(f.least)}`);
+  addRow(table, "Reserved", signedBytes(f.reserved));
+  addRow(table, "Made", sumText(f.made));
+  addRow(table, "Freed", sumText(f.freed));
+  addRow(table, "Made and still there", sumText(f.left));
+  const bar = element("p", undefined, "buttons");
+  bar.append(button("Zoom to it (z)", act.zoom),
+    button("What grew (g)", act.grew), button("What was made", act.made),
+    button("Its peak", () => act.peak(f.peak)),
+    button("Forget it", act.forget));
+  panel.append(table, bar);
+}

@@ -1,0 +1,276 @@
+"use strict";
+// state.js - what the page shows now, and the ways to change it.  Whoever
+// changes something says redraw(); draw.js draws what that touches.
+
+const $ = (id) => document.getElementById(id);
+
+const TABS = ["Details", "Span", "Alive", "Found", "Events", "Out of memory",
+  "Findings"];
+const TAB_DETAILS = 0, TAB_SPAN = 1, TAB_ALIVE = 2, TAB_FOUND = 3,
+  TAB_EVENTS = 4, TAB_FAILURES = 5, TAB_FINDINGS = 6;
+const VIEWS = ["flame", "tree", "map"];
+
+const state = {
+  data: null, device: null, others: [],
+  // Over the run: the axis, the part in sight, the moment, the marked stretch
+  // (of states) or null.
+  axisKind: "event", axis: null, from: 0, to: 1, cursor: 0, span: null,
+  // What is chosen: an allocation (-1: none), a path of the tree.
+  selected: -1, focus: [],
+  // The filter: what was found or null; the allocations that are bright, or
+  // null for all.
+  searched: "", found: null, foundAt: -1, mask: null,
+  by: "stack", groups: null,
+  // Of the legend: groups and curves that are not shown, and their bytes.
+  hidden: new Set(), hiddenCurves: new Set(), hiddenBytes: null,
+  // Below: the view at the left, how its tree is made, the tab at the right.
+  view: "flame", what: "alive", form: null, opened: new Map(), finer: 0,
+  tab: 0,
+  // What was drawn, for hits.
+  drawn: null, boxes: [], rows: [], tree: null, treeRows: [],
+  wholeRun: null, pending: false, drawnFor: {}, scrolled: {},
+  panelTab: undefined,
+};
+
+function redraw() {
+  if (state.pending) return;
+  state.pending = true;
+  requestAnimationFrame(draw);
+}
+
+// ---- along the run ----
+
+function setWindow(from, to) {
+  const end = state.axis.end;
+  const least = state.axisKind === "event" ? 8 : end / 1e7;
+  const span = Math.min(end, Math.max(least, to - from));
+  const middle = (from + to) / 2;
+  state.from = Math.max(0, Math.min(end - span, middle - span / 2));
+  state.to = state.from + span;
+  redraw();
+}
+
+function zoom(factor, at) {
+  const around = at === undefined ? state.axis.at(state.cursor) : at;
+  const inside = Math.min(state.to, Math.max(state.from, around));
+  setWindow(inside - (inside - state.from) * factor,
+    inside + (state.to - inside) * factor);
+}
+
+function pan(part) {
+  const span = state.to - state.from;
+  const by = Math.max(-state.from,
+    Math.min(state.axis.end - state.to, span * part));
+  setWindow(state.from + by, state.to + by);
+}
+
+function moveCursor(k, follow) {
+  state.cursor = Math.max(0, Math.min(state.device.events, k));
+  const at = state.axis.at(state.cursor);
+  if (follow && (at < state.from || at > state.to)) {
+    const span = state.to - state.from;
+    setWindow(at - span / 2, at + span / 2);
+  }
+  redraw();
+}
+
+// By a part of what is in sight, and by one event at least.
+function stepCursor(part) {
+  const at = state.axis.at(state.cursor) + part * (state.to - state.from);
+  const k = state.axis.index(at);
+  const least = state.cursor + Math.sign(part);
+  moveCursor(part > 0 ? Math.max(k, least) : Math.min(k, least), true);
+}
+
+// ---- the marked stretch ----
+
+// Of states; what is weighed follows it.
+function markSpan(from, to) {
+  state.span = from < to ? { from, to } : null;
+  if (!state.span) setWhat("alive");
+  else if (state.what === "alive") setWhat("grew");
+  redraw();
+}
+
+function zoomToSpan() {
+  if (!state.span) return;
+  const from = state.axis.at(state.span.from);
+  const to = state.axis.at(state.span.to);
+  const edge = (to - from) * 0.04;
+  setWindow(from - edge, to + edge);
+}
+
+// Without a marked stretch all up to the moment is one.
+function spanOrAll() {
+  return state.span || { from: 0, to: state.cursor };
+}
+
+function setWhat(what) {
+  state.what = what;
+  $("what").value = what;
+  redraw();
+}
+
+function showGrown(what) {
+  if (state.view === "map") state.view = "flame";
+  setWhat(what);
+}
+
+// ---- what is chosen ----
+
+function select(i) {
+  state.selected = i;
+  state.tab = TAB_DETAILS;
+  if (i >= 0) {
+    const a = state.device.alloc;
+    const alive = a.start[i] < state.cursor && a.end[i] >= state.cursor;
+    if (!alive) moveCursor(a.start[i] + 1, true);
+  }
+  redraw();
+}
+
+function focusOn(keys) {
+  state.focus = keys;
+  state.selected = -1;
+  state.tab = TAB_DETAILS;
+  updateMask();
+  redraw();
+}
+
+// Bright is what was found and comes through the chosen path.
+function updateMask() {
+  const through = maskOf(state.device, state.focus, state.form);
+  const found = state.found && state.found.mask;
+  state.mask = found || through;
+  if (found && through)
+    state.mask = found.map((hit, i) => hit & through[i]);
+}
+
+function setForm() {
+  state.form = makeForm($("tree-by").value, $("with-cpp").checked,
+    $("with-torch").checked, $("inside-out").checked);
+  state.focus = [];
+  state.opened.clear();
+  if (state.device) updateMask();
+  redraw();
+}
+
+// ---- the filter ----
+
+function search(text) {
+  state.searched = text;
+  state.found = find(state.device, text);
+  state.foundAt = -1;
+  if (state.found) {
+    const n = state.found.list.length;
+    $("found").textContent = n === 0 ? "nothing found"
+      : `${n.toLocaleString("en")} found`;
+    if (state.tab !== TAB_ALIVE && state.tab !== TAB_EVENTS)
+      state.tab = TAB_FOUND;
+  } else {
+    $("found").textContent = "";
+  }
+  updateMask();
+  redraw();
+}
+
+function searchFor(text) {
+  $("search").value = text;
+  state.focus = [];
+  search(text);
+}
+
+function nextFound() {
+  if (!state.found || state.found.list.length === 0) return;
+  state.foundAt = (state.foundAt + 1) % state.found.list.length;
+  select(state.found.list[state.foundAt]);
+}
+
+function nextFailure() {
+  const ooms = state.device.ooms;
+  if (ooms.length === 0) return;
+  const next = ooms.find((oom) => oom.event + 1 > state.cursor) || ooms[0];
+  state.tab = TAB_FAILURES;
+  moveCursor(next.event + 1, true);
+}
+
+function forget() {
+  $("search").value = "";
+  $("search").blur();
+  state.selected = -1;
+  state.focus = [];
+  markSpan(0, 0);
+  search("");
+}
+
+// ---- the legend ----
+
+function isShown(i) {
+  return !state.hidden.has(state.groups.of[i]);
+}
+
+// Once hides or shows; `alone` leaves just this one, or all again.
+function toggleGroup(group, alone) {
+  const count = state.groups.names.length;
+  const { hidden } = state;
+  if (alone) {
+    const was = !hidden.has(group) && hidden.size === count - 1;
+    hidden.clear();
+    for (let other = 0; other < count && !was; other++)
+      if (other !== group) hidden.add(other);
+  } else if (!hidden.delete(group)) {
+    hidden.add(group);
+  }
+  state.hiddenBytes = hiddenCurve(state.device, state.groups, hidden);
+  redraw();
+}
+
+function toggleCurve(name) {
+  if (!state.hiddenCurves.delete(name)) state.hiddenCurves.add(name);
+  redraw();
+}
+
+function setGroups(by) {
+  state.by = by;
+  state.groups = makeGroups(state.device, by);
+  state.hidden.clear();
+  state.hiddenBytes = null;
+  redraw();
+}
+
+// ---- device and axis ----
+
+function chooseAxis(kind) {
+  state.axisKind = kind;
+  state.axis = axisOf(state.device, kind);
+  for (const other of state.others)
+    state.axis.end = Math.max(state.axis.end, axisOf(other, kind).end);
+  state.from = 0;
+  state.to = state.axis.end;
+  redraw();
+}
+
+function chooseDevice(number) {
+  const run = state.data.runs[0];
+  state.device = run.devices[number];
+  state.others = state.data.runs.slice(1)
+    .map((other) => other.devices[Math.min(number, other.devices.length - 1)])
+    .filter((other) => other);
+  state.selected = -1;
+  state.found = null;
+  state.focus = [];
+  state.span = null;
+  state.opened.clear();
+  state.cursor = state.device.peak;
+  state.tab = TAB_DETAILS;
+  if (state.device.ooms.length > 0) {
+    state.cursor = state.device.ooms[0].event + 1;
+    state.tab = TAB_FAILURES;
+  } else if (state.device.findings.length > 0) {
+    state.tab = TAB_FINDINGS;
+  }
+  setWhat("alive");
+  setGroups(state.by);
+  setForm();
+  chooseAxis(state.axisKind);
+}

@@ -70,7 +70,7 @@ static larder_result preallocate(struct allocator *a, struct request *q)
     if (a->preallocated)
         return LARDER_OK;
     r = larder__piece_take(a, a->conf.preallocate_bytes);
-    if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_routing(a)) {
+    if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_capturing(a)) {
         (void)larder__release_cached(a); /* set when memory was in use */
         r = larder__piece_take(a, a->conf.preallocate_bytes);
     }
@@ -91,9 +91,9 @@ larder_result larder__request_route(struct allocator *a, struct request *q)
 {
     if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    return larder__pool_heap(
-        a, larder__pool_for(a, q->size, q->stream, q->hint), q->stream,
-        &q->heap);
+    return larder__pool_heap(a,
+                             larder__pool_for(a, q->size, q->stream, q->hint),
+                             q->stream, &q->heap);
 }
 
 larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
@@ -113,7 +113,7 @@ static larder_result request_prepare(struct allocator *a, struct request *q)
         return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
                             "CUDA out of memory. Tried to allocate more than "
                             "1EB memory.");
-    if (!events_are_idle(&a->events) && !allocator_is_routing(a))
+    if (!events_are_idle(&a->events) && !allocator_is_capturing(a))
         larder__events_poll(a);
     q->size = larder__round_size(&a->conf, a->policy->unit_bytes, q->bytes);
     q->segment_bytes = larder__segment_size(&a->conf, q->size);

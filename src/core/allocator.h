@@ -99,6 +99,8 @@ struct private_pool {
     struct pool pools[POOL_KINDS];
     uint16_t history_id;  /* its number in the history; 0: none yet */
     uint64_t limit_bytes; /* of its segments; 0: none */
+    bool lends;           /* its free blocks, when memory runs out */
+    bool is_kept_whole;   /* its blocks are never split */
     struct usage usage;
     struct tag *tag; /* whose memory it is; NULL: a pool of the user's */
     struct private_pool *next; /* in the order they were made */
@@ -109,14 +111,14 @@ struct route {
     struct private_pool *to;
     larder_pool_filter *filter;
     void *ctx;
-    struct route *next; /* in the order they were begun */
+    struct route *next; /* in the order they are asked */
 };
 
 enum segment_kind {
     SEGMENT_DRIVER,     /* one allocation of the driver */
     SEGMENT_CARVED,     /* a part of a reserved piece */
     SEGMENT_EXPANDABLE, /* a range of addresses that pages are mapped into */
-    SEGMENT_PAGED /* the same of the policy larder, whose pages move */
+    SEGMENT_PAGED       /* the same of the policy larder, whose pages move */
 };
 
 struct segment {
@@ -223,6 +225,7 @@ struct request {
     struct heap *heap;
     struct block *block; /* the answer, taken out of its heap */
     struct use *uses;    /* streams to be recorded for it from the start */
+    bool borrows;        /* the heap is another pool's, which lends */
     bool over_limit;     /* refused by a limit, not by the device */
     bool over_pool;      /* by that of a private pool */
     bool out_of_time;    /* reclaim_budget_ms ended the waiting */
@@ -279,8 +282,8 @@ struct fronts {
     uint64_t most_bytes; /* what may be asked for there (fast.h); 0: nothing */
     uint32_t looks;      /* own_looks and patience, of tuning.h */
     uint32_t patience;
-    bool has_waiting;    /* blocks wait for recorded streams */
-    bool is_shared;      /* two threads have allocated or freed */
+    bool has_waiting; /* blocks wait for recorded streams */
+    bool is_shared;   /* two threads have allocated or freed */
     uint8_t count;
     uintptr_t owner;   /* the thread, until there are two; 0: none yet */
     int64_t allowance; /* bytes a front may count for itself */
@@ -312,6 +315,7 @@ struct allocator {
     struct pool pools[POOL_KINDS];
     struct private_pool *private_pools;
     struct route *routes;
+    uint32_t captures; /* under way, by larder_capture_begin() */
     struct segment *segments;
     struct piece *pieces;
     struct events events;
@@ -352,11 +356,13 @@ struct allocator {
     bool is_dumping;
 };
 
-/* Whether allocations are routed to a private pool now: PyTorch's
- * "captures underway". */
-static inline bool allocator_is_routing(const struct allocator *a)
+/* Whether a stream may be captured now, so that no event is polled and nothing
+ * given back: PyTorch's "captures underway", for which its older releases take
+ * any pool that is begun. */
+static inline bool allocator_is_capturing(const struct allocator *a)
 {
-    return a->routes != NULL;
+    return a->captures > 0 ||
+           (a->routes != NULL && !a->conf.rules->scope_is_no_capture);
 }
 
 #endif

@@ -1,10 +1,16 @@
 #include "core/bins.h"
 
+/* Below, the usual order stands as a constant, so that the compiler leaves out
+ * of it what the other needs. */
+
 void larder__bins_insert(struct bins *bins, struct block *b)
 {
     unsigned i = bins_class(b->bytes);
 
-    tree_insert(&bins->roots[i], TREE_BY_SIZE, b);
+    if (bins->order == TREE_BY_SIZE)
+        tree_insert(&bins->roots[i], TREE_BY_SIZE, b);
+    else
+        tree_insert(&bins->roots[i], TREE_BY_SERIAL, b);
     bins->used[i / 64] |= UINT64_C(1) << i % 64;
     bins->some |= UINT64_C(1) << i / 64;
 }
@@ -13,7 +19,10 @@ void larder__bins_remove(struct bins *bins, struct block *b)
 {
     unsigned i = bins_class(b->bytes);
 
-    tree_remove(&bins->roots[i], TREE_BY_SIZE, b);
+    if (bins->order == TREE_BY_SIZE)
+        tree_remove(&bins->roots[i], TREE_BY_SIZE, b);
+    else
+        tree_remove(&bins->roots[i], TREE_BY_SERIAL, b);
     if (bins->roots[i] != NULL)
         return;
     bins->used[i / 64] &= ~(UINT64_C(1) << i % 64);
@@ -21,12 +30,14 @@ void larder__bins_remove(struct bins *bins, struct block *b)
         bins->some &= ~(UINT64_C(1) << i / 64);
 }
 
-struct block *larder__bins_not_before(const struct bins *bins, uint64_t bytes,
-                                      larder_addr addr)
+struct block *larder__bins_not_before(const struct bins *bins,
+                                      struct tree_key key)
 {
-    unsigned i = bins_class(bytes);
+    unsigned i = bins_class(key.bytes);
     struct block *b =
-        tree_not_before(bins->roots[i], TREE_BY_SIZE, bytes, addr);
+        bins->order == TREE_BY_SIZE
+            ? tree_not_before(bins->roots[i], TREE_BY_SIZE, key)
+            : tree_not_before(bins->roots[i], TREE_BY_SERIAL, key);
 
     if (b != NULL)
         return b;
@@ -51,11 +62,13 @@ static unsigned bins_previous_used(const struct bins *bins, unsigned end)
     return w * 64 + bits_log2(bins->used[w]);
 }
 
-struct block *larder__bins_before(const struct bins *bins, uint64_t bytes,
-                                  larder_addr addr)
+struct block *larder__bins_before(const struct bins *bins, struct tree_key key)
 {
-    unsigned i = bins_class(bytes);
-    struct block *b = tree_before_key(bins->roots[i], bytes, addr);
+    unsigned i = bins_class(key.bytes);
+    struct block *b =
+        bins->order == TREE_BY_SIZE
+            ? tree_before_key(bins->roots[i], TREE_BY_SIZE, key)
+            : tree_before_key(bins->roots[i], TREE_BY_SERIAL, key);
 
     if (b != NULL)
         return b;

@@ -5,9 +5,10 @@
  * above that 32 classes share each power of two.  A bitmap says which bins
  * hold something.
  *
- * A bin is a tree ordered by (bytes, address), so that the whole is one ordered
- * set, and the smallest sufficient block of the lowest address is found
- * exactly, as PyTorch's policy has it. */
+ * A bin is a tree ordered by (bytes, address), or (bytes, serial, address), so
+ * that the whole is one ordered set, and the smallest sufficient block of the
+ * lowest address, or the one made first, is found exactly, as PyTorch's policy
+ * has it. */
 #ifndef LARDER_CORE_BINS_H
 #define LARDER_CORE_BINS_H
 
@@ -27,7 +28,8 @@ enum {
 static_assert(BINS_WORDS <= 64, "one word sums up the bitmap");
 
 struct bins {
-    uint64_t some; /* bit w: word w of `used` is not 0 */
+    enum tree_order order; /* TREE_BY_SIZE or TREE_BY_SERIAL, for good */
+    uint64_t some;         /* bit w: word w of `used` is not 0 */
     uint64_t used[BINS_WORDS];
     struct block *roots[BINS_COUNT];
 };
@@ -61,26 +63,48 @@ static inline unsigned bins_next_used(const struct bins *bins, unsigned from)
     return w * 64 + bits_lowest(bins->used[w]);
 }
 
-/* The block must not change its size or address while it is in. */
+/* The block must not change its size, serial or address while it is in. */
 void larder__bins_insert(struct bins *bins, struct block *b);
 void larder__bins_remove(struct bins *bins, struct block *b);
 
-/* The first block not before (bytes, addr) in the order of (bytes, address);
- * NULL: none.  (bytes, 0) is best fit. */
-struct block *larder__bins_not_before(const struct bins *bins, uint64_t bytes,
-                                      larder_addr addr);
+/* The first block not before the key, NULL: none; the last before it. */
+struct block *larder__bins_not_before(const struct bins *bins,
+                                      struct tree_key key);
+struct block *larder__bins_before(const struct bins *bins, struct tree_key key);
 
-/* The block after b, which need not be in the set any more as long as `bytes`
- * and `addr` are what they were. */
-static inline struct block *bins_after(const struct bins *bins, uint64_t bytes,
-                                       larder_addr addr)
+/* The best fit: of the smallest blocks that are large enough the first.  0: the
+ * first of all. */
+static inline struct block *bins_fit(const struct bins *bins, uint64_t bytes)
 {
-    return larder__bins_not_before(bins, bytes, addr + 1);
+    return larder__bins_not_before(bins, (struct tree_key){.bytes = bytes});
 }
 
-/* The last block before (bytes, addr); NULL: none.  (UINT64_MAX, 0): the
- * largest. */
-struct block *larder__bins_before(const struct bins *bins, uint64_t bytes,
-                                  larder_addr addr);
+/* The last of all. */
+static inline struct block *bins_largest(const struct bins *bins)
+{
+    return larder__bins_before(bins, (struct tree_key){.bytes = UINT64_MAX});
+}
+
+/* Where a block stands: to go on from when it may no longer be in the set. */
+static inline struct tree_key bins_key(const struct bins *bins,
+                                       const struct block *b)
+{
+    return tree_key_of(bins->order, b);
+}
+
+/* The block after a key. */
+static inline struct block *bins_after(const struct bins *bins,
+                                       struct tree_key key)
+{
+    key.addr++;
+    return larder__bins_not_before(bins, key);
+}
+
+/* The block after b, which is in the set. */
+static inline struct block *bins_next(const struct bins *bins,
+                                      const struct block *b)
+{
+    return bins_after(bins, bins_key(bins, b));
+}
 
 #endif

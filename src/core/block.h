@@ -27,11 +27,11 @@ struct segment;
 struct use;
 
 enum block_state {
-    BLOCK_UNUSED,   /* the header is in no segment */
-    BLOCK_FREE,     /* mapped, may be handed out */
-    BLOCK_LIVE,     /* handed out */
-    BLOCK_PENDING,  /* given back, still used by recorded streams */
-    BLOCK_UNMAPPED  /* addresses of an expandable segment without memory */
+    BLOCK_UNUSED,  /* the header is in no segment */
+    BLOCK_FREE,    /* mapped, may be handed out */
+    BLOCK_LIVE,    /* handed out */
+    BLOCK_PENDING, /* given back, still used by recorded streams */
+    BLOCK_UNMAPPED /* addresses of an expandable segment without memory */
 };
 
 struct block {
@@ -52,9 +52,9 @@ struct block {
             struct block *left;
             struct block *right;
         };
-        struct {              /* live, pending */
-            struct use *uses; /* recorded streams without an event yet */
-            uint32_t events;  /* events not seen completed */
+        struct {                    /* live, pending */
+            struct use *uses;       /* recorded streams without an event yet */
+            uint32_t events;        /* events not seen completed */
             uint32_t next_deferred; /* block that waits for an event */
         };
     };

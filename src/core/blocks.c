@@ -7,8 +7,8 @@
 
 /* ---- neighbours ----------------------------------------------------------- */
 
-struct block *larder__block_split(struct allocator *a, struct block *b,
-                                  uint64_t bytes)
+static struct block *block_part(struct allocator *a, struct block *b,
+                                uint64_t bytes)
 {
     struct block *rest = front_take_header(a, b);
     struct block *after = slab_get(&a->slab, b->next);
@@ -25,6 +25,33 @@ struct block *larder__block_split(struct allocator *a, struct block *b,
         after->prev = rest->self;
     b->next = rest->self;
     b->bytes = bytes;
+    if (a->slab.has_serials)
+        slab_set_serial(rest, slab_serial(b));
+    return rest;
+}
+
+/* b is new, in PyTorch's releases that number every block. */
+static void block_renew(struct allocator *a, struct block *b)
+{
+    if (a->slab.has_serials && a->conf.rules->free_order == PYTORCH_NEW_BLOCKS)
+        slab_set_serial(b, ++a->slab.last_serial);
+}
+
+struct block *larder__block_split(struct allocator *a, struct block *b,
+                                  uint64_t bytes)
+{
+    struct block *rest = block_part(a, b, bytes);
+
+    block_renew(a, rest);
+    return rest;
+}
+
+struct block *larder__block_cut(struct allocator *a, struct block *b,
+                                uint64_t bytes)
+{
+    struct block *rest = block_part(a, b, bytes);
+
+    block_renew(a, b);
     return rest;
 }
 
@@ -61,6 +88,7 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
 {
     struct block *low = block_mergeable(a, b->prev, b->state);
     struct block *high = block_mergeable(a, b->next, b->state);
+    uint64_t serial = a->slab.has_serials ? slab_serial(b) : 0;
 
     assert(b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
     if (low != NULL) {
@@ -74,6 +102,8 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
         merged->count++;
         block_join(a, b, high);
     }
+    if (a->slab.has_serials)
+        slab_set_serial(b, serial);
     return b;
 }
 
@@ -121,7 +151,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
 
     if (split) {
         rest = b->bytes - size;
-        heap_insert(larder__block_split(a, b, size));
+        heap_insert(larder__block_cut(a, b, size));
     }
     if (!segment_is_expandable(b->segment))
         count_split(&a->stats, pool, was_split, b->bytes, rest);

@@ -19,6 +19,11 @@ static inline bool block_is_split(const struct block *b)
 struct block *larder__block_split(struct allocator *a, struct block *b,
                                   uint64_t bytes);
 
+/* The same where what is kept is the new block, and the rest the old one: it
+ * matters to PYTORCH_NEW_BLOCKS alone. */
+struct block *larder__block_cut(struct allocator *a, struct block *b,
+                                uint64_t bytes);
+
 /* How many neighbours a block took in, and their size. */
 struct merged {
     unsigned count;

@@ -62,13 +62,12 @@ static bool in_index(const struct block *b)
 
     if (heap->fit != NULL)
         return in_fit(heap->fit, b);
-    return larder__bins_not_before(heap->bins, b->bytes, b->addr) == b;
+    return larder__bins_not_before(heap->bins, bins_key(heap->bins, b)) == b;
 }
 
 static bool in_unmapped(const struct block *b)
 {
-    return tree_not_before(b->segment->heap->unmapped, TREE_BY_ADDRESS, 0,
-                           b->addr) == b;
+    return tree_at_or_above(b->segment->heap->unmapped, b->addr) == b;
 }
 
 static bool is_deferred(struct allocator *a, const struct block *b)
@@ -183,8 +182,8 @@ static larder_result check_block_pages(const struct segment *s,
     struct page_span span = pages_touched(s, b->addr, b->bytes);
     bool mapped = b->state != BLOCK_UNMAPPED;
 
-    if (!mapped && ((b->addr - s->addr) % PAGE_BYTES != 0 ||
-                    b->bytes % PAGE_BYTES != 0))
+    if (!mapped &&
+        ((b->addr - s->addr) % PAGE_BYTES != 0 || b->bytes % PAGE_BYTES != 0))
         return broken("G1", "an unmapped block within a page", b->addr);
     for (size_t i = span.begin; i < span.end; i++) {
         if ((s->pages[i] != 0) != mapped)
@@ -268,8 +267,8 @@ static larder_result check_piece(const struct piece *p, struct sums *sums)
  * how many. */
 static larder_result check_index(const struct heap *heap, uint64_t *count)
 {
-    for (const struct block *b = larder__bins_not_before(heap->bins, 0, 0);
-         b != NULL; b = bins_after(heap->bins, b->bytes, b->addr)) {
+    for (const struct block *b = bins_fit(heap->bins, 0); b != NULL;
+         b = bins_next(heap->bins, b)) {
         if (b->state != BLOCK_FREE || b->segment->heap != heap)
             return broken("B3", "a stranger in the index", b->addr);
         ++*count;

@@ -94,7 +94,7 @@ static larder_result take(struct allocator *a, larder_pool_id id,
     if (p->users == 0)
         return larder__fail(LARDER_ERR_UNKNOWN_POOL,
                             "the pool was released by its last user");
-    if (!allocator_is_routing(a))
+    if (!allocator_is_capturing(a))
         larder__events_poll(a);
     count = save_blocks(a, p, NULL);
     cp = larder__host_alloc(1, sizeof *cp + count * sizeof cp->blocks[0]);
@@ -201,7 +201,7 @@ static larder_result restore_check(struct allocator *a,
 
     if (r != LARDER_OK)
         return r;
-    if (!allocator_is_routing(a))
+    if (!allocator_is_capturing(a))
         larder__events_poll(a);
     if ((r = check_idle(a, *p)) != LARDER_OK ||
         (r = check_segments(a, *p, cp)) != LARDER_OK)

@@ -62,6 +62,7 @@ static larder_result parse_setting(struct conf *conf, struct reader *r)
 void larder__conf_init(struct conf *conf)
 {
     *conf = (struct conf){
+        .rules = larder__pytorch_rules(PYTORCH_DEFAULT),
         .max_split_bytes = CONF_UNLIMITED,
         .max_non_split_rounding_bytes = CONF_LARGE_MB * LARDER_MIB,
         .large_segment_bytes = CONF_LARGE_MB * LARDER_MIB,
@@ -71,7 +72,7 @@ void larder__conf_init(struct conf *conf)
 #define X(name, value, text) .tuning[TUNING_##name] = (value),
         LARDER_TUNING_MAP(X)
 #undef X
-        .reclaim_budget_ms = CONF_UNLIMITED,
+            .reclaim_budget_ms = CONF_UNLIMITED,
         .pinned_limit_bytes = CONF_UNLIMITED,
         .pinned_round_max_bytes = CONF_UNLIMITED,
         .pinned_cached_max_bytes = CONF_UNLIMITED,
@@ -80,6 +81,8 @@ void larder__conf_init(struct conf *conf)
 
 static void conf_reset_each_parse(struct conf *conf)
 {
+    if (conf->rules->slack_follows_segment)
+        conf->max_non_split_rounding_bytes = conf->large_segment_bytes;
     conf->max_split_bytes = CONF_UNLIMITED;
     conf->gc_threshold = 0;
     conf->fraction_given = false;
@@ -99,21 +102,36 @@ static larder_result conf_check_whole(const struct conf *conf)
     return LARDER_OK;
 }
 
-larder_result larder__conf_parse(struct conf *conf, const char *text)
+static larder_result parse_all(struct conf *conf, const char *text)
 {
-    struct conf next = *conf;
     struct reader r = {.at = text, .key = ""};
     larder_result result;
 
-    conf_reset_each_parse(&next);
+    conf_reset_each_parse(conf);
     while (larder__reader_peek(&r) != '\0') {
-        if ((result = parse_setting(&next, &r)) != LARDER_OK)
+        if ((result = parse_setting(conf, &r)) != LARDER_OK)
             return result;
         if (larder__reader_peek(&r) != '\0' &&
             (result = larder__reader_expect(&r, ',')) != LARDER_OK)
             return result;
     }
-    if ((result = conf_check_whole(&next)) != LARDER_OK)
+    return LARDER_OK;
+}
+
+/* Twice: what a setting means can depend on the release and on the size of
+ * large segments, wherever they stand. */
+larder_result larder__conf_parse(struct conf *conf, const char *text)
+{
+    struct conf first = *conf;
+    struct conf next = *conf;
+    larder_result result = parse_all(&first, text);
+
+    if (result != LARDER_OK)
+        return result;
+    next.rules = first.rules;
+    next.large_segment_bytes = first.large_segment_bytes;
+    if ((result = parse_all(&next, text)) != LARDER_OK ||
+        (result = conf_check_whole(&next)) != LARDER_OK)
         return result;
     *conf = next;
     return LARDER_OK;

@@ -11,6 +11,7 @@
 #include <larder/history.h>
 
 #include "core/policy_larder/tuning.h"
+#include "core/pytorch_rules.h"
 
 /* Sizes from 1 MiB on, a class for each power of two, have their own number
  * of roundup divisions; the last class is 32 GiB and all above. */
@@ -27,6 +28,8 @@ enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 enum conf_lifetimes { CONF_LIFETIMES_OFF, CONF_LIFETIMES_HINTS };
 
 struct conf {
+    const struct pytorch_rules *rules; /* of the release that is meant */
+
     /* These three go back to their defaults with each parse, as in PyTorch. */
     uint64_t max_split_bytes; /* blocks from this size on are not split */
     uint32_t divisions[CONF_SIZE_CLASSES]; /* 0, 1: round to 512 */

@@ -127,7 +127,7 @@ const struct conf_key larder__conf_larder_keys[] = {
 #define X(name, value, text) {#name, parse_##name},
     LARDER_TUNING_MAP(X)
 #undef X
-    {"trim_age", parse_trim_age},
+        {"trim_age", parse_trim_age},
     {"reclaim_budget_ms", parse_reclaim_budget},
     {"history", parse_history},
     {"history_stacks", parse_history_stacks},

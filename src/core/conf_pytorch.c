@@ -119,7 +119,9 @@ static larder_result parse_divisions_pair(struct conf *conf, struct reader *r,
         (result = parse_divisions_value(r, &n)) != LARDER_OK)
         return result;
     if (rest) {
-        for (int i = *last < 0 ? 0 : *last; i < CONF_SIZE_CLASSES; i++)
+        int from = *last < 0 ? 0 : *last + conf->rules->rest_after_last;
+
+        for (int i = from; i < CONF_SIZE_CLASSES; i++)
             conf->divisions[i] = n;
         return LARDER_OK;
     }
@@ -224,7 +226,22 @@ static larder_result parse_unused_bool(struct conf *conf, struct reader *r)
     return larder__read_bool(r, &ignored);
 }
 
+static larder_result parse_release(struct conf *conf, struct reader *r)
+{
+    const struct pytorch_rules *rules;
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    rules = larder__pytorch_rules(r->word);
+    if (rules == NULL)
+        return larder__reader_fail(r, "a release of PyTorch from 2.4 to 2.15");
+    conf->rules = rules;
+    return LARDER_OK;
+}
+
 const struct conf_key larder__conf_pytorch_keys[] = {
+    {"pytorch", parse_release},
     {"backend", parse_backend},
     {"max_split_size_mb", parse_max_split},
     {"max_non_split_rounding_mb", parse_max_non_split},

@@ -46,7 +46,7 @@ static larder_result direct_find(struct allocator *a, struct request *q)
     larder_result r;
 
     q->segment_bytes = q->size;
-    if (allocator_is_routing(a)) /* nothing may be given back */
+    if (allocator_is_capturing(a)) /* nothing may be given back */
         return direct_get(a, q);
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         if (has_backlog(&a->pools[kind]))
@@ -71,7 +71,7 @@ static bool direct_should_split(const struct allocator *a,
 
 static void direct_freed(struct allocator *a, struct block *b)
 {
-    if (!allocator_is_routing(a) && b->segment->heap->pool->owner == NULL)
+    if (!allocator_is_capturing(a) && b->segment->heap->pool->owner == NULL)
         (void)larder__segment_release(a, b);
 }
 

@@ -121,7 +121,7 @@ larder_result larder__events_use(struct allocator *a, struct block *b,
         use->stream = stream;
         *link = use;
     }
-    if (allocator_is_routing(a))
+    if (allocator_is_capturing(a))
         (*link)->captured = true;
     return LARDER_OK;
 }
@@ -213,7 +213,7 @@ void larder__events_defer(struct allocator *a, struct block *b)
     b->events = 0;
     /* A device that refuses an event now is asked again at the next
      * allocation: the block is given back all the same. */
-    if (allocator_is_routing(a) || block_record(a, b) != LARDER_OK)
+    if (allocator_is_capturing(a) || block_record(a, b) != LARDER_OK)
         defer(a, b);
 }
 

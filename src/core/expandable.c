@@ -184,7 +184,7 @@ static bool has_addresses(struct allocator *a, const struct block *b,
 static larder_result find_addresses(struct allocator *a, struct heap *heap,
                                     uint64_t size, struct block **out)
 {
-    struct block *b = tree_not_before(heap->unmapped, TREE_BY_ADDRESS, 0, 0);
+    struct block *b = tree_at_or_above(heap->unmapped, 0);
 
     while (b != NULL) {
         struct block *before = slab_get(&a->slab, b->prev);
@@ -192,7 +192,7 @@ static larder_result find_addresses(struct allocator *a, struct heap *heap,
         *out = block_is_available(before) ? before : b;
         if (has_addresses(a, *out, size))
             return LARDER_OK;
-        b = tree_not_before(heap->unmapped, TREE_BY_ADDRESS, 0, b->addr + 1);
+        b = tree_at_or_above(heap->unmapped, b->addr + 1);
     }
     return range_create(a, heap, out);
 }
@@ -276,7 +276,7 @@ static void unmap_middle(struct allocator *a, struct block *b,
     if (first > b->addr) {
         struct block *before = b;
 
-        b = larder__block_split(a, before, first - before->addr);
+        b = larder__block_cut(a, before, first - before->addr);
         heap_insert(before);
     }
     if (bytes < b->bytes)

@@ -73,8 +73,7 @@ static inline void fit_insert_in(struct fit *fit, unsigned i, struct block *b)
 }
 
 /* b is in list i.  The first block's link back says nothing. */
-static inline void fit_remove_from(struct fit *fit, unsigned i,
-                                   struct block *b)
+static inline void fit_remove_from(struct fit *fit, unsigned i, struct block *b)
 {
     struct block *next = b->left;
 

@@ -27,7 +27,7 @@ struct front {
     uint8_t number; /* from 1 */
     larder_stream stream;
     struct heap *heaps[POOL_KINDS]; /* NULL: none yet */
-    uint32_t unasked; /* requests since somebody was to ask about events */
+    uint32_t unasked;      /* requests since somebody was to ask about events */
     uint32_t header_first; /* spare ones, linked by `next` */
     uint32_t header_count;
     struct tally tally;

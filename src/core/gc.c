@@ -30,8 +30,8 @@ static void gc_count(struct pool *pool, struct garbage *g)
     for (uint32_t i = 0; i < pool->heap_count; i++) {
         const struct bins *bins = pool->heaps[i]->bins;
 
-        for (struct block *b = larder__bins_not_before(bins, 0, 0); b != NULL;
-             b = bins_after(bins, b->bytes, b->addr)) {
+        for (struct block *b = bins_fit(bins, 0); b != NULL;
+             b = bins_next(bins, b)) {
             if (gc_may_release(b)) {
                 g->total_age += gc_age(b);
                 g->count++;
@@ -48,10 +48,10 @@ static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
 
     for (uint32_t i = 0; i < pool->heap_count; i++) {
         const struct bins *bins = pool->heaps[i]->bins;
-        struct block *b = larder__bins_not_before(bins, 0, 0);
+        struct block *b = bins_fit(bins, 0);
 
         while (b != NULL) {
-            struct block *next = bins_after(bins, b->bytes, b->addr);
+            struct block *next = bins_next(bins, b);
             uint64_t age = gc_age(b);
             uint64_t bytes = b->bytes;
 

@@ -198,22 +198,33 @@ static void apply_conf(struct allocator *a)
         a->policy->state->settings_changed(a);
 }
 
+static void set_fraction(struct allocator *a, double fraction)
+{
+    a->fraction = fraction;
+    a->fraction_is_set = fraction < 1 || !a->conf.rules->whole_is_no_limit;
+}
+
 /* The locked allocator's settings, but the history, change by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
-    larder_result r = larder__conf_parse(&a->conf, text);
+    struct conf next = a->conf;
+    larder_result r = larder__conf_parse(&next, text);
 
     if (r != LARDER_OK)
         return r;
+    if (a->small_max_bytes != 0 && next.rules != a->conf.rules)
+        return larder__fail(LARDER_ERR_CONF,
+                            "pytorch: the release is %s for good: expected it "
+                            "to be set when the allocator is made",
+                            a->conf.rules->version);
+    a->conf = next;
     if (a->policy->adjust != NULL)
         a->policy->adjust(&a->conf);
     a->has_pages = has_pages(a);
     if (!a->has_pages) /* PyTorch warns and goes on */
         a->conf.expandable_segments = false;
-    if (a->conf.fraction_given) {
-        a->fraction = a->conf.fraction;
-        a->fraction_is_set = true;
-    }
+    if (a->conf.fraction_given)
+        set_fraction(a, a->conf.fraction);
     apply_conf(a);
     return LARDER_OK;
 }
@@ -270,8 +281,7 @@ larder_result larder_set_memory_fraction(larder_allocator *handle,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    a->fraction = fraction;
-    a->fraction_is_set = true;
+    set_fraction(a, fraction);
     apply_limits(a);
     if (a->larder != NULL)
         a->policy->state->settings_changed(a);
@@ -339,6 +349,8 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
         return r;
     r = configure(a, conf != NULL ? conf : "");
     a->small_max_bytes = small_max(a); /* for good */
+    a->slab.has_serials = a->policy == &larder__policy_pytorch &&
+                          a->conf.rules->free_order != PYTORCH_ADDRESSES;
     if (r == LARDER_OK)
         r = apply_history(a);
     if (r != LARDER_OK)

@@ -286,7 +286,7 @@ larder_result larder_empty_cache(larder_allocator *handle)
     if (r != LARDER_OK)
         return r;
     history_enter(a, __builtin_return_address(0));
-    if (allocator_is_routing(a))
+    if (allocator_is_capturing(a))
         r = larder__fail(LARDER_ERR_CAPTURING,
                          "memory cannot be given back while allocations go to "
                          "a private pool");
@@ -323,7 +323,7 @@ static uint64_t largest_of_list(const struct block *b)
 
 static uint64_t largest_of_heap(const struct heap *heap, uint64_t largest)
 {
-    const struct block *b = larder__bins_before(heap->bins, UINT64_MAX, 0);
+    const struct block *b = bins_largest(heap->bins);
     uint64_t bytes = b != NULL ? b->bytes : 0;
 
     for (int i = FIT_CLASSES; heap->fit != NULL && bytes == 0 && i-- > 0;)

@@ -85,7 +85,7 @@ static void free_all(struct allocator *a, struct tag *tag)
 
 static larder_result check_routing(const struct allocator *a)
 {
-    if (!allocator_is_routing(a))
+    if (!allocator_is_capturing(a))
         return LARDER_OK;
     return larder__fail(LARDER_ERR_CAPTURING,
                         "memory is neither paused nor resumed while "

@@ -68,7 +68,7 @@ static void pinned_freed(struct allocator *a, struct block *b)
     const struct segment *s = b->segment;
 
     if (b->bytes == s->bytes && s->kind == SEGMENT_DRIVER &&
-        exceeds_cached(a, s->bytes) && !allocator_is_routing(a) &&
+        exceeds_cached(a, s->bytes) && !allocator_is_capturing(a) &&
         s->heap->pool->owner == NULL)
         (void)larder__segment_release(a, b); /* kept if it is refused */
 }

@@ -77,7 +77,7 @@ static void join_front(struct allocator *a, struct heap *heap)
 static struct bins no_bins;
 
 /* With its index behind it; NULL: no host memory. */
-static struct heap *heap_make(bool is_paged)
+static struct heap *heap_make(const struct allocator *a, bool is_paged)
 {
     size_t index = is_paged ? sizeof(struct fit) : sizeof(struct bins);
     struct heap *heap = larder__host_alloc(1, sizeof *heap + index);
@@ -86,6 +86,8 @@ static struct heap *heap_make(bool is_paged)
         return NULL;
     heap->bins = is_paged ? &no_bins : (struct bins *)(void *)(heap + 1);
     heap->fit = is_paged ? (struct fit *)(void *)(heap + 1) : NULL;
+    if (!is_paged)
+        heap->bins->order = a->slab.has_serials ? TREE_BY_SERIAL : TREE_BY_SIZE;
     return heap;
 }
 
@@ -97,7 +99,7 @@ static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
 
     if (!pool_make_room(pool))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    heap = heap_make(is_paged);
+    heap = heap_make(a, is_paged);
     if (heap == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     heap->pool = pool;

@@ -101,7 +101,12 @@ larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
         larder__private_append(a, made);
     p->users++;
     *route = (struct route){.to = p, .filter = filter, .ctx = ctx};
-    *route_find(a, id) = route; /* not there: the end of the list */
+    if (a->conf.rules->newest_scope_first) {
+        route->next = a->routes;
+        a->routes = route;
+    } else {
+        *route_find(a, id) = route; /* not there: the end of the list */
+    }
     return LARDER_OK;
 }
 
@@ -190,8 +195,8 @@ static uint64_t pool_cached_bytes(const struct pool *pool)
     for (uint32_t i = 0; i < pool->heap_count; i++) {
         const struct bins *bins = pool->heaps[i]->bins;
 
-        for (struct block *b = larder__bins_not_before(bins, 0, 0); b != NULL;
-             b = bins_after(bins, b->bytes, b->addr))
+        for (struct block *b = bins_fit(bins, 0); b != NULL;
+             b = bins_next(bins, b))
             bytes += b->bytes;
     }
     return bytes;

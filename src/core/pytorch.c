@@ -1,7 +1,8 @@
-/* pytorch.c - PyTorch 2.4's native policy: best fit, then the ladder.
+/* pytorch.c - PyTorch's native policy: best fit, then the ladder.
  *
  * The order of steps and every comparison is that of
- * DeviceCachingAllocator::malloc; docs/FIDELITY.md lists what differs. */
+ * DeviceCachingAllocator::malloc, of the release whose rules are set
+ * (pytorch_rules.h); docs/FIDELITY.md lists what differs. */
 #include "base/fail.h"
 #include "core/policy.h"
 #include "core/blocks.h"
@@ -14,12 +15,14 @@
 #include "core/usage.h"
 
 /* Whether the pool's memory comes in pages: by the setting, but for private
- * pools, which 2.4 keeps off them; and always for tags, if there are any. */
+ * pools where the rules keep them off; and always for tags, if there are
+ * any. */
 static bool pool_has_pages(const struct allocator *a, const struct pool *pool)
 {
-    if (pool->owner == NULL)
-        return a->conf.expandable_segments;
-    return pool->owner->tag != NULL && a->has_pages;
+    if (pool->owner != NULL && pool->owner->tag != NULL)
+        return a->has_pages;
+    return a->conf.expandable_segments &&
+           (pool->owner == NULL || a->conf.rules->expandable_private);
 }
 
 static bool gc_is_on(const struct allocator *a)
@@ -41,12 +44,12 @@ static uint64_t growable_bytes(struct allocator *a, const struct block *b)
 static struct block *prefer_ungrowable(struct allocator *a,
                                        const struct bins *bins, struct block *b)
 {
-    struct block *next = bins_after(bins, b->bytes, b->addr);
+    struct block *next = bins_next(bins, b);
 
     while (segment_is_expandable(b->segment) && next != NULL &&
            growable_bytes(a, next) < growable_bytes(a, b)) {
         b = next;
-        next = bins_after(bins, b->bytes, b->addr);
+        next = bins_next(bins, b);
     }
     return b;
 }
@@ -54,7 +57,7 @@ static struct block *prefer_ungrowable(struct allocator *a,
 static struct block *skip_expandable(const struct bins *bins, struct block *b)
 {
     while (b != NULL && segment_is_expandable(b->segment))
-        b = bins_after(bins, b->bytes, b->addr);
+        b = bins_next(bins, b);
     return b;
 }
 
@@ -75,12 +78,13 @@ bool larder__pytorch_search(struct allocator *a, struct request *q)
 
     if (gc_is_on(a))
         q->heap->pool->searches++;
-    b = larder__bins_not_before(bins, q->size, 0);
+    b = bins_fit(bins, q->size);
     if (b == NULL)
         return false;
     if (segment_is_expandable(b->segment))
-        b = pool_has_pages(a, q->heap->pool) ? prefer_ungrowable(a, bins, b)
-                                             : skip_expandable(bins, b);
+        b = pool_has_pages(a, q->heap->pool) && !q->borrows
+                ? prefer_ungrowable(a, bins, b)
+                : skip_expandable(bins, b);
     if (b == NULL || !oversize_allows(&a->conf, q->size, b))
         return false;
     heap_remove(b);
@@ -112,6 +116,43 @@ larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
     return larder__segment_get(a, q->heap, q->segment_bytes, &q->block);
 }
 
+static struct heap *heap_of(const struct pool *pool, larder_stream stream)
+{
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        if (pool->heaps[i]->stream == stream)
+            return pool->heaps[i];
+    }
+    return NULL;
+}
+
+/* Take a free block of a pool that lends.  What is no default pool's request
+ * does without. */
+static bool borrow(struct allocator *a, struct request *q)
+{
+    struct heap *own = q->heap;
+    enum pool_kind kind = own->pool->is_small ? POOL_SMALL : POOL_LARGE;
+
+    if (own->pool->owner != NULL)
+        return false;
+    q->borrows = true;
+    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+        q->heap = p->lends ? heap_of(&p->pools[kind], q->stream) : NULL;
+        if (q->heap != NULL && larder__pytorch_search(a, q))
+            return true;
+    }
+    q->borrows = false;
+    q->heap = own;
+    return false;
+}
+
+/* Borrow, if it is the time for it. */
+static bool borrow_when(struct allocator *a, struct request *q,
+                        enum pytorch_lending when)
+{
+    return a->conf.rules->lending == when && borrow(a, q);
+}
+
+/* PyTorch's steps when no free block fits. */
 static larder_result climb(struct allocator *a, struct request *q)
 {
     larder_result r = larder__pytorch_grow(a, q);
@@ -122,7 +163,9 @@ static larder_result climb(struct allocator *a, struct request *q)
         a->stats.num_oom_rejections++;
         return r;
     }
-    if (allocator_is_routing(a)) /* nothing may be given back */
+    if (borrow_when(a, q, PYTORCH_LENDS_FIRST))
+        return LARDER_OK;
+    if (allocator_is_capturing(a)) /* nothing may be given back */
         return r;
     if (larder__release_available(a, q)) {
         r = larder__pytorch_grow(a, q);
@@ -136,30 +179,43 @@ static larder_result climb(struct allocator *a, struct request *q)
 
 static larder_result pytorch_find(struct allocator *a, struct request *q)
 {
+    larder_result r;
+
     if (larder__pytorch_search(a, q))
         return LARDER_OK;
     if (a->reclaims.count > 0) {
         bool freed = larder__run_reclaims(a);
-        /* Whatever they say, anything may have changed meanwhile. */
-        larder_result r = larder__request_route(a, q);
 
+        /* Whatever they say, anything may have changed meanwhile. */
+        r = larder__request_route(a, q);
         if (r != LARDER_OK)
             return r;
         if (freed && larder__pytorch_search(a, q))
             return LARDER_OK;
     }
-    if (gc_is_on(a) && !allocator_is_routing(a))
+    if (gc_is_on(a) && !allocator_is_capturing(a))
         larder__collect_garbage(a);
-    return climb(a, q);
+    r = climb(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && borrow_when(a, q, PYTORCH_LENDS_LAST))
+        return LARDER_OK;
+    return r;
+}
+
+static bool splits_as_pages(const struct allocator *a, const struct request *q)
+{
+    return !q->borrows &&
+           (a->conf.expandable_segments || pool_has_pages(a, q->heap->pool));
 }
 
 static bool pytorch_should_split(const struct allocator *a,
                                  const struct request *q)
 {
+    const struct pool *pool = q->heap->pool;
     uint64_t rest = q->block->bytes - q->size;
 
-    if (q->heap->pool->is_small || a->conf.expandable_segments ||
-        pool_has_pages(a, q->heap->pool))
+    if (pool->owner != NULL && pool->owner->is_kept_whole)
+        return false;
+    if (pool->is_small || splits_as_pages(a, q))
         return rest >= UNIT_BYTES;
     return q->size < a->conf.max_split_bytes && rest > SMALL_MAX_BYTES;
 }

@@ -31,11 +31,11 @@ void larder__give_back(struct allocator *a, struct block *b)
 /* Release the unused segments of a heap that are no expandable ones. */
 static larder_result release_segments(struct allocator *a, struct heap *heap)
 {
-    struct block *b = larder__bins_not_before(heap->bins, 0, 0);
+    struct block *b = bins_fit(heap->bins, 0);
     larder_result r = LARDER_OK;
 
     while (b != NULL) {
-        struct block *next = bins_after(heap->bins, b->bytes, b->addr);
+        struct block *next = bins_next(heap->bins, b);
 
         if (!segment_is_expandable(b->segment) && !block_is_split(b))
             fail_keep_first(&r, larder__segment_release(a, b));
@@ -48,16 +48,15 @@ static larder_result release_segments(struct allocator *a, struct heap *heap)
  * walk up the sizes meets each block once. */
 static larder_result release_pages(struct allocator *a, struct heap *heap)
 {
-    struct block *b = larder__bins_not_before(heap->bins, 0, 0);
+    struct block *b = bins_fit(heap->bins, 0);
     larder_result r = LARDER_OK;
 
     while (b != NULL) {
-        uint64_t bytes = b->bytes;
-        larder_addr addr = b->addr;
+        struct tree_key key = bins_key(heap->bins, b);
 
         if (b->segment->kind == SEGMENT_EXPANDABLE)
             fail_keep_first(&r, larder__expandable_release(a, b));
-        b = bins_after(heap->bins, bytes, addr);
+        b = bins_after(heap->bins, key);
     }
     return r;
 }
@@ -88,10 +87,10 @@ static bool is_oversize_segment(const struct allocator *a,
 /* The smallest such segment of at least `bytes`. */
 static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
 {
-    struct block *b = larder__bins_not_before(bins, bytes, 0);
+    struct block *b = bins_fit(bins, bytes);
 
     while (b != NULL && !is_oversize_segment(a, b))
-        b = bins_after(bins, b->bytes, b->addr);
+        b = bins_next(bins, b);
     return b != NULL && larder__segment_release(a, b) == LARDER_OK;
 }
 
@@ -99,12 +98,12 @@ static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
 static bool release_several(struct allocator *a, struct bins *bins,
                             uint64_t bytes)
 {
-    struct block *b = larder__bins_before(bins, UINT64_MAX, 0);
+    struct block *b = bins_largest(bins);
     uint64_t released = 0;
 
     while (released < bytes && b != NULL &&
            b->bytes >= a->conf.max_split_bytes) {
-        struct block *before = larder__bins_before(bins, b->bytes, b->addr);
+        struct block *before = larder__bins_before(bins, bins_key(bins, b));
         uint64_t size = b->bytes;
 
         if (is_oversize_segment(a, b) &&

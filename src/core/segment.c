@@ -36,6 +36,8 @@ static struct block *segment_fill(struct allocator *a, struct segment *s)
     b->segment = s;
     b->state = BLOCK_FREE;
     s->head = b;
+    if (a->slab.has_serials)
+        slab_set_serial(b, ++a->slab.last_serial);
     larder__segment_link(a, s);
     return b;
 }

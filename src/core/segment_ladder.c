@@ -79,7 +79,7 @@ static void keep_within_slack(struct allocator *a, const struct request *q)
     uint64_t most = used + used / 100 * a->policy->slack_percent;
     uint64_t after = a->held_bytes + q->segment_bytes;
 
-    if (a->policy->slack_percent == 0 || allocator_is_routing(a) ||
+    if (a->policy->slack_percent == 0 || allocator_is_capturing(a) ||
         after <= most)
         return;
     (void)larder__release_unused(a, after - most);
@@ -99,7 +99,7 @@ static larder_result climb(struct allocator *a, struct request *q)
     }
     if (larder__ladder_is_hopeless(a, q))
         return r; /* and its cache stays */
-    if (allocator_is_routing(a))
+    if (allocator_is_capturing(a))
         return grow_smaller(a, q);
     r = trade(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
@@ -119,7 +119,7 @@ larder_result larder__segment_ladder_find(struct allocator *a,
     if (a->reclaims.count > 0 && !q->reclaimed)
         return larder__find_reclaimed(a, q);
     if (a->fraction_is_set && a->conf.gc_threshold > 0 &&
-        !allocator_is_routing(a))
+        !allocator_is_capturing(a))
         larder__collect_garbage(a);
     return climb(a, q);
 }

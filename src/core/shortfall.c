@@ -233,7 +233,7 @@ static void say_cause(struct allocator *a, const struct request *q,
                             "streams it was recorded on had not passed.");
     } else if (h->free + h->pending + room < q->size) {
         say_too_much(q, h, attainable, t);
-    } else if (allocator_is_routing(a)) {
+    } else if (allocator_is_capturing(a)) {
         larder__text_add(t, " Why: while allocations go to a private pool "
                             "nothing is given back for them.");
     } else if (h->foreign_largest >= q->size &&
@@ -271,7 +271,7 @@ void larder__shortfall_say(struct allocator *a, const struct request *q,
 
     say_figures(a, &h, t);
     say_cause(a, q, &h, room, t);
-    if (q->over_pool || allocator_is_routing(a) || fits >= q->size)
+    if (q->over_pool || allocator_is_capturing(a) || fits >= q->size)
         return;
     add(t, " Up to ", fits);
     larder__text_add(t, " would have fitted.");

@@ -11,6 +11,8 @@ void larder__slab_init(struct slab *slab)
     slab->free_count = 0;
     slab->untouched = 1;
     slab->end = 0;
+    slab->has_serials = false;
+    slab->last_serial = 0;
 }
 
 void larder__slab_destroy(struct slab *slab)
@@ -24,12 +26,13 @@ static bool slab_grow(struct slab *slab)
 {
     unsigned log2 = bits_log2((uint64_t)slab->end + (1u << SLAB_FIRST_LOG2));
     unsigned chunk = log2 - SLAB_FIRST_LOG2;
+    size_t one =
+        sizeof(struct block) + (slab->has_serials ? sizeof(uint64_t) : 0);
     struct block *blocks;
 
     if (chunk >= SLAB_CHUNKS)
         return false;
-    blocks = larder__host_alloc_aligned(sizeof(struct block),
-                                        sizeof(struct block) << log2);
+    blocks = larder__host_alloc_aligned(sizeof(struct block), one << log2);
     if (blocks == NULL)
         return false;
     atomic_store_explicit(&slab->chunks[chunk], blocks, memory_order_release);

@@ -27,6 +27,9 @@ struct slab {
     uint32_t free_count;
     uint32_t untouched; /* the lowest number never handed out */
     uint32_t end;       /* the lowest number no chunk holds */
+    /* Blocks have serials beside their headers; false: none has. */
+    bool has_serials;
+    uint64_t last_serial;
 };
 
 void larder__slab_init(struct slab *slab);
@@ -72,6 +75,27 @@ static inline void slab_give(struct slab *slab, struct block *block)
     block->next = slab->free_first;
     slab->free_first = block->self;
     slab->free_count++;
+}
+
+/* A block's serial, in a slab that has them: behind the headers of its chunk,
+ * and kept until somebody sets it. */
+static inline uint64_t *slab_serial_of(const struct block *b)
+{
+    uint32_t biased = b->self + (1u << SLAB_FIRST_LOG2);
+    uint32_t size = 1u << bits_log2(biased);
+    const struct block *end = b + (2 * size - biased);
+
+    return (uint64_t *)(uintptr_t)end + (biased - size);
+}
+
+static inline uint64_t slab_serial(const struct block *b)
+{
+    return *slab_serial_of(b);
+}
+
+static inline void slab_set_serial(struct block *b, uint64_t serial)
+{
+    *slab_serial_of(b) = serial;
 }
 
 /* slab_at(), NULL for 0. */

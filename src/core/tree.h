@@ -1,7 +1,8 @@
 /* tree.h - an ordered set of free or unmapped blocks: a treap over the links
  * in their headers.  Private to core.
  *
- * The order is (bytes, address), or by address alone; a treap because it
+ * The order is (bytes, address), (bytes, serial, address), where blocks have
+ * serials (slab.h), or by address alone; a treap because it
  * needs no balance data (the priority is a hash of the header's number), no
  * parent links and some twenty lines.  Every call costs O(log n) on
  * average; the index keeps n small (bins.h). */
@@ -12,15 +13,36 @@
 #include <stddef.h>
 
 #include "core/block.h"
+#include "core/slab.h"
 
-enum tree_order { TREE_BY_SIZE, TREE_BY_ADDRESS };
+enum tree_order { TREE_BY_SIZE, TREE_BY_SERIAL, TREE_BY_ADDRESS };
 
-static inline bool tree_before(enum tree_order order, uint64_t a_bytes,
-                               larder_addr a_addr, const struct block *b)
+/* A place in the order; what the order does not look at is 0. */
+struct tree_key {
+    uint64_t bytes;
+    uint64_t serial;
+    larder_addr addr;
+};
+
+static inline struct tree_key tree_key_of(enum tree_order order,
+                                          const struct block *b)
 {
-    if (order == TREE_BY_SIZE && a_bytes != b->bytes)
-        return a_bytes < b->bytes;
-    return a_addr < b->addr;
+    return (struct tree_key){
+        .bytes = b->bytes,
+        .serial = order == TREE_BY_SERIAL ? slab_serial(b) : 0,
+        .addr = b->addr,
+    };
+}
+
+/* Whether b comes before the key. */
+static inline bool tree_is_before(enum tree_order order, const struct block *b,
+                                  struct tree_key key)
+{
+    if (order != TREE_BY_ADDRESS && b->bytes != key.bytes)
+        return b->bytes < key.bytes;
+    if (order == TREE_BY_SERIAL && slab_serial(b) != key.serial)
+        return slab_serial(b) < key.serial;
+    return b->addr < key.addr;
 }
 
 static inline uint32_t tree_priority(const struct block *b)
@@ -31,25 +53,26 @@ static inline uint32_t tree_priority(const struct block *b)
 static inline void tree_insert(struct block **root, enum tree_order order,
                                struct block *b)
 {
+    struct tree_key key = tree_key_of(order, b);
     struct block **link = root;
     struct block **low = &b->left;
     struct block **high = &b->right;
     struct block *rest;
 
     while (*link != NULL && tree_priority(*link) >= tree_priority(b))
-        link = tree_before(order, b->bytes, b->addr, *link) ? &(*link)->left
-                                                            : &(*link)->right;
+        link = tree_is_before(order, *link, key) ? &(*link)->right
+                                                 : &(*link)->left;
     rest = *link;
     *link = b;
     while (rest != NULL) { /* share what hung here out to b's two sides */
-        if (tree_before(order, b->bytes, b->addr, rest)) {
-            *high = rest;
-            high = &rest->left;
-            rest = rest->left;
-        } else {
+        if (tree_is_before(order, rest, key)) {
             *low = rest;
             low = &rest->right;
             rest = rest->right;
+        } else {
+            *high = rest;
+            high = &rest->left;
+            rest = rest->left;
         }
     }
     *low = NULL;
@@ -60,13 +83,14 @@ static inline void tree_insert(struct block **root, enum tree_order order,
 static inline void tree_remove(struct block **root, enum tree_order order,
                                struct block *b)
 {
+    struct tree_key key = tree_key_of(order, b);
     struct block **link = root;
     struct block *low = b->left;
     struct block *high = b->right;
 
     while (*link != b)
-        link = tree_before(order, b->bytes, b->addr, *link) ? &(*link)->left
-                                                            : &(*link)->right;
+        link = tree_is_before(order, *link, key) ? &(*link)->right
+                                                 : &(*link)->left;
     while (low != NULL && high != NULL) {
         if (tree_priority(low) >= tree_priority(high)) {
             *link = low;
@@ -81,19 +105,15 @@ static inline void tree_remove(struct block **root, enum tree_order order,
     *link = low != NULL ? low : high;
 }
 
-/* The first block not before (bytes, addr); NULL: none. */
+/* The first block not before the key; NULL: none. */
 static inline struct block *tree_not_before(struct block *root,
                                             enum tree_order order,
-                                            uint64_t bytes, larder_addr addr)
+                                            struct tree_key key)
 {
     struct block *found = NULL;
 
     while (root != NULL) {
-        bool root_is_before = order == TREE_BY_SIZE && root->bytes != bytes
-                                  ? root->bytes < bytes
-                                  : root->addr < addr;
-
-        if (root_is_before) {
+        if (tree_is_before(order, root, key)) {
             root = root->right;
         } else {
             found = root;
@@ -103,17 +123,23 @@ static inline struct block *tree_not_before(struct block *root,
     return found;
 }
 
-/* The last block before (bytes, addr) in a tree by size; NULL: none. */
-static inline struct block *tree_before_key(struct block *root, uint64_t bytes,
-                                            larder_addr addr)
+/* In a tree by address: the first block at or above it; NULL: none. */
+static inline struct block *tree_at_or_above(struct block *root,
+                                             larder_addr addr)
+{
+    return tree_not_before(root, TREE_BY_ADDRESS,
+                           (struct tree_key){.addr = addr});
+}
+
+/* The last block before the key; NULL: none. */
+static inline struct block *tree_before_key(struct block *root,
+                                            enum tree_order order,
+                                            struct tree_key key)
 {
     struct block *found = NULL;
 
     while (root != NULL) {
-        bool root_is_before =
-            root->bytes != bytes ? root->bytes < bytes : root->addr < addr;
-
-        if (root_is_before) {
+        if (tree_is_before(order, root, key)) {
             found = root;
             root = root->right;
         } else {

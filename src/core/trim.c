@@ -20,15 +20,14 @@ static uint64_t excess(const struct allocator *a, uint64_t target)
 static void trim_heap(struct allocator *a, const struct heap *heap,
                       uint64_t target)
 {
-    struct block *b = larder__bins_before(heap->bins, UINT64_MAX, 0);
+    struct block *b = bins_largest(heap->bins);
 
     while (b != NULL && a->held_bytes > target) {
-        uint64_t bytes = b->bytes;
-        larder_addr addr = b->addr;
+        struct tree_key key = bins_key(heap->bins, b);
 
         if (b->segment->kind == SEGMENT_EXPANDABLE)
             (void)larder__expandable_release(a, b);
-        b = larder__bins_before(heap->bins, bytes, addr);
+        b = larder__bins_before(heap->bins, key);
     }
 }
 
@@ -69,7 +68,7 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
     if (r != LARDER_OK)
         return r;
     history_enter(a, __builtin_return_address(0));
-    if (allocator_is_routing(a)) {
+    if (allocator_is_capturing(a)) {
         r = larder__fail(LARDER_ERR_CAPTURING,
                          "memory cannot be given back while allocations go to "
                          "a private pool");

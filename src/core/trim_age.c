@@ -58,8 +58,7 @@ static bool events_are_capturing(struct allocator *a)
 
 bool larder__trim_is_barred(struct allocator *a)
 {
-    return allocator_is_routing(a) ||
-           pools_are_capturing(a) ||
+    return allocator_is_capturing(a) || pools_are_capturing(a) ||
            events_are_capturing(a);
 }
 
@@ -76,15 +75,14 @@ static void release_block(struct allocator *a, struct block *b)
 /* Free blocks that are older than `mark`. */
 static void release_old(struct allocator *a, struct heap *heap, uint64_t mark)
 {
-    struct block *b = larder__bins_not_before(heap->bins, 0, 0);
+    struct block *b = bins_fit(heap->bins, 0);
 
     while (b != NULL) {
-        uint64_t bytes = b->bytes;
-        larder_addr addr = b->addr;
+        struct tree_key key = bins_key(heap->bins, b);
 
         if (b->born < mark)
             release_block(a, b);
-        b = bins_after(heap->bins, bytes, addr);
+        b = bins_after(heap->bins, key);
     }
 }
 
@@ -109,7 +107,8 @@ static bool page_is_old(const struct allocator *a, const struct segment *s,
 /* What any block in use touches is in use. */
 static void stamp_range(struct allocator *a, struct segment *s)
 {
-    for (struct block *b = s->head; b != NULL; b = slab_get(&a->slab, b->next)) {
+    for (struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
         if (b->state == BLOCK_LIVE || b->state == BLOCK_PENDING)
             trim_touch(a, b);
     }
@@ -189,8 +188,7 @@ void larder__trim_heap(struct allocator *a, const struct heap *heap)
     for (size_t i = 0; i < spots->count; i++) {
         struct spot *s = &spots->list[i];
 
-        s->is_chosen =
-            s->block->segment->stamps != NULL && spot_is_old(a, s);
+        s->is_chosen = s->block->segment->stamps != NULL && spot_is_old(a, s);
     }
     (void)larder__spots_unmap(a);
     larder__physical_drop(a, a->larder->loose.pages - loose);

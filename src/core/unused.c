@@ -11,10 +11,10 @@ static bool is_unused(const struct block *b)
 
 static uint64_t heap_unused(const struct heap *heap)
 {
-    const struct block *b = larder__bins_not_before(heap->bins, 0, 0);
+    const struct block *b = bins_fit(heap->bins, 0);
     uint64_t bytes = 0;
 
-    for (; b != NULL; b = bins_after(heap->bins, b->bytes, b->addr)) {
+    for (; b != NULL; b = bins_next(heap->bins, b)) {
         if (is_unused(b))
             bytes += b->bytes;
     }
@@ -36,10 +36,10 @@ uint64_t larder__unused_bytes(const struct allocator *a)
 static struct block *smaller_of_heap(const struct heap *heap, uint64_t bytes,
                                      struct block *best)
 {
-    struct block *b = larder__bins_not_before(heap->bins, bytes, 0);
+    struct block *b = bins_fit(heap->bins, bytes);
 
     while (b != NULL && !is_unused(b))
-        b = bins_after(heap->bins, b->bytes, b->addr);
+        b = bins_next(heap->bins, b);
     return b != NULL && (best == NULL || b->bytes < best->bytes) ? b : best;
 }
 
@@ -47,10 +47,11 @@ static struct block *smaller_of_heap(const struct heap *heap, uint64_t bytes,
 static struct block *larger_of_heap(const struct heap *heap, uint64_t bytes,
                                     struct block *best)
 {
-    struct block *b = larder__bins_before(heap->bins, bytes, UINT64_MAX);
+    struct block *b = larder__bins_before(
+        heap->bins, (struct tree_key){bytes, UINT64_MAX, UINT64_MAX});
 
     while (b != NULL && !is_unused(b))
-        b = larder__bins_before(heap->bins, b->bytes, b->addr);
+        b = larder__bins_before(heap->bins, bins_key(heap->bins, b));
     return b != NULL && (best == NULL || b->bytes > best->bytes) ? b : best;
 }
 

@@ -42,7 +42,7 @@ bool larder__usage_allows(struct allocator *a, const struct request *q)
     bytes = growth_bytes(a, q);
     if (has_room(owner, bytes))
         return true;
-    if (!allocator_is_routing(a))
+    if (!allocator_is_capturing(a))
         (void)larder__private_release_cached(a, owner);
     if (has_room(owner, bytes))
         return true;

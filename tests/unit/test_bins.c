@@ -3,11 +3,12 @@
 
 #include "core/bins.h"
 
-enum { BLOCKS = 3000, SIZES = 400, ROUNDS = 20000 };
+enum { BLOCKS = 3000, SIZES = 400, SERIALS = 5, ROUNDS = 20000 };
 
 struct fixture {
     struct bins bins;
-    struct block blocks[BLOCKS];
+    struct slab slab;
+    struct block *blocks[BLOCKS];
     bool is_in[BLOCKS];
     uint64_t seed;
 };
@@ -19,51 +20,62 @@ static uint32_t fixture_random(struct fixture *f, uint32_t below)
 }
 
 /* Sizes that are alone in their bins, and such that share one. */
-static struct fixture *fixture_make(void)
+static struct fixture *fixture_make(enum tree_order order)
 {
     struct fixture *f = calloc(1, sizeof *f);
 
     assert_non_null(f);
     f->seed = 1;
+    f->bins.order = order;
+    larder__slab_init(&f->slab);
+    f->slab.has_serials = true;
+    assert_true(larder__slab_ensure(&f->slab, BLOCKS));
     for (uint32_t i = 0; i < BLOCKS; i++) {
         uint64_t units = 1 + fixture_random(f, SIZES);
 
-        f->blocks[i].self = i + 1;
-        f->blocks[i].addr = (uint64_t)fixture_random(f, 1 << 20) * BLOCKS + i;
-        f->blocks[i].bytes = units << BINS_UNIT_LOG2;
+        f->blocks[i] = larder__slab_take(&f->slab);
+        slab_set_serial(f->blocks[i], fixture_random(f, SERIALS));
+        f->blocks[i]->addr = (uint64_t)fixture_random(f, 1 << 20) * BLOCKS + i;
+        f->blocks[i]->bytes = units << BINS_UNIT_LOG2;
     }
     return f;
 }
 
 static void put(struct fixture *f, uint32_t i)
 {
-    larder__bins_insert(&f->bins, &f->blocks[i]);
+    larder__bins_insert(&f->bins, f->blocks[i]);
     f->is_in[i] = true;
 }
 
 static void drop(struct fixture *f, uint32_t i)
 {
-    larder__bins_remove(&f->bins, &f->blocks[i]);
+    larder__bins_remove(&f->bins, f->blocks[i]);
     f->is_in[i] = false;
 }
 
-static bool is_before(const struct block *x, const struct block *y)
+static bool is_before(const struct fixture *f, const struct block *x,
+                      struct tree_key y)
 {
-    return x->bytes != y->bytes ? x->bytes < y->bytes : x->addr < y->addr;
+    if (x->bytes != y.bytes)
+        return x->bytes < y.bytes;
+    if (f->bins.order == TREE_BY_SERIAL && slab_serial(x) != y.serial)
+        return slab_serial(x) < y.serial;
+    return x->addr < y.addr;
 }
 
 /* The first block not before key, or the last before it. */
-static struct block *expected(struct fixture *f, const struct block *key,
+static struct block *expected(struct fixture *f, struct tree_key key,
                               bool before)
 {
     struct block *found = NULL;
 
     for (uint32_t i = 0; i < BLOCKS; i++) {
-        struct block *b = &f->blocks[i];
+        struct block *b = f->blocks[i];
 
-        if (!f->is_in[i] || is_before(b, key) != before)
+        if (!f->is_in[i] || is_before(f, b, key) != before)
             continue;
-        if (found == NULL || is_before(b, found) != before)
+        if (found == NULL ||
+            is_before(f, b, bins_key(&f->bins, found)) != before)
             found = b;
     }
     return found;
@@ -71,15 +83,16 @@ static struct block *expected(struct fixture *f, const struct block *key,
 
 static void look(struct fixture *f)
 {
-    struct block key = {
+    struct tree_key key = {
+        .serial = fixture_random(f, SERIALS),
         .bytes = (uint64_t)fixture_random(f, SIZES + 2) << BINS_UNIT_LOG2,
-        .addr = f->blocks[fixture_random(f, BLOCKS)].addr,
+        .addr = f->blocks[fixture_random(f, BLOCKS)]->addr,
     };
 
-    assert_ptr_equal(larder__bins_not_before(&f->bins, key.bytes, key.addr),
-                     expected(f, &key, false));
-    assert_ptr_equal(larder__bins_before(&f->bins, key.bytes, key.addr),
-                     expected(f, &key, true));
+    assert_ptr_equal(larder__bins_not_before(&f->bins, key),
+                     expected(f, key, false));
+    assert_ptr_equal(larder__bins_before(&f->bins, key),
+                     expected(f, key, true));
 }
 
 static void assert_empty(const struct bins *bins)
@@ -92,11 +105,10 @@ static void assert_empty(const struct bins *bins)
 }
 
 /* Blocks come and go; now and then someone looks. */
-static void bins_are_one_ordered_set(void **state)
+static void use(enum tree_order order)
 {
-    struct fixture *f = fixture_make();
+    struct fixture *f = fixture_make(order);
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         uint32_t i = fixture_random(f, BLOCKS);
 
@@ -112,13 +124,27 @@ static void bins_are_one_ordered_set(void **state)
             drop(f, i);
     }
     assert_empty(&f->bins);
+    larder__slab_destroy(&f->slab);
     free(f);
+}
+
+static void bins_are_one_ordered_set(void **state)
+{
+    (void)state;
+    use(TREE_BY_SIZE);
+}
+
+static void what_was_made_first_can_go_before_addresses(void **state)
+{
+    (void)state;
+    use(TREE_BY_SERIAL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bins_are_one_ordered_set),
+        cmocka_unit_test(what_was_made_first_can_go_before_addresses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void consider_run(struct allocator *a, const struct run *run,
 
 static struct block *next_unmapped(const struct heap *heap, larder_addr from)
 {
-    return tree_not_before(heap->unmapped, TREE_BY_ADDRESS, 0, from);
+    return tree_at_or_above(heap->unmapped, from);
 }
 
 size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,

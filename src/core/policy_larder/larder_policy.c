@@ -37,7 +37,7 @@ static bool take_free(struct allocator *a, struct request *q)
 /* From what recorded streams no longer use. */
 static bool take_completed(struct allocator *a, struct request *q)
 {
-    if (a->events.waiting == 0 || allocator_is_routing(a))
+    if (a->events.waiting == 0 || allocator_is_capturing(a))
         return false;
     larder__events_poll(a);
     return take_free(a, q);
@@ -88,7 +88,7 @@ static larder_result climb(struct allocator *a, struct request *q)
 {
     larder_result r = take_carved(a, q) ? LARDER_OK : larder__supply(a, q);
 
-    if (r != LARDER_ERR_OUT_OF_MEMORY || allocator_is_routing(a))
+    if (r != LARDER_ERR_OUT_OF_MEMORY || allocator_is_capturing(a))
         return r;
     if (q->over_limit && a->conf.throw_on_oom) {
         a->stats.num_oom_rejections++;
@@ -106,7 +106,7 @@ static larder_result find_paged(struct allocator *a, struct request *q)
         return LARDER_OK;
     if (a->reclaims.count > 0 && !q->reclaimed)
         return larder__find_reclaimed(a, q);
-    if (!allocator_is_routing(a) && larder__ladder_is_hopeless(a, q))
+    if (!allocator_is_capturing(a) && larder__ladder_is_hopeless(a, q))
         return larder__ladder_refuse(a, q);
     return climb(a, q);
 }

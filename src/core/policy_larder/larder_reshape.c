@@ -155,7 +155,7 @@ static bool may_reshape(const struct allocator *a, const struct request *q)
     bool collects = a->fraction_is_set && a->conf.gc_threshold > 0;
 
     return a->larder->is_tight && !collects && !q->heap->pool->is_small &&
-           a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_routing(a);
+           a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_capturing(a);
 }
 
 bool larder__segments_should_join(const struct allocator *a,

@@ -56,7 +56,7 @@ static struct found search(const struct allocator *a, const struct heap *heap,
                            uint64_t size, bool meant_only)
 {
     struct found f = {0};
-    struct block *b = larder__bins_not_before(heap->bins, size, 0);
+    struct block *b = bins_fit(heap->bins, size);
 
     while (b != NULL) {
         if (!meant_only || is_meant_for(a, b, size)) {
@@ -67,7 +67,7 @@ static struct found search(const struct allocator *a, const struct heap *heap,
             if (f.empty == NULL)
                 f.empty = b;
         }
-        b = bins_after(heap->bins, b->bytes, b->addr);
+        b = bins_next(heap->bins, b);
     }
     return f;
 }
@@ -273,7 +273,7 @@ static larder_result take_somehow(struct allocator *a, struct request *q)
         r = grow(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         r = take_any(a, q, true);
-    if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_routing(a) &&
+    if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_capturing(a) &&
         larder__segments_release_for(a, q->segment_bytes))
         r = grow(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
@@ -328,7 +328,7 @@ static larder_result climb(struct allocator *a, struct request *q)
 {
     larder_result r = take_somehow(a, q);
 
-    if (r != LARDER_ERR_OUT_OF_MEMORY || allocator_is_routing(a))
+    if (r != LARDER_ERR_OUT_OF_MEMORY || allocator_is_capturing(a))
         return r;
     if (q->over_limit && a->conf.throw_on_oom) {
         a->stats.num_oom_rejections++;
@@ -362,9 +362,9 @@ larder_result larder__segments_find(struct allocator *a, struct request *q)
         return r;
     if (a->reclaims.count > 0 && !q->reclaimed)
         return larder__find_reclaimed(a, q);
-    if (gc_is_on(a) && !allocator_is_routing(a))
+    if (gc_is_on(a) && !allocator_is_capturing(a))
         larder__collect_garbage(a);
-    if (!allocator_is_routing(a) && larder__ladder_is_hopeless(a, q))
+    if (!allocator_is_capturing(a) && larder__ladder_is_hopeless(a, q))
         return larder__ladder_refuse(a, q);
     return climb(a, q);
 }

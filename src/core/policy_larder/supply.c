@@ -131,7 +131,7 @@ static larder_result grow(struct allocator *a, struct request *q,
 
 static bool may_move(const struct allocator *a)
 {
-    return a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_routing(a);
+    return a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_capturing(a);
 }
 
 /* What moving has to go by while it is planned. */

@@ -1,0 +1,62 @@
+/* pytorch_rules.h - how the allocators of PyTorch's releases differ: a row a
+ * release, a field a rule.  Private to core.
+ *
+ * Nothing else asks for a version.  Each field was settled with that release's
+ * own library (docs/FIDELITY.md has what proves it). */
+#ifndef LARDER_CORE_PYTORCH_RULES_H
+#define LARDER_CORE_PYTORCH_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Which of two free blocks of one size is taken.  PYTORCH_NEW_BLOCKS numbers
+ * every header that is made, PYTORCH_NEW_SEGMENTS what comes from the device,
+ * and what was made first goes first. */
+enum pytorch_order {
+    PYTORCH_ADDRESSES,
+    PYTORCH_NEW_BLOCKS,
+    PYTORCH_NEW_SEGMENTS
+};
+
+/* When memory runs out, the free blocks of pools that lend theirs are looked
+ * at: after all else failed, or before anything is given back. */
+enum pytorch_lending {
+    PYTORCH_LENDS_NEVER,
+    PYTORCH_LENDS_LAST,
+    PYTORCH_LENDS_FIRST
+};
+
+/* X(type, field, the rule in words): the order of a row's values. */
+#define PYTORCH_RULE_MAP(X)                                                    \
+    X(enum pytorch_order, free_order, "order of the free blocks of one size")  \
+    X(bool, newest_scope_first,                                                \
+      "of several pools that are begun the last one is asked first")           \
+    X(bool, expandable_private, "private pools have expandable segments")      \
+    X(enum pytorch_lending, lending,                                           \
+      "when pools lend to others that run out of memory")                      \
+    X(bool, slack_follows_segment,                                             \
+      "settings put max_non_split_rounding_mb back to large_segment_size_mb")  \
+    X(bool, scope_is_no_capture,                                               \
+      "a pool that is begun holds nothing back: captures alone do")            \
+    X(bool, whole_is_no_limit, "a fraction of 1.0 is no limit")                \
+    X(bool, rest_after_last,                                                   \
+      "`>` of roundup_power2_divisions leaves the last class named alone")
+
+struct pytorch_rules {
+    const char *version;
+#define X(type, field, words) type field;
+    PYTORCH_RULE_MAP(X)
+#undef X
+};
+
+/* The release whose rules hold where none is named: the recordings that were
+ * there first are its. */
+#define PYTORCH_DEFAULT "2.4"
+
+/* Oldest first, up to one without a version. */
+extern const struct pytorch_rules larder__pytorch_releases[];
+
+/* NULL: there is no such release. */
+const struct pytorch_rules *larder__pytorch_rules(const char *version);
+
+#endif

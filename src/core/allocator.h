@@ -176,7 +176,7 @@ struct use {
     struct use *next;
     struct block *block; /* with an event */
     uint64_t event;
-    bool captured; /* recorded while allocations went to a private pool */
+    bool captured; /* the end of a capture orders it: no event is needed */
     bool is_hold;  /* no stream but a hold (events.h), */
     bool is_held;  /* counted by its block, which was given back */
 };
@@ -269,6 +269,9 @@ struct policy {
     /* What it has for itself, beside the allocator.  NULL: nothing. */
     const struct policy_state *state;
     bool explain_fully; /* an out-of-memory, beyond PyTorch's words */
+    /* While anything may be captured, its end is taken to order every stream
+     * that is recorded, as in PyTorch. */
+    bool captures_order_all;
     /* Segments: held above the peak in use before unused ones go; 0: all. */
     uint32_t slack_percent;
     uint32_t unit_bytes;      /* sizes and addresses are multiples */

@@ -99,9 +99,30 @@ static bool idle_make_room(struct events *e)
 
 /* ---- recording ------------------------------------------------------------ */
 
+/* Whether the end of a capture will order what the stream does now. */
+static bool stream_is_captured(const struct allocator *a, larder_stream stream)
+{
+    int is_capturing = 0;
+
+    if (!allocator_is_capturing(a))
+        return false;
+    return a->policy->captures_order_all ||
+           (larder_device_stream_is_capturing(a->device, stream,
+                                              &is_capturing) == LARDER_OK &&
+            is_capturing);
+}
+
+/* Of a use that was known before: what was queued outside of a capture is not
+ * ordered by its end.  PyTorch forgets that. */
+static bool stays_captured(const struct allocator *a, bool was, bool is)
+{
+    return a->policy->captures_order_all ? was || is : was && is;
+}
+
 larder_result larder__events_use(struct allocator *a, struct block *b,
                                  larder_stream stream)
 {
+    bool is_captured = stream_is_captured(a, stream);
     struct events *e = &a->events;
     struct use **link = &b->uses;
     struct use *use;
@@ -119,10 +140,11 @@ larder_result larder__events_use(struct allocator *a, struct block *b,
         if (use == NULL)
             return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
         use->stream = stream;
+        use->captured = is_captured;
         *link = use;
+    } else {
+        (*link)->captured = stays_captured(a, (*link)->captured, is_captured);
     }
-    if (allocator_is_capturing(a))
-        (*link)->captured = true;
     return LARDER_OK;
 }
 
@@ -217,8 +239,8 @@ void larder__events_defer(struct allocator *a, struct block *b)
         defer(a, b);
 }
 
-/* Uses recorded while routing was on need no event: the end of a capture
- * orders them (CUDA's rules of stream capture). */
+/* Uses recorded in a capture need no event: its end orders them (CUDA's rules
+ * of stream capture). */
 static void block_drop_captured(struct allocator *a, struct block *b)
 {
     struct use **link = &b->uses;

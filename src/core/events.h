@@ -4,7 +4,9 @@
  * back, an event goes on each of those streams, and the block is free once
  * all have completed.  While allocations are routed to a private pool no
  * event is recorded or asked about: the block waits in a list until that is
- * over (facts of PyTorch 2.4; a stream capture forbids both). */
+ * over (facts of PyTorch 2.4; a stream capture forbids both).  A use on a
+ * stream that is being captured is then dropped, as the capture's end orders
+ * it; every other use is kept. */
 #ifndef LARDER_CORE_EVENTS_H
 #define LARDER_CORE_EVENTS_H
 

@@ -1,0 +1,175 @@
+/* test_pool_streams.c - streams recorded while a private pool is begun: they
+ * are forgotten only where a capture orders them, whatever the policy. */
+#include "../support/rig.h"
+
+#define SPEC "sim:256MiB,events=manual"
+
+enum { BYTES = 4096 };
+
+static const larder_pool_id pool = {1, 0};
+
+static const larder_policy policies[] = {LARDER_POLICY_LARDER,
+                                         LARDER_POLICY_DIRECT};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+/* A kernel that is late, and what it finds. */
+struct reader {
+    const unsigned char *memory;
+    unsigned char seen;
+};
+
+static void read_now(void *ctx)
+{
+    struct reader *r = ctx;
+
+    r->seen = r->memory[BYTES - 1];
+}
+
+static struct reader reader_of(larder_addr p)
+{
+    memset((void *)(uintptr_t)p, 0x11, BYTES);
+    return (struct reader){.memory = (unsigned char *)(uintptr_t)p};
+}
+
+static void overwrite(struct rig *rig)
+{
+    larder_addr q = rig_alloc(rig, BYTES);
+
+    memset((void *)(uintptr_t)q, 0x22, BYTES);
+    rig_free(rig, q);
+}
+
+static int on_stream_1(void *ctx, larder_stream stream)
+{
+    (void)ctx;
+    return stream == 1;
+}
+
+static void pool_begin(struct rig *rig)
+{
+    assert_ok(larder_pool_begin(rig->a, pool, on_stream_1, NULL));
+}
+
+static void pool_end(struct rig *rig)
+{
+    assert_ok(larder_pool_end(rig->a, pool));
+}
+
+/* The reader runs on stream 2 and finds what was there. */
+static void expect_untouched(struct rig *rig, struct reader *reader)
+{
+    assert_ok(larder_sim_complete(rig->dev, 2));
+    assert_int_equal(reader->seen, 0x11);
+    assert_ok(larder_pool_release(rig->a, pool));
+    rig_down(rig);
+}
+
+static void recorded_inside(larder_policy policy, int before)
+{
+    struct rig rig = rig_up_policy(SPEC, policy, "");
+    larder_addr p = rig_alloc(&rig, BYTES);
+    struct reader reader = reader_of(p);
+
+    if (before)
+        assert_ok(larder_record_stream(rig.a, p, 2));
+    pool_begin(&rig);
+    assert_ok(larder_sim_launch(rig.dev, 2, read_now, &reader));
+    assert_ok(larder_record_stream(rig.a, p, 2));
+    rig_free(&rig, p);
+    pool_end(&rig);
+    overwrite(&rig);
+    expect_untouched(&rig, &reader);
+}
+
+static void test_a_stream_recorded_in_a_pool_is_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++)
+        recorded_inside(policies[i], 0);
+}
+
+static void test_one_recorded_before_and_in_a_pool_is_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++)
+        recorded_inside(policies[i], 1);
+}
+
+/* What a stream did before its capture is not ordered by the capture's end. */
+static void test_one_recorded_before_its_capture_is_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct rig rig = rig_up_policy(SPEC, policies[i], "");
+        larder_addr p = rig_alloc(&rig, BYTES);
+        struct reader reader = reader_of(p);
+
+        assert_ok(larder_sim_launch(rig.dev, 2, read_now, &reader));
+        assert_ok(larder_record_stream(rig.a, p, 2));
+        pool_begin(&rig);
+        assert_ok(larder_sim_capture_begin(rig.dev, 2));
+        assert_ok(larder_record_stream(rig.a, p, 2));
+        rig_free(&rig, p);
+        assert_ok(larder_sim_capture_end(rig.dev, 2));
+        pool_end(&rig);
+        overwrite(&rig);
+        expect_untouched(&rig, &reader);
+    }
+}
+
+/* Nor is what it did after. */
+static void test_one_recorded_after_its_capture_is_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct rig rig = rig_up_policy(SPEC, policies[i], "");
+        larder_addr p = rig_alloc(&rig, BYTES);
+        struct reader reader = reader_of(p);
+
+        pool_begin(&rig);
+        assert_ok(larder_sim_capture_begin(rig.dev, 2));
+        assert_ok(larder_record_stream(rig.a, p, 2));
+        assert_ok(larder_sim_capture_end(rig.dev, 2));
+        assert_ok(larder_sim_launch(rig.dev, 2, read_now, &reader));
+        assert_ok(larder_record_stream(rig.a, p, 2));
+        rig_free(&rig, p);
+        pool_end(&rig);
+        overwrite(&rig);
+        expect_untouched(&rig, &reader);
+    }
+}
+
+static void test_a_use_in_a_capture_gets_no_event(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct rig rig = rig_up_policy(SPEC, policies[i], "");
+        larder_addr p = rig_alloc(&rig, BYTES);
+
+        pool_begin(&rig);
+        assert_ok(larder_sim_capture_begin(rig.dev, 2));
+        assert_ok(larder_record_stream(rig.a, p, 2));
+        rig_free(&rig, p);
+        assert_ok(larder_sim_capture_end(rig.dev, 2));
+        pool_end(&rig);
+        rig_free(&rig, rig_alloc(&rig, MIB(40))); /* nothing kept fits */
+        assert_int_equal(rig_calls(&rig, LARDER_CALL_event_record), 0);
+        assert_int_equal(rig_stats(&rig).active.all.current, 0);
+        assert_ok(larder_pool_release(rig.a, pool));
+        rig_down(&rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_stream_recorded_in_a_pool_is_waited_for),
+        cmocka_unit_test(test_one_recorded_before_and_in_a_pool_is_waited_for),
+        cmocka_unit_test(test_one_recorded_before_its_capture_is_waited_for),
+        cmocka_unit_test(test_one_recorded_after_its_capture_is_waited_for),
+        cmocka_unit_test(test_a_use_in_a_capture_gets_no_event),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -21,6 +21,12 @@
  * Threads    Every call may come from any thread, at any time, on the same
  *            object, except the call that destroys it.  Memory may be freed
  *            by another thread than the one that allocated it.
+ * Forks      Devices, allocators and what is made of them belong to the process
+ *            that made them.  In a child of fork() every call on them is
+ *            refused with LARDER_ERR_FORKED, before any lock: those that
+ *            destroy and close too.  The child changes nothing of its parent's,
+ *            whatever threads that had, and may make devices and allocators of
+ *            its own.
  * Ownership  What _create, _open and _take return, _destroy and _close
  *            release.  Strings returned as const char * are not the caller's
  *            to free.  Option strings are copied.
@@ -71,7 +77,8 @@ extern "C" {
     X(ERR_CORRUPT, 14, "an internal rule is broken")                           \
     X(ERR_BUSY, 15, "still in use")                                            \
     X(ERR_SYSTEM, 16, "the operating system refused a call")                   \
-    X(ERR_PAUSED, 17, "the memory of this tag is paused")
+    X(ERR_PAUSED, 17, "the memory of this tag is paused")                      \
+    X(ERR_FORKED, 18, "made before a fork: it is the parent process's")
 
 typedef enum larder_result {
 #define X(name, code, text) LARDER_##name = code,
@@ -126,8 +133,7 @@ LARDER_API larder_result larder_parse_size(const char *text, uint64_t *out);
  * loaded now; hip has not been tried on hardware.  The device's primary
  * context is taken by the first call that needs it; calls may come from
  * threads with any context or none.  `export` says how pages can be handed to
- * other processes (share.h); default none.  After a fork the device
- * is the parent's: calls of the child are refused.
+ * other processes (share.h); default none.
  *
  * ERR_INVALID names the part of the spec that is wrong; ERR_UNSUPPORTED says
  * that the driver could not be loaded, what it lacks, or that it has no GPU. */

@@ -20,10 +20,14 @@
  * events and streams fail with LARDER_ERR_CAPTURING, as a driver's do.
  *
  * Sharing.  With shared=NAME the capacity is counted over all processes of
- * the machine that use this name, contexts included; what a dead process
- * held is given back.  (Processes must see each other's numbers, as those of
- * one container do.)  A child process opens the device itself: one opened
- * before a fork is its parent's.
+ * the machine that use this name, contexts included; what a process held is
+ * given back when it dies or becomes another program (execve), by a lock that
+ * the kernel takes from it.  Processes count by their number: all of them must
+ * see the same ones, as those of one container do.  The object in shared memory
+ * is refused with LARDER_ERR_SYSTEM unless it is the user's own, closed to
+ * others and whole; its memory is reserved as it is made.  A child process
+ * opens the device itself: one opened before a fork is its parent's, and its
+ * pages are not mapped in the child: a stale pointer faults there too.
  *
  * With export=fd or export=fabric pages can be handed to another process that
  * has a simulated GPU with real memory: both then see the same bytes.  A page

@@ -1,5 +1,7 @@
 #include "core/handle.h"
 
+#include <pthread.h>
+
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/front.h"
@@ -8,9 +10,39 @@
 /* Keeps dead handles reachable, so that leak checkers know them. */
 static _Atomic(struct larder_allocator *) all_handles;
 
+/* ---- forks ---------------------------------------------------------------- */
+
+/* Kept reachable, for leak checkers too. */
+static void in_child(void)
+{
+    for (struct larder_allocator *h = atomic_load(&all_handles); h != NULL;
+         h = h->next) {
+        if (h->of_parent == NULL)
+            h->of_parent = atomic_load(&h->allocator);
+        atomic_store(&h->allocator, NULL);
+    }
+}
+
+static bool is_watched;
+
+static void watch(void)
+{
+    is_watched = pthread_atfork(NULL, NULL, in_child) == 0;
+}
+
+static bool watch_forks(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    return pthread_once(&once, watch) == 0 && is_watched;
+}
+
+/* ---- handles -------------------------------------------------------------- */
+
 larder_allocator *larder__handle_make(struct allocator *a)
 {
-    struct larder_allocator *h = larder__host_alloc(1, sizeof *h);
+    struct larder_allocator *h =
+        watch_forks() ? larder__host_alloc(1, sizeof *h) : NULL;
 
     if (h == NULL)
         return NULL;
@@ -25,6 +57,11 @@ larder_result larder__handle_bad(larder_allocator *handle)
 {
     if (handle == NULL)
         return larder__fail(LARDER_ERR_INVALID, "the allocator is NULL");
+    if (handle->of_parent != NULL)
+        return larder__fail(LARDER_ERR_FORKED,
+                            "allocator %p was made before a fork: it is the "
+                            "parent process's",
+                            (void *)handle);
     return larder__fail(LARDER_ERR_DESTROYED, "allocator %p was destroyed",
                         (void *)handle);
 }

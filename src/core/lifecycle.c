@@ -409,7 +409,10 @@ larder_result larder_create(larder_device *dev, const larder_options *opt,
     larder_options own;
     larder_result r;
 
-    if (dev == NULL || out == NULL)
+    r = larder__device_check(dev);
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
     r = larder__options_read(opt, &own);
     if (r != LARDER_OK)
@@ -490,9 +493,7 @@ larder_result larder_destroy(larder_allocator *handle)
         return LARDER_OK;
     a = atomic_exchange(&handle->allocator, NULL);
     if (a == NULL)
-        return larder__fail(LARDER_ERR_DESTROYED,
-                            "allocator %p was destroyed before",
-                            (void *)handle);
+        return larder__handle_bad(handle);
     dev = a->device;
     owns_device = a->owns_device;
     larder__trimmer_end(a);

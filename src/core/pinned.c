@@ -19,7 +19,10 @@ larder_result larder_pinned_create(larder_device *dev,
     larder_allocator *made = NULL;
     larder_result r;
 
-    if (dev == NULL || out == NULL)
+    r = larder__device_check(dev);
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
     r = larder__options_read(opt, &own);
     if (r != LARDER_OK)

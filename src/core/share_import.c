@@ -67,7 +67,9 @@ larder_result larder_import_close(larder_import *m)
 
     if (m == NULL)
         return LARDER_OK;
-    r = import_undo(m);
+    r = larder__device_check(m->device);
+    if (r == LARDER_OK)
+        r = import_undo(m);
     if (r == LARDER_OK)
         import_free(m);
     return r;
@@ -206,7 +208,10 @@ larder_result larder_import_receive(larder_device *dev, int socket,
     larder_import *m;
     larder_result r;
 
-    if (dev == NULL || out == NULL)
+    r = larder__device_check(dev);
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
     if (!larder__device_can_import(dev))
         return larder__fail(LARDER_ERR_UNSUPPORTED,
@@ -239,11 +244,15 @@ larder_result larder_import_receive(larder_device *dev, int socket,
 larder_result larder_import_get(const larder_import *m, larder_import_info *out)
 {
     larder_import_info info;
+    larder_result r;
     size_t size;
 
     if (m == NULL || out == NULL || out->size < sizeof out->size)
         return larder__fail(LARDER_ERR_INVALID,
                             "larder_import_info: set its size before the call");
+    r = larder__device_check(m->device);
+    if (r != LARDER_OK)
+        return r;
     size = out->size;
     info = (larder_import_info){
         .size = size,

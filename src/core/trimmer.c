@@ -1,16 +1,12 @@
 /* trimmer.c - see trimmer.h.
  *
  * Locks: the allocator's before the trimmer's own, which guards `age_ns` and
- * `is_ending` and is held for no longer than it takes to read them.
- *
- * Forks: a child has the locks as they are and none of the threads.  So no
- * thread of ours may be amid an allocator's locks then. */
+ * `is_ending` and is held for no longer than it takes to read them. */
 #include "core/trimmer.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/host.h"
@@ -23,7 +19,6 @@ enum { NS_PER_S = 1000000000, PERIOD_MIN_NS = 1000000, NAP_NS = 1000000 };
 struct trimmer {
     struct allocator *a;
     pthread_t thread;
-    pid_t pid; /* of the process that has the thread */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     uint64_t age_ns; /* 0: wait for another setting */
@@ -79,68 +74,6 @@ static bool wait_for_look(struct trimmer *t)
     return goes_on;
 }
 
-/* ---- forks ----------------------------------------------------------------- */
-
-/* Held by each thread of ours as long as it has an allocator's locks, and by
- * who forks. */
-static pthread_rwlock_t fork_gate = PTHREAD_RWLOCK_INITIALIZER;
-static _Thread_local bool fork_has_gate; /* several may fork at once */
-
-/* Who forks in a callback, with an allocator's lock held, would wait for a
- * thread that waits for that: not for ever. */
-static void fork_prepare(void)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    fork_has_gate = pthread_rwlock_timedwrlock(&fork_gate, &until) == 0;
-}
-
-static void fork_in_parent(void)
-{
-    if (fork_has_gate)
-        pthread_rwlock_unlock(&fork_gate);
-}
-
-/* Whoever else had it or waited for it is not here. */
-static void fork_in_child(void)
-{
-    pthread_rwlock_init(&fork_gate, NULL);
-}
-
-static int fork_watch_result;
-
-static void fork_watch(void)
-{
-    fork_watch_result =
-        pthread_atfork(fork_prepare, fork_in_parent, fork_in_child);
-}
-
-static bool fork_is_watched(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    return pthread_once(&once, fork_watch) == 0 && fork_watch_result == 0;
-}
-
-static bool is_of_parent(const struct trimmer *t)
-{
-    return t->pid != getpid();
-}
-
-static void locks_take(struct allocator *a)
-{
-    pthread_rwlock_rdlock(&fork_gate);
-    larder__lock_all(a);
-}
-
-static void locks_leave(struct allocator *a)
-{
-    larder__unlock_all(a);
-    pthread_rwlock_unlock(&fork_gate);
-}
-
 /* ---- looking --------------------------------------------------------------- */
 
 /* An event after all that the stream has now; false: the device refuses. */
@@ -165,17 +98,15 @@ static bool event_passes(struct trimmer *t, uint64_t event)
     while (naps++ < TRIM_STEPS) {
         bool is_barred;
 
-        locks_take(a);
+        larder__lock_all(a);
         is_barred = larder__trim_is_barred(a);
         r = is_barred ? LARDER_ERR_NOT_READY
                       : larder__device_event_query(a->device, event);
-        locks_leave(a);
+        larder__unlock_all(a);
         if (r != LARDER_ERR_NOT_READY || !nap(t, NAP_NS))
             break;
     }
-    pthread_rwlock_rdlock(&fork_gate); /* the device has locks too */
     (void)larder__device_event_destroy(a->device, event);
-    pthread_rwlock_unlock(&fork_gate);
     return r == LARDER_OK;
 }
 
@@ -192,19 +123,19 @@ static void trim_pages(struct trimmer *t)
         uint64_t event = 0;
         bool is_put = false;
 
-        locks_take(a);
+        larder__lock_all(a);
         heap =
             larder__trim_is_barred(a) ? NULL : larder__trim_next_heap(a, &at);
         if (heap != NULL)
             is_put = event_put(a, heap->stream, &event);
-        locks_leave(a);
+        larder__unlock_all(a);
         goes_on = heap != NULL;
         if (!is_put || !event_passes(t, event))
             continue;
-        locks_take(a);
+        larder__lock_all(a);
         if (!larder__trim_is_barred(a))
             larder__trim_heap(a, heap);
-        locks_leave(a);
+        larder__unlock_all(a);
     }
 }
 
@@ -216,11 +147,11 @@ static void *trimmer_run(void *ctx)
     while (wait_for_look(t)) {
         bool is_barred;
 
-        locks_take(a);
+        larder__lock_all(a);
         is_barred = larder__trim_is_barred(a);
         if (!is_barred)
             larder__trim_look(a);
-        locks_leave(a);
+        larder__unlock_all(a);
         if (!is_barred)
             trim_pages(t);
     }
@@ -271,7 +202,6 @@ static struct trimmer *trimmer_make(struct allocator *a)
     if (t == NULL)
         return NULL;
     t->a = a;
-    t->pid = getpid();
     t->age_ns = a->conf.trim_age_ns;
     if (pthread_mutex_init(&t->lock, NULL) != 0) {
         larder__host_free(t);
@@ -289,10 +219,6 @@ larder_result larder__trimmer_set(struct allocator *a)
 {
     struct trimmer *t = a->trimmer;
 
-    if (t != NULL && is_of_parent(t)) {
-        larder__trimmer_end(a);
-        t = NULL;
-    }
     if (t != NULL) {
         pthread_mutex_lock(&t->lock);
         t->age_ns = a->conf.trim_age_ns;
@@ -302,7 +228,7 @@ larder_result larder__trimmer_set(struct allocator *a)
     }
     if (a->conf.trim_age_ns == 0)
         return LARDER_OK;
-    t = fork_is_watched() ? trimmer_make(a) : NULL;
+    t = trimmer_make(a);
     if (t == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (thread_create(t) != 0) {
@@ -321,10 +247,6 @@ void larder__trimmer_end(struct allocator *a)
     if (t == NULL)
         return;
     a->trimmer = NULL;
-    if (is_of_parent(t)) {
-        larder__host_free(t); /* its lock may be taken, by nobody */
-        return;
-    }
     pthread_mutex_lock(&t->lock);
     t->is_ending = true;
     pthread_cond_signal(&t->wake);

@@ -2,7 +2,6 @@
 #include "device/cuda_device.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/host.h"
@@ -224,7 +223,6 @@ larder_result larder__cuda_open(const struct cuda_family *family,
     if (c == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     c->family = family;
-    c->owner = getpid();
     if (pthread_mutex_init(&c->lock, NULL) != 0) {
         larder__host_free(c);
         return larder__fail_plain(LARDER_ERR_SYSTEM);

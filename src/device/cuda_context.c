@@ -2,7 +2,6 @@
  * thread's for each call, and the thread's own put back. */
 #include "device/cuda_device.h"
 
-#include <unistd.h>
 
 static cud_result context_take(struct cuda *c, cud_context *out)
 {
@@ -54,8 +53,6 @@ cud_result larder__cuda_enter(struct cuda *c, struct cuda_scope *s)
 {
     cud_result answer;
 
-    if (getpid() != c->owner)
-        return CUDA_FORKED;
     answer = context_make_current(c, s);
     return answer == CUD_SUCCESS ? capture_relax(c, s) : answer;
 }
@@ -72,9 +69,8 @@ larder_result larder__cuda_leave(struct cuda *c, struct cuda_scope *s,
     return larder__cuda_result(c, s, answer);
 }
 
-/* A child lets go of nothing: it is the parent's. */
 void larder__cuda_context_close(struct cuda *c)
 {
-    if (getpid() == c->owner && atomic_load(&c->context) != NULL)
+    if (atomic_load(&c->context) != NULL)
         (void)c->call.primary_release(c->device);
 }

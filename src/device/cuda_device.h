@@ -9,22 +9,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include <larder/device.h>
 
 #include "device/cuda_family.h"
 #include "device/cuda_spec.h"
 
-/* Answers of our own, beside the driver's. */
-enum { CUDA_FORKED = -1 };
-
 struct cuda {
     const struct cuda_family *family;
     struct cud_calls call;
     cud_device device;
     int handle_type;
-    pid_t owner; /* the process that opened it */
     larder_device_props props;
 
     /* The primary context, which other users of the driver in this process

@@ -10,11 +10,6 @@ static void words_set(const struct cuda *c, cud_result answer)
     const char *name = NULL;
     const char *text = NULL;
 
-    if (answer == CUDA_FORKED) {
-        snprintf(words, sizeof words,
-                 "the device was opened before a fork: it is the parent's");
-        return;
-    }
     if (c->call.error_name(answer, &name) != CUD_SUCCESS || name == NULL)
         name = "unknown error";
     if (c->call.error_string(answer, &text) != CUD_SUCCESS || text == NULL)

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "base/process.h"
 #include "device/sized.h"
 
 /* ---- the table ---------------------------------------------------------- */
@@ -83,6 +84,20 @@ static larder_result table_check(const larder_device_ops *ops)
 
 /* ---- making and closing ------------------------------------------------- */
 
+bool larder__device_is_parents(const larder_device *dev)
+{
+    return dev->process != process_number();
+}
+
+larder_result larder__device_check(const larder_device *dev)
+{
+    if (dev == NULL)
+        return larder__fail(LARDER_ERR_INVALID, "the device is NULL");
+    if (larder__device_is_parents(dev))
+        return larder__fail_plain(LARDER_ERR_FORKED);
+    return LARDER_OK;
+}
+
 larder_result larder_device_create(const larder_device_ops *ops, void *self,
                                    larder_device **out)
 {
@@ -96,7 +111,7 @@ larder_result larder_device_create(const larder_device_ops *ops, void *self,
     if ((r = sized_read(&table, sizeof table, ops)) != LARDER_OK ||
         (r = table_check(&table)) != LARDER_OK)
         return r;
-    dev = larder__host_alloc(1, sizeof *dev);
+    dev = larder__process_watch() ? larder__host_alloc(1, sizeof *dev) : NULL;
     if (dev == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (pthread_mutex_init(&dev->plan_lock, NULL) != 0) {
@@ -105,6 +120,7 @@ larder_result larder_device_create(const larder_device_ops *ops, void *self,
     }
     dev->ops = table;
     dev->self = self;
+    dev->process = process_number();
     larder_prices_init(&prices);
     larder_device_set_prices(dev, &prices);
     *out = dev;
@@ -113,8 +129,13 @@ larder_result larder_device_create(const larder_device_ops *ops, void *self,
 
 larder_result larder_device_close(larder_device *dev)
 {
+    larder_result r;
+
     if (dev == NULL)
         return LARDER_OK;
+    r = larder__device_check(dev);
+    if (r != LARDER_OK)
+        return r;
     if (atomic_load(&dev->holders) != 0)
         return larder__fail(LARDER_ERR_BUSY,
                             "the device is still used by %ld allocator(s) or "
@@ -165,9 +186,8 @@ larder_result larder_device_get_props(larder_device *dev,
     larder_result r;
     size_t size;
 
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    if ((r = sized_get(out, &size)) != LARDER_OK)
+    if ((r = larder__device_check(dev)) != LARDER_OK ||
+        (r = sized_get(out, &size)) != LARDER_OK)
         return r;
     r = dev->ops.props(dev->self, &props);
     if (r != LARDER_OK)

@@ -21,6 +21,10 @@ bool larder__device_can_import(const larder_device *dev);
  * name; else NULL. */
 void *larder__device_self(const larder_device *dev, const char *name);
 
+/* ERR_INVALID for NULL, ERR_FORKED for a device of the process that forked.
+ * Calls that go to the device find the latter themselves. */
+larder_result larder__device_check(const larder_device *dev);
+
 /* An allocator, or imported memory, begins and ends its use: larder_device_close() is refused in
  * between. */
 void larder__device_hold(larder_device *dev);

@@ -39,9 +39,10 @@ larder_result larder_device_get_counters(larder_device *dev,
                                          larder_device_counters *out)
 {
     larder_device_counters n = {.size = sizeof n};
+    larder_result r = larder__device_check(dev);
 
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (r != LARDER_OK)
+        return r;
     for (int i = 0; i < LARDER_CALL_COUNT; i++) {
         n.calls[i] = counter_load(&dev->calls[i]);
         n.failed[i] = counter_load(&dev->failed[i]);
@@ -54,8 +55,10 @@ larder_result larder_device_get_counters(larder_device *dev,
 
 larder_result larder_device_reset_counters(larder_device *dev)
 {
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
+    larder_result r = larder__device_check(dev);
+
+    if (r != LARDER_OK)
+        return r;
     for (int i = 0; i < LARDER_CALL_COUNT; i++) {
         counter_zero(&dev->calls[i]);
         counter_zero(&dev->failed[i]);
@@ -124,10 +127,12 @@ larder_result larder_device_fail(larder_device *dev, larder_call call,
                                  uint64_t nth, uint64_t times,
                                  larder_result with)
 {
+    larder_result r = larder__device_check(dev);
     uint32_t bit;
 
-    if (dev == NULL || (unsigned)call >= LARDER_CALL_COUNT ||
-        (nth != 0 && with == LARDER_OK))
+    if (r != LARDER_OK)
+        return r;
+    if ((unsigned)call >= LARDER_CALL_COUNT || (nth != 0 && with == LARDER_OK))
         return larder__fail_plain(LARDER_ERR_INVALID);
     bit = UINT32_C(1) << call;
     pthread_mutex_lock(&dev->plan_lock);
@@ -180,6 +185,10 @@ bool larder__call_begin(struct device_call *c, larder_call kind, bool is_there)
     larder_result planned;
 
     c->kind = kind;
+    if (larder__device_is_parents(c->dev)) {
+        c->result = LARDER_ERR_FORKED;
+        return false;
+    }
     if (!is_there) {
         c->result = LARDER_ERR_UNSUPPORTED;
         return false;
@@ -213,7 +222,7 @@ static const char *call_reason(const struct device_call *c)
         return "larder_device_fail() asked for it";
     if (c->result == LARDER_ERR_UNSUPPORTED)
         return "the device has no such call";
-    if (ops->error_text != NULL)
+    if (c->result != LARDER_ERR_FORKED && ops->error_text != NULL)
         text = ops->error_text(c->dev->self);
     return text != NULL && text[0] != '\0' ? text
                                            : larder_result_text(c->result);

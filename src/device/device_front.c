@@ -198,9 +198,9 @@ larder_result larder__device_stream_sync(larder_device *dev,
 larder_result larder__device_stream_check(larder_device *dev,
                                           larder_stream stream)
 {
-    larder_result r = LARDER_OK;
+    larder_result r = larder__device_check(dev);
 
-    if (dev->ops.stream_check != NULL)
+    if (r == LARDER_OK && dev->ops.stream_check != NULL)
         r = dev->ops.stream_check(dev->self, stream);
     if (r != LARDER_OK)
         return larder__fail(r, "stream %" PRIu64 ": %s", stream,
@@ -211,8 +211,11 @@ larder_result larder__device_stream_check(larder_device *dev,
 larder_result larder__device_processes(larder_device *dev,
                                        larder_process_fn *fn, void *ctx)
 {
-    larder_result r = LARDER_ERR_UNSUPPORTED;
+    larder_result r = larder__device_check(dev);
 
+    if (r != LARDER_OK)
+        return r;
+    r = LARDER_ERR_UNSUPPORTED;
     if (dev->ops.processes != NULL)
         r = dev->ops.processes(dev->self, fn, ctx);
     return r == LARDER_OK ? LARDER_OK : larder__fail_plain(r);
@@ -270,10 +273,12 @@ larder_result larder_device_stream_sync(larder_device *dev,
 larder_result larder_device_stream_is_capturing(larder_device *dev,
                                                 larder_stream stream, int *out)
 {
-    larder_result r = LARDER_OK;
+    larder_result r = larder__device_check(dev);
     int capturing = 0;
 
-    if (dev == NULL || out == NULL)
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
     if (dev->ops.stream_is_capturing != NULL)
         r = dev->ops.stream_is_capturing(dev->self, stream, &capturing);

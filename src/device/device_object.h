@@ -31,6 +31,7 @@ struct larder_device {
     larder_device_ops ops;
     void *self;
     _Atomic long holders;
+    unsigned process; /* whose it is (base/process.h) */
 
     _Atomic uint64_t prices[DEVICE_PRICE_COUNT];
     _Atomic uint64_t calls[LARDER_CALL_COUNT];
@@ -45,6 +46,9 @@ struct larder_device {
     pthread_mutex_t plan_lock;
     struct device_plan plans[LARDER_CALL_COUNT];
 };
+
+/* It was made before a fork, and this is the child. */
+bool larder__device_is_parents(const larder_device *dev);
 
 _Static_assert(LARDER_CALL_COUNT <= 32, "a bit for each call");
 

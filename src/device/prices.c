@@ -61,10 +61,9 @@ larder_result larder_device_set_prices(larder_device *dev,
     larder_prices full;
     larder_result r;
 
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
     larder_prices_init(&full);
-    if ((r = sized_read(&full, sizeof full, p)) != LARDER_OK)
+    if ((r = larder__device_check(dev)) != LARDER_OK ||
+        (r = sized_read(&full, sizeof full, p)) != LARDER_OK)
         return r;
     prices_to_array(&full, ns);
     for (int i = 0; i < DEVICE_PRICE_COUNT; i++)

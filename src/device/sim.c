@@ -348,7 +348,7 @@ static void op_close(void *self)
     larder__sim_memory_close(sim);
     larder__sim_backing_close(&sim->backing);
     if (sim->budget.share != NULL)
-        larder__sim_share_close(sim->budget.share, sim->budget.held_bytes);
+        larder__sim_share_close(sim->budget.share);
     pthread_mutex_destroy(&sim->lock);
     larder__host_free(sim);
 }

@@ -88,8 +88,11 @@ static larder_result regions_open(struct sim_backing *b, int ordinal,
 /* A file with room for pages at any distance; holes take no memory. */
 static larder_result file_open(struct sim_backing *b)
 {
-    b->file = memfd_create(SIM_FILE_NAME, MFD_CLOEXEC);
-    if (b->file >= 0 && ftruncate(b->file, (off_t)region_bytes_max) == 0)
+    int fd = memfd_create(SIM_FILE_NAME, MFD_CLOEXEC);
+
+    if (fd >= 0)
+        larder__own_fd_keep(&b->file, fd);
+    if (fd >= 0 && ftruncate(fd, (off_t)region_bytes_max) == 0)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_SYSTEM,
                         "the host has no memory file for simulated pages: %s",
@@ -103,7 +106,7 @@ larder_result larder__sim_backing_open(struct sim_backing *b, bool is_real,
 
     *b = (struct sim_backing){
         .is_real = is_real,
-        .file = -1,
+        .file.fd = -1,
         .first = (1 + 2 * (larder_addr)ordinal) * region_bytes_max,
         .region_bytes = region_bytes_max,
         .host_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
@@ -124,8 +127,7 @@ void larder__sim_backing_close(struct sim_backing *b)
     if (!b->is_real)
         return;
     munmap(as_pointer(b->first), 2 * b->region_bytes);
-    if (b->file >= 0)
-        close(b->file);
+    larder__own_fd_close(&b->file);
 }
 
 /* ---- the first region --------------------------------------------------- */
@@ -163,10 +165,14 @@ larder_result larder__sim_backing_decommit(struct sim_backing *b,
 larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
                                       uint64_t bytes, int file, uint64_t offset)
 {
-    if (b->is_real && mmap(as_pointer(addr), bytes, PROT_NONE,
-                           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
-                           (off_t)offset) == MAP_FAILED)
+    if (!b->is_real)
+        return LARDER_OK;
+    if (mmap(as_pointer(addr), bytes, PROT_NONE,
+             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
+             (off_t)offset) == MAP_FAILED)
         return refused("map", bytes);
+    /* What a child wrote there its parent would read. */
+    madvise(as_pointer(addr), bytes, MADV_DONTFORK);
     return LARDER_OK;
 }
 
@@ -196,6 +202,6 @@ void larder__sim_backing_discard(struct sim_backing *b, uint64_t offset,
                                  uint64_t bytes)
 {
     if (b->is_real)
-        fallocate(b->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+        fallocate(b->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   (off_t)offset, (off_t)bytes);
 }

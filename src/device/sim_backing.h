@@ -14,11 +14,13 @@
 
 #include <larder/larder.h>
 
+#include "base/process.h"
+
 #define SIM_FILE_NAME "larder-sim"
 
 struct sim_backing {
     bool is_real;
-    int file; /* -1: none */
+    struct own_fd file;
     larder_addr first;
     uint64_t region_bytes; /* of each; the second follows the first */
     uint64_t host_page_bytes;

@@ -3,13 +3,16 @@
 #include "device/sim_device.h"
 
 #include "base/fail.h"
+#include "device/device.h"
 #include "device/sim_fail.h"
 #include "device/sized.h"
 
 static larder_result control_get(const larder_device *dev, struct sim **out)
 {
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
+    larder_result r = larder__device_check(dev);
+
+    if (r != LARDER_OK)
+        return r;
     *out = larder__sim_of(dev);
     if (*out != NULL)
         return LARDER_OK;

@@ -33,7 +33,7 @@ struct sim_lent {
 /* A memory file that pages were imported from. */
 struct sim_foreign {
     struct sim_foreign *next;
-    int file;
+    struct own_fd file;
     dev_t device;
     ino_t inode;
     uint32_t pages;
@@ -142,7 +142,7 @@ static larder_result export_fd(const struct sim *sim, const struct sim_page *p,
                                int *out)
 {
     uint64_t offset = p->place->addr;
-    int fd = description_open("self", sim->backing.file);
+    int fd = description_open("self", sim->backing.file.fd);
 
     if (fd < 0)
         return refused("opening the memory file again");
@@ -164,13 +164,13 @@ static larder_result export_fabric(const struct sim *sim,
         .magic = fabric_magic,
         .pid = getpid(),
         .start = larder__sim_process_start(getpid()),
-        .file = sim->backing.file,
+        .file = sim->backing.file.fd,
         .offset = p->place->addr,
         .bytes = p->bytes,
     };
     struct stat st;
 
-    if (fstat(sim->backing.file, &st) != 0)
+    if (fstat(sim->backing.file.fd, &st) != 0)
         return refused("asking about the memory file");
     bytes.inode = st.st_ino;
     memcpy(out, &bytes, sizeof bytes);
@@ -219,7 +219,7 @@ bool larder__sim_lend_keeps(struct sim *sim, struct sim_page *page)
     uint64_t offset = page->place->addr;
 
     page->lent = NULL;
-    if (range_locked(sim->backing.file, offset, page->bytes).l_type ==
+    if (range_locked(sim->backing.file.fd, offset, page->bytes).l_type ==
         F_UNLCK) {
         larder__host_free(lent);
         return false;
@@ -237,7 +237,7 @@ void larder__sim_lend_sweep(struct sim *sim)
     while (*link != NULL) {
         struct sim_lent *lent = *link;
 
-        if (range_locked(sim->backing.file, lent->place->addr, lent->bytes)
+        if (range_locked(sim->backing.file.fd, lent->place->addr, lent->bytes)
                 .l_type != F_UNLCK) {
             link = &lent->next;
             continue;
@@ -287,11 +287,12 @@ static larder_result foreign_get(struct sim *sim, int fd,
     f = larder__host_alloc(1, sizeof *f);
     if (f == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    f->file = description_open("self", fd);
-    if (f->file < 0) {
+    fd = description_open("self", fd);
+    if (fd < 0) {
         larder__host_free(f);
         return refused("opening the page's memory file");
     }
+    larder__own_fd_keep(&f->file, fd);
     f->device = st.st_dev;
     f->inode = st.st_ino;
     f->next = sim->foreign;
@@ -313,7 +314,7 @@ static void foreign_sweep(struct sim *sim)
             continue;
         }
         *link = f->next;
-        close(f->file);
+        larder__own_fd_close(&f->file);
         larder__host_free(f);
     }
 }
@@ -344,7 +345,7 @@ static uint64_t page_measure(const struct sim *sim, const struct sim_foreign *f,
 
     if (twin != NULL)
         return twin->bytes;
-    lock = range_locked(f->file, offset, SIM_GRANULE);
+    lock = range_locked(f->file.fd, offset, SIM_GRANULE);
     return lock.l_type == F_UNLCK || (uint64_t)lock.l_start != offset
                ? 0
                : (uint64_t)lock.l_len + 1;
@@ -371,7 +372,7 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
     page = larder__sim_slots_take(&sim->pages);
     if (page == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (!range_lock(f->file, F_RDLCK, offset, bytes)) {
+    if (!range_lock(f->file.fd, F_RDLCK, offset, bytes)) {
         larder__sim_slots_give(&sim->pages, page);
         return refused("locking a page in its memory file");
     }
@@ -449,7 +450,8 @@ larder_result larder__sim_lend_map(struct sim *sim, larder_addr addr,
                                    const struct sim_page *page)
 {
     return larder__sim_backing_map(&sim->backing, addr, page->bytes,
-                                   page->foreign->file, page->foreign_offset);
+                                   page->foreign->file.fd,
+                                   page->foreign_offset);
 }
 
 void larder__sim_lend_return(struct sim *sim, struct sim_page *page)
@@ -458,7 +460,8 @@ void larder__sim_lend_return(struct sim *sim, struct sim_page *page)
 
     if (page_at(sim, f, page->foreign_offset,
                 larder__sim_slots_number(&sim->pages, page)) == NULL)
-        (void)range_lock(f->file, F_UNLCK, page->foreign_offset, page->bytes);
+        (void)range_lock(f->file.fd, F_UNLCK, page->foreign_offset,
+                         page->bytes);
     page->foreign = NULL;
     f->pages--;
     foreign_sweep(sim);

@@ -1,6 +1,8 @@
-/* Two locks.  A file lock on the object orders joining and leaving: nobody
+/* Three locks.  A file lock on the object orders joining and leaving: nobody
  * sees the object half made, or joins one that is being removed.  A robust
- * mutex inside it guards the slots.  The system releases both for the dead. */
+ * mutex inside it guards the slots.  And each slot has a byte of the object
+ * that its holder keeps locked: the token that it lives.  The system releases
+ * all of them for the dead, the last for who becomes another program too. */
 #include "device/sim_share.h"
 
 #include <errno.h>
@@ -16,21 +18,20 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "device/sim_process.h"
+#include "base/process.h"
 #include "device/sim_spec.h"
 
 enum { SHARE_SLOTS = 256 };
 
-static const uint64_t share_magic = UINT64_C(0x6c72647273696d31);
+static const uint64_t share_magic = UINT64_C(0x6c72647273696d32);
 
 /* With the layout's version in it: another one is another object. */
-static const char share_name_format[] = "/larder-sim1-%s.%d";
+static const char share_name_format[] = "/larder-sim2-%s.%d";
 
+/* A device that a process has open. */
 struct share_slot {
-    int64_t pid; /* 0: free */
-    uint64_t start;
-    uint64_t devices; /* that the process has open on this */
-    uint64_t bytes;   /* without the context */
+    int64_t pid;    /* 0: free */
+    uint64_t bytes; /* without the context */
     uint64_t context_bytes;
 };
 
@@ -45,11 +46,51 @@ struct sim_share {
     struct share_object *object;
     struct share_slot *self;
     pid_t pid;
-    int fd;
+    struct own_fd file;
     char name[SIM_SHARED_MAX + 32];
 };
 
-/* ---- slots; the lock is held -------------------------------------------- */
+/* ---- tokens --------------------------------------------------------------- */
+
+static struct flock token_of(const struct sim_share *share,
+                             const struct share_slot *s, short type)
+{
+    return (struct flock){
+        .l_type = type,
+        .l_whence = SEEK_SET,
+        .l_start = s - share->object->slots,
+        .l_len = 1,
+    };
+}
+
+static bool token_take(const struct sim_share *share,
+                       const struct share_slot *s)
+{
+    struct flock token = token_of(share, s, F_WRLCK);
+
+    return fcntl(share->file.fd, F_OFD_SETLK, &token) == 0;
+}
+
+static void token_leave(const struct sim_share *share,
+                        const struct share_slot *s)
+{
+    struct flock token = token_of(share, s, F_UNLCK);
+
+    (void)fcntl(share->file.fd, F_OFD_SETLK, &token);
+}
+
+/* When in doubt the slot's holder lives.  One's own token does not show. */
+static bool slot_lives(const struct sim_share *share,
+                       const struct share_slot *s)
+{
+    struct flock token = token_of(share, s, F_WRLCK);
+
+    return s == share->self ||
+           fcntl(share->file.fd, F_OFD_GETLK, &token) != 0 ||
+           token.l_type != F_UNLCK;
+}
+
+/* ---- slots; the lock is held ---------------------------------------------- */
 
 static void share_lock(struct share_object *o)
 {
@@ -71,12 +112,12 @@ static uint64_t share_used(const struct share_object *o)
     return bytes;
 }
 
-static void share_sweep(struct share_object *o)
+static void share_sweep(const struct sim_share *share)
 {
     for (int i = 0; i < SHARE_SLOTS; i++) {
-        struct share_slot *s = &o->slots[i];
+        struct share_slot *s = &share->object->slots[i];
 
-        if (s->pid != 0 && !larder__sim_process_lives((pid_t)s->pid, s->start))
+        if (s->pid != 0 && !slot_lives(share, s))
             *s = (struct share_slot){0};
     }
 }
@@ -90,33 +131,71 @@ static bool share_is_empty(const struct share_object *o)
     return true;
 }
 
-static bool share_has_room(struct share_object *o, uint64_t bytes)
+static bool share_has_room(const struct sim_share *share, uint64_t bytes)
 {
+    const struct share_object *o = share->object;
+
     if (bytes > o->capacity_bytes)
         return false;
     if (share_used(o) <= o->capacity_bytes - bytes)
         return true;
-    share_sweep(o);
+    share_sweep(share);
     return share_used(o) <= o->capacity_bytes - bytes;
 }
 
-/* This process's slot, or a free one made its own; NULL: all are taken. */
-static struct share_slot *share_slot_of(struct share_object *o, pid_t pid)
+/* A free slot made this device's; NULL: all are taken. */
+static struct share_slot *slot_take(const struct sim_share *share)
 {
-    struct share_slot *unused = NULL;
-
     for (int i = 0; i < SHARE_SLOTS; i++) {
-        if (o->slots[i].pid == pid)
-            return &o->slots[i];
-        if (o->slots[i].pid == 0 && unused == NULL)
-            unused = &o->slots[i];
+        struct share_slot *s = &share->object->slots[i];
+
+        /* Who is about to go may still have the token. */
+        if (s->pid == 0 && token_take(share, s)) {
+            *s = (struct share_slot){.pid = share->pid};
+            return s;
+        }
     }
-    if (unused != NULL)
-        *unused = (struct share_slot){
-            .pid = pid,
-            .start = larder__sim_process_start(pid),
-        };
-    return unused;
+    return NULL;
+}
+
+/* Another slot of this process, or its next one after s; NULL: none. */
+static struct share_slot *slot_of_process(const struct sim_share *share,
+                                          struct share_slot *s)
+{
+    struct share_slot *slots = share->object->slots;
+
+    for (s = s == NULL ? slots : s + 1; s < slots + SHARE_SLOTS; s++) {
+        if (s->pid == share->pid)
+            return s;
+    }
+    return NULL;
+}
+
+/* What the process's context takes, in whichever slot it is counted. */
+static uint64_t context_of_process(const struct sim_share *share)
+{
+    uint64_t bytes = 0;
+
+    for (const struct share_slot *s = slot_of_process(share, NULL); s != NULL;
+         s = slot_of_process(share, (struct share_slot *)s))
+        bytes += s->context_bytes;
+    return bytes;
+}
+
+/* The context stays as long as the process has a device open.  It is counted
+ * there before it is not here any more: who dies between is swept. */
+static void slot_leave(struct sim_share *share)
+{
+    struct share_slot *s = share->self;
+    struct share_slot *heir = slot_of_process(share, NULL);
+
+    if (heir == s)
+        heir = slot_of_process(share, s);
+    if (heir != NULL && s->context_bytes != 0)
+        heir->context_bytes = s->context_bytes;
+    *s = (struct share_slot){0};
+    token_leave(share, s);
+    share->self = NULL;
 }
 
 /* ---- joining; the file lock is held ------------------------------------- */
@@ -127,6 +206,15 @@ static larder_result share_refused(const struct sim_share *share,
     return larder__fail(LARDER_ERR_SYSTEM,
                         "%s the shared memory object '%s' failed: %s", what,
                         share->name, strerror(errno));
+}
+
+static larder_result share_foreign(const struct sim_share *share,
+                                   const char *what)
+{
+    return larder__fail(LARDER_ERR_SYSTEM,
+                        "the shared memory object '%s' %s: remove it, or use "
+                        "another name",
+                        share->name, what);
 }
 
 static larder_result object_init(struct share_object *o,
@@ -157,7 +245,7 @@ static larder_result object_join(struct sim_share *share,
     larder_result r = LARDER_OK;
 
     share_lock(o);
-    share_sweep(o);
+    share_sweep(share);
     if (share_is_empty(o))
         o->capacity_bytes = capacity_bytes;
     if (o->capacity_bytes != capacity_bytes)
@@ -165,15 +253,26 @@ static larder_result object_join(struct sim_share *share,
                          "shared device '%s' is in use with %" PRIu64
                          " bytes: it cannot be opened with %" PRIu64,
                          share->name, o->capacity_bytes, capacity_bytes);
-    else if ((share->self = share_slot_of(o, share->pid)) == NULL)
+    else if ((share->self = slot_take(share)) == NULL)
         r = larder__fail(LARDER_ERR_BUSY,
-                         "shared device '%s' is in use by %d processes, "
-                         "which is the most it can be",
+                         "shared device '%s' is open %d times, which is the "
+                         "most it can be",
                          share->name, SHARE_SLOTS);
-    else
-        share->self->devices++;
     share_unlock(o);
     return r;
+}
+
+/* All of the object's memory is had before its size says so: touching it
+ * cannot fail later. */
+static bool object_reserve(int fd)
+{
+    int failed;
+
+    do
+        failed =
+            fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, sizeof(struct share_object));
+    while (failed != 0 && errno == EINTR);
+    return failed == 0 && ftruncate(fd, sizeof(struct share_object)) == 0;
 }
 
 static larder_result object_map(struct sim_share *share)
@@ -181,47 +280,88 @@ static larder_result object_map(struct sim_share *share)
     struct stat st;
     void *p;
 
-    if (fstat(share->fd, &st) != 0 ||
-        (st.st_size == 0 && ftruncate(share->fd, sizeof *share->object) != 0))
-        return share_refused(share, "sizing");
+    if (fstat(share->file.fd, &st) != 0)
+        return share_refused(share, "asking about");
+    if (st.st_size == 0 && !object_reserve(share->file.fd)) {
+        larder_result r = share_refused(share, "making");
+
+        shm_unlink(share->name);
+        return r;
+    }
+    if (st.st_size != 0 && st.st_size != sizeof *share->object)
+        return share_foreign(share, "has another size than a device's");
     p = mmap(NULL, sizeof *share->object, PROT_READ | PROT_WRITE, MAP_SHARED,
-             share->fd, 0);
+             share->file.fd, 0);
     if (p == MAP_FAILED)
         return share_refused(share, "mapping");
+    /* A child's copy would keep the token: a mapping has a part in the file. */
+    madvise(p, sizeof *share->object, MADV_DONTFORK);
     share->object = p;
+    if (share->object->magic != share_magic && share->object->magic != 0)
+        return share_foreign(share, "holds something else than a device");
     return LARDER_OK;
+}
+
+/* Whether only this user can have made it what it is.  Before that is known
+ * its locks are not waited for: they may be another's. */
+static larder_result object_check(const struct sim_share *share)
+{
+    struct stat st;
+
+    if (fstat(share->file.fd, &st) != 0)
+        return share_refused(share, "asking about");
+    if (!S_ISREG(st.st_mode))
+        return share_foreign(share, "is no regular file");
+    if (st.st_uid != geteuid())
+        return share_foreign(share, "belongs to another user");
+    if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        return share_foreign(share, "is open to other users");
+    return LARDER_OK;
+}
+
+static bool file_lock_take(int fd)
+{
+    int failed;
+
+    do
+        failed = flock(fd, LOCK_EX);
+    while (failed != 0 && errno == EINTR);
+    return failed == 0;
 }
 
 /* Open the object and take its file lock. */
 static larder_result file_lock(struct sim_share *share)
 {
     for (;;) {
+        int fd = shm_open(share->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        larder_result r;
         struct stat st;
 
-        share->fd = shm_open(share->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (share->fd < 0)
+        if (fd < 0)
             return share_refused(share, "opening");
-        if (flock(share->fd, LOCK_EX) != 0 || fstat(share->fd, &st) != 0)
+        larder__own_fd_keep(&share->file, fd);
+        r = object_check(share);
+        if (r != LARDER_OK)
+            return r;
+        if (!file_lock_take(fd) || fstat(fd, &st) != 0)
             return share_refused(share, "locking");
         if (st.st_nlink > 0)
             return LARDER_OK;
-        close(share->fd); /* removed while we waited: begin again */
-        share->fd = -1;
+        larder__own_fd_close(&share->file); /* removed while we waited */
     }
 }
 
 /* Closing would not do it while a child has a copy of the descriptor. */
 static void file_unlock(struct sim_share *share)
 {
-    flock(share->fd, LOCK_UN);
+    flock(share->file.fd, LOCK_UN);
 }
 
 static void share_free(struct sim_share *share)
 {
     if (share->object != NULL)
         munmap(share->object, sizeof *share->object);
-    if (share->fd >= 0)
-        close(share->fd);
+    larder__own_fd_close(&share->file);
     larder__host_free(share);
 }
 
@@ -233,7 +373,7 @@ static larder_result share_join(struct sim_share *share,
     if (r != LARDER_OK)
         return r;
     r = object_map(share);
-    if (r == LARDER_OK && share->object->magic != share_magic)
+    if (r == LARDER_OK && share->object->magic == 0)
         r = object_init(share->object, capacity_bytes);
     if (r == LARDER_OK)
         r = object_join(share, capacity_bytes);
@@ -252,10 +392,11 @@ larder_result larder__sim_share_open(const char *name, int ordinal,
 
     if (share == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    share->fd = -1;
+    share->file.fd = -1;
     share->pid = getpid();
     snprintf(share->name, sizeof share->name, share_name_format, name, ordinal);
-    r = share_join(share, capacity_bytes);
+    r = larder__process_watch() ? share_join(share, capacity_bytes)
+                                : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (r != LARDER_OK) {
         share_free(share);
         return r;
@@ -264,28 +405,21 @@ larder_result larder__sim_share_open(const char *name, int ordinal,
     return LARDER_OK;
 }
 
-/* A child that inherited the device has no part in its parent's slot. */
-static void share_leave(struct sim_share *share, uint64_t held_bytes)
+/* The slot goes even if the file lock cannot be had; the object then stays
+ * for who comes next. */
+void larder__sim_share_close(struct sim_share *share)
 {
     struct share_object *o = share->object;
+    bool has_file_lock = file_lock_take(share->file.fd);
 
-    flock(share->fd, LOCK_EX);
     share_lock(o);
-    share->self->bytes -= held_bytes;
-    share->self->devices--;
-    if (share->self->devices == 0)
-        *share->self = (struct share_slot){0};
-    share_sweep(o);
-    if (share_is_empty(o))
+    slot_leave(share);
+    share_sweep(share);
+    if (has_file_lock && share_is_empty(o))
         shm_unlink(share->name);
     share_unlock(o);
-    file_unlock(share);
-}
-
-void larder__sim_share_close(struct sim_share *share, uint64_t held_bytes)
-{
-    if (share->pid == getpid())
-        share_leave(share, held_bytes);
+    if (has_file_lock)
+        file_unlock(share);
     share_free(share);
 }
 
@@ -294,7 +428,7 @@ bool larder__sim_share_take(struct sim_share *share, uint64_t bytes)
     bool fits;
 
     share_lock(share->object);
-    fits = share_has_room(share->object, bytes);
+    fits = share_has_room(share, bytes);
     if (fits)
         share->self->bytes += bytes;
     share_unlock(share->object);
@@ -308,14 +442,17 @@ void larder__sim_share_give(struct sim_share *share, uint64_t bytes)
     share_unlock(share->object);
 }
 
+/* A program that this process was before may have left a slot. */
 bool larder__sim_share_take_context(struct sim_share *share, uint64_t bytes)
 {
+    bool is_taken;
     bool fits;
 
     share_lock(share->object);
-    fits =
-        share->self->context_bytes != 0 || share_has_room(share->object, bytes);
-    if (fits && share->self->context_bytes == 0)
+    share_sweep(share);
+    is_taken = context_of_process(share) != 0;
+    fits = is_taken || share_has_room(share, bytes);
+    if (fits && !is_taken)
         share->self->context_bytes = bytes;
     share_unlock(share->object);
     return fits;
@@ -323,15 +460,33 @@ bool larder__sim_share_take_context(struct sim_share *share, uint64_t bytes)
 
 struct sim_share_use larder__sim_share_use(struct sim_share *share)
 {
-    struct sim_share_use use;
+    struct sim_share_use use = {0};
 
     share_lock(share->object);
-    share_sweep(share->object);
+    share_sweep(share);
     use.all_bytes = share_used(share->object);
-    use.context_bytes = share->self->context_bytes;
-    use.self_bytes = share->self->bytes + use.context_bytes;
+    use.context_bytes = context_of_process(share);
+    use.self_bytes = use.context_bytes;
+    for (struct share_slot *s = slot_of_process(share, NULL); s != NULL;
+         s = slot_of_process(share, s))
+        use.self_bytes += s->bytes;
     share_unlock(share->object);
     return use;
+}
+
+/* Count the slot's bytes to its process, in the list of `count` of them. */
+static int process_add(larder_device_process *found, int count,
+                       const struct share_slot *s, bool is_self)
+{
+    int i = 0;
+
+    while (i < count && found[i].pid != s->pid)
+        i++;
+    if (i == count)
+        found[count++] =
+            (larder_device_process){.pid = s->pid, .is_self = is_self};
+    found[i].bytes += s->bytes + s->context_bytes;
+    return count;
 }
 
 larder_result larder__sim_share_each(struct sim_share *share,
@@ -341,17 +496,12 @@ larder_result larder__sim_share_each(struct sim_share *share,
     int count = 0;
 
     share_lock(share->object);
-    share_sweep(share->object);
+    share_sweep(share);
     for (int i = 0; i < SHARE_SLOTS; i++) {
         const struct share_slot *s = &share->object->slots[i];
-        uint64_t bytes = s->bytes + s->context_bytes;
 
-        if (s->pid != 0 && bytes != 0)
-            found[count++] = (larder_device_process){
-                .pid = s->pid,
-                .bytes = bytes,
-                .is_self = s == share->self,
-            };
+        if (s->pid != 0 && s->bytes + s->context_bytes != 0)
+            count = process_add(found, count, s, s->pid == share->pid);
     }
     share_unlock(share->object);
     for (int i = 0; i < count; i++)

@@ -1,11 +1,11 @@
 /* sim_share.h - the capacity of one simulated GPU, shared by the processes of
  * this machine that name it.  Private to the simulated GPU.
  *
- * A POSIX shared memory object has a slot for each process with what it
- * holds.  What is in use is the sum over the slots, and each change is one
- * store: a process that dies at any moment leaves nothing half done.  Dead
- * processes' slots are swept when room is short and when someone asks; the
- * last process to leave removes the object. */
+ * A POSIX shared memory object has a slot for each device that a process has
+ * open, with what it holds.  What is in use is the sum over the slots, and each
+ * change is one store: a process that dies at any moment leaves nothing half
+ * done.  Dead processes' slots are swept when room is short and when someone
+ * asks; the last process to leave removes the object. */
 #ifndef LARDER_DEVICE_SIM_SHARE_H
 #define LARDER_DEVICE_SIM_SHARE_H
 
@@ -15,15 +15,16 @@
 
 struct sim_share;
 
-/* Join, or make it.  ERR_INVALID if it exists with another capacity; the last
- * error is set. */
+/* Join, or make it.  ERR_INVALID if it exists with another capacity; ERR_SYSTEM
+ * if there is no room for it, or it cannot be trusted: another user's, open to
+ * others, of another size or kind.  The last error is set. */
 larder_result larder__sim_share_open(const char *name, int ordinal,
                                      uint64_t capacity_bytes,
                                      struct sim_share **out);
 
-/* Leave.  `held_bytes` of this device, without the context, go back; the
- * context does when the process has no other device open on it. */
-void larder__sim_share_close(struct sim_share *share, uint64_t held_bytes);
+/* Leave.  What this device held goes back; the context does when the process
+ * has no other device open on it. */
+void larder__sim_share_close(struct sim_share *share);
 
 /* False: there is no room for that. */
 bool larder__sim_share_take(struct sim_share *share, uint64_t bytes);

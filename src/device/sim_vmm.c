@@ -162,7 +162,7 @@ static larder_result page_place_map(struct sim *sim, larder_addr addr,
     if (page->foreign != NULL)
         return larder__sim_lend_map(sim, addr, page);
     return larder__sim_backing_map(&sim->backing, addr, page->bytes,
-                                   sim->backing.file,
+                                   sim->backing.file.fd,
                                    page->place != NULL ? page->place->addr : 0);
 }
 

@@ -87,7 +87,7 @@ sh -c 'echo $$ >"$1"; shift; exec "$@"' - "$tmp/pid" "$larder" lab run \
     --device "$counted" two_processes >"$tmp/out" 2>&1 ||
     say_failed "two_processes: $(cat "$tmp/out")"
 case $(ls /dev/shm 2>/dev/null) in
-*larder-sim1-lab"$(cat "$tmp/pid")".*) say_failed 'a shared device is left' ;;
+*larder-sim2-lab"$(cat "$tmp/pid")".*) say_failed 'a shared device is left' ;;
 esac
 
 # Some of them, by number or name; as text.

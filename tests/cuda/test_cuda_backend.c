@@ -267,9 +267,9 @@ static void a_child_is_told_that_the_device_is_its_parent_s(void **state)
     child = fork();
     if (child == 0) {
         larder_result r = larder__device_mem_alloc(dev, MIB(2), &addr);
-        int ok = r == LARDER_ERR_DEVICE &&
+        int ok = r == LARDER_ERR_FORKED &&
                  strstr(larder_last_error(), "before a fork") != NULL &&
-                 larder_device_close(dev) == LARDER_OK;
+                 larder_device_close(dev) == LARDER_ERR_FORKED;
 
         _exit(ok ? 0 : 1);
     }

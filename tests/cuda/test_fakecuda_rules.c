@@ -2,7 +2,13 @@
  * writes it down. */
 #include "cuda_rig.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+static cud_context fork_context; /* of the thread that forks */
 
 static cud_page_prop on_device(int number)
 {
@@ -312,6 +318,52 @@ static void calls_fail_when_told_to(void **state)
                      CUD_NOT_SUPPORTED);
 }
 
+static void *allocate_until_told(void *ends)
+{
+    while (!atomic_load((atomic_bool *)ends)) {
+        cud_addr addr;
+
+        if (DRIVER(cuCtxSetCurrent)(fork_context) != 0 ||
+            DRIVER(cuMemAlloc_v2)(&addr, 512) != 0 ||
+            DRIVER(cuMemFree_v2)(addr) != 0)
+            return ends;
+    }
+    return NULL;
+}
+
+/* Nor do its locks: another thread has them nearly always. */
+static void the_driver_does_not_survive_a_fork(void **state)
+{
+    atomic_bool ends = false;
+    pthread_t thread;
+    void *failed;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxGetCurrent)(&fork_context), 0);
+    assert_int_equal(pthread_create(&thread, NULL, allocate_until_told, &ends),
+                     0);
+    for (int i = 0; i < 40; i++) {
+        int status;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            cud_addr addr;
+
+            alarm(20);
+            _exit(DRIVER(cuMemAlloc_v2)(&addr, 512) == CUD_NOT_INITIALIZED &&
+                          DRIVER(cuInit)(0) == CUD_NOT_INITIALIZED
+                      ? 0
+                      : 1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+    atomic_store(&ends, true);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+}
+
 #define RULE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -328,6 +380,7 @@ int main(void)
         RULE(calls_are_found_by_name),
         RULE(pages_come_back_through_files),
         RULE(calls_fail_when_told_to),
+        RULE(the_driver_does_not_survive_a_fork),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

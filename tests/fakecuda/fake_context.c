@@ -18,6 +18,8 @@ cud_result cuInit(unsigned flags)
 {
     cud_result answer;
 
+    if (fake_is_child())
+        return CUD_NOT_INITIALIZED;
     fake_lock();
     answer = fake_planned(__func__);
     if (answer == CUD_SUCCESS && flags != 0)

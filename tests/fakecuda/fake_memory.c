@@ -329,6 +329,8 @@ static larder_copy_kind kind_of(cud_addr dst, cud_addr src)
 {
     larder_copy_kind kind = LARDER_COPY_ON_DEVICE;
 
+    if (fake_is_child())
+        return kind;
     fake_lock();
     if (owner_of(src) == NULL)
         kind = LARDER_COPY_TO_DEVICE;

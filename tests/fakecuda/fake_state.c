@@ -115,10 +115,17 @@ cud_result fake_init(void)
 
 /* ---- calls ---------------------------------------------------------------- */
 
+bool fake_is_child(void)
+{
+    return is_initialized && getpid() != fake_owner;
+}
+
 cud_result fake_begin_bare(const char *symbol)
 {
     cud_result answer;
 
+    if (fake_is_child())
+        return CUD_NOT_INITIALIZED;
     fake_lock();
     answer = fake_planned(symbol);
     if (answer == CUD_SUCCESS && !is_initialized)

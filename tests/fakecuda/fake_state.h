@@ -40,6 +40,9 @@ extern pid_t fake_owner;      /* the process that called cuInit() */
 
 /* ---- fake_state.c ------------------------------------------------------- */
 
+/* Whether this is a child of the process that called cuInit(): a driver does
+ * not survive a fork, and neither do the lock and what it guards. */
+bool fake_is_child(void);
 /* Begin a call that needs the driver alone, or a current context too, whose
  * device goes to *d.  The lock is taken unless an answer comes back. */
 cud_result fake_begin_bare(const char *symbol);

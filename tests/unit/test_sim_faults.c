@@ -212,7 +212,7 @@ static void opening_without_a_free_descriptor_is_refused(void **state)
     assert_refused(
         LARDER_ERR_SYSTEM,
         larder_device_open("sim:1GiB,backing=none,shared=test-none", 0, &dev),
-        "opening the shared memory object '/larder-sim1-test-none.0' failed: "
+        "opening the shared memory object '/larder-sim2-test-none.0' failed: "
         "Too many open files");
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     assert_int_equal(open_files(), files);

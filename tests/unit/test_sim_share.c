@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +53,7 @@ static bool object_exists(int ordinal)
     char path[64];
     int fd;
 
-    snprintf(path, sizeof path, "/larder-sim1-%s.%d", name, ordinal);
+    snprintf(path, sizeof path, "/larder-sim2-%s.%d", name, ordinal);
     fd = shm_open(path, O_RDONLY, 0);
     if (fd >= 0)
         close(fd);
@@ -336,7 +338,7 @@ static void a_child_that_closes_leaves_its_parents_memory(void **state)
     take(dev, MIB(2));
     pid = fork();
     if (pid == 0)
-        _exit(larder_device_close(dev) == LARDER_OK ? 0 : 1);
+        _exit(larder_device_close(dev) == LARDER_ERR_FORKED ? 0 : 1);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_int_equal(free_of(dev), MIB(14));
@@ -396,6 +398,148 @@ static void no_byte_is_lost_when_processes_come_and_die(void **state)
     }
     assert_ok(larder_device_close(dev));
     assert_false(object_exists(0));
+}
+
+/* ---- signals, programs ----------------------------------------------------- */
+
+static void do_nothing(int signal)
+{
+    (void)signal;
+}
+
+/* Opens, takes 6 of 8 MiB, closes, with a signal every 100 us that interrupts
+ * system calls. */
+static void interrupted_main(void)
+{
+    const struct sigaction action = {.sa_handler = do_nothing};
+    const struct itimerval often = {.it_interval.tv_usec = 100,
+                                    .it_value.tv_usec = 100};
+
+    if (sigaction(SIGALRM, &action, NULL) != 0 ||
+        setitimer(ITIMER_REAL, &often, NULL) != 0)
+        _exit(1);
+    for (int i = 0; i < 300; i++) {
+        larder_device *dev;
+        larder_addr addr;
+
+        if (larder_device_open(spec_of("8MiB", ""), 0, &dev) != LARDER_OK)
+            _exit(2);
+        if (larder__device_mem_alloc(dev, MIB(6), &addr) == LARDER_OK) {
+            larder_sim_usage usage = {.size = sizeof usage};
+
+            if (larder_sim_get_usage(dev, &usage) != LARDER_OK ||
+                usage.used_bytes != MIB(6))
+                _exit(3);
+        }
+        if (larder_device_close(dev) != LARDER_OK)
+            _exit(4);
+    }
+    _exit(0);
+}
+
+static void signals_neither_fail_an_open_nor_let_two_have_too_much(void **state)
+{
+    pid_t pids[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0)
+            interrupted_main();
+    }
+    for (int i = 0; i < 3; i++) {
+        int status;
+
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    assert_false(object_exists(0));
+}
+
+static void what_a_process_held_before_it_became_another_comes_back(
+    void **state)
+{
+    larder_device *dev = open_one("8MiB", "");
+    int down[2], up[2];
+    char word = 0;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe(down), 0);
+    assert_int_equal(pipe(up), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        larder_device *own;
+        larder_addr addr;
+
+        if (larder_device_open(spec_of("8MiB", ""), 0, &own) != LARDER_OK ||
+            larder__device_mem_alloc(own, MIB(6), &addr) != LARDER_OK)
+            _exit(1);
+        dup2(down[0], STDIN_FILENO);
+        dup2(up[1], STDOUT_FILENO);
+        execl("/bin/sh", "sh", "-c", "echo y; read line", (char *)NULL);
+        _exit(2);
+    }
+    assert_int_equal(read(up[0], &word, 1), 1);
+    assert_int_equal(word, 'y');
+    assert_int_equal(kill(pid, 0), 0);
+    assert_int_equal(free_of(dev), MIB(8));
+    take(dev, MIB(8));
+    assert_int_equal(write(down[1], "\n", 1), 1);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    for (int i = 0; i < 2; i++) {
+        close(down[i]);
+        close(up[i]);
+    }
+    assert_ok(larder_device_close(dev));
+}
+
+/* ---- objects that are not ours --------------------------------------------- */
+
+/* The object's place is taken by a file of so many bytes, 0xff each. */
+static void object_plant(off_t bytes, mode_t mode, uid_t owner)
+{
+    static const unsigned char junk = 0xff;
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof path, "/larder-sim2-%s.0", name);
+    fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    for (off_t i = 0; i < bytes; i++)
+        assert_int_equal(write(fd, &junk, 1), 1);
+    assert_int_equal(fchmod(fd, mode), 0);
+    if (owner != geteuid())
+        assert_int_equal(fchown(fd, owner, (gid_t)-1), 0);
+    close(fd);
+}
+
+static void expect_refused(const char *words)
+{
+    larder_device *dev;
+    char path[64];
+
+    assert_refused(LARDER_ERR_SYSTEM,
+                   larder_device_open(spec_of("8MiB", ""), 0, &dev), words);
+    snprintf(path, sizeof path, "/larder-sim2-%s.0", name);
+    assert_int_equal(shm_unlink(path), 0);
+}
+
+static void an_object_that_is_not_a_devices_is_refused(void **state)
+{
+    (void)state;
+    object_plant(16, 0600, geteuid());
+    expect_refused("has another size");
+    object_plant(0, 0666, geteuid());
+    expect_refused("is open to other users");
+    object_plant(65536, 0600, geteuid());
+    expect_refused("has another size");
+    if (geteuid() == 0) {
+        object_plant(0, 0600, 65534);
+        expect_refused("belongs to another user");
+    }
 }
 
 static int exit_status(pid_t pid)
@@ -537,6 +681,11 @@ int main(void)
         cmocka_unit_test(devices_of_a_shared_set_are_apart),
         cmocka_unit_test(a_child_that_closes_leaves_its_parents_memory),
         cmocka_unit_test(no_byte_is_lost_when_processes_come_and_die),
+        cmocka_unit_test(
+            signals_neither_fail_an_open_nor_let_two_have_too_much),
+        cmocka_unit_test(
+            what_a_process_held_before_it_became_another_comes_back),
+        cmocka_unit_test(an_object_that_is_not_a_devices_is_refused),
         cmocka_unit_test(nobody_joins_what_is_being_removed),
         cmocka_unit_test(the_lock_outlives_who_dies_with_it),
         cmocka_unit_test(a_process_is_known_by_number_and_start),

@@ -372,20 +372,47 @@ static void a_new_page_holds_nothing_of_an_old_one(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* The signal that ends a child which writes there; 0: none does. */
+static sigjmp_buf after_fault;
+
+static void jump(int signal)
+{
+    siglongjmp(after_fault, signal);
+}
+
+/* The signal that a write there brings; 0: none. */
 static int signal_of_write(larder_addr addr)
 {
-    int status;
-    pid_t pid = fork();
+    const struct sigaction action = {.sa_handler = jump};
+    static struct sigaction before;
+    int signal = sigsetjmp(after_fault, 1);
 
-    if (pid == 0) {
-        signal(SIGSEGV, SIG_DFL);
+    if (signal == 0) {
+        assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
         *(volatile unsigned char *)at(addr) = 1;
-        _exit(0);
     }
-    assert_true(pid > 0);
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    return signal;
+}
+
+/* A child has no part in it: what it wrote there its parent would read. */
+static void mapped_memory_is_not_in_a_forked_child(void **state)
+{
+    larder_device *dev = open_one(specs[0]);
+    larder_addr range = reserve(dev, PAGE);
+    int status;
+    pid_t pid;
+
+    (void)state;
+    put_page(dev, range, PAGE);
+    at(range)[0] = 7;
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(signal_of_write(range) == SIGSEGV ? 0 : 1);
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    assert_int_equal(status, 0);
+    assert_int_equal(at(range)[0], 7);
+    assert_ok(larder_device_close(dev));
 }
 
 static void what_is_not_mapped_with_access_faults(void **state)
@@ -441,6 +468,7 @@ int main(void)
         cmocka_unit_test(a_page_mapped_twice_is_one_memory),
         cmocka_unit_test(a_new_page_holds_nothing_of_an_old_one),
         cmocka_unit_test(what_is_not_mapped_with_access_faults),
+        cmocka_unit_test(mapped_memory_is_not_in_a_forked_child),
         cmocka_unit_test(a_device_may_be_without_virtual_memory),
     };
 

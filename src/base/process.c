@@ -1,0 +1,71 @@
+#include "base/process.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <unistd.h>
+
+atomic_uint larder__process_forks;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
+static struct own_fd *list;
+
+/* ---- forks ---------------------------------------------------------------- */
+
+static void before(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* Whose the objects are that hold them, nobody can tell here any more. */
+static void in_child(void)
+{
+    for (struct own_fd *own = list; own != NULL; own = own->next)
+        close(own->fd);
+    list = NULL;
+    atomic_fetch_add_explicit(&larder__process_forks, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_watched;
+
+static void watch(void)
+{
+    is_watched = pthread_atfork(before, in_parent, in_child) == 0;
+}
+
+bool larder__process_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    return pthread_once(&once, watch) == 0 && is_watched;
+}
+
+/* ---- descriptors ---------------------------------------------------------- */
+
+void larder__own_fd_keep(struct own_fd *own, int fd)
+{
+    pthread_mutex_lock(&lock);
+    *own = (struct own_fd){.fd = fd, .next = list, .link = &list};
+    if (list != NULL)
+        list->link = &own->next;
+    list = own;
+    pthread_mutex_unlock(&lock);
+}
+
+void larder__own_fd_close(struct own_fd *own)
+{
+    if (own->fd < 0)
+        return;
+    pthread_mutex_lock(&lock);
+    *own->link = own->next;
+    if (own->next != NULL)
+        own->next->link = own->link;
+    close(own->fd);
+    pthread_mutex_unlock(&lock);
+    *own = (struct own_fd){.fd = -1};
+}

@@ -1,0 +1,257 @@
+/* test_fork.c - a forked child is refused all that is its parent's, waits for
+ * no lock, changes nothing, and can make devices of its own. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <larder/hint.h>
+#include <larder/pinned.h>
+
+#include "../support/rig.h"
+
+enum { PATIENCE_S = 20, BYTES = 3 << 20 };
+
+static const larder_policy policies[] = {
+    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+/* Run fn(rig) in a child, which a lock that nobody leaves ends by the alarm;
+ * fn returns 0, or the number of the check that failed. */
+static void in_child(int (*fn)(struct rig *), struct rig *rig)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(PATIENCE_S);
+        _exit(fn(rig));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static int is_refused(larder_result r)
+{
+    return r == LARDER_ERR_FORKED &&
+           strstr(larder_last_error(), "before a fork") != NULL;
+}
+
+/* ---- every call ------------------------------------------------------------ */
+
+static larder_addr kept; /* of the parent, live */
+
+static int ask_all(struct rig *rig)
+{
+    larder_allocator *other;
+    larder_stats st;
+    larder_addr addr;
+    uint64_t bytes;
+    int n = 1;
+
+    larder_stats_init(&st);
+#define REFUSED(call)                                                          \
+    do {                                                                       \
+        if (!is_refused(call))                                                 \
+            return n;                                                          \
+        n++;                                                                   \
+    } while (0)
+    REFUSED(larder_alloc(rig->a, 512, 0, &addr));
+    REFUSED(larder_alloc_hinted(rig->a, 512, 0, LARDER_HINT_LONG, &addr));
+    REFUSED(larder_free(rig->a, kept));
+    REFUSED(larder_record_stream(rig->a, kept, 1));
+    REFUSED(larder_empty_cache(rig->a));
+    REFUSED(larder_trim(rig->a, 0, &bytes));
+    REFUSED(larder_reserve(rig->a, BYTES));
+    REFUSED(larder_configure(rig->a, ""));
+    REFUSED(larder_stats_get(rig->a, &st));
+    REFUSED(larder_check(rig->a));
+    REFUSED(larder_walk(rig->a, NULL, NULL, NULL));
+    REFUSED(larder_pool_begin(rig->a, (larder_pool_id){1, 0}, NULL, NULL));
+    REFUSED(larder_destroy(rig->a));
+    REFUSED(larder_create(rig->dev, NULL, &other));
+    REFUSED(larder_pinned_create(rig->dev, NULL, &other));
+    REFUSED(larder_device_mem_info(rig->dev, &bytes, &bytes));
+    REFUSED(larder_device_fill(rig->dev, kept, 0, BYTES, 0));
+    REFUSED(larder_device_stream_sync(rig->dev, 0));
+    REFUSED(larder_device_reset_counters(rig->dev));
+    REFUSED(larder_sim_complete(rig->dev, 0));
+    REFUSED(larder_device_close(rig->dev));
+#undef REFUSED
+    return 0;
+}
+
+static void every_call_of_a_child_is_refused_and_changes_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct rig rig = rig_up_policy("sim:256MiB", policies[i], "");
+        const unsigned char *memory;
+
+        kept = rig_alloc(&rig, BYTES);
+        memory = (const unsigned char *)(uintptr_t)kept;
+        rig_free(&rig, rig_alloc(&rig, BYTES));
+        memset((void *)(uintptr_t)kept, 0x5a, BYTES);
+        in_child(ask_all, &rig);
+        for (int at = 0; at < BYTES; at++)
+            assert_int_equal(memory[at], 0x5a);
+        assert_ok(larder_check(rig.a));
+        rig_free(&rig, kept);
+        rig_down(&rig);
+    }
+}
+
+/* ---- a child of one's own ---------------------------------------------------- */
+
+static int use_own(struct rig *rig)
+{
+    struct rig own;
+
+    (void)rig;
+    own = rig_up_policy("sim:256MiB", LARDER_POLICY_LARDER, "trim_age:0.004");
+    memset((void *)(uintptr_t)rig_alloc(&own, BYTES), 1, BYTES);
+    rig_down(&own);
+    return 0;
+}
+
+/* A grandchild knows the objects of neither. */
+static int fork_again(struct rig *rig)
+{
+    struct rig own = rig_up_policy("sim:256MiB", LARDER_POLICY_LARDER, "");
+
+    kept = rig_alloc(&own, BYTES);
+    in_child(ask_all, rig);
+    in_child(ask_all, &own);
+    rig_down(&own);
+    return 0;
+}
+
+static void a_child_makes_devices_of_its_own(void **state)
+{
+    struct rig rig = rig_up_policy("sim:256MiB", LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    kept = rig_alloc(&rig, BYTES);
+    in_child(use_own, &rig);
+    in_child(fork_again, &rig);
+    rig_down(&rig);
+}
+
+/* ---- threads ----------------------------------------------------------------- */
+
+struct churner {
+    larder_allocator *a;
+    atomic_bool ends;
+};
+
+static void *churn(void *ctx)
+{
+    struct churner *c = ctx;
+
+    while (!atomic_load(&c->ends)) {
+        larder_addr addr;
+
+        if (larder_alloc(c->a, KIB(700), 0, &addr) != LARDER_OK ||
+            larder_free(c->a, addr) != LARDER_OK ||
+            larder_empty_cache(c->a) != LARDER_OK)
+            return c;
+    }
+    return NULL;
+}
+
+/* Its locks are nearly always taken as the child is forked. */
+static void a_child_waits_for_no_thread_of_its_parent(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:256MiB,backing=none", LARDER_POLICY_LARDER,
+                      "trim_age:0.004"); /* a thread of the library's, too */
+    struct churner churner = {.a = rig.a};
+    pthread_t thread;
+    void *failed;
+
+    (void)state;
+    kept = rig_alloc(&rig, BYTES);
+    assert_int_equal(pthread_create(&thread, NULL, churn, &churner), 0);
+    for (int i = 0; i < 40; i++)
+        in_child(ask_all, &rig);
+    atomic_store(&churner.ends, true);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+    rig_down(&rig);
+}
+
+/* ---- a shared device ----------------------------------------------------------- */
+
+static void a_shared_ledger_is_the_parents_alone(void **state)
+{
+    char spec[96];
+    struct rig rig;
+
+    (void)state;
+    snprintf(spec, sizeof spec, "sim:64MiB,context=1MiB,shared=test-fork-%ld",
+             (long)getpid());
+    rig = rig_up_policy(spec, LARDER_POLICY_LARDER, "");
+    kept = rig_alloc(&rig, BYTES);
+    for (int i = 0; i < 3; i++) {
+        larder_sim_usage before = rig_usage(rig.dev);
+
+        in_child(ask_all, &rig);
+        assert_int_equal(rig_usage(rig.dev).used_bytes, before.used_bytes);
+        assert_int_equal(rig_usage(rig.dev).self_bytes, before.self_bytes);
+    }
+    rig_down(&rig);
+}
+
+/* The child outlives its parent, with copies of all that it had. */
+static void a_child_does_not_keep_its_dead_parents_memory(void **state)
+{
+    larder_device *dev;
+    int up[2], down[2];
+    char spec[96];
+    char word = 0;
+    pid_t pid;
+
+    (void)state;
+    snprintf(spec, sizeof spec, "sim:64MiB,shared=test-heir-%ld",
+             (long)getpid());
+    assert_int_equal(pipe(up), 0);
+    assert_int_equal(pipe(down), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct rig rig = rig_up_policy(spec, LARDER_POLICY_LARDER, "");
+
+        rig_alloc(&rig, MIB(40));
+        if (fork() != 0)
+            _exit(0);
+        close(down[1]);
+        if (write(up[1], "y", 1) != 1 || read(down[0], &word, 1) != 0)
+            _exit(1);
+        _exit(0);
+    }
+    close(down[0]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(read(up[0], &word, 1), 1);
+    assert_ok(larder_device_open(spec, 0, &dev));
+    assert_int_equal(rig_usage(dev).used_bytes, 0);
+    assert_ok(larder_device_close(dev));
+    close(down[1]);
+    close(up[0]);
+    close(up[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_call_of_a_child_is_refused_and_changes_nothing),
+        cmocka_unit_test(a_child_makes_devices_of_its_own),
+        cmocka_unit_test(a_child_waits_for_no_thread_of_its_parent),
+        cmocka_unit_test(a_shared_ledger_is_the_parents_alone),
+        cmocka_unit_test(a_child_does_not_keep_its_dead_parents_memory),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -326,7 +326,7 @@ typedef int larder_pool_filter(void *ctx, larder_stream stream);
  * streams are not polled and cached memory is not given back, as a stream
  * capture demands.  What larder_record_stream() says meanwhile holds, but for
  * a stream that is being captured, which the end of its capture orders; under
- * the policy `pytorch` for none, as in PyTorch 2.4: a pool is a capture there.
+ * the policy `pytorch` for none, as in PyTorch (before 2.13 a pool is a capture).
  * ERR_INVALID if the pool is already begun, or is no longer held. */
 LARDER_API larder_result larder_pool_begin(larder_allocator *a,
                                            larder_pool_id id,

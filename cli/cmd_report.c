@@ -9,15 +9,22 @@
 #include "help.h"
 #include "snapshot_input.h"
 #include "report/report.h"
+#include "report_cure.h"
 
 enum { TOP_MAX = 100000, INPUTS_MAX = 2 };
 
-enum row { ROW_TOP, ROW_JSON, ROW_PATHS };
+enum row { ROW_TOP, ROW_JSON, ROW_PATHS, ROW_BY, ROW_TREE, ROW_ALL };
 
 static const struct cli_option report_table[] = {
     [ROW_TOP] = {"top", "N", "lines of each list (10)"},
     [ROW_JSON] = {"json", NULL, "print one object, for programs"},
     [ROW_PATHS] = {"paths", NULL, "whole call paths and file names"},
+    [ROW_BY] = {"by", "WHAT",
+                "put who holds memory together by line (the\n"
+                "default), function, module or library"},
+    [ROW_TREE] = {"tree", NULL, "print who holds memory as a call tree, too"},
+    [ROW_ALL] = {"all", NULL,
+                 "print rows that are alike, and all of every device"},
     {NULL, NULL, NULL},
 };
 
@@ -35,18 +42,50 @@ struct settings {
     size_t wanted; /* inputs */
 };
 
-static bool set_option(struct settings *s, const struct cli_args *a, int row)
+static bool set_by(struct settings *s, const struct cli_args *a)
+{
+    for (int by = 0; by < BY_COUNT; by++) {
+        s->options.by = (enum report_by)by;
+        if (strcmp(a->value, report_by_name(s->options.by)) == 0)
+            return true;
+    }
+    cli_bad_usage(a->command,
+                  "--by: '%s' is nothing to go by; expected line, function, "
+                  "module or library",
+                  a->value);
+    return false;
+}
+
+static bool set_top(struct settings *s, const struct cli_args *a, int row)
 {
     uint64_t top;
 
-    if (row == ROW_JSON)
-        s->json = true;
-    else if (row == ROW_PATHS)
-        s->options.paths = true;
-    else if (cli_number(a, row, 1, TOP_MAX, &top))
-        s->options.top = (size_t)top;
-    else
+    if (!cli_number(a, row, 1, TOP_MAX, &top))
         return false;
+    s->options.top = (size_t)top;
+    return true;
+}
+
+static bool set_option(struct settings *s, const struct cli_args *a, int row)
+{
+    switch ((enum row)row) {
+    case ROW_TOP:
+        return set_top(s, a, row);
+    case ROW_JSON:
+        s->json = true;
+        break;
+    case ROW_PATHS:
+        s->options.paths = true;
+        break;
+    case ROW_BY:
+        return set_by(s, a);
+    case ROW_TREE:
+        s->options.tree = true;
+        break;
+    case ROW_ALL:
+        s->options.all = true;
+        break;
+    }
     return true;
 }
 
@@ -108,6 +147,7 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
 
     if (status >= 0)
         return status;
+    s.options.cure.find = report_cure_find;
     ok = read_inputs(self, &s, &snapshot);
     if (ok) {
         ok = s.json ? report_write_json(stdout, s.paths[0], snapshot,

@@ -1,11 +1,13 @@
 /* categories.c - what allocations are for.
  *
- * Frames say who asked: an optimizer, the backward pass, a module being built
- * or moved.  Lifetimes say the rest: weights and optimizer state stay,
+ * What PyTorch says itself counts first.  Else frames say who asked: an
+ * optimizer, the backward pass, a module being built or moved; and who gave
+ * it back.  Lifetimes say the rest: weights and optimizer state stay,
  * activations go when the backward pass has passed them, temporaries go at
  * once. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "report/explain.h"
 
@@ -13,33 +15,35 @@
 enum { TEMPORARY_EVENTS = 32 };
 
 enum {
-    MADE_BY_OPTIMIZER = 1,
-    MADE_BY_BACKWARD = 2,
-    MADE_BY_FORWARD = 4,
-    MADE_BY_SETUP = 8,
-    MADE_BY_SOMEONE = 16
+    BY_OPTIMIZER = 1,
+    BY_BACKWARD = 2,
+    BY_FORWARD = 4,
+    BY_SETUP = 8,
+    BY_SOMEONE = 16,
+    BY_ZERO_GRAD = 32
 };
 
 struct sign {
     const char *text; /* a part of a file's name or of a function's */
     bool in_file;
-    unsigned made_by;
+    unsigned by;
 };
 
 static const struct sign signs[] = {
-    {"/optim/", true, MADE_BY_OPTIMIZER},
-    {"\\optim\\", true, MADE_BY_OPTIMIZER},
-    {"optimizer", true, MADE_BY_OPTIMIZER},
-    {"Optimizer", false, MADE_BY_OPTIMIZER},
-    {"backward", false, MADE_BY_BACKWARD},
-    {"Backward", false, MADE_BY_BACKWARD},
-    {"autograd::Engine", false, MADE_BY_BACKWARD},
-    {"forward", false, MADE_BY_FORWARD},
-    {"__init__", false, MADE_BY_SETUP},
-    {"from_pretrained", false, MADE_BY_SETUP},
-    {"load_state_dict", false, MADE_BY_SETUP},
-    {"_apply", false, MADE_BY_SETUP},
-    {"reset_parameters", false, MADE_BY_SETUP},
+    {"/optim/", true, BY_OPTIMIZER},
+    {"\\optim\\", true, BY_OPTIMIZER},
+    {"optimizer", true, BY_OPTIMIZER},
+    {"Optimizer", false, BY_OPTIMIZER},
+    {"backward", false, BY_BACKWARD},
+    {"Backward", false, BY_BACKWARD},
+    {"autograd::Engine", false, BY_BACKWARD},
+    {"forward", false, BY_FORWARD},
+    {"__init__", false, BY_SETUP},
+    {"from_pretrained", false, BY_SETUP},
+    {"load_state_dict", false, BY_SETUP},
+    {"_apply", false, BY_SETUP},
+    {"reset_parameters", false, BY_SETUP},
+    {"zero_grad", false, BY_ZERO_GRAD},
 };
 
 const char *report_category_name(enum report_category category)
@@ -57,16 +61,58 @@ const char *report_category_name(enum report_category category)
     return category < REPORT_CATEGORIES ? names[category] : NULL;
 }
 
+/* ---- what PyTorch says -------------------------------------------------- */
+
+struct told {
+    const char *word;
+    enum report_category category;
+};
+
+/* As its memory profiler names them. */
+static const struct told words[] = {
+    {"parameter", REPORT_WEIGHTS},
+    {"parameters", REPORT_WEIGHTS},
+    {"weight", REPORT_WEIGHTS},
+    {"weights", REPORT_WEIGHTS},
+    {"gradient", REPORT_GRADIENTS},
+    {"gradients", REPORT_GRADIENTS},
+    {"optimizer_state", REPORT_OPTIMIZER},
+    {"optimizer", REPORT_OPTIMIZER},
+    {"optimizer state", REPORT_OPTIMIZER},
+    {"activation", REPORT_ACTIVATIONS},
+    {"activations", REPORT_ACTIVATIONS},
+    {"autograd_detail", REPORT_ACTIVATIONS},
+    {"temporary", REPORT_TEMPORARIES},
+    {"temporaries", REPORT_TEMPORARIES},
+    {"input", REPORT_OTHER},
+};
+
+bool report_category_told(const struct snapshot *s, uint32_t user_metadata,
+                          enum report_category *out)
+{
+    const char *text = snapshot_string(s, user_metadata);
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (text[0] != '\0' && strcasecmp(text, words[i].word) == 0) {
+            *out = words[i].category;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what frames say ---------------------------------------------------- */
+
 static unsigned frame_signs(const struct snapshot *s, uint32_t frame)
 {
     const char *file = snapshot_string(s, s->frames[frame].filename);
     const char *name = snapshot_string(s, s->frames[frame].name);
-    unsigned found = MADE_BY_SOMEONE;
+    unsigned found = BY_SOMEONE;
     size_t i;
 
     for (i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (strstr(signs[i].in_file ? file : name, signs[i].text) != NULL)
-            found |= signs[i].made_by;
+            found |= signs[i].by;
     }
     return found;
 }
@@ -75,8 +121,8 @@ static unsigned frame_signs(const struct snapshot *s, uint32_t frame)
  * pass is an activation all the same. */
 static uint8_t of_pass(uint8_t inner, uint8_t outer)
 {
-    if ((inner & (MADE_BY_FORWARD | MADE_BY_BACKWARD)) != 0)
-        return outer & (uint8_t) ~(MADE_BY_FORWARD | MADE_BY_BACKWARD);
+    if ((inner & (BY_FORWARD | BY_BACKWARD)) != 0)
+        return outer & (uint8_t) ~(BY_FORWARD | BY_BACKWARD);
     return outer;
 }
 
@@ -107,6 +153,13 @@ static uint8_t *stack_signs(const struct snapshot *s)
     return of_stack;
 }
 
+/* ---- what lifetimes say ------------------------------------------------- */
+
+struct sorting {
+    const struct lifetimes *l;
+    const uint8_t *by; /* by stack */
+};
+
 static bool lives_long(const struct lifetimes *l, const struct lifetime *a)
 {
     uint32_t start = a->start == LIFETIME_BEFORE ? 0 : a->start;
@@ -123,37 +176,92 @@ static bool lives_short(const struct lifetimes *l, const struct lifetime *a)
             a->end - a->start <= TEMPORARY_EVENTS);
 }
 
+/* Who gave it back; 0: nobody did, or it was not recorded. */
+static unsigned freed_by(const struct sorting *s, const struct lifetime *a)
+{
+    return a->end < s->l->event_count ? s->by[s->l->events[a->end].stack] : 0;
+}
+
+/* Whether the optimizer's step, which gave it back, made another such: that is
+ * how state is written anew. */
+static bool is_remade(const struct sorting *s, const struct lifetime *a)
+{
+    uint32_t end = a->end + TEMPORARY_EVENTS;
+    uint32_t begin = a->end > TEMPORARY_EVENTS ? a->end - TEMPORARY_EVENTS : 0;
+
+    for (uint32_t i = begin; i < end && i < s->l->event_count; i++) {
+        const struct snapshot_event *e = &s->l->events[i];
+
+        if (e->action == SNAPSHOT_ALLOC && e->size == a->requested &&
+            (s->by[e->stack] & BY_OPTIMIZER) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Older than the recording and without a call path: what became of it. */
+static enum report_category of_old(const struct sorting *s,
+                                   const struct lifetime *a)
+{
+    unsigned freed = freed_by(s, a);
+
+    if ((freed & BY_ZERO_GRAD) != 0)
+        return REPORT_GRADIENTS;
+    /* What the step has no more use for it was given. */
+    if ((freed & BY_OPTIMIZER) != 0)
+        return is_remade(s, a) ? REPORT_OPTIMIZER : REPORT_GRADIENTS;
+    if ((freed & BY_BACKWARD) != 0)
+        return REPORT_ACTIVATIONS;
+    /* There before anyone looked, and there for long: what a program begins
+     * with. */
+    return lives_long(s->l, a) ? REPORT_WEIGHTS : REPORT_ACTIVATIONS;
+}
+
 static enum report_category of_long(const struct lifetime *a, unsigned by)
 {
-    if ((by & MADE_BY_OPTIMIZER) != 0)
+    if ((by & BY_OPTIMIZER) != 0)
         return REPORT_OPTIMIZER;
-    if ((by & MADE_BY_BACKWARD) != 0)
+    if ((by & BY_BACKWARD) != 0)
         return REPORT_GRADIENTS;
-    if ((by & MADE_BY_SETUP) != 0 && (by & MADE_BY_FORWARD) == 0)
+    if ((by & BY_SETUP) != 0 && (by & BY_FORWARD) == 0)
         return REPORT_WEIGHTS;
     /* The recording ended, as it does where memory runs out, before the
      * backward pass could free it. */
-    if ((by & MADE_BY_FORWARD) != 0 && a->start != LIFETIME_BEFORE)
+    if ((by & BY_FORWARD) != 0 && a->start != LIFETIME_BEFORE)
         return REPORT_ACTIVATIONS;
-    /* There before anyone looked, and still there: what a program begins
-     * with. */
-    if (by == 0 && a->start == LIFETIME_BEFORE)
-        return REPORT_WEIGHTS;
     return REPORT_OTHER;
 }
 
-static enum report_category category_of(const struct lifetimes *l,
-                                        const struct lifetime *a, unsigned by)
+/* A gradient stays for the optimizer: what the backward pass makes and gives
+ * back itself is on its way to one. */
+static enum report_category of_backward(unsigned freed)
 {
+    bool within = (freed & BY_BACKWARD) != 0 &&
+                  (freed & (BY_ZERO_GRAD | BY_OPTIMIZER)) == 0;
+
+    return within ? REPORT_TEMPORARIES : REPORT_GRADIENTS;
+}
+
+static enum report_category category_of(const struct sorting *s,
+                                        const struct lifetime *a)
+{
+    const struct lifetimes *l = s->l;
+    enum report_category told;
+    unsigned by = s->by[a->stack];
+
+    if (report_category_told(l->snapshot, a->user_metadata, &told))
+        return told;
     if (l->event_count == 0)
         return REPORT_UNKNOWN;
     if (lives_short(l, a))
         return REPORT_TEMPORARIES;
+    if (by == 0 && a->start == LIFETIME_BEFORE)
+        return of_old(s, a);
     if (lives_long(l, a))
         return of_long(a, by);
-    if ((by & MADE_BY_BACKWARD) != 0)
-        return REPORT_GRADIENTS;
-    if ((by & MADE_BY_OPTIMIZER) != 0)
+    if ((by & BY_BACKWARD) != 0)
+        return of_backward(freed_by(s, a));
+    if ((by & BY_OPTIMIZER) != 0)
         return REPORT_OPTIMIZER;
     return REPORT_ACTIVATIONS;
 }
@@ -162,15 +270,13 @@ bool report_categorize(const struct lifetimes *l, uint8_t *categories,
                        struct tool_error *error)
 {
     uint8_t *by = stack_signs(l->snapshot);
+    const struct sorting s = {l, by};
     size_t i;
 
     if (by == NULL)
         return tool_fail(error, "not enough host memory for the categories");
-    for (i = 0; i < l->alloc_count; i++) {
-        const struct lifetime *a = &l->allocs[i];
-
-        categories[i] = (uint8_t)category_of(l, a, by[a->stack]);
-    }
+    for (i = 0; i < l->alloc_count; i++)
+        categories[i] = (uint8_t)category_of(&s, &l->allocs[i]);
     free(by);
     return true;
 }

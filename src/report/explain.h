@@ -20,6 +20,11 @@ enum report_category {
 /* "weights", "gradients", "optimizer state", … */
 const char *report_category_name(enum report_category category);
 
+/* Whether the program or PyTorch said the category itself, in the text of an
+ * allocation. */
+bool report_category_told(const struct snapshot *s, uint32_t user_metadata,
+                          enum report_category *out);
+
 /* The category of each of l->allocs, into an array of alloc_count.  False: no
  * host memory. */
 bool report_categorize(const struct lifetimes *l, uint8_t *categories,

@@ -26,6 +26,9 @@ void find_stranded(const struct run_summary *f, struct finding_list *list);
 void find_pending(const struct run_summary *f, struct finding_list *list);
 
 /* findings_time.c: over the run */
+/* The least that each iteration has left behind, and the number of the largest
+ * piece of it; 0: nothing. */
+uint64_t finding_leak(const struct run_summary *f, uint32_t *largest);
 void find_leaks(const struct run_summary *f, struct finding_list *list);
 void find_growth(const struct run_summary *f, struct finding_list *list);
 void find_late_frees(const struct run_summary *f, struct finding_list *list);

@@ -58,29 +58,34 @@ static uint64_t kept_from(const struct run_summary *f, size_t i,
     return sum > made / LEAK_PART ? 0 : sum;
 }
 
-/* The least that every iteration but the first, which sets up, and the last
- * two, which are not over, has left behind. */
-void find_leaks(const struct run_summary *f, struct finding_list *list)
+/* The first iteration sets up, and the last two are not over. */
+uint64_t finding_leak(const struct run_summary *f, uint32_t *largest)
 {
-    const struct snapshot *s = f->lifetimes->snapshot;
     uint64_t least = UINT64_MAX;
-    uint32_t largest = 0;
-    struct report_text title;
-    struct report_text text;
-    char a[REPORT_WORD];
-    char frame[REPORT_FRAME];
     size_t i;
 
     if (f->iterations.count < LEAK_ITERATIONS + 2)
-        return;
+        return 0;
     for (i = 1; i + 2 < f->iterations.count && least > 0; i++) {
-        uint64_t kept = kept_from(f, i, &largest);
+        uint64_t kept = kept_from(f, i, largest);
 
         if (kept < least)
             least = kept;
     }
-    if (least == 0 || least == UINT64_MAX ||
-        !finding_begin(list, &title, &text))
+    return least;
+}
+
+void find_leaks(const struct run_summary *f, struct finding_list *list)
+{
+    const struct snapshot *s = f->lifetimes->snapshot;
+    uint32_t largest = 0;
+    uint64_t least = finding_leak(f, &largest);
+    struct report_text title;
+    struct report_text text;
+    char a[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    if (least == 0 || !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "Each iteration leaves %s behind",
             report_bytes(least, a));

@@ -4,12 +4,18 @@
 
 #include <stdio.h>
 
+#include "report/frame_groups.h"
+#include "report/verdict.h"
 #include "snapshot/snapshot.h"
 
 struct report_options {
-    size_t top; /* lines of each list; 0: 10 */
-    bool paths; /* whole call paths */
-    bool ascii; /* no characters beyond ASCII */
+    size_t top;        /* lines of each list; 0: 10 */
+    enum report_by by; /* what lines are put together by */
+    bool tree;         /* who called whom for what is held */
+    bool paths;        /* whole call paths */
+    bool all;          /* rows that are alike, and other devices, too */
+    bool ascii;        /* no characters beyond ASCII */
+    struct report_cure cure;
 };
 
 /* Text about each device that has a history or segments. */

@@ -194,20 +194,70 @@ static size_t segments_of(const struct snapshot *s, size_t device)
     return count;
 }
 
-static json_t *device_json(const struct run_summary *r, size_t top,
+static json_t *verdict_json(const struct run_summary *r,
+                            const struct report_options *opt,
+                            struct tool_error *error)
+{
+    struct report_verdict v;
+    json_t *o;
+
+    if (!report_verdict_make(r, &opt->cure, &v, error))
+        return NULL;
+    o = json_pack("{s:s, s:s, s:s, s:I}", "what", v.what, "who", v.who, "do",
+                  v.advice, "saves_bytes", whole(v.saves));
+    report_verdict_free(&v);
+    return o != NULL ? o : json_null();
+}
+
+/* The lines put together as asked. */
+static json_t *groups_json(const struct run_summary *r,
+                           const struct report_options *opt, size_t top,
+                           struct tool_error *error)
+{
+    const struct snapshot *s = r->lifetimes->snapshot;
+    size_t count = r->line_count;
+    struct report_group *groups = calloc(count + 1, sizeof(*groups));
+    json_t *list = NULL;
+    char label[REPORT_FRAME];
+    size_t i;
+
+    if (groups == NULL) {
+        tool_set_error(error, "not enough host memory for the report");
+        return NULL;
+    }
+    if (count > 0)
+        memcpy(groups, r->lines, count * sizeof(*groups));
+    if (report_by_merge(s, opt->by, groups, &count, error))
+        list = json_array();
+    for (i = 0; list != NULL && i < count && i < top; i++)
+        json_array_append_new(
+            list, group_json(&groups[i], report_by_name(opt->by),
+                             json_string(report_by_label(
+                                 s, groups[i].key, opt->by, true, label))));
+    free(groups);
+    return list;
+}
+
+static json_t *device_json(const struct run_summary *r,
+                           const struct report_options *opt, size_t top,
                            struct tool_error *error)
 {
     const struct lifetimes *l = r->lifetimes;
     json_t *ooms = ooms_json(r, error);
     json_t *found = ooms != NULL ? findings_json(r, error) : NULL;
+    json_t *verdict = found != NULL ? verdict_json(r, opt, error) : NULL;
+    json_t *groups = verdict != NULL ? groups_json(r, opt, top, error) : NULL;
 
-    if (found == NULL) {
+    if (groups == NULL) {
         json_decref(ooms);
+        json_decref(found);
+        json_decref(verdict);
         return NULL;
     }
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:b, s:o}",
+        "s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:b, s:o, "
+        "s:o, s:o, s:b}",
         "device", whole(l->device), "events", whole(l->event_count), "segments",
         whole(segments_of(l->snapshot, l->device)), "oom_events",
         whole(r->counts[SNAPSHOT_OOM]), "peak_allocated_bytes",
@@ -223,7 +273,9 @@ static json_t *device_json(const struct run_summary *r, size_t top,
         "allocated", column_json(r->allocated), "reserved",
         column_json(r->reserved), "findings", found, "before",
         json_integer(whole(l->before_count)), "iterations_marked",
-        (int)r->iterations.marked, "iteration_peaks", iterations_json(r));
+        (int)r->iterations.marked, "iteration_peaks", iterations_json(r),
+        "verdict", verdict, "by", groups, "has_history",
+        (int)report_has_history(r));
 }
 
 /* ---- the whole ------------------------------------------------------------------- */
@@ -269,7 +321,8 @@ static void add_device(json_t *total, json_t *device)
 }
 
 static bool add_number(json_t *total, const struct snapshot *s, size_t number_,
-                       size_t top, struct tool_error *error)
+                       const struct report_options *opt,
+                       struct tool_error *error)
 {
     struct lifetimes l;
     struct run_summary r;
@@ -278,7 +331,8 @@ static bool add_number(json_t *total, const struct snapshot *s, size_t number_,
     if (!lifetimes_make(s, number_, &l, error))
         return false;
     if (run_summary_make(&l, &r, error)) {
-        device = device_json(&r, top, error);
+        device =
+            device_json(&r, opt, opt->top > 0 ? opt->top : TOP_JSON, error);
         run_summary_free(&r);
     }
     lifetimes_free(&l);
@@ -301,8 +355,7 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
         return tool_fail(error, "%s: the name is no UTF-8", name);
     ok = device_list_make(s, NULL, &devices, error);
     for (i = 0; ok && i < devices.count; i++)
-        ok = add_number(total, s, devices.numbers[i],
-                        opt->top > 0 ? opt->top : TOP_JSON, error);
+        ok = add_number(total, s, devices.numbers[i], opt, error);
     if (ok &&
         (json_dumpf(total, out, JSON_COMPACT) != 0 || putc('\n', out) == EOF))
         ok = tool_fail(error, "the report could not be written");

@@ -5,27 +5,20 @@
 
 #include "report/report.h"
 #include "report/report_words.h"
+#include "report/report_writing.h"
 #include "report/summary_of_run.h"
 #include "snapshot/device_list.h"
 
-enum { TOP_DEFAULT = 10, MAP_WIDTH = 48, SEGMENTS_SHOWN = 12 };
+enum { TOP_DEFAULT = 10 };
 
-struct writing {
-    FILE *out;
-    const struct run_summary *r;
-    const struct snapshot *s;
-    const struct report_options *opt;
-    size_t top;
-};
-
-static void heading(const struct writing *w, const char *text)
+static void heading(const struct report_writing *w, const char *text)
 {
     fprintf(w->out, "\n%s\n", text);
 }
 
 /* ---- figures ------------------------------------------------------------------ */
 
-static void write_peak(const struct writing *w)
+static void write_peak(const struct report_writing *w)
 {
     const struct run_summary *r = w->r;
     char a[REPORT_WORD];
@@ -36,7 +29,7 @@ static void write_peak(const struct writing *w)
             report_bytes(r->peak_allocated, a),
             report_bytes(r->peak_requested, b),
             report_bytes(r->peak_reserved, c));
-    if (r->lifetimes->event_count == 0)
+    if (!report_has_history(r))
         return;
     if (r->peak_state == 0)
         fputs("  when     before the first event", w->out);
@@ -49,7 +42,7 @@ static void write_peak(const struct writing *w)
     fputs("\n", w->out);
 }
 
-static void write_calls(const struct writing *w)
+static void write_calls(const struct report_writing *w)
 {
     const uint64_t *n = w->r->counts;
     char a[REPORT_WORD];
@@ -66,21 +59,45 @@ static void write_calls(const struct writing *w)
             report_time((int64_t)(w->r->driver_ns / 1000), a));
 }
 
-static void write_iterations(const struct writing *w)
+/* What repeats without a mark and leaves memory where it was is taken for
+ * iterations; else it may as well be layers, and is not told of. */
+static bool are_iterations(const struct run_summary *r)
+{
+    return r->iterations.count > 0 && (r->iterations.marked || r->steady);
+}
+
+static void write_iterations(const struct report_writing *w)
 {
     const struct iterations *it = &w->r->iterations;
+    uint32_t each;
 
-    if (it->count == 0)
+    if (it->count < 2 || (!are_iterations(w->r) && !w->opt->all))
         return;
-    fprintf(w->out, "  repeats  %zu %s of about %" PRIu32 " events\n",
-            it->count, it->marked ? "marked iterations" : "times, a pattern",
-            (it->begin[it->count - 1] - it->begin[0]) /
-                (uint32_t)(it->count - 1));
+    each =
+        (it->begin[it->count - 1] - it->begin[0]) / (uint32_t)(it->count - 1);
+    if (are_iterations(w->r))
+        fprintf(w->out,
+                "  repeats  %zu %siterations of about %" PRIu32 " events\n",
+                it->count, it->marked ? "marked " : "", each);
+    else
+        fprintf(w->out,
+                "  pattern  %zu times about %" PRIu32
+                " events alike: layers, or iterations\n",
+                it->count, each);
+}
+
+static bool all_alike(const uint64_t *peaks, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (peaks[i] != peaks[0])
+            return false;
+    }
+    return true;
 }
 
 /* A line an iteration; those with the same peak as the one before are left
  * out, and said to be. */
-static void write_iteration_peaks(const struct writing *w)
+static void write_iteration_peaks(const struct report_writing *w)
 {
     const struct iterations *it = &w->r->iterations;
     const uint64_t *peaks = w->r->iteration_peaks;
@@ -89,12 +106,12 @@ static void write_iteration_peaks(const struct writing *w)
     size_t alike = 0;
     size_t i;
 
-    if (it->count < 2)
+    if (it->count < 2 || (!w->opt->all && (!are_iterations(w->r) ||
+                                           all_alike(peaks, it->count))))
         return;
-    fprintf(w->out, "\nPeak of each %s\n",
-            it->marked ? "iteration" : "repetition");
-    for (i = 0; i < it->count && shown < w->top; i++) {
-        if (i > 0 && peaks[i] == peaks[i - 1]) {
+    fputs("\nPeak of each iteration\n", w->out);
+    for (i = 0; i < it->count && (shown < w->top || w->opt->all); i++) {
+        if (!w->opt->all && i > 0 && peaks[i] == peaks[i - 1]) {
             alike++;
             continue;
         }
@@ -112,11 +129,11 @@ static void write_iteration_peaks(const struct writing *w)
                 alike + (it->count - i));
 }
 
-static void write_doubts(const struct writing *w)
+static void write_doubts(const struct report_writing *w)
 {
     const struct lifetimes *l = w->r->lifetimes;
 
-    if (l->before_count > 0 && l->event_count > 0)
+    if (l->before_count > 0 && report_has_history(w->r))
         fprintf(w->out,
                 "  before   %zu allocations are older than the recording\n",
                 l->before_count);
@@ -133,7 +150,7 @@ static void write_doubts(const struct writing *w)
 
 /* ---- over time ------------------------------------------------------------------- */
 
-static void write_row(const struct writing *w, const char *name,
+static void write_row(const struct report_writing *w, const char *name,
                       const uint64_t columns[RUN_COLUMNS], uint64_t most)
 {
     static const char *const bars[] = {" ", "▁", "▂", "▃", "▄",
@@ -155,13 +172,13 @@ static void write_row(const struct writing *w, const char *name,
     fputs("\n", w->out);
 }
 
-static void write_curves(const struct writing *w)
+static void write_curves(const struct report_writing *w)
 {
     const struct run_summary *r = w->r;
     uint64_t most = r->peak_reserved;
     char a[REPORT_WORD];
 
-    if (r->lifetimes->event_count == 0)
+    if (!report_has_history(r))
         return;
     /* Where segments are not recorded, or are too few. */
     if (most < r->peak_allocated)
@@ -173,182 +190,6 @@ static void write_curves(const struct writing *w)
     write_row(w, "reserved", r->reserved, most);
     write_row(w, "allocated", r->allocated, most);
     write_row(w, "requested", r->requested, most);
-}
-
-/* ---- who ------------------------------------------------------------------------------ */
-
-static void write_share(const struct writing *w, const struct report_group *g)
-{
-    char a[REPORT_WORD];
-
-    fprintf(w->out, "  %10s  %3.0f %%  %6" PRIu64 "  ",
-            report_bytes(g->bytes, a),
-            w->r->peak.allocated > 0
-                ? 100.0 * (double)g->bytes / (double)w->r->peak.allocated
-                : 0.0,
-            g->count);
-}
-
-static void write_kinds(const struct writing *w)
-{
-    size_t i;
-
-    heading(w, "Alive at the peak, by what it is (bytes, share, allocations)");
-    for (i = 0; i < w->r->kind_count; i++) {
-        write_share(w, &w->r->kinds[i]);
-        fprintf(w->out, "%s\n",
-                report_category_name((enum report_category)w->r->kinds[i].key));
-    }
-}
-
-static void write_lines(const struct writing *w)
-{
-    char frame[REPORT_FRAME];
-    size_t i;
-
-    heading(w, "By line");
-    for (i = 0; i < w->r->line_count && i < w->top; i++) {
-        write_share(w, &w->r->lines[i]);
-        fprintf(w->out, "%s\n",
-                report_frame(w->s, w->r->lines[i].key, w->opt->paths, frame));
-    }
-    if (w->r->line_count > w->top)
-        fprintf(w->out, "  and %zu more\n", w->r->line_count - w->top);
-}
-
-static void write_path(const struct writing *w, const struct report_group *g)
-{
-    const struct lifetime *a = &w->r->lifetimes->allocs[g->largest];
-    size_t count;
-    const uint32_t *frames = snapshot_stack(w->s, g->key, &count);
-    char size[REPORT_WORD];
-    char frame[REPORT_FRAME];
-    size_t i;
-
-    write_share(w, g);
-    fprintf(w->out, "largest %s\n", report_bytes(a->requested, size));
-    for (i = 0; i < count; i++)
-        fprintf(w->out, "                              %s\n",
-                report_frame(w->s, frames[i], true, frame));
-}
-
-static void write_paths(const struct writing *w)
-{
-    size_t i;
-
-    if (!w->opt->paths)
-        return;
-    heading(w, "By call path, innermost first");
-    for (i = 0; i < w->r->path_count && i < w->top; i++) {
-        if (w->r->paths[i].key != 0)
-            write_path(w, &w->r->paths[i]);
-    }
-}
-
-/* ---- segments --------------------------------------------------------------------------- */
-
-/* A cell is full, partly used or free. */
-static void write_cells(const struct writing *w, const struct moment_area *area)
-{
-    const struct moment *m = &w->r->peak;
-    uint64_t used[MAP_WIDTH] = {0};
-    uint64_t cell = area->size / MAP_WIDTH + 1;
-    uint32_t i;
-    size_t c;
-
-    for (i = 0; i < area->count; i++) {
-        const struct lifetime *a =
-            &m->lifetimes->allocs[m->live[area->first + i]];
-        uint64_t from = a->address - area->address;
-        uint64_t to = from + a->rounded;
-
-        for (c = (size_t)(from / cell); c < MAP_WIDTH && c * cell < to; c++) {
-            uint64_t low = c * cell > from ? c * cell : from;
-            uint64_t high = (c + 1) * cell < to ? (c + 1) * cell : to;
-
-            used[c] += high - low;
-        }
-    }
-    for (c = 0; c < MAP_WIDTH && c * cell < area->size; c++) {
-        const char *mark = used[c] * 10 >= cell * 9 ? "#"
-                           : used[c] > 0            ? "+"
-                                                    : ".";
-
-        fputs(mark, w->out);
-    }
-}
-
-static uint64_t area_free(const struct moment_area *a)
-{
-    uint64_t used = a->allocated + a->pending;
-
-    return used < a->size ? a->size - used : 0;
-}
-
-static int by_free(const void *a, const void *b)
-{
-    const struct moment_area *const *x = a;
-    const struct moment_area *const *y = b;
-    uint64_t free_x = area_free(*x);
-    uint64_t free_y = area_free(*y);
-
-    if (free_x != free_y)
-        return free_x < free_y ? 1 : -1;
-    return ((*x)->address > (*y)->address) - ((*x)->address < (*y)->address);
-}
-
-static bool write_segments(const struct writing *w, struct tool_error *error)
-{
-    const struct moment *m = &w->r->peak;
-    const struct moment_area **order =
-        malloc((m->area_count + 1) * sizeof(const struct moment_area *));
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    size_t i;
-
-    if (order == NULL)
-        return tool_fail(error, "not enough host memory for the report");
-    for (i = 0; i < m->area_count; i++)
-        order[i] = &m->areas[i];
-    qsort(order, m->area_count, sizeof(const struct moment_area *), by_free);
-    fprintf(w->out, "\nSegments at the peak, those with most free first "
-                    "(# in use, + partly, . free)\n");
-    for (i = 0; i < m->area_count && i < SEGMENTS_SHOWN; i++) {
-        const struct moment_area *area = order[i];
-
-        fprintf(w->out, "  %10s, %10s free  ", report_bytes(area->size, a),
-                report_bytes(area_free(area), b));
-        write_cells(w, area);
-        fputs("\n", w->out);
-    }
-    if (m->area_count > SEGMENTS_SHOWN)
-        fprintf(w->out, "  and %zu more\n", m->area_count - SEGMENTS_SHOWN);
-    free(order);
-    return true;
-}
-
-static void write_fragmentation(const struct writing *w)
-{
-    const struct moment *m = &w->r->peak;
-    uint64_t largest = 0;
-    uint64_t unused = 0;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    size_t i;
-
-    for (i = 0; i < m->gap_count; i++) {
-        unused += m->gaps[i].size;
-        if (m->gaps[i].size > largest)
-            largest = m->gaps[i].size;
-    }
-    heading(w, "Fragmentation at the peak");
-    fprintf(
-        w->out,
-        "  %s of the reserved memory was free (%.1f %%), in %zu piece%s, "
-        "the largest %s\n",
-        report_bytes(unused, a),
-        m->reserved > 0 ? 100.0 * (double)unused / (double)m->reserved : 0.0,
-        m->gap_count, report_plural(m->gap_count), report_bytes(largest, b));
 }
 
 /* ---- what went wrong, what stands out --------------------------------------------------- */
@@ -395,7 +236,8 @@ static void write_indented(FILE *out, int indent, const char *text)
     }
 }
 
-static bool write_failures(const struct writing *w, struct tool_error *error)
+static bool write_failures(const struct report_writing *w,
+                           struct tool_error *error)
 {
     const struct lifetimes *l = w->r->lifetimes;
     uint64_t count = w->r->counts[SNAPSHOT_OOM];
@@ -421,7 +263,8 @@ static bool write_failures(const struct writing *w, struct tool_error *error)
     return true;
 }
 
-static bool write_findings(const struct writing *w, struct tool_error *error)
+static bool write_findings(const struct report_writing *w,
+                           struct tool_error *error)
 {
     struct report_finding *found;
     size_t count;
@@ -439,25 +282,79 @@ static bool write_findings(const struct writing *w, struct tool_error *error)
     return true;
 }
 
-static bool write_device(const struct writing *w, struct tool_error *error)
-{
-    const struct run_summary *r = w->r;
+/* ---- the verdict ------------------------------------------------------- */
 
+enum { VERDICT_INDENT = 15 };
+
+/* The label, and the text beside it. */
+static void write_verdict_line(const struct report_writing *w,
+                               const char *label, const char *text)
+{
+    struct report_text lines;
+    char *broken;
+    char *at;
+
+    if (!report_text_begin(&lines))
+        return;
+    write_indented(lines.out, VERDICT_INDENT, text);
+    broken = report_text_take(&lines);
+    if (broken == NULL)
+        return;
+    at = broken + strspn(broken, " ");
+    fprintf(w->out, "%-*s%s", VERDICT_INDENT, label, at);
+    free(broken);
+}
+
+static bool write_verdict(const struct report_writing *w,
+                          struct tool_error *error)
+{
+    struct report_verdict v;
+
+    if (!report_verdict_make(w->r, &w->opt->cure, &v, error))
+        return false;
+    write_verdict_line(w, "What happened", v.what);
+    write_verdict_line(w, "Who holds it", v.who);
+    write_verdict_line(w, "What to do", v.advice);
+    report_verdict_free(&v);
+    return true;
+}
+
+static bool is_empty(const struct run_summary *r)
+{
+    return r->peak_allocated + r->peak_reserved + r->counts[SNAPSHOT_OOM] == 0;
+}
+
+/* What follows the verdict, whole. */
+static bool write_rest(const struct report_writing *w, struct tool_error *error)
+{
+    if (!write_failures(w, error))
+        return false;
+    write_curves(w);
+    write_iteration_peaks(w);
+    if (!write_findings(w, error) || !report_write_holders(w, error))
+        return false;
+    report_write_fragmentation(w);
+    return report_write_segments(w, error);
+}
+
+/* `whole`: with all lists. */
+static bool write_device(const struct report_writing *w, bool whole,
+                         struct tool_error *error)
+{
+    if (!is_empty(w->r)) {
+        if (!write_verdict(w, error))
+            return false;
+        fputs("\n", w->out);
+    }
     write_peak(w);
-    write_calls(w);
+    if (report_has_history(w->r) || is_empty(w->r))
+        write_calls(w);
     /* All that follows would be empty. */
-    if (r->peak_allocated + r->peak_reserved + r->counts[SNAPSHOT_OOM] == 0)
+    if (is_empty(w->r))
         return true;
     write_iterations(w);
     write_doubts(w);
-    write_curves(w);
-    write_iteration_peaks(w);
-    write_kinds(w);
-    write_lines(w);
-    write_paths(w);
-    write_fragmentation(w);
-    return write_segments(w, error) && write_failures(w, error) &&
-           write_findings(w, error);
+    return !whole || write_rest(w, error);
 }
 
 /* What a device used, for comparing them. */
@@ -495,8 +392,8 @@ static void write_balance(FILE *out, const struct share *shares, size_t count)
 }
 
 static bool write_number(FILE *out, const char *name, const struct snapshot *s,
-                         const struct report_options *opt, struct share *share,
-                         struct tool_error *error)
+                         const struct report_options *opt, bool whole,
+                         struct share *share, struct tool_error *error)
 {
     struct lifetimes l;
     struct run_summary r;
@@ -509,13 +406,57 @@ static bool write_number(FILE *out, const char *name, const struct snapshot *s,
         share->peak = r.peak_allocated;
         fprintf(out, "%s, device %zu\n", name, share->device);
         ok = write_device(
-            &(struct writing){out, &r, s, opt,
-                              opt->top > 0 ? opt->top : TOP_DEFAULT},
-            error);
+            &(struct report_writing){out, &r, s, opt,
+                                     opt->top > 0 ? opt->top : TOP_DEFAULT},
+            whole, error);
         run_summary_free(&r);
     }
     lifetimes_free(&l);
     return ok;
+}
+
+/* What a device's place in the report goes by: the failure first, then who had
+ * most to do. */
+struct place {
+    size_t device;
+    uint64_t failures;
+    uint64_t events;
+    uint64_t segments;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct place *x = a;
+    const struct place *y = b;
+
+    if ((x->failures > 0) != (y->failures > 0))
+        return x->failures > 0 ? -1 : 1;
+    if (x->segments != y->segments)
+        return x->segments < y->segments ? 1 : -1;
+    if (x->events != y->events)
+        return x->events < y->events ? 1 : -1;
+    return (x->device > y->device) - (x->device < y->device);
+}
+
+/* Bytes of segments stand for what a device holds: working out its peak would
+ * take all that its report does. */
+static void find_places(const struct snapshot *s,
+                        const struct device_list *devices, struct place *out)
+{
+    for (size_t i = 0; i < devices->count; i++) {
+        size_t device = devices->numbers[i];
+
+        out[i] = (struct place){.device = device};
+        if (device < s->device_count)
+            out[i].events = s->devices[device].count;
+        for (size_t k = 0; k < out[i].events; k++)
+            out[i].failures +=
+                s->events[s->devices[device].first + k].action == SNAPSHOT_OOM;
+        for (size_t k = 0; k < s->segment_count; k++)
+            out[i].segments +=
+                s->segments[k].device == device ? s->segments[k].total_size : 0;
+    }
+    qsort(out, devices->count, sizeof *out, by_place);
 }
 
 bool report_write_text(FILE *out, const char *name, const struct snapshot *s,
@@ -523,18 +464,23 @@ bool report_write_text(FILE *out, const char *name, const struct snapshot *s,
                        struct tool_error *error)
 {
     struct share shares[DEVICE_LIST_MOST];
+    struct place places[DEVICE_LIST_MOST];
     struct device_list devices;
     size_t i;
 
     if (!device_list_make(s, NULL, &devices, error))
         return false;
+    find_places(s, &devices, places);
     for (i = 0; i < devices.count; i++) {
-        shares[i] = (struct share){devices.numbers[i], 0};
+        shares[i] = (struct share){places[i].device, 0};
         if (i > 0)
             fputs("\n", out);
-        if (!write_number(out, name, s, opt, &shares[i], error))
+        if (!write_number(out, name, s, opt, i == 0 || opt->all, &shares[i],
+                          error))
             return false;
     }
     write_balance(out, shares, devices.count);
+    if (devices.count > 1 && !opt->all)
+        fputs("\n--all has all lists of every device.\n", out);
     return true;
 }

@@ -1,6 +1,8 @@
 /* report_words.c - see report_words.h. */
 #include "report/report_words.h"
 
+#include "report/frame_kind.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,99 +58,31 @@ int64_t report_elapsed(int64_t from, int64_t to)
 
 /* ---- frames ----------------------------------------------------------------- */
 
-/* Frames of nobody's program: unwinding, the allocator, dispatch, threads. */
-static const char *const plumbing[] = {
-    "unwind",
-    "CapturedTraceback",
-    "gather_with_cpp",
-    "CachingAllocator",
-    "c10::",
-    "at::detail::",
-    "at::empty",
-    "empty_",
-    "set_output_",
-    "create_out",
-    "_Py",
-    "Py_",
-    "method_vectorcall",
-    "pthread",
-    "start_thread",
-    "clone",
-    "native_thread",
-};
-
-enum { OWN_PLUMBING, OWN_LIBRARY, OWN_BACKWARD, OWN_TORCH, OWN_PACKAGE, OWN };
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text);
-    size_t m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static bool is_separator(char c)
 {
     return c == '/' || c == '\\';
 }
 
-/* A folder's name is a part of the path, on whatever system it was written. */
-static bool is_below(const char *path, const char *folder)
-{
-    const char *at = path;
-    size_t n = strlen(folder);
-
-    while ((at = strstr(at, folder)) != NULL) {
-        if (at > path && is_separator(at[-1]) && is_separator(at[n]))
-            return true;
-        at += n;
-    }
-    return false;
-}
-
-/* Of a frame of C++; a node of the backward pass says what was computed. */
-static int ownness_compiled(const char *name)
-{
-    size_t i;
-
-    if (strstr(name, "Backward") != NULL && strstr(name, "::apply(") != NULL &&
-        strstr(name, "c10::") != name)
-        return OWN_BACKWARD;
-    for (i = 0; i < sizeof(plumbing) / sizeof(plumbing[0]); i++) {
-        if (strstr(name, plumbing[i]) != NULL)
-            return OWN_PLUMBING;
-    }
-    return OWN_LIBRARY;
-}
-
-/* How much a frame is its reader's own. */
-static int ownness(const struct snapshot *s, uint32_t frame)
-{
-    const char *file = snapshot_string(s, s->frames[frame].filename);
-
-    if (!ends_with(file, ".py") && file[0] != '<')
-        return ownness_compiled(snapshot_string(s, s->frames[frame].name));
-    if (is_below(file, "torch"))
-        return OWN_TORCH;
-    if (is_below(file, "site-packages") || is_below(file, "dist-packages") ||
-        strstr(file, "/lib/python") != NULL || file[0] == '<')
-        return OWN_PACKAGE;
-    return OWN;
-}
+/* A package's helper that takes so many calls is not who asks. */
+enum { HELPER_CALLS = 2 };
 
 uint32_t report_own_frame(const struct snapshot *s, uint32_t stack)
 {
     size_t count;
     const uint32_t *frames = snapshot_stack(s, stack, &count);
     uint32_t best = UINT32_MAX;
+    size_t helpers = 0;
     int most = -1;
     size_t i;
 
-    for (i = 0; i < count && most < OWN; i++) {
-        int own = ownness(s, frames[i]);
+    for (i = 0; i < count && helpers <= HELPER_CALLS; i++) {
+        int kind = (int)frame_kind_of(s, frames[i]);
 
-        if (own > most) {
-            most = own;
+        if (kind == FRAME_OWN)
+            return frames[i];
+        helpers += kind == FRAME_PACKAGE;
+        if (kind > most) {
+            most = kind;
             best = frames[i];
         }
     }
@@ -184,7 +118,7 @@ static size_t without_parameters(const char *name)
 
 /* What a terminal would obey is not for it: a file may hold anything.  A
  * statement's line ends are blanks like others. */
-static void defuse(char *text)
+void report_defuse(char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
@@ -216,14 +150,20 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
     const char *file;
     const char *name;
     char line[REPORT_WORD] = "";
+    char cell[REPORT_WORD];
+    unsigned number;
     size_t most = whole ? 160 : 60;
 
     if (frame == UINT32_MAX)
         return strcpy(buf, "(no call path recorded)");
     file = snapshot_string(s, s->frames[frame].filename);
     name = snapshot_string(s, s->frames[frame].name);
-    if (!whole)
+    if (frame_is_cell(s, frame, &number)) {
+        snprintf(cell, sizeof(cell), "cell %u", number);
+        file = cell;
+    } else if (!whole) {
         file = after_folders(file);
+    }
     if (name[0] == '\0')
         name = "(no name)";
     if (s->frames[frame].line != 0)
@@ -236,7 +176,7 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
     else
         snprintf(buf, REPORT_FRAME, "%.*s%s %.*s", whole_characters(file, 300),
                  file, line, whole_characters(name, most), name);
-    defuse(buf);
+    report_defuse(buf);
     return buf;
 }
 

@@ -23,15 +23,20 @@ const char *report_time(int64_t us, char buf[REPORT_WORD]);
 int64_t report_elapsed(int64_t from, int64_t to);
 
 /* Number of the frame that a reader would call "the line": of the stack, the
- * innermost that is most their own program's, as against PyTorch's, an
- * installed package's or a library's; of a stack without Python the node of the
- * backward pass.  UINT32_MAX for a stack without frames. */
+ * innermost that is neither PyTorch's nor of Python's own library: the
+ * program's, unless a package was more than two calls deep in its own code,
+ * as a library of models is; failing both PyTorch's, and of a stack
+ * without Python the node of the backward pass.  UINT32_MAX for a stack
+ * without frames. */
 uint32_t report_own_frame(const struct snapshot *s, uint32_t stack);
 
 /* "models.py:174 update_nodes", with the whole path or its last part, and
  * without what a terminal would obey.  UTF-8.  Returns buf; "(no call path recorded)" for UINT32_MAX. */
 const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
                          char buf[REPORT_FRAME]);
+
+/* Replace what a terminal would obey. */
+void report_defuse(char *text);
 
 /* Text that grows: write to `out`, then take it. */
 struct report_text {

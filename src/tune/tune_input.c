@@ -175,6 +175,16 @@ bool tune_inputs_add(struct tune_inputs *out, const char *path,
     return in.is_snapshot ? add_snapshot(&a, &in) : add_trace(&a, &in);
 }
 
+bool tune_inputs_add_device(struct tune_inputs *out, const struct snapshot *s,
+                            size_t device, const char *path,
+                            const struct tune_base *base,
+                            struct tool_error *error)
+{
+    struct adding a = {out, path, base, error};
+
+    return add_device(&a, s, device, false);
+}
+
 void tune_inputs_free(struct tune_inputs *in)
 {
     for (size_t i = 0; i < in->count; i++) {

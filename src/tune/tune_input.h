@@ -38,6 +38,13 @@ struct tune_base {
 bool tune_inputs_add(struct tune_inputs *out, const char *path,
                      const struct tune_base *base, struct tool_error *error);
 
+/* Add one device of a snapshot that was read from `path`; the snapshot need not
+ * stay. */
+bool tune_inputs_add_device(struct tune_inputs *out, const struct snapshot *s,
+                            size_t device, const char *path,
+                            const struct tune_base *base,
+                            struct tool_error *error);
+
 void tune_inputs_free(struct tune_inputs *in);
 
 #endif

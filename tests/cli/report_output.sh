@@ -44,6 +44,67 @@ stdout_has 'Why: there was not enough.'
 expect 0 report --paths --top 1 "$tmp/run.json"
 stdout_has '/home/me/model.py:7 forward'
 
+# The verdict comes first: what happened, who holds it, what to do.
+expect 0 report "$tmp/run.json"
+is 'the first lines' "$(sed -n '2p;4p;5p' "$tmp/out" | cut -c 1-15)" \
+    'What happened  
+Who holds it   
+What to do     '
+stdout_has 'It ran out of memory when 64.0 MiB was asked for by model.py:7 forward: of'
+stdout_has 'Hold 50.0 MiB less at that moment; no setting does that'
+expect 0 report --json "$tmp/run.json"
+stdout_has '"verdict":{"what":"It ran out of memory when 64.0 MiB'
+stdout_has '"has_history":true'
+
+# By module, library, function; as a tree.
+expect 0 report --by module "$tmp/run.json"
+stdout_has '^By module$'
+stdout_has '100 %       2  me/model.py$'
+expect 0 report --by library --tree "$tmp/run.json"
+stdout_has '100 %       2  the program itself$'
+stdout_has '^    7.00 MiB  100 %  model.py:7 forward$'
+expect 0 report --json --by function "$tmp/run.json"
+stdout_has '"by":\[{"bytes":7340032,"requested_bytes":7340032,"count":2,"function":"/home/me/model.py forward"}\]'
+expect 2 report --by file "$tmp/run.json"
+stderr_has "'file' is nothing to go by; expected line, function, module or library"
+
+# A setting is named that was tried: pieces of 260 MiB, and 530 asked for.
+awk 'BEGIN { for (i = 0; i < 8; i++)
+    printf "a %d %d\nf %d\na %d %d\n", 2 * i, 530 * 1048576, 2 * i,
+        2 * i + 1, 270 * 1048576 }' >"$tmp/load.trace"
+expect 0 replay --repeat 0 --policy pytorch --device sim:3GiB \
+    --snapshot-on-oom "$tmp/load.json" "$tmp/load.trace"
+expect 0 report "$tmp/load.json"
+stdout_has "^What to do     Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21: replayed so, it needs"
+
+# Without a history, that is said first, and how to record one.
+cat >"$tmp/state.json" <<END
+{"segments": [{"device": 0, "address": 0, "total_size": 20971520,
+  "stream": 0, "segment_type": "large", "blocks": [
+   {"size": 20971520, "state": "active_allocated", "address": 0,
+    "requested_size": 20971520, $frames}]}],
+ "device_traces": [[{"action": "snapshot", "addr": 0, "size": 0, "stream": 0}]]}
+END
+expect 0 report "$tmp/state.json"
+stdout_has '^What happened  No history was recorded'
+stdout_has '^Who holds it   model.py:7 forward 20.0 MiB (100 %)'
+stdout_has '_record_memory_history(max_entries=1000000)'
+if grep -q 'Over the run' "$tmp/out"; then
+    say_failed 'a run that was not recorded is drawn'
+fi
+
+# The device that failed comes first, whatever its number; the others follow in
+# short, or whole.
+sed "s/\"device_traces\": \[\[/\"device_traces\": [[$(event alloc 0 4096 |
+    sed 's|/|\\/|g')],[/; s/\"device\": 0/\"device\": 1/" "$tmp/run.json" \
+    >"$tmp/second.json"
+expect 0 report "$tmp/second.json"
+is 'the first device' "$(grep -o 'device [01]$' "$tmp/out" | head -n 1)" \
+    'device 1'
+is 'whole devices' "$(grep -c '^Alive at the peak' "$tmp/out")" 1
+expect 0 report --all "$tmp/second.json"
+is 'whole devices' "$(grep -c '^Alive at the peak' "$tmp/out")" 2
+
 # What a terminal would obey, or a page take for its own, stays text.
 sed 's/model.py/\\u001b[2J<\\\/script>.py/' "$tmp/run.json" >"$tmp/evil.json"
 expect 0 report "$tmp/evil.json"

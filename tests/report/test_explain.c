@@ -417,6 +417,20 @@ static void the_line_is_the_programs_own(void **state)
     line_is("v\\\\site-packages\\\\torch\\\\m.py:3:f|me\\\\a.py:7:train",
             "a.py:7 train");
     line_is("/p/torch/m.py:3:call|/p/site-packages/x/y.py:4:run", "y.py:4 run");
+    /* A package's helper is not who asks; a library of models is. */
+    line_is("/p/site-packages/e/b.py:2:einsum|/home/me/a.py:7:train",
+            "a.py:7 train");
+    line_is("/p/site-packages/t/m.py:1:mlp|/p/site-packages/t/m.py:2:layer|"
+            "/p/site-packages/t/m.py:3:model|/home/me/a.py:7:train",
+            "m.py:1 mlp");
+    /* Python's own library asks for nobody. */
+    line_is("/usr/lib/python3.11/threading.py:9:run|/home/me/a.py:7:train",
+            "a.py:7 train");
+    line_is("/usr/lib/python3.11/threading.py:9:run|/p/torch/m.py:3:call",
+            "m.py:3 call");
+    /* Cells of notebooks have numbers. */
+    line_is("<ipython-input-12-f00>:3:<module>", "cell 12:3 <module>");
+    line_is("/tmp/ipykernel_31/77.py:5:<module>", "cell 1:5 <module>");
     line_is("??:0:unwind()|a.cpp:0:c10::cuda::malloc(int)|??:0:at::mm(int)",
             "at::mm");
     line_is("??:0:at::mm(int)|??:0:gen::MmBackward0::apply(x)|??:0:clone",

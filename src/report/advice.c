@@ -1,0 +1,336 @@
+#include "report/advice.h"
+
+#include <inttypes.h>
+
+#include "report/findings.h"
+#include "report/frame_kind.h"
+#include "report/report_words.h"
+
+/* In hundredths. */
+static uint64_t rounded_up(uint64_t part, uint64_t whole)
+{
+    double share = whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+    uint64_t below = (uint64_t)share;
+
+    return below + ((double)below < share);
+}
+
+static bool is_expandable(const struct run_summary *r)
+{
+    const struct snapshot_settings *set = &r->lifetimes->snapshot->settings;
+
+    return set->has_expandable_segments && set->expandable_segments;
+}
+
+void advice_to_record(FILE *out)
+{
+    fputs("Record one: torch.cuda.memory._record_memory_history("
+          "max_entries=1000000) before the work, "
+          "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") after it or "
+          "where it runs out of memory.",
+          out);
+}
+
+/* ---- after a failure ---------------------------------------------------- */
+
+static uint64_t in_use(const struct run_summary *r, const struct shortage *s,
+                       unsigned categories)
+{
+    const struct moment *m = &s->moment;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
+
+        if ((categories >> r->categories[m->live[i]] & 1) != 0 &&
+            moment_in_use(a, m->state))
+            sum += a->rounded;
+    }
+    return sum;
+}
+
+/* What goes with a batch's size: activations, temporaries, the request. */
+static uint64_t tell_less(const struct run_summary *r, const struct shortage *s,
+                          const struct report_group *lines, size_t count,
+                          FILE *out)
+{
+    uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
+    uint64_t missing =
+        needed > s->attainable ? needed - s->attainable : s->asked;
+    uint64_t passing =
+        s->asked +
+        in_use(r, s, 1U << REPORT_ACTIVATIONS | 1U << REPORT_TEMPORARIES);
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    fprintf(out, "Hold %s less at that moment; no setting does that.",
+            report_bytes(missing, a));
+    if (missing < passing)
+        fprintf(out,
+                "  A batch or sequence smaller by %" PRIu64
+                " %% would (activations, "
+                "temporaries and the request are %s), or recomputing "
+                "activations",
+                rounded_up(missing, passing), report_bytes(passing, b));
+    else
+        fputs("  Quantising, sharding or offloading what stays would", out);
+    if (count > 0 && lines[0].key != UINT32_MAX)
+        fprintf(
+            out, ", first those of %s",
+            report_frame(r->lifetimes->snapshot, lines[0].key, false, frame));
+    fputs(".", out);
+    return missing;
+}
+
+static uint64_t tell_pieces(const struct run_summary *r,
+                            const struct shortage *s, FILE *out)
+{
+    char a[REPORT_WORD];
+
+    if (is_expandable(r))
+        fprintf(out,
+                "Free what pins %s of free memory sooner, or make it first: "
+                "segments can grow already.",
+                report_bytes(s->free_bytes, a));
+    else
+        fprintf(out,
+                "Set expandable_segments:True, so that %s that were free in "
+                "pieces can serve; `larder tune` tries this and other "
+                "settings.",
+                report_bytes(s->free_bytes, a));
+    return s->free_bytes;
+}
+
+static uint64_t tell_waiting(const struct shortage *s, FILE *out)
+{
+    char a[REPORT_WORD];
+
+    fprintf(out,
+            "Let the other stream catch up before this request, or use "
+            "record_stream less: %s were freed and waited for it.",
+            report_bytes(s->moment.pending, a));
+    return s->moment.pending;
+}
+
+uint64_t advice_for_failure(const struct run_summary *r,
+                            const struct shortage *s, const char *cure,
+                            const struct report_group *lines, size_t count,
+                            FILE *out)
+{
+    char a[REPORT_WORD];
+
+    if (cure != NULL) {
+        fprintf(out, "%s", cure);
+        return 0;
+    }
+    switch (s->cause) {
+    case SHORTAGE_TOO_MUCH:
+        return tell_less(r, s, lines, count, out);
+    case SHORTAGE_PIECES:
+        return tell_pieces(r, s, out);
+    case SHORTAGE_PENDING:
+        return tell_waiting(s, out);
+    case SHORTAGE_STREAMS:
+        fprintf(out,
+                "Allocate on the stream whose memory it is, or on fewer: a "
+                "free piece of %s belonged to another.",
+                report_bytes(s->stream_largest, a));
+        return s->stream_largest;
+    case SHORTAGE_POOLS:
+        fprintf(out,
+                "Release the captured graph or memory pool that holds a free "
+                "piece of %s before this request.",
+                report_bytes(s->pool_largest, a));
+        return s->pool_largest;
+    case SHORTAGE_LIMIT:
+        fprintf(out,
+                "Raise the process's own limit "
+                "(set_per_process_memory_fraction): the driver had %s left.",
+                report_bytes(s->driver_free, a));
+        return s->driver_free;
+    case SHORTAGE_REFUSED:
+        fprintf(out,
+                "Raise the limit or max_split_size_mb: a free piece of %s was "
+                "kept back.",
+                report_bytes(s->own_largest, a));
+        return s->own_largest;
+    }
+    return 0;
+}
+
+/* ---- lowering a peak ---------------------------------------------------- */
+
+/* What could be done, and what it is worth. */
+enum remedy {
+    REMEDY_NONE,
+    REMEDY_UNUSED,
+    REMEDY_ACTIVATIONS,
+    REMEDY_TEMPORARIES,
+    REMEDY_OPTIMIZER,
+    REMEDY_LEAK,
+    REMEDIES
+};
+
+static uint64_t of_category(const struct run_summary *r,
+                            enum report_category category)
+{
+    for (size_t i = 0; i < r->kind_count; i++) {
+        if (r->kinds[i].key == (uint32_t)category)
+            return r->kinds[i].bytes;
+    }
+    return 0;
+}
+
+/* Free, but beside what is in use. */
+static uint64_t stuck(const struct run_summary *r)
+{
+    const struct moment *m = &r->peak;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < m->area_count; i++) {
+        uint64_t used = m->areas[i].allocated + m->areas[i].pending;
+
+        if (m->areas[i].count > 0 && used < m->areas[i].size)
+            sum += m->areas[i].size - used;
+    }
+    return sum;
+}
+
+/* The line with most bytes of a category. */
+static uint32_t main_line(const struct run_summary *r,
+                          enum report_category category)
+{
+    const struct moment *m = &r->peak;
+    const struct lifetimes *l = r->lifetimes;
+    uint64_t most = 0;
+    uint32_t line = UINT32_MAX;
+
+    /* The largest one's is taken: adding up by line is what the list does. */
+    for (size_t i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &l->allocs[m->live[i]];
+
+        if (r->categories[m->live[i]] != category || a->rounded <= most ||
+            !moment_in_use(a, m->state))
+            continue;
+        most = a->rounded;
+        line = report_own_frame(l->snapshot, a->stack);
+    }
+    return line;
+}
+
+static void fill_worth(const struct run_summary *r, uint64_t worth[REMEDIES])
+{
+    uint32_t largest = 0;
+
+    worth[REMEDY_NONE] = r->peak_allocated / 20;
+    /* Where segments can grow, free pages among them are as good as given
+     * back. */
+    worth[REMEDY_UNUSED] = is_expandable(r) ? 0 : stuck(r);
+    worth[REMEDY_ACTIVATIONS] = of_category(r, REPORT_ACTIVATIONS) / 2;
+    worth[REMEDY_TEMPORARIES] = of_category(r, REPORT_TEMPORARIES) / 2;
+    worth[REMEDY_OPTIMIZER] = of_category(r, REPORT_OPTIMIZER) / 4 * 3;
+    worth[REMEDY_LEAK] = finding_leak(r, &largest) * r->iterations.count;
+}
+
+static void tell_leak(const struct run_summary *r, uint64_t bytes, FILE *out)
+{
+    const struct lifetimes *l = r->lifetimes;
+    uint32_t largest = 0;
+    uint64_t each = finding_leak(r, &largest);
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    fprintf(
+        out,
+        "Let go of what each iteration leaves behind, %s a time from %s: "
+        "about %s by now.",
+        report_bytes(each, a),
+        report_frame(l->snapshot,
+                     report_own_frame(l->snapshot, l->allocs[largest].stack),
+                     false, frame),
+        report_bytes(bytes, b));
+}
+
+/* What the backward pass makes is nobody's line to change. */
+static void tell_temporaries(const struct run_summary *r, uint64_t bytes,
+                             FILE *out)
+{
+    const struct snapshot *s = r->lifetimes->snapshot;
+    uint32_t line = main_line(r, REPORT_TEMPORARIES);
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    report_bytes(of_category(r, REPORT_TEMPORARIES), a);
+    report_bytes(bytes, b);
+    report_frame(s, line, false, frame);
+    if (line == UINT32_MAX || frame_kind_of(s, line) < FRAME_TORCH)
+        fprintf(out,
+                "Halve the batch, or fuse what the backward pass takes apart: "
+                "its temporaries are %s of the peak (the largest from %s), and "
+                "half of them %s less.",
+                a, frame, b);
+    else
+        fprintf(out,
+                "Do the step at %s in place or in parts: temporaries are %s "
+                "of the peak, and half of them %s less.",
+                frame, a, b);
+}
+
+static void tell_remedy(const struct run_summary *r, enum remedy remedy,
+                        uint64_t bytes, FILE *out)
+{
+    const struct snapshot *s = r->lifetimes->snapshot;
+    char a[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    report_bytes(bytes, a);
+    switch (remedy) {
+    case REMEDY_UNUSED:
+        fprintf(out,
+                "Up to %s that were free beside what was in use could serve "
+                "with expandable_segments:True; `larder tune` says what each "
+                "setting would need.",
+                a);
+        break;
+    case REMEDY_ACTIVATIONS:
+        fprintf(
+            out,
+            "Recompute activations (checkpointing), or halve the batch: "
+            "that saves about %s; the largest are from %s.",
+            a, report_frame(s, main_line(r, REPORT_ACTIVATIONS), false, frame));
+        break;
+    case REMEDY_TEMPORARIES:
+        tell_temporaries(r, bytes, out);
+        break;
+    case REMEDY_OPTIMIZER:
+        fprintf(out,
+                "An optimizer with state of 8 bits, or sharded or offloaded "
+                "state, saves about %s.",
+                a);
+        break;
+    case REMEDY_LEAK:
+        tell_leak(r, bytes, out);
+        break;
+    default:
+        fputs("Nothing stands out: what is held is in use, and nothing of it "
+              "is for long without need.",
+              out);
+    }
+}
+
+uint64_t advice_for_peak(const struct run_summary *r, FILE *out)
+{
+    uint64_t worth[REMEDIES];
+    int best = REMEDY_NONE;
+
+    fill_worth(r, worth);
+    for (int i = 1; i < REMEDIES; i++) {
+        if (worth[i] > worth[best])
+            best = i;
+    }
+    tell_remedy(r, (enum remedy)best, worth[best], out);
+    return best == REMEDY_NONE ? 0 : worth[best];
+}

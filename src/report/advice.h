@@ -1,0 +1,25 @@
+/* advice.h - what to do about the memory a run needs, in a sentence, with the
+ * bytes that it saves. */
+#ifndef LARDER_REPORT_ADVICE_H
+#define LARDER_REPORT_ADVICE_H
+
+#include <stdio.h>
+
+#include "report/shortage.h"
+#include "report/summary_of_run.h"
+
+/* Each writes to `out` and returns the bytes it is worth; 0: not known. */
+
+/* After a failure: `lines` hold most, `cure` as in report_verdict_make(). */
+uint64_t advice_for_failure(const struct run_summary *r,
+                            const struct shortage *s, const char *cure,
+                            const struct report_group *lines, size_t count,
+                            FILE *out);
+
+/* What would lower the peak most. */
+uint64_t advice_for_peak(const struct run_summary *r, FILE *out);
+
+/* How to record what is missing. */
+void advice_to_record(FILE *out);
+
+#endif

@@ -1,0 +1,208 @@
+#include "report/call_tree.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/frame_kind.h"
+#include "report/report_words.h"
+
+enum { DEPTH_MOST = 64 };
+
+/* 0: no host memory. */
+static uint32_t add_node(struct call_tree *t, uint32_t frame)
+{
+    if (t->count == t->capacity) {
+        size_t wider = t->capacity > 0 ? 2 * t->capacity : 256;
+        struct call_node *nodes = realloc(t->nodes, wider * sizeof *nodes);
+
+        if (nodes == NULL)
+            return 0;
+        t->nodes = nodes;
+        t->capacity = wider;
+    }
+    t->nodes[t->count] = (struct call_node){.frame = frame};
+    return (uint32_t)t->count++;
+}
+
+/* The node below `parent` for a frame, made if need be. */
+static uint32_t below(struct call_tree *t, uint32_t parent, uint32_t frame)
+{
+    uint32_t node = t->nodes[parent].child;
+
+    while (node != 0 && t->nodes[node].frame != frame)
+        node = t->nodes[node].next;
+    if (node != 0)
+        return node;
+    node = add_node(t, frame);
+    if (node != 0) {
+        t->nodes[node].next = t->nodes[parent].child;
+        t->nodes[parent].child = node;
+    }
+    return node;
+}
+
+static void count_in(struct call_node *node, const struct report_group *path)
+{
+    node->bytes += path->bytes;
+    node->count += path->count;
+}
+
+static bool add_path(struct call_tree *t, const struct snapshot *s,
+                     const struct report_group *path)
+{
+    size_t count;
+    const uint32_t *frames = snapshot_stack(s, path->key, &count);
+    uint32_t node = 0;
+
+    count_in(&t->nodes[0], path);
+    for (size_t i = count; i-- > 0;) {
+        if (frame_kind_of(s, frames[i]) < FRAME_PACKAGE)
+            continue;
+        node = below(t, node, frames[i]);
+        if (node == 0)
+            return false;
+        count_in(&t->nodes[node], path);
+    }
+    if (node != 0)
+        return true;
+    /* Nothing of the program's: what says most of the rest. */
+    node = below(t, 0, report_own_frame(s, path->key));
+    if (node != 0)
+        count_in(&t->nodes[node], path);
+    return node != 0;
+}
+
+/* ---- order -------------------------------------------------------------- */
+
+struct ordered {
+    const struct call_node *nodes;
+    uint32_t node;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct ordered *x = a;
+    const struct ordered *y = b;
+    uint64_t bytes_x = x->nodes[x->node].bytes;
+    uint64_t bytes_y = y->nodes[y->node].bytes;
+
+    if (bytes_x != bytes_y)
+        return bytes_x < bytes_y ? 1 : -1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static bool sort_children(struct call_tree *t, uint32_t parent)
+{
+    struct ordered *order;
+    size_t count = 0;
+
+    for (uint32_t n = t->nodes[parent].child; n != 0; n = t->nodes[n].next)
+        count++;
+    if (count < 2)
+        return true;
+    order = calloc(count, sizeof *order);
+    if (order == NULL)
+        return false;
+    count = 0;
+    for (uint32_t n = t->nodes[parent].child; n != 0; n = t->nodes[n].next)
+        order[count++] = (struct ordered){t->nodes, n};
+    qsort(order, count, sizeof *order, by_bytes);
+    t->nodes[parent].child = order[0].node;
+    for (size_t i = 0; i < count; i++)
+        t->nodes[order[i].node].next = i + 1 < count ? order[i + 1].node : 0;
+    free(order);
+    return true;
+}
+
+bool call_tree_make(const struct snapshot *s, const struct report_group *paths,
+                    size_t count, struct call_tree *out,
+                    struct tool_error *error)
+{
+    bool ok;
+
+    *out = (struct call_tree){0};
+    (void)add_node(out, UINT32_MAX);
+    ok = out->count == 1;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = add_path(out, s, &paths[i]);
+    for (uint32_t i = 0; ok && i < out->count; i++)
+        ok = sort_children(out, i);
+    if (ok)
+        return true;
+    call_tree_free(out);
+    return tool_fail(error, "not enough host memory for the call tree");
+}
+
+void call_tree_free(struct call_tree *t)
+{
+    free(t->nodes);
+    *t = (struct call_tree){0};
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+struct writing {
+    const struct call_tree *t;
+    const struct snapshot *s;
+    size_t most;
+    bool whole;
+    FILE *out;
+};
+
+static bool is_worth(const struct writing *w, const struct call_node *node)
+{
+    return node->bytes >= w->t->nodes[0].bytes / 100;
+}
+
+/* A call that makes all of what the one above it does has its figures. */
+static void write_node(const struct writing *w, const struct call_node *node,
+                       bool is_same, int depth)
+{
+    char bytes[REPORT_WORD];
+    char frame[REPORT_FRAME];
+    uint64_t all = w->t->nodes[0].bytes;
+
+    report_frame(w->s, node->frame, w->whole, frame);
+    if (is_same)
+        fprintf(w->out, "  %10s  %5s  %*s%s\n", "", "", 2 * depth, "", frame);
+    else
+        fprintf(w->out, "  %10s  %3.0f %%  %*s%s\n",
+                report_bytes(node->bytes, bytes),
+                all > 0 ? 100.0 * (double)node->bytes / (double)all : 0.0,
+                2 * depth, "", frame);
+}
+
+static void write_below(const struct writing *w, const struct call_node *parent,
+                        int depth)
+{
+    const struct call_node *nodes = w->t->nodes;
+    size_t shown = 0;
+    uint64_t left = 0;
+    char bytes[REPORT_WORD];
+
+    for (uint32_t n = parent->child; n != 0; n = nodes[n].next) {
+        bool is_same = nodes[n].bytes == parent->bytes;
+
+        if (shown == w->most || !is_worth(w, &nodes[n]) ||
+            depth == DEPTH_MOST) {
+            left += nodes[n].bytes;
+            continue;
+        }
+        shown++;
+        write_node(w, &nodes[n], is_same && parent != nodes,
+                   is_same && depth > 0 ? depth - 1 : depth);
+        write_below(w, &nodes[n], is_same && depth > 0 ? depth : depth + 1);
+    }
+    if (left > 0 && shown > 0)
+        fprintf(w->out, "  %10s         %*sin others\n",
+                report_bytes(left, bytes), 2 * depth, "");
+}
+
+void call_tree_write(const struct call_tree *t, const struct snapshot *s,
+                     size_t most, bool whole, FILE *out)
+{
+    const struct writing w = {t, s, most, whole, out};
+
+    write_below(&w, &t->nodes[0], 0);
+}

@@ -1,0 +1,210 @@
+#include "report/frame_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/frame_kind.h"
+
+const char *report_by_name(enum report_by by)
+{
+    static const char *const names[] = {
+        [BY_LINE] = "line",
+        [BY_FUNCTION] = "function",
+        [BY_MODULE] = "module",
+        [BY_LIBRARY] = "library",
+    };
+
+    return by < BY_COUNT ? names[by] : NULL;
+}
+
+/* ---- labels ------------------------------------------------------------- */
+
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* The last two parts of a path. */
+static const char *last_parts(const char *path)
+{
+    const char *last = path;
+    const char *before = path;
+
+    for (; *path != '\0'; path++) {
+        if (is_separator(*path) && path[1] != '\0') {
+            before = last;
+            last = path + 1;
+        }
+    }
+    return before;
+}
+
+/* "transformers/models/llama.py" as Python names it. */
+static void dotted(const char *path, char buf[REPORT_FRAME])
+{
+    size_t n = 0;
+
+    for (; path[n] != '\0' && n + 1 < REPORT_FRAME; n++)
+        buf[n] = is_separator(path[n]) ? '.' : path[n];
+    buf[n] = '\0';
+    if (n > 3 && strcmp(buf + n - 3, ".py") == 0)
+        buf[n - 3] = '\0';
+    n = strlen(buf);
+    if (n > 9 && strcmp(buf + n - 9, ".__init__") == 0)
+        buf[n - 9] = '\0';
+}
+
+static void module_label(const struct snapshot *s, uint32_t frame, bool whole,
+                         char buf[REPORT_FRAME])
+{
+    const char *file = snapshot_string(s, s->frames[frame].filename);
+    unsigned cell;
+    size_t length;
+    const char *package = frame_package(file, &length);
+
+    if (frame_is_cell(s, frame, &cell))
+        snprintf(buf, REPORT_FRAME, "cell %u", cell);
+    else if (package != NULL)
+        dotted(package, buf);
+    else if (frame_kind_of(s, frame) < FRAME_TORCH)
+        snprintf(buf, REPORT_FRAME, "(no Python)");
+    else
+        snprintf(buf, REPORT_FRAME, "%s", whole ? file : last_parts(file));
+}
+
+static void library_label(const struct snapshot *s, uint32_t frame,
+                          char buf[REPORT_FRAME])
+{
+    const char *file = snapshot_string(s, s->frames[frame].filename);
+    size_t length;
+    const char *package = frame_package(file, &length);
+
+    switch (frame_kind_of(s, frame)) {
+    case FRAME_OWN:
+        snprintf(buf, REPORT_FRAME, "the program itself");
+        break;
+    case FRAME_TORCH:
+        snprintf(buf, REPORT_FRAME, "torch");
+        break;
+    case FRAME_BACKWARD:
+        snprintf(buf, REPORT_FRAME, "torch (the backward pass)");
+        break;
+    case FRAME_STANDARD:
+        snprintf(buf, REPORT_FRAME, "Python's own library");
+        break;
+    case FRAME_PACKAGE:
+        snprintf(buf, REPORT_FRAME, "%.*s", (int)length, package);
+        break;
+    default:
+        snprintf(buf, REPORT_FRAME, "(no Python)");
+    }
+}
+
+static void function_label(const struct snapshot *s, uint32_t frame, bool whole,
+                           char buf[REPORT_FRAME])
+{
+    char module[REPORT_FRAME];
+    const char *name = snapshot_string(s, s->frames[frame].name);
+
+    if (frame_kind_of(s, frame) < FRAME_TORCH) {
+        report_frame(s, frame, whole, buf);
+        return;
+    }
+    module_label(s, frame, whole, module);
+    snprintf(buf, REPORT_FRAME, "%.300s %.150s", module, name);
+    report_defuse(buf);
+}
+
+const char *report_by_label(const struct snapshot *s, uint32_t frame,
+                            enum report_by by, bool whole,
+                            char buf[REPORT_FRAME])
+{
+    if (frame == UINT32_MAX || by == BY_LINE)
+        return report_frame(s, frame, whole, buf);
+    if (by == BY_FUNCTION)
+        function_label(s, frame, whole, buf);
+    else if (by == BY_MODULE)
+        module_label(s, frame, whole, buf);
+    else
+        library_label(s, frame, buf);
+    report_defuse(buf);
+    return buf;
+}
+
+/* ---- groups ------------------------------------------------------------- */
+
+/* A line on its way to the group it belongs to. */
+struct labelled {
+    char label[REPORT_FRAME];
+    struct report_group group;
+};
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct labelled *x = *(struct labelled *const *)a;
+    const struct labelled *y = *(struct labelled *const *)b;
+    int order = strcmp(x->label, y->label);
+
+    if (order != 0)
+        return order;
+    return (x->group.bytes < y->group.bytes) -
+           (x->group.bytes > y->group.bytes);
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    const struct report_group *x = a;
+    const struct report_group *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static size_t gather(struct labelled **sorted, size_t count,
+                     struct report_group *out)
+{
+    size_t groups = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct report_group *g = &sorted[i]->group;
+
+        if (i > 0 && strcmp(sorted[i]->label, sorted[i - 1]->label) == 0) {
+            out[groups - 1].bytes += g->bytes;
+            out[groups - 1].requested += g->requested;
+            out[groups - 1].count += g->count;
+        } else {
+            out[groups++] = *g;
+        }
+    }
+    return groups;
+}
+
+bool report_by_merge(const struct snapshot *s, enum report_by by,
+                     struct report_group *lines, size_t *count,
+                     struct tool_error *error)
+{
+    struct labelled *items;
+    struct labelled **sorted;
+
+    if (by == BY_LINE || *count == 0)
+        return true;
+    items = calloc(*count, sizeof *items);
+    sorted = calloc(*count, sizeof(struct labelled *));
+    for (size_t i = 0; items != NULL && sorted != NULL && i < *count; i++) {
+        report_by_label(s, lines[i].key, by, true, items[i].label);
+        items[i].group = lines[i];
+        sorted[i] = &items[i];
+    }
+    if (items == NULL || sorted == NULL) {
+        free(items);
+        free(sorted);
+        return tool_fail(error, "not enough host memory for the groups");
+    }
+    qsort(sorted, *count, sizeof(struct labelled *), compare_labels);
+    *count = gather(sorted, *count, lines);
+    qsort(lines, *count, sizeof *lines, compare_bytes);
+    free(items);
+    free(sorted);
+    return true;
+}

@@ -1,0 +1,150 @@
+#include "report/frame_kind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const plumbing[] = {
+    "unwind",
+    "CapturedTraceback",
+    "gather_with_cpp",
+    "CachingAllocator",
+    "c10::",
+    "at::detail::",
+    "at::empty",
+    "empty_",
+    "set_output_",
+    "create_out",
+    "_Py",
+    "Py_",
+    "method_vectorcall",
+    "pthread",
+    "start_thread",
+    "clone",
+    "native_thread",
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text);
+    size_t m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* Behind a folder of this name in the path, on whatever system it was written:
+ * the last there is; NULL: there is none. */
+static const char *below(const char *path, const char *folder)
+{
+    const char *found = NULL;
+    const char *at = path;
+    size_t n = strlen(folder);
+
+    while ((at = strstr(at, folder)) != NULL) {
+        if (at > path && is_separator(at[-1]) && is_separator(at[n]))
+            found = at + n + 1;
+        at += n;
+    }
+    return found;
+}
+
+const char *frame_package(const char *file, size_t *length)
+{
+    const char *at = below(file, "site-packages");
+
+    if (at == NULL)
+        at = below(file, "dist-packages");
+    if (at == NULL)
+        return NULL;
+    *length = strcspn(at, "/\\");
+    if (at[*length] == '\0' && *length > 3 && ends_with(at, ".py"))
+        *length -= 3; /* a package of one file */
+    return at;
+}
+
+/* Of a frame of C++; a node of the backward pass says what was computed. */
+static enum frame_kind kind_compiled(const char *name)
+{
+    if (strstr(name, "Backward") != NULL && strstr(name, "::apply(") != NULL &&
+        strstr(name, "c10::") != name)
+        return FRAME_BACKWARD;
+    for (size_t i = 0; i < sizeof plumbing / sizeof plumbing[0]; i++) {
+        if (strstr(name, plumbing[i]) != NULL)
+            return FRAME_PLUMBING;
+    }
+    return FRAME_COMPILED;
+}
+
+static const char ipython[] = "<ipython-input-";
+static const char ipykernel[] = "ipykernel_";
+
+static bool is_kernel_file(const char *file)
+{
+    const char *at = strstr(file, ipykernel);
+
+    return at != NULL && at > file && is_separator(at[-1]);
+}
+
+static bool is_cell_file(const char *file)
+{
+    return strncmp(file, ipython, sizeof ipython - 1) == 0 ||
+           strncmp(file, "<cell", 5) == 0 || is_kernel_file(file);
+}
+
+enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)
+{
+    const char *file = snapshot_string(s, s->frames[frame].filename);
+    size_t length;
+
+    if (is_cell_file(file))
+        return FRAME_OWN;
+    if (!ends_with(file, ".py") && file[0] != '<')
+        return kind_compiled(snapshot_string(s, s->frames[frame].name));
+    /* Traced and compiled code is named by PyTorch. */
+    if (below(file, "torch") != NULL ||
+        strncmp(file, "<eval_with_key", 14) == 0)
+        return FRAME_TORCH;
+    if (frame_package(file, &length) != NULL)
+        return FRAME_PACKAGE;
+    if (strstr(file, "/lib/python") != NULL || file[0] == '<')
+        return FRAME_STANDARD;
+    return FRAME_OWN;
+}
+
+/* Those of a kernel are named by their content: they are counted. */
+static unsigned count_cells(const struct snapshot *s, uint32_t frame)
+{
+    unsigned count = 1;
+
+    for (uint32_t i = 0; i < frame; i++) {
+        uint32_t file = s->frames[i].filename;
+        bool seen = file == s->frames[frame].filename;
+
+        if (seen) /* its first frame decides */
+            return count_cells(s, i);
+        if (!is_kernel_file(snapshot_string(s, file)))
+            continue;
+        for (uint32_t k = 0; !seen && k < i; k++)
+            seen = s->frames[k].filename == file;
+        count += !seen;
+    }
+    return count;
+}
+
+bool frame_is_cell(const struct snapshot *s, uint32_t frame, unsigned *number)
+{
+    const char *file = snapshot_string(s, s->frames[frame].filename);
+
+    if (!is_cell_file(file))
+        return false;
+    if (is_kernel_file(file))
+        *number = count_cells(s, frame);
+    else
+        *number =
+            (unsigned)strtoul(file + strcspn(file, "0123456789"), NULL, 10);
+    return true;
+}

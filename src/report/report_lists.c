@@ -1,0 +1,147 @@
+/* report_lists.c - who holds what at the peak. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/call_tree.h"
+#include "report/report_words.h"
+#include "report/report_writing.h"
+
+static void write_share(const struct report_writing *w,
+                        const struct report_group *g)
+{
+    char a[REPORT_WORD];
+
+    fprintf(w->out, "  %10s  %3.0f %%  %6" PRIu64 "  ",
+            report_bytes(g->bytes, a),
+            w->r->peak.allocated > 0
+                ? 100.0 * (double)g->bytes / (double)w->r->peak.allocated
+                : 0.0,
+            g->count);
+}
+
+/* Whether what it is was told or guessed: of nearly all, one or the other. */
+static const char *told_words(const struct report_writing *w)
+{
+    const struct moment *m = &w->r->peak;
+    uint64_t told = 0;
+    enum report_category category;
+    size_t i;
+
+    for (i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
+
+        if (moment_in_use(a, m->state) &&
+            report_category_told(w->s, a->user_metadata, &category))
+            told += a->rounded;
+    }
+    if (told == 0)
+        return ": guesses";
+    return told < m->allocated / 20 * 19 ? ", part of it guesses"
+                                         : ", as recorded";
+}
+
+static void write_kinds(const struct report_writing *w)
+{
+    size_t i;
+
+    fprintf(w->out,
+            "\nAlive at the peak, by what it is%s (bytes, share, "
+            "allocations)\n",
+            told_words(w));
+    for (i = 0; i < w->r->kind_count; i++) {
+        write_share(w, &w->r->kinds[i]);
+        fprintf(w->out, "%s\n",
+                report_category_name((enum report_category)w->r->kinds[i].key));
+    }
+}
+
+static void write_groups(const struct report_writing *w,
+                         const struct report_group *groups, size_t count)
+{
+    char label[REPORT_FRAME];
+    size_t i;
+
+    fprintf(w->out, "\nBy %s\n", report_by_name(w->opt->by));
+    for (i = 0; i < count && i < w->top; i++) {
+        write_share(w, &groups[i]);
+        fprintf(w->out, "%s\n",
+                report_by_label(w->s, groups[i].key, w->opt->by, w->opt->paths,
+                                label));
+    }
+    if (count > w->top)
+        fprintf(w->out, "  and %zu more\n", count - w->top);
+}
+
+static bool write_lines(const struct report_writing *w,
+                        struct tool_error *error)
+{
+    size_t count = w->r->line_count;
+    struct report_group *groups = calloc(count + 1, sizeof(*groups));
+    bool ok = groups != NULL ||
+              tool_fail(error, "not enough host memory for the report");
+
+    if (ok && count > 0)
+        memcpy(groups, w->r->lines, count * sizeof(*groups));
+    ok = ok && report_by_merge(w->s, w->opt->by, groups, &count, error);
+    if (ok)
+        write_groups(w, groups, count);
+    free(groups);
+    return ok;
+}
+
+static bool write_tree(const struct report_writing *w, struct tool_error *error)
+{
+    struct call_tree tree;
+
+    if (!w->opt->tree)
+        return true;
+    if (!call_tree_make(w->s, w->r->paths, w->r->path_count, &tree, error))
+        return false;
+    fputs("\nBy call tree, from the outside in (C++, PyTorch and Python's own "
+          "library left out)\n",
+          w->out);
+    call_tree_write(&tree, w->s, w->top, w->opt->paths, w->out);
+    call_tree_free(&tree);
+    return true;
+}
+
+static void write_path(const struct report_writing *w,
+                       const struct report_group *g)
+{
+    const struct lifetime *a = &w->r->lifetimes->allocs[g->largest];
+    size_t count;
+    const uint32_t *frames = snapshot_stack(w->s, g->key, &count);
+    char size[REPORT_WORD];
+    char frame[REPORT_FRAME];
+    size_t i;
+
+    write_share(w, g);
+    fprintf(w->out, "largest %s\n", report_bytes(a->requested, size));
+    for (i = 0; i < count; i++)
+        fprintf(w->out, "                              %s\n",
+                report_frame(w->s, frames[i], true, frame));
+}
+
+static void write_paths(const struct report_writing *w)
+{
+    size_t i;
+
+    if (!w->opt->paths)
+        return;
+    fputs("\nBy call path, innermost first\n", w->out);
+    for (i = 0; i < w->r->path_count && i < w->top; i++) {
+        if (w->r->paths[i].key != 0)
+            write_path(w, &w->r->paths[i]);
+    }
+}
+
+bool report_write_holders(const struct report_writing *w,
+                          struct tool_error *error)
+{
+    write_kinds(w);
+    if (!write_lines(w, error) || !write_tree(w, error))
+        return false;
+    write_paths(w);
+    return true;
+}

@@ -1,0 +1,143 @@
+/* report_segments.c - the segments at the peak, and what in them was free. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report_words.h"
+#include "report/report_writing.h"
+
+enum { MAP_WIDTH = 48, SEGMENTS_SHOWN = 12 };
+
+/* A cell is full, partly used or free. */
+static void write_cells(const struct report_writing *w,
+                        const struct moment_area *area)
+{
+    const struct moment *m = &w->r->peak;
+    uint64_t used[MAP_WIDTH] = {0};
+    uint64_t cell = area->size / MAP_WIDTH + 1;
+    uint32_t i;
+    size_t c;
+
+    for (i = 0; i < area->count; i++) {
+        const struct lifetime *a =
+            &m->lifetimes->allocs[m->live[area->first + i]];
+        uint64_t from = a->address - area->address;
+        uint64_t to = from + a->rounded;
+
+        for (c = (size_t)(from / cell); c < MAP_WIDTH && c * cell < to; c++) {
+            uint64_t low = c * cell > from ? c * cell : from;
+            uint64_t high = (c + 1) * cell < to ? (c + 1) * cell : to;
+
+            used[c] += high - low;
+        }
+    }
+    for (c = 0; c < MAP_WIDTH && c * cell < area->size; c++) {
+        const char *mark = used[c] * 10 >= cell * 9 ? "#"
+                           : used[c] > 0            ? "+"
+                                                    : ".";
+
+        fputs(mark, w->out);
+    }
+}
+
+static uint64_t area_free(const struct moment_area *a)
+{
+    uint64_t used = a->allocated + a->pending;
+
+    return used < a->size ? a->size - used : 0;
+}
+
+static int by_free(const void *a, const void *b)
+{
+    const struct moment_area *const *x = a;
+    const struct moment_area *const *y = b;
+    uint64_t free_x = area_free(*x);
+    uint64_t free_y = area_free(*y);
+
+    if (free_x != free_y)
+        return free_x < free_y ? 1 : -1;
+    if ((*x)->size != (*y)->size)
+        return (*x)->size < (*y)->size ? 1 : -1;
+    return ((*x)->address > (*y)->address) - ((*x)->address < (*y)->address);
+}
+
+/* Those that are as large and as free as the one before say nothing new. */
+static bool is_alike(const struct moment_area *a, const struct moment_area *b)
+{
+    return a->size == b->size && area_free(a) == area_free(b);
+}
+
+static void write_rows(const struct report_writing *w,
+                       const struct moment_area **order, size_t count)
+{
+    size_t most = w->opt->all ? count : SEGMENTS_SHOWN;
+    size_t shown = 0;
+    size_t alike = 0;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    size_t i;
+
+    for (i = 0; i < count && (shown < most || alike > 0); i++) {
+        if (!w->opt->all && i > 0 && is_alike(order[i], order[i - 1])) {
+            alike++;
+            continue;
+        }
+        if (alike > 0)
+            fprintf(w->out, "  and %zu more of that size, as free\n", alike);
+        alike = 0;
+        if (shown == most)
+            break;
+        fprintf(w->out, "  %10s, %10s free  ", report_bytes(order[i]->size, a),
+                report_bytes(area_free(order[i]), b));
+        write_cells(w, order[i]);
+        fputs("\n", w->out);
+        shown++;
+    }
+    if (alike > 0)
+        fprintf(w->out, "  and %zu more of that size, as free\n", alike);
+    if (i < count)
+        fprintf(w->out, "  and %zu more\n", count - i);
+}
+
+bool report_write_segments(const struct report_writing *w,
+                           struct tool_error *error)
+{
+    const struct moment *m = &w->r->peak;
+    const struct moment_area **order =
+        malloc((m->area_count + 1) * sizeof(const struct moment_area *));
+    size_t i;
+
+    if (order == NULL)
+        return tool_fail(error, "not enough host memory for the report");
+    for (i = 0; i < m->area_count; i++)
+        order[i] = &m->areas[i];
+    qsort(order, m->area_count, sizeof(const struct moment_area *), by_free);
+    fprintf(w->out, "\nSegments at the peak, those with most free first "
+                    "(# in use, + partly, . free)\n");
+    write_rows(w, order, m->area_count);
+    free(order);
+    return true;
+}
+
+void report_write_fragmentation(const struct report_writing *w)
+{
+    const struct moment *m = &w->r->peak;
+    uint64_t largest = 0;
+    uint64_t unused = 0;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    size_t i;
+
+    for (i = 0; i < m->gap_count; i++) {
+        unused += m->gaps[i].size;
+        if (m->gaps[i].size > largest)
+            largest = m->gaps[i].size;
+    }
+    fputs("\nFragmentation at the peak\n", w->out);
+    fprintf(
+        w->out,
+        "  %s of the reserved memory was free (%.1f %%), in %zu piece%s, "
+        "the largest %s\n",
+        report_bytes(unused, a),
+        m->reserved > 0 ? 100.0 * (double)unused / (double)m->reserved : 0.0,
+        m->gap_count, report_plural(m->gap_count), report_bytes(largest, b));
+}

@@ -1,0 +1,26 @@
+/* report_writing.h - the parts of the report for people, one device's each.
+ * Private to the report. */
+#ifndef LARDER_REPORT_REPORT_WRITING_H
+#define LARDER_REPORT_REPORT_WRITING_H
+
+#include "report/report.h"
+#include "report/summary_of_run.h"
+
+struct report_writing {
+    FILE *out;
+    const struct run_summary *r;
+    const struct snapshot *s;
+    const struct report_options *opt;
+    size_t top;
+};
+
+/* report_segments.c: how much was free, and where.  False: no host memory. */
+void report_write_fragmentation(const struct report_writing *w);
+bool report_write_segments(const struct report_writing *w,
+                           struct tool_error *error);
+
+/* report_lists.c: who holds what at the peak.  False: no host memory. */
+bool report_write_holders(const struct report_writing *w,
+                          struct tool_error *error);
+
+#endif

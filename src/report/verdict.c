@@ -1,0 +1,217 @@
+#include "report/verdict.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/advice.h"
+#include "report/report_words.h"
+#include "report/shortage.h"
+
+enum { HOLDERS = 3 };
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+bool report_has_history(const struct run_summary *r)
+{
+    return r->counts[SNAPSHOT_ALLOC] + r->counts[SNAPSHOT_FREE_REQUESTED] +
+               r->counts[SNAPSHOT_OOM] >
+           0;
+}
+
+/* The last request that failed; false: none did. */
+static bool last_failure(const struct run_summary *r, uint32_t *event)
+{
+    const struct lifetimes *l = r->lifetimes;
+
+    for (uint32_t i = l->event_count; i-- > 0 && r->counts[SNAPSHOT_OOM] > 0;) {
+        if (l->events[i].action == SNAPSHOT_OOM) {
+            *event = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what happened ------------------------------------------------------ */
+
+static void tell_failure(const struct run_summary *r, const struct shortage *s,
+                         FILE *out)
+{
+    const struct lifetimes *l = r->lifetimes;
+    uint32_t stack = l->events[s->event].stack;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    fprintf(out, "It ran out of memory when %s was asked for",
+            report_bytes(s->asked, a));
+    if (stack != 0)
+        fprintf(out, " by %s",
+                report_frame(l->snapshot, report_own_frame(l->snapshot, stack),
+                             false, frame));
+    if (r->counts[SNAPSHOT_OOM] > 1)
+        fprintf(out, " (the last of %" PRIu64 " times)",
+                r->counts[SNAPSHOT_OOM]);
+    fprintf(out, ": of the %s that it could have, %s were in use",
+            report_bytes(s->attainable, a),
+            report_bytes(s->moment.allocated, b));
+    if (s->cause == SHORTAGE_PIECES)
+        fprintf(out, ", but the rest lay in pieces of at most %s",
+                report_bytes(s->would_fit, a));
+    else if (s->cause == SHORTAGE_LIMIT)
+        fprintf(out, "; a limit of its own kept it from the driver's %s",
+                report_bytes(s->driver_free, a));
+    fputs(".", out);
+}
+
+static void tell_peak(const struct run_summary *r, FILE *out)
+{
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    fprintf(out, "It did not run out of memory: at most %s were in use",
+            report_bytes(r->peak_allocated, a));
+    if (r->peak_reserved > 0)
+        fprintf(out, ", and %s reserved from the driver",
+                report_bytes(r->peak_reserved, b));
+    if (r->duration_us > 0)
+        fprintf(out, ", %s into %s", report_time(r->peak_us, a),
+                report_time(r->duration_us, b));
+    fputs(".", out);
+}
+
+static void tell_state(const struct run_summary *r, FILE *out)
+{
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    fprintf(out,
+            "No history was recorded: this is only what there was when the "
+            "snapshot was taken, %s in use of %s reserved.",
+            report_bytes(r->peak_allocated, a),
+            report_bytes(r->peak_reserved, b));
+}
+
+/* ---- who ---------------------------------------------------------------- */
+
+static void tell_holders(const struct run_summary *r,
+                         const struct report_group *lines, size_t count,
+                         uint64_t allocated, FILE *out)
+{
+    const struct snapshot *s = r->lifetimes->snapshot;
+    char bytes[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    if (count == 0) {
+        fputs("Nobody: nothing was in use.", out);
+        return;
+    }
+    for (size_t i = 0; i < count && i < HOLDERS; i++) {
+        const char *who = report_frame(s, lines[i].key, false, frame);
+
+        if (lines[i].key == UINT32_MAX && r->lifetimes->before_count > 0 &&
+            report_has_history(r))
+            who = "what is older than the recording";
+        fprintf(out, "%s%s %s (%.0f %%)", i > 0 ? "; " : "", who,
+                report_bytes(lines[i].bytes, bytes),
+                percent(lines[i].bytes, allocated));
+    }
+    fputs(".", out);
+}
+
+/* ---- in all ------------------------------------------------------------- */
+
+struct telling {
+    struct report_text what;
+    struct report_text who;
+    struct report_text advice;
+};
+
+static char *find_cure(const struct run_summary *r, const struct shortage *s,
+                       const struct report_cure *cure)
+{
+    if (cure == NULL || cure->find == NULL || s->cause == SHORTAGE_TOO_MUCH)
+        return NULL;
+    return cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device);
+}
+
+static bool tell_oom(const struct run_summary *r,
+                     const struct report_cure *cure, uint32_t event,
+                     struct telling *t, uint64_t *saves,
+                     struct tool_error *error)
+{
+    struct report_group *lines;
+    struct shortage s;
+    char *words;
+    size_t count;
+    bool ok;
+
+    if (!shortage_make(r->lifetimes, event, &s, error))
+        return false;
+    ok = report_groups_make(&s.moment, GROUP_BY_LINE, NULL, &lines, &count,
+                            error);
+    if (ok) {
+        tell_failure(r, &s, t->what.out);
+        tell_holders(r, lines, count, s.moment.allocated, t->who.out);
+        words = find_cure(r, &s, cure);
+        *saves = advice_for_failure(r, &s, words, lines, count, t->advice.out);
+        free(words);
+        free(lines);
+    }
+    moment_free(&s.moment);
+    return ok;
+}
+
+static bool tell(const struct run_summary *r, const struct report_cure *cure,
+                 struct telling *t, uint64_t *saves, struct tool_error *error)
+{
+    uint32_t event;
+
+    *saves = 0;
+    if (last_failure(r, &event))
+        return tell_oom(r, cure, event, t, saves, error);
+    tell_holders(r, r->lines, r->line_count, r->peak.allocated, t->who.out);
+    if (!report_has_history(r)) {
+        tell_state(r, t->what.out);
+        advice_to_record(t->advice.out);
+        return true;
+    }
+    tell_peak(r, t->what.out);
+    *saves = advice_for_peak(r, t->advice.out);
+    return true;
+}
+
+bool report_verdict_make(const struct run_summary *r,
+                         const struct report_cure *cure,
+                         struct report_verdict *out, struct tool_error *error)
+{
+    struct telling t = {{0}, {0}, {0}};
+    bool ok = report_text_begin(&t.what);
+
+    ok = report_text_begin(&t.who) && ok;
+    ok = report_text_begin(&t.advice) && ok;
+    if (!ok)
+        tool_set_error(error, "not enough host memory for the report");
+    ok = ok && tell(r, cure, &t, &out->saves, error);
+    out->what = report_text_take(&t.what);
+    out->who = report_text_take(&t.who);
+    out->advice = report_text_take(&t.advice);
+    if (ok && out->what != NULL && out->who != NULL && out->advice != NULL)
+        return true;
+    if (ok)
+        tool_set_error(error, "not enough host memory for the report");
+    report_verdict_free(out);
+    return false;
+}
+
+void report_verdict_free(struct report_verdict *v)
+{
+    free(v->what);
+    free(v->who);
+    free(v->advice);
+    memset(v, 0, sizeof *v);
+}

@@ -1,0 +1,333 @@
+/* test_verdict.c - the three lines on top of a report, the categories they go
+ * by, and who holds memory by module, library and call tree. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "made_snapshot.h"
+#include "report/call_tree.h"
+#include "report/frame_groups.h"
+#include "report/report_words.h"
+#include "report/verdict.h"
+
+struct made {
+    struct snapshot *s;
+    struct lifetimes l;
+    struct run_summary r;
+};
+
+static void make(const char *lines, const char *settings, struct made *m)
+{
+    struct tool_error error;
+
+    m->s = made_snapshot(lines, settings);
+    assert_true(lifetimes_make(m->s, 0, &m->l, &error));
+    assert_true(run_summary_make(&m->l, &m->r, &error));
+}
+
+static void unmake(struct made *m)
+{
+    run_summary_free(&m->r);
+    lifetimes_free(&m->l);
+    snapshot_free(m->s);
+}
+
+/* ---- the verdict -------------------------------------------------------- */
+
+static void has(const char *text, const char *words)
+{
+    if (strstr(text, words) == NULL)
+        fail_msg("'%s' is not in: %s", words, text);
+}
+
+static void verdict_is(const char *lines, const char *settings,
+                       const struct report_cure *cure, const char *what,
+                       const char *who, const char *advice)
+{
+    struct report_verdict v;
+    struct tool_error error;
+    struct made m;
+
+    make(lines, settings, &m);
+    if (!report_verdict_make(&m.r, cure, &v, &error))
+        fail_msg("%s", error.text);
+    has(v.what, what);
+    has(v.who, who);
+    has(v.advice, advice);
+    assert_null(strchr(v.what, '\n'));
+    report_verdict_free(&v);
+    unmake(&m);
+}
+
+static void too_little_is_told_with_what_is_missing(void **state)
+{
+    (void)state;
+    verdict_is("segment_alloc 0 100MiB\n"
+               "alloc 0 80MiB 0 model.py:1:forward\n"
+               "alloc 80 20MiB 0 model.py:2:head\n"
+               "oom 30MiB 64MiB 0 model.py:3:loss\n",
+               NULL, NULL,
+               "ran out of memory when 64.0 MiB was asked for by model.py:3 "
+               "loss: of the 130 MiB that it could have, 100 MiB were in use.",
+               "model.py:1 forward 80.0 MiB (80 %); model.py:2 head 20.0 MiB "
+               "(20 %).",
+               "Hold 34.0 MiB less at that moment; no setting does that.  A "
+               "batch or sequence smaller by 24 % would");
+}
+
+static const char pieces[] = "segment_alloc 0 60MiB\n"
+                             "alloc 0 20MiB 0 a.py:1:one\n"
+                             "alloc 20 20MiB 0 b.py:2:two\n"
+                             "alloc 40 20MiB 0 c.py:3:three\n"
+                             "free_requested 0 20MiB\n"
+                             "free_completed 0 20MiB\n"
+                             "free_requested 40 20MiB\n"
+                             "free_completed 40 20MiB\n"
+                             "oom 4MiB 30MiB\n";
+
+static char *found(void *ctx, const struct snapshot *s, size_t device)
+{
+    (void)s;
+    assert_int_equal(device, 0);
+    ++*(int *)ctx;
+    return strdup("Set this.");
+}
+
+static void advice_in_pieces_is_a_cure_or_what_is_not_on(void **state)
+{
+    int asked = 0;
+    struct report_cure cure = {found, &asked};
+
+    (void)state;
+    verdict_is(pieces, NULL, NULL, "the rest lay in pieces of at most 20.0 MiB",
+               "b.py:2 two 20.0 MiB (100 %).",
+               "Set expandable_segments:True, so that 40.0 MiB");
+    verdict_is(pieces, "\"expandable_segments\": true", NULL, "pieces", "b.py",
+               "segments can grow already");
+    verdict_is(pieces, NULL, &cure, "pieces", "b.py", "Set this.");
+    assert_int_equal(asked, 1);
+    /* Where memory is simply too little, nobody is asked. */
+    verdict_is("segment_alloc 0 60MiB\nalloc 0 60MiB\noom 0 30MiB\n", NULL,
+               &cure, "ran out", "60.0 MiB", "Hold 30.0 MiB less");
+    assert_int_equal(asked, 1);
+}
+
+static void a_snapshot_without_history_says_so(void **state)
+{
+    (void)state;
+    verdict_is("segment 0 20MiB\nblock 12MiB active_allocated a.py:1:one\n"
+               "block 8MiB inactive\n",
+               NULL, NULL, "No history was recorded", "a.py:1 one 12.0 MiB",
+               "_record_memory_history(max_entries=");
+}
+
+static void what_lowers_a_peak_most_is_advised(void **state)
+{
+    static const char forward[] =
+        "segment_alloc 0 100MiB\n"
+        "alloc 0 10MiB 0 m.py:1:__init__\n"
+        "alloc 10 80MiB 0 m.py:2:forward\n"
+        "free_requested 10 80MiB 0 ??:0:MmBackward0::apply()\n";
+    char lines[16384] = "";
+
+    (void)state;
+    /* Activations live for more than 32 events. */
+    strcat(lines, "segment_alloc 0 100MiB\nalloc 0 10MiB 0 m.py:1:__init__\n"
+                  "alloc 10 80MiB 0 m.py:2:forward\n");
+    for (int i = 0; i < 60; i++)
+        strcat(lines, "alloc 95 1MiB\nfree_requested 95 1MiB\n");
+    strcat(lines, "free_requested 10 80MiB\n");
+    for (int i = 0; i < 60; i++)
+        strcat(lines, "alloc 96 1MiB\nfree_requested 96 1MiB\n");
+    verdict_is(lines, NULL, NULL, "did not run out of memory", "m.py:2 forward",
+               "Recompute activations (checkpointing), or halve the batch: "
+               "that saves about 40.0 MiB; the largest are from m.py:2");
+    /* Temporaries do not. */
+    verdict_is(forward, NULL, NULL, "at most 90.0 MiB were in use",
+               "m.py:2 forward 80.0 MiB (89 %)",
+               "Do the step at m.py:2 forward in place or in parts");
+    verdict_is("segment_alloc 0 100MiB\nalloc 0 99MiB 0 m.py:1:__init__\n"
+               "alloc 99 1MiB\n",
+               NULL, NULL, "did not", "m.py:1", "Nothing stands out");
+    verdict_is("segment_alloc 0 100MiB\nalloc 0 39MiB 0 m.py:1:__init__\n"
+               "alloc 99 1MiB\n",
+               NULL, NULL, "100 MiB reserved", "m.py:1",
+               "Up to 60.0 MiB that were free beside what was in use");
+}
+
+/* ---- categories --------------------------------------------------------- */
+
+/* Of the allocation `number`, in the order of their beginnings. */
+static enum report_category category_of(const char *lines, size_t number)
+{
+    enum report_category category;
+    struct made m;
+
+    make(lines, NULL, &m);
+    assert_true(number < m.l.alloc_count);
+    category = (enum report_category)m.r.categories[number];
+    unmake(&m);
+    return category;
+}
+
+/* What is older than the recording, by who gave it back. */
+static void old_memory_is_told_by_its_end(void **state)
+{
+    static const char optim[] = "free_requested 0 4MiB 0 p/optim/adam.py:7:step"
+                                "\nfree_completed 0 4MiB\n";
+    char lines[512];
+
+    (void)state;
+    /* Freed and made anew by the optimizer's step. */
+    sprintf(lines, "%salloc 0 4MiB 0 p/optim/adam.py:8:step\n", optim);
+    assert_int_equal(category_of(lines, 0), REPORT_OPTIMIZER);
+    /* Freed there, and not made anew. */
+    sprintf(lines, "%salloc 0 3MiB 0 p/optim/adam.py:8:step\nalloc 9 1MiB\n",
+            optim);
+    assert_int_equal(category_of(lines, 0), REPORT_GRADIENTS);
+    sprintf(lines, "free_requested 0 4MiB 0 p/optim/o.py:7:zero_grad\n"
+                   "alloc 9 1MiB\n");
+    assert_int_equal(category_of(lines, 0), REPORT_GRADIENTS);
+    sprintf(lines, "free_requested 0 4MiB 0 ??:0:MmBackward0::apply()\n"
+                   "alloc 9 1MiB\nalloc 10 1MiB\n");
+    assert_int_equal(category_of(lines, 0), REPORT_ACTIVATIONS);
+    /* Never freed. */
+    assert_int_equal(category_of("alloc 9 1MiB 0 m.py:1:f\n"
+                                 "segment 0 20MiB\n"
+                                 "block 4MiB active_allocated\n"
+                                 "block 5MiB inactive\n"
+                                 "block 1MiB active_allocated m.py:1:f\n",
+                                 0),
+                     REPORT_WEIGHTS);
+}
+
+/* Made by the backward pass, and freed there or by the optimizer. */
+static void gradients_stay_for_the_optimizer(void **state)
+{
+    char lines[16384];
+
+    (void)state;
+    for (int by_optimizer = 0; by_optimizer < 2; by_optimizer++) {
+        strcpy(lines, "alloc 0 4MiB 0 ??:0:MmBackward0::apply()\n");
+        for (int i = 0; i < 40; i++)
+            strcat(lines, "alloc 9 1MiB\nfree_requested 9 1MiB\n");
+        sprintf(lines + strlen(lines), "free_requested 0 4MiB 0 %s\n",
+                by_optimizer ? "p/optim/o.py:7:zero_grad"
+                             : "??:0:AddBackward0::apply()");
+        for (int i = 0; i < 90; i++)
+            strcat(lines, "alloc 9 1MiB\n");
+        assert_int_equal(category_of(lines, 0),
+                         by_optimizer ? REPORT_GRADIENTS : REPORT_TEMPORARIES);
+    }
+}
+
+static void what_pytorch_says_counts_before_any_guess(void **state)
+{
+    enum report_category category;
+    struct snapshot *s = made_snapshot("alloc 0 1MiB 0 m.py:1:Parameter\n"
+                                       "alloc 1 1MiB 0 m.py:1:step_3\n",
+                                       NULL);
+
+    (void)state;
+    /* The name of a frame is as good a string as any. */
+    assert_true(report_category_told(s, s->frames[0].name, &category));
+    assert_int_equal(category, REPORT_WEIGHTS);
+    assert_false(report_category_told(s, s->frames[1].name, &category));
+    assert_false(report_category_told(s, 0, &category));
+    snapshot_free(s);
+}
+
+/* ---- groups and trees --------------------------------------------------- */
+
+static const char calls[] =
+    "alloc 0 8MiB 0 /v/site-packages/tf/m/llama.py:9:mlp|"
+    "/v/site-packages/tf/m/llama.py:5:layer|/v/site-packages/tf/u.py:1:call|"
+    "/v/site-packages/torch/nn/module.py:1:_call|/home/me/run/train.py:3:main\n"
+    "alloc 8 4MiB 0 /v/site-packages/tf/m/llama.py:7:attn|"
+    "/v/site-packages/tf/m/llama.py:5:layer|/v/site-packages/tf/u.py:1:call|"
+    "/v/site-packages/torch/nn/module.py:1:_call|/home/me/run/train.py:3:main\n"
+    "alloc 12 2MiB 0 /home/me/run/train.py:8:mlp|/home/me/run/train.py:3:main\n"
+    "alloc 14 1MiB 0 ??:0:MmBackward0::apply()\n";
+
+static void group_is(const struct made *m, enum report_by by, size_t number,
+                     const char *label, uint64_t mib)
+{
+    struct report_group groups[16];
+    size_t count = m->r.line_count;
+    struct tool_error error;
+    char buf[REPORT_FRAME];
+
+    assert_true(count <= 16);
+    memcpy(groups, m->r.lines, count * sizeof *groups);
+    assert_true(report_by_merge(m->s, by, groups, &count, &error));
+    assert_true(number < count);
+    assert_string_equal(
+        report_by_label(m->s, groups[number].key, by, false, buf), label);
+    assert_int_equal(groups[number].bytes, mib << 20);
+}
+
+static void lines_are_put_together(void **state)
+{
+    struct made m;
+
+    (void)state;
+    make(calls, NULL, &m);
+    group_is(&m, BY_LINE, 0, "llama.py:9 mlp", 8);
+    group_is(&m, BY_FUNCTION, 0, "tf.m.llama mlp", 8);
+    group_is(&m, BY_FUNCTION, 2, "run/train.py mlp", 2);
+    group_is(&m, BY_MODULE, 0, "tf.m.llama", 12);
+    group_is(&m, BY_MODULE, 1, "run/train.py", 2);
+    group_is(&m, BY_LIBRARY, 0, "tf", 12);
+    group_is(&m, BY_LIBRARY, 1, "the program itself", 2);
+    group_is(&m, BY_LIBRARY, 2, "torch (the backward pass)", 1);
+    unmake(&m);
+}
+
+static void a_tree_leaves_frameworks_out(void **state)
+{
+    static const char expected[] = "    14.0 MiB   93 %  train.py:3 main\n"
+                                   "    12.0 MiB   80 %    u.py:1 call\n"
+                                   "                       llama.py:5 layer\n"
+                                   "    8.00 MiB   53 %      llama.py:9 mlp\n"
+                                   "    4.00 MiB   27 %      llama.py:7 attn\n"
+                                   "    2.00 MiB   13 %    train.py:8 mlp\n"
+                                   "    1.00 MiB    7 %  MmBackward0::apply()\n";
+    struct report_text text;
+    struct call_tree tree;
+    struct tool_error error;
+    struct made m;
+    char *got;
+
+    (void)state;
+    make(calls, NULL, &m);
+    assert_true(call_tree_make(m.s, m.r.paths, m.r.path_count, &tree, &error));
+    assert_true(report_text_begin(&text));
+    call_tree_write(&tree, m.s, 10, false, text.out);
+    got = report_text_take(&text);
+    assert_string_equal(got, expected);
+    free(got);
+    call_tree_free(&tree);
+    unmake(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_little_is_told_with_what_is_missing),
+        cmocka_unit_test(advice_in_pieces_is_a_cure_or_what_is_not_on),
+        cmocka_unit_test(a_snapshot_without_history_says_so),
+        cmocka_unit_test(what_lowers_a_peak_most_is_advised),
+        cmocka_unit_test(old_memory_is_told_by_its_end),
+        cmocka_unit_test(gradients_stay_for_the_optimizer),
+        cmocka_unit_test(what_pytorch_says_counts_before_any_guess),
+        cmocka_unit_test(lines_are_put_together),
+        cmocka_unit_test(a_tree_leaves_frameworks_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -115,7 +115,7 @@ static larder_result request_prepare(struct allocator *a, struct request *q)
                             "1EB memory.");
     if (!events_are_idle(&a->events) && !allocator_is_capturing(a))
         larder__events_poll(a);
-    q->size = larder__round_size(&a->conf, a->policy->unit_bytes, q->bytes);
+    q->size = larder__round_size(&a->conf, allocator_unit(a), q->bytes);
     q->segment_bytes = larder__segment_size(&a->conf, q->size);
     return larder__request_route(a, q);
 }

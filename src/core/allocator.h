@@ -359,6 +359,14 @@ struct allocator {
     bool is_dumping;
 };
 
+/* What sizes are rounded up to.  Where segments are had as PyTorch has them,
+ * so are the sizes. */
+static inline uint32_t allocator_unit(const struct allocator *a)
+{
+    return a->is_paged || a->larder == NULL ? a->policy->unit_bytes
+                                            : UNIT_BYTES;
+}
+
 /* Whether a stream may be captured now, so that no event is polled and nothing
  * given back: PyTorch's "captures underway", for which its older releases take
  * any pool that is begun. */

@@ -18,7 +18,7 @@
 enum {
     FIT_UNIT_LOG2 = 8,  /* the smallest step between two sizes */
     FIT_SHARE_LOG2 = 4, /* classes for each power of two */
-    FIT_CLASSES = 512,  /* up to 8 TiB */
+    FIT_CLASSES = 512,  /* the last one: from 8 TiB on */
     FIT_WORDS = FIT_CLASSES / 64
 };
 
@@ -34,8 +34,9 @@ static inline unsigned fit_class(uint64_t bytes)
     uint64_t units = bytes >> FIT_UNIT_LOG2;
     unsigned shift =
         bits_log2(units | UINT64_C(1) << FIT_SHARE_LOG2) - FIT_SHARE_LOG2;
+    unsigned i = (shift << FIT_SHARE_LOG2) + (unsigned)(units >> shift);
 
-    return (shift << FIT_SHARE_LOG2) + (unsigned)(units >> shift);
+    return i < FIT_CLASSES ? i : FIT_CLASSES - 1;
 }
 
 /* The first class from `from` on with a block; FIT_CLASSES: none. */

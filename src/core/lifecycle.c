@@ -10,7 +10,7 @@
 #include "core/lifecycle.h"
 #include "core/orphan.h"
 #include "base/bits.h"
-#include "core/policy_larder/ranges.h"
+#include "core/policy_larder/addresses.h"
 #include "core/pause.h"
 #include "core/policy.h"
 #include "core/pool.h"

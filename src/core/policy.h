@@ -25,9 +25,12 @@ extern const struct policy larder__policy_pinned;
 bool larder__pytorch_search(struct allocator *a, struct request *q);
 larder_result larder__pytorch_grow(struct allocator *a, struct request *q);
 
-/* Find memory in segments, giving up late (segment_ladder.c). */
+/* Find memory in segments, giving up late; the same where PyTorch would, as
+ * long as it does not give up (segment_ladder.c). */
 larder_result larder__segment_ladder_find(struct allocator *a,
                                           struct request *q);
+larder_result larder__segment_ladder_find_alike(struct allocator *a,
+                                                struct request *q);
 
 /* The number of a policy (lifecycle.c). */
 larder_policy larder__policy_id(const struct policy *policy);

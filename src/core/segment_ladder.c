@@ -1,12 +1,16 @@
-/* segment_ladder.c - a request's way through segments, for the policies that
- * give up late: those of pinned memory, of devices without virtual memory, and
- * of private pools.
+/* segment_ladder.c - a request's way through segments, for what gives up late:
+ * pinned memory, private pools, and the policy larder without virtual memory.
  *
  * The first steps are PyTorch's.  Then, unlike there: what cannot succeed is
  * refused before anything is given back for it; unused segments go back only
  * if they are enough, and no more than that; a segment that others could share
  * is done without; streams are waited for one event at a time, and after each
- * the pool is searched again. */
+ * the pool is searched again.
+ *
+ * The last of the three asks for what PyTorch asks for and gives back what it
+ * gives back until PyTorch gives up: which segments a program has decides
+ * how large a device it needs, in ways that no rule foresees, and this way it
+ * needs none larger than under PyTorch. */
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/cached.h"
@@ -85,18 +89,33 @@ static void keep_within_slack(struct allocator *a, const struct request *q)
     (void)larder__release_unused(a, after - most);
 }
 
+static larder_result wait_and_give_back(struct allocator *a, struct request *q)
+{
+    larder_result r = wait_and_look(a, q);
+
+    return r == LARDER_ERR_OUT_OF_MEMORY ? give_back_and_grow(a, q) : r;
+}
+
+/* Refused for good: no step that is left may be taken. */
+static bool is_refused(struct allocator *a, const struct request *q)
+{
+    bool is_rejected = q->over_limit && a->conf.throw_on_oom;
+
+    if (usage_is_final(q))
+        return true;
+    if (is_rejected)
+        a->stats.num_oom_rejections++;
+    return is_rejected;
+}
+
 static larder_result climb(struct allocator *a, struct request *q)
 {
     larder_result r;
 
     keep_within_slack(a, q);
     r = larder__pytorch_grow(a, q);
-    if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
+    if (r != LARDER_ERR_OUT_OF_MEMORY || is_refused(a, q))
         return r;
-    if (q->over_limit && a->conf.throw_on_oom) {
-        a->stats.num_oom_rejections++;
-        return r;
-    }
     if (larder__ladder_is_hopeless(a, q))
         return r; /* and its cache stays */
     if (allocator_is_capturing(a))
@@ -104,15 +123,30 @@ static larder_result climb(struct allocator *a, struct request *q)
     r = trade(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         r = grow_smaller(a, q);
-    if (r == LARDER_ERR_OUT_OF_MEMORY)
-        r = wait_and_look(a, q);
-    if (r == LARDER_ERR_OUT_OF_MEMORY)
-        r = give_back_and_grow(a, q);
-    return r;
+    return r == LARDER_ERR_OUT_OF_MEMORY ? wait_and_give_back(a, q) : r;
 }
 
-larder_result larder__segment_ladder_find(struct allocator *a,
-                                          struct request *q)
+static larder_result climb_alike(struct allocator *a, struct request *q)
+{
+    larder_result r = larder__pytorch_grow(a, q);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY || is_refused(a, q))
+        return r;
+    if (allocator_is_capturing(a))
+        return grow_smaller(a, q);
+    if (larder__ladder_is_hopeless(a, q))
+        return r;
+    if (larder__release_available(a, q))
+        r = larder__pytorch_grow(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = wait_and_give_back(a, q);
+    return r == LARDER_ERR_OUT_OF_MEMORY ? grow_smaller(a, q) : r;
+}
+
+/* With what both have before they climb. */
+static larder_result find(struct allocator *a, struct request *q,
+                          larder_result (*way)(struct allocator *,
+                                               struct request *))
 {
     if (larder__pytorch_search(a, q))
         return LARDER_OK;
@@ -121,5 +155,17 @@ larder_result larder__segment_ladder_find(struct allocator *a,
     if (a->fraction_is_set && a->conf.gc_threshold > 0 &&
         !allocator_is_capturing(a))
         larder__collect_garbage(a);
-    return climb(a, q);
+    return way(a, q);
+}
+
+larder_result larder__segment_ladder_find(struct allocator *a,
+                                          struct request *q)
+{
+    return find(a, q, climb);
+}
+
+larder_result larder__segment_ladder_find_alike(struct allocator *a,
+                                                struct request *q)
+{
+    return find(a, q, climb_alike);
 }

@@ -28,14 +28,14 @@ static void everything_once(struct scenario *s)
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 20; i++) {
             put_hinted(s, i, KIB(1500) + (uint64_t)i * 1000, LARDER_HINT_SHORT);
-            put_hinted(s, small++, KIB(200) + (uint64_t)i * 5000,
+            put_hinted(s, small++, KIB(600) + (uint64_t)i * 5000,
                        LARDER_HINT_LONG);
             if (i % 5 == 0)
                 use(s, i, 3);
         }
         drop_range(s, 0, 20, 1);
         TRY(s, larder_sim_complete(s->rig.dev, 3));
-        put_hinted(s, 20, MIB(24), LARDER_HINT_NONE);
+        put_hinted(s, 20, MIB(30), LARDER_HINT_NONE);
         drop(s, 20);
     }
     drop_range(s, SLOTS / 2, small, 1);

@@ -27,6 +27,13 @@ static void get(struct run *run, int i, uint64_t bytes, larder_stream stream)
     judge(run, larder_alloc(run->rig.a, bytes, stream, &run->addrs[i]));
 }
 
+static void use(struct run *run, int i, larder_stream stream)
+{
+    if (run->addrs[i] != 0 &&
+        larder_record_stream(run->rig.a, run->addrs[i], stream) != LARDER_OK)
+        run->failures++;
+}
+
 static void give(struct run *run, int i)
 {
     assert_ok(larder_free(run->rig.a, run->addrs[i]));
@@ -39,10 +46,11 @@ static void everything_once(struct run *run)
         get(run, i, MIB(1), 0);
     for (int i = 0; i < BLOCKS; i++)
         give(run, i);
-    get(run, BLOCKS, MIB(40), 0);    /* all become one */
-    get(run, BLOCKS + 1, MIB(8), 1); /* borrowed */
-    get(run, BLOCKS + 2, 1000, 0);   /* small, among large ones */
-    get(run, BLOCKS + 3, 1000, 2);   /* small and borrowed */
+    get(run, BLOCKS, MIB(40), 0);    /* the others go back */
+    get(run, BLOCKS + 1, MIB(8), 1); /* no larger than it has to be */
+    get(run, BLOCKS + 2, 1000, 0);
+    get(run, BLOCKS + 3, 1000, 2);
+    use(run, BLOCKS, 1);
     give(run, BLOCKS + 1);
     give(run, BLOCKS);
     get(run, BLOCKS, MIB(63), 0); /* waits for stream 1; too much */

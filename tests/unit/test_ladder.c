@@ -80,23 +80,6 @@ static void test_the_pool_is_looked_at_after_each_wait(void **state)
 
 /* ---- giving back ----------------------------------------------------------- */
 
-static void test_no_more_goes_back_than_is_needed(void **state)
-{
-    struct rig rig = ladder_up(SEGMENTS, "");
-    larder_addr p[5];
-
-    (void)state;
-    for (int i = 0; i < 5; i++)
-        p[i] = rig_alloc(&rig, MIB(10 + 2 * (uint64_t)i % 6));
-    for (int i = 0; i < 5; i++)
-        rig_free(&rig, p[i]);
-    assert_int_equal(rig_reserved(&rig), MIB(58));
-    rig_alloc(&rig, MIB(16)); /* with what is left, one of 10 is enough */
-    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 1);
-    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
-    rig_down(&rig);
-}
-
 /* What nothing uses is not enough: none of it goes while a wait may do. */
 static void test_nothing_goes_back_in_vain(void **state)
 {
@@ -462,21 +445,6 @@ static void test_the_words_count_what_would_be_given_back(void **state)
                                  MIB(52));
 }
 
-static void test_memory_of_another_stream_is_borrowed(void **state)
-{
-    struct rig rig = ladder_up(SEGMENTS, "");
-
-    (void)state;
-    rig_free(&rig, rig_alloc_on(&rig, MIB(20), 7));
-    rig_alloc_on(&rig, MIB(2), 7);
-    rig_alloc_on(&rig, MIB(36), 7);
-    rig_alloc(&rig, MIB(15));
-    assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
-    assert_true(rig_calls(&rig, LARDER_CALL_stream_sync) + events_waited(&rig) >
-                0);
-    rig_down(&rig);
-}
-
 static void test_moving_pages_off_is_named(void **state)
 {
     struct rig rig = ladder_up("sim:16MiB", "defrag:off");
@@ -498,7 +466,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_more_is_waited_for_than_is_needed),
         cmocka_unit_test(test_the_pool_is_looked_at_after_each_wait),
-        cmocka_unit_test(test_no_more_goes_back_than_is_needed),
         cmocka_unit_test(test_nothing_goes_back_in_vain),
         cmocka_unit_test(test_what_cannot_succeed_does_not_touch_the_driver),
         cmocka_unit_test(test_a_refusal_by_the_limit_is_counted),
@@ -512,7 +479,6 @@ int main(void)
         cmocka_unit_test(test_a_pool_s_limit_can_be_used_up),
         cmocka_unit_test(test_a_pool_says_what_it_holds),
         cmocka_unit_test(test_the_words_say_who_holds_what),
-        cmocka_unit_test(test_memory_of_another_stream_is_borrowed),
         cmocka_unit_test(test_the_words_count_what_would_be_given_back),
         cmocka_unit_test(test_moving_pages_off_is_named),
     };

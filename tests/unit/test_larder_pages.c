@@ -80,9 +80,9 @@ static void defrag_off_moves_nothing(void **state)
     rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
     rig_free(&rig,
              rig_alloc_on(&rig, MIB(62), other)); /* given back, had again */
-    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_release], 32);
+    assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_release], 30);
     assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_create],
-                     32 + 31);
+                     30 + 31);
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -130,14 +130,14 @@ static void the_largest_cached_block_has_memory(void **state)
     rig_free(&rig, addr);
     assert_ok(larder_largest_cached(rig.a, &bytes));
     assert_int_equal(bytes, MIB(6));
-    rig_free(&rig,
-             rig_alloc_on(&rig, MIB(62), 1)); /* takes two of the three pages */
-    rig_free(&rig, rig_alloc_on(&rig, 100, 0)); /* and this the third */
+    rig_free(&rig, rig_alloc_on(&rig, MIB(56), 1)); /* all the rest, and */
+    assert_ok(larder_largest_cached(rig.a, &bytes));
+    assert_int_equal(bytes, MIB(56));
+    rig_free(&rig, rig_alloc_on(&rig, MIB(62), 1)); /* two of the three pages */
+    addr = rig_alloc_on(&rig, 100, 0);              /* and the third */
     assert_ok(larder_largest_cached(rig.a, &bytes));
     assert_int_equal(bytes, MIB(62));
-    rig_free(&rig, rig_alloc_on(&rig, 100, 1));
-    assert_ok(larder_largest_cached(rig.a, &bytes));
-    assert_int_equal(bytes, MIB(60));
+    rig_free(&rig, addr);
     rig_down(&rig);
 }
 
@@ -243,14 +243,16 @@ static void tiny_tensors_waste_little(void **state)
     rig_down(&rig);
 }
 
-static void growing_requests_strand_little(void **state)
+/* Ever larger ones, the old one copied from: what they leave behind is too
+ * small for the next.  It is taken from there where the device is short, and
+ * else as much as it is under expandable segments. */
+static void grow_on(const char *spec, int64_t tenths)
 {
-    struct rig rig = up("sim:80GiB,backing=none", "");
+    struct rig rig = up(spec, "");
     larder_addr old = rig_alloc_on(&rig, MIB(16), 0);
     uint64_t bytes = MIB(16);
     larder_stats st;
 
-    (void)state;
     for (int i = 0; i < 2000; i++) {
         larder_addr grown = rig_alloc_on(&rig, bytes += KIB(36), 0);
 
@@ -259,9 +261,16 @@ static void growing_requests_strand_little(void **state)
     }
     st = rig_stats(&rig);
     assert_true(st.reserved_bytes.all.peak * 10 <=
-                st.requested_bytes.all.peak * 11);
+                st.requested_bytes.all.peak * tenths);
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
+}
+
+static void growing_requests_strand_little(void **state)
+{
+    (void)state;
+    grow_on("sim:80GiB,backing=none", 18);
+    grow_on("sim:180MiB,backing=none", 11);
 }
 
 /* ---- failures ------------------------------------------------------------- */
@@ -382,7 +391,7 @@ static void contents_survive(const char *conf)
         if (i % 9000 == 8999)
             assert_ok(larder_empty_cache(rig.a));
     }
-    assert_true(rig_counters(&rig).pages_unmapped > 1000);
+    assert_true(rig_counters(&rig).pages_unmapped > 500);
     rig_down(&rig);
 }
 

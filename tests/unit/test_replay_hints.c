@@ -43,7 +43,7 @@ static void without_a_number_there_are_no_hints(void **state)
     expect_hints("a 0 512\na 1 512\n", 0, "");
 }
 
-/* The policy `larder` heeds them, on a device that gets tight: 10 MiB that stay
+/* The policy `larder` heeds them, on a device that gets tight: 150 MB that stay
  * between what comes and goes. */
 static uint64_t least_for(larder_policy policy, uint64_t after)
 {
@@ -60,13 +60,13 @@ static uint64_t least_for(larder_policy policy, uint64_t after)
 
     assert_non_null(f);
     fprintf(f, "a 0 20971520\nf 0\n");
-    for (unsigned i = 0; i < 40; i++) {
-        fprintf(f, "a %u %u\na %u 262144\n", 2 * i + 1,
+    for (unsigned i = 0; i < 100; i++) {
+        fprintf(f, "a %u %u\na %u 1500000\n", 2 * i + 1,
                 (2048 + 400 * (i % 5)) * 1024, 2 * i + 2);
         if (i >= 3)
             fprintf(f, "f %u\n", 2 * i - 5);
     }
-    fprintf(f, "f 75\nf 77\nf 79\na 81 14680064\n");
+    fprintf(f, "f 195\nf 197\nf 199\na 201 209715200\n");
     fclose(f);
     r = run(text, &o);
     free(text);

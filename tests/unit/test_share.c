@@ -18,7 +18,9 @@ static struct rig share_up(const char *spec, const char *conf)
     return rig_up_policy(spec,
                          strcmp(conf, "larder") == 0 ? LARDER_POLICY_LARDER
                                                      : LARDER_POLICY_PYTORCH,
-                         strcmp(conf, "larder") == 0 ? "" : conf);
+                         /* a page a handle: as many as there can be */
+                         strcmp(conf, "larder") == 0 ? "handle_floor:1000000"
+                                                     : conf);
 }
 
 static larder_export *export_of(struct rig *rig, larder_addr addr)

@@ -49,9 +49,8 @@ static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
 static larder_result grow(struct allocator *a, size_t max,
                           const struct fill_rules *rules)
 {
-    size_t pages = rules->handle_pages != 0
-                       ? rules->handle_pages
-                       : larder__physical_handle_pages(a);
+    size_t pages = rules->handle_pages != 0 ? rules->handle_pages
+                                            : larder__physical_handle_pages(a);
     larder_result r;
 
     pages = bits_lesser(bits_lesser(pages, max), larder__physical_room(a));
@@ -213,12 +212,11 @@ static larder_result map(struct allocator *a, struct filling *f)
     struct page_span run = {.end = f->span.begin};
     larder_result r = LARDER_OK;
 
-    if (!larder__map_prepare(&a->map, &a->slab, page_at(s, f->span.begin),
-                             (uint64_t)(f->span.end - f->span.begin) *
-                                 PAGE_BYTES,
-                             s->heap->pool->is_small,
-                             s->heap->front == NULL ? 0
-                                                    : s->heap->front->number))
+    if (!larder__map_prepare(
+            &a->map, &a->slab, page_at(s, f->span.begin),
+            (uint64_t)(f->span.end - f->span.begin) * PAGE_BYTES,
+            s->heap->pool->is_small,
+            s->heap->front == NULL ? 0 : s->heap->front->number))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     while (r == LARDER_OK && next_missing(f, run.end, &run))
         r = map_run(a, f, run);

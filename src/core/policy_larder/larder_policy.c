@@ -1,9 +1,9 @@
 /* larder_policy.c - Larder's own policy: addresses are plentiful, pages go
  * where they are needed (docs/POLICY.md).
  *
- * On devices without virtual memory there are segments (larder_segments.h).
- * In private pools, whose memory a captured graph relies on, they are had and
- * kept as PyTorch's policy does. */
+ * On devices without virtual memory, and in private pools, whose memory a
+ * captured graph relies on, there are segments, had and kept as PyTorch's
+ * policy does but for what it does before giving up (segment_ladder.c). */
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/blocks.h"
@@ -12,15 +12,12 @@
 #include "core/fast.h"
 #include "core/ladder.h"
 #include "core/policy.h"
-#include "core/policy_larder/larder_segments.h"
 #include "core/policy_larder/larder_state.h"
 #include "core/policy_larder/supply.h"
 #include "core/policy_larder/tuning.h"
 #include "core/pool.h"
 #include "core/private.h"
 #include "core/segment.h"
-
-enum { SMALL_MAX = 512 << 10 }; /* by default (tuning.h) */
 
 /* ---- taking --------------------------------------------------------------- */
 
@@ -115,19 +112,18 @@ static larder_result find_paged(struct allocator *a, struct request *q)
 
 static larder_result larder_find(struct allocator *a, struct request *q)
 {
+    if (q->heap->fit != NULL)
+        return find_paged(a, q);
     if (q->heap->pool->owner != NULL)
         return larder__segment_ladder_find(a, q);
-    if (q->heap->fit == NULL)
-        return larder__segments_find(a, q);
-    return find_paged(a, q);
+    return larder__segment_ladder_find_alike(a, q);
 }
 
 static bool larder_should_split(const struct allocator *a,
                                 const struct request *q)
 {
-    if (q->heap->pool->owner != NULL)
-        return larder__policy_pytorch.should_split(a, q);
-    return q->block->bytes > q->size;
+    return q->heap->fit != NULL ? q->block->bytes > q->size
+                                : larder__policy_pytorch.should_split(a, q);
 }
 
 const struct policy larder__policy_larder = {
@@ -136,5 +132,5 @@ const struct policy larder__policy_larder = {
     .state = &larder__state,
     .explain_fully = true,
     .unit_bytes = FAST_UNIT,
-    .small_max_bytes = SMALL_MAX,
+    .small_max_bytes = SMALL_MAX_BYTES,
 };

@@ -5,7 +5,7 @@
 #include "core/blocks.h"
 #include "core/policy_larder/pages.h"
 #include "core/policy_larder/physical.h"
-#include "core/policy_larder/ranges.h"
+#include "core/policy_larder/addresses.h"
 #include "core/policy_larder/spot.h"
 #include "core/pool.h"
 #include "core/segment.h"
@@ -33,13 +33,7 @@ static void unmake(struct allocator *a)
 
 static void settings_changed(struct allocator *a)
 {
-    struct larder *l = a->larder;
-
-    l->refused_at = UINT64_MAX;
-    l->is_tight = false;
-    l->has_few_large = false;
-    l->weighed_at = 0;
-    l->exchange_credit = 0;
+    a->larder->refused_at = UINT64_MAX;
 }
 
 /* ---- giving back ----------------------------------------------------------- */

@@ -89,8 +89,8 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
     larder_addr addr = page_at(s, run.begin);
     size_t pages = run.end - run.begin;
     uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
-    larder_result r = larder__device_unmap(a->device, addr, bytes,
-                                           count_handles(s, run));
+    larder_result r =
+        larder__device_unmap(a->device, addr, bytes, count_handles(s, run));
 
     if (r != LARDER_OK)
         return r;
@@ -120,8 +120,7 @@ static struct block *block_back(struct allocator *a, struct block *b,
 
     heap_remove_unmapped(b);
     if (addr + bytes < b->addr + b->bytes)
-        heap_insert_unmapped(
-            larder__block_split(a, b, addr + bytes - b->addr));
+        heap_insert_unmapped(larder__block_split(a, b, addr + bytes - b->addr));
     if (addr > b->addr) {
         struct block *before = b;
 

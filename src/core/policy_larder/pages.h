@@ -24,7 +24,7 @@
 #ifndef LARDER_CORE_POLICY_LARDER_PAGES_H
 #define LARDER_CORE_POLICY_LARDER_PAGES_H
 
-#include "core/policy_larder/larder.h"
+#include "core/policy_larder/own.h"
 
 enum { PAGE_BYTES = 2 << 20 };
 

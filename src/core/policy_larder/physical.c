@@ -26,23 +26,30 @@ size_t larder__physical_room(const struct allocator *a)
     return bytes > a->held_bytes ? (bytes - a->held_bytes) / PAGE_BYTES : 0;
 }
 
+/* The most a handle may have: its part of all memory, or a segment of
+ * PyTorch's if that is more and the device not too small for it. */
+static uint64_t handle_pages_max(const struct allocator *a)
+{
+    const uint64_t *tuning = a->conf.tuning;
+    uint64_t all = larder__physical_capacity(a) / PAGE_BYTES;
+    uint64_t floor = bits_lesser(a->conf.large_segment_bytes / PAGE_BYTES,
+                                 all / tuning[TUNING_handle_floor]);
+    uint64_t max = all / tuning[TUNING_handle_part];
+
+    return max > floor ? max : floor;
+}
+
 /* A handle that is partly in use keeps the rest from others.  What that costs
  * at worst is its part of all memory; what it saves is the price of more of
  * them.  So a program that leaves much free has few, and one that fills the
  * device has ever smaller ones, whatever the device's size. */
 size_t larder__physical_handle_pages(const struct allocator *a)
 {
-    const uint64_t *tuning = a->conf.tuning;
     uint64_t held = a->held_bytes / PAGE_BYTES + 1;
-    uint64_t floor = a->conf.large_segment_bytes / PAGE_BYTES;
-    uint64_t max = larder__physical_capacity(a) / PAGE_BYTES /
-                   tuning[TUNING_handle_part];
     uint64_t pages =
-        tuning[TUNING_handle_ratio] * larder__physical_room(a) / held;
+        a->conf.tuning[TUNING_handle_ratio] * larder__physical_room(a) / held;
 
-    if (max < floor)
-        max = floor;
-    pages = bits_lesser(pages, max);
+    pages = bits_lesser(pages, handle_pages_max(a));
     return pages > 0 ? (size_t)pages : 1;
 }
 

@@ -6,7 +6,7 @@
 #ifndef LARDER_CORE_POLICY_LARDER_PHYSICAL_H
 #define LARDER_CORE_POLICY_LARDER_PHYSICAL_H
 
-#include "core/policy_larder/larder.h"
+#include "core/policy_larder/own.h"
 
 /* What the limit, the device's size and its last refusal leave, in bytes. */
 uint64_t larder__physical_capacity(const struct allocator *a);

@@ -12,8 +12,8 @@ static void add(struct allocator *a, struct spot spot)
     spots->list[spots->count++] = spot;
 }
 
-static bool is_excepted(const struct spot_except *except,
-                        const struct block *b, struct page_span handle)
+static bool is_excepted(const struct spot_except *except, const struct block *b,
+                        struct page_span handle)
 {
     return except->segment == b->segment && handle.begin < except->span.end &&
            handle.end > except->span.begin;
@@ -39,8 +39,8 @@ static void find_in_block(struct allocator *a, struct block *b,
 static void find_in_heap(struct allocator *a, const struct heap *heap,
                          const struct spot_except *except)
 {
-    for (unsigned i = FIT_CLASSES;
-         heap->fit != NULL && i-- > fit_class(PAGE_BYTES);) {
+    for (unsigned i = fit_class(PAGE_BYTES);
+         heap->fit != NULL && i < FIT_CLASSES; i++) {
         for (struct block *b = heap->fit->first[i]; b != NULL; b = b->left)
             find_in_block(a, b, except);
     }

@@ -6,7 +6,7 @@
 #include "core/policy_larder/fill.h"
 #include "core/policy_larder/gap.h"
 #include "core/policy_larder/physical.h"
-#include "core/policy_larder/ranges.h"
+#include "core/policy_larder/addresses.h"
 #include "core/policy_larder/spot.h"
 #include "core/policy_larder/tuning.h"
 #include "core/pool.h"
@@ -100,10 +100,9 @@ static struct target with_ahead(const struct allocator *a,
         begin--;
     if (begin == t->span.end)
         return more;
-    ahead = pages_ahead(a, s->heap, t->span.end - begin) -
-            (t->span.end - begin);
-    more.span.end +=
-        missing_from(s, t->span.end, bits_lesser(ahead, room));
+    ahead =
+        pages_ahead(a, s->heap, t->span.end - begin) - (t->span.end - begin);
+    more.span.end += missing_from(s, t->span.end, bits_lesser(ahead, room));
     return more;
 }
 

@@ -3,7 +3,7 @@
 #ifndef LARDER_CORE_POLICY_LARDER_SUPPLY_H
 #define LARDER_CORE_POLICY_LARDER_SUPPLY_H
 
-#include "core/policy_larder/larder.h"
+#include "core/policy_larder/own.h"
 
 /* Make a free block that is large enough for q, out of its heap: q->block.
  *

@@ -9,6 +9,7 @@
 #define LARDER_TUNING_MAP(X)                                                   \
     X(handle_ratio, 28, "pages of a new handle, times what is left over held") \
     X(handle_part, 128, "of all memory: a new handle, at most")                \
+    X(handle_floor, 32, "of all memory: may have 10 pages all the same")       \
     X(ahead_part, 32, "of what a stream holds: mapped ahead of need")          \
     X(small_kib, 512, "KiB: the largest request of the small pool")            \
     X(range_mib, 64, "MiB of addresses for a stream to begin with")            \
@@ -19,7 +20,7 @@ enum tuning_number {
 #define X(name, value, text) TUNING_##name,
     LARDER_TUNING_MAP(X)
 #undef X
-    TUNING_COUNT
+        TUNING_COUNT
 };
 
 #endif

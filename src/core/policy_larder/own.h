@@ -1,13 +1,14 @@
-/* larder.h - what the policy larder has for itself.  Private to core.
+/* own.h - what the policy larder has for itself.  Private to core.
  *
  *   larder_policy   a request's way                 tuning    the numbers
  *     supply        memory for it: grow, move       gap       where it lacks least
  *       fill        mapping, all or nothing         spot      what can be moved
  *         physical  handles                         ranges    addresses
  *           pages   what blocks and pages agree on
- *   larder_segments, larder_reshape   on devices without virtual memory */
-#ifndef LARDER_CORE_POLICY_LARDER_LARDER_H
-#define LARDER_CORE_POLICY_LARDER_LARDER_H
+ *
+ * On devices without virtual memory there is none of it (segment_ladder.c). */
+#ifndef LARDER_CORE_POLICY_LARDER_OWN_H
+#define LARDER_CORE_POLICY_LARDER_OWN_H
 
 #include "core/allocator.h"
 
@@ -36,12 +37,6 @@ struct larder {
     struct spots spots;  /* of the last look */
     size_t capacity;     /* of both lists: never below the pages held */
     uint64_t refused_at; /* held when the device had no more */
-
-    /* Where there are segments (larder_segments.h). */
-    bool is_tight;
-    bool has_few_large;       /* what was found when it was last weighed, */
-    uint64_t weighed_at;      /* and how much was in use then */
-    uint32_t exchange_credit; /* requests that segments may be exchanged for */
 };
 
 #endif

@@ -1,12 +1,12 @@
-/* ranges.h - ranges of addresses of the policy larder.  Private to core.
+/* addresses.h - ranges of addresses of the policy larder.  Private to core.
  *
  * A heap has several: each is three times as long as those before it together,
  * so that addresses, and the tables of their pages, are in proportion to what
  * the heap holds, and ranges are few. */
-#ifndef LARDER_CORE_POLICY_LARDER_RANGES_H
-#define LARDER_CORE_POLICY_LARDER_RANGES_H
+#ifndef LARDER_CORE_POLICY_LARDER_ADDRESSES_H
+#define LARDER_CORE_POLICY_LARDER_ADDRESSES_H
 
-#include "core/policy_larder/larder.h"
+#include "core/policy_larder/own.h"
 
 /* Reserve a range for the heap with room for `bytes`: an unmapped block.  Where
  * addresses are short, empty ranges of any heap go first.  ERR_OUT_OF_MEMORY;

@@ -1,4 +1,4 @@
-#include "core/policy_larder/ranges.h"
+#include "core/policy_larder/addresses.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
@@ -104,8 +104,8 @@ static larder_result reserve(struct allocator *a, struct heap *heap,
                              uint64_t bytes)
 {
     struct block *b;
-    larder_result r = larder__segment_reserve(a, heap, SEGMENT_PAGED,
-                                              PAGE_BYTES, bytes, &b);
+    larder_result r =
+        larder__segment_reserve(a, heap, SEGMENT_PAGED, PAGE_BYTES, bytes, &b);
 
     if (r != LARDER_OK)
         return r;
@@ -123,7 +123,7 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
     if (bytes > a->props.total_bytes) /* never to be had */
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = reserve(a, heap, range_bytes(a, heap, bytes));
-    if (r != LARDER_ERR_OUT_OF_MEMORY)
+    if (r == LARDER_OK || r == LARDER_ERR_NO_HOST_MEMORY)
         return r;
     (void)release_empty(a, NULL);
     return reserve(a, heap, bits_up(bytes, PAGE_BYTES));

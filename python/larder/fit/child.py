@@ -1,0 +1,156 @@
+"""The process that runs the program: python3 -m larder.fit.child SETTINGS
+
+SETTINGS is a file of JSON that larder.fit wrote; what there is to tell at the
+end goes to the file it names."""
+
+import json
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+import traceback
+import types
+
+
+def _settings(path):
+    with open(path, encoding="utf-8") as file:
+        options = types.SimpleNamespace(**json.load(file))
+    options.capability = tuple(options.capability)
+    return options
+
+
+class Run:
+    def __init__(self, options):
+        from larder.fit import composites, gpu, guard, tensors, torch_cuda
+        from larder.fit.ledger import Ledger
+        from larder.fit.mode import GpuMode
+        from larder.fit.phases import Phases, Watcher
+
+        self.options = options
+        gpu.open_device(options.device, options.policy, options.conf)
+        if options.snapshot:
+            gpu.record()
+        self.book = Ledger()
+        self.mode = GpuMode(self.book, options)
+        self.watcher = Watcher(self.book, options.steps)
+        tensors.install()
+        torch_cuda.install(self.mode.storages, options)
+        guard.install()
+        composites.install(options)
+        Phases(self.mode.storages, self.watcher).install()
+        _without_compiling()
+        _in_threads(self.mode)
+
+    def program(self):
+        """How it ended: a word, and an exception's lines."""
+        from larder.fit.phases import SteadyState
+
+        try:
+            with self.mode:
+                _run_program(self.options)
+        except SteadyState:
+            return "steady", None
+        except KeyboardInterrupt:
+            return "interrupted", None
+        except SystemExit as stop:
+            return ("ended" if stop.code in (None, 0) else "failed"), (
+                None if isinstance(stop.code, (int, type(None))) else str(stop.code)
+            )
+        except BaseException as error:
+            import torch
+
+            text = "".join(_program_lines(error))
+            memory = isinstance(error, torch.cuda.OutOfMemoryError)
+            return ("out of memory" if memory else "failed"), text
+        return "ended", None
+
+
+def _program_lines(error):
+    """Without the frames that are not the program's business."""
+    summary = traceback.TracebackException.from_exception(error)
+    for part in (summary, summary.__cause__, summary.__context__):
+        if part is not None:
+            part.stack = traceback.StackSummary.from_list(
+                [f for f in part.stack if not _is_ours(f.filename)]
+            )
+    return summary.format()
+
+
+def _is_ours(name):
+    return (
+        "/larder/fit/" in name
+        or name.startswith("<frozen runpy")
+        or "/torch/_subclasses/" in name
+        or name.endswith("/torch/utils/_python_dispatch.py")
+    )
+
+
+def _without_compiling():
+    """torch.compile gives back what it was given."""
+    import torch
+
+    said = []
+
+    def compile(model=None, **kwargs):
+        if not said:
+            said.append(1)
+            print(
+                "larder run: torch.compile is left out: the program runs "
+                "operator by operator",
+                file=sys.stderr,
+            )
+        return (lambda m: m) if model is None else model
+
+    torch.compile = compile
+    torch.nn.Module.compile = lambda self, *args, **kwargs: None
+
+
+def _in_threads(mode):
+    """A program's own threads see the GPU too."""
+    run = threading.Thread.run
+
+    def with_mode(self):
+        with mode:
+            run(self)
+
+    threading.Thread.run = with_mode
+
+
+def _run_program(options):
+    sys.argv = [options.script, *options.arguments]
+    if options.module:
+        runpy.run_module(options.script, run_name="__main__", alter_sys=True)
+        return
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
+    runpy.run_path(options.script, run_name="__main__", init_globals=None)
+
+
+def main():
+    options = _settings(sys.argv[1])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run = Run(options)
+    except (ImportError, ValueError, RuntimeError) as error:
+        print(f"larder run: {error}", file=sys.stderr)
+        return 2
+    parent = os.getpid()
+    began = time.monotonic()
+    how, why = run.program()
+    if os.getpid() != parent:
+        return 0  # a worker of the program's, which has come to its end
+    from larder.fit import outcome
+
+    if why:
+        print(why, file=sys.stderr, end="" if why.endswith("\n") else "\n")
+    outcome.write(run, how, time.monotonic() - began)
+    return 0
+
+
+if __name__ == "__main__":
+    _status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # What is left of the program must not run on without its GPU.
+    os._exit(_status)

@@ -1,0 +1,112 @@
+"""Operators whose parts PyTorch chooses by the GPU, chosen here as it does."""
+
+import math
+
+import torch
+
+aten = torch.ops.aten
+
+FLASH, EFFICIENT, MATH = "flash", "efficient", "math"
+
+_library = None
+
+
+def _flash_fits(q, k, v, mask, dropout, capability):
+    return (
+        mask is None
+        and torch.backends.cuda.flash_sdp_enabled()
+        and capability >= (8, 0)
+        and q.dtype in (torch.float16, torch.bfloat16)
+        and q.dim() == 4
+        and q.shape[-1] == k.shape[-1] == v.shape[-1] <= 256
+        and min(q.shape[-2], k.shape[-2]) > 0
+    )
+
+
+def _efficient_fits(q, k, v, mask, enable_gqa):
+    return (
+        torch.backends.cuda.mem_efficient_sdp_enabled()
+        and not enable_gqa
+        and q.dtype in (torch.float16, torch.bfloat16, torch.float32)
+        and q.dim() == 4
+        and q.shape[-1] == k.shape[-1]
+        and q.shape[1] == k.shape[1] == v.shape[1]
+        and not (mask is not None and mask.requires_grad)
+    )
+
+
+def choice(q, k, v, mask, dropout, enable_gqa, capability):
+    """Which of the ways attention goes, in PyTorch's order."""
+    if _flash_fits(q, k, v, mask, dropout, capability):
+        return FLASH
+    if _efficient_fits(q, k, v, mask, enable_gqa):
+        return EFFICIENT
+    return MATH
+
+
+def _padded(tensor):
+    """Flash attention wants sizes of heads in eights."""
+    rest = tensor.shape[-1] % 8
+    return torch.nn.functional.pad(tensor, (0, 8 - rest)) if rest else tensor
+
+
+def _flash(q, k, v, dropout, causal, scale):
+    size = q.shape[-1]
+    scale = scale if scale is not None else 1.0 / math.sqrt(size)
+    out = aten._scaled_dot_product_flash_attention(
+        _padded(q), _padded(k), _padded(v), dropout, causal, False, scale=scale
+    )[0]
+    return out[..., :size] if out.shape[-1] != size else out
+
+
+def _bias_of(mask, q, k):
+    """As numbers, expanded, its rows beginning where the kernel can read."""
+    if mask is None:
+        return None
+    if mask.dtype == torch.bool:
+        numbers = torch.zeros_like(mask, dtype=q.dtype)
+        mask = numbers.masked_fill_(mask.logical_not(), float("-inf"))
+    rest = mask.shape[-1] % 8
+    if rest:
+        length = mask.shape[-1]
+        mask = torch.nn.functional.pad(mask, (0, 8 - rest))[..., :length]
+    return mask.expand(q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+
+
+def _efficient(q, k, v, mask, dropout, causal, scale):
+    needs = torch.is_grad_enabled() and any(
+        t.requires_grad for t in (q, k, v)
+    )
+    return aten._scaled_dot_product_efficient_attention(
+        q, k, v, _bias_of(mask, q, k), needs, dropout, causal, scale=scale
+    )[0]
+
+
+def _attention(capability):
+    def attention(
+        q, k, v, mask=None, dropout=0.0, causal=False, *, scale=None,
+        enable_gqa=False,
+    ):
+        way = choice(q, k, v, mask, dropout, enable_gqa, capability)
+        if way == FLASH:
+            return _flash(q, k, v, dropout, causal, scale)
+        if way == EFFICIENT:
+            return _efficient(q, k, v, mask, dropout, causal, scale)
+        if mask is not None and mask.dtype == torch.bool:
+            numbers = torch.zeros_like(mask, dtype=q.dtype)
+            mask = numbers.masked_fill_(mask.logical_not(), float("-inf"))
+        return aten._scaled_dot_product_attention_math(
+            q, k, v, mask, dropout, causal, None, scale=scale,
+            enable_gqa=enable_gqa,
+        )[0]
+
+    return attention
+
+
+def install(options):
+    global _library
+    _library = torch.library.Library("aten", "IMPL")
+    for key in ("AutogradCUDA", "CUDA"):
+        _library.impl(
+            "scaled_dot_product_attention", _attention(options.capability), key
+        )

@@ -1,0 +1,110 @@
+"""The GPU that is not there: memory of a simulated device, by
+liblarder_torch, so that torch.cuda's questions about memory are answered by
+what answers them for larder.torch."""
+
+import ctypes
+import re
+
+from larder.torch._plugin import (
+    HistoryOptions,
+    allocator,
+    last_error,
+    library,
+    must,
+    plugin_must,
+)
+
+_POINTER = ctypes.c_void_p
+
+library.larder_torch_pool_alloc.restype = _POINTER
+library.larder_torch_pool_alloc.argtypes = [
+    ctypes.c_size_t,
+    ctypes.c_int,
+    _POINTER,
+]
+library.larder_torch_free.restype = None
+library.larder_torch_free.argtypes = [
+    _POINTER,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    _POINTER,
+]
+library.larder_torch_record_stream.restype = None
+library.larder_torch_record_stream.argtypes = [_POINTER, _POINTER]
+library.larder_policy_parse.restype = ctypes.c_int
+
+HISTORY_EVENTS = 1 << 22
+
+# The first device of PyTorch, and the only one.
+ORDINAL = 0
+
+
+def _without_memory(spec):
+    """Nothing is computed: memory that is only counted will do."""
+    spec = re.sub(r",backing=\w+", "", spec)
+    return spec + ",backing=none"
+
+
+def open_device(spec, policy, conf):
+    """Before the first allocation.  ValueError says what is wrong."""
+    parsed = ctypes.c_int()
+    must(
+        library.larder_policy_parse(policy.encode(), ctypes.byref(parsed)),
+        ValueError,
+    )
+    conf = (conf or "").encode()
+    must(library.larder_conf_check(conf), ValueError)
+    plugin_must(
+        library.larder_torch_configure(
+            _without_memory(spec).encode(), parsed, conf
+        )
+    )
+    allocator(ORDINAL)
+
+
+def record():
+    """Keep a history with Python's callers, for a snapshot."""
+    options = HistoryOptions()
+    library.larder_history_options_init_sized(
+        ctypes.byref(options), ctypes.sizeof(options)
+    )
+    options.max_events = HISTORY_EVENTS
+    options.depth = 24
+    plugin_must(
+        library.larder_torch_history_start(ORDINAL, ctypes.byref(options), 0)
+    )
+
+
+def allocate(size, stream):
+    """An address, 0 for no bytes; None if memory ran out."""
+    if size == 0:
+        return 0
+    return library.larder_torch_pool_alloc(size, ORDINAL, stream)
+
+
+def free(address, size, stream):
+    if address:
+        library.larder_torch_free(address, size, ORDINAL, stream)
+
+
+def use_on(address, stream):
+    """record_stream()"""
+    if address:
+        library.larder_torch_record_stream(address, stream)
+
+
+def why_it_failed():
+    return (
+        library.larder_torch_last_error().decode(errors="replace")
+        or last_error()
+    )
+
+
+def write_snapshot(path):
+    """OSError if it cannot be."""
+    must(
+        library.larder_snapshot_write(
+            allocator(ORDINAL), path.encode(errors="surrogateescape"), None
+        ),
+        OSError,
+    )

@@ -1,0 +1,112 @@
+"""Letting PyTorch's engine walk backward over tensors of a GPU that is not
+there.
+
+The engine keeps a thread for each device it knows, and knows devices by their
+"guards", of which a build for processors has none for GPUs.  It is made here: a
+copy of the guard of PyTorch's device "meta", which does nothing either, under
+the name of the GPU.  Since 2.9 the engine also asks which accelerator there is
+(hooks.py).
+
+In a build with CUDA on a machine without a GPU PyTorch has an idle guard of
+its own, and puts it in place when asked."""
+
+import ctypes
+import os
+
+import torch
+
+from larder.fit import hooks
+from larder.fit.machine import RETURN_ONE, ForeignError, does, library
+
+_REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
+
+# Device types in PyTorch's numbers, which never change.
+_CUDA = 1
+_META = 14
+
+# Where c10::impl::DeviceGuardImplInterface has its functions: these have stood
+# there since streams have defaults.  That of deviceCount has moved; it is told
+# by what it does.
+_TYPE = 0
+_STREAM = 5
+_DEFAULT_STREAM = 6
+_ENTRIES = 40
+_LAST_SEARCHED = 20
+
+_Answer = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p)
+
+_kept = []  # PyTorch holds the addresses alone
+
+
+def _registry():
+    name = os.path.join("lib", "libc10.so")
+    try:
+        return (ctypes.c_void_p * (_META + 1)).in_dll(library(name), _REGISTRY)
+    except ValueError:
+        raise ForeignError(f"no list of devices in {name}") from None
+
+
+def _pointers_at(address, count):
+    return (ctypes.c_void_p * count).from_address(address)
+
+
+def _device_count_of(functions):
+    """The first of those that answer 1 and do nothing else; the second says
+    whether a stream is idle."""
+    found = [
+        number
+        for number in range(_DEFAULT_STREAM + 1, _LAST_SEARCHED)
+        if does(functions[number], RETURN_ONE)
+    ]
+    if len(found) < 2:
+        raise ForeignError("its table of devices is not as it is known")
+    return found[0]
+
+
+def _answering(value):
+    callback = _Answer(lambda _: value)
+    _kept.append(callback)
+    return ctypes.cast(callback, ctypes.c_void_p).value
+
+
+class _IdleGuard:
+    """A guard of one GPU that does nothing, made of that of "meta"."""
+
+    def __init__(self, meta):
+        functions = _pointers_at(_pointers_at(meta, 1)[0], _ENTRIES)
+        self.count = _device_count_of(functions)
+        self.returns_one = functions[self.count]
+        self.table = (ctypes.c_void_p * _ENTRIES)(*functions)
+        self.table[_TYPE] = self.returns_one  # as CUDA's number is
+        self.table[_DEFAULT_STREAM] = functions[_STREAM]
+        self.guard = (ctypes.c_void_p * 1)(ctypes.addressof(self.table))
+        _kept.append(self)
+
+    def address(self):
+        return ctypes.addressof(self.guard)
+
+    def hide(self):
+        """No devices from now on: who counts them asks each for what only a
+        driver knows."""
+        self.table[self.count] = _answering(0)
+
+
+def _start_threads():
+    """The engine's, for each device that is counted now."""
+    one = torch.ones((), requires_grad=True)
+    (one * one).backward()
+
+
+def install():
+    """Before the first backward of the process."""
+    registry = _registry()
+    if registry[_CUDA]:
+        if hasattr(torch._C, "_ensureCUDADeviceGuardSet"):
+            torch._C._ensureCUDADeviceGuardSet()
+        return
+    guard = _IdleGuard(registry[_META])
+    registry[_CUDA] = guard.address()
+    _start_threads()
+    if hooks.are_asked():
+        guard.hide()
+        hooks.pretend(guard.returns_one)

@@ -1,0 +1,98 @@
+"""What was asked for, in order: each allocation with what it was for.
+
+Records are lists, for there are hundreds of thousands of them; the names below
+say what stands where."""
+
+import sys
+
+# An allocation's record.
+BYTES, STREAM, PHASE, MODULE, OPERATOR, FILE, LINE, KIND, STEP = range(9)
+
+# Phases: what the program was doing.
+OTHER, FORWARD, BACKWARD, OPTIMIZER = "other", "forward", "backward", "step"
+
+# Kinds, once they are known.
+PARAMETERS = "parameters"
+BUFFERS = "buffers"
+GRADIENTS = "gradients"
+STATE = "optimizer state"
+WORKSPACE = "workspaces"
+TEMPORARY = "temporaries of operators"
+
+_OWN = ("/larder/fit/", "/torch/", "<frozen", "/larder/torch/")
+
+
+def caller():
+    """File and line of the innermost frame that is the program's."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not any(part in name for part in _OWN):
+            return name, frame.f_lineno
+        frame = frame.f_back
+    return "", 0
+
+
+class Ledger:
+    """`events`: a number n >= 0 for allocation n, ~n when it is given back,
+    a text for a mark, and a pair for (allocation, stream) recorded."""
+
+    def __init__(self):
+        self.records = []
+        self.events = []
+        self.live = 0
+        self.peak = 0
+
+    def add(self, record):
+        number = len(self.records)
+        self.records.append(record)
+        self.events.append(number)
+        self.live += record[BYTES]
+        if self.live > self.peak:
+            self.peak = self.live
+        return number
+
+    def drop(self, number):
+        self.events.append(~number)
+        self.live -= self.records[number][BYTES]
+
+    def mark(self, text):
+        self.events.append(text)
+
+    def recorded(self, number, stream):
+        self.events.append((number, stream))
+
+    def at_peak(self):
+        """The allocations that live when most is asked for, and the one that
+        set it: (numbers, number)."""
+        live, most, at = 0, 0, -1
+        for position, event in enumerate(self.events):
+            if not isinstance(event, int):
+                continue
+            if event < 0:
+                live -= self.records[~event][BYTES]
+                continue
+            live += self.records[event][BYTES]
+            if live > most:
+                most, at = live, position
+        alive = set()
+        for event in self.events[: at + 1]:
+            if isinstance(event, int):
+                alive.add(event) if event >= 0 else alive.discard(~event)
+        return alive, (self.events[at] if at >= 0 else None)
+
+    def write_trace(self, path):
+        """As a trace of larder-replay(1)."""
+        with open(path, "w", encoding="utf-8") as out:
+            for event in self.events:
+                out.write(self._line(event))
+
+    def _line(self, event):
+        if isinstance(event, str):
+            return f"m {event}\n"
+        if isinstance(event, tuple):
+            return f"r {event[0]} {event[1]}\n"
+        if event < 0:
+            return f"f {~event}\n"
+        record = self.records[event]
+        return f"a {event} {record[BYTES]} {record[STREAM]}\n"

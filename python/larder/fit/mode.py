@@ -1,0 +1,218 @@
+"""Every operator on a tensor of the GPU: its shapes by PyTorch's fake tensors,
+its memory by Larder.
+
+Tensors of the host are real and left alone; where the two meet, a copy to the
+GPU becomes a fake tensor, and one to the host a real one with values made up
+(values.py)."""
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from larder.fit import ledger, temporaries, values
+from larder.fit.scopes import scopes
+from larder.fit.storages import Storages
+
+aten = torch.ops.aten
+
+# Whose kernels ask for their results from the last to the first.
+_LAST_FIRST = {aten.native_dropout.default}
+
+# The GPU's random numbers are not drawn.
+_IGNORED = ("generator", "pin_memory")
+
+
+def _is_gpu(tensor):
+    return isinstance(tensor, FakeTensor)
+
+
+def _names_gpu(device):
+    return device is not None and torch.device(device).type == "cuda"
+
+
+def _any_fake(items):
+    for item in items:
+        if isinstance(item, FakeTensor):
+            return True
+        if isinstance(item, (list, tuple)) and _any_fake(item):
+            return True
+    return False
+
+
+def _tensors(result):
+    if isinstance(result, torch.Tensor):
+        yield result
+    elif isinstance(result, (list, tuple)):
+        for item in result:
+            yield from _tensors(item)
+
+
+class GpuMode(TorchDispatchMode):
+    def __init__(self, book, options):
+        super().__init__()
+        self.fake = FakeTensorMode(allow_non_fake_inputs=True)
+        self.storages = Storages(book)
+        self.values = values.Values(options.on_item)
+        self.temporaries = temporaries.Temporaries(self.storages, options)
+        self._special = {
+            aten._local_scalar_dense.default: self._item,
+            aten._to_copy.default: self._to_copy,
+            aten.copy_.default: self._copy,
+            aten.lift_fresh.default: self._same,
+            aten.is_pinned.default: lambda func, args, kwargs: False,
+            aten._pin_memory.default: self._pin,
+            aten.equal.default: self._equal,
+            aten.add.Tensor: self._add,
+        }
+        self._special.update(
+            (func, self._data_dependent) for func in values.DATA_DEPENDENT
+        )
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        on_gpu = (
+            _any_fake(args)
+            or (kwargs and _any_fake(kwargs.values()))
+            or _names_gpu(kwargs.get("device"))
+        )
+        if not on_gpu:
+            return self._on_host(func, args, kwargs)
+        special = self._special.get(func)
+        if special is not None:
+            result = special(func, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        return self.run(func, args, kwargs)
+
+    # ---- what is the host's ------------------------------------------------
+
+    def _on_host(self, func, args, kwargs):
+        if kwargs.get("pin_memory"):
+            kwargs = dict(kwargs, pin_memory=False)
+        if func is aten._pin_memory.default:
+            return args[0].clone()
+        if func is aten.is_pinned.default:
+            return False
+        return func(*args, **kwargs)
+
+    # ---- what is the GPU's -------------------------------------------------
+
+    def run(self, func, args, kwargs):
+        """The operator's result, fake, and its memory."""
+        for name in _IGNORED:
+            if name in kwargs:
+                kwargs = {k: v for k, v in kwargs.items() if k != name}
+        before = self.temporaries.before(func, args, kwargs)
+        try:
+            with self.fake:
+                result = func(*args, **kwargs)
+            name = func._opname if hasattr(func, "_opname") else str(func)
+            made = _tensors(result)
+            if func in _LAST_FIRST:
+                made = reversed(list(made))
+            for tensor in made:
+                if isinstance(tensor, FakeTensor):
+                    self.storages.watch(tensor, name)
+            self.temporaries.after(func, args)
+            if func._schema.is_mutable:
+                self._forget_values(args)
+        finally:
+            for number in before:
+                self.storages.release(number)
+        return result
+
+    def _forget_values(self, args):
+        for arg in args:
+            if isinstance(arg, FakeTensor):
+                self.values.forget(arg)
+
+    def _same(self, func, args, kwargs):
+        return NotImplemented
+
+    def _item(self, func, args, kwargs):
+        return self.values.number(args[0])
+
+    def _equal(self, func, args, kwargs):
+        return self.values.answer("equal", True)
+
+    def _pin(self, func, args, kwargs):
+        return args[0]
+
+    def _data_dependent(self, func, args, kwargs):
+        return self.values.stand_in(self, func, args, kwargs)
+
+    def _to_copy(self, func, args, kwargs):
+        source = args[0]
+        device = kwargs.get("device")
+        if _is_gpu(source) and device is not None and not _names_gpu(device):
+            if torch.device(device).type == "meta":
+                return NotImplemented
+            return self.values.on_host(source, kwargs.get("dtype"))
+        if not _is_gpu(source):
+            return self._upload(source, kwargs)
+        return NotImplemented
+
+    def _upload(self, source, kwargs):
+        dtype = kwargs.get("dtype") or source.dtype
+        layout = source
+        if not (
+            source.is_contiguous()
+            or source.is_contiguous(memory_format=torch.channels_last)
+        ):
+            layout = torch.empty(source.shape, device="meta")
+        result = self.run(
+            aten.empty_strided.default,
+            (list(source.shape), list(layout.stride())),
+            {"dtype": dtype, "device": kwargs["device"]},
+        )
+        self.values.remember(result, source)
+        if scopes.phase == ledger.OTHER and dtype != source.dtype:
+            # The copy is made first, and converted there.
+            self.temporaries.passing(source.untyped_storage().nbytes())
+        return result
+
+    def _copy(self, func, args, kwargs):
+        target, source = args[0], args[1]
+        if not _is_gpu(target):
+            torch.ops.aten.copy_(
+                target, self.values.on_host(source, target.dtype)
+            )
+            return target
+        if not _is_gpu(source):
+            if source.dtype != target.dtype:
+                # Copied as it is, and converted on the GPU.
+                self.temporaries.passing(source.numel() * source.element_size())
+            return target
+        return NotImplemented
+
+    def _add(self, func, args, kwargs):
+        """The engine adds a second gradient to the first one in place where
+        nothing else holds it; of a subclass, as fake tensors are, it makes a
+        new one."""
+        if scopes.phase != ledger.BACKWARD or torch.is_grad_enabled():
+            return NotImplemented
+        first, second = args[0], args[1]
+        if not (_is_gpu(first) and _is_gpu(second)) or kwargs:
+            return NotImplemented
+        for kept, other in ((first, second), (second, first)):
+            if self._may_be_changed(kept, other):
+                return kept
+        return NotImplemented
+
+    def _may_be_changed(self, kept, other):
+        if kept.dtype != other.dtype or kept.shape != other.shape:
+            return False
+        storage = kept.untyped_storage()
+        if storage.nbytes() != kept.numel() * kept.element_size():
+            return False
+        return self._engine_is_adding() and (
+            torch._C._storage_Use_Count(storage._cdata) <= _UNSHARED
+        )
+
+    def _engine_is_adding(self):
+        """No Python between the engine and the operator."""
+        return torch._C._current_autograd_node() is None
+
+
+# The tensor's own reference to its storage, Python's, and the one counted with.
+_UNSHARED = 3

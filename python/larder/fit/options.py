@@ -1,0 +1,47 @@
+"""What `larder run` is told."""
+
+import argparse
+
+_EPILOG = """Exit status: 0 if the program fits, 1 if it does not or failed, 2 if it could
+not be begun.  The program runs under the PyTorch of this Python, which needs no
+CUDA; LARDER_PYTHON names another."""
+
+
+def _steps(text):
+    if text == "all":
+        return 0
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(
+            f"'{text}': expected a number of steps from 1, or all"
+        )
+    return number
+
+
+def parser():
+    p = argparse.ArgumentParser(
+        prog="larder run",
+        description="Run a program of PyTorch without a GPU and say whether it "
+        "would fit on one.",
+        epilog=_EPILOG,
+    )
+    add = p.add_argument
+    add("--device", metavar="SPEC", help="the simulated GPU (sim:24GiB)")
+    add("--gpu", metavar="NAME", help="a card of the table, as rtx4090")
+    add("--cards", metavar="FILE", help="another table of cards")
+    add("--policy", metavar="NAME", default="pytorch", help="pytorch, larder or direct (pytorch)")
+    add("--conf", metavar="SETTINGS", default="", help="key:value,… of larder-conf(5)")
+    add("--steps", metavar="N", type=_steps, default=None, help="optimizer steps to run, or all; without this, until they repeat")
+    add("--on-item", choices=("one", "zero", "nan", "error"), default="one", help="what a value read from the GPU is (one)")
+    add("--max", metavar="NAME=A..B", help="the largest value of the program's argument --NAME that fits")
+    add("--snapshot", metavar="FILE", help="write what happened, .pickle or .json")
+    add("--view", metavar="FILE", help="write a page of it, .html")
+    add("--trace", metavar="FILE", help="write the requests, for larder replay")
+    add("--json", action="store_true", help="the report as JSON")
+    add("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
+    add("script", metavar="SCRIPT.py")
+    add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
+    return p

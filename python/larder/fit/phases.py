@@ -1,0 +1,135 @@
+"""Telling what the program does: modules, backward, optimizers, steps."""
+
+import torch
+from torch.nn.modules import module as modules
+
+from larder.fit import ledger
+from larder.fit.scopes import scopes
+
+
+class SteadyState(BaseException):
+    """The steps repeat: there is nothing more to see."""
+
+
+class Phases:
+    def __init__(self, storages, watcher):
+        self._storages = storages
+        self._watcher = watcher
+        self._known = set()
+        self._optimizer = None
+
+    # ---- modules -----------------------------------------------------------
+
+    def _enter(self, module, args):
+        if id(module) not in self._known:
+            self._learn(module)
+        if not scopes._stack and scopes.phase == ledger.OTHER:
+            scopes.phase = ledger.FORWARD
+        scopes.enter(module)
+
+    def _leave(self, module, args, result):
+        scopes.leave()
+        if not scopes._stack and scopes.phase == ledger.FORWARD:
+            scopes.phase = ledger.OTHER
+
+    def _learn(self, root):
+        for module in root.modules():
+            self._known.add(id(module))
+        for parameter in root.parameters():
+            self._say(parameter, ledger.PARAMETERS)
+        for buffer in root.buffers():
+            self._say(buffer, ledger.BUFFERS)
+
+    def _say(self, tensor, kind):
+        if isinstance(tensor, torch.Tensor) and tensor.is_cuda:
+            self._storages.say(tensor, kind)
+
+    # ---- backward ----------------------------------------------------------
+
+    def _around_backward(self, run):
+        def backward(*args, **kwargs):
+            before, scopes.phase = scopes.phase, ledger.BACKWARD
+            try:
+                return run(*args, **kwargs)
+            finally:
+                scopes.phase = before
+
+        return backward
+
+    # ---- optimizers --------------------------------------------------------
+
+    def _before_step(self, optimizer, args, kwargs):
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._say(parameter.grad, ledger.GRADIENTS)
+        self._phase = scopes.phase
+        scopes.phase = ledger.OPTIMIZER
+
+    def _after_step(self, optimizer, args, kwargs):
+        scopes.phase = self._phase
+        for state in optimizer.state.values():
+            for value in state.values():
+                self._say(value, ledger.STATE)
+        if self._optimizer is None:
+            self._optimizer = optimizer
+        if self._optimizer is optimizer:
+            self._end_step()
+
+    def _end_step(self):
+        scopes.forget_stack()
+        self._storages.book.mark(f"step {scopes.step}")
+        scopes.begin_step()
+        if self._watcher.is_steady():
+            raise SteadyState
+
+    def install(self):
+        modules.register_module_forward_pre_hook(self._enter)
+        modules.register_module_forward_hook(self._leave, always_call=True)
+        from torch.optim import optimizer
+
+        optimizer.register_optimizer_step_pre_hook(self._before_step)
+        optimizer.register_optimizer_step_post_hook(self._after_step)
+        engine = torch.autograd.graph
+        engine._engine_run_backward = self._around_backward(
+            engine._engine_run_backward
+        )
+        torch.autograd._engine_run_backward = engine._engine_run_backward
+
+
+class Watcher:
+    """When steps have become alike: the same requests and frees, in the same
+    order, twice in a row."""
+
+    def __init__(self, book, most):
+        self._book = book
+        self._most = most  # None: until they are alike; 0: to the end
+        self._from = 0
+        self._last = None
+        self.steps = 0
+        self.repeats = False
+
+    def _shape(self, begin):
+        """A step's requests, and its frees by how long ago they were made."""
+        records = self._book.records
+        made = 0
+        shape = []
+        for event in self._book.events[begin:]:
+            if not isinstance(event, int):
+                continue
+            if event >= 0:
+                made += 1
+                shape.append(records[event][ledger.BYTES])
+            else:
+                shape.append(-1 - records[~event][ledger.BYTES])
+        return hash(tuple(shape)), made
+
+    def is_steady(self):
+        self.steps += 1
+        shape = self._shape(self._from)
+        self._from = len(self._book.events)
+        self.repeats = shape == self._last
+        self._last = shape
+        if self._most is None:
+            return self.repeats
+        return self._most > 0 and self.steps >= self._most

@@ -1,0 +1,58 @@
+"""Asking `larder replay` what a run's requests need."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from larder._finding import candidates
+
+# Of PyTorch's settings, those that are worth a try.
+SETTINGS = ("", "expandable_segments:True")
+
+
+class ReplayError(RuntimeError):
+    """The command is not there, or refused."""
+
+
+def command():
+    """The path of `larder`."""
+    named = os.environ.get("LARDER_COMMAND")
+    if named:
+        return named
+    for library in candidates(("liblarder_torch.so", "liblarder_torch.so.0")):
+        folder = os.path.dirname(library)
+        for path in (
+            os.path.join(folder, "larder"),
+            os.path.join(os.path.dirname(folder), "bin", "larder"),
+        ):
+            if os.path.isfile(path):
+                return path
+    found = shutil.which("larder")
+    if found is None:
+        raise ReplayError("the command larder is not found")
+    return found
+
+
+def needed_bytes(trace, policy, conf):
+    """The smallest device on which every request is served."""
+    words = [command(), "replay", "--min-capacity", "--json", "--policy", policy]
+    if conf:
+        words += ["--conf", conf]
+    done = subprocess.run(
+        [*words, trace], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise ReplayError(done.stderr.strip() or "larder replay failed")
+    return json.loads(done.stdout.splitlines()[0])["min_capacity_bytes"]
+
+
+def view(snapshot, page):
+    done = subprocess.run(
+        [command(), "view", snapshot, "-o", page],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise ReplayError(done.stderr.strip() or "larder view failed")

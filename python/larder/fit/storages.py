@@ -1,0 +1,76 @@
+"""Storages of fake tensors, each an allocation for as long as PyTorch holds
+it."""
+
+import weakref
+
+import torch
+
+from larder.fit import gpu, ledger
+from larder.fit.scopes import scopes
+
+
+class Storages:
+    def __init__(self, book):
+        self.book = book
+        self.stream = 0
+        self.numbers = {}  # a storage's address -> its allocation
+        self._kept = {}  # the same -> a weak reference that frees it
+        self.addresses = {}  # allocation -> address on the GPU
+
+    def allocate(self, size, operator, kind=None):
+        """One that no tensor holds."""
+        where = ledger.caller()
+        address = gpu.allocate(size, self.stream)
+        if address is None:
+            raise torch.cuda.OutOfMemoryError(gpu.why_it_failed())
+        number = self.book.add(
+            [
+                size,
+                self.stream,
+                scopes.phase,
+                scopes.module(),
+                operator,
+                *where,
+                kind,
+                scopes.step,
+            ]
+        )
+        self.addresses[number] = address
+        return number
+
+    def release(self, number):
+        record = self.book.records[number]
+        self.book.drop(number)
+        gpu.free(
+            self.addresses.pop(number),
+            record[ledger.BYTES],
+            record[ledger.STREAM],
+        )
+
+    def watch(self, tensor, operator):
+        """The tensor's storage, unless it is known."""
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self.numbers:
+            return
+        number = self.allocate(storage.nbytes(), operator)
+        self.numbers[key] = number
+        self._kept[key] = weakref.ref(
+            storage, lambda _, key=key, number=number: self._ended(key, number)
+        )
+
+    def _ended(self, key, number):
+        # A storage made since may have the address.
+        if self.numbers.get(key) == number:
+            del self.numbers[key]
+            del self._kept[key]
+        self.release(number)
+
+    def number_of(self, tensor):
+        return self.numbers.get(tensor.untyped_storage()._cdata)
+
+    def say(self, tensor, kind):
+        """What the tensor's memory is for."""
+        number = self.number_of(tensor)
+        if number is not None:
+            self.book.records[number][ledger.KIND] = kind

@@ -1,0 +1,109 @@
+"""Streams and events: queues without work.  What memory they keep is
+Larder's."""
+
+import time
+
+import torch
+
+_NUMBERS = 32  # PyTorch hands out so many of its own, in turn
+
+
+class Stream:
+    _made = 0
+
+    def __init__(self, device=None, priority=0, **kwargs):
+        self.device = torch.device("cuda", 0)
+        self.device_index = 0
+        self.device_type = 1
+        self.priority = priority
+        number = kwargs.get("stream_id")
+        if number is None:
+            number = 1 + Stream._made % _NUMBERS
+            Stream._made += 1
+        self.stream_id = self.cuda_stream = number
+
+    def wait_event(self, event):
+        pass
+
+    def wait_stream(self, stream):
+        pass
+
+    def record_event(self, event=None):
+        event = event or Event()
+        event.record(self)
+        return event
+
+    def query(self):
+        return True
+
+    def synchronize(self):
+        pass
+
+    def is_capturing(self):
+        return False
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and other.stream_id == self.stream_id
+
+    def __hash__(self):
+        return hash((self.device_index, self.stream_id))
+
+    def __enter__(self):
+        self._context = StreamContext(self)
+        self._context.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self._context.__exit__(*exception)
+
+    def __repr__(self):
+        return f"<torch.cuda.Stream device=cuda:0 cuda_stream={self.stream_id:#x}>"
+
+
+class Event:
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+        self._time = None
+
+    def record(self, stream=None):
+        self._time = time.monotonic()
+
+    def wait(self, stream=None):
+        pass
+
+    def query(self):
+        return True
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, end):
+        return 1000.0 * ((end._time or 0.0) - (self._time or 0.0))
+
+
+class Current:
+    """The stream that operators are queued on."""
+
+    def __init__(self, storages):
+        self._storages = storages
+        self.stream = self.default = Stream(stream_id=0)
+
+    def set(self, stream):
+        if stream is None:
+            return
+        self.stream = stream
+        self._storages.stream = stream.stream_id
+
+
+current = None  # a Current
+
+
+class StreamContext:
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __enter__(self):
+        self._before = current.stream
+        current.set(self.stream)
+
+    def __exit__(self, *exception):
+        current.set(self._before)

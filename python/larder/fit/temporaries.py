@@ -1,0 +1,168 @@
+"""Memory that operators take for themselves, which the fake run does not show.
+
+docs/FIT.md has the table with its sources."""
+
+import math
+
+import torch
+
+from larder.fit import ledger
+from larder.fit.scopes import scopes
+
+aten = torch.ops.aten
+
+_MIB = 1 << 20
+
+# at::cuda::getChosenWorkspaceSize: 8 buffers of 4 MiB and some KiB before
+# compute capability 9, 32 MiB from it on.  One for each stream that multiplies.
+CUBLAS_BEFORE_9 = 8_519_680
+CUBLAS_FROM_9 = 32 * _MIB
+# at::cuda::blas::_getWorkspaceSize for cublasLt, kept since 2.7: the same
+# memory as cuBLAS's; before, asked for by each call.
+CUBLASLT = 1 * _MIB
+
+# Whether cuBLAS's workspace stays with the handle, or is asked for by each
+# call.
+KEEPS_WORKSPACE = tuple(
+    int(n) for n in torch.__version__.split(".")[:2]
+) < (2, 12)
+
+_MATMULS = {
+    aten.mm.default,
+    aten.addmm.default,
+    aten.bmm.default,
+    aten.baddbmm.default,
+    aten.addmv.default,
+    aten.mv.default,
+    aten.dot.default,
+    aten._addmm_activation.default,
+}
+
+
+def _by_cublaslt(func, args):
+    """Whether a product with a bias is one call: at::native::addmm_out_cuda."""
+    if func not in (aten.addmm.default, aten._addmm_activation.default):
+        return False
+    bias, left, right = args[:3]
+    return (
+        bias.dim() == 1
+        and bias.is_contiguous()
+        and bias.shape[0] == right.shape[1]
+        and right.shape[0] > 1
+        and right.shape[1] > 1
+    )
+
+
+def _size(tensor):
+    return tensor.numel() * tensor.element_size()
+
+
+def _sort(args, kwargs):
+    """Keys and positions of segmented sorts, twice over: what goes in is not
+    overwritten."""
+    tensor = args[0]
+    return [tensor.numel() * 8, _size(tensor), tensor.numel() * 8]
+
+
+def _topk(args, kwargs):
+    """From 10 000 000 slices' elements on by sorting, else in registers."""
+    tensor = args[0]
+    dim = args[2] if len(args) > 2 else -1
+    if tensor.dim() == 0 or tensor.shape[dim] < 1 << 20:
+        return []
+    return _sort((tensor,), {})
+
+
+def _index_put(args, kwargs):
+    """Accumulating sorts the indices: linear ones, sorted ones, their
+    origin, each of 8 bytes."""
+    accumulate = args[3] if len(args) > 3 else kwargs.get("accumulate", False)
+    if not accumulate:
+        return []
+    indices = [i for i in args[1] if i is not None]
+    count = math.prod(torch.broadcast_shapes(*(i.shape for i in indices)))
+    return [count * 8] * 3
+
+
+def _embedding_backward(args, kwargs):
+    """Above 3072 indices they are sorted: sorted ones, their origin, and the
+    origin before."""
+    count = args[1].numel()
+    if count <= 3072:
+        return []
+    return [count * 8] * 3
+
+
+def _norm(args, kwargs):
+    """A partial sum for each chunk of 65 536 elements of each tensor."""
+    tensors = args[0]
+    chunks = max((math.ceil(t.numel() / 65536) for t in tensors), default=0)
+    return [len(tensors) * max(chunks, 1) * 4]
+
+
+def _cross_entropy(args, kwargs):
+    return []
+
+
+_TABLE = {
+    aten.sort.default: _sort,
+    aten.sort.stable: _sort,
+    aten.topk.default: _topk,
+    aten.index_put_.default: _index_put,
+    aten._index_put_impl_.default: _index_put,
+    aten.index_put.default: _index_put,
+    aten.embedding_dense_backward.default: _embedding_backward,
+    aten._foreach_norm.Scalar: _norm,
+}
+
+
+class Temporaries:
+    def __init__(self, storages, options):
+        self._storages = storages
+        self._cublas = (
+            CUBLAS_FROM_9 if options.capability >= (9, 0) else CUBLAS_BEFORE_9
+        )
+        self._with_workspace = set()
+
+    def passing(self, size):
+        """Taken and given back at once."""
+        self._storages.release(
+            self._storages.allocate(size, "staging", ledger.TEMPORARY)
+        )
+
+    def before(self, func, args, kwargs):
+        """What is taken before the results, until they are there."""
+        rule = _TABLE.get(func)
+        if rule is None:
+            return ()
+        return self._take(func, rule(args, kwargs))
+
+    def after(self, func, args):
+        """What is taken when the results are there, and given back."""
+        if func not in _MATMULS:
+            return
+        if _by_cublaslt(func, args):
+            self._pass(func, CUBLASLT)
+        elif KEEPS_WORKSPACE:
+            self._need_cublas()
+        else:
+            self._pass(func, self._cublas)
+
+    def _pass(self, func, size):
+        for number in self._take(func, [size]):
+            self._storages.release(number)
+
+    def _take(self, func, sizes):
+        return [
+            self._storages.allocate(size, func._opname, ledger.TEMPORARY)
+            for size in sizes
+            if size > 0
+        ]
+
+    def _need_cublas(self):
+        """Kept to the end for each stream and thread: backward runs on
+        another, with a handle of its own."""
+        key = (self._storages.stream, scopes.phase == ledger.BACKWARD)
+        if key not in self._with_workspace:
+            self._with_workspace.add(key)
+            self._storages.allocate(self._cublas, "cublas", ledger.WORKSPACE)

@@ -1,0 +1,188 @@
+"""torch.cuda as it is where there is a GPU."""
+
+import contextlib
+import types
+
+import torch
+
+from larder.fit import gpu, streams
+from larder.torch import patching
+
+_CPU_GENERATOR = torch.Generator  # before it is replaced
+
+
+class Device:
+    """torch.cuda.device: one GPU, always current."""
+
+    def __init__(self, device=None):
+        self.idx = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return False
+
+
+class Generator(_CPU_GENERATOR):
+    """One of the GPU's is one of the host's: nothing is drawn from it."""
+
+    def __new__(cls, device="cpu"):
+        return super().__new__(cls, "cpu")
+
+
+def _properties(options):
+    major, minor = options.capability
+    return types.SimpleNamespace(
+        name=options.card_name,
+        major=major,
+        minor=minor,
+        total_memory=options.total_bytes,
+        multi_processor_count=options.multiprocessors,
+        is_integrated=False,
+        is_multi_gpu_board=False,
+        max_threads_per_multi_processor=2048 if major != 8 or not minor else 1536,
+        regs_per_multiprocessor=65536,
+        warp_size=32,
+        gcnArchName="",
+        uuid="00000000-0000-0000-0000-000000000000",
+        L2_cache_size=40 << 20,
+        shared_memory_per_block=48 << 10,
+        shared_memory_per_block_optin=99 << 10,
+        shared_memory_per_multiprocessor=100 << 10,
+    )
+
+
+def _nothing(*args, **kwargs):
+    return None
+
+
+def _state(*args, **kwargs):
+    return torch.zeros(16, dtype=torch.uint8)
+
+
+def _memory_free(options):
+    def mem_get_info(device=None):
+        reserved = torch.cuda.memory_reserved()
+        free = options.total_bytes - options.context_bytes - reserved
+        return max(0, free), options.total_bytes
+
+    return mem_get_info
+
+
+def _answers(options):
+    """Names of torch.cuda, and what they are now."""
+    properties = _properties(options)
+    current = streams.current
+
+    def stream(stream):
+        return streams.StreamContext(stream)
+
+    return {
+        "is_available": lambda: True,
+        "_is_compiled": lambda: True,
+        "is_initialized": lambda: True,
+        "init": _nothing,
+        "_lazy_init": _nothing,
+        "_lazy_call": lambda call, **kwargs: call(),
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "set_device": _nothing,
+        "_exchange_device": lambda device: 0,
+        "_maybe_exchange_device": lambda device: 0,
+        "get_device_name": lambda device=None: properties.name,
+        "get_device_capability": lambda device=None: options.capability,
+        "get_device_properties": lambda device=None: properties,
+        "get_arch_list": lambda: ["sm_%d%d" % options.capability],
+        "can_device_access_peer": lambda device, peer: False,
+        "is_bf16_supported": (
+            lambda including_emulation=True: including_emulation
+            or options.capability >= (8, 0)
+        ),
+        "synchronize": _nothing,
+        "ipc_collect": _nothing,
+        "mem_get_info": _memory_free(options),
+        "utilization": lambda device=None: 0,
+        "manual_seed": _nothing,
+        "manual_seed_all": _nothing,
+        "seed": _nothing,
+        "seed_all": _nothing,
+        "initial_seed": lambda: 0,
+        "get_rng_state": _state,
+        "get_rng_state_all": lambda: [_state()],
+        "set_rng_state": _nothing,
+        "set_rng_state_all": _nothing,
+        "default_generators": (torch.default_generator,),
+        "device": Device,
+        "device_of": Device,
+        "Stream": streams.Stream,
+        "ExternalStream": streams.Stream,
+        "Event": streams.Event,
+        "StreamContext": streams.StreamContext,
+        "stream": stream,
+        "set_stream": current.set,
+        "current_stream": lambda device=None: current.stream,
+        "default_stream": lambda device=None: current.default,
+        "is_current_stream_capturing": lambda: False,
+    }
+
+
+_ACCELERATOR = {
+    "is_available": lambda: True,
+    "device_count": lambda: 1,
+    "current_accelerator": lambda check_available=False: torch.device("cuda"),
+    "current_device_index": lambda: 0,
+    "current_device_idx": lambda: 0,
+    "set_device_index": _nothing,
+    "set_device_idx": _nothing,
+    "synchronize": _nothing,
+    "current_stream": lambda device=None: streams.current.stream,
+    "set_stream": lambda stream: streams.current.set(stream),
+}
+
+
+def _put(owner, names):
+    for name, value in names.items():
+        if hasattr(owner, name):
+            setattr(owner, name, value)
+
+
+def _record_stream(storages):
+    def record_stream(self, stream):
+        number = storages.number_of(self)
+        if number is None:
+            return
+        target = getattr(stream, "cuda_stream", None)
+        if target is None:
+            target = stream.stream_id
+        storages.book.recorded(number, target)
+        gpu.use_on(storages.addresses[number], target)
+
+    return record_stream
+
+
+def _range_functions():
+    return {
+        "range_push": lambda message: 0,
+        "range_pop": lambda: 0,
+        "range_start": lambda message: 0,
+        "range_end": _nothing,
+        "mark": _nothing,
+        "range": lambda message, *a, **k: contextlib.nullcontext(),
+    }
+
+
+def install(storages, options):
+    streams.current = streams.Current(storages)
+    answers = _answers(options)
+    for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.streams):
+        _put(owner, answers)
+    if hasattr(torch, "accelerator"):
+        _put(torch.accelerator, _ACCELERATOR)
+    _put(torch.cuda.nvtx, _range_functions())
+    patching.install()
+    torch.Tensor.record_stream = _record_stream(storages)
+    torch.Tensor.pin_memory = lambda self, device=None: self
+    torch.Tensor.is_pinned = lambda self, device=None: False
+    torch.Generator = Generator
+    torch._C._set_only_lift_cpu_tensors(True)

@@ -1,0 +1,147 @@
+"""Values that a program asks of a GPU that computes nothing.
+
+What came from the host is still known there, if it is small; the rest is made
+up: 1 for numbers, False for truths.  Each place that is told so is named once.
+"""
+
+import sys
+import weakref
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from larder.fit import ledger
+
+aten = torch.ops.aten
+
+# Operators whose result's size depends on values: on the host if these are
+# known, else as if every element counted.
+DATA_DEPENDENT = (
+    aten.nonzero.default,
+    aten.masked_select.default,
+    aten._unique2.default,
+    aten.unique_consecutive.default,
+    aten.unique_dim.default,
+    aten.repeat_interleave.Tensor,
+    aten.bincount.default,
+    aten.index.Tensor,
+)
+
+_REMEMBERED = 1 << 16  # elements of a tensor that came from the host
+_SAID = 8  # places that are told of
+
+
+class HostValueError(RuntimeError):
+    """A value is needed that nothing is known of."""
+
+
+class Values:
+    def __init__(self, on_item):
+        self._on_item = on_item
+        self._known = weakref.WeakKeyDictionary()
+        self.places = {}
+
+    def remember(self, tensor, source):
+        if source.numel() <= _REMEMBERED and not isinstance(source, FakeTensor):
+            self._known[tensor.untyped_storage()] = source.detach()
+
+    def forget(self, tensor):
+        self._known.pop(tensor.untyped_storage(), None)
+
+    def known(self, tensor):
+        """Its values, if it is as it came."""
+        source = self._known.get(tensor.untyped_storage())
+        if source is None or source.shape != tensor.shape:
+            return None
+        return source.to(tensor.dtype)
+
+    def _tell(self, what):
+        place = ledger.caller()
+        if place in self.places:
+            return
+        self.places[place] = what
+        where = f"{place[0]}:{place[1]}" if place[0] else "in PyTorch"
+        if self._on_item == "error":
+            raise HostValueError(
+                f"{where}: the program asks for {what}, and nothing is "
+                "computed; --on-item one makes it up"
+            )
+        if len(self.places) <= _SAID:
+            print(
+                f"larder run: {where}: {what} is made up (--on-item)",
+                file=sys.stderr,
+            )
+
+    def _made_up(self, dtype):
+        if dtype == torch.bool:
+            return False
+        number = {"zero": 0, "nan": float("nan")}.get(self._on_item, 1)
+        if dtype.is_floating_point or dtype.is_complex:
+            return float(number)
+        return 0 if number != number else number
+
+    def answer(self, what, value):
+        self._tell(f"the answer of {what}")
+        return value
+
+    def number(self, tensor):
+        """item()"""
+        known = self.known(tensor)
+        if known is not None:
+            return known.item()
+        self._tell("a value of the GPU")
+        return self._made_up(tensor.dtype)
+
+    def on_host(self, tensor, dtype=None):
+        """cpu(): the shape is right."""
+        dtype = dtype or tensor.dtype
+        known = self.known(tensor)
+        if known is not None:
+            return known.to(dtype, copy=True)
+        if tensor.numel() > 0:
+            self._tell("a copy to the host")
+        if self._made_up(dtype) == 0:
+            return torch.zeros(tensor.shape, dtype=dtype)
+        if tensor.numel() > _REMEMBERED:
+            # Pages that nobody reads are never there.
+            return torch.zeros(tensor.shape, dtype=dtype)
+        return torch.full(tensor.shape, self._made_up(dtype), dtype=dtype)
+
+    def stand_in(self, mode, func, args, kwargs):
+        """The result of an operator whose size depends on values."""
+        if func is aten.index.Tensor and not _has_mask(args[1]):
+            return NotImplemented
+        host = [_map(a, self._host_argument) for a in args]
+        result = func(*host, **{k: self._host_argument(v) for k, v in kwargs.items()})
+        return _map(result, lambda t: _upload(mode, t))
+
+    def _host_argument(self, value):
+        if not isinstance(value, FakeTensor):
+            return value
+        known = self.known(value)
+        if known is not None:
+            return known
+        self._tell("a size that depends on values")
+        if value.dtype == torch.bool:
+            return torch.ones(value.shape, dtype=torch.bool)
+        if value.dtype.is_floating_point:
+            return torch.ones(1, dtype=value.dtype).expand(value.shape)
+        return torch.arange(value.numel(), dtype=value.dtype).reshape(value.shape)
+
+
+def _has_mask(indices):
+    return any(
+        i is not None and i.dtype in (torch.bool, torch.uint8) for i in indices
+    )
+
+
+def _map(value, function):
+    if isinstance(value, (list, tuple)):
+        return type(value)(_map(v, function) for v in value)
+    return function(value)
+
+
+def _upload(mode, tensor):
+    if not isinstance(tensor, torch.Tensor):
+        return tensor
+    return mode._upload(tensor, {"device": "cuda:0"})

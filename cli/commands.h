@@ -13,5 +13,6 @@ extern const struct cli_command cli_command_convert;
 extern const struct cli_command cli_command_exec;
 extern const struct cli_command cli_command_tune;
 extern const struct cli_command cli_command_fit;
+extern const struct cli_command cli_command_run;
 
 #endif

@@ -26,10 +26,10 @@ static const struct cli_command command_help = {
 };
 
 static const struct cli_command *const commands[] = {
-    &cli_command_report,  &cli_command_fit,  &cli_command_tune,
-    &cli_command_replay,  &cli_command_diff, &cli_command_view,
-    &cli_command_convert, &cli_command_lab,  &cli_command_exec,
-    &command_version,     &command_help,
+    &cli_command_run,  &cli_command_report,  &cli_command_fit,
+    &cli_command_tune, &cli_command_replay,  &cli_command_diff,
+    &cli_command_view, &cli_command_convert, &cli_command_lab,
+    &cli_command_exec, &command_version,     &command_help,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

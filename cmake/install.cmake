@@ -40,6 +40,9 @@ install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 file(GLOB price_tables CONFIGURE_DEPENDS data/costs/*.costs)
 install(FILES ${price_tables}
         DESTINATION ${CMAKE_INSTALL_DATADIR}/larder/costs)
+# The cards that `larder run` knows, likewise.
+install(FILES data/cards/cards.tsv
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/larder/cards)
 
 install(EXPORT larder-targets NAMESPACE larder:: DESTINATION ${package_dir})
 configure_package_config_file(

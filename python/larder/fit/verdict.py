@@ -24,9 +24,14 @@ def _place(place):
     return f"{path if short.startswith('..') else short}:{line}"
 
 
+def margin_bytes(card):
+    """None on a GPU of a size that was asked for: it is the allocator's."""
+    return MARGIN_BYTES if card.id else 0
+
+
 def whole_bytes(need, card):
     """Of the card: the allocator's, the context and the margin."""
-    return need + card.context_bytes + MARGIN_BYTES
+    return need + card.context_bytes + margin_bytes(card)
 
 
 def fits(need, card):
@@ -59,8 +64,9 @@ def _verdict(out, needs, card):
     out(f"  {size(need):>{_WIDTH}}  memory that PyTorch needs to have")
     if card.context_bytes:
         out(f"  {size(card.context_bytes):>{_WIDTH}}  the driver's context (the table of cards)")
-    out(f"  {size(MARGIN_BYTES):>{_WIDTH}}  libraries' kernels (assumed)")
-    out(f"  {size(whole):>{_WIDTH}}  together")
+    if margin_bytes(card):
+        out(f"  {size(MARGIN_BYTES):>{_WIDTH}}  libraries' kernels (assumed)")
+        out(f"  {size(whole):>{_WIDTH}}  together")
     for conf, other in needs[1:]:
         if other < need:
             out(f"  {size(need - other):>{_WIDTH}}  less with {conf}")

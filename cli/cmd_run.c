@@ -1,0 +1,79 @@
+/* cmd_run.c - `larder run`: a program of Python, larder.fit, which reads the
+ * options. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "help.h"
+#include "python_program.h"
+
+static const struct cli_option run_table[] = {
+    {"device", "SPEC", "the simulated GPU (sim:24GiB)"},
+    {"gpu", "NAME", "a card of the table, as rtx4090"},
+    {"cards", "FILE", "another table of cards"},
+    {"policy", "NAME", "pytorch (the default), larder or direct"},
+    {"conf", "K:V,...", "settings in PyTorch's grammar"},
+    {"steps", "N",
+     "optimizer steps to run, or all; without this,\n"
+     "until two ask for the same"},
+    {"on-item", "WORD",
+     "what a value read from the GPU is: one, zero,\n"
+     "nan, or error to stop there"},
+    {"max", "NAME=A..B",
+     "find the largest value of the program's\n"
+     "argument --NAME that fits"},
+    {"snapshot", "FILE", "write what happened to .pickle or .json"},
+    {"view", "FILE", "write a page of it"},
+    {"trace", "FILE", "write the requests, for larder replay"},
+    {"json", NULL, "report as JSON"},
+    {"m", NULL, "SCRIPT is the name of a module"},
+    {NULL, NULL, NULL},
+};
+
+static bool asks_for_help(int argc, char **argv)
+{
+    return argc > 1 &&
+           (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+}
+
+static int run_run(const struct cli_command *self, int argc, char **argv)
+{
+    enum { OWN_WORDS = 3 };
+    char **words;
+    int count = 0;
+    int status;
+
+    if (asks_for_help(argc, argv)) {
+        cli_help_command(self);
+        return CLI_EXIT_OK;
+    }
+    if (!cli_python_prepare(self->name))
+        return CLI_EXIT_BAD;
+    words = calloc((size_t)argc + OWN_WORDS, sizeof *words);
+    if (words == NULL) {
+        fputs("larder run: out of host memory\n", stderr);
+        return CLI_EXIT_BAD;
+    }
+    words[count++] = (char *)cli_python_name();
+    words[count++] = (char *)"-m";
+    words[count++] = (char *)"larder.fit";
+    for (int i = 1; i < argc; i++)
+        words[count++] = argv[i];
+    status = cli_python_become(self->name, words);
+    free(words);
+    return status;
+}
+
+const struct cli_command cli_command_run = {
+    .name = "run",
+    .summary = "Run a program of PyTorch without a GPU: would it fit on one?",
+    .operands = "SCRIPT.py [ARG...]",
+    .text = "The program runs unchanged under the PyTorch of python3 (2.6 or "
+            "newer, no CUDA\nneeded); its tensors on the GPU have shapes and "
+            "no values, and their memory is\nLarder's.  LARDER_PYTHON names "
+            "another Python.  Exit status: 0 if it fits, 1 if\nnot or if it "
+            "failed, 2 if it could not be begun.\n",
+    .options = run_table,
+    .run = run_run,
+};

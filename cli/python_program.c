@@ -1,0 +1,158 @@
+/* python_program.c - Python in which the package `larder` is found. */
+#include "python_program.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "option.h"
+#include "own_folder.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* The first of `places` (ended by NULL), seen from `folder`, that holds
+ * `inside`. */
+static bool find_place(const char *folder, const char *const *places,
+                       const char *inside, char out[PATH_MAX])
+{
+    for (; *places != NULL; places++) {
+        char probe[PATH_MAX];
+        int length =
+            snprintf(probe, sizeof probe, "%s/%s/%s", folder, *places, inside);
+
+        if (length > 0 && (size_t)length < sizeof probe &&
+            (is_folder(probe) || is_file(probe))) {
+            snprintf(probe, sizeof probe, "%s/%s", folder, *places);
+            return realpath(probe, out) != NULL;
+        }
+    }
+    return false;
+}
+
+/* The folder of the package `larder`. */
+static bool find_package(const char *command, char out[PATH_MAX])
+{
+    static const char *const places[] = {"../python", "../share/larder/python",
+                                         NULL};
+    static const char *const here[] = {".", NULL};
+    const char *set = getenv("LARDER_PYTHON_DIR");
+    char folder[PATH_MAX];
+
+    if (set != NULL && *set != '\0') {
+        if (find_place(set, here, "larder/lab", out))
+            return true;
+        fprintf(stderr,
+                "larder %s: LARDER_PYTHON_DIR '%s' does not hold the "
+                "package larder\n",
+                command, set);
+        return false;
+    }
+    if (cli_own_folder(folder) && find_place(folder, places, "larder/lab", out))
+        return true;
+    fprintf(stderr,
+            "larder %s: the Python package is not beside the command; "
+            "LARDER_PYTHON_DIR can name its folder\n",
+            command);
+    return false;
+}
+
+/* Where the shared library is, as seen from the command; where it is not, the
+ * package looks for itself. */
+static void set_library_folder(void)
+{
+    static const char *const places[] = {".",
+                                         "../lib",
+                                         "../lib64",
+                                         "../lib/x86_64-linux-gnu",
+                                         "../lib/aarch64-linux-gnu",
+                                         NULL};
+    char folder[PATH_MAX];
+    char found[PATH_MAX];
+
+    if (cli_own_folder(folder) &&
+        find_place(folder, places, "liblarder_lab.so.0", found))
+        setenv("LARDER_LIBRARY_DIR", found, 0);
+}
+
+/* The interpreter that was named, which then has the package; else NULL. */
+static const char *named_python(void)
+{
+    const char *set = getenv("LARDER_PYTHON");
+
+    return set != NULL && *set != '\0' ? set : NULL;
+}
+
+/* In front of what is there. */
+static bool add_to_path(const char *package)
+{
+    const char *old = getenv("PYTHONPATH");
+    size_t room = strlen(package) + (old != NULL ? strlen(old) : 0) + 2;
+    char *both = malloc(room);
+    bool ok;
+
+    if (both == NULL)
+        return false;
+    if (old != NULL && *old != '\0')
+        snprintf(both, room, "%s:%s", package, old);
+    else
+        snprintf(both, room, "%s", package);
+    ok = setenv("PYTHONPATH", both, 1) == 0;
+    free(both);
+    return ok;
+}
+
+static bool set_package_folder(const char *command)
+{
+    const char *asked = getenv("LARDER_PYTHON_DIR");
+    char package[PATH_MAX];
+
+    if (named_python() != NULL && (asked == NULL || *asked == '\0'))
+        return true;
+    if (!find_package(command, package))
+        return false;
+    if (add_to_path(package))
+        return true;
+    fprintf(stderr, "larder %s: out of host memory\n", command);
+    return false;
+}
+
+const char *cli_python_name(void)
+{
+    const char *named = named_python();
+
+    return named != NULL ? named : "python3";
+}
+
+bool cli_python_prepare(const char *command)
+{
+    if (!set_package_folder(command))
+        return false;
+    set_library_folder();
+    return true;
+}
+
+int cli_python_become(const char *command, char **words)
+{
+    fflush(NULL);
+    execvp(words[0], words);
+    fprintf(stderr, "larder %s: %s cannot be started: %s\n", command, words[0],
+            strerror(errno));
+    return CLI_EXIT_BAD;
+}

@@ -1,0 +1,94 @@
+"""The parts of `larder run` that need no PyTorch."""
+
+import os
+import tempfile
+import unittest
+
+import lab_case  # noqa: F401  the package is found beside the tests
+from larder.fit import cards, search, sizes, verdict
+
+
+class Sizes(unittest.TestCase):
+    def test_a_spec_has_its_bytes(self):
+        self.assertEqual(sizes.of_spec("sim:24GiB"), 24 << 30)
+        self.assertEqual(sizes.of_spec("sim:512"), 512)
+        self.assertEqual(sizes.of_spec("sim:3m,vmm=off"), 3 << 20)
+
+    def test_what_is_no_spec_is_refused(self):
+        for spec in ("24GiB", "cuda:0", "sim:", "sim:many", "sim:1XiB"):
+            with self.assertRaises(ValueError, msg=spec):
+                sizes.of_spec(spec)
+
+
+class Cards(unittest.TestCase):
+    def table(self, text):
+        file = tempfile.NamedTemporaryFile("w", suffix=".tsv", delete=False)
+        self.addCleanup(os.unlink, file.name)
+        with file:
+            file.write(text)
+        return file.name
+
+    def test_the_bundled_table_can_be_read(self):
+        known = cards.read()
+        self.assertGreater(len(known), 5)
+        card = cards.find(known, "RTX4090")
+        self.assertEqual(card.capability, (8, 9))
+        self.assertTrue(23 << 30 < card.total_bytes < 24 << 30)
+
+    def test_a_wrong_line_is_named(self):
+        path = self.table("# a table\nx\ta card\t10\n")
+        with self.assertRaisesRegex(cards.CardError, ":2: 3 columns"):
+            cards.read(path)
+        path = self.table("x\ta card\tmany\t1\t8.0\t10\there\n")
+        with self.assertRaisesRegex(cards.CardError, ":1: expected numbers"):
+            cards.read(path)
+
+    def test_an_unknown_card_is_told_the_known_ones(self):
+        with self.assertRaisesRegex(cards.CardError, "rtx4090"):
+            cards.find(cards.read(), "rtx9999")
+
+
+class Search(unittest.TestCase):
+    def test_a_range_is_read(self):
+        self.assertEqual(search.parse("batch_size=4..512"), ("batch_size", 4, 512))
+        for text in ("batch", "b=4", "b=9..4", "b=0..4", "b=a..b"):
+            with self.assertRaises(search.SearchError, msg=text):
+                search.parse(text)
+
+    def test_an_argument_is_replaced_where_it_stands(self):
+        change = search.with_value
+        self.assertEqual(change(["--bs", "4", "x"], "bs", 8), ["--bs", "8", "x"])
+        self.assertEqual(change(["--bs=4"], "bs", 8), ["--bs=8"])
+        self.assertEqual(
+            change(["--batch-size", "4"], "batch_size", 8), ["--batch-size", "8"]
+        )
+        self.assertEqual(change(["x"], "bs", 8), ["x", "--bs", "8"])
+
+    def test_the_largest_that_fits_is_found_in_few_runs(self):
+        for most in (4, 5, 77, 511, 512):
+            looking = search.Search(None, None, None)
+            looking._fits = lambda name, value, most=most: (
+                looking.tried.setdefault(value, 0) == 0 and value <= most
+            )
+            self.assertEqual(looking.largest("b", 4, 512), most)
+            self.assertLess(len(looking.tried), 12)
+        self.assertIsNone(looking.largest("b", 513, 600))
+
+
+class Verdict(unittest.TestCase):
+    def card(self, name):
+        return cards.Card(name, name, 1 << 30, 100 << 20, (8, 0), 1, "")
+
+    def test_a_card_keeps_its_context_and_a_margin(self):
+        card = self.card("x")
+        room = (1 << 30) - (100 << 20) - verdict.MARGIN_BYTES
+        self.assertTrue(verdict.fits(room, card))
+        self.assertFalse(verdict.fits(room + 1, card))
+
+    def test_a_size_that_was_asked_for_is_all_the_allocator_s(self):
+        card = self.card("")._replace(context_bytes=0)
+        self.assertTrue(verdict.fits(1 << 30, card))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -17,6 +17,13 @@ struct lab__visit {
     lab_tensor *incoming[];   /* by output: the gradients gathered so far */
 };
 
+/* Gradients that are wanted themselves, and not in the leaves. */
+struct capture {
+    struct lab__node *node; /* owned */
+    unsigned output;
+    lab_tensor *grad;
+};
+
 struct walk {
     struct lab__visit *visits, *stack;
     size_t nodes;
@@ -24,6 +31,8 @@ struct walk {
     struct lab__ready_queue ready;
     lab_tensor **results; /* room for most_edges */
     bool retain_graph;
+    struct capture *captures; /* NULL: into the leaves */
+    int capture_count;
 };
 
 /* ---- finding the nodes -------------------------------------------------- */
@@ -155,7 +164,8 @@ static larder_result look_at_incoming(const struct lab__node *node, bool *any)
 
 static bool fits(const struct lab__edge *edge, const lab_tensor *t)
 {
-    if (t->ndim != edge->ndim || t->storage->place != edge->place)
+    if (t->ndim != edge->ndim || t->storage->place != edge->place ||
+        t->dtype != edge->dtype)
         return false;
     for (int i = 0; i < t->ndim; i++) {
         if (t->sizes[i] != edge->sizes[i])
@@ -164,18 +174,22 @@ static bool fits(const struct lab__edge *edge, const lab_tensor *t)
     return true;
 }
 
-/* Undo broadcasting; the gradient of a number in host memory that met tensors
+/* Undo broadcasting; a gradient is of its tensor's type; that of a number in host memory that met tensors
  * on the device goes back there. */
 static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
                           lab_tensor **out)
 {
-    lab_tensor *summed;
+    lab_tensor *summed, *typed;
     larder_result r = lab__sum_to(whole, edge->ndim, edge->sizes, &summed);
 
     if (r != LARDER_OK)
         return r;
-    r = lab_to(summed, (lab_place)edge->place, out);
+    r = lab_to_dtype(summed, (lab_dtype)edge->dtype, &typed);
     lab_unref(summed);
+    if (r != LARDER_OK)
+        return r;
+    r = lab_to(typed, (lab_place)edge->place, out);
+    lab_unref(typed);
     return r;
 }
 
@@ -198,12 +212,31 @@ static larder_result trim_results(struct lab__node *node, lab_tensor **results)
     return LARDER_OK;
 }
 
+static void capture_incoming(const struct walk *w, const struct lab__node *node)
+{
+    for (int i = 0; i < w->capture_count; i++) {
+        struct capture *c = &w->captures[i];
+        lab_tensor *grad =
+            c->node == node ? node->visit->incoming[c->output] : NULL;
+
+        if (grad != NULL)
+            c->grad = lab_ref(grad);
+    }
+}
+
+/* A leaf has no inputs. */
+static bool is_passed_over(const struct walk *w, const struct lab__node *node)
+{
+    return w->captures != NULL && node->edges == 0;
+}
+
 static larder_result run_node(const struct walk *w, struct lab__node *node)
 {
     bool any;
     larder_result r = look_at_incoming(node, &any);
 
-    if (r == LARDER_OK && any)
+    capture_incoming(w, node);
+    if (r == LARDER_OK && any && !is_passed_over(w, node))
         r = node->kind->backward(node, node->visit->incoming, w->results);
     if (r == LARDER_OK)
         r = trim_results(node, w->results);
@@ -278,10 +311,9 @@ static larder_result run_all(struct walk *w, struct lab__node *root)
     return r;
 }
 
-static larder_result walk_from(struct lab__node *root, unsigned output,
-                               lab_tensor *grad, bool retain_graph)
+static larder_result walk_from(struct walk w, struct lab__node *root,
+                               unsigned output, lab_tensor *grad)
 {
-    struct walk w = {.retain_graph = retain_graph};
     larder_result r = find_nodes(&w, root);
 
     if (r == LARDER_OK)
@@ -319,7 +351,7 @@ static larder_result start_check(const lab_tensor *t, const lab_tensor *grad)
                          lab__shape_text(grad->ndim, grad->sizes, got),
                          lab__shape_text(t->ndim, t->sizes, want));
     }
-    if (grad->dtype != LAB_FLOAT32) {
+    if (grad->kind != LAB_FLOAT32) {
         return lab__fail(LARDER_ERR_INVALID,
                          "backward: the gradient is %s, not float32",
                          lab__dtype_name((lab_dtype)grad->dtype));
@@ -333,14 +365,14 @@ static larder_result start_grad(lab_tensor *t, lab_tensor *grad,
                                 lab_tensor **out)
 {
     if (grad == NULL) {
-        return lab_ones(t->storage->session, LAB_FLOAT32, t->storage->place,
-                        t->ndim, t->sizes, out);
+        return lab_ones(t->storage->session, (lab_dtype)t->dtype,
+                        t->storage->place, t->ndim, t->sizes, out);
     }
     *out = lab_ref(grad);
     return LARDER_OK;
 }
 
-larder_result lab_backward(lab_tensor *t, lab_tensor *grad, bool retain_graph)
+static larder_result walk_back(struct walk w, lab_tensor *t, lab_tensor *grad)
 {
     lab *l = t->storage->session;
     struct lab__node *root;
@@ -355,10 +387,59 @@ larder_result lab_backward(lab_tensor *t, lab_tensor *grad, bool retain_graph)
     r = lab__node_of(t, &root, &output);
     if (r == LARDER_OK) {
         recorded = lab_set_grad_enabled(l, false);
-        r = walk_from(root, output, grad, retain_graph);
+        r = walk_from(w, root, output, grad);
         lab_set_grad_enabled(l, recorded);
         lab__node_unref(root);
     }
     lab_unref(grad);
+    return r;
+}
+
+larder_result lab_backward(lab_tensor *t, lab_tensor *grad, bool retain_graph)
+{
+    return walk_back((struct walk){.retain_graph = retain_graph}, t, grad);
+}
+
+static larder_result captures_find(struct capture *captures,
+                                   lab_tensor *const *inputs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        larder_result r =
+            lab__node_of(inputs[i], &captures[i].node, &captures[i].output);
+
+        if (r != LARDER_OK)
+            return r;
+        if (captures[i].node == NULL) {
+            return lab__fail(LARDER_ERR_INVALID,
+                             "grad: input %d does not require a gradient", i);
+        }
+    }
+    return LARDER_OK;
+}
+
+larder_result lab_gradients(lab_tensor *t, lab_tensor *grad, bool retain_graph,
+                            lab_tensor *const *inputs, int count,
+                            lab_tensor **results)
+{
+    size_t bytes = (size_t)count * sizeof(struct capture);
+    struct capture *captures = lab__host_zeroed(bytes);
+    struct walk w = {.retain_graph = retain_graph,
+                     .captures = captures,
+                     .capture_count = count};
+    larder_result r;
+
+    if (captures == NULL)
+        return lab__fail_host(bytes);
+    r = captures_find(captures, inputs, count);
+    if (r == LARDER_OK)
+        r = walk_back(w, t, grad);
+    for (int i = 0; i < count; i++) {
+        if (r == LARDER_OK)
+            results[i] = captures[i].grad;
+        else
+            lab_unref(captures[i].grad);
+        lab__node_unref(captures[i].node);
+    }
+    lab__host_free(captures);
     return r;
 }

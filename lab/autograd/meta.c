@@ -64,7 +64,7 @@ larder_result lab_set_requires_grad(lab_tensor *t, bool on)
                               "only; this tensor comes from %s: use detach()",
                               lab_grad_fn_name(t));
     }
-    if (on && t->dtype != LAB_FLOAT32) {
+    if (on && t->kind != LAB_FLOAT32) {
         return lab__fail(LARDER_ERR_INVALID,
                          "only tensors of floating point can require "
                          "gradients, not %s",

@@ -63,10 +63,30 @@ struct lab__node *lab__node_ref(struct lab__node *node)
 
 /* ---- saving ------------------------------------------------------------- */
 
+larder_result lab__node_saves(struct lab__node *node, unsigned count)
+{
+    size_t bytes;
+
+    if (count <= LAB__MAX_SAVED)
+        return LARDER_OK;
+    bytes = (count - LAB__MAX_SAVED) * sizeof *node->more;
+    node->more = lab__host_zeroed(bytes);
+    if (node->more == NULL)
+        return lab__fail_host(bytes);
+    node->more_count = count - LAB__MAX_SAVED;
+    return LARDER_OK;
+}
+
+static struct lab__saved *slot_of(struct lab__node *node, unsigned slot)
+{
+    return slot < LAB__MAX_SAVED ? &node->saved[slot]
+                                 : &node->more[slot - LAB__MAX_SAVED];
+}
+
 larder_result lab__node_save(struct lab__node *node, unsigned slot,
                              lab_tensor *t)
 {
-    struct lab__saved *saved = &node->saved[slot];
+    struct lab__saved *saved = slot_of(node, slot);
     larder_result r;
 
     if (t == NULL)
@@ -83,7 +103,7 @@ larder_result lab__node_save(struct lab__node *node, unsigned slot,
 larder_result lab__node_saved(struct lab__node *node, unsigned slot,
                               lab_tensor **out)
 {
-    const struct lab__saved *saved = &node->saved[slot];
+    const struct lab__saved *saved = slot_of(node, slot);
     char shape[LAB__SHAPE_TEXT];
 
     if (saved->was_set && saved->tensor == NULL) {
@@ -107,12 +127,13 @@ larder_result lab__node_saved(struct lab__node *node, unsigned slot,
 
 void lab__node_release(struct lab__node *node)
 {
-    for (unsigned i = 0; i < LAB__MAX_SAVED; i++) {
-        lab_tensor *t = node->saved[i].tensor;
+    for (unsigned i = 0; i < LAB__MAX_SAVED + node->more_count; i++) {
+        struct lab__saved *saved = slot_of(node, i);
+        lab_tensor *t = saved->tensor;
 
         if (t == NULL)
             continue;
-        node->saved[i].tensor = NULL;
+        saved->tensor = NULL;
         t->storage->saved--;
         lab_unref(t);
     }
@@ -136,6 +157,7 @@ static void node_end(struct lab__node *node, struct lab__node **dying)
         }
     }
     lab__host_free(node->retain);
+    lab__host_free(node->more);
     lab__host_free(node);
 }
 

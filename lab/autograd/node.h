@@ -64,6 +64,8 @@ struct lab__node {
     const struct lab__node_kind *kind;
     unsigned outputs, edges;
     struct lab__saved saved[LAB__MAX_SAVED];
+    struct lab__saved *more; /* those beyond, for who asks (owned) */
+    unsigned more_count;
     double number[LAB__MAX_NUMBERS];
     int64_t integer[LAB__MAX_INTS];
     void *extra;            /* kind's own */
@@ -88,6 +90,8 @@ larder_result lab__node_new(lab *l, const struct lab__node_kind *kind,
 struct lab__node *lab__node_ref(struct lab__node *node);
 void lab__node_unref(struct lab__node *node);
 
+/* Room for `count` slots, where LAB__MAX_SAVED are not enough. */
+larder_result lab__node_saves(struct lab__node *node, unsigned count);
 /* Save t (NULL: nothing) in a slot.  Outputs are saved like inputs.  Slots
  * are let go in their order: PyTorch's is that of first use in the formulas
  * of the gradients, these sorted by the names of the arguments. */

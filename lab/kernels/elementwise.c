@@ -1,6 +1,7 @@
 #include "kernels/elementwise_rows.h"
 #include "kernels/kernels.h"
 
+#include "tensor/narrow.h"
 #include "tensor/numbers.h"
 
 /* A loop with calls of exp() in it pays for a thread sooner. */
@@ -30,7 +31,11 @@ static const lab_tensor *number_make(struct number *n, lab *l, lab_dtype dtype,
         .bytes = lab__dtype_bytes(dtype),
     };
     n->tensor = (lab_tensor){
-        .refs = 1, .dtype = (unsigned char)dtype, .storage = &n->storage};
+        .refs = 1,
+        .dtype = (unsigned char)dtype,
+        .kind = (unsigned char)dtype,
+        .storage = &n->storage,
+    };
     if (dtype == LAB_FLOAT32)
         n->value.f = (float)value;
     else if (dtype == LAB_INT64)
@@ -47,9 +52,10 @@ static void run(int operands, const lab_tensor *const *tensors, int64_t grain,
 {
     struct lab__odometer o;
 
-    if (row != NULL && lab__odometer_init(&o, operands, tensors))
-        lab__odometer_run(tensors[0]->storage->session, &o, grain, row,
-                          context);
+    if (row == NULL || !lab__odometer_init(&o, operands, tensors))
+        return;
+    lab__odometer_run(tensors[0]->storage->session, &o, grain, row, context);
+    lab__round(tensors[0]);
 }
 
 static bool unary_is_dear(lab__unary_op op)
@@ -69,10 +75,10 @@ static lab__row_fn binary_row(lab__binary_op op, const lab_tensor *a,
                               const lab_tensor *b)
 {
     if (op == LAB__EQ)
-        return lab__eq_row((lab_dtype)a->dtype);
-    if (op == LAB__MUL && a->dtype == LAB_FLOAT32 && b->dtype == LAB_BOOL)
+        return lab__eq_row((lab_dtype)a->kind);
+    if (op == LAB__MUL && a->kind == LAB_FLOAT32 && b->kind == LAB_BOOL)
         return lab__mask_row;
-    return (a->dtype == LAB_INT64 ? lab__int_rows : lab__float_rows)[op];
+    return (a->kind == LAB_INT64 ? lab__int_rows : lab__float_rows)[op];
 }
 
 static bool binary_is_dear(lab__binary_op op)
@@ -86,7 +92,7 @@ void lab__binary(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
     const lab_tensor *all[] = {out, a, b};
     float as_float = (float)x;
     int64_t as_int = lab__to_int64(x);
-    bool is_int = a->dtype == LAB_INT64 && op != LAB__EQ;
+    bool is_int = a->kind == LAB_INT64 && op != LAB__EQ;
 
     run(3, all, binary_is_dear(op) ? GRAIN_DEAR : GRAIN_CHEAP,
         binary_row(op, a, b),
@@ -99,7 +105,7 @@ void lab__scalar(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
     struct number n;
 
     lab__binary(op, out, a,
-                number_make(&n, out->storage->session, (lab_dtype)a->dtype, b),
+                number_make(&n, out->storage->session, (lab_dtype)a->kind, b),
                 1);
 }
 
@@ -109,7 +115,7 @@ void lab__scalar_first(lab__binary_op op, lab_tensor *out, double a,
     struct number n;
 
     lab__binary(op, out,
-                number_make(&n, out->storage->session, (lab_dtype)b->dtype, a),
+                number_make(&n, out->storage->session, (lab_dtype)b->kind, a),
                 b, 1);
 }
 

@@ -278,8 +278,8 @@ static void sum_floats(lab_tensor *out, const lab_tensor *a, unsigned dims,
 
 static int64_t int_at(const lab_tensor *t, const void *data, int64_t i)
 {
-    return t->dtype == LAB_INT64 ? ((const int64_t *)data)[i]
-                                 : ((const unsigned char *)data)[i] != 0;
+    return t->kind == LAB_INT64 ? ((const int64_t *)data)[i]
+                                : ((const unsigned char *)data)[i] != 0;
 }
 
 static void sum_ints(lab_tensor *out, const lab_tensor *a, unsigned mask,
@@ -295,7 +295,7 @@ static void sum_ints(lab_tensor *out, const lab_tensor *a, unsigned mask,
 
         for (int64_t i = 0; i < summed.count; i++)
             sum += (uint64_t)int_at(a, from, in + dims_in(&summed, i, &unused));
-        if (out->dtype == LAB_INT64)
+        if (out->kind == LAB_INT64)
             ((int64_t *)lab__data(out))[at] =
                 scale == 1 ? (int64_t)sum
                            : lab__to_int64(scale * (double)(int64_t)sum);
@@ -309,7 +309,7 @@ void lab__sum_dims(lab_tensor *out, const lab_tensor *a, unsigned dims,
 {
     if (!lab__readable(out) || !lab__readable(a) || lab_numel(out) == 0)
         return;
-    if (a->dtype == LAB_FLOAT32)
+    if (a->kind == LAB_FLOAT32)
         sum_floats(out, a, dims, scale);
     else
         sum_ints(out, a, dims, scale);
@@ -361,7 +361,7 @@ static void by_line(void *context, int64_t begin, int64_t end)
     for (int64_t k = begin; k < end; k++) {
         int64_t out, in = dims_in(&s->kept, k, &out);
 
-        s->to[out] = s->a->dtype == LAB_FLOAT32
+        s->to[out] = s->a->kind == LAB_FLOAT32
                          ? argmax_floats((const float *)s->from + in, n, step)
                          : argmax_ints(s, in, n, step);
     }

@@ -57,7 +57,7 @@ void lab__rows_gather(lab_tensor *out, const lab_tensor *t,
     if (!lab__readable(out) || !lab__readable(t) || !lab__readable(index) ||
         lab_numel(out) == 0)
         return;
-    r.width = row_count(t) * (int64_t)lab__dtype_bytes((lab_dtype)t->dtype);
+    r.width = row_count(t) * (int64_t)lab__dtype_bytes((lab_dtype)t->kind);
     r.index = lab__data(index);
     r.to = lab__data(out);
     r.from = lab__data(t);

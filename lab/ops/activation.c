@@ -125,7 +125,7 @@ larder_result lab_neg(lab_tensor *a, lab_tensor **out)
     static const struct operation neg = {"neg", LAB__NEG, KEEP_NOTHING,
                                          &neg_kind};
 
-    if (a->dtype == LAB_INT64)
+    if (a->kind == LAB_INT64)
         return lab__scalar_new(LAB__MUL, a, -1, out);
     return run(&neg, a, out);
 }

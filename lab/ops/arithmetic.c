@@ -118,7 +118,7 @@ static larder_result mul_masked(lab_tensor *a, lab_tensor *mask,
     if (r == LARDER_OK)
         r = lab__broadcast("mul", a, mask, &o.ndim, o.sizes);
     if (r == LARDER_OK)
-        r = lab__operands_room(&o, LAB_FLOAT32, &made);
+        r = lab__operands_room(&o, (lab_dtype)o.a->dtype, &made);
     if (r != LARDER_OK)
         return r;
     lab__binary(LAB__MUL, made, a, mask, 1);
@@ -135,7 +135,7 @@ larder_result lab_mul(lab_tensor *a, lab_tensor *b, lab_tensor **out)
                                          .kind = &mul_kind,
                                          .save = lab__save_each_other};
 
-    if (a->dtype == LAB_FLOAT32 && b->dtype == LAB_BOOL)
+    if (a->kind == LAB_FLOAT32 && b->dtype == LAB_BOOL)
         return mul_masked(a, b, out);
     return run(&mul, a, b, out);
 }

@@ -21,7 +21,7 @@ static larder_result copy_into(const struct lab__node_kind *kind,
 {
     larder_result r = lab__copy(made, t);
 
-    if (r == LARDER_OK && made->dtype == LAB_FLOAT32)
+    if (r == LARDER_OK && made->kind == LAB_FLOAT32)
         r = lab__record(kind, 1, &t, made, NULL);
     return lab__done(r, made, out);
 }
@@ -58,7 +58,15 @@ larder_result lab_detach(lab_tensor *t, lab_tensor **out)
 static larder_result to_backward(struct lab__node *node, lab_tensor **grads,
                                  lab_tensor **results)
 {
-    return lab_to(grads[0], (lab_place)node->integer[0], &results[0]);
+    lab_tensor *near;
+    larder_result r =
+        lab_to_dtype(grads[0], (lab_dtype)node->integer[1], &near);
+
+    if (r != LARDER_OK)
+        return r;
+    r = lab_to(near, (lab_place)node->integer[0], &results[0]);
+    lab_unref(near);
+    return r;
 }
 
 static const struct lab__node_kind to_kind = {"ToCopyBackward0", to_backward,
@@ -74,10 +82,12 @@ static larder_result to_copy(lab_tensor *t, lab_dtype dtype, lab_place place,
     if (r != LARDER_OK)
         return r;
     r = lab__copy(made, t);
-    if (r == LARDER_OK && dtype == LAB_FLOAT32)
+    if (r == LARDER_OK && made->kind == LAB_FLOAT32)
         r = lab__record(&to_kind, 1, &t, made, &node);
-    if (r == LARDER_OK && node != NULL)
+    if (r == LARDER_OK && node != NULL) {
         node->integer[0] = (int64_t)t->storage->place;
+        node->integer[1] = (int64_t)t->dtype;
+    }
     return lab__done(r, made, out);
 }
 
@@ -94,7 +104,7 @@ larder_result lab_to(lab_tensor *t, lab_place place, lab_tensor **out)
 
 larder_result lab_to_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
 {
-    if (dtype != LAB_FLOAT32 && dtype != LAB_INT64 && dtype != LAB_BOOL)
+    if (lab__dtype_bytes(dtype) == 0)
         return lab__fail(LARDER_ERR_INVALID, "to: no such dtype: %d",
                          (int)dtype);
     if (dtype != (lab_dtype)t->dtype)

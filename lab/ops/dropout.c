@@ -75,8 +75,8 @@ static larder_result dropout(lab_tensor *a, double p, lab_tensor **out)
 static larder_result drop_all(lab_tensor *a, lab_tensor **out)
 {
     lab_tensor *zero;
-    larder_result r =
-        lab_zeros(lab_session(a), LAB_FLOAT32, lab_place_of(a), 0, NULL, &zero);
+    larder_result r = lab_zeros(lab_session(a), lab_dtype_of(a),
+                                lab_place_of(a), 0, NULL, &zero);
 
     if (r != LARDER_OK)
         return r;

@@ -17,12 +17,46 @@ static larder_result places_meet(const char *op, const lab_tensor *a,
     return mixed ? LARDER_OK : lab__check_place(op, a, b);
 }
 
-static lab_dtype dtype_of_both(const lab_tensor *a, const lab_tensor *b,
-                               bool floats)
+/* Of two types of one kind the one that holds both: floats of two bytes that
+ * are not the same meet in float32, signed and unsigned bytes in int16. */
+static lab_dtype wider(lab_dtype a, lab_dtype b)
 {
-    return floats || a->dtype == LAB_FLOAT32 || b->dtype == LAB_FLOAT32
-               ? LAB_FLOAT32
-               : LAB_INT64;
+    size_t a_bytes = lab__dtype_bytes(a), b_bytes = lab__dtype_bytes(b);
+
+    if (a == b)
+        return a;
+    if (a_bytes != b_bytes)
+        return a_bytes > b_bytes ? a : b;
+    return lab__kind_of(a) == LAB_FLOAT32 ? LAB_FLOAT32 : LAB_INT16;
+}
+
+/* bool, whole numbers, floats */
+static int rank_of(const lab_tensor *t)
+{
+    if (t->kind == LAB_FLOAT32)
+        return 2;
+    return t->kind == LAB_INT64;
+}
+
+lab_dtype lab__dtype_of_both(const lab_tensor *a, const lab_tensor *b)
+{
+    int a_rank = rank_of(a), b_rank = rank_of(b);
+
+    if (a_rank != b_rank)
+        return (lab_dtype)(a_rank > b_rank ? a : b)->dtype;
+    if ((a->ndim == 0) != (b->ndim == 0))
+        return (lab_dtype)(a->ndim == 0 ? b : a)->dtype;
+    return wider((lab_dtype)a->dtype, (lab_dtype)b->dtype);
+}
+
+static lab_dtype dtype_for(const lab_tensor *a, const lab_tensor *b,
+                           bool floats)
+{
+    lab_dtype both = lab__dtype_of_both(a, b);
+
+    if (floats && lab__kind_of(both) != LAB_FLOAT32)
+        return LAB_FLOAT32;
+    return both == LAB_BOOL ? LAB_INT64 : both;
 }
 
 larder_result lab__in_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
@@ -37,7 +71,7 @@ larder_result lab__in_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
 larder_result lab__operands_take(const char *op, lab_tensor *a, lab_tensor *b,
                                  bool floats, struct lab__operands *out)
 {
-    lab_dtype dtype = dtype_of_both(a, b, floats);
+    lab_dtype dtype = dtype_for(a, b, floats);
     larder_result r = places_meet(op, a, b, &out->place);
 
     if (r == LARDER_OK)
@@ -83,7 +117,7 @@ larder_result lab__binary_new(lab__binary_op op, lab_tensor *a, lab_tensor *b,
 
     if (r != LARDER_OK)
         return r;
-    r = lab__operands_room(&o, LAB_FLOAT32, out);
+    r = lab__operands_room(&o, (lab_dtype)o.a->dtype, out);
     if (r == LARDER_OK)
         lab__binary(op, *out, o.a, o.b, x);
     lab__operands_drop(&o);

@@ -15,12 +15,16 @@ struct lab__operands {
     int64_t sizes[LAB_MAX_DIMS];
 };
 
-/* Checks places and sizes.  The dtype is the wider of the two, at least
- * int64, or float32 where `floats`.  A number (no dimensions) in host memory
+/* Checks places and sizes.  The dtype is that of both, int64 for two masks, of
+ * floats where `floats`.  A number (no dimensions) in host memory
  * goes with tensors anywhere. */
 larder_result lab__operands_take(const char *op, lab_tensor *a, lab_tensor *b,
                                  bool floats, struct lab__operands *out);
 void lab__operands_drop(struct lab__operands *operands);
+
+/* The dtype that a and b meet in, as in PyTorch: floats before whole numbers
+ * before bool, then tensors before numbers (no dimensions), then the wider. */
+lab_dtype lab__dtype_of_both(const lab_tensor *a, const lab_tensor *b);
 
 /* t in that dtype: t itself, or a copy without history. */
 larder_result lab__in_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out);

@@ -14,8 +14,8 @@ static larder_result index_backward(struct lab__node *node, lab_tensor **grads,
 
     if (r != LARDER_OK)
         return r;
-    r = lab_zeros(node->session, LAB_FLOAT32, grads[0]->storage->place,
-                  edge->ndim, edge->sizes, &whole);
+    r = lab_zeros(node->session, (lab_dtype)grads[0]->dtype,
+                  grads[0]->storage->place, edge->ndim, edge->sizes, &whole);
     if (r != LARDER_OK)
         return r;
     r = lab_contiguous(grads[0], &grad);
@@ -33,7 +33,7 @@ static larder_result index_check(const lab_tensor *t, const lab_tensor *index)
 {
     if (t->storage->session != index->storage->session)
         return lab__check_place("index", t, index);
-    if (index->dtype != LAB_INT64) {
+    if (index->kind != LAB_INT64) {
         return lab__fail(LARDER_ERR_INVALID,
                          "index: indices must be int64, these are %s",
                          lab__dtype_name((lab_dtype)index->dtype));

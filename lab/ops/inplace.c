@@ -115,8 +115,8 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
     struct lab__operands o;
     larder_result r;
 
-    if (a->dtype != LAB_FLOAT32 &&
-        (b->dtype == LAB_FLOAT32 || a->dtype == LAB_BOOL)) {
+    if (a->kind != LAB_FLOAT32 &&
+        (b->kind == LAB_FLOAT32 || a->dtype == LAB_BOOL)) {
         return lab__fail(LARDER_ERR_INVALID,
                          "%s: the result, %s, can't be cast to %s", op,
                          lab__dtype_name((lab_dtype)b->dtype),
@@ -267,8 +267,8 @@ static const struct lab__node_kind mul_scalar_kind = {
 
 static larder_result number_check(const char *op, const lab_tensor *a, double b)
 {
-    if (a->dtype == LAB_FLOAT32 ||
-        (a->dtype == LAB_INT64 && b == (double)lab__to_int64(b)))
+    if (a->kind == LAB_FLOAT32 ||
+        (a->kind == LAB_INT64 && b == (double)lab__to_int64(b)))
         return lab__check_distinct(op, a);
     return lab__fail(LARDER_ERR_INVALID, "%s: the result can't be cast to %s",
                      op, lab__dtype_name((lab_dtype)a->dtype));
@@ -384,8 +384,8 @@ static larder_result overwrite_backward(struct lab__node *node,
     larder_result r = LARDER_OK;
 
     if (lab__node_wants(node, 0))
-        r = lab_zeros(node->session, LAB_FLOAT32, g->storage->place, g->ndim,
-                      g->sizes, &results[0]);
+        r = lab_zeros(node->session, (lab_dtype)g->dtype, g->storage->place,
+                      g->ndim, g->sizes, &results[0]);
     if (r == LARDER_OK && lab__node_wants(node, 1))
         r = lab_to(g, (lab_place)node->integer[0], &results[1]);
     return r;

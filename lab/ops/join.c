@@ -21,8 +21,9 @@ static larder_result cat_backward(struct lab__node *node, lab_tensor **grads,
         larder_result r = LARDER_OK;
 
         if (skip && edge->node != NULL)
-            r = lab_zeros(node->session, LAB_FLOAT32, grads[0]->storage->place,
-                          1, edge->sizes, &results[i]);
+            r = lab_zeros(node->session, (lab_dtype)grads[0]->dtype,
+                          grads[0]->storage->place, 1, edge->sizes,
+                          &results[i]);
         else if (edge->node != NULL)
             r = lab_slice(grads[0], dim, at, at + edge->sizes[dim], 1,
                           &results[i]);

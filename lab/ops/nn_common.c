@@ -41,7 +41,7 @@ larder_result lab__nn_check_ndim(const char *op, const char *what,
 
 larder_result lab__nn_check_index(const char *op, const lab_tensor *t)
 {
-    if (lab_dtype_of(t) == LAB_INT64)
+    if (t->kind == LAB_INT64)
         return LARDER_OK;
     return lab__fail(LARDER_ERR_INVALID,
                      "%s: indices must be int64, these are %s", op,

@@ -1,12 +1,16 @@
 #include "ops/op.h"
 
+#include "tensor/narrow.h"
+
 larder_result lab__done(larder_result r, lab_tensor *made, lab_tensor **out)
 {
-    if (r != LARDER_OK)
+    if (r != LARDER_OK) {
         lab_unref(made);
-    else
-        *out = made;
-    return r;
+        return r;
+    }
+    lab__round(made);
+    *out = made;
+    return LARDER_OK;
 }
 
 larder_result lab__record_saving(const struct lab__node_kind *kind,

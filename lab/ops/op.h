@@ -4,7 +4,8 @@
 
 #include "autograd/node.h"
 
-/* The end of an operation: *out = made, or where r is a failure made is
+/* The end of an operation: *out = made, its values what its type can hold; or
+ * where r is a failure made is
  * dropped.  Returns r. */
 larder_result lab__done(larder_result r, lab_tensor *made, lab_tensor **out);
 

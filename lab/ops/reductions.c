@@ -164,14 +164,14 @@ static larder_result reduce(const struct lab__node_kind *kind, lab_tensor *a,
     return lab__done(r, made, out);
 }
 
-/* Masks are counted. */
+/* Masks are counted; whole numbers are added up in int64. */
 static larder_result sum_over(const struct lab__node_kind *kind, lab_tensor *a,
                               unsigned dims, bool keep, lab_tensor **out)
 {
     lab_tensor *counted;
     larder_result r;
 
-    if (a->dtype != LAB_BOOL)
+    if (a->kind == LAB_FLOAT32 || a->dtype == LAB_INT64)
         return reduce(kind, a, dims, false, keep, out);
     r = lab_to_dtype(a, LAB_INT64, &counted);
     if (r != LARDER_OK)

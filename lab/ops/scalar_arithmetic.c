@@ -3,14 +3,19 @@
 
 #include <math.h>
 
-/* The dtype of t with a number: float32 unless both are whole. */
+/* The dtype of t with a number: t's own, but whole numbers with another than
+ * these become float32, and masks int64. */
 static larder_result with_number(lab_tensor *t, double number, bool floats,
                                  lab_tensor **out)
 {
-    bool whole = t->dtype != LAB_FLOAT32 && !floats && number == rint(number) &&
-                 fabs(number) < 9e15;
+    bool whole = !floats && number == rint(number) && fabs(number) < 9e15;
+    lab_dtype dtype = (lab_dtype)t->dtype;
 
-    return lab__in_dtype(t, whole ? LAB_INT64 : LAB_FLOAT32, out);
+    if (t->kind != LAB_FLOAT32 && !whole)
+        dtype = LAB_FLOAT32;
+    else if (t->kind == LAB_BOOL)
+        dtype = LAB_INT64;
+    return lab__in_dtype(t, dtype, out);
 }
 
 /* Makes op(t, number), or op(number, t) where `first`, recorded with the
@@ -219,7 +224,7 @@ larder_result lab_pow_scalar(lab_tensor *a, double b, lab_tensor **out)
     lab_tensor *made;
     larder_result r;
 
-    if (a->dtype != LAB_FLOAT32 && b < 0 && b == rint(b)) {
+    if (a->kind != LAB_FLOAT32 && b < 0 && b == rint(b)) {
         return lab__fail(LARDER_ERR_INVALID,
                          "pow: Integers to negative integer powers are not "
                          "allowed.");

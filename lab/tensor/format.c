@@ -63,11 +63,11 @@ static void element_text(const struct print *p, const void *at,
 {
     double x;
 
-    if (p->t->dtype == LAB_INT64) {
+    if (p->t->kind == LAB_INT64) {
         snprintf(text, ELEMENT_MAX, "%" PRId64, *(const int64_t *)at);
         return;
     }
-    if (p->t->dtype == LAB_BOOL) {
+    if (p->t->kind == LAB_BOOL) {
         strcpy(text, *(const unsigned char *)at != 0 ? "True" : "False");
         return;
     }
@@ -106,7 +106,7 @@ static const char *step_to(const struct print *p, const char *at, int dim,
                            int64_t i)
 {
     return at + i * p->t->strides[dim] *
-                    (int64_t)lab__dtype_bytes((lab_dtype)p->t->dtype);
+                    (int64_t)lab__dtype_bytes((lab_dtype)p->t->kind);
 }
 
 static void visit(struct print *p, const char *at, int dim,
@@ -139,7 +139,7 @@ static void note_width(struct print *p, const void *at)
     char text[ELEMENT_MAX];
     int n;
 
-    if (p->t->dtype == LAB_FLOAT32) {
+    if (p->t->kind == LAB_FLOAT32) {
         double x = (double)*(const float *)at;
 
         if (!isfinite(x) || x == 0)
@@ -155,7 +155,7 @@ static void style_choose(struct print *p)
     const char *data = lab__data(p->t);
 
     p->width = 1;
-    if (p->t->dtype == LAB_FLOAT32) {
+    if (p->t->kind == LAB_FLOAT32) {
         visit(p, data, 0, note_size);
         if (p->most == 0)
             p->style = WHOLE;

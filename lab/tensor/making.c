@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "tensor/narrow.h"
 #include "tensor/numbers.h"
 #include "tensor/parallel.h"
 #include "tensor/rng.h"
@@ -81,7 +82,8 @@ static larder_result series_check(lab_dtype dtype, double start, double end,
         return lab__fail(LARDER_ERR_INVALID,
                          "arange: steps of %g do not lead from %g to %g", step,
                          start, end);
-    if (dtype == LAB_INT64 && (start != floor(start) || step != floor(step)))
+    if (lab__kind_of(dtype) == LAB_INT64 &&
+        (start != floor(start) || step != floor(step)))
         return lab__fail(LARDER_ERR_INVALID,
                          "arange: %g and %g have to be whole for int64", start,
                          step);
@@ -102,8 +104,10 @@ larder_result lab_arange(lab *l, lab_dtype dtype, lab_place place, double start,
     if (r != LARDER_OK || !lab__readable(*out))
         return r;
     s.to = lab__data(*out);
-    lab__parallel(l, count, LAB__GRAIN,
-                  dtype == LAB_INT64 ? series_ints : series_floats, &s);
+    lab__parallel(
+        l, count, LAB__GRAIN,
+        lab__kind_of(dtype) == LAB_INT64 ? series_ints : series_floats, &s);
+    lab__round(*out);
     return LARDER_OK;
 }
 
@@ -115,12 +119,14 @@ static larder_result random_floats(lab *l, const char *op, LAB_SHAPE,
 {
     larder_result r;
 
-    if (dtype != LAB_FLOAT32)
-        return lab__fail(LARDER_ERR_INVALID, "%s: makes float32, not %s", op,
+    if (lab__kind_of(dtype) != LAB_FLOAT32)
+        return lab__fail(LARDER_ERR_INVALID, "%s: makes floats, not %s", op,
                          lab__dtype_name(dtype));
     r = lab__tensor_new(l, dtype, place, ndim, sizes, out);
     if (r == LARDER_OK && lab__readable(*out))
         fill(l, lab__data(*out), lab_numel(*out));
+    if (r == LARDER_OK)
+        lab__round(*out);
     return r;
 }
 
@@ -148,6 +154,8 @@ static void put_int(void *to, lab_dtype dtype, int64_t i, int64_t value)
     case LAB_BOOL:
         ((unsigned char *)to)[i] = value != 0;
         return;
+    default: /* no kind */
+        return;
     }
 }
 
@@ -160,7 +168,7 @@ static void fill_randint(lab *l, lab_tensor *t, int64_t low, int64_t high)
 
     lab__draw_begin(&draw, l->rng);
     for (int64_t i = 0; i < count; i++)
-        put_int(to, (lab_dtype)t->dtype, i,
+        put_int(to, (lab_dtype)t->kind, i,
                 (int64_t)((uint64_t)low + lab__draw_below(&draw, range)));
 }
 
@@ -176,6 +184,8 @@ larder_result lab_randint(lab *l, LAB_SHAPE, int64_t low, int64_t high,
     r = lab__tensor_new(l, dtype, place, ndim, sizes, out);
     if (r == LARDER_OK && lab__readable(*out))
         fill_randint(l, *out, low, high);
+    if (r == LARDER_OK)
+        lab__round(*out);
     return r;
 }
 

@@ -89,6 +89,7 @@ static void session_free(lab *l)
     larder_device_close(l->device);
     lab__pool_destroy(l->pool);
     lab__host_free(l->rng);
+    lab__host_free(l->stack);
     lab__host_free(l);
 }
 

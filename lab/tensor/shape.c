@@ -14,10 +14,40 @@ size_t lab__dtype_bytes(lab_dtype dtype)
         return sizeof(float);
     case LAB_INT64:
         return sizeof(int64_t);
+    case LAB_FLOAT64:
+        return sizeof(double);
+    case LAB_FLOAT16:
+    case LAB_BFLOAT16:
+    case LAB_INT16:
+        return 2;
+    case LAB_INT32:
+        return sizeof(int32_t);
     case LAB_BOOL:
+    case LAB_INT8:
+    case LAB_UINT8:
         return 1;
     }
     return 0;
+}
+
+lab_dtype lab__kind_of(lab_dtype dtype)
+{
+    switch (dtype) {
+    case LAB_FLOAT32:
+    case LAB_FLOAT16:
+    case LAB_BFLOAT16:
+    case LAB_FLOAT64:
+        return LAB_FLOAT32;
+    case LAB_INT64:
+    case LAB_INT32:
+    case LAB_INT16:
+    case LAB_INT8:
+    case LAB_UINT8:
+        return LAB_INT64;
+    case LAB_BOOL:
+        break;
+    }
+    return LAB_BOOL;
 }
 
 const char *lab__dtype_name(lab_dtype dtype)
@@ -29,6 +59,20 @@ const char *lab__dtype_name(lab_dtype dtype)
         return "int64";
     case LAB_BOOL:
         return "bool";
+    case LAB_FLOAT16:
+        return "float16";
+    case LAB_BFLOAT16:
+        return "bfloat16";
+    case LAB_FLOAT64:
+        return "float64";
+    case LAB_INT32:
+        return "int32";
+    case LAB_INT16:
+        return "int16";
+    case LAB_INT8:
+        return "int8";
+    case LAB_UINT8:
+        return "uint8";
     }
     return "?";
 }
@@ -156,7 +200,7 @@ larder_result lab__check_dim(const char *op, const lab_tensor *t, int *dim)
 
 larder_result lab__check_float(const char *op, const lab_tensor *t)
 {
-    if (t->dtype == LAB_FLOAT32)
+    if (t->kind == LAB_FLOAT32)
         return LARDER_OK;
     return lab__fail(LARDER_ERR_INVALID,
                      "%s: expected a tensor of float32, but got %s", op,

@@ -41,9 +41,14 @@ static void host_give(struct lab__storage *s)
 
 static larder_result device_take(struct lab__storage *s)
 {
-    larder_result r =
-        larder_alloc(s->session->allocator, s->bytes, 0, &s->address);
+    lab *l = s->session;
+    larder_result r;
 
+    if (l->stack_fn != NULL)
+        l->stack_depth =
+            l->stack_fn(l->stack_context, l->stack, LARDER_STACK_DEPTH_MAX);
+    r = larder_alloc(l->allocator, s->bytes, l->stream, &s->address);
+    l->stack_depth = 0;
     return r == LARDER_OK ? r : lab__fail_larder(r);
 }
 
@@ -53,6 +58,25 @@ static void device_give(struct lab__storage *s)
 {
     (void)larder_free(s->session->allocator, s->address);
     observe(s, true);
+}
+
+/* ---- values of types that loops do not know (T3) ------------------------- */
+
+static larder_result values_take(struct lab__storage *s)
+{
+    int unused;
+
+    if (s->values_bytes == 0 ||
+        (s->place == LAB_DEVICE && !s->session->computes))
+        return LARDER_OK;
+    s->values = lab__host_pages(s->values_bytes, &unused);
+    return s->values != NULL ? LARDER_OK : lab__fail_host(s->values_bytes);
+}
+
+static void values_give(struct lab__storage *s)
+{
+    if (s->values != NULL)
+        lab__host_pages_free(s->values, s->values_bytes);
 }
 
 /* ---- both --------------------------------------------------------------- */
@@ -71,7 +95,8 @@ static bool is_seen(const struct lab__storage *s)
 }
 
 larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
-                               int *zeroed, struct lab__pair **out)
+                               uint64_t values, int *zeroed,
+                               struct lab__pair **out)
 {
     struct lab__pair *pair = lab__host_alloc(sizeof *pair);
     struct lab__storage *s;
@@ -81,10 +106,18 @@ larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
     if (pair == NULL)
         return lab__fail_host(sizeof *pair);
     s = &pair->storage;
-    *s = (struct lab__storage){
-        .refs = 1, .place = place, .session = l, .bytes = bytes};
-    r = memory_take(s, zeroed != NULL ? zeroed : &unused);
+    *s = (struct lab__storage){.refs = 1,
+                               .place = place,
+                               .session = l,
+                               .bytes = bytes,
+                               .values_bytes = values};
+    r = values_take(s);
+    if (r == LARDER_OK)
+        r = memory_take(s, zeroed != NULL ? zeroed : &unused);
+    if (zeroed != NULL && s->values != NULL)
+        *zeroed = 0;
     if (r != LARDER_OK) {
+        values_give(s);
         lab__host_free(pair);
         return r;
     }
@@ -105,5 +138,6 @@ void lab__storage_unref(struct lab__storage *s)
         device_give(s);
     else if (s->bytes != 0)
         host_give(s);
+    values_give(s);
     lab__host_free(s); /* the pair: it begins with the storage */
 }

@@ -13,10 +13,12 @@ struct lab__pair {
 };
 
 /* A storage of `bytes` with one reference, and room for the first tensor on
- * it, which is not filled in.  *zeroed (may be NULL): whether its bytes are
+ * it, which is not filled in; with that many bytes of values beside it, where
+ * loops can read them.  *zeroed (may be NULL): whether its bytes are
  * known to be 0. */
 larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
-                               int *zeroed, struct lab__pair **out);
+                               uint64_t values, int *zeroed,
+                               struct lab__pair **out);
 void lab__storage_unref(struct lab__storage *storage);
 
 #endif

@@ -12,6 +12,7 @@ static void fill_in(lab_tensor *t, struct lab__storage *storage,
 {
     t->refs = 1;
     t->dtype = (unsigned char)dtype;
+    t->kind = (unsigned char)lab__kind_of(dtype);
     t->ndim = (unsigned char)ndim;
     t->storage = storage;
     t->meta = NULL;
@@ -22,10 +23,12 @@ larder_result lab__tensor_blank(lab *l, lab_dtype dtype, lab_place place,
                                 int ndim, const int64_t *sizes, int *zeroed,
                                 lab_tensor **out)
 {
-    uint64_t bytes =
-        (uint64_t)lab__count(ndim, sizes) * lab__dtype_bytes(dtype);
+    uint64_t count = (uint64_t)lab__count(ndim, sizes);
+    lab_dtype kind = lab__kind_of(dtype);
+    uint64_t values = kind == dtype ? 0 : count * lab__dtype_bytes(kind);
     struct lab__pair *pair;
-    larder_result r = lab__storage_new(l, place, bytes, zeroed, &pair);
+    larder_result r = lab__storage_new(
+        l, place, count * lab__dtype_bytes(dtype), values, zeroed, &pair);
 
     if (r != LARDER_OK)
         return r;
@@ -189,7 +192,12 @@ bool lab__readable(const lab_tensor *t)
 
 void *lab__data(const lab_tensor *t)
 {
-    return (void *)(uintptr_t)lab_address(t);
+    const struct lab__storage *s = t->storage;
+    char *values = s->values;
+
+    if (values == NULL)
+        return (void *)(uintptr_t)lab_address(t);
+    return values + (uint64_t)t->offset * lab__dtype_bytes((lab_dtype)t->kind);
 }
 
 float *lab__floats(const lab_tensor *t)

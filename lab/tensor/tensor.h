@@ -6,7 +6,11 @@
  * T2  Everything made on the device is made by lab__storage_new(): one
  *     larder_alloc() each, in program order.  A storage of 0 bytes takes
  *     none.
- * T3  Kernels do nothing when one of their tensors cannot be read
+ * T3  Loops know three types, its `kind`: float32, int64 and bool.  A storage
+ *     of another type has its own bytes, which are what is accounted for,
+ *     and beside them `values` of that kind, which loops read and write, and
+ *     which are rounded to what the type can hold (narrow.c).
+ * T4  Kernels do nothing when one of their tensors cannot be read
  *     (lab__readable()): device memory without bytes behind it.
  */
 #ifndef LAB_TENSOR_TENSOR_H
@@ -30,6 +34,12 @@ struct lab {
     uint64_t next_storage; /* the next one's id */
     uint64_t next_unseen;  /* the same, of those that take no device memory */
     uint64_t next_node;    /* sequence numbers of graph nodes */
+    larder_stream stream;  /* of new storages on the device */
+    lab_stack_fn stack_fn; /* NULL: no stacks */
+    void *stack_context;
+    uint64_t
+        *stack; /* LARDER_STACK_DEPTH_MAX of them, where there is stack_fn */
+    size_t stack_depth;
     lab_observer observer;
     void *observer_context;
     struct lab__rng *rng;
@@ -49,6 +59,8 @@ struct lab__storage {
     uint64_t address; /* 0 where bytes is */
     uint64_t bytes;
     uint64_t id;
+    void *values;          /* T3; NULL: the bytes themselves */
+    uint64_t values_bytes; /* of them */
 };
 
 struct lab__node; /* autograd/node.h */
@@ -68,6 +80,7 @@ struct lab__meta {
 struct lab_tensor {
     unsigned refs;
     unsigned char dtype; /* lab_dtype */
+    unsigned char kind;  /* what loops take it for: lab__kind_of(dtype) */
     unsigned char ndim;
     struct lab__storage *storage;
     struct lab__meta *meta; /* NULL: no gradient, no history */
@@ -121,6 +134,8 @@ larder_result lab__tensor_alias(lab_tensor *t, lab_tensor **out);
 /* ---- looking ---- */
 
 size_t lab__dtype_bytes(lab_dtype dtype);
+/* LAB_FLOAT32, LAB_INT64 or LAB_BOOL: the type of its values in loops. */
+lab_dtype lab__kind_of(lab_dtype dtype);
 const char *lab__dtype_name(lab_dtype dtype); /* "float32" */
 const char *lab__place_name(lab_place place); /* "cpu", "cuda:0" */
 /* Elements in these sizes; -1 past 2^62. */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/host_memory.h"
+#include "tensor/narrow.h"
 #include "tensor/numbers.h"
 #include "tensor/odometer.h"
 #include "tensor/storage.h"
@@ -54,9 +56,11 @@ larder_result lab__copy(lab_tensor *a, const lab_tensor *b)
     const lab_tensor *both[] = {a, b};
     struct lab__odometer o;
 
-    if (lab__odometer_init(&o, 2, both))
+    if (lab__odometer_init(&o, 2, both)) {
         lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
-                          copy_rows[a->dtype][b->dtype], NULL);
+                          copy_rows[a->kind][b->kind], NULL);
+        lab__round(a);
+    }
     return LARDER_OK;
 }
 
@@ -90,16 +94,18 @@ larder_result lab__fill(lab_tensor *a, double value)
     const lab_tensor *one[] = {a};
     struct lab__odometer o;
 
-    if (lab__odometer_init(&o, 1, one))
+    if (lab__odometer_init(&o, 1, one)) {
         lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
-                          fill_rows[a->dtype], &value);
+                          fill_rows[a->kind], &value);
+        lab__round(a);
+    }
     return LARDER_OK;
 }
 
 /* ---- reading and writing ------------------------------------------------ */
 
-/* A caller's array, to be copied from or to as if it were a tensor like t in
- * host memory. */
+/* An array of values, to be copied from or to as if it were a tensor of t's
+ * sizes and kind in host memory. */
 static void array_wrap(struct lab__pair *pair, const lab_tensor *t,
                        const void *array, uint64_t bytes)
 {
@@ -111,6 +117,7 @@ static void array_wrap(struct lab__pair *pair, const lab_tensor *t,
         .bytes = bytes,
     };
     pair->tensor = *t;
+    pair->tensor.dtype = t->kind;
     pair->tensor.storage = &pair->storage;
     pair->tensor.meta = NULL;
     pair->tensor.offset = 0;
@@ -130,46 +137,87 @@ static larder_result bytes_check(const char *op, const lab_tensor *t,
                      want, bytes);
 }
 
-larder_result lab_read(lab_tensor *t, void *to, uint64_t bytes)
+/* t's values, in its kind. */
+static larder_result values_read(lab_tensor *t, void *to, uint64_t bytes)
 {
-    larder_result r = bytes_check("read", t, bytes);
     struct lab__pair array;
 
-    if (r != LARDER_OK || bytes == 0)
-        return r;
     array_wrap(&array, t, to, bytes);
     if (lab__readable(t))
         return lab__copy(&array.tensor, t);
-    return lab__fill(&array.tensor, t->dtype == LAB_FLOAT32 ? (double)NAN : 0);
+    return lab__fill(&array.tensor, t->kind == LAB_FLOAT32 ? (double)NAN : 0);
+}
+
+static larder_result values_write(lab_tensor *t, const void *from,
+                                  uint64_t bytes)
+{
+    struct lab__pair array;
+
+    array_wrap(&array, t, from, bytes);
+    return lab__copy(t, &array.tensor);
+}
+
+static larder_result values_room(const lab_tensor *t, void **values,
+                                 uint64_t *bytes)
+{
+    *bytes = (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->kind);
+    *values = lab__host_alloc(*bytes);
+    return *values != NULL ? LARDER_OK : lab__fail_host(*bytes);
+}
+
+larder_result lab_read(lab_tensor *t, void *to, uint64_t bytes)
+{
+    larder_result r = bytes_check("read", t, bytes);
+    void *values;
+
+    if (r != LARDER_OK || bytes == 0)
+        return r;
+    if (t->dtype == t->kind)
+        return values_read(t, to, bytes);
+    r = values_room(t, &values, &bytes);
+    if (r == LARDER_OK)
+        r = values_read(t, values, bytes);
+    if (r == LARDER_OK)
+        lab__pack((lab_dtype)t->dtype, to, values, lab_numel(t));
+    lab__host_free(values);
+    return r;
 }
 
 larder_result lab_write(lab_tensor *t, const void *from, uint64_t bytes)
 {
     larder_result r = bytes_check("write", t, bytes);
-    struct lab__pair array;
+    void *values;
 
     if (r == LARDER_OK)
         r = lab__check_distinct("write", t);
     if (r != LARDER_OK || bytes == 0)
         return r;
-    array_wrap(&array, t, from, bytes);
     t->storage->version++;
-    return lab__copy(t, &array.tensor);
+    if (t->dtype == t->kind)
+        return values_write(t, from, bytes);
+    r = values_room(t, &values, &bytes);
+    if (r != LARDER_OK)
+        return r;
+    lab__unpack((lab_dtype)t->dtype, values, from, lab_numel(t));
+    r = values_write(t, values, bytes);
+    lab__host_free(values);
+    return r;
 }
 
 static double element_get(const lab_tensor *t)
 {
     const void *at = lab__data(t);
 
-    switch ((lab_dtype)t->dtype) {
+    switch ((lab_dtype)t->kind) {
     case LAB_FLOAT32:
         return (double)*(const float *)at;
     case LAB_INT64:
         return (double)*(const int64_t *)at;
     case LAB_BOOL:
         return *(const unsigned char *)at != 0;
+    default: /* no kind */
+        return 0;
     }
-    return 0;
 }
 
 larder_result lab_item(lab_tensor *t, double *out)
@@ -184,6 +232,6 @@ larder_result lab_item(lab_tensor *t, double *out)
     if (lab__readable(t))
         *out = element_get(t);
     else
-        *out = t->dtype == LAB_FLOAT32 ? (double)NAN : 0;
+        *out = t->kind == LAB_FLOAT32 ? (double)NAN : 0;
     return LARDER_OK;
 }

@@ -35,6 +35,9 @@
  *            (backing=none) everything is allocated and freed just the same,
  *            and nothing is computed on it: numbers read from it are NaN (0 for
  *            int64).
+ * Types      Arithmetic is float32's and int64's.  Tensors of other types take
+ *            the memory of their own, and results are rounded to what these can
+ *            hold; float64 is no more exact than float32.
  * Units      Bytes, unless a name says otherwise; sizes and strides of tensors
  *            are in elements.
  */
@@ -43,6 +46,7 @@
 
 #include <stdbool.h>
 
+#include <larder/history.h>
 #include <larder/larder.h>
 
 #ifdef __cplusplus
@@ -57,7 +61,14 @@ typedef struct lab_tensor lab_tensor; /* counted; see lab_ref() */
 typedef enum lab_dtype {
     LAB_FLOAT32 = 0,
     LAB_INT64 = 1,
-    LAB_BOOL = 2 /* one byte: masks */
+    LAB_BOOL = 2, /* one byte: masks */
+    LAB_FLOAT16 = 3,
+    LAB_BFLOAT16 = 4,
+    LAB_FLOAT64 = 5,
+    LAB_INT32 = 6,
+    LAB_INT16 = 7,
+    LAB_INT8 = 8,
+    LAB_UINT8 = 9
 } lab_dtype;
 
 typedef enum lab_place { LAB_HOST = 0, LAB_DEVICE = 1 } lab_place;
@@ -135,6 +146,36 @@ typedef struct lab_event {
 } lab_event;
 typedef void (*lab_observer)(void *context, const lab_event *event);
 LARDER_API void lab_set_observer(lab *l, lab_observer fn, void *context);
+
+/* ---- streams ---------------------------------------------------------- */
+
+/* Tensors made from now on are for this stream; returns the one before.  0 is
+ * the default stream.  Nothing is queued: loops have run when a call returns.
+ */
+LARDER_API larder_stream lab_set_stream(lab *l, larder_stream stream);
+LARDER_API larder_stream lab_stream(lab *l);
+/* The tensor is used on that stream too: larder_record_stream() of its
+ * storage.  Nothing happens for one in host memory. */
+LARDER_API larder_result lab_record_stream(lab_tensor *t, larder_stream stream);
+
+/* ---- history ---------------------------------------------------------- */
+
+/* The program's stack, its innermost caller first, as numbers that `name`
+ * knows: asked before each storage on the device, without locks held, so that
+ * it may call the lab. */
+typedef size_t (*lab_stack_fn)(void *context, uint64_t *frames,
+                               size_t capacity);
+
+/* larder_history_start(), with stacks of the program that calls the lab where
+ * `stack` is not NULL; `name` as for larder_set_frame_resolver().  `opt` may be
+ * NULL; its stacks, stack_fn and stack_ctx are not looked at. */
+LARDER_API larder_result lab_history_start(lab *l,
+                                           const larder_history_options *opt,
+                                           lab_stack_fn stack,
+                                           larder_frame_fn *name,
+                                           void *context);
+/* larder_history_stop(), and no more questions. */
+LARDER_API larder_result lab_history_stop(lab *l);
 
 /* ---- tensors ---------------------------------------------------------- */
 
@@ -373,6 +414,42 @@ typedef larder_result (*lab_segment_fn)(void *context, lab_tensor *input,
 LARDER_API larder_result lab_checkpoint(lab_segment_fn fn, void *context,
                                         void (*release)(void *context),
                                         lab_tensor *input, lab_tensor **out);
+
+/* An operation of the caller's own: it has made its outputs, and says what
+ * they were made from, what to save and how to go back. */
+typedef larder_result (*lab_function_backward)(void *context,
+                                               lab_tensor *const *saved,
+                                               lab_tensor *const *grads,
+                                               lab_tensor **results);
+
+typedef struct lab_function {
+    size_t size;      /* sizeof(lab_function) */
+    const char *name; /* "AbsBackward0"; copied, 63 bytes of it */
+    /* Called once a walk: `saved` as given; a gradient for each output, NULL
+     * where none arrived; all of these are borrowed.  Writes a reference to
+     * results[i] for each input that wants a gradient (lab_requires_grad() when
+     * it was recorded), or leaves NULL. */
+    lab_function_backward backward;
+    void *context;
+    void (*release)(void *context); /* NULL, or called when nothing can call
+                                     * backward any more */
+    unsigned input_count, output_count, saved_count;
+    lab_tensor *const *inputs;  /* NULLs for arguments that are no tensors */
+    lab_tensor *const *outputs; /* NULLs for those without a gradient; an input
+                                 * too, where it was written to in place */
+    lab_tensor *const *saved;   /* NULLs are given back as such */
+} lab_function;
+
+/* Record it, where operations are recorded and an input requires a gradient.
+ * `release` is called at once where it is not, and on failure. */
+LARDER_API larder_result lab_function_record(lab *l, const lab_function *what);
+
+/* Gradients of t with respect to `count` tensors, for results[0 … count): no
+ * leaf keeps any.  NULL where t does not depend on one. */
+LARDER_API larder_result lab_gradients(lab_tensor *t, lab_tensor *grad,
+                                       bool retain_graph,
+                                       lab_tensor *const *inputs, int count,
+                                       lab_tensor **results);
 
 /* ---- optimizers ------------------------------------------------------- */
 

@@ -1,0 +1,33 @@
+/* map_kernels.h - operations element by element, one function each: not as
+ * fast as those of kernels.h, and on operands of any kinds. */
+#ifndef LAB_KERNELS_MAP_KERNELS_H
+#define LAB_KERNELS_MAP_KERNELS_H
+
+#include "tensor/tensor.h"
+
+/* The type of a result: that of the operands, at least float32, or bool. */
+typedef enum lab__map_result {
+    LAB__MAP_SAME,
+    LAB__MAP_FLOAT,
+    LAB__MAP_BOOL
+} lab__map_result;
+
+struct lab__map_op {
+    const char *name;
+    int arity;
+    lab__map_result result;
+    double (*one)(double x, double p, double q);
+    double (*two)(double x, double y, double p, double q);
+    double (*three)(double x, double y, double z, double p, double q);
+    bool skips_first; /* the first operand has no say in the type */
+};
+
+/* NULL where there is no such number. */
+const struct lab__map_op *lab__map_op_get(int op);
+int lab__map_op_find(const char *name);
+
+/* As the kernels of kernels.h: operands broadcast to out. */
+void lab__map(const struct lab__map_op *op, lab_tensor *out,
+              lab_tensor *const *operands, double p, double q);
+
+#endif

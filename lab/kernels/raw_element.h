@@ -1,0 +1,69 @@
+/* raw_element.h - one element of a tensor, whatever its kind; where elements of
+ * a contiguous tensor lie along one dimension. */
+#ifndef LAB_KERNELS_RAW_ELEMENT_H
+#define LAB_KERNELS_RAW_ELEMENT_H
+
+#include "tensor/numbers.h"
+#include "tensor/tensor.h"
+
+static inline double lab__element(const void *data, unsigned char kind,
+                                  int64_t i)
+{
+    if (kind == LAB_FLOAT32)
+        return (double)((const float *)data)[i];
+    if (kind == LAB_INT64)
+        return (double)((const int64_t *)data)[i];
+    return ((const unsigned char *)data)[i] != 0;
+}
+
+static inline void lab__element_set(void *data, unsigned char kind, int64_t i,
+                                    double x)
+{
+    if (kind == LAB_FLOAT32)
+        ((float *)data)[i] = (float)x;
+    else if (kind == LAB_INT64)
+        ((int64_t *)data)[i] = lab__to_int64(x);
+    else
+        ((unsigned char *)data)[i] = x != 0;
+}
+
+/* How far from the first element number i of these sizes lies. */
+static inline int64_t lab__offset_of(int64_t i, int ndim, const int64_t *sizes,
+                                     const int64_t *strides)
+{
+    int64_t offset = 0;
+
+    for (int d = ndim; d-- > 0;) {
+        offset += i % sizes[d] * strides[d];
+        i /= sizes[d];
+    }
+    return offset;
+}
+
+/* Lines along dim: line number i begins at lab__line_begin(), its elements are
+ * `inner` apart. */
+struct lab__lines {
+    int64_t count, length, inner;
+};
+
+static inline struct lab__lines lab__lines_of(const lab_tensor *t, int dim)
+{
+    struct lab__lines lines = {1, 1, 1};
+
+    for (int d = 0; d < t->ndim; d++) {
+        if (d == dim)
+            lines.length = t->sizes[d];
+        else
+            lines.count *= t->sizes[d];
+        if (d > dim)
+            lines.inner *= t->sizes[d];
+    }
+    return lines;
+}
+
+static inline int64_t lab__line_begin(const struct lab__lines *lines, int64_t i)
+{
+    return i / lines->inner * lines->inner * lines->length + i % lines->inner;
+}
+
+#endif

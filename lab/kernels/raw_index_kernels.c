@@ -1,0 +1,219 @@
+#include "kernels/raw_element.h"
+#include "kernels/raw_kernels.h"
+
+/* ---- gather and scatter ------------------------------------------------- */
+
+/* The index's position number i, in t's strides but for dim, where it is what
+ * the index says. */
+static int64_t place_of(const lab_tensor *index, int64_t i, const lab_tensor *t,
+                        int dim)
+{
+    int64_t chosen = ((const int64_t *)lab__data(index))[i], offset = 0;
+
+    for (int d = index->ndim; d-- > 0;) {
+        int64_t at = d == dim ? chosen : i % index->sizes[d];
+
+        offset += at * t->strides[d];
+        i /= index->sizes[d];
+    }
+    return offset;
+}
+
+void lab__gather(lab_tensor *out, const lab_tensor *t, int dim,
+                 const lab_tensor *index)
+{
+    int64_t count = lab_numel(index);
+
+    if (!lab__readable(out) || !lab__readable(t))
+        return;
+    for (int64_t i = 0; i < count; i++)
+        lab__element_set(
+            lab__data(out), out->kind, i,
+            lab__element(lab__data(t), t->kind, place_of(index, i, t, dim)));
+}
+
+static void element_put(lab_tensor *t, int64_t at, double x, bool add)
+{
+    void *data = lab__data(t);
+
+    if (add)
+        x += lab__element(data, t->kind, at);
+    lab__element_set(data, t->kind, at, x);
+}
+
+/* Where element number i of the index is in src, which may be larger. */
+static int64_t same_place(const lab_tensor *index, int64_t i,
+                          const lab_tensor *src)
+{
+    return lab__offset_of(i, index->ndim, index->sizes, src->strides);
+}
+
+void lab__scatter(lab_tensor *t, int dim, const lab_tensor *index,
+                  const lab_tensor *src, double number, bool add)
+{
+    int64_t count = lab_numel(index);
+
+    if (!lab__readable(t))
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        double x = src == NULL ? number
+                               : lab__element(lab__data(src), src->kind,
+                                              same_place(index, i, src));
+
+        element_put(t, place_of(index, i, t, dim), x, add);
+    }
+}
+
+/* ---- places ------------------------------------------------------------- */
+
+/* Element number i of the indices, broadcast: how far on in t. */
+static int64_t places_offset(const struct lab__places *p, const lab_tensor *t,
+                             int64_t i)
+{
+    int64_t offset = 0;
+
+    for (int k = 0; k < p->count; k++) {
+        const lab_tensor *index = p->indices[k];
+        int64_t strides[LAB_MAX_DIMS], chosen;
+
+        for (int d = 0; d < p->ndim; d++) {
+            int own = d - (p->ndim - index->ndim);
+
+            strides[d] =
+                own < 0 || index->sizes[own] == 1 ? 0 : index->strides[own];
+        }
+        chosen = ((const int64_t *)lab__data(
+            index))[lab__offset_of(i, p->ndim, p->sizes, strides)];
+        if (chosen < 0)
+            chosen += t->sizes[p->dim + k];
+        offset += chosen * t->strides[p->dim + k];
+    }
+    return offset;
+}
+
+/* Calls fn for every element of t at the places, with its number in the order
+ * of a result: before dim, places, behind. */
+static void places_visit(const lab_tensor *t, const struct lab__places *p,
+                         void (*fn)(void *context, int64_t at, int64_t number),
+                         void *context)
+{
+    int after = p->dim + p->count, rest = t->ndim - after;
+    int64_t before_count = lab__count(p->dim, t->sizes);
+    int64_t places = lab__count(p->ndim, p->sizes);
+    int64_t rest_count = lab__count(rest, t->sizes + after);
+    int64_t number = 0;
+
+    for (int64_t b = 0; b < before_count; b++) {
+        int64_t base = lab__offset_of(b, p->dim, t->sizes, t->strides);
+
+        for (int64_t i = 0; i < places; i++) {
+            int64_t at = base + places_offset(p, t, i);
+
+            for (int64_t j = 0; j < rest_count; j++)
+                fn(context,
+                   at + lab__offset_of(j, rest, t->sizes + after,
+                                       t->strides + after),
+                   number++);
+        }
+    }
+}
+
+struct transfer {
+    lab_tensor *to;
+    const lab_tensor *from;
+    bool add;
+    int64_t strides[LAB_MAX_DIMS]; /* of the source, broadcast */
+    int64_t sizes[LAB_MAX_DIMS];
+    int ndim;
+};
+
+static void take_one(void *context, int64_t at, int64_t number)
+{
+    const struct transfer *t = context;
+
+    lab__element_set(lab__data(t->to), t->to->kind, number,
+                     lab__element(lab__data(t->from), t->from->kind, at));
+}
+
+void lab__places_take(lab_tensor *out, const lab_tensor *t,
+                      const struct lab__places *places)
+{
+    struct transfer transfer = {.to = out, .from = t};
+
+    if (lab__readable(out) && lab__readable(t))
+        places_visit(t, places, take_one, &transfer);
+}
+
+static void put_one(void *context, int64_t at, int64_t number)
+{
+    const struct transfer *t = context;
+    int64_t from = lab__offset_of(number, t->ndim, t->sizes, t->strides);
+
+    element_put(t->to, at,
+                lab__element(lab__data(t->from), t->from->kind, from), t->add);
+}
+
+void lab__places_put(lab_tensor *t, const lab_tensor *src,
+                     const struct lab__places *places, bool add)
+{
+    struct transfer transfer = {.to = t, .from = src, .add = add};
+
+    if (!lab__readable(t) || !lab__readable(src))
+        return;
+    for (int d = 0; d < places->dim; d++)
+        transfer.sizes[transfer.ndim++] = t->sizes[d];
+    for (int d = 0; d < places->ndim; d++)
+        transfer.sizes[transfer.ndim++] = places->sizes[d];
+    for (int d = places->dim + places->count; d < t->ndim; d++)
+        transfer.sizes[transfer.ndim++] = t->sizes[d];
+    for (int d = 0; d < transfer.ndim; d++) {
+        int own = d - (transfer.ndim - src->ndim);
+
+        transfer.strides[d] =
+            own < 0 || src->sizes[own] == 1 ? 0 : src->strides[own];
+    }
+    places_visit(t, places, put_one, &transfer);
+}
+
+/* ---- counting ----------------------------------------------------------- */
+
+int64_t lab__nonzero_count(const lab_tensor *t)
+{
+    int64_t count = lab_numel(t), found = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        found += lab__element(lab__data(t), t->kind, i) != 0;
+    return found;
+}
+
+void lab__nonzero(lab_tensor *out, const lab_tensor *t)
+{
+    int64_t count = lab_numel(t), *to = lab__data(out);
+
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i;
+
+        if (lab__element(lab__data(t), t->kind, i) == 0)
+            continue;
+        for (int d = t->ndim; d-- > 0;) {
+            to[d] = rest % t->sizes[d];
+            rest /= t->sizes[d];
+        }
+        to += t->ndim;
+    }
+}
+
+void lab__bincount(lab_tensor *out, const lab_tensor *t,
+                   const lab_tensor *weights)
+{
+    const int64_t *numbers = lab__data(t);
+    int64_t count = lab_numel(t);
+
+    for (int64_t i = 0; i < count; i++) {
+        double x = weights == NULL
+                       ? 1
+                       : lab__element(lab__data(weights), weights->kind, i);
+
+        element_put(out, numbers[i], x, true);
+    }
+}

@@ -1,0 +1,105 @@
+/* raw_kernels.h - loops of the operations in lab_raw.h.
+ *
+ * As in nn_kernels.h: no tensors are made, nothing is done where one of the
+ * tensors cannot be read, shapes were checked, and every tensor is contiguous
+ * where nothing else is said. */
+#ifndef LAB_KERNELS_RAW_KERNELS_H
+#define LAB_KERNELS_RAW_KERNELS_H
+
+#include <larder/lab_raw.h>
+
+#include "tensor/tensor.h"
+
+/* ---- reductions (raw_reduce.c) ---- */
+
+/* t may have any strides; out has its dimensions with 1 for those in dims. */
+void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
+                 unsigned dims, double p);
+/* values may be NULL; both have t's sizes with 1 for dim. */
+void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
+                  int dim, bool largest);
+void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim);
+/* Fails for lack of host memory alone. */
+larder_result lab__sort(lab_tensor *values, lab_tensor *indices,
+                        const lab_tensor *t, int dim, bool descending);
+
+/* ---- by index (raw_index_kernels.c) ---- */
+
+void lab__gather(lab_tensor *out, const lab_tensor *t, int dim,
+                 const lab_tensor *index);
+/* t of any strides; src NULL: the number */
+void lab__scatter(lab_tensor *t, int dim, const lab_tensor *index,
+                  const lab_tensor *src, double number, bool add);
+
+/* Positions in dimensions dim … dim + count - 1 of a tensor, by index tensors
+ * broadcast to these sizes. */
+struct lab__places {
+    int dim, count;
+    const lab_tensor *const *indices;
+    int ndim;
+    int64_t sizes[LAB_MAX_DIMS];
+};
+/* out = t at the places; t of any strides. */
+void lab__places_take(lab_tensor *out, const lab_tensor *t,
+                      const struct lab__places *places);
+/* t at the places = src, or += where `add`; t and src of any strides. */
+void lab__places_put(lab_tensor *t, const lab_tensor *src,
+                     const struct lab__places *places, bool add);
+
+int64_t lab__nonzero_count(const lab_tensor *t);
+void lab__nonzero(lab_tensor *out, const lab_tensor *t);
+void lab__bincount(lab_tensor *out, const lab_tensor *t,
+                   const lab_tensor *weights);
+
+/* ---- another order (raw_order_kernels.c) ---- */
+
+void lab__triangle(lab_tensor *out, const lab_tensor *t, int64_t diagonal,
+                   bool upper);
+void lab__flip(lab_tensor *out, const lab_tensor *t, unsigned dims);
+/* big has sizes that are multiples of small's; the same number of dimensions.
+ */
+void lab__repeat(lab_tensor *big, const lab_tensor *small);
+void lab__repeat_sum(lab_tensor *small, const lab_tensor *big);
+
+/* ---- windows (raw_window_kernels.c, raw_resize_kernels.c) ---- */
+
+void lab__window_conv(lab_tensor *out, const lab_tensor *x, const lab_tensor *w,
+                      const lab_tensor *b, const lab_window *win);
+void lab__window_conv_input(lab_tensor *grad_x, const lab_tensor *grad,
+                            const lab_tensor *w, const lab_window *win);
+void lab__window_conv_weight(lab_tensor *grad_w, const lab_tensor *grad,
+                             const lab_tensor *x, const lab_window *win);
+/* out += b, an element for each channel */
+void lab__channels_add(lab_tensor *out, const lab_tensor *b);
+void lab__window_max(lab_tensor *out, lab_tensor *indices, const lab_tensor *x,
+                     const lab_window *win);
+void lab__window_max_backward(lab_tensor *grad_x, const lab_tensor *grad,
+                              const lab_tensor *indices);
+/* backward: to's and from's parts are changed. */
+void lab__window_average(lab_tensor *out, const lab_tensor *x,
+                         const lab_window *win);
+void lab__window_average_backward(lab_tensor *grad_x, const lab_tensor *grad,
+                                  const lab_window *win);
+void lab__resize(lab_tensor *out, const lab_tensor *x, bool linear,
+                 bool align_corners);
+void lab__resize_backward(lab_tensor *grad_x, const lab_tensor *grad,
+                          bool linear, bool align_corners);
+
+/* ---- normalisation (raw_normalize_kernels.c) ---- */
+
+/* groups as in lab_raw_normalize(). */
+void lab__moments(lab_tensor *mean, lab_tensor *rstd, const lab_tensor *x,
+                  int64_t groups, double eps);
+void lab__normalize(lab_tensor *out, const lab_tensor *x, int64_t groups,
+                    const lab_tensor *mean, const lab_tensor *rstd,
+                    const lab_tensor *w, const lab_tensor *b);
+struct lab__normalize_grads {
+    lab_tensor *x, *w, *b; /* NULLs are not wanted */
+};
+void lab__normalize_backward(const struct lab__normalize_grads *to,
+                             const lab_tensor *grad, const lab_tensor *x,
+                             int64_t groups, const lab_tensor *mean,
+                             const lab_tensor *rstd, const lab_tensor *w,
+                             bool live);
+
+#endif

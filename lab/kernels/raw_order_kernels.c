@@ -1,0 +1,78 @@
+#include "kernels/raw_element.h"
+#include "kernels/raw_kernels.h"
+
+void lab__triangle(lab_tensor *out, const lab_tensor *t, int64_t diagonal,
+                   bool upper)
+{
+    int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
+    int64_t count = lab_numel(t);
+
+    if (!lab__readable(out) || !lab__readable(t))
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t over = i % columns - i / columns % rows - diagonal;
+        bool stays = upper ? over >= 0 : over <= 0;
+
+        lab__element_set(lab__data(out), out->kind, i,
+                         stays ? lab__element(lab__data(t), t->kind, i) : 0);
+    }
+}
+
+void lab__flip(lab_tensor *out, const lab_tensor *t, unsigned dims)
+{
+    int64_t count = lab_numel(t), strides[LAB_MAX_DIMS], first = 0;
+
+    if (!lab__readable(out) || !lab__readable(t))
+        return;
+    for (int d = 0; d < t->ndim; d++) {
+        bool turned = (dims & 1U << d) != 0;
+
+        strides[d] = turned ? -t->strides[d] : t->strides[d];
+        first += turned ? (t->sizes[d] - 1) * t->strides[d] : 0;
+    }
+    for (int64_t i = 0; i < count; i++)
+        lab__element_set(
+            lab__data(out), out->kind, i,
+            lab__element(lab__data(t), t->kind,
+                         first +
+                             lab__offset_of(i, t->ndim, t->sizes, strides)));
+}
+
+/* Where element number i of the big one comes from. */
+static int64_t origin(int64_t i, const lab_tensor *big, const lab_tensor *small)
+{
+    int64_t offset = 0;
+
+    for (int d = big->ndim; d-- > 0;) {
+        offset += i % big->sizes[d] % small->sizes[d] * small->strides[d];
+        i /= big->sizes[d];
+    }
+    return offset;
+}
+
+void lab__repeat(lab_tensor *big, const lab_tensor *small)
+{
+    int64_t count = lab_numel(big);
+
+    if (!lab__readable(big) || !lab__readable(small))
+        return;
+    for (int64_t i = 0; i < count; i++)
+        lab__element_set(
+            lab__data(big), big->kind, i,
+            lab__element(lab__data(small), small->kind, origin(i, big, small)));
+}
+
+void lab__repeat_sum(lab_tensor *small, const lab_tensor *big)
+{
+    int64_t count = lab_numel(big);
+
+    if (!lab__readable(big) || !lab__readable(small))
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = origin(i, big, small);
+
+        lab__element_set(lab__data(small), small->kind, at,
+                         lab__element(lab__data(small), small->kind, at) +
+                             lab__element(lab__data(big), big->kind, i));
+    }
+}

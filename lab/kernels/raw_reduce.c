@@ -1,0 +1,310 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/raw_element.h"
+#include "kernels/raw_kernels.h"
+#include "tensor/host_memory.h"
+#include "tensor/parallel.h"
+
+/* ---- over some dimensions ----------------------------------------------- */
+
+/* Dimensions that stay and those that go. */
+struct reduction {
+    lab_reduction op;
+    double p;
+    const lab_tensor *t;
+    lab_tensor *out;
+    int kept, gone;
+    int64_t kept_sizes[LAB_MAX_DIMS], kept_strides[LAB_MAX_DIMS];
+    int64_t gone_sizes[LAB_MAX_DIMS], gone_strides[LAB_MAX_DIMS];
+    int64_t count; /* elements of one result */
+};
+
+static double start_of(lab_reduction op)
+{
+    switch (op) {
+    case LAB_PROD:
+    case LAB_ALL:
+        return 1;
+    case LAB_AMAX:
+    case LAB_LOGSUMEXP:
+        return -INFINITY;
+    case LAB_AMIN:
+        return INFINITY;
+    default:
+        return 0;
+    }
+}
+
+static double step_of(lab_reduction op, double so_far, double x, double p)
+{
+    switch (op) {
+    case LAB_SUM:
+        return so_far + x;
+    case LAB_PROD:
+        return so_far * x;
+    case LAB_AMAX:
+        return isnan(x) || x > so_far ? x : so_far;
+    case LAB_AMIN:
+        return isnan(x) || x < so_far ? x : so_far;
+    case LAB_ANY:
+        return so_far != 0 || x != 0;
+    case LAB_ALL:
+        return so_far != 0 && x != 0;
+    case LAB_NORM:
+        if (isinf(p))
+            return fmax(so_far, fabs(x));
+        return so_far + (p == 2 ? x * x : pow(fabs(x), p));
+    case LAB_COUNT_NONZERO:
+        return so_far + (x != 0);
+    default:
+        return so_far;
+    }
+}
+
+static double element_at(const struct reduction *r, const void *data,
+                         int64_t base, int64_t i)
+{
+    return lab__element(
+        data, r->t->kind,
+        base + lab__offset_of(i, r->gone, r->gone_sizes, r->gone_strides));
+}
+
+static double folded(const struct reduction *r, lab_reduction op,
+                     const void *data, int64_t base)
+{
+    double so_far = start_of(op);
+
+    for (int64_t i = 0; i < r->count; i++)
+        so_far = step_of(op, so_far, element_at(r, data, base, i), r->p);
+    return so_far;
+}
+
+/* The mean first: differences from it lose nothing. */
+static double variance(const struct reduction *r, const void *data,
+                       int64_t base)
+{
+    double mean = folded(r, LAB_SUM, data, base) / (double)r->count;
+    double squares = 0;
+
+    for (int64_t i = 0; i < r->count; i++) {
+        double x = element_at(r, data, base, i) - mean;
+
+        squares += x * x;
+    }
+    return squares / ((double)r->count - r->p);
+}
+
+static double log_sum_exp(const struct reduction *r, const void *data,
+                          int64_t base)
+{
+    double most = folded(r, LAB_AMAX, data, base), sum = 0;
+
+    if (isinf(most))
+        return most;
+    for (int64_t i = 0; i < r->count; i++)
+        sum += exp(element_at(r, data, base, i) - most);
+    return most + log(sum);
+}
+
+static double result_of(const struct reduction *r, const void *data,
+                        int64_t base)
+{
+    double folds;
+
+    switch (r->op) {
+    case LAB_VAR:
+        return variance(r, data, base);
+    case LAB_STD:
+        return sqrt(variance(r, data, base));
+    case LAB_LOGSUMEXP:
+        return log_sum_exp(r, data, base);
+    case LAB_NORM:
+        folds = folded(r, LAB_NORM, data, base);
+        if (r->p == 2)
+            return sqrt(folds);
+        return isinf(r->p) ? folds : pow(folds, 1 / r->p);
+    default:
+        return folded(r, r->op, data, base);
+    }
+}
+
+static void reduce_part(void *context, int64_t begin, int64_t end)
+{
+    const struct reduction *r = context;
+    const void *data = lab__data(r->t);
+    void *to = lab__data(r->out);
+
+    for (int64_t i = begin; i < end; i++) {
+        int64_t base =
+            lab__offset_of(i, r->kept, r->kept_sizes, r->kept_strides);
+
+        lab__element_set(to, r->out->kind, i, result_of(r, data, base));
+    }
+}
+
+void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
+                 unsigned dims, double p)
+{
+    struct reduction r = {.op = op, .p = p, .t = t, .out = out, .count = 1};
+
+    if (!lab__readable(out) || !lab__readable(t))
+        return;
+    for (int d = 0; d < t->ndim; d++) {
+        if ((dims & 1U << d) != 0) {
+            r.gone_sizes[r.gone] = t->sizes[d];
+            r.gone_strides[r.gone++] = t->strides[d];
+            r.count *= t->sizes[d];
+        } else {
+            r.kept_sizes[r.kept] = t->sizes[d];
+            r.kept_strides[r.kept++] = t->strides[d];
+        }
+    }
+    lab__parallel(out->storage->session, lab_numel(out),
+                  1 + LAB__GRAIN / 8 / (r.count + 1), reduce_part, &r);
+}
+
+/* ---- along one dimension ------------------------------------------------ */
+
+struct along {
+    const lab_tensor *t;
+    lab_tensor *values, *indices;
+    struct lab__lines lines;
+    bool flag; /* the largest; products; descending */
+};
+
+static void run_along(struct along *a,
+                      void (*fn)(void *context, int64_t begin, int64_t end))
+{
+    lab__parallel(a->t->storage->session, a->lines.count,
+                  1 + LAB__GRAIN / 8 / (a->lines.length + 1), fn, a);
+}
+
+static bool is_better(double x, double best, bool largest)
+{
+    return isnan(x) ? !isnan(best) : largest ? x > best : x < best;
+}
+
+static void extreme_part(void *context, int64_t begin, int64_t end)
+{
+    const struct along *a = context;
+    const void *data = lab__data(a->t);
+    int64_t *indices = lab__data(a->indices);
+
+    for (int64_t line = begin; line < end; line++) {
+        int64_t at = lab__line_begin(&a->lines, line), where = 0;
+        double best = lab__element(data, a->t->kind, at);
+
+        for (int64_t i = 1; i < a->lines.length; i++) {
+            double x = lab__element(data, a->t->kind, at + i * a->lines.inner);
+
+            if (is_better(x, best, a->flag)) {
+                best = x;
+                where = i;
+            }
+        }
+        indices[line] = where;
+        if (a->values != NULL)
+            lab__element_set(lab__data(a->values), a->values->kind, line, best);
+    }
+}
+
+void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
+                  int dim, bool largest)
+{
+    struct along a = {t, values, indices, lab__lines_of(t, dim), largest};
+
+    if (lab__readable(indices) && lab__readable(t))
+        run_along(&a, extreme_part);
+}
+
+static void scan_part(void *context, int64_t begin, int64_t end)
+{
+    const struct along *a = context;
+    const void *data = lab__data(a->t);
+    void *to = lab__data(a->values);
+
+    for (int64_t line = begin; line < end; line++) {
+        int64_t at = lab__line_begin(&a->lines, line);
+        double so_far = a->flag;
+
+        for (int64_t i = 0; i < a->lines.length; i++, at += a->lines.inner) {
+            double x = lab__element(data, a->t->kind, at);
+
+            so_far = a->flag ? so_far * x : so_far + x;
+            lab__element_set(to, a->values->kind, at, so_far);
+        }
+    }
+}
+
+void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim)
+{
+    struct along a = {t, out, NULL, lab__lines_of(t, dim), product};
+
+    if (lab__readable(out) && lab__readable(t))
+        run_along(&a, scan_part);
+}
+
+/* ---- sorting ------------------------------------------------------------ */
+
+struct entry {
+    double value; /* negated for the largest first */
+    int64_t index;
+};
+
+/* NaN is the largest number there is. */
+static int entry_compare(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+
+    if (isnan(x->value) || isnan(y->value)) {
+        if (isnan(x->value) != isnan(y->value))
+            return isnan(x->value) ? 1 : -1;
+    } else if (x->value != y->value) {
+        return x->value < y->value ? -1 : 1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static void line_sort(const struct along *a, int64_t line,
+                      struct entry *entries)
+{
+    struct lab__lines to = a->lines;
+    const void *data = lab__data(a->t);
+    int64_t at = lab__line_begin(&a->lines, line);
+    int64_t *indices = lab__data(a->indices);
+
+    for (int64_t i = 0; i < a->lines.length; i++) {
+        double x = lab__element(data, a->t->kind, at + i * a->lines.inner);
+
+        entries[i] = (struct entry){a->flag ? -x : x, i};
+    }
+    qsort(entries, (size_t)a->lines.length, sizeof *entries, entry_compare);
+    to.length = lab_numel(a->indices) / a->lines.count;
+    at = lab__line_begin(&to, line);
+    for (int64_t i = 0; i < to.length; i++, at += to.inner) {
+        double x = entries[i].value;
+
+        indices[at] = entries[i].index;
+        lab__element_set(lab__data(a->values), a->values->kind, at,
+                         a->flag ? -x : x);
+    }
+}
+
+larder_result lab__sort(lab_tensor *values, lab_tensor *indices,
+                        const lab_tensor *t, int dim, bool descending)
+{
+    struct along a = {t, values, indices, lab__lines_of(t, dim), descending};
+    size_t bytes = (size_t)a.lines.length * sizeof(struct entry);
+    struct entry *entries;
+
+    if (!lab__readable(indices) || !lab__readable(t))
+        return LARDER_OK;
+    entries = lab__host_alloc(bytes);
+    if (entries == NULL)
+        return lab__fail_host(bytes);
+    for (int64_t line = 0; line < a.lines.count; line++)
+        line_sort(&a, line, entries);
+    lab__host_free(entries);
+    return LARDER_OK;
+}

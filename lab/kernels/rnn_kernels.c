@@ -1,0 +1,378 @@
+#include "kernels/rnn_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tensor/host_memory.h"
+
+/* What is kept of a step, for each row: its gates, of H each, then an LSTM's c
+ * or what a GRU's third gate had from h. */
+
+struct sizes {
+    int64_t steps, rows, in, hidden, gates;
+    int64_t out_width; /* of a step's row in `out` */
+    int64_t kept_width;
+};
+
+struct run {
+    const lab_rnn *rnn;
+    struct sizes s;
+    const float *x, *w_x, *w_h, *b_x, *b_h; /* b_x, b_h may be NULL */
+    float *pre_x, *pre_h; /* of one row: what x and h say to each gate */
+    float *step;          /* gates and more of one row, where none are kept */
+};
+
+int lab__cell_gates(lab_cell cell)
+{
+    return cell == LAB_LSTM ? 4 : cell == LAB_GRU ? 3 : 1;
+}
+
+static const float *floats_or_null(const lab_tensor *t)
+{
+    return t != NULL ? lab__floats(t) : NULL;
+}
+
+static larder_result run_begin(struct run *run, const lab_rnn *rnn,
+                               const lab_tensor *x, const lab_tensor *out)
+{
+    size_t bytes;
+
+    run->rnn = rnn;
+    run->s.steps = x->sizes[0];
+    run->s.rows = x->sizes[1];
+    run->s.in = x->sizes[2];
+    run->s.hidden = rnn->w_h->sizes[1];
+    run->s.gates = lab__cell_gates(rnn->cell);
+    run->s.out_width = out->sizes[2];
+    run->s.kept_width = (run->s.gates + 1) * run->s.hidden;
+    run->x = lab__floats(x);
+    run->w_x = lab__floats(rnn->w_x);
+    run->w_h = lab__floats(rnn->w_h);
+    run->b_x = floats_or_null(rnn->b_x);
+    run->b_h = floats_or_null(rnn->b_h);
+    bytes = (size_t)(3 * run->s.kept_width) * sizeof(float);
+    run->pre_x = lab__host_zeroed(bytes);
+    if (run->pre_x == NULL)
+        return lab__fail_host(bytes);
+    run->pre_h = run->pre_x + run->s.kept_width;
+    run->step = run->pre_h + run->s.kept_width;
+    return LARDER_OK;
+}
+
+static void run_end(struct run *run)
+{
+    lab__host_free(run->pre_x);
+}
+
+/* The step that comes number i. */
+static int64_t step_number(const struct run *run, int64_t i)
+{
+    return run->rnn->backwards ? run->s.steps - 1 - i : i;
+}
+
+/* h after the step that came number i; before the first one the initial. */
+static const float *h_after(const struct run *run, const float *out, int64_t i,
+                            int64_t row)
+{
+    const struct sizes *s = &run->s;
+
+    if (i < 0)
+        return lab__floats(run->rnn->h) + row * s->hidden;
+    return out + (step_number(run, i) * s->rows + row) * s->out_width +
+           run->rnn->at;
+}
+
+/* ---- forward ------------------------------------------------------------ */
+
+static float sigmoid(float x)
+{
+    return 1 / (1 + expf(-x));
+}
+
+/* to = w·from + b */
+static void product(float *to, const float *w, const float *b, int64_t rows,
+                    const float *from, int64_t columns)
+{
+    for (int64_t k = 0; k < rows; k++) {
+        float sum = b != NULL ? b[k] : 0;
+
+        for (int64_t j = 0; j < columns; j++)
+            sum += w[k * columns + j] * from[j];
+        to[k] = sum;
+    }
+}
+
+static void lstm_step(const struct run *run, const float *c, float *kept,
+                      float *h)
+{
+    int64_t n = run->s.hidden;
+
+    for (int64_t j = 0; j < n; j++) {
+        float i = sigmoid(run->pre_x[j] + run->pre_h[j]);
+        float f = sigmoid(run->pre_x[n + j] + run->pre_h[n + j]);
+        float g = tanhf(run->pre_x[2 * n + j] + run->pre_h[2 * n + j]);
+        float o = sigmoid(run->pre_x[3 * n + j] + run->pre_h[3 * n + j]);
+        float next = f * c[j] + i * g;
+
+        kept[j] = i;
+        kept[n + j] = f;
+        kept[2 * n + j] = g;
+        kept[3 * n + j] = o;
+        kept[4 * n + j] = next;
+        h[j] = o * tanhf(next);
+    }
+}
+
+static void gru_step(const struct run *run, const float *before, float *kept,
+                     float *h)
+{
+    int64_t n = run->s.hidden;
+
+    for (int64_t j = 0; j < n; j++) {
+        float r = sigmoid(run->pre_x[j] + run->pre_h[j]);
+        float z = sigmoid(run->pre_x[n + j] + run->pre_h[n + j]);
+        float g = tanhf(run->pre_x[2 * n + j] + r * run->pre_h[2 * n + j]);
+
+        kept[j] = r;
+        kept[n + j] = z;
+        kept[2 * n + j] = g;
+        kept[3 * n + j] = run->pre_h[2 * n + j];
+        h[j] = (1 - z) * g + z * before[j];
+    }
+}
+
+static void plain_step(const struct run *run, float *h)
+{
+    for (int64_t j = 0; j < run->s.hidden; j++) {
+        float x = run->pre_x[j] + run->pre_h[j];
+
+        if (run->rnn->cell == LAB_RNN_TANH)
+            h[j] = tanhf(x);
+        else
+            h[j] = x > 0 ? x : 0;
+    }
+}
+
+static void row_forward(const struct run *run, int64_t row, float *out,
+                        float *kept)
+{
+    const struct sizes *s = &run->s;
+    const float *c =
+        run->rnn->c != NULL ? lab__floats(run->rnn->c) + row * s->hidden : NULL;
+
+    for (int64_t i = 0; i < s->steps; i++) {
+        int64_t at = step_number(run, i) * s->rows + row;
+        float *keep = kept != NULL ? kept + at * s->kept_width : run->step;
+        const float *before = h_after(run, out, i - 1, row);
+        float *h = out + at * s->out_width + run->rnn->at;
+
+        product(run->pre_x, run->w_x, run->b_x, s->gates * s->hidden,
+                run->x + at * s->in, s->in);
+        product(run->pre_h, run->w_h, run->b_h, s->gates * s->hidden, before,
+                s->hidden);
+        if (run->rnn->cell == LAB_LSTM) {
+            lstm_step(run, c, keep, h);
+            c = keep + 4 * s->hidden;
+        } else if (run->rnn->cell == LAB_GRU) {
+            gru_step(run, before, keep, h);
+        } else {
+            plain_step(run, h);
+        }
+    }
+}
+
+/* The last c of a row; one buffer serves all steps where none are kept. */
+static const float *c_after(const struct run *run, const float *kept,
+                            int64_t row)
+{
+    const struct sizes *s = &run->s;
+    int64_t at = step_number(run, s->steps - 1) * s->rows + row;
+
+    return (kept != NULL ? kept + at * s->kept_width : run->step) +
+           4 * s->hidden;
+}
+
+larder_result lab__rnn_forward(const lab_rnn *rnn, const lab_tensor *x,
+                               lab_tensor *out, lab_tensor *h_last,
+                               lab_tensor *c_last, lab_tensor *kept)
+{
+    float *keep = kept != NULL ? lab__floats(kept) : NULL;
+    struct run run;
+    larder_result r;
+
+    if (!lab__readable(out) || !lab__readable(x))
+        return LARDER_OK;
+    r = run_begin(&run, rnn, x, out);
+    if (r != LARDER_OK)
+        return r;
+    for (int64_t row = 0; row < run.s.rows; row++) {
+        size_t bytes = (size_t)run.s.hidden * sizeof(float);
+
+        row_forward(&run, row, lab__floats(out), keep);
+        memcpy(lab__floats(h_last) + row * run.s.hidden,
+               h_after(&run, lab__floats(out), run.s.steps - 1, row), bytes);
+        if (c_last != NULL)
+            memcpy(lab__floats(c_last) + row * run.s.hidden,
+                   c_after(&run, keep, row), bytes);
+    }
+    run_end(&run);
+    return LARDER_OK;
+}
+
+/* ---- backward ----------------------------------------------------------- */
+
+struct back {
+    struct run run;
+    const float *out, *kept, *grad_out; /* grad_out may be NULL */
+    const lab_rnn_grads *to;
+    float *dh, *dc; /* of one row, between two steps */
+};
+
+/* Gradients of what x and of what h said to each gate; dh becomes the part of
+ * the gradient of the h before that did not go through the weights. */
+static void lstm_back(const struct back *b, const float *kept, const float *c)
+{
+    int64_t n = b->run.s.hidden;
+
+    for (int64_t j = 0; j < n; j++) {
+        float i = kept[j], f = kept[n + j], g = kept[2 * n + j];
+        float o = kept[3 * n + j], t = tanhf(kept[4 * n + j]);
+        float dc = b->dh[j] * o * (1 - t * t) + b->dc[j];
+
+        b->run.pre_x[j] = dc * g * i * (1 - i);
+        b->run.pre_x[n + j] = dc * c[j] * f * (1 - f);
+        b->run.pre_x[2 * n + j] = dc * i * (1 - g * g);
+        b->run.pre_x[3 * n + j] = b->dh[j] * t * o * (1 - o);
+        b->dc[j] = dc * f;
+        b->dh[j] = 0;
+    }
+    memcpy(b->run.pre_h, b->run.pre_x, (size_t)(4 * n) * sizeof(float));
+}
+
+static void gru_back(const struct back *b, const float *kept,
+                     const float *before)
+{
+    int64_t n = b->run.s.hidden;
+
+    for (int64_t j = 0; j < n; j++) {
+        float r = kept[j], z = kept[n + j], g = kept[2 * n + j];
+        float dg = b->dh[j] * (1 - z) * (1 - g * g);
+        float dz = b->dh[j] * (before[j] - g) * z * (1 - z);
+        float dr = dg * kept[3 * n + j] * r * (1 - r);
+
+        b->run.pre_x[j] = b->run.pre_h[j] = dr;
+        b->run.pre_x[n + j] = b->run.pre_h[n + j] = dz;
+        b->run.pre_x[2 * n + j] = dg;
+        b->run.pre_h[2 * n + j] = dg * r;
+        b->dh[j] *= z;
+    }
+}
+
+static void plain_back(const struct back *b, const float *h)
+{
+    for (int64_t j = 0; j < b->run.s.hidden; j++) {
+        float slope = b->run.rnn->cell == LAB_RNN_TANH ? 1 - h[j] * h[j]
+                                                       : (float)(h[j] > 0);
+
+        b->run.pre_x[j] = b->run.pre_h[j] = b->dh[j] * slope;
+        b->dh[j] = 0;
+    }
+}
+
+/* to += wᵀ·from */
+static void transposed_add(float *to, const float *w, const float *from,
+                           int64_t rows, int64_t columns)
+{
+    for (int64_t k = 0; k < rows; k++) {
+        for (int64_t j = 0; j < columns; j++)
+            to[j] += w[k * columns + j] * from[k];
+    }
+}
+
+/* to += a·bᵀ; nothing where it is not wanted */
+static void outer_add(lab_tensor *to, const float *a, int64_t rows,
+                      const float *b, int64_t columns)
+{
+    for (int64_t k = 0; to != NULL && k < rows; k++) {
+        for (int64_t j = 0; j < columns; j++)
+            lab__floats(to)[k * columns + j] += a[k] * b[j];
+    }
+}
+
+static void step_back(struct back *b, int64_t i, int64_t row)
+{
+    const struct sizes *s = &b->run.s;
+    const lab_rnn_grads *to = b->to;
+    int64_t at = step_number(&b->run, i) * s->rows + row;
+    int64_t rows = s->gates * s->hidden;
+    const float *kept = b->kept + at * s->kept_width, *one = &(float){1};
+    const float *before = h_after(&b->run, b->out, i - 1, row);
+
+    for (int64_t j = 0; b->grad_out != NULL && j < s->hidden; j++)
+        b->dh[j] += b->grad_out[at * s->out_width + b->run.rnn->at + j];
+    if (b->run.rnn->cell == LAB_LSTM)
+        lstm_back(b, kept,
+                  i > 0 ? b->kept +
+                              (step_number(&b->run, i - 1) * s->rows + row) *
+                                  s->kept_width +
+                              4 * s->hidden
+                        : lab__floats(b->run.rnn->c) + row * s->hidden);
+    else if (b->run.rnn->cell == LAB_GRU)
+        gru_back(b, kept, before);
+    else
+        plain_back(b, h_after(&b->run, b->out, i, row));
+    if (to->x != NULL)
+        transposed_add(lab__floats(to->x) + at * s->in, b->run.w_x,
+                       b->run.pre_x, rows, s->in);
+    outer_add(to->w_x, b->run.pre_x, rows, b->run.x + at * s->in, s->in);
+    outer_add(to->w_h, b->run.pre_h, rows, before, s->hidden);
+    outer_add(to->b_x, b->run.pre_x, rows, one, 1);
+    outer_add(to->b_h, b->run.pre_h, rows, one, 1);
+    transposed_add(b->dh, b->run.w_h, b->run.pre_h, rows, s->hidden);
+}
+
+static void state_begin(float *state, const lab_tensor *grad, int64_t row,
+                        int64_t hidden)
+{
+    for (int64_t j = 0; j < hidden; j++)
+        state[j] = grad != NULL ? lab__floats(grad)[row * hidden + j] : 0;
+}
+
+static void state_end(lab_tensor *to, const float *state, int64_t row,
+                      int64_t hidden)
+{
+    for (int64_t j = 0; to != NULL && j < hidden; j++)
+        lab__floats(to)[row * hidden + j] += state[j];
+}
+
+larder_result lab__rnn_backward(const lab_rnn *rnn, const lab_tensor *x,
+                                const lab_tensor *out, const lab_tensor *kept,
+                                const lab_tensor *grad_out,
+                                const lab_tensor *grad_h,
+                                const lab_tensor *grad_c,
+                                const lab_rnn_grads *to)
+{
+    struct back b = {.to = to};
+    larder_result r;
+
+    if (!lab__readable(out) || !lab__readable(x))
+        return LARDER_OK;
+    r = run_begin(&b.run, rnn, x, out);
+    if (r != LARDER_OK)
+        return r;
+    b.out = lab__floats(out);
+    b.kept = lab__floats(kept);
+    b.grad_out = floats_or_null(grad_out);
+    b.dh = b.run.step;
+    b.dc = b.run.step + b.run.s.hidden;
+    for (int64_t row = 0; row < b.run.s.rows; row++) {
+        state_begin(b.dh, grad_h, row, b.run.s.hidden);
+        state_begin(b.dc, grad_c, row, b.run.s.hidden);
+        for (int64_t i = b.run.s.steps; i-- > 0;)
+            step_back(&b, i, row);
+        state_end(to->h, b.dh, row, b.run.s.hidden);
+        state_end(to->c, b.dc, row, b.run.s.hidden);
+    }
+    run_end(&b.run);
+    return LARDER_OK;
+}

@@ -1,0 +1,24 @@
+/* rnn_kernels.h - one direction of one recurrent layer, over all its steps. */
+#ifndef LAB_KERNELS_RNN_KERNELS_H
+#define LAB_KERNELS_RNN_KERNELS_H
+
+#include <larder/lab_raw.h>
+
+#include "tensor/tensor.h"
+
+/* How many blocks of H rows its weights have. */
+int lab__cell_gates(lab_cell cell);
+
+/* As lab_raw_rnn() and lab_raw_rnn_backward(), all contiguous; they fail for
+ * lack of host memory alone. */
+larder_result lab__rnn_forward(const lab_rnn *rnn, const lab_tensor *x,
+                               lab_tensor *out, lab_tensor *h_last,
+                               lab_tensor *c_last, lab_tensor *kept);
+larder_result lab__rnn_backward(const lab_rnn *rnn, const lab_tensor *x,
+                                const lab_tensor *out, const lab_tensor *kept,
+                                const lab_tensor *grad_out,
+                                const lab_tensor *grad_h,
+                                const lab_tensor *grad_c,
+                                const lab_rnn_grads *to);
+
+#endif

@@ -1,0 +1,160 @@
+/* raw_map.c - operations element by element, not recorded. */
+#include <larder/lab_raw.h>
+
+#include "kernels/map_kernels.h"
+#include "ops/elementwise_op.h"
+
+int lab_raw_find(const char *name)
+{
+    return lab__map_op_find(name);
+}
+
+int lab_raw_arity(int op)
+{
+    const struct lab__map_op *what = lab__map_op_get(op);
+
+    return what != NULL ? what->arity : 0;
+}
+
+static larder_result op_get(int number, const struct lab__map_op **out)
+{
+    *out = lab__map_op_get(number);
+    return *out != NULL ? LARDER_OK
+                        : lab__fail(LARDER_ERR_INVALID,
+                                    "%d is the number of no operation", number);
+}
+
+/* Numbers in host memory go with tensors anywhere. */
+static larder_result places_meet(const struct lab__map_op *op,
+                                 lab_tensor *const *operands,
+                                 const lab_tensor **where)
+{
+    *where = operands[0];
+    for (int i = 1; i < op->arity; i++) {
+        const lab_tensor *t = operands[i];
+        bool t_is_number = t->ndim == 0 && t->storage->place == LAB_HOST;
+        bool is_number =
+            (*where)->ndim == 0 && (*where)->storage->place == LAB_HOST;
+
+        if (is_number)
+            *where = t;
+        else if (!t_is_number && t->storage->place != (*where)->storage->place)
+            return lab__check_place(op->name, *where, t);
+    }
+    return LARDER_OK;
+}
+
+/* The sizes of all, and where `out` is NULL those it would have. */
+static larder_result sizes_meet(const struct lab__map_op *op,
+                                lab_tensor *const *operands, int *ndim,
+                                int64_t sizes[LAB_MAX_DIMS])
+{
+    lab_tensor so_far = *operands[0];
+    larder_result r = LARDER_OK;
+
+    for (int i = 1; i < op->arity && r == LARDER_OK; i++) {
+        r = lab__broadcast(op->name, &so_far, operands[i], ndim, sizes);
+        so_far.ndim = (unsigned char)*ndim;
+        for (int d = 0; r == LARDER_OK && d < *ndim; d++)
+            so_far.sizes[d] = sizes[d];
+    }
+    *ndim = so_far.ndim;
+    for (int d = 0; d < so_far.ndim; d++)
+        sizes[d] = so_far.sizes[d];
+    return r;
+}
+
+static lab_dtype dtype_for(const struct lab__map_op *op,
+                           lab_tensor *const *operands)
+{
+    lab_tensor so_far = *operands[op->skips_first];
+
+    if (op->result == LAB__MAP_BOOL)
+        return LAB_BOOL;
+    for (int i = op->skips_first + 1; i < op->arity; i++) {
+        lab_dtype both = lab__dtype_of_both(&so_far, operands[i]);
+
+        if (operands[i]->ndim > so_far.ndim)
+            so_far.ndim = operands[i]->ndim;
+        so_far.dtype = (unsigned char)both;
+        so_far.kind = (unsigned char)lab__kind_of(both);
+    }
+    if (op->result == LAB__MAP_FLOAT && so_far.kind != LAB_FLOAT32)
+        return LAB_FLOAT32;
+    return (lab_dtype)so_far.dtype;
+}
+
+static larder_result room(const struct lab__map_op *op,
+                          lab_tensor *const *operands, lab_tensor **out)
+{
+    const lab_tensor *const *all = (const lab_tensor *const *)operands;
+    int64_t sizes[LAB_MAX_DIMS];
+    const lab_tensor *where;
+    int ndim;
+    larder_result r = places_meet(op, operands, &where);
+
+    if (r == LARDER_OK)
+        r = sizes_meet(op, operands, &ndim, sizes);
+    if (r == LARDER_OK)
+        r = lab__tensor_new(where->storage->session, dtype_for(op, operands),
+                            where->storage->place, ndim, sizes, out);
+    if (r == LARDER_OK)
+        lab__lay_out(*out, op->arity, all);
+    return r;
+}
+
+larder_result lab_raw_map(int op, lab_tensor *const *operands, double p,
+                          double q, lab_tensor **out)
+{
+    const struct lab__map_op *what;
+    larder_result r = op_get(op, &what);
+
+    if (r == LARDER_OK)
+        r = room(what, operands, out);
+    if (r == LARDER_OK)
+        lab__map(what, *out, operands, p, q);
+    return r;
+}
+
+static larder_result into_check(const struct lab__map_op *op,
+                                lab_tensor *const *operands,
+                                const lab_tensor *to)
+{
+    int64_t sizes[LAB_MAX_DIMS];
+    int ndim;
+    larder_result r = lab__check_distinct(op->name, to);
+    char want[LAB__SHAPE_TEXT], have[LAB__SHAPE_TEXT];
+    bool fits;
+
+    if (r == LARDER_OK)
+        r = sizes_meet(op, operands, &ndim, sizes);
+    if (r != LARDER_OK)
+        return r;
+    fits = ndim <= to->ndim;
+    for (int d = 0; fits && d < ndim; d++)
+        fits = sizes[d] == 1 || sizes[d] == to->sizes[to->ndim - ndim + d];
+    return fits ? LARDER_OK
+                : lab__fail(LARDER_ERR_INVALID,
+                            "%s in place: a result of sizes %s for a tensor of "
+                            "%s",
+                            op->name, lab__shape_text(ndim, sizes, have),
+                            lab__shape_text(to->ndim, to->sizes, want));
+}
+
+larder_result lab_raw_map_into(int op, lab_tensor *const *operands, double p,
+                               double q, lab_tensor *to)
+{
+    const struct lab__map_op *what;
+    const lab_tensor *where;
+    larder_result r = op_get(op, &what);
+
+    if (r == LARDER_OK)
+        r = places_meet(what, operands, &where);
+    if (r == LARDER_OK)
+        r = into_check(what, operands, to);
+    if (r != LARDER_OK)
+        return r;
+    to->storage->version++;
+    lab__map(what, to, operands, p, q);
+    return LARDER_OK;
+}

@@ -172,6 +172,16 @@ void lab_seed(lab *l, uint64_t seed)
     *l->rng = (struct lab__rng){.seed = seed};
 }
 
+void lab_random_state_get(lab *l, lab_random_state *state)
+{
+    *state = (lab_random_state){l->rng->seed, l->rng->next};
+}
+
+void lab_random_state_set(lab *l, const lab_random_state *state)
+{
+    *l->rng = (struct lab__rng){state->seed, state->next};
+}
+
 void lab_set_observer(lab *l, lab_observer fn, void *context)
 {
     l->observer = fn;

@@ -57,7 +57,6 @@ static larder_result device_take(struct lab__storage *s)
 static void device_give(struct lab__storage *s)
 {
     (void)larder_free(s->session->allocator, s->address);
-    observe(s, true);
 }
 
 /* ---- values of types that loops do not know (T3) ------------------------- */
@@ -89,6 +88,16 @@ static larder_result memory_take(struct lab__storage *s, int *zeroed)
     return s->place == LAB_HOST ? host_take(s, zeroed) : device_take(s);
 }
 
+static void memory_give(struct lab__storage *s)
+{
+    if (s->bytes == 0)
+        return;
+    if (s->place == LAB_HOST)
+        host_give(s);
+    else
+        device_give(s);
+}
+
 static bool is_seen(const struct lab__storage *s)
 {
     return s->place == LAB_DEVICE && s->bytes != 0;
@@ -111,13 +120,15 @@ larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
                                .session = l,
                                .bytes = bytes,
                                .values_bytes = values};
-    r = values_take(s);
-    if (r == LARDER_OK)
-        r = memory_take(s, zeroed != NULL ? zeroed : &unused);
+    r = memory_take(s, zeroed != NULL ? zeroed : &unused);
+    if (r == LARDER_OK) {
+        r = values_take(s);
+        if (r != LARDER_OK)
+            memory_give(s);
+    }
     if (zeroed != NULL && s->values != NULL)
         *zeroed = 0;
     if (r != LARDER_OK) {
-        values_give(s);
         lab__host_free(pair);
         return r;
     }
@@ -134,10 +145,9 @@ void lab__storage_unref(struct lab__storage *s)
     if (--s->refs != 0)
         return;
     s->session->storages--;
+    memory_give(s);
     if (is_seen(s))
-        device_give(s);
-    else if (s->bytes != 0)
-        host_give(s);
+        observe(s, true);
     values_give(s);
     lab__host_free(s); /* the pair: it begins with the storage */
 }

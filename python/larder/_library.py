@@ -42,19 +42,89 @@ class Memory(ctypes.Structure):
     ]
 
 
-class OptimizerOptions(ctypes.Structure):
-    """lab_optimizer_options"""
+class RandomState(ctypes.Structure):
+    """lab_random_state"""
+
+    _fields_ = [("seed", ctypes.c_uint64), ("next", ctypes.c_uint64)]
+
+
+class Function(ctypes.Structure):
+    """lab_function"""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("backward", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("input_count", ctypes.c_uint),
+        ("output_count", ctypes.c_uint),
+        ("saved_count", ctypes.c_uint),
+        ("inputs", ctypes.c_void_p),
+        ("outputs", ctypes.c_void_p),
+        ("saved", ctypes.c_void_p),
+    ]
+
+
+class Window(ctypes.Structure):
+    """lab_window"""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("kernel", ctypes.c_int64 * 2),
+        ("stride", ctypes.c_int64 * 2),
+        ("padding", ctypes.c_int64 * 2),
+        ("dilation", ctypes.c_int64 * 2),
+        ("output_padding", ctypes.c_int64 * 2),
+        ("groups", ctypes.c_int64),
+        ("transposed", ctypes.c_bool),
+        ("counts_padding", ctypes.c_bool),
+        ("rounds_up", ctypes.c_bool),
+    ]
+
+
+class Rnn(ctypes.Structure):
+    """lab_rnn"""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("cell", ctypes.c_int),
+        ("backwards", ctypes.c_bool),
+        ("at", ctypes.c_int64),
+    ] + [(name, ctypes.c_void_p) for name in "w_x w_h b_x b_h h c".split()]
+
+
+class RnnGrads(ctypes.Structure):
+    """lab_rnn_grads"""
 
     _fields_ = [("size", ctypes.c_size_t)] + [
-        (name, ctypes.c_double)
-        for name in (
-            "lr",
-            "momentum",
-            "weight_decay",
-            "beta1",
-            "beta2",
-            "eps",
-        )
+        (name, ctypes.c_void_p) for name in "x w_x w_h b_x b_h h c".split()
+    ]
+
+
+class HistoryOptions(ctypes.Structure):
+    """larder_history_options"""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("max_events", ctypes.c_uint64),
+        ("stacks", ctypes.c_int),
+        ("depth", ctypes.c_uint32),
+        ("skip_actions", ctypes.c_uint32),
+        ("stackless_actions", ctypes.c_uint32),
+        ("stack_bytes", ctypes.c_uint64),
+        ("stack_fn", ctypes.c_void_p),
+        ("stack_ctx", ctypes.c_void_p),
+    ]
+
+
+class Frame(ctypes.Structure):
+    """larder_frame"""
+
+    _fields_ = [
+        ("filename", ctypes.c_char * 256),
+        ("name", ctypes.c_char * 256),
+        ("line", ctypes.c_uint32),
     ]
 
 
@@ -169,10 +239,29 @@ PROTOTYPES = """
     lab_grad_fn_name s p            lab_backward i ppb
     lab_checkpoint i ppppp
 
-    lab_optimizer_options_init_sized v pz
-    lab_optimizer_create i pippip   lab_optimizer_destroy v p
-    lab_optimizer_step i p          lab_optimizer_zero_grad i pb
-    lab_optimizer_lr d p            lab_optimizer_set_lr v pd
+    lab_function_record i pp        lab_gradients i ppbpip
+
+    lab_random_state_get v pp       lab_random_state_set v pp
+    lab_set_stream Q pQ             lab_stream Q p
+    lab_record_stream i pQ          lab_history_start i ppppp
+    lab_history_stop i p            larder_history_options_init_sized v pz
+
+    lab_raw_find i s                lab_raw_arity i i
+    lab_raw_map i ipddp             lab_raw_map_into i ipddp
+    lab_raw_reduce i ipubdp         lab_raw_extreme i pibbpp
+    lab_raw_scan i ipip             lab_raw_sort i pibqpp
+    lab_raw_gather i pipp           lab_raw_scatter i pippdb
+    lab_raw_index i pipip           lab_raw_index_put i pipipb
+    lab_raw_nonzero i pp            lab_raw_bincount i ppqp
+    lab_raw_multinomial i pqbp      lab_raw_triangle i pqbp
+    lab_raw_flip i pup              lab_raw_repeat i pipp
+    lab_raw_repeat_backward i pipp  lab_raw_conv2d i ppppp
+    lab_raw_conv2d_input i ppppp    lab_raw_conv2d_weight i ppppp
+    lab_raw_max_pool2d i pppp       lab_raw_max_pool2d_backward i pppp
+    lab_raw_avg_pool2d i ppp        lab_raw_avg_pool2d_backward i pppp
+    lab_raw_resize2d i ppbbp        lab_raw_resize2d_backward i ppbbp
+    lab_raw_normalize i pqppdppp    lab_raw_normalize_backward i ppqpppbppp
+    lab_raw_rnn i pppppp            lab_raw_rnn_backward i pppppppp
 """
 
 

@@ -255,7 +255,7 @@ static void test_what_cannot_be_a_tensor_is_refused(void **state)
                        lab_empty(l, LAB_FLOAT32, LAB_DEVICE, 7, seven, &t),
                        "7 dimensions");
     lab_assert_refused(LARDER_ERR_INVALID,
-                       lab_empty(l, (lab_dtype)9, LAB_DEVICE, 1, seven, &t),
+                       lab_empty(l, (lab_dtype)10, LAB_DEVICE, 1, seven, &t),
                        "dtype");
     lab_assert_refused(LARDER_ERR_INVALID,
                        lab_empty(l, LAB_BOOL, (lab_place)9, 1, seven, &t),

@@ -130,6 +130,12 @@ LARDER_API void lab_memory_init_sized(lab_memory *m, size_t size);
 LARDER_API larder_result lab_memory_get(lab *l, lab_memory *out);
 
 LARDER_API void lab_seed(lab *l, uint64_t seed);
+/* Where the random numbers are: the same state gives the same ones again. */
+typedef struct lab_random_state {
+    uint64_t seed, next;
+} lab_random_state;
+LARDER_API void lab_random_state_get(lab *l, lab_random_state *state);
+LARDER_API void lab_random_state_set(lab *l, const lab_random_state *state);
 
 /* Whether operations are recorded for backward; both return what was. */
 LARDER_API bool lab_grad_enabled(lab *l);

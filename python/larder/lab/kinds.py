@@ -24,6 +24,18 @@ class DType:
     def is_floating_point(self):
         return self.python is float
 
+    @property
+    def is_complex(self):
+        return False
+
+    @property
+    def is_signed(self):
+        return self.name not in ("bool", "uint8")
+
+    # There is one of each, also in what is read back from a file.
+    def __reduce__(self):
+        return _dtype_of_code, (self.code,)
+
     def __repr__(self):
         return f"torch.{self.name}"
 
@@ -38,7 +50,33 @@ class DType:
 float32 = DType("float32", 0, ctypes.c_float, float)
 int64 = DType("int64", 1, ctypes.c_int64, int)
 bool_ = DType("bool", 2, ctypes.c_uint8, bool)
-dtypes = (float32, int64, bool_)
+# Their elements are read as float32: there is no C type for them.
+float16 = DType("float16", 3, ctypes.c_uint16, float)
+bfloat16 = DType("bfloat16", 4, ctypes.c_uint16, float)
+float64 = DType("float64", 5, ctypes.c_double, float)
+int32 = DType("int32", 6, ctypes.c_int32, int)
+int16 = DType("int16", 7, ctypes.c_int16, int)
+int8 = DType("int8", 8, ctypes.c_int8, int)
+uint8 = DType("uint8", 9, ctypes.c_uint8, int)
+dtypes = (
+    float32,
+    int64,
+    bool_,
+    float16,
+    bfloat16,
+    float64,
+    int32,
+    int16,
+    int8,
+    uint8,
+)
+
+# What floats are made as where no type is given: a list, as it may change.
+default_float = [float32]
+
+
+def _dtype_of_code(code):
+    return dtypes[code]
 
 
 def dtype_of(value):
@@ -48,7 +86,7 @@ def dtype_of(value):
     if isinstance(value, int):
         return int64
     if isinstance(value, float):
-        return float32
+        return default_float[0]
     raise TypeError(f"{value!r} is no number")
 
 
@@ -57,7 +95,7 @@ def dtype_code(dtype):
         return dtype.code
     except AttributeError:
         raise not_covered(
-            f"dtype {dtype!r}", ["float32", "int64", "bool"]
+            f"dtype {dtype!r}", [one.name for one in dtypes]
         ) from None
 
 

@@ -17,10 +17,7 @@ from larder.lab.kinds import (
     spread,
 )
 from larder.lab.sessions import active, opened
-from larder.lab.tensors import Tensor, handles, wrap
-
-_FLOAT32 = float32.code
-
+from larder.lab.tensors import Tensor, handle, handles, wrap
 
 def _maker(call, what):
     """A function that makes a tensor of given sizes.  Listings call it by the
@@ -29,7 +26,26 @@ def _maker(call, what):
     places = kinds.places
     made = kinds._made
 
-    def make(*sizes, size=None, device=None, dtype=None, requires_grad=False):
+    def make(
+        *sizes,
+        size=None,
+        device=None,
+        dtype=None,
+        requires_grad=False,
+        generator=None,
+        pin_memory=False,
+        layout=None,
+        memory_format=None,
+    ):
+        if generator is not None:
+            with generator:
+                return make(
+                    *sizes,
+                    size=size,
+                    device=device,
+                    dtype=dtype,
+                    requires_grad=requires_grad,
+                )
         try:
             place = places[device]
         except (KeyError, TypeError):
@@ -43,7 +59,7 @@ def _maker(call, what):
         out = c_void_p()
         r = call(
             active[0] or opened(),
-            _FLOAT32 if dtype is None else dtype_code(dtype),
+            kinds.default_float[0].code if dtype is None else dtype_code(dtype),
             place,
             len(size),
             array,
@@ -55,7 +71,7 @@ def _maker(call, what):
         tensor._h = out.value
         if requires_grad:
             tensor.requires_grad_()
-        return tensor
+        return tensor.pin_memory() if pin_memory else tensor
 
     make.__name__ = make.__qualname__ = what
     make.__doc__ = f"A tensor of these sizes: {what}."
@@ -95,9 +111,16 @@ def full(size, fill_value, *, device=None, dtype=None, requires_grad=False):
     return _finish(r, out, requires_grad)
 
 
-def randint(low, high, size=None, *, device=None, dtype=int64):
+def randint(
+    low, high=None, size=None, *, device=None, dtype=int64, generator=None
+):
     if size is None:
         low, high, size = 0, low, high
+    if generator is not None:
+        with generator:
+            return randint(low, high, size, device=device, dtype=dtype)
+    if high is None:
+        low, high = 0, low
     size = spread((size,))
     out = c_void_p()
     r = library.lab_randint(
@@ -134,7 +157,10 @@ def arange(
     return _finish(r, out, requires_grad)
 
 
-def randperm(n, *, device=None):
+def randperm(n, *, device=None, generator=None):
+    if generator is not None:
+        with generator:
+            return randperm(n, device=device)
     out = c_void_p()
     made = _finish(
         library.lab_randperm(active[0] or opened(), n, byref(out)), out
@@ -150,7 +176,7 @@ def _move(tensor, place):
 
 def _nested(data):
     """Sizes of lists in lists, and their elements in a row."""
-    if isinstance(data, Tensor):
+    if hasattr(data, "tolist"):
         data = data.tolist()
     if not isinstance(data, (list, tuple, range)):
         return (), [data]
@@ -165,18 +191,29 @@ def _nested(data):
 
 def _common_dtype(values):
     found = {dtype_of(value) for value in values}
-    for dtype in (float32, int64, bool_):
+    for dtype in (kinds.default_float[0], int64, bool_):
         if dtype in found:
             return dtype
-    return float32
+    return kinds.default_float[0]
 
 
-def tensor(data, *, dtype=None, device=None, requires_grad=False):
+def _dtype_given(data):
+    """The type of an array of numpy's, or of a tensor; None for others."""
+    name = str(getattr(data, "dtype", "")).rpartition(".")[2]
+    return next((one for one in kinds.dtypes if one.name == name), None)
+
+
+def tensor(
+    data, dtype=None, device=None, requires_grad=False, pin_memory=False
+):
     """A tensor of a number, or of lists in lists of them.  Made on the host
     and then moved, as PyTorch does it."""
     sizes, values = _nested(data)
-    dtype = dtype or _common_dtype(values)
+    dtype = dtype or _dtype_given(data) or _common_dtype(values)
     dtype_code(dtype)
+    if dtype in (kinds.float16, kinds.bfloat16):
+        made = tensor(data, float32, device).to(dtype)
+        return made.requires_grad_() if requires_grad else made
     python = dtype.python
     array = (dtype.ctype * len(values))(*[python(value) for value in values])
     made = empty(sizes, dtype=dtype)
@@ -187,7 +224,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
     return made
 
 
-def as_tensor(data, *, dtype=None, device=None):
+def as_tensor(data, dtype=None, device=None):
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=dtype)
     return tensor(data, dtype=dtype, device=device)
@@ -196,7 +233,14 @@ def as_tensor(data, *, dtype=None, device=None):
 def _like(make):
     """The same maker with the sizes, the type and the place of a tensor."""
 
-    def make_like(input, *, device=None, dtype=None, requires_grad=False):
+    def make_like(
+        input,
+        *,
+        device=None,
+        dtype=None,
+        requires_grad=False,
+        memory_format=None,
+    ):
         return make(
             input.shape,
             device=input.device if device is None else device,
@@ -216,6 +260,49 @@ randn_like = _like(randn)
 rand_like = _like(rand)
 
 
+def linspace(
+    start, end, steps, *, device=None, dtype=None, requires_grad=False
+):
+    if steps < 2:
+        return full((steps,), float(start), device=device, dtype=dtype)
+    step = (end - start) / (steps - 1)
+    dtype = dtype or kinds.default_float[0]
+    places = arange(steps, device=device, dtype=dtype)
+    made = places.mul_(step).add_(start)
+    return made.requires_grad_() if requires_grad else made
+
+
+def logspace(start, end, steps, base=10.0, *, device=None, dtype=None):
+    return base ** linspace(start, end, steps, device=device, dtype=dtype)
+
+
+def eye(n, m=None, *, device=None, dtype=None):
+    made = zeros(n, n if m is None else m, device=device, dtype=dtype)
+    rows = arange(min(made.shape), device=device)
+    made[rows, rows] = 1
+    return made
+
+
+def normal(mean, std, size=None, *, device=None, generator=None):
+    if size is None:
+        like = mean if isinstance(mean, Tensor) else std
+        size, device = like.shape, like.device
+    return randn(size, device=device, generator=generator) * std + mean
+
+
+def from_numpy(array):
+    return tensor(array)
+
+
+def complete(sizes_or_data):
+    """What the old constructor torch.Tensor(…) made."""
+    if len(sizes_or_data) == 1 and isinstance(
+        sizes_or_data[0], (list, tuple, Tensor)
+    ):
+        return tensor(sizes_or_data[0], dtype=float32)
+    return empty(*sizes_or_data)
+
+
 def full_like(
     input, fill_value, *, device=None, dtype=None, requires_grad=False
 ):
@@ -228,8 +315,19 @@ def full_like(
     )
 
 
-def cat(tensors, dim=0):
-    array, count = handles(tensors)
+def _alike(tensors):
+    """In one type: that of the first of the widest kind."""
+    tensors = list(tensors)
+    if len({library.lab_dtype_of(handle(one)) for one in tensors}) < 2:
+        return tensors
+    ranks = {float: 2, int: 1, bool: 0}
+    best = max(tensors, key=lambda one: ranks[one.dtype.python]).dtype
+    return [one.to(best) for one in tensors]
+
+
+def cat(tensors, dim=0, *, axis=None):
+    dim = dim if axis is None else axis
+    array, count = handles(_alike(tensors))
     out = c_void_p()
     return _finish(library.lab_cat(array, count, dim, byref(out)), out)
 

@@ -3,8 +3,11 @@
 from ctypes import byref, c_void_p
 
 from larder._library import library
-from larder.lab import kinds
+from larder.lab import kinds, pointwise, raw, reducing
+from larder.lab.autocasting import in_float32, in_narrow
 from larder.lab.failures import InvalidError, failure, not_covered
+from larder.lab.functions import made
+from larder.lab.making import zeros
 from larder.lab.tensors import Tensor, handle, wrap
 
 NUMBERS = (int, float)
@@ -25,17 +28,23 @@ def _unary(call):
 
 
 neg = _unary(library.lab_neg)
-exp = _unary(library.lab_exp)
-log = _unary(library.lab_log)
+exp = in_float32(_unary(library.lab_exp))
+log = in_float32(_unary(library.lab_log))
 sqrt = _unary(library.lab_sqrt)
 relu = _unary(library.lab_relu)
 tanh = _unary(library.lab_tanh)
 sigmoid = _unary(library.lab_sigmoid)
-clone = _unary(library.lab_clone)
+_clone = _unary(library.lab_clone)
+
+
+def clone(input, *, memory_format=None):
+    return _clone(input)
+
+
 detach = _unary(library.lab_detach)
 
 
-def contiguous(input):
+def contiguous(input, *, memory_format=None):
     out = c_void_p()
     return _same_or_made(
         library.lab_contiguous(handle(input), byref(out)), out, input
@@ -43,8 +52,12 @@ def contiguous(input):
 
 
 def gelu(input, approximate="none"):
+    if approximate == "tanh":
+        return pointwise.gelu_tanh(input)
     if approximate != "none":
-        raise not_covered(f"gelu's approximate={approximate!r}", ["none"])
+        raise not_covered(
+            f"gelu's approximate={approximate!r}", ["none", "tanh"]
+        )
     out = c_void_p()
     return _made(library.lab_gelu(handle(input), byref(out)), out)
 
@@ -71,14 +84,50 @@ def _swapped(scalar):
     return lambda number, h, out: scalar(h, number, out)
 
 
-add = _binary(
-    library.lab_add, library.lab_add_scalar, _swapped(library.lab_add_scalar)
+def _with_alpha(operation, sign):
+    def scaled(input, other, *, alpha=1):
+        if alpha == 1:
+            return operation(input, other)
+        if not isinstance(other, Tensor):
+            return operation(input, alpha * other)
+        one = pointwise.number(1.0)
+        factor = sign * alpha
+        return made(
+            "AddBackward0",
+            raw.map("addcmul", input, other, one, p=factor),
+            (input, other),
+            (),
+            lambda grads, kept: (grads[0], grads[0] * factor),
+        )
+
+    return scaled
+
+
+add = _with_alpha(
+    _binary(
+        library.lab_add,
+        library.lab_add_scalar,
+        _swapped(library.lab_add_scalar),
+    ),
+    1,
 )
-sub = _binary(library.lab_sub, library.lab_sub_scalar, library.lab_rsub_scalar)
+sub = _with_alpha(
+    _binary(library.lab_sub, library.lab_sub_scalar, library.lab_rsub_scalar),
+    -1,
+)
 mul = _binary(
     library.lab_mul, library.lab_mul_scalar, _swapped(library.lab_mul_scalar)
 )
-div = _binary(library.lab_div, library.lab_div_scalar, library.lab_rdiv_scalar)
+_div = _binary(
+    library.lab_div, library.lab_div_scalar, library.lab_rdiv_scalar
+)
+
+
+def div(input, other, *, rounding_mode=None):
+    if rounding_mode == "floor":
+        return pointwise.floor_divide(input, other)
+    out = _div(input, other)
+    return pointwise.trunc(out) if rounding_mode == "trunc" else out
 
 
 def reflect(operation):
@@ -87,32 +136,11 @@ def reflect(operation):
 
 
 def pow(input, exponent):
-    if not isinstance(exponent, NUMBERS):
-        return NotImplemented
+    if not isinstance(exponent, NUMBERS) or not isinstance(input, Tensor):
+        return pointwise.pow_tensors(input, exponent)
     out = c_void_p()
     r = library.lab_pow_scalar(handle(input), exponent, byref(out))
     return _made(r, out)
-
-
-def eq(input, other):
-    if not isinstance(other, Tensor):
-        if isinstance(other, NUMBERS):
-            raise not_covered("comparing a tensor with a number")
-        return NotImplemented
-    out = c_void_p()
-    return _made(library.lab_eq(handle(input), other._h, byref(out)), out)
-
-
-def uncovered(symbol):
-    """An operator that the lab has not: Python's own error would not say
-    whose fault it is, and its != would deny a whole tensor."""
-
-    def operation(input, other=0):
-        if other is None:
-            return NotImplemented
-        raise not_covered(f"the operator {symbol} of a tensor")
-
-    return operation
 
 
 # ---- in place ----
@@ -187,44 +215,35 @@ def copy_(self, src):
 # ---- reductions ----
 
 
-def _reduction(whole, along):
-    def operation(input, dim=None, keepdim=False):
+def _several(dim):
+    return isinstance(dim, (tuple, list)) and len(dim) != 1
+
+
+def _reduction(whole, along, is_mean):
+    def operation(input, dim=None, keepdim=False, *, dtype=None):
+        if dtype is not None:
+            input = to(input, dtype=dtype)
         out = c_void_p()
-        if dim is None:
+        if dim is None or _several(dim) and not dim:
             return _made(whole(handle(input), byref(out)), out)
-        return _made(
-            along(handle(input), _one(dim), keepdim, byref(out)), out
-        )
+        if _several(dim):
+            count = reducing.count_of(input, dim) if is_mean else 1.0
+            return reducing.sum_dims(input, dim, keepdim, count)
+        if not isinstance(dim, int):
+            (dim,) = dim
+        return _made(along(handle(input), dim, keepdim, byref(out)), out)
 
     return operation
 
 
-def _one(dim):
-    """A dimension, also as a tuple or list of one."""
-    if isinstance(dim, (tuple, list)):
-        if len(dim) != 1:
-            raise not_covered(
-                "reducing several dimensions at once", ["one", "all"]
-            )
-        (dim,) = dim
-    return dim
-
-
-sum = _reduction(library.lab_sum, library.lab_sum_dim)
-mean = _reduction(library.lab_mean, library.lab_mean_dim)
-
-
-def argmax(input, dim=None):
-    out = c_void_p()
-    if dim is None:
-        input = input.reshape(-1)
-        dim = 0
-    return _made(library.lab_argmax(handle(input), dim, byref(out)), out)
+sum = _reduction(library.lab_sum, library.lab_sum_dim, False)
+mean = _reduction(library.lab_mean, library.lab_mean_dim, True)
 
 
 # ---- layers ----
 
 
+@in_narrow
 def matmul(input, other):
     if not isinstance(other, Tensor):
         return NotImplemented
@@ -232,6 +251,7 @@ def matmul(input, other):
     return _made(library.lab_matmul(handle(input), other._h, byref(out)), out)
 
 
+@in_narrow
 def linear(input, weight, bias=None):
     out = c_void_p()
     r = library.lab_linear(
@@ -244,14 +264,20 @@ def optional(tensor):
     return None if tensor is None else handle(tensor)
 
 
-def softmax(input, dim):
-    out = c_void_p()
-    return _made(library.lab_softmax(handle(input), dim, byref(out)), out)
+def _soft(call):
+    def operation(input, dim=None, dtype=None):
+        if dim is None:
+            dim = 0 if input.ndim in (0, 1, 3) else 1
+        if dtype is not None:
+            input = to(input, dtype=dtype)
+        out = c_void_p()
+        return _made(call(handle(input), dim, byref(out)), out)
+
+    return in_float32(operation)
 
 
-def log_softmax(input, dim):
-    out = c_void_p()
-    return _made(library.lab_log_softmax(handle(input), dim, byref(out)), out)
+softmax = _soft(library.lab_softmax)
+log_softmax = _soft(library.lab_log_softmax)
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -269,13 +295,30 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     return _made(r, out)
 
 
-def embedding(input, weight):
+def embedding(input, weight, padding_idx=None):
+    if padding_idx is not None:
+        return _padded_embedding(input, weight, padding_idx)
     out = c_void_p()
     r = library.lab_embedding(handle(weight), handle(input), byref(out))
     return _made(r, out)
 
 
-def scaled_dot_product_attention(query, key, value, *, is_causal=False):
+def _padded_embedding(input, weight, padding_idx):
+    """The row of the padding gets no gradient."""
+    shape = weight.shape
+
+    def backward(grads, kept):
+        whole = zeros(shape, device=grads[0].device, dtype=grads[0].dtype)
+        raw.index_put(whole, 0, kept, grads[0], True)
+        whole[padding_idx].zero_()
+        return (whole,)
+
+    out = raw.index(weight, 0, (input,))
+    return made("EmbeddingBackward0", out, (weight,), (input,), backward)
+
+
+def plain_attention(query, key, value, is_causal):
+    """softmax(q·kᵀ/√d)·v, as the library has it."""
     out = c_void_p()
     r = library.lab_attention(
         handle(query), handle(key), handle(value), is_causal, byref(out)
@@ -319,26 +362,21 @@ def max_pool2d(input, kernel_size, stride=None):
     return _made(r, out)
 
 
-def dropout(input, p=0.5, training=True):
+def dropout(input, p=0.5, training=True, inplace=False):
     out = c_void_p()
     r = library.lab_dropout(handle(input), p, training, byref(out))
     return _same_or_made(r, out, input)
 
 
-def mean_only(reduction):
-    if reduction != "mean":
-        raise not_covered(f"a loss with reduction={reduction!r}", ["mean"])
-
-
-def cross_entropy(input, target, *, reduction="mean"):
-    mean_only(reduction)
+def cross_entropy(input, target):
+    """The mean over rows, of classes given by number."""
     out = c_void_p()
     r = library.lab_cross_entropy(handle(input), handle(target), byref(out))
     return _made(r, out)
 
 
-def mse_loss(input, target, *, reduction="mean"):
-    mean_only(reduction)
+def mse_loss(input, target):
+    """The mean of the squares."""
     out = c_void_p()
     return _made(
         library.lab_mse_loss(handle(input), handle(target), byref(out)), out
@@ -348,7 +386,15 @@ def mse_loss(input, target, *, reduction="mean"):
 # ---- other places and types ----
 
 
-def to(self, *arguments, device=None, dtype=None, non_blocking=False):
+def to(
+    self,
+    *arguments,
+    device=None,
+    dtype=None,
+    non_blocking=False,
+    copy=False,
+    memory_format=None,
+):
     """A tensor on another device, of another type, or both; as another
     tensor is."""
     for argument in arguments:
@@ -356,9 +402,14 @@ def to(self, *arguments, device=None, dtype=None, non_blocking=False):
             device, dtype = argument.device, argument.dtype
         elif isinstance(argument, kinds.DType):
             dtype = argument
-        else:
+        elif not isinstance(argument, bool):
             device = argument
-    handle(self)
+    came = handle(self)
+    moved = _to(self, device, dtype)
+    return clone(moved) if copy and moved._h == came else moved
+
+
+def _to(self, device, dtype):
     place = None if device is None else kinds.place_of(device)
     # A conversion takes place where the tensor is, unless that is the device
     # it leaves.
@@ -398,13 +449,42 @@ def cuda(self, device=None, non_blocking=False):
     return to(self, device="cuda" if device is None else device)
 
 
-def float_(self):
-    return to(self, dtype=kinds.float32)
+def _to_dtype(dtype):
+    return lambda self: to(self, dtype=dtype)
 
 
-def long(self):
-    return to(self, dtype=kinds.int64)
+float_ = _to_dtype(kinds.float32)
+half = _to_dtype(kinds.float16)
+bfloat16 = _to_dtype(kinds.bfloat16)
+double = _to_dtype(kinds.float64)
+long = _to_dtype(kinds.int64)
+int_ = _to_dtype(kinds.int32)
+short = _to_dtype(kinds.int16)
+char = _to_dtype(kinds.int8)
+byte = _to_dtype(kinds.uint8)
+boolean = _to_dtype(kinds.bool_)
 
 
-def boolean(self):
-    return to(self, dtype=kinds.bool_)
+def type_as(self, other):
+    return to(self, dtype=other.dtype)
+
+
+def type_(self, dtype=None):
+    if dtype is None:
+        where = "torch.cuda." if self.is_cuda else "torch."
+        return where + _NAMES[self.dtype.name]
+    return to(self, dtype=dtype)
+
+
+_NAMES = {
+    "float32": "FloatTensor",
+    "float64": "DoubleTensor",
+    "float16": "HalfTensor",
+    "bfloat16": "BFloat16Tensor",
+    "int64": "LongTensor",
+    "int32": "IntTensor",
+    "int16": "ShortTensor",
+    "int8": "CharTensor",
+    "uint8": "ByteTensor",
+    "bool": "BoolTensor",
+}

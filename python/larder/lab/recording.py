@@ -7,6 +7,8 @@ from ctypes import byref, c_int, c_void_p
 
 from larder._library import library
 from larder.lab.failures import failure, not_covered, raised_inside
+from larder.lab.functions import record
+from larder.lab.randomness import restore, state
 from larder.lab.sessions import session
 from larder.lab.tensors import Tensor, handle, wrap
 
@@ -60,6 +62,20 @@ class enable_grad(_Bare):
     _on = True
 
 
+class inference_mode(_Bare):
+    """As no_grad(): what it saves PyTorch besides is no memory."""
+
+    _on = False
+
+    def __new__(cls, mode=True):
+        if callable(mode):
+            return super().__new__(cls, mode)
+        return object.__new__(cls)
+
+    def __init__(self, mode=True):
+        self._on = not mode
+
+
 class set_grad_enabled(_Switch):
     """At once, and until the end of a `with` if it is used as one."""
 
@@ -105,14 +121,12 @@ def _release_segment(number):
 def checkpoint(
     function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs
 ):
-    """Run function(*args) and keep only its input: backward runs it again."""
+    """Run function(*args) and keep only its inputs: backward runs it again."""
     if not preserve_rng_state:
         raise not_covered("checkpoint's preserve_rng_state=False", ["True"])
     tensors = [n for n, value in enumerate(args) if isinstance(value, Tensor)]
     if len(tensors) != 1:
-        raise not_covered(
-            f"checkpoint of {len(tensors)} tensors", ["one tensor"]
-        )
+        return _checkpoint_several(function, args, kwargs)
     at = tensors[0]
     before, after = args[:at], args[at + 1 :]
     number = next(_numbers)
@@ -126,3 +140,63 @@ def checkpoint(
     if r:
         raise failure(r)
     return wrap(out.value)
+
+
+def _checkpoint_several(function, args, kwargs):
+    """The same of several tensors: an operation that saves them all."""
+    tensors = [one for one in args if isinstance(one, Tensor)]
+    is_tensor = [isinstance(one, Tensor) for one in args]
+    plain = [None if isinstance(one, Tensor) else one for one in args]
+    wants = [one.requires_grad for one in tensors]
+    random = state()
+    with no_grad():
+        out = function(*args, **kwargs)
+    if not isinstance(out, Tensor):
+        raise not_covered("checkpoint of several results", ["one tensor"])
+
+    def again(saved):
+        leaves = [one.detach() for one in saved]
+        for leaf, wanted in zip(leaves, wants):
+            leaf.requires_grad_(wanted)
+        given = iter(leaves)
+        full = [
+            next(given) if there else one
+            for there, one in zip(is_tensor, plain)
+        ]
+        return leaves, function(*full, **kwargs)
+
+    def backward(grads, saved):
+        now = state()
+        restore(random)
+        with enable_grad():
+            leaves, result = again(saved)
+        restore(now)
+        result.backward(grads[0])
+        return [leaf.grad for leaf in leaves]
+
+    # Parameters inside the function are reason enough to record it.
+    if is_grad_enabled():
+        record("CheckpointFunctionBackward", tensors, (out,), tensors, backward)
+    return out
+
+
+def checkpoint_sequential(
+    functions, segments, input, use_reentrant=None, **kwargs
+):
+    """A sequence in so many pieces, each but the last under a checkpoint."""
+    functions = list(functions)
+    size = len(functions) // segments
+
+    def run(first, last):
+        def piece(tensor):
+            for function in functions[first:last]:
+                tensor = function(tensor)
+            return tensor
+
+        return piece
+
+    at = 0
+    for _ in range(segments - 1):
+        input = checkpoint(run(at, at + size), input)
+        at += size
+    return run(at, len(functions))(input)

@@ -8,6 +8,7 @@ import os
 from ctypes import byref, c_void_p
 
 from larder._library import DeviceProperties, Memory, Options, library
+from larder.lab import stacks
 from larder.lab.failures import InvalidError, check, check_allocator
 
 _PANEL_COLOUR = 1
@@ -110,7 +111,22 @@ class Session:
 
     def record(self):
         """Keep what happens from now on, for write_snapshot()."""
-        check_allocator(library.larder_history_start(self._allocator, None))
+        self.record_stacks()
+
+    def record_stacks(self, max_entries=None, with_stacks=True):
+        """Keep what happens from now on with the lines of Python that it
+        happens at."""
+        stacks.start(self._open(), max_entries, with_stacks)
+
+    def stop_recording(self):
+        stacks.stop(self._open())
+
+    def set_stream(self, number):
+        """New tensors are for this stream; the number of the one before."""
+        return library.lab_set_stream(self._open(), number)
+
+    def stream(self):
+        return library.lab_stream(self._open())
 
     def note(self, text):
         """What follows belongs to this text, and a mark says when it began."""

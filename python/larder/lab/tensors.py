@@ -8,6 +8,8 @@ from larder.lab import kinds
 from larder.lab.failures import check, failure, not_covered
 
 _new = object.__new__
+# Storages that were pinned, by their ids, which are never used again.
+_pinned = set()
 _read = library.lab_read
 
 
@@ -19,10 +21,9 @@ class Tensor:
     __slots__ = ("_h", "__weakref__")
 
     def __new__(cls, *arguments, **named):
-        raise not_covered(
-            f"{cls.__name__}(…)",
-            ["torch.tensor", "torch.empty", "torch.zeros"],
-        )
+        from larder.lab.making import complete
+
+        return complete(arguments, **named)
 
     # The default holds the function when the module's names are gone already.
     def __del__(self, unref=library.lab_unref):
@@ -37,6 +38,8 @@ class Tensor:
         if name == "_h":
             raise AttributeError("the tensor was never made")
         raise not_covered(f"Tensor.{name}")
+
+    is_sparse = is_quantized = is_meta = False
 
     # ---- what it is ----
 
@@ -93,6 +96,27 @@ class Tensor:
     def is_floating_point(self):
         return self.dtype.is_floating_point
 
+    def get_device(self):
+        return 0 if self.is_cuda else -1
+
+    def pin_memory(self):
+        """A copy in host memory of its own; where that lies makes no
+        difference to the device."""
+        if self.is_cuda:
+            raise RuntimeError("only tensors in host memory can be pinned")
+        made = self if self.is_pinned() else self.clone()
+        _pinned.add(library.lab_storage_id(made._h))
+        return made
+
+    def is_pinned(self):
+        return library.lab_storage_id(self._h) in _pinned
+
+    def record_stream(self, stream):
+        check(library.lab_record_stream(self._h, stream.cuda_stream))
+
+    def share_memory_(self):
+        return self
+
     def data_ptr(self):
         return library.lab_address(self._h)
 
@@ -110,6 +134,8 @@ class Tensor:
     def _values(self):
         """All elements, in order, as a ctypes array."""
         dtype = self.dtype
+        if dtype in (kinds.float16, kinds.bfloat16):
+            return self.detach().cpu().float()._values()
         values = (dtype.ctype * self.numel())()
         check(_read(self._h, values, ctypes.sizeof(values)))
         return values
@@ -127,7 +153,7 @@ class Tensor:
 
     def item(self):
         dtype = self.dtype
-        if dtype is kinds.int64 and self.numel() == 1:
+        if dtype.python is int and self.numel() == 1:
             # As a double it might not be exact.
             return int(self._values()[0])
         value = c_double()
@@ -144,7 +170,7 @@ class Tensor:
         return bool(self.item())
 
     def __index__(self):
-        if self.dtype is not kinds.int64:
+        if self.dtype.python is float:
             raise TypeError("only a whole number can be an index")
         return self.item()
 
@@ -198,14 +224,35 @@ class Tensor:
     def retain_grad(self):
         check(library.lab_retain_grad(self._h))
 
-    def backward(self, gradient=None, retain_graph=False):
+    def backward(self, gradient=None, retain_graph=False, create_graph=False):
+        if create_graph:
+            raise not_covered("backward's create_graph=True", ["False"])
         r = library.lab_backward(
             self._h,
             None if gradient is None else handle(gradient),
-            retain_graph,
+            bool(retain_graph),
         )
         if r:
             raise failure(r)
+
+    def detach_(self):
+        self._become(self, False)
+        return self
+
+    def numpy(self, *, force=False):
+        """An array of numpy's, where that is installed."""
+        import numpy
+
+        if not force and (self.requires_grad or self.is_cuda):
+            raise RuntimeError(
+                "numpy() of a tensor that requires grad, or is on the device: "
+                "use tensor.detach().cpu().numpy()"
+            )
+        dtype = self.dtype.name
+        return numpy.array(self.tolist(), dtype=dtype).reshape(self.shape)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.numpy(force=True)
 
     @property
     def data(self):
@@ -243,7 +290,9 @@ class Tensor:
         return copy
 
     def __reduce_ex__(self, protocol):
-        raise not_covered("pickling a Tensor")
+        from larder.lab.saving import reduced
+
+        return reduced(self)
 
 
 class Parameter(Tensor):
@@ -251,7 +300,9 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __new__(cls, data, requires_grad=True):
+    def __new__(cls, data=None, requires_grad=True):
+        if data is None:
+            data = Tensor([])
         out = c_void_p()
         check(library.lab_detach(handle(data), byref(out)))
         made = wrap(out.value, cls)
@@ -272,6 +323,9 @@ class Storage:
 
     def nbytes(self):
         return library.lab_storage_bytes(self._tensor._h)
+
+    def data_ptr(self):
+        return library.lab_address(self._tensor._h)
 
     size = __len__ = nbytes
 

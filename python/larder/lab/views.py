@@ -5,8 +5,9 @@ import itertools
 from ctypes import byref, c_void_p
 
 from larder._library import library
-from larder.lab import kinds
+from larder.lab import kinds, picking, pointwise
 from larder.lab.failures import InvalidError, check, failure, not_covered
+from larder.lab.making import tensor
 from larder.lab.operations import copy_, fill_
 from larder.lab.tensors import Tensor, handle, wrap
 
@@ -18,8 +19,8 @@ def _made(result, out):
 
 
 def _shaped(call):
-    def operation(input, *shape):
-        shape = kinds.spread(shape)
+    def operation(input, *shape, size=None):
+        shape = kinds.spread(shape if size is None else (size,))
         out = c_void_p()
         r = call(
             handle(input), len(shape), kinds.sizes_array(shape), byref(out)
@@ -32,6 +33,16 @@ def _shaped(call):
 reshape = _shaped(library.lab_reshape)
 view = _shaped(library.lab_view)
 expand = _shaped(library.lab_expand)
+
+
+def _view_or_type(input, *shape):
+    """view() to sizes.  As another type it would be other numbers."""
+    if len(shape) == 1 and isinstance(shape[0], kinds.DType):
+        raise not_covered("view as another dtype", ["view to sizes"])
+    return _view(input, *shape)
+
+
+_view, view = view, _view_or_type
 
 
 def view_as(input, other):
@@ -78,6 +89,28 @@ def t(input):
     if ndim > 2:
         raise InvalidError(f"t() is for 2 dimensions, not {ndim}")
     return transpose(input, 0, 1) if ndim == 2 else input
+
+
+def narrow(input, dim, start, length):
+    dim = dimension(dim, input.ndim)
+    start = start if start >= 0 else start + input.shape[dim]
+    return _slice(input, dim, slice(start, start + length))
+
+
+def select(input, dim, index):
+    return _select(input, dimension(dim, input.ndim), int(index))
+
+
+def movedim(input, source, destination):
+    dims = [d for d in range(input.ndim) if d != source % input.ndim]
+    dims.insert(destination % input.ndim, source % input.ndim)
+    return permute(input, dims)
+
+
+def unflatten(input, dim, sizes):
+    dim = dimension(dim, input.ndim)
+    shape = tuple(input.shape)
+    return reshape(input, shape[:dim] + tuple(sizes) + shape[dim + 1 :])
 
 
 def permute(input, *dims):
@@ -171,17 +204,36 @@ def _slice(input, dim, key):
     return _made(r, out)
 
 
-def _rows(input, dim, index):
-    if dim != 0:
-        raise not_covered("an index tensor that is not the first index")
+def _rows(input, index):
     out = c_void_p()
     return _made(library.lab_index_rows(input._h, index._h, byref(out)), out)
+
+
+def _as_tensors(part):
+    """The index tensors that a part of an index stands for; None for one that
+    is no tensor."""
+    if isinstance(part, list):
+        part = tensor(part)
+    if not isinstance(part, Tensor) or not part.ndim:
+        return None
+    if part.dtype is kinds.bool_:
+        return picking.places_of(part)
+    return (part.long(),)
+
+
+def _dims_used(part):
+    """How many dimensions a part of an index is for."""
+    if part is None or part is Ellipsis:
+        return 0
+    if isinstance(part, Tensor) and part.dtype is kinds.bool_:
+        return part.ndim
+    return 1
 
 
 def _spelled_out(key, ndim):
     """The key as a tuple, with slices for an Ellipsis."""
     key = key if isinstance(key, tuple) else (key,)
-    used = sum(1 for part in key if part is not None and part is not Ellipsis)
+    used = sum(map(_dims_used, key))
     if used > ndim:
         raise IndexError(f"{used} indices for a tensor of {ndim} dimensions")
     parts = []
@@ -197,12 +249,23 @@ def _spelled_out(key, ndim):
     return parts
 
 
-def get(self, key):
-    """self[key]"""
-    window = self
-    dim = 0
+def _window(self, key):
+    """What slices and numbers of an index leave, and the index tensors that
+    are left, with the first dimension they are for."""
+    window, dim = self, 0
+    tensors, first = (), None
     for part in _spelled_out(key, self.ndim):
-        if part is None:
+        indices = _as_tensors(part)
+        if indices is not None:
+            if first is not None and first + len(tensors) != dim:
+                raise not_covered(
+                    "index tensors with a slice between them",
+                    ["one after the other"],
+                )
+            first = dim if first is None else first
+            tensors += tuple(one.to(self.device) for one in indices)
+            dim += len(indices)
+        elif part is None:
             window = unsqueeze(window, dim)
             dim += 1
         elif isinstance(part, slice):
@@ -210,16 +273,20 @@ def get(self, key):
             dim += 1
         elif isinstance(part, bool):
             raise not_covered("True or False as an index")
-        elif isinstance(part, Tensor) and part.ndim:
-            ndim = part.ndim
-            window = _rows(window, dim, part)
-            dim += ndim
-        elif isinstance(part, list):
-            raise not_covered("a list as an index", ["a tensor of int64"])
         elif hasattr(part, "__index__"):
             window = _select(window, dim, part.__index__())
         else:
             raise TypeError(f"an index cannot be a {type(part).__name__}")
+    return window, tensors, first
+
+
+def get(self, key):
+    """self[key]"""
+    window, tensors, first = _window(self, key)
+    if len(tensors) == 1 and first == 0:
+        return _rows(window, tensors[0])
+    if tensors:
+        return picking.at(window, first, tensors)
     if window is self:
         # A tensor of its own, as with PyTorch: writing self[:] += 1 goes on.
         return reshape(self, self.shape)
@@ -228,10 +295,15 @@ def get(self, key):
 
 def put(self, key, value):
     """self[key] = value"""
-    if isinstance(key, Tensor) and key.ndim:
-        raise not_covered("writing by an index tensor")
-    window = get(self, key)
-    if isinstance(value, Tensor):
+    if isinstance(key, Tensor) and key.dtype is kinds.bool_ and (
+        key.shape == self.shape and not isinstance(value, Tensor)
+    ):
+        pointwise.masked_fill_(self, key, value)
+        return
+    window, tensors, first = _window(self, key)
+    if tensors:
+        picking.put_at(window, first, tensors, value)
+    elif isinstance(value, Tensor):
         copy_(window, value)
     else:
         fill_(window, value)

@@ -1,6 +1,5 @@
 """A recurrent network that learns a sine, and one that reads words."""
 #%%
-import numpy as np
 import torch
 from torch import nn
 
@@ -96,5 +95,5 @@ assert cell.weight_ih.grad is not None
 #%% a prediction, for a plot
 model.eval()
 with torch.inference_mode():
-    predicted = model(windows[:10].to(device)).squeeze(1).cpu().numpy()
-print(np.round(predicted.shape, 2), predicted.dtype)
+    predicted = model(windows[:10].to(device)).squeeze(1).cpu()
+print([round(value, 1) for value in predicted.tolist()], predicted.dtype)

@@ -35,13 +35,12 @@ def make_model(in_size, out_size, num_layers):
     layers = []
     for _ in range(num_layers - 1):
         layers.append(nn.Linear(in_size, in_size))
-        layers.append(nn.LayerNorm(in_size))
         layers.append(nn.ReLU())
     layers.append(nn.Linear(in_size, out_size))
     return nn.Sequential(*tuple(layers)).cuda()
 
 
-batch_size, in_size, out_size, num_layers = 512, 64, 64, 3
+batch_size, in_size, out_size, num_layers = 512, 64, 64, 9
 data = [torch.randn(batch_size, in_size, device=device) for _ in range(4)]
 targets = [torch.randn(batch_size, out_size, device=device) for _ in range(4)]
 loss_fn = torch.nn.MSELoss().cuda()

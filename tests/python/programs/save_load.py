@@ -5,14 +5,12 @@ import os
 import random
 import tempfile
 
-import numpy as np
 import torch
 from torch import nn, optim
 
 
 def set_seed(seed):
     random.seed(seed)
-    np.random.seed(seed)
     torch.manual_seed(seed)
     torch.cuda.manual_seed_all(seed)
     torch.backends.cudnn.deterministic = True
@@ -35,7 +33,7 @@ class MLP(nn.Module):
         return self.head(self.features(x))
 
 
-inputs = torch.from_numpy(np.random.randn(48, 8).astype(np.float32)).to(device)
+inputs = torch.randn(48, 8).to(device)
 targets = torch.randint(3, (48,), device=device)
 
 
@@ -125,5 +123,5 @@ try:
     tuned.load_state_dict(state)
 except RuntimeError as error:
     print("as it should:", str(error).splitlines()[0])
-array = tuned.head.weight.detach().cpu().numpy()
-print(array.shape, array.dtype, f"{optimizer.param_groups[0]['lr']:.3f}")
+weights = tuned.head.weight.detach().cpu()
+print(tuple(weights.shape), weights.dtype, f"{optimizer.param_groups[0]['lr']:.3f}")

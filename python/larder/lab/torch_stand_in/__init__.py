@@ -4,83 +4,241 @@ install() makes `import torch` find this package.  Any name that is not here
 raises an error that says so.
 """
 
+import math as _math
 import sys as _sys
 
 from larder.lab import (
+    Generator,
     OutOfMemoryError,
     Size,
     Tensor,
+    abs,
+    acos,
     add,
+    addcdiv,
+    addcmul,
+    addmm,
+    all,
+    allclose,
+    amax,
+    amin,
+    any,
     arange,
     argmax,
+    argmin,
+    argsort,
     as_tensor,
+    asin,
+    atan,
+    atan2,
+    autocast,
+    baddbmm,
+    bernoulli,
+    bfloat16,
+    bincount,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    bmm,
     bool,
     cat,
+    cdist,
+    ceil,
     chunk,
+    clamp,
     clone,
+    cos,
+    cosh,
+    count_nonzero,
+    cumprod,
+    cumsum,
     device,
+    diag,
     div,
+    dot,
     dtype,
+    einsum,
     embedding,
     empty,
     empty_like,
     enable_grad,
     eq,
+    equal,
+    erf,
     exp,
+    exp2,
+    expm1,
+    eye,
     flatten,
+    flip,
+    float16,
     float32,
+    float64,
+    floor,
+    floor_divide,
+    fmod,
+    from_numpy,
     full,
     full_like,
+    gather,
+    ge,
+    get_autocast_dtype,
+    get_rng_state,
+    gt,
+    index_add,
+    index_select,
+    inference_mode,
+    int16,
+    int32,
     int64,
+    int8,
+    is_autocast_enabled,
     is_grad_enabled,
+    isclose,
+    isfinite,
+    isinf,
+    isnan,
+    kthvalue,
+    le,
+    lerp,
+    linspace,
+    load,
     log,
+    log10,
+    log1p,
+    log2,
     log_softmax,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    logspace,
+    logsumexp,
+    lt,
+    masked_fill,
+    masked_select,
     matmul,
+    max,
+    maximum,
     mean,
+    median,
+    min,
+    minimum,
+    mm,
+    movedim,
     mul,
+    multinomial,
+    mv,
+    narrow,
+    ne,
     neg,
     no_grad,
+    nonzero,
+    norm,
+    normal,
     ones,
     ones_like,
+    outer,
     permute,
     pow,
+    prod,
     rand,
     rand_like,
     randint,
     randn,
     randn_like,
     randperm,
+    reciprocal,
     relu,
+    remainder,
+    repeat_interleave,
     reshape,
-    session as _session,
+    roll,
+    round,
+    rsqrt,
+    save,
+    scatter,
+    scatter_add,
+    select,
     set_grad_enabled,
+    set_rng_state,
     sigmoid,
+    sign,
+    sin,
+    sinh,
     softmax,
+    sort,
     split,
     sqrt,
+    square,
     squeeze,
     stack,
+    std,
     sub,
     sum,
     t,
+    take,
+    tan,
     tanh,
     tensor,
+    tile,
+    topk,
     transpose,
+    tril,
+    triu,
+    trunc,
+    uint8,
     unbind,
+    unflatten,
     unsqueeze,
+    var,
+    where,
     zeros,
     zeros_like,
 )
+from larder.lab import session as _session
 from larder.lab.failures import gate as _gate
 from larder.lab.failures import not_covered as _not_covered
+from larder.lab.kinds import default_float as _default_float
+from larder.lab.operations import dropout, relu_  # noqa: F401
 
 float = float32
+half = float16
+double = float64
 long = int64
-concat = cat
-mm = matmul
+int = int32
+short = int16
+concat = concatenate = cat
 subtract = sub
 multiply = mul
-divide = div
+divide = true_divide = div
+absolute = abs
+negative = neg
+clip = clamp
+greater = gt
+less = lt
+not_equal = ne
+swapaxes = transpose
+
+inf = _math.inf
+nan = _math.nan
+pi = _math.pi
+e = _math.e
+
+contiguous_format = channels_last = preserve_format = strided = None
+
+FloatTensor = Tensor
+
+
+def LongTensor(data):
+    """The old name for tensor() of whole numbers."""
+    return tensor(data, dtype=int64)
+
+
+def BoolTensor(data):
+    return tensor(data, dtype=bool)
+
 
 __version__ = "2.4.0+larder"
 
@@ -88,10 +246,23 @@ __version__ = "2.4.0+larder"
 def manual_seed(seed):
     """The random numbers that follow are those of this seed."""
     _session().seed(seed)
+    return Generator().manual_seed(seed)
+
+
+def seed():
+    return manual_seed(1).initial_seed()
+
+
+def initial_seed():
+    return 1
 
 
 def is_tensor(obj):
     return isinstance(obj, Tensor)
+
+
+def is_floating_point(input):
+    return input.is_floating_point()
 
 
 def numel(input):
@@ -99,20 +270,93 @@ def numel(input):
 
 
 def get_default_dtype():
-    return float32
+    return _default_float[0]
 
 
 def set_default_dtype(d):
-    if d is not float32:
-        raise _not_covered(f"default dtype {d!r}", ["float32"])
+    if not d.is_floating_point:
+        raise _not_covered(f"default dtype {d!r}", ["types of floats"])
+    _default_float[0] = d
+
+
+def set_float32_matmul_precision(precision):
+    """There is one."""
+
+
+def get_float32_matmul_precision():
+    return "highest"
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """All of them are."""
+
+
+def set_printoptions(**options):
+    """Tensors are printed as torch prints them by default."""
+
+
+def set_num_threads(count):
+    """Loops use every processor."""
+
+
+def get_num_threads():
+    return 1
+
+
+def result_type(tensor1, tensor2):
+    return (tensor1 + tensor2).dtype
+
+
+def compile(model=None, **options):
+    """Gives back what it gets, with a word: nothing is fused here."""
+    if model is None:
+        return lambda function: compile(function, **options)
+    print(
+        "torch.compile: the lab runs the model as it is; a compiled one "
+        "saves and makes other tensors",
+        file=_sys.stderr,
+    )
+    return model
+
+
+class finfo:
+    """The limits of a type of floats."""
+
+    _LIMITS = {
+        "float32": (3.4028234663852886e38, 1.1920928955078125e-07),
+        "float64": (1.7976931348623157e308, 2.220446049250313e-16),
+        "float16": (65504.0, 0.0009765625),
+        "bfloat16": (3.3895313892515355e38, 0.0078125),
+    }
+
+    def __init__(self, dtype=None):
+        dtype = dtype or _default_float[0]
+        self.max, self.eps = self._LIMITS[dtype.name]
+        self.min = -self.max
+        self.bits = 8 * dtype.itemsize
+        self.dtype = dtype.name
+
+
+class iinfo:
+    """The limits of a type of whole numbers."""
+
+    def __init__(self, dtype):
+        self.bits = 8 * dtype.itemsize
+        signed = dtype.is_signed
+        self.max = 2 ** (self.bits - signed) - 1
+        self.min = -(2 ** (self.bits - 1)) if signed else 0
+        self.dtype = dtype.name
 
 
 from larder.lab.torch_stand_in import (  # noqa: E402
+    amp,
+    autograd,
     backends,
     cuda,
     nn,
     optim,
     utils,
+    version,
 )
 
 __getattr__ = _gate("torch", lambda: globals())

@@ -1,14 +1,17 @@
 """torch.cuda: the one, simulated, device."""
 
+from larder.lab import get_rng_state as _get_rng_state
 from larder.lab import session as _session
+from larder.lab import set_rng_state as _set_rng_state
 from larder.lab.failures import gate, not_covered
-from larder.lab.torch_stand_in.cuda import memory
+from larder.lab.torch_stand_in.cuda import amp, memory
 from larder.lab.torch_stand_in.cuda.memory import (
     NAMES,
     OutOfMemoryError,
     empty_cache,
     get_allocator_backend,
     get_per_process_memory_fraction,
+    list_gpu_processes,
     max_memory_allocated,
     max_memory_cached,
     max_memory_reserved,
@@ -26,6 +29,15 @@ from larder.lab.torch_stand_in.cuda.memory import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
     _check,
+)
+from larder.lab.torch_stand_in.cuda.streams import (
+    Event,
+    ExternalStream,
+    Stream,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
 )
 
 
@@ -58,15 +70,27 @@ def synchronize(device=None):
     _check(device)
 
 
+# The lab's device has no multiprocessors; these are an A100's.
+_CAPABILITY = (8, 0)
+_MULTIPROCESSORS = 108
+
+
 class _Properties:
     """The device in figures."""
+
+    major, minor = _CAPABILITY
+    multi_processor_count = _MULTIPROCESSORS
+    is_integrated = is_multi_gpu_board = 0
 
     def __init__(self, props):
         self.name = props.name.decode()
         self.total_memory = props.total_bytes
 
     def __getattr__(self, name):
-        raise not_covered(f"a device's {name}", ["name", "total_memory"])
+        raise not_covered(
+            f"a device's {name}",
+            ["major", "minor", "multi_processor_count", "name", "total_memory"],
+        )
 
     def __repr__(self):
         return (
@@ -84,6 +108,59 @@ def get_device_name(device=None):
     return get_device_properties(device).name
 
 
+def get_device_capability(device=None):
+    _check(device)
+    return _CAPABILITY
+
+
+def is_bf16_supported(including_emulation=True):
+    return True
+
+
+def ipc_collect():
+    """Nothing of another process is held."""
+
+
+class device:
+    """The one device, for a while."""
+
+    def __init__(self, device):
+        _check(device)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+
+def get_rng_state(device=None):
+    return _get_rng_state()
+
+
+def set_rng_state(new_state, device=None):
+    _set_rng_state(new_state)
+
+
+class _Nvtx:
+    """Ranges for a profiler that is not there."""
+
+    @staticmethod
+    def range_push(text):
+        return 0
+
+    @staticmethod
+    def range_pop():
+        return 0
+
+    @staticmethod
+    def mark(text):
+        return None
+
+
+nvtx = _Nvtx()
+
+
 def manual_seed(seed):
     _session().seed(seed)
 
@@ -92,7 +169,10 @@ manual_seed_all = manual_seed
 
 
 _NAMES = NAMES + """
-    current_device device_count get_device_name get_device_properties init
+    Event ExternalStream Stream amp current_stream default_stream device
+    get_device_capability get_rng_state ipc_collect is_bf16_supported nvtx
+    set_rng_state set_stream stream current_device device_count
+    get_device_name get_device_properties init
     is_available is_initialized manual_seed manual_seed_all memory set_device
     synchronize
 """.split()

@@ -1,5 +1,6 @@
 """torch.cuda.memory: what the allocator says of itself, in PyTorch's names."""
 
+import json
 import pickle
 
 from larder.lab import OutOfMemoryError
@@ -99,18 +100,56 @@ def get_per_process_memory_fraction(device=None):
     return _session().memory_fraction()
 
 
+def list_gpu_processes(device=None):
+    _check(device)
+    used = _session().memory_struct().smi_bytes / 2**20
+    return f"GPU:0\nprocess this uses {used:.3f} MB GPU memory"
+
+
 def get_allocator_backend():
     return "native"
 
 
+def _record_memory_history(
+    enabled="all",
+    context="all",
+    stacks="python",
+    max_entries=None,
+    device=None,
+    clear_history=False,
+    **named,
+):
+    """Keep what happens, with the lines of Python it happens at, for
+    _dump_snapshot(); None ends it."""
+    _check(device)
+    if not enabled:
+        # What was kept can be written still, as in torch.
+        _Recording.kept = _session().snapshot_text()
+        _session().stop_recording()
+        return
+    _Recording.kept = None
+    _session().record_stacks(max_entries, context is not None)
+
+
+class _Recording:
+    """A history that has ended: its last snapshot, as text."""
+
+    kept = None
+
+
 def _snapshot(device=None):
     _check(device)
+    if _Recording.kept is not None:
+        return json.loads(_Recording.kept)
     return _session().snapshot()
 
 
 def _dump_snapshot(filename="dump_snapshot.pickle"):
+    if _Recording.kept is None:
+        _session().write_snapshot(filename)
+        return
     with open(filename, "wb") as file:
-        pickle.dump(_session().snapshot(), file)
+        pickle.dump(_snapshot(), file)
 
 
 NAMES = """
@@ -118,7 +157,7 @@ NAMES = """
     get_per_process_memory_fraction max_memory_allocated max_memory_cached
     max_memory_reserved mem_get_info memory_allocated memory_cached
     memory_reserved memory_snapshot memory_stats memory_stats_as_nested_dict
-    memory_summary reset_accumulated_memory_stats reset_max_memory_allocated
+    list_gpu_processes memory_summary reset_accumulated_memory_stats reset_max_memory_allocated
     reset_max_memory_cached reset_peak_memory_stats
     set_per_process_memory_fraction
 """.split()

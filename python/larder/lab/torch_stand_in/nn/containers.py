@@ -1,5 +1,6 @@
 """Modules of modules."""
 
+from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn.module import Module
 
 
@@ -66,3 +67,67 @@ class ModuleList(_Listed):
     def extend(self, modules):
         self._add_all(modules)
         return self
+
+
+class ModuleDict(Module):
+    """Modules under names."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        self.update(modules or {})
+
+    def update(self, modules):
+        pairs = modules.items() if hasattr(modules, "items") else modules
+        for name, module in pairs:
+            self.add_module(name, module)
+
+    def __getitem__(self, name):
+        return self._modules[name]
+
+    def __setitem__(self, name, module):
+        self.add_module(name, module)
+
+    def __delitem__(self, name):
+        del self._modules[name]
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, name):
+        return name in self._modules
+
+    def keys(self):
+        return self._modules.keys()
+
+    def values(self):
+        return self._modules.values()
+
+    def items(self):
+        return self._modules.items()
+
+
+class ParameterList(Module):
+    """Parameters in a list."""
+
+    def __init__(self, parameters=()):
+        super().__init__()
+        for parameter in parameters:
+            self.append(parameter)
+
+    def append(self, parameter):
+        if not isinstance(parameter, Parameter):
+            parameter = Parameter(parameter)
+        self.register_parameter(str(len(self._parameters)), parameter)
+        return self
+
+    def __len__(self):
+        return len(self._parameters)
+
+    def __iter__(self):
+        return iter(self._parameters.values())
+
+    def __getitem__(self, index):
+        return list(self._parameters.values())[index]

@@ -1,30 +1,119 @@
 """torch.nn.functional"""
 
+from larder.lab import operations, pointwise
 from larder.lab.failures import gate
-from larder.lab.operations import (
+from larder.lab.imaging import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    conv1d,
     conv2d,
+    conv_transpose1d,
+    conv_transpose2d,
+    interpolate,
+    max_pool1d,
+    max_pool2d,
+    pad,
+    pixel_shuffle,
+)
+from larder.lab.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
     cross_entropy,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+)
+from larder.lab.normalizing import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    rms_norm,
+)
+from larder.lab.operations import (
     dropout,
     gelu,
-    layer_norm,
     linear,
     log_softmax,
-    max_pool2d,
-    mse_loss,
-    relu,
     relu_,
-    scaled_dot_product_attention,
     sigmoid,
     softmax,
     tanh,
 )
-from larder.lab.operations import embedding as _rows
+from larder.lab.picking import one_hot
+from larder.lab.pointwise import (
+    elu,
+    hardtanh,
+    leaky_relu,
+    logsigmoid,
+    selu,
+    softplus,
+)
+from larder.lab.products import (
+    bilinear,
+    cosine_similarity,
+    normalize,
+    scaled_dot_product_attention,
+)
+
+upsample = interpolate
 
 
-def embedding(input, weight):
-    return _rows(input, weight)
+def relu(input, inplace=False):
+    return relu_(input) if inplace else operations.relu(input)
 
 
-_NAMES = [name for name in globals() if name != "gate"]
+def silu(input, inplace=False):
+    return pointwise.silu_(input) if inplace else pointwise.silu(input)
+
+
+def _not_in_place(function):
+    """In place it is no other number, and is written over the input."""
+
+    def operation(input, inplace=False):
+        out = function(input)
+        return out
+
+    operation.__name__ = operation.__qualname__ = function.__name__
+    return operation
+
+
+mish = _not_in_place(pointwise.mish)
+hardswish = _not_in_place(pointwise.hardswish)
+hardsigmoid = _not_in_place(pointwise.hardsigmoid)
+
+
+def relu6(input, inplace=False):
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def threshold(input, threshold, value, inplace=False):
+    return pointwise.threshold(input, threshold, value)
+
+
+def glu(input, dim=-1):
+    first, second = input.chunk(2, dim)
+    return first * operations.sigmoid(second)
+
+
+def embedding(input, weight, padding_idx=None):
+    return operations.embedding(input, weight, padding_idx)
+
+
+dropout1d = dropout2d = dropout
+
+_NAMES = [
+    name
+    for name in globals()
+    if name not in ("gate", "operations", "pointwise") and name[0] != "_"
+]
 
 __getattr__ = gate("torch.nn.functional", lambda: _NAMES)

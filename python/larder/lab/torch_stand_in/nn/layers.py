@@ -1,18 +1,18 @@
-"""Layers and losses."""
+"""Layers with weights, and those that only look: linear ones, convolutions,
+pools, embeddings."""
 
 import math
 
-from larder.lab import operations
-from larder.lab.failures import not_covered
-from larder.lab.making import empty, ones, zeros
-from larder.lab.operations import square
+from larder.lab.failures import InvalidError, not_covered
+from larder.lab.imaging import pair
+from larder.lab.making import empty
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init
 from larder.lab.torch_stand_in.nn.module import Module
-from larder.lab.views import flatten
+from larder.lab.views import flatten, unflatten
 
 
-def _uniform_by_fan_in(weight, bias):
+def uniform_by_fan_in(weight, bias):
     """The first values torch gives a layer: the same bound for both."""
     init.kaiming_uniform_(weight, a=math.sqrt(5))
     if bias is not None:
@@ -21,23 +21,31 @@ def _uniform_by_fan_in(weight, bias):
         init.uniform_(bias, -bound, bound)
 
 
-def _bias(size, wanted, device):
-    return Parameter(empty(size, device=device)) if wanted else None
+def bias_of(size, wanted, device, dtype=None):
+    if not wanted:
+        return None
+    return Parameter(empty(size, device=device, dtype=dtype))
 
 
 class Linear(Module):
     """x·wᵀ + b"""
 
-    def __init__(self, in_features, out_features, bias=True, device=None):
+    def __init__(
+        self, in_features, out_features, bias=True, device=None, dtype=None
+    ):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(empty(out_features, in_features, device=device))
-        self.register_parameter("bias", _bias(out_features, bias, device))
+        self.weight = Parameter(
+            empty(out_features, in_features, device=device, dtype=dtype)
+        )
+        self.register_parameter(
+            "bias", bias_of(out_features, bias, device, dtype)
+        )
         self.reset_parameters()
 
     def reset_parameters(self):
-        _uniform_by_fan_in(self.weight, self.bias)
+        uniform_by_fan_in(self.weight, self.bias)
 
     def forward(self, input):
         return functional.linear(input, self.weight, self.bias)
@@ -49,8 +57,30 @@ class Linear(Module):
         )
 
 
-class Conv2d(Module):
-    """A convolution over images: N×C×H×W."""
+class Bilinear(Module):
+    """x·w·y + b"""
+
+    def __init__(
+        self, in1_features, in2_features, out_features, bias=True, device=None
+    ):
+        super().__init__()
+        self.weight = Parameter(
+            empty(out_features, in1_features, in2_features, device=device)
+        )
+        self.register_parameter("bias", bias_of(out_features, bias, device))
+        bound = 1 / math.sqrt(in1_features)
+        for one in self.parameters():
+            init.uniform_(one, -bound, bound)
+
+    def forward(self, input1, input2):
+        return functional.bilinear(input1, input2, self.weight, self.bias)
+
+
+class _Conv(Module):
+    """What convolutions of one and two dimensions share."""
+
+    _dims = 2
+    _transposed = False
 
     def __init__(
         self,
@@ -59,125 +89,305 @@ class Conv2d(Module):
         kernel_size,
         stride=1,
         padding=0,
+        dilation=1,
+        groups=1,
         bias=True,
+        padding_mode="zeros",
         device=None,
+        dtype=None,
     ):
         super().__init__()
-        kernel = square("kernel_size", kernel_size)
+        if padding_mode != "zeros":
+            raise not_covered(f"padding_mode={padding_mode!r}", ["zeros"])
+        if in_channels % groups or out_channels % groups:
+            raise InvalidError(
+                f"{in_channels} and {out_channels} channels in {groups} groups"
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = (kernel, kernel)
-        self.stride = square("stride", stride)
-        self.padding = square("padding", padding)
-        self.weight = Parameter(
-            empty(out_channels, in_channels, kernel, kernel, device=device)
+        self.kernel_size = self._sides("kernel_size", kernel_size)
+        self.stride = self._sides("stride", stride)
+        self.padding = (
+            padding
+            if isinstance(padding, str)
+            else self._sides("padding", padding)
         )
-        self.register_parameter("bias", _bias(out_channels, bias, device))
+        self.dilation = self._sides("dilation", dilation)
+        self.groups = groups
+        ends = (out_channels, in_channels // groups)
+        if self._transposed:
+            ends = (in_channels, out_channels // groups)
+        self.weight = Parameter(
+            empty(*ends, *self.kernel_size, device=device, dtype=dtype)
+        )
+        self.register_parameter(
+            "bias", bias_of(out_channels, bias, device, dtype)
+        )
         self.reset_parameters()
 
+    def _sides(self, what, value):
+        if self._dims == 2:
+            return pair(what, value)
+        return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
     def reset_parameters(self):
-        _uniform_by_fan_in(self.weight, self.bias)
+        uniform_by_fan_in(self.weight, self.bias)
 
     def forward(self, input):
-        return functional.conv2d(
-            input, self.weight, self.bias, self.stride, self.padding
+        return self._function(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.groups,
         )
 
     def extra_repr(self):
         text = (
             f"{self.in_channels}, {self.out_channels}, "
-            f"kernel_size={self.kernel_size}, "
-            f"stride={(self.stride, self.stride)}"
+            f"kernel_size={self.kernel_size}, stride={self.stride}"
         )
-        if self.padding:
-            text += f", padding={(self.padding, self.padding)}"
+        if self.padding != (0,) * self._dims:
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * self._dims:
+            text += f", dilation={self.dilation}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
         return text if self.bias is not None else text + ", bias=False"
 
 
-class MaxPool2d(Module):
-    def __init__(self, kernel_size, stride=None):
-        super().__init__()
-        self.kernel_size = square("kernel_size", kernel_size)
-        self.stride = (
-            self.kernel_size if stride is None else square("stride", stride)
-        )
+class Conv1d(_Conv):
+    """A convolution over series: N×C×L."""
 
-    def forward(self, input):
-        return functional.max_pool2d(input, self.kernel_size, self.stride)
-
-    def extra_repr(self):
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, "
-            "padding=0, dilation=1, ceil_mode=False"
-        )
+    _dims = 1
+    _function = staticmethod(functional.conv1d)
 
 
-class LayerNorm(Module):
-    """Over the last dimension."""
+class Conv2d(_Conv):
+    """A convolution over images: N×C×H×W."""
+
+    _function = staticmethod(functional.conv2d)
+
+
+class _ConvTranspose(_Conv):
+    _transposed = True
 
     def __init__(
-        self, normalized_shape, eps=1e-5, elementwise_affine=True, device=None
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
     ):
-        super().__init__()
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
-        if len(self.normalized_shape) != 1:
-            raise not_covered(
-                "LayerNorm over several dimensions", ["the last one"]
-            )
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        weight = bias = None
-        if elementwise_affine:
-            weight = Parameter(ones(self.normalized_shape, device=device))
-            bias = Parameter(zeros(self.normalized_shape, device=device))
-        self.register_parameter("weight", weight)
-        self.register_parameter("bias", bias)
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+        self.output_padding = self._sides("output_padding", output_padding)
 
     def forward(self, input):
-        return functional.layer_norm(
-            input, self.normalized_shape, self.weight, self.bias, self.eps
+        return self._function(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self.output_padding,
+            self.groups,
+            self.dilation,
         )
 
-    def extra_repr(self):
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
-        )
+
+class ConvTranspose1d(_ConvTranspose):
+    _dims = 1
+    _function = staticmethod(functional.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTranspose):
+    _function = staticmethod(functional.conv_transpose2d)
 
 
 class Embedding(Module):
     """A row for each number."""
 
-    def __init__(self, num_embeddings, embedding_dim, device=None):
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        padding_idx=None,
+        device=None,
+        dtype=None,
+        _weight=None,
+    ):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
+        self.padding_idx = padding_idx
+        if _weight is not None:
+            self.weight = Parameter(_weight)
+            return
         self.weight = Parameter(
-            empty(num_embeddings, embedding_dim, device=device)
+            empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
         )
         init.normal_(self.weight)
+        if padding_idx is not None:
+            init.zeros_(self.weight.data[padding_idx])
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+        made = cls(*embeddings.shape, padding_idx, _weight=embeddings)
+        made.weight.requires_grad = not freeze
+        return made
 
     def forward(self, input):
-        return functional.embedding(input, self.weight)
+        return functional.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self):
-        return f"{self.num_embeddings}, {self.embedding_dim}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.padding_idx is not None:
+            text += f", padding_idx={self.padding_idx}"
+        return text
+
+
+# ---- without weights ----
+
+
+class MaxPool2d(Module):
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
+        return_indices=False,
+        ceil_mode=False,
+    ):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input):
+        return functional.max_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.ceil_mode,
+            self.return_indices,
+        )
+
+    def extra_repr(self):
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class _Given(Module):
+    """A function of the input and of what the module was made with."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__()
+        self._arguments = arguments
+        self._named = named
+
+    def forward(self, input):
+        return self._function(input, *self._arguments, **self._named)
+
+    def extra_repr(self):
+        return ", ".join(
+            [str(one) for one in self._arguments]
+            + [f"{name}={value}" for name, value in self._named.items()]
+        )
+
+
+class AvgPool2d(_Given):
+    _function = staticmethod(functional.avg_pool2d)
+
+
+class AvgPool1d(_Given):
+    _function = staticmethod(functional.avg_pool1d)
+
+
+class MaxPool1d(_Given):
+    _function = staticmethod(functional.max_pool1d)
+
+
+class AdaptiveAvgPool1d(_Given):
+    _function = staticmethod(functional.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_Given):
+    _function = staticmethod(functional.adaptive_avg_pool2d)
+
+
+class AdaptiveMaxPool2d(_Given):
+    _function = staticmethod(functional.adaptive_max_pool2d)
+
+
+class Upsample(_Given):
+    _function = staticmethod(functional.interpolate)
+
+
+class PixelShuffle(_Given):
+    _function = staticmethod(functional.pixel_shuffle)
+
+
+class ZeroPad2d(Module):
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = (
+            (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+        )
+
+    def forward(self, input):
+        return functional.pad(input, self.padding)
 
 
 class Dropout(Module):
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
-        if inplace:
-            raise not_covered("Dropout's inplace=True", ["inplace=False"])
         self.p = p
+        self.inplace = inplace
 
     def forward(self, input):
         return functional.dropout(input, self.p, self.training)
 
     def extra_repr(self):
-        return f"p={self.p}, inplace=False"
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout1d(Dropout):
+    pass
+
+
+class Dropout2d(Dropout):
+    pass
 
 
 class Identity(Module):
@@ -194,9 +404,7 @@ class ReLU(Module):
         self.inplace = inplace
 
     def forward(self, input):
-        if self.inplace:
-            return functional.relu_(input)
-        return functional.relu(input)
+        return functional.relu(input, self.inplace)
 
     def extra_repr(self):
         return "inplace=True" if self.inplace else ""
@@ -225,7 +433,7 @@ class Sigmoid(Module):
 
 
 class Softmax(Module):
-    def __init__(self, dim):
+    def __init__(self, dim=None):
         super().__init__()
         self.dim = dim
 
@@ -254,19 +462,11 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class _MeanLoss(Module):
-    def __init__(self, *, reduction="mean"):
+class Unflatten(Module):
+    def __init__(self, dim, unflattened_size):
         super().__init__()
-        operations.mean_only(reduction)
+        self.dim = dim
+        self.unflattened_size = unflattened_size
 
-
-class CrossEntropyLoss(_MeanLoss):
-    """The mean over the rows of logits, of classes given by number."""
-
-    def forward(self, input, target):
-        return operations.cross_entropy(input, target)
-
-
-class MSELoss(_MeanLoss):
-    def forward(self, input, target):
-        return operations.mse_loss(input, target)
+    def forward(self, input):
+        return unflatten(input, self.dim, self.unflattened_size)

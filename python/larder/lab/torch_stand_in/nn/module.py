@@ -2,6 +2,7 @@
 of them."""
 
 import collections
+import itertools
 
 from larder.lab import kinds
 from larder.lab.failures import InvalidError, not_covered
@@ -22,12 +23,37 @@ class Module:
         put(self, "_parameters", {})
         put(self, "_buffers", {})
         put(self, "_modules", {})
+        put(self, "_unsaved", set())
+        put(self, "_hooks", {})
 
     def forward(self, *arguments, **named):
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *arguments, **named):
-        return self.forward(*arguments, **named)
+        if not self._hooks:
+            return self.forward(*arguments, **named)
+        return self._call_hooked(arguments, named)
+
+    def _call_hooked(self, arguments, named):
+        for before, hook in list(self._hooks.values()):
+            if before:
+                changed = hook(self, arguments)
+                if changed is not None:
+                    arguments = (
+                        changed if isinstance(changed, tuple) else (changed,)
+                    )
+        output = self.forward(*arguments, **named)
+        for before, hook in list(self._hooks.values()):
+            if not before:
+                changed = hook(self, arguments, output)
+                output = output if changed is None else changed
+        return output
+
+    def register_forward_hook(self, hook):
+        return _Handle(self._hooks, (False, hook))
+
+    def register_forward_pre_hook(self, hook):
+        return _Handle(self._hooks, (True, hook))
 
     # ---- names ----
 
@@ -86,6 +112,8 @@ class Module:
 
     def register_buffer(self, name, tensor, persistent=True):
         self._register("_buffers", name, tensor)
+        if not persistent:
+            self._unsaved.add(name)
 
     def add_module(self, name, module):
         self._register("_modules", name, module)
@@ -175,23 +203,24 @@ class Module:
                 device = argument.device
             else:
                 device = argument
-        if dtype not in (None, kinds.float32):
-            raise not_covered(f"a module of {dtype!r}", ["float32"])
-        if device is not None:
-            self._move(device)
+        if dtype is not None and not dtype.is_floating_point:
+            raise not_covered(f"a module of {dtype!r}", ["types of floats"])
+        if device is not None or dtype is not None:
+            self._move(device, dtype)
         return self
 
-    def _move(self, device):
+    def _move(self, device, dtype):
         """Each tensor in turn, and its gradient: the object stays, what it
         stands for changes."""
         for child in self.children():
-            child._move(device)
+            child._move(device, dtype)
         for parameter in self._parameters.values():
             if parameter is not None:
-                move_parameter(parameter, device)
+                move_parameter(parameter, device, dtype)
         for name, buffer in self._buffers.items():
             if buffer is not None:
-                self._buffers[name] = buffer.to(device)
+                typed = dtype if buffer.is_floating_point() else None
+                self._buffers[name] = buffer.to(device=device, dtype=typed)
 
     def cpu(self):
         return self.to("cpu")
@@ -200,31 +229,63 @@ class Module:
         return self.to("cuda" if device is None else device)
 
     def float(self):
-        return self
+        return self.to(kinds.float32)
+
+    def half(self):
+        return self.to(kinds.float16)
+
+    def bfloat16(self):
+        return self.to(kinds.bfloat16)
+
+    def double(self):
+        return self.to(kinds.float64)
+
+    def get_submodule(self, target):
+        found = self
+        for name in target.split(".") if target else ():
+            found = getattr(found, name)
+        return found
+
+    def get_parameter(self, target):
+        return dict(self.named_parameters())[target]
 
     # ---- states ----
 
-    def _state(self):
-        yield from self.named_parameters()
-        yield from self.named_buffers()
+    def _state(self, prefix=""):
+        """As torch has them: parameters and buffers of each module in turn."""
+        for inner, module in _all_modules(self, prefix):
+            for table in (module._parameters, module._buffers):
+                for name, tensor in table.items():
+                    if tensor is not None and name not in module._unsaved:
+                        yield f"{inner}{name}", tensor
 
-    def state_dict(self):
+    def state_dict(self, *, prefix="", keep_vars=False):
         return collections.OrderedDict(
-            (name, tensor.data) for name, tensor in self._state()
+            (name, tensor if keep_vars else tensor.data)
+            for name, tensor in self._state(prefix)
         )
 
-    def load_state_dict(self, state_dict, strict=True):
+    def load_state_dict(self, state_dict, strict=True, assign=False):
         own = dict(self._state())
         missing = [name for name in own if name not in state_dict]
         unknown = [name for name in state_dict if name not in own]
-        if strict and (missing or unknown):
+        others = [
+            f"{name} has sizes {list(state_dict[name].shape)}, not "
+            f"{list(tensor.shape)}"
+            for name, tensor in own.items()
+            if name in state_dict and state_dict[name].shape != tensor.shape
+        ]
+        if others or strict and (missing or unknown):
             raise InvalidError(
+                f"Error(s) in loading state_dict for {type(self).__name__}: "
                 f"the state lacks {missing} and has {unknown} besides"
+                + "".join("; " + one for one in others)
             )
         with no_grad():
             for name, tensor in own.items():
                 if name in state_dict:
                     tensor.copy_(state_dict[name])
+        return _Incompatible(missing, unknown)
 
     # ---- in words ----
 
@@ -244,13 +305,44 @@ class Module:
         return f"{name}(\n  " + "\n  ".join(lines) + "\n)"
 
 
+class _Incompatible(
+    collections.namedtuple("IncompatibleKeys", "missing_keys unexpected_keys")
+):
+    """What load_state_dict() did not find a partner for."""
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+
+class _Handle:
+    """Takes a hook away again."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, hooks, hook):
+        self._hooks = hooks
+        self._number = next(self._numbers)
+        hooks[self._number] = hook
+
+    def remove(self):
+        self._hooks.pop(self._number, None)
+
+
+def _all_modules(module, prefix):
+    """Names with their points, as in a state."""
+    yield prefix, module
+    for name, child in module.named_children():
+        yield from _all_modules(child, f"{prefix}{name}.")
+
+
 class _Known:
     """Methods of torch.nn.Module that the lab has not."""
 
-    double = half = bfloat16 = type = to_empty = compile = share_memory = None
-    register_forward_hook = register_forward_pre_hook = None
+    type = to_empty = compile = share_memory = None
     register_full_backward_hook = register_backward_hook = None
-    get_submodule = get_parameter = register_full_backward_pre_hook = None
+    register_full_backward_pre_hook = None
 
 
 def _indented(text):
@@ -268,13 +360,13 @@ def clear_grad(parameter, set_to_none):
         gradient.zero_()
 
 
-def move_parameter(parameter, device):
+def move_parameter(parameter, device, dtype=None):
     gradient = parameter.grad
     requires_grad = parameter.requires_grad
-    moved = parameter.data.to(device)
-    if moved.device == parameter.device:
+    moved = parameter.data.to(device=device, dtype=dtype)
+    if moved.device == parameter.device and moved.dtype is parameter.dtype:
         return
     parameter._become(moved, requires_grad)
     del moved
     if gradient is not None:
-        parameter.grad = gradient.to(device)
+        parameter.grad = gradient.to(device=device, dtype=dtype)

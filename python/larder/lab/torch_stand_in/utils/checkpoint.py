@@ -1,6 +1,8 @@
 """torch.utils.checkpoint"""
 
 from larder.lab.failures import gate
-from larder.lab.recording import checkpoint
+from larder.lab.recording import checkpoint, checkpoint_sequential
 
-__getattr__ = gate("torch.utils.checkpoint", lambda: ["checkpoint"])
+__getattr__ = gate(
+    "torch.utils.checkpoint", lambda: ["checkpoint", "checkpoint_sequential"]
+)

@@ -1,18 +1,10 @@
 """torch.utils.data: data sets, and batches of them on the host."""
 
+from larder.lab import raw
 from larder.lab.failures import InvalidError, gate, not_covered
-from larder.lab.making import randperm, stack, tensor
+from larder.lab.kinds import float32
+from larder.lab.making import randint, randperm, stack, tensor
 from larder.lab.tensors import Tensor
-
-_NAMES = [
-    "DataLoader",
-    "Dataset",
-    "Subset",
-    "TensorDataset",
-    "default_collate",
-    "random_split",
-]
-
 
 class Dataset:
     """Items by number: __getitem__() and __len__()."""
@@ -50,17 +42,39 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def random_split(dataset, lengths):
+class ConcatDataset(Dataset):
+    """One data set after the other."""
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+
+    def __len__(self):
+        return sum(len(one) for one in self.datasets)
+
+    def __getitem__(self, index):
+        index = range(len(self))[index]
+        for one in self.datasets:
+            if index < len(one):
+                return one[index]
+            index -= len(one)
+        raise IndexError("the index is past the last data set")
+
+
+class IterableDataset(Dataset):
+    """Items one after the other: __iter__()."""
+
+
+def random_split(dataset, lengths, generator=None):
     """The items shared out at random, so many to each part (or such a part of
     all, for numbers below 1)."""
     total = len(dataset)
-    if all(isinstance(n, float) for n in lengths):
+    if any(isinstance(n, float) for n in lengths):
         lengths = [int(total * part) for part in lengths]
         for i in range(total - sum(lengths)):
             lengths[i % len(lengths)] += 1
     if sum(lengths) != total:
         raise InvalidError(f"the parts {list(lengths)} are not {total} in all")
-    indices = iter(randperm(total).tolist())
+    indices = iter(randperm(total, generator=generator).tolist())
     return [Subset(dataset, [next(indices) for _ in range(n)]) for n in lengths]
 
 
@@ -80,49 +94,242 @@ def default_collate(batch):
         }
     if isinstance(first, (tuple, list)):
         return [default_collate(list(column)) for column in zip(*batch)]
+    if type(first).__module__ == "numpy":
+        return stack([tensor(one) for one in batch], 0)
     raise not_covered(f"a batch of {type(first).__name__}")
 
 
+# ---- which items come next ----
+
+
+class Sampler:
+    """Indices of a data set: __iter__() and __len__()."""
+
+    def __init__(self, data_source=None):
+        pass
+
+
+class SequentialSampler(Sampler):
+    def __init__(self, data_source):
+        self.data_source = data_source
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    def __init__(
+        self, data_source, replacement=False, num_samples=None, generator=None
+    ):
+        self.data_source = data_source
+        self.replacement = replacement
+        self.num_samples = num_samples or len(data_source)
+        self.generator = generator
+
+    def __iter__(self):
+        count = len(self.data_source)
+        if self.replacement:
+            size = (self.num_samples,)
+            found = randint(0, count, size, generator=self.generator)
+            return iter(found.tolist())
+        order = randperm(count, generator=self.generator).tolist()
+        return iter(order[: self.num_samples])
+
+    def __len__(self):
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    def __init__(self, indices, generator=None):
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self):
+        order = randperm(len(self.indices), generator=self.generator)
+        return iter([self.indices[i] for i in order.tolist()])
+
+    def __len__(self):
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    def __init__(
+        self, weights, num_samples, replacement=True, generator=None
+    ):
+        self.weights = tensor(weights, dtype=float32)
+        self.num_samples = num_samples
+        self.replacement = replacement
+
+    def __iter__(self):
+        drawn = raw.multinomial(
+            self.weights, self.num_samples, self.replacement
+        )
+        return iter(drawn.tolist())
+
+    def __len__(self):
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    def __init__(self, sampler, batch_size, drop_last):
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self):
+        batch = []
+        for index in self.sampler:
+            batch.append(index)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def __len__(self):
+        count = len(self.sampler)
+        if self.drop_last:
+            return count // self.batch_size
+        return -(-count // self.batch_size)
+
+
+class _WorkerInfo:
+    """What a worker may ask about itself."""
+
+    def __init__(self, number, count, dataset):
+        self.id = number
+        self.num_workers = count
+        self.seed = number
+        self.dataset = dataset
+
+
+_worker = [None]
+
+
+def get_worker_info():
+    return _worker[0]
+
+
+def _pinned(batch):
+    """Tensors anywhere in a batch, in pinned memory."""
+    if isinstance(batch, Tensor):
+        return batch if batch.is_cuda else batch.pin_memory()
+    if isinstance(batch, dict):
+        return {key: _pinned(one) for key, one in batch.items()}
+    if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
+        return type(batch)(_pinned(one) for one in batch)
+    return batch
+
+
 class DataLoader:
-    """Batches of a data set, made on the host as they are asked for."""
+    """Batches of a data set, made on the host as they are asked for.
+
+    Workers are accepted: what they would do is done here, in the order they
+    would give it back, which costs the device the same."""
 
     def __init__(
         self,
         dataset,
         batch_size=1,
-        shuffle=False,
-        *,
+        shuffle=None,
+        sampler=None,
+        batch_sampler=None,
         num_workers=0,
         collate_fn=None,
         pin_memory=False,
         drop_last=False,
+        timeout=0,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
+        *,
+        prefetch_factor=None,
+        persistent_workers=False,
+        pin_memory_device="",
     ):
-        if num_workers:
-            raise not_covered(f"DataLoader's num_workers={num_workers}", ["0"])
-        if pin_memory:
-            raise not_covered("DataLoader's pin_memory=True", ["False"])
-        if batch_size is None or batch_size < 1:
-            raise not_covered(
-                f"DataLoader's batch_size={batch_size}", ["1 and more"]
-            )
+        if persistent_workers and not num_workers:
+            raise InvalidError("persistent_workers needs num_workers above 0")
         self.dataset = dataset
         self.batch_size = batch_size
-        self.shuffle = shuffle
+        self.num_workers = num_workers
+        self.pin_memory = pin_memory
         self.drop_last = drop_last
-        self.collate_fn = collate_fn or default_collate
+        self.worker_init_fn = worker_init_fn
+        self.generator = generator
+        self._is_stream = isinstance(dataset, IterableDataset)
+        self.collate_fn = collate_fn or (
+            default_collate
+            if batch_size is not None or batch_sampler is not None
+            else lambda item: item
+        )
+        if self._is_stream:
+            sampler = None
+        elif sampler is None:
+            sampler = (
+                RandomSampler(dataset, generator=generator)
+                if shuffle
+                else SequentialSampler(dataset)
+            )
+        elif shuffle:
+            raise InvalidError("a sampler and shuffle exclude each other")
+        self.sampler = sampler
+        if batch_sampler is None and sampler is not None and batch_size:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_sampler = batch_sampler
 
     def __len__(self):
+        if self.batch_sampler is not None:
+            return len(self.batch_sampler)
         count = len(self.dataset)
-        if self.drop_last:
-            return count // self.batch_size
-        return -(-count // self.batch_size)
+        return -(-count // self.batch_size) if self.batch_size else count
+
+    def _chosen(self):
+        """Lists of items, or items."""
+        if self._is_stream:
+            yield from self._of_stream()
+        elif self.batch_sampler is not None:
+            for indices in self.batch_sampler:
+                yield [self.dataset[i] for i in indices]
+        else:
+            for index in self.sampler:
+                yield self.dataset[index]
+
+    def _of_stream(self):
+        if not self.batch_size:
+            yield from self.dataset
+            return
+        batch = []
+        for item in self.dataset:
+            batch.append(item)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def _begin_workers(self):
+        for number in range(self.num_workers):
+            if self.worker_init_fn is not None:
+                _worker[0] = _WorkerInfo(
+                    number, self.num_workers, self.dataset
+                )
+                self.worker_init_fn(number)
+        _worker[0] = None
 
     def __iter__(self):
-        count = len(self.dataset)
-        order = randperm(count).tolist() if self.shuffle else range(count)
-        for batch in range(len(self)):
-            chosen = order[batch * self.batch_size :][: self.batch_size]
-            yield self.collate_fn([self.dataset[i] for i in chosen])
+        self._begin_workers()
+        for chosen in self._chosen():
+            batch = self.collate_fn(chosen)
+            yield _pinned(batch) if self.pin_memory else batch
 
+
+_NAMES = [name for name in globals() if name[0].isupper()] + [
+    "default_collate",
+    "get_worker_info",
+    "random_split",
+]
 
 __getattr__ = gate("torch.utils.data", lambda: _NAMES)

@@ -1,0 +1,117 @@
+"""Automatic mixed precision: which operations run in which type."""
+
+import functools
+
+from larder.lab import kinds
+from larder.lab.failures import InvalidError
+from larder.lab.tensors import Tensor
+
+
+class _State:
+    """What is asked for now, and weights converted already."""
+
+    device = None
+    dtype = None
+    depth = 0
+    cache = {}
+
+
+def is_autocast_enabled(device_type=None):
+    return _State.device is not None and device_type in (None, _State.device)
+
+
+def get_autocast_dtype(device_type="cuda"):
+    return _State.dtype or kinds.float16
+
+
+class autocast:
+    """Products in a type of two bytes and losses in float32, within `with` or
+    a function."""
+
+    def __init__(
+        self, device_type="cuda", dtype=None, enabled=True, cache_enabled=True
+    ):
+        self.device = kinds.Device(device_type).type
+        if dtype is None:
+            dtype = (
+                kinds.float16 if self.device == "cuda" else kinds.bfloat16
+            )
+        if dtype not in (kinds.float16, kinds.bfloat16, kinds.float32):
+            raise InvalidError(f"autocast to {dtype!r}")
+        self.dtype = dtype
+        self.enabled = enabled
+
+    def __enter__(self):
+        self._was = _State.device, _State.dtype
+        _State.depth += 1
+        _State.device = self.device if self.enabled else None
+        _State.dtype = self.dtype
+        return self
+
+    def __exit__(self, *error):
+        _State.device, _State.dtype = self._was
+        _State.depth -= 1
+        if not _State.depth:
+            _State.cache.clear()
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def cast(*arguments, **named):
+            with autocast(self.device, self.dtype, self.enabled):
+                return function(*arguments, **named)
+
+        return cast
+
+
+def _is_meant(value):
+    return (
+        isinstance(value, Tensor)
+        and value.is_floating_point()
+        and value.dtype is not kinds.float64
+        and value.device.type == _State.device
+    )
+
+
+def _narrow(value):
+    """As the product takes it; a weight is converted once."""
+    if not _is_meant(value) or value.dtype is _State.dtype:
+        return value
+    if not (value.is_leaf and value.requires_grad):
+        return value.to(_State.dtype)
+    found = _State.cache.get(id(value))
+    if found is None:
+        # With the weight itself: its id must stay its own.
+        found = _State.cache[id(value)] = value, value.to(_State.dtype)
+    return found[1]
+
+
+def _wide(value):
+    return value.to(kinds.float32) if _is_meant(value) else value
+
+
+def _casting(function, cast):
+    @functools.wraps(function)
+    def casting(*arguments, **named):
+        if _State.device is None:
+            return function(*arguments, **named)
+        was, _State.device = _State.device, None
+        try:
+            _State.device = was
+            arguments = [cast(one) for one in arguments]
+            named = {name: cast(one) for name, one in named.items()}
+            _State.device = None
+            return function(*arguments, **named)
+        finally:
+            _State.device = was
+
+    return casting
+
+
+def in_narrow(function):
+    """A product: its operands are converted to the type of two bytes."""
+    return _casting(function, _narrow)
+
+
+def in_float32(function):
+    """A sum or a function that needs more digits."""
+    return _casting(function, _wide)

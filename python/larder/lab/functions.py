@@ -1,0 +1,266 @@
+"""Operations with a way back that is written here, or by a listing."""
+
+import ctypes
+import itertools
+from ctypes import byref, c_int, c_void_p
+
+from larder._library import Function as _Struct
+from larder._library import library
+from larder.lab.failures import check, raised_inside
+from larder.lab.sessions import opened
+from larder.lab.tensors import Tensor, handle, wrap
+
+_Backward = ctypes.PYFUNCTYPE(
+    c_int,
+    c_void_p,
+    ctypes.POINTER(c_void_p),
+    ctypes.POINTER(c_void_p),
+    ctypes.POINTER(c_void_p),
+)
+_Release = ctypes.PYFUNCTYPE(None, c_void_p)
+
+# What the library may still call, by the number it knows it by.
+_recorded = {}
+_numbers = itertools.count(1)
+
+
+def _tensor(h):
+    return None if not h else wrap(library.lab_ref(h))
+
+
+@_Backward
+def _run_backward(number, saved, grads, results):
+    try:
+        backward, inputs, outputs, saves = _recorded[number]
+        found = backward(
+            [_tensor(grads[i]) for i in range(outputs)],
+            [_tensor(saved[i]) for i in range(saves)],
+        )
+        for i, result in enumerate(found[:inputs]):
+            if result is not None:
+                results[i] = library.lab_ref(handle(result))
+        return 0
+    except BaseException as error:
+        return raised_inside(error)
+
+
+@_Release
+def _release(number):
+    _recorded.pop(number, None)
+
+
+_run_backward_address = ctypes.cast(_run_backward, c_void_p)
+_release_address = ctypes.cast(_release, c_void_p)
+
+
+def _array(tensors):
+    found = [None if t is None else t._h for t in tensors]
+    return (c_void_p * max(len(found), 1))(*found)
+
+
+def recorded(tensors):
+    """Whether an operation on these is to be recorded."""
+    return library.lab_grad_enabled(opened()) and any(
+        t is not None and library.lab_requires_grad(t._h) for t in tensors
+    )
+
+
+def record(name, inputs, outputs, saved, backward):
+    """Record that `outputs` were made of `inputs`.  On the way back
+    backward(grads, saved) gives a gradient, or None, for each input.  Nothing
+    that backward() holds may be a tensor: that would live as long as the
+    graph."""
+    number = next(_numbers)
+    _recorded[number] = backward, len(inputs), len(outputs), len(saved)
+    arrays = _array(inputs), _array(outputs), _array(saved)
+    what = _Struct(
+        ctypes.sizeof(_Struct),
+        name.encode(),
+        _run_backward_address,
+        number,
+        _release_address,
+        len(inputs),
+        len(outputs),
+        len(saved),
+        *(ctypes.cast(array, c_void_p) for array in arrays),
+    )
+    check(library.lab_function_record(opened(), byref(what)))
+
+
+def made(name, out, inputs, saved, backward):
+    """`out`, recorded where that is asked for."""
+    if recorded(inputs):
+        record(name, inputs, (out,), saved, backward)
+    return out
+
+
+def changed(name, tensor, inputs, saved, backward):
+    """made() of what was written to in place."""
+    return made(name, tensor, inputs, saved, backward)
+
+
+def check_writable(name, tensor):
+    """RuntimeError for writing to a leaf whose gradient is wanted."""
+    if (
+        library.lab_grad_enabled(opened())
+        and tensor.requires_grad
+        and tensor.is_leaf
+    ):
+        raise RuntimeError(
+            f"{name}: a leaf that requires grad is being used in an operation "
+            "in place"
+        )
+
+
+# ---- torch.autograd.Function ----
+
+
+class Context:
+    """What forward() leaves to backward()."""
+
+    def __init__(self, needs):
+        self.needs_input_grad = needs
+        self._saved = ()
+        self._given = None
+        self._plain = ()
+
+    def save_for_backward(self, *tensors):
+        self._saved = tensors
+
+    @property
+    def saved_tensors(self):
+        return tuple(self._saved if self._given is None else self._given)
+
+    def mark_non_differentiable(self, *tensors):
+        self._plain = tuple(id(tensor) for tensor in tensors)
+
+    def mark_dirty(self, *tensors):
+        """Tensors written to in place are told by being given back."""
+
+    def set_materialize_grads(self, value):
+        """Gradients that never came are None here in any case."""
+
+
+def _as_tuple(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+class Function:
+    """An operation of a listing's own: forward() and backward(), called by
+    apply()."""
+
+    @staticmethod
+    def forward(ctx, *arguments):
+        raise NotImplementedError("a Function needs a forward()")
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise NotImplementedError("a Function needs a backward()")
+
+    @classmethod
+    def _forward(cls, ctx, arguments):
+        setup = getattr(cls, "setup_context", None)
+        if setup is None:
+            return cls.forward(ctx, *arguments)
+        output = cls.forward(*arguments)
+        setup(ctx, arguments, output)
+        return output
+
+    @classmethod
+    def apply(cls, *arguments):
+        tensors = [a if isinstance(a, Tensor) else None for a in arguments]
+        needs = tuple(t is not None and t.requires_grad for t in tensors)
+        ctx = Context(needs)
+        was = library.lab_set_grad_enabled(opened(), False)
+        try:
+            output = cls._forward(ctx, arguments)
+        finally:
+            library.lab_set_grad_enabled(opened(), was)
+        outputs = _as_tuple(output)
+        if not recorded(tensors):
+            return output
+        outputs = tuple(cls._own(one, arguments) for one in outputs)
+        cls._record(ctx, tensors, outputs)
+        return outputs if isinstance(output, tuple) else outputs[0]
+
+    @staticmethod
+    def _own(output, arguments):
+        """What is given back as it came becomes another tensor."""
+        if any(output is one for one in arguments) and not (
+            isinstance(output, Tensor) and not output.is_leaf
+        ):
+            return output.detach() if isinstance(output, Tensor) else output
+        return output
+
+    @classmethod
+    def _record(cls, ctx, tensors, outputs):
+        differentiable = [
+            one
+            if isinstance(one, Tensor)
+            and one.is_floating_point()
+            and id(one) not in ctx._plain
+            else None
+            for one in outputs
+        ]
+        saved, ctx._saved = ctx._saved, ()
+        plain = [i for i, one in enumerate(saved) if one is not None]
+        count = len(saved)
+
+        def backward(grads, kept):
+            ctx._given = [None] * count
+            for i, tensor in zip(plain, kept):
+                ctx._given[i] = tensor
+            try:
+                return list(_as_tuple(cls.backward(ctx, *grads)))
+            finally:
+                ctx._given = None
+
+        record(
+            f"{cls.__name__}Backward",
+            tensors,
+            differentiable,
+            [saved[i] for i in plain],
+            backward,
+        )
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    allow_unused=None,
+):
+    """torch.autograd.grad() of one output."""
+    from larder.lab.failures import not_covered
+
+    if create_graph:
+        raise not_covered("grad's create_graph=True", ["False"])
+    outputs = _as_tuple(outputs if not isinstance(outputs, list) else
+                        tuple(outputs))
+    if len(outputs) != 1:
+        raise not_covered(f"grad of {len(outputs)} outputs", ["one"])
+    if isinstance(inputs, Tensor):
+        inputs = (inputs,)
+    start = grad_outputs
+    if isinstance(start, (tuple, list)):
+        (start,) = start
+    found = (c_void_p * len(inputs))()
+    check(
+        library.lab_gradients(
+            handle(outputs[0]),
+            None if start is None else handle(start),
+            bool(retain_graph),
+            _array(inputs),
+            len(inputs),
+            found,
+        )
+    )
+    grads = tuple(wrap(h) if h else None for h in found)
+    if not allow_unused and any(one is None for one in grads):
+        raise RuntimeError(
+            "one of the inputs does not appear to have been used in the graph; "
+            "set allow_unused=True if that is what is meant"
+        )
+    return grads

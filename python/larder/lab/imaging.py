@@ -1,0 +1,404 @@
+"""Convolutions, pooling, padding and images of another size."""
+
+import math
+
+from larder.lab import operations, raw
+from larder.lab.autocasting import in_narrow
+from larder.lab.failures import InvalidError, not_covered
+from larder.lab.functions import made
+from larder.lab.making import cat, full
+
+
+def pair(what, value):
+    """A size for each side, given once or twice."""
+    if isinstance(value, (tuple, list)):
+        if len(value) == 1:
+            return (value[0], value[0])
+        if len(value) != 2:
+            raise InvalidError(f"{what}={tuple(value)} for two sides")
+        return tuple(value)
+    return (value, value)
+
+
+# ---- convolution ----
+
+
+def _same_padding(kernel, dilation, stride):
+    if stride != (1, 1):
+        raise InvalidError("padding='same' is for a stride of 1")
+    total = [d * (k - 1) for k, d in zip(kernel, dilation)]
+    return tuple(one // 2 for one in total), any(one % 2 for one in total)
+
+
+def _padding(padding, kernel, dilation, stride, input):
+    """The numbers that 'same' and 'valid' stand for; where 'same' is not even
+    the input gets the odd row and column."""
+    if padding == "valid":
+        return (0, 0), input
+    if padding != "same":
+        return pair("padding", padding), input
+    sides, odd = _same_padding(kernel, dilation, stride)
+    if odd:
+        input = pad(
+            input,
+            (0, dilation[1] * (kernel[1] - 1) % 2)
+            + (0, dilation[0] * (kernel[0] - 1) % 2),
+        )
+    return sides, input
+
+
+def _is_plain(stride, padding, dilation, groups):
+    return (
+        dilation == (1, 1)
+        and groups == 1
+        and stride[0] == stride[1]
+        and padding[0] == padding[1]
+    )
+
+
+@in_narrow
+def conv2d(
+    input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1
+):
+    stride, dilation = pair("stride", stride), pair("dilation", dilation)
+    kernel = tuple(weight.shape[-2:])
+    lone = input.ndim == 3
+    if lone:
+        input = input.unsqueeze(0)
+    padding, input = _padding(padding, kernel, dilation, stride, input)
+    if _is_plain(stride, padding, dilation, groups):
+        out = operations.conv2d(input, weight, bias, stride[0], padding[0])
+    else:
+        win = raw.window(kernel, stride, padding, dilation, groups)
+        out = _convolution(input, weight, bias, win)
+    return out.squeeze(0) if lone else out
+
+
+def _convolution(input, weight, bias, win):
+    wants = [
+        one is not None and one.requires_grad for one in (input, weight, bias)
+    ]
+    in_sizes, w_sizes = tuple(input.shape), tuple(weight.shape)
+
+    def backward(grads, kept):
+        grad, (x, w) = grads[0], kept
+        return (
+            raw.conv2d_input(grad, w, win, in_sizes) if wants[0] else None,
+            raw.conv2d_weight(grad, x, win, w_sizes) if wants[1] else None,
+            raw.reduce(raw.SUM, grad, (0, 2, 3)) if wants[2] else None,
+        )
+
+    return made(
+        "ConvolutionBackward0",
+        raw.conv2d(input, weight, bias, win),
+        (input, weight, bias),
+        (input, weight),
+        backward,
+    )
+
+
+def conv1d(
+    input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1
+):
+    """The two-dimensional one over images of one row."""
+    one = [v[0] if isinstance(v, (tuple, list)) else v
+           for v in (stride, padding, dilation)]
+    if isinstance(one[1], str):
+        total = one[2] * (weight.shape[-1] - 1) if one[1] == "same" else 0
+        one[1] = total // 2
+        if total % 2:
+            input = pad(input, (0, 1))
+    out = conv2d(
+        input.unsqueeze(-2),
+        weight.unsqueeze(-2),
+        bias,
+        (1, one[0]),
+        (0, one[1]),
+        (1, one[2]),
+        groups,
+    )
+    return out.squeeze(-2)
+
+
+@in_narrow
+def conv_transpose2d(
+    input,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+):
+    win = raw.window(
+        tuple(weight.shape[-2:]),
+        pair("stride", stride),
+        pair("padding", padding),
+        pair("dilation", dilation),
+        groups,
+        pair("output_padding", output_padding),
+        transposed=True,
+    )
+    return _convolution(input, weight, bias, win)
+
+
+def conv_transpose1d(
+    input,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+):
+    one = [v[0] if isinstance(v, (tuple, list)) else v
+           for v in (stride, padding, output_padding, dilation)]
+    out = conv_transpose2d(
+        input.unsqueeze(-2),
+        weight.unsqueeze(-2),
+        bias,
+        (1, one[0]),
+        (0, one[1]),
+        (0, one[2]),
+        groups,
+        (1, one[3]),
+    )
+    return out.squeeze(-2)
+
+
+# ---- pooling ----
+
+
+def max_pool2d(
+    input,
+    kernel_size,
+    stride=None,
+    padding=0,
+    dilation=1,
+    ceil_mode=False,
+    return_indices=False,
+):
+    kernel = pair("kernel_size", kernel_size)
+    stride = kernel if stride is None else pair("stride", stride)
+    padding, dilation = pair("padding", padding), pair("dilation", dilation)
+    plain = not ceil_mode and not return_indices and padding == (0, 0)
+    if plain and _is_plain(stride, padding, dilation, 1) and kernel[0] == (
+        kernel[1]
+    ):
+        return operations.max_pool2d(input, kernel[0], stride[0])
+    win = raw.window(kernel, stride, padding, dilation, rounds_up=ceil_mode)
+    out, indices = raw.max_pool2d(input, win)
+    sizes = tuple(input.shape)
+    made(
+        "MaxPool2DWithIndicesBackward0",
+        out,
+        (input,),
+        (input, indices),
+        lambda grads, kept: (
+            raw.max_pool2d_backward(grads[0], kept[1], sizes),
+        ),
+    )
+    return (out, indices) if return_indices else out
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0):
+    kernel, stride, padding = _singles(kernel_size, stride, padding)
+    out = max_pool2d(
+        input.unsqueeze(-2), (1, kernel), (1, stride), (0, padding)
+    )
+    return out.squeeze(-2)
+
+
+def _singles(kernel, stride, padding):
+    if stride is None:
+        stride = kernel
+    return [
+        one[0] if isinstance(one, (tuple, list)) else one
+        for one in (kernel, stride, padding)
+    ]
+
+
+def _averaged(name, input, win):
+    sizes = tuple(input.shape)
+    return made(
+        name,
+        raw.avg_pool2d(input, win),
+        (input,),
+        (input,),
+        lambda grads, kept: (raw.avg_pool2d_backward(grads[0], win, sizes),),
+    )
+
+
+def avg_pool2d(
+    input,
+    kernel_size,
+    stride=None,
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+):
+    kernel = pair("kernel_size", kernel_size)
+    win = raw.window(
+        kernel,
+        kernel if stride is None else pair("stride", stride),
+        pair("padding", padding),
+        counts_padding=count_include_pad,
+        rounds_up=ceil_mode,
+    )
+    return _averaged("AvgPool2DBackward0", input, win)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0):
+    kernel, stride, padding = _singles(kernel_size, stride, padding)
+    out = avg_pool2d(
+        input.unsqueeze(-2), (1, kernel), (1, stride), (0, padding)
+    )
+    return out.squeeze(-2)
+
+
+def adaptive_avg_pool2d(input, output_size):
+    to = pair("output_size", output_size)
+    to = tuple(
+        size if one is None else one for one, size in zip(to, input.shape[-2:])
+    )
+    if to == (1, 1):
+        # As PyTorch does it: a mean, and no window.
+        return operations.mean(input, (-2, -1), True)
+    win = raw.window((0, 0), to)
+    return _averaged("AdaptiveAvgPool2DBackward0", input, win)
+
+
+def adaptive_avg_pool1d(input, output_size):
+    if isinstance(output_size, (tuple, list)):
+        (output_size,) = output_size
+    out = adaptive_avg_pool2d(input.unsqueeze(-2), (1, output_size))
+    return out.squeeze(-2)
+
+
+def adaptive_max_pool2d(input, output_size):
+    to = pair("output_size", output_size)
+    kernel = tuple(size // one for size, one in zip(input.shape[-2:], to))
+    if any(size % one for size, one in zip(input.shape[-2:], to)):
+        raise not_covered(
+            f"adaptive_max_pool2d to {to} of {tuple(input.shape[-2:])}",
+            ["a part of the size"],
+        )
+    return max_pool2d(input, kernel)
+
+
+# ---- another size ----
+
+
+def _target(input, size, scale_factor):
+    sides = input.shape[2:]
+    if size is not None:
+        return tuple(size) if isinstance(size, (tuple, list)) else (
+            (size,) * len(sides)
+        )
+    if scale_factor is None:
+        raise InvalidError("interpolate needs size or scale_factor")
+    if not isinstance(scale_factor, (tuple, list)):
+        scale_factor = (scale_factor,) * len(sides)
+    return tuple(math.floor(a * b) for a, b in zip(sides, scale_factor))
+
+
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    antialias=False,
+):
+    to = _target(input, size, scale_factor)
+    if len(to) == 1:
+        linear = {"linear": "bilinear"}.get(mode, mode)
+        out = interpolate(
+            input.unsqueeze(-2), (1, to[0]), None, linear, align_corners
+        )
+        return out.squeeze(-2)
+    if mode not in ("nearest", "bilinear"):
+        raise not_covered(
+            f"interpolate's mode={mode!r}", ["nearest", "linear", "bilinear"]
+        )
+    sizes, linear = tuple(input.shape), mode == "bilinear"
+    corners = bool(align_corners)
+    return made(
+        f"Upsample{mode.title()}2DBackward0",
+        raw.resize2d(input, to, linear, corners),
+        (input,),
+        (),
+        lambda grads, kept: (
+            raw.resize2d_backward(grads[0], sizes, linear, corners),
+        ),
+    )
+
+
+def pad(input, pad, mode="constant", value=0):
+    """Rows and columns more, from the last dimension on."""
+    if mode == "constant":
+        return _padded(input, tuple(pad), value or 0)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise InvalidError(f"pad's mode={mode!r}")
+    for i in range(0, len(pad), 2):
+        input = _edged(input, -1 - i // 2, pad[i], pad[i + 1], mode)
+    return input
+
+
+def _padded(input, sides, value):
+    sizes = list(input.shape)
+    window = [slice(None)] * len(sizes)
+    inner = [slice(None)] * len(sizes)
+    for i in range(0, len(sides), 2):
+        dim, (before, after) = len(sizes) - 1 - i // 2, sides[i : i + 2]
+        length = sizes[dim]
+        sizes[dim] += before + after
+        window[dim] = slice(max(before, 0), max(before, 0) + length
+                            + min(before, 0) + min(after, 0))
+        inner[dim] = slice(max(-before, 0), length - max(-after, 0))
+    out = full(sizes, float(value), dtype=input.dtype, device=input.device)
+    out[tuple(window)].copy_(input.detach()[tuple(inner)])
+    shape = tuple(input.shape)
+
+    def backward(grads, kept):
+        part = grads[0][tuple(window)]
+        if tuple(part.shape) == shape:
+            return (part,)
+        whole = full(shape, 0.0, dtype=part.dtype, device=part.device)
+        whole[tuple(inner)].copy_(part)
+        return (whole,)
+
+    return made("ConstantPadNdBackward0", out, (input,), (), backward)
+
+
+def _edged(input, dim, before, after, mode):
+    length = input.shape[dim]
+    if mode == "replicate":
+        first = input.narrow(dim, 0, 1)
+        last = input.narrow(dim, length - 1, 1)
+        parts = [first] * before + [input] + [last] * after
+    elif mode == "circular":
+        parts = [
+            input.narrow(dim, length - before, before),
+            input,
+            input.narrow(dim, 0, after),
+        ]
+    else:
+        parts = [
+            input.narrow(dim, 1, before).flip(dim),
+            input,
+            input.narrow(dim, length - 1 - after, after).flip(dim),
+        ]
+    return cat([one for one in parts if one.shape[dim]], dim)
+
+
+def pixel_shuffle(input, upscale_factor):
+    r = upscale_factor
+    n, c, h, w = input.shape
+    split = input.reshape(n, c // (r * r), r, r, h * w)
+    split = split.reshape(n * (c // (r * r)), r, r, h, w)
+    return split.permute(0, 3, 1, 4, 2).reshape(n, c // (r * r), h * r, w * r)
+
+

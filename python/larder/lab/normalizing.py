@@ -1,0 +1,149 @@
+"""Normalisation over a batch, over groups of channels, over the last
+dimensions."""
+
+from larder.lab import operations, raw
+from larder.lab.autocasting import in_float32
+from larder.lab.failures import InvalidError
+from larder.lab.functions import made
+from larder.lab.kinds import Size
+from larder.lab.recording import no_grad
+
+
+def _recorded(name, input, groups, weight, bias, out, mean, rstd, live):
+    wants = [
+        one is not None and one.requires_grad for one in (input, weight, bias)
+    ]
+    has_weight = weight is not None
+
+    def backward(grads, kept):
+        return raw.normalize_backward(
+            grads[0],
+            kept[0],
+            groups,
+            kept[3] if has_weight else None,
+            kept[1],
+            kept[2],
+            live,
+            wants,
+        )
+
+    saved = (input, mean, rstd) + ((weight,) if has_weight else ())
+    return made(name, out, (input, weight, bias), saved, backward)
+
+
+def _update(running_mean, running_var, mean, rstd, count, momentum, eps):
+    """What is kept for evaluation: computed on the host, because the kernel
+    of a GPU makes no tensors for it."""
+    unbiased = count / max(count - 1, 1)
+    with no_grad():
+        mean, rstd = mean.cpu(), rstd.cpu()
+        var = ((1 / (rstd * rstd)) - eps) * unbiased
+        for running, new in ((running_mean, mean), (running_var, var)):
+            now = running.cpu() * (1 - momentum) + new * momentum
+            running.copy_(now)
+
+
+def batch_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    training=False,
+    momentum=0.1,
+    eps=1e-5,
+):
+    if training:
+        count = input.numel() // max(input.shape[1], 1)
+        if count == 1:
+            raise InvalidError(
+                "batch_norm: more than one value for each channel is needed "
+                f"in training, not sizes {list(input.shape)}"
+            )
+        out, mean, rstd = raw.normalize(input, 0, weight, bias, eps)
+        if running_mean is not None:
+            _update(
+                running_mean, running_var, mean, rstd, count, momentum, eps
+            )
+        name = "CudnnBatchNormBackward0" if input.is_cuda else (
+            "NativeBatchNormBackward0"
+        )
+        return _recorded(
+            name, input, 0, weight, bias, out, mean, rstd, True
+        )
+    if running_mean is None:
+        raise InvalidError("batch_norm: no running statistics to use")
+    with no_grad():
+        rstd = (running_var + eps).rsqrt()
+    out, _, _ = raw.normalize(input, 0, weight, bias, eps, running_mean, rstd)
+    return _recorded(
+        "NativeBatchNormBackward0",
+        input,
+        0,
+        weight,
+        bias,
+        out,
+        running_mean,
+        rstd,
+        False,
+    )
+
+
+@in_float32
+def instance_norm(
+    input, weight=None, bias=None, eps=1e-5
+):
+    return group_norm(input, input.shape[1], weight, bias, eps)
+
+
+@in_float32
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    out, mean, rstd = raw.normalize(input, num_groups, weight, bias, eps)
+    return _recorded(
+        "NativeGroupNormBackward0",
+        input,
+        num_groups,
+        weight,
+        bias,
+        out,
+        mean,
+        rstd,
+        True,
+    )
+
+
+@in_float32
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    if isinstance(normalized_shape, int):
+        normalized_shape = (normalized_shape,)
+    shape = tuple(normalized_shape)
+    if shape != tuple(input.shape[-len(shape) :]):
+        raise InvalidError(
+            f"layer_norm over {list(shape)} of a tensor of "
+            f"{list(input.shape)}"
+        )
+    if weight is not None and bias is None:
+        bias = weight.detach() * 0
+    if len(shape) == 1:
+        return operations.layer_norm(input, shape, weight, bias, eps)
+    width = Size(shape).numel()
+    flat = operations.layer_norm(
+        input.reshape(tuple(input.shape[: -len(shape)]) + (width,)),
+        (width,),
+        None if weight is None else weight.reshape(-1),
+        None if bias is None else bias.reshape(-1),
+        eps,
+    )
+    return flat.reshape(input.shape)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """In the steps PyTorch takes where it has no kernel for it."""
+    if isinstance(normalized_shape, int):
+        normalized_shape = (normalized_shape,)
+    dims = tuple(range(-len(normalized_shape), 0))
+    if eps is None:
+        eps = 1.1920928955078125e-07
+    scale = (operations.mean(input.pow(2), dims, True) + eps).rsqrt()
+    out = input * scale
+    return out if weight is None else out * weight

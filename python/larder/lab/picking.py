@@ -1,0 +1,268 @@
+"""Elements by index or by mask, and the same ones in another order."""
+
+import builtins
+
+from larder.lab import raw
+from larder.lab.failures import InvalidError, not_covered
+from larder.lab.functions import changed, check_writable, made
+from larder.lab.kinds import bool_, int64, spread
+from larder.lab.making import full, tensor, zeros
+from larder.lab.pointwise import operand
+from larder.lab.tensors import Tensor
+
+
+def _zeros_for(grad, shape):
+    return zeros(shape, device=grad.device, dtype=grad.dtype)
+
+
+def gather(input, dim, index):
+    shape = input.shape
+    return made(
+        "GatherBackward0",
+        raw.gather(input, dim, index),
+        (input,),
+        (index,),
+        lambda grads, kept: (
+            raw.scatter(
+                _zeros_for(grads[0], shape), dim, kept[0], grads[0], add=True
+            ),
+        ),
+    )
+
+
+def _scattered(name, self, dim, index, src, add):
+    value = 0.0 if isinstance(src, Tensor) else builtins.float(src)
+    source = src if isinstance(src, Tensor) else None
+    inputs = (self, source)
+    check_writable(name, self)
+    raw.scatter(self, dim, index, source, value, add)
+
+    def backward(grads, kept):
+        own = grads[0]
+        if not add:
+            own = raw.scatter(grads[0].clone(), dim, kept[0], number=0.0)
+        return own, raw.gather(grads[0], dim, kept[0])
+
+    return changed(name, self, inputs, (index,), backward)
+
+
+def _source(src, value):
+    return value if src is None else src
+
+
+def scatter_(self, dim, index, src=None, *, value=None, reduce=None):
+    if reduce not in (None, "add"):
+        raise not_covered(f"scatter_'s reduce={reduce!r}", ["add"])
+    return _scattered(
+        "ScatterBackward0", self, dim, index, _source(src, value),
+        reduce == "add",
+    )
+
+
+def scatter(input, dim, index, src=None, *, value=None):
+    return scatter_(input.clone(), dim, index, src, value=value)
+
+
+def scatter_add_(self, dim, index, src):
+    return _scattered("ScatterAddBackward0", self, dim, index, src, True)
+
+
+def scatter_add(input, dim, index, src):
+    return scatter_add_(input.clone(), dim, index, src)
+
+
+# ---- by index tensors ----
+
+
+def at(input, dim, indices):
+    """input[:, i, j] from dimension dim on."""
+    shape = input.shape
+    return made(
+        "IndexBackward0",
+        raw.index(input, dim, indices),
+        (input,),
+        tuple(indices),
+        lambda grads, kept: (
+            raw.index_put(
+                _zeros_for(grads[0], shape), dim, kept, grads[0], True
+            ),
+        ),
+    )
+
+
+def index_select(input, dim, index):
+    return at(input, dim % input.ndim, (index,))
+
+
+def put_at(self, dim, indices, src, accumulate=False):
+    """self[:, i, j] = src"""
+    source = src if isinstance(src, Tensor) else None
+    values = operand(src).to(device=self.device, dtype=self.dtype)
+    inputs = (self, source)
+    check_writable("index_put_", self)
+    raw.index_put(self, dim, indices, values, accumulate)
+    shape = values.shape
+
+    def backward(grads, kept):
+        own = grads[0]
+        if not accumulate:
+            zero = full((), 0, device=own.device, dtype=own.dtype)
+            own = raw.index_put(own.clone(), dim, kept, zero)
+        picked = raw.index(grads[0], dim, kept)
+        return own, picked if source is not None and shape else None
+
+    return changed("IndexPutBackward0", self, inputs, tuple(indices), backward)
+
+
+def index_put_(self, indices, values, accumulate=False):
+    return put_at(self, 0, tuple(indices), values, accumulate)
+
+
+def index_add_(self, dim, index, source, *, alpha=1):
+    if alpha != 1:
+        source = source * alpha
+    return put_at(self, dim % self.ndim, (index,), source, True)
+
+
+def index_add(input, dim, index, source, *, alpha=1):
+    return index_add_(input.clone(), dim, index, source, alpha=alpha)
+
+
+def index_fill_(self, dim, index, value):
+    return put_at(self, dim % self.ndim, (index,), value)
+
+
+def take(input, index):
+    return at(input.reshape(-1), 0, (index,))
+
+
+# ---- by masks ----
+
+
+def nonzero(input, as_tuple=False):
+    found = raw.nonzero(input)
+    return found.unbind(1) if as_tuple else found
+
+
+def places_of(mask):
+    """The index tensors that a mask as an index stands for."""
+    return raw.nonzero(mask).unbind(1)
+
+
+def masked_select(input, mask):
+    if mask.dtype is not bool_:
+        raise InvalidError("masked_select needs a mask of bool")
+    return at(input, 0, places_of(mask.expand(input.shape)))
+
+
+def bincount(input, weights=None, minlength=0):
+    return raw.bincount(input, weights, minlength)
+
+
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    return raw.multinomial(input.detach(), num_samples, replacement)
+
+
+def bernoulli(input):
+    from larder.lab.making import rand_like
+
+    return raw.map("lt", rand_like(input), input).to(input.dtype)
+
+
+def one_hot(tensor, num_classes=-1):
+    if num_classes < 0:
+        num_classes = int(raw.reduce(raw.AMAX, tensor).item()) + 1
+    shape = tuple(tensor.shape) + (num_classes,)
+    out = zeros(shape, device=tensor.device, dtype=int64)
+    return raw.scatter(out, tensor.ndim, tensor.unsqueeze(-1), number=1.0)
+
+
+# ---- another order ----
+
+
+def _triangle(name, upper):
+    def operation(input, diagonal=0):
+        return made(
+            f"{name}Backward0",
+            raw.triangle(input, diagonal, upper),
+            (input,),
+            (),
+            lambda grads, kept: (raw.triangle(grads[0], diagonal, upper),),
+        )
+
+    return operation
+
+
+tril = _triangle("Tril", False)
+triu = _triangle("Triu", True)
+
+
+def flip(input, *dims):
+    dims = spread(dims)
+    return made(
+        "FlipBackward0",
+        raw.flip(input, dims),
+        (input,),
+        (),
+        lambda grads, kept: (raw.flip(grads[0], dims),),
+    )
+
+
+def roll(input, shifts, dims=None):
+    if dims is None:
+        return roll(input.reshape(-1), shifts, 0).reshape(input.shape)
+    if not isinstance(dims, int):
+        for shift, dim in zip(shifts, dims):
+            input = roll(input, shift, dim)
+        return input
+    from larder.lab.making import cat
+
+    length = input.shape[dims]
+    cut = length - (shifts[0] if isinstance(shifts, tuple) else shifts) % length
+    first = input.narrow(dims, 0, cut)
+    return cat((input.narrow(dims, cut, length - cut), first), dims)
+
+
+def repeat(input, *repeats):
+    repeats = spread(repeats)
+    shape = input.shape
+    return made(
+        "RepeatBackward0",
+        raw.repeat(input, repeats),
+        (input,),
+        (),
+        lambda grads, kept: (raw.repeat_backward(grads[0], shape),),
+    )
+
+
+def tile(input, *dims):
+    dims = spread(dims)
+    return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
+
+
+def repeat_interleave(input, repeats, dim=None):
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    length = input.shape[dim]
+    if isinstance(repeats, Tensor):
+        counts = repeats.tolist()
+    else:
+        counts = [repeats] * length
+    if not isinstance(counts, list):
+        counts = [counts] * length
+    places = [i for i, count in enumerate(counts) for _ in range(count)]
+    index = tensor(places, dtype=int64, device=input.device)
+    return index_select(input, dim, index)
+
+
+def diag(input, diagonal=0):
+    if diagonal:
+        raise not_covered(f"diag's diagonal={diagonal}", ["0"])
+    from larder.lab.making import arange
+
+    count = min(input.shape)
+    places = arange(count, device=input.device)
+    if input.ndim == 2:
+        return at(input, 0, (places, places))
+    out = zeros(count, count, device=input.device, dtype=input.dtype)
+    return put_at(out, 0, (places, places), input)

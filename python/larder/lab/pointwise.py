@@ -1,0 +1,443 @@
+"""Operations element by element, beside those the library records itself."""
+
+import math
+
+from larder.lab import raw
+from larder.lab.autocasting import in_float32
+from larder.lab.failures import InvalidError
+from larder.lab.functions import changed, check_writable, made
+from larder.lab.kinds import bool_, dtype_of
+from larder.lab.making import full
+from larder.lab.tensors import Tensor
+
+NUMBERS = (int, float)
+
+
+def number(value):
+    """A number as an operand: a tensor in host memory, which goes with
+    tensors anywhere."""
+    return full((), value, dtype=dtype_of(value))
+
+
+def operand(value):
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, NUMBERS):
+        return number(value)
+    raise TypeError(f"expected a tensor or a number, not {value!r}")
+
+
+def _zeros(grad):
+    return raw.map("masked_fill", grad, number(True), p=0)
+
+
+# ---- one operand: (saved, the gradient) ----
+
+_INPUT, _RESULT = "input", "result"
+_RULES = {
+    "abs": (_INPUT, lambda g, x: g * raw.map("sign", x)),
+    "sign": (None, lambda g, _: _zeros(g)),
+    "floor": (None, lambda g, _: _zeros(g)),
+    "ceil": (None, lambda g, _: _zeros(g)),
+    "round": (None, lambda g, _: _zeros(g)),
+    "trunc": (None, lambda g, _: _zeros(g)),
+    "sin": (_INPUT, lambda g, x: g * raw.map("cos", x)),
+    "cos": (_INPUT, lambda g, x: g * -raw.map("sin", x)),
+    "tan": (_RESULT, lambda g, y: g * (1 + y * y)),
+    "asin": (_INPUT, lambda g, x: g * raw.map("rsqrt", 1 - x * x)),
+    "acos": (_INPUT, lambda g, x: -g * raw.map("rsqrt", 1 - x * x)),
+    "atan": (_INPUT, lambda g, x: g / (x * x + 1)),
+    "sinh": (_INPUT, lambda g, x: g * raw.map("cosh", x)),
+    "cosh": (_INPUT, lambda g, x: g * raw.map("sinh", x)),
+    "erf": (
+        _INPUT,
+        lambda g, x: g * (-(x * x)).exp() * (2 / math.sqrt(math.pi)),
+    ),
+    "exp2": (_RESULT, lambda g, y: g * y * math.log(2)),
+    "expm1": (_RESULT, lambda g, y: g * (y + 1)),
+    "log1p": (_INPUT, lambda g, x: g / (x + 1)),
+    "log2": (_INPUT, lambda g, x: g / (x * math.log(2))),
+    "log10": (_INPUT, lambda g, x: g / (x * math.log(10))),
+    "rsqrt": (_RESULT, lambda g, y: -0.5 * g * y**3),
+    "reciprocal": (_RESULT, lambda g, y: -g * (y * y)),
+    "silu": (_INPUT, lambda g, x: raw.map("silu_backward", g, x)),
+    "mish": (_INPUT, lambda g, x: raw.map("mish_backward", g, x)),
+    "hardswish": (_INPUT, lambda g, x: raw.map("hardswish_backward", g, x)),
+    "hardsigmoid": (
+        _INPUT,
+        lambda g, x: raw.map("hardsigmoid_backward", g, x),
+    ),
+    "logsigmoid": (_INPUT, lambda g, x: raw.map("logsigmoid_backward", g, x)),
+}
+
+
+def _node(name):
+    return "".join(part.title() for part in name.split("_")) + "Backward0"
+
+
+def _one(name):
+    keeps, rule = _RULES[name]
+
+    def operation(input):
+        out = raw.map(name, input)
+        saved = {_INPUT: (input,), _RESULT: (out,), None: ()}[keeps]
+        return made(
+            _node(name),
+            out,
+            (input,),
+            saved,
+            lambda grads, kept: (rule(grads[0], kept[0] if kept else None),),
+        )
+
+    operation.__name__ = operation.__qualname__ = name
+    return operation
+
+
+abs, sign, floor, ceil, round, trunc = map(
+    _one, "abs sign floor ceil round trunc".split()
+)
+sin, cos, tan, asin, acos, atan, sinh, cosh = map(
+    _one, "sin cos tan asin acos atan sinh cosh".split()
+)
+erf, exp2, expm1, log1p, log2, log10 = map(
+    _one, "erf exp2 expm1 log1p log2 log10".split()
+)
+reciprocal, silu, mish, hardswish, hardsigmoid, logsigmoid = map(
+    _one, "reciprocal silu mish hardswish hardsigmoid logsigmoid".split()
+)
+rsqrt = in_float32(_one("rsqrt"))
+
+
+def square(input):
+    return input**2
+
+
+# ---- one operand and numbers ----
+
+
+def _with_numbers(name, input, p, q=0.0, keep_result=False, inplace=False):
+    """An activation whose way back is an operation of the same numbers."""
+    if inplace:
+        return _in_place(name, input, p, q, keep_result)
+    out = raw.map(name, input, p=p, q=q)
+    return made(
+        _node(name),
+        out,
+        (input,),
+        (out if keep_result else input,),
+        lambda grads, kept: (
+            raw.map(f"{name}_backward", grads[0], kept[0], p=p, q=q),
+        ),
+    )
+
+
+def _in_place(name, input, p, q, keep_result):
+    check_writable(name, input)
+    # What the gradient needs is what is written over: a copy of it is kept.
+    needs_copy = not keep_result and input.requires_grad
+    before = input.detach().clone() if needs_copy else None
+    inputs = (input,)
+    raw.map_into(input, name, input, p=p, q=q)
+    return changed(
+        _node(name),
+        input,
+        inputs,
+        (input if keep_result else before,),
+        lambda grads, kept: (
+            raw.map(f"{name}_backward", grads[0], kept[0], p=p, q=q),
+        ),
+    )
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    return _with_numbers(
+        "leaky_relu", input, negative_slope, keep_result=inplace,
+        inplace=inplace,
+    )
+
+
+def elu(input, alpha=1.0, inplace=False):
+    return _with_numbers("elu", input, alpha, inplace=inplace)
+
+
+def selu(input, inplace=False):
+    return elu(input, 1.6732632423543772) * 1.0507009873554805
+
+
+def softplus(input, beta=1.0, threshold=20.0):
+    return _with_numbers("softplus", input, beta, threshold)
+
+
+def threshold(input, threshold, value):
+    return _with_numbers("threshold", input, threshold, value)
+
+
+def gelu_tanh(input):
+    return _with_numbers("gelu_tanh", input, 0.0)
+
+
+def silu_(input):
+    return _in_place("silu", input, 0.0, 0.0, False)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    return _with_numbers("clamp", input, min_val, max_val, inplace=inplace)
+
+
+def _within(x, least, most):
+    inside = None
+    if least is not None:
+        inside = raw.map("ge", x, operand(least))
+    if most is not None:
+        below = raw.map("le", x, operand(most))
+        inside = below if inside is None else raw.map(
+            "logical_and", inside, below
+        )
+    return inside
+
+
+def clamp(input, min=None, max=None):
+    if min is None and max is None:
+        raise InvalidError("clamp needs min, max or both")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        out = input if min is None else maximum(input, operand(min))
+        return out if max is None else minimum(out, operand(max))
+    bounds = (
+        -math.inf if min is None else min,
+        math.inf if max is None else max,
+    )
+    out = raw.map("clamp", input, p=bounds[0], q=bounds[1])
+    return made(
+        "ClampBackward1",
+        out,
+        (input,),
+        (input,),
+        lambda grads, kept: (
+            raw.map("where", _within(kept[0], min, max), grads[0], number(0)),
+        ),
+    )
+
+
+def clamp_(self, min=None, max=None):
+    check_writable("clamp_", self)
+    return raw.map_into(
+        self,
+        "clamp",
+        self,
+        p=-math.inf if min is None else min,
+        q=math.inf if max is None else max,
+    )
+
+
+def clamp_min(input, min):
+    return clamp(input, min=min)
+
+
+# ---- two operands ----
+
+
+def _comparison(name):
+    def operation(input, other):
+        if not isinstance(other, (Tensor, *NUMBERS)):
+            return NotImplemented
+        return raw.map(name, operand(input), operand(other))
+
+    operation.__name__ = operation.__qualname__ = name
+    return operation
+
+
+eq, ne, lt, le, gt, ge = map(_comparison, "eq ne lt le gt ge".split())
+logical_and, logical_or, logical_xor = map(
+    _comparison, "logical_and logical_or logical_xor".split()
+)
+bitwise_and, bitwise_or, bitwise_xor = map(
+    _comparison, "bitwise_and bitwise_or bitwise_xor".split()
+)
+fmod, floor_divide, atan2 = map(_comparison, "fmod floor_divide atan2".split())
+
+
+def logical_not(input):
+    return raw.map("logical_not", input)
+
+
+def bitwise_not(input):
+    name = "logical_not" if input.dtype is bool_ else "bitwise_not"
+    return raw.map(name, input)
+
+
+def isnan(input):
+    return raw.map("isnan", input)
+
+
+def isinf(input):
+    return raw.map("isinf", input)
+
+
+def isfinite(input):
+    return raw.map("isfinite", input)
+
+
+def remainder(input, other):
+    if not isinstance(other, (Tensor, *NUMBERS)):
+        return NotImplemented
+    input, other = operand(input), operand(other)
+    return made(
+        "RemainderBackward0",
+        raw.map("remainder", input, other),
+        (input, None),
+        (),
+        lambda grads, kept: (grads[0], None),
+    )
+
+
+def _chooser(name, comparison):
+    def operation(input, other):
+        def backward(grads, kept):
+            chosen = raw.map(comparison, kept[0], kept[1])
+            zero = number(0)
+            return (
+                raw.map("where", chosen, grads[0], zero),
+                raw.map("where", chosen, zero, grads[0]),
+            )
+
+        other = operand(other)
+        return made(
+            _node(name),
+            raw.map(name, input, other),
+            (input, other),
+            (input, other),
+            backward,
+        )
+
+    operation.__name__ = operation.__qualname__ = name
+    return operation
+
+
+maximum = _chooser("maximum", "ge")
+minimum = _chooser("minimum", "le")
+
+
+def pow_tensors(input, exponent):
+    """Of two tensors, or of a number and a tensor."""
+    base, exponent = operand(input), operand(exponent)
+    out = raw.map("pow", base, exponent)
+
+    def backward(grads, kept):
+        x, y, result = kept
+        return (
+            grads[0] * (y * raw.map("pow", x, y - 1)),
+            grads[0] * (result * x.float().log()),
+        )
+
+    inputs = (base, exponent)
+    return made("PowBackward1", out, inputs, (base, exponent, out), backward)
+
+
+# ---- three operands ----
+
+
+def where(condition, input=None, other=None):
+    if input is None:
+        from larder.lab.picking import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    input, other = operand(input), operand(other)
+
+    def backward(grads, kept):
+        zero = number(0)
+        return (
+            raw.map("where", kept[0], grads[0], zero),
+            raw.map("where", kept[0], zero, grads[0]),
+        )
+
+    out = raw.map("where", condition, input, other)
+    return made("WhereBackward0", out, (input, other), (condition,), backward)
+
+
+def lerp(input, end, weight):
+    out = raw.map("lerp", input, operand(end), operand(weight))
+    return out
+
+
+def lerp_(self, end, weight):
+    check_writable("lerp_", self)
+    return raw.map_into(self, "lerp", self, operand(end), operand(weight))
+
+
+def addcmul(input, tensor1, tensor2, *, value=1):
+    return input + value * (tensor1 * tensor2)
+
+
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    return input + value * (tensor1 / tensor2)
+
+
+def masked_fill(input, mask, value):
+    if isinstance(value, Tensor):
+        value = value.item()
+    return made(
+        "MaskedFillBackward0",
+        raw.map("masked_fill", input, mask, p=value),
+        (input,),
+        (mask,),
+        lambda grads, kept: (raw.map("masked_fill", grads[0], kept[0], p=0),),
+    )
+
+
+def masked_fill_(self, mask, value):
+    if isinstance(value, Tensor):
+        value = value.item()
+    check_writable("masked_fill_", self)
+    inputs = (self,)
+    raw.map_into(self, "masked_fill", self, mask, p=value)
+    return changed(
+        "MaskedFillBackward0",
+        self,
+        inputs,
+        (mask,),
+        lambda grads, kept: (raw.map("masked_fill", grads[0], kept[0], p=0),),
+    )
+
+
+# ---- in place, where nothing is recorded ----
+
+
+def _plain_in_place(name):
+    def operation(self):
+        check_writable(name + "_", self)
+        return raw.map_into(self, name, self)
+
+    operation.__name__ = operation.__qualname__ = name + "_"
+    return operation
+
+
+abs_, floor_, ceil_, round_, sign_, reciprocal_, rsqrt_ = map(
+    _plain_in_place, "abs floor ceil round sign reciprocal rsqrt".split()
+)
+
+
+def allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    near = raw.map(
+        "le",
+        raw.map("abs", input.detach() - other.detach()),
+        raw.map("abs", other.detach()) * rtol + atol,
+    )
+    same = raw.map("logical_or", near, raw.map("eq", input, other))
+    if equal_nan:
+        both = raw.map("logical_and", isnan(input), isnan(other))
+        same = raw.map("logical_or", same, both)
+    return bool(raw.reduce(raw.ALL, same).item())
+
+
+def isclose(input, other, rtol=1e-5, atol=1e-8):
+    return raw.map(
+        "le",
+        raw.map("abs", input - other),
+        raw.map("abs", other) * rtol + atol,
+    )
+
+
+def equal(input, other):
+    if input.shape != other.shape:
+        return False
+    return bool(raw.reduce(raw.ALL, raw.map("eq", input, other)).item())

@@ -1,0 +1,350 @@
+"""The library's operations without a way back, as functions of tensors."""
+
+import ctypes
+from ctypes import byref, c_int64, c_void_p
+
+from larder._library import Window, library
+from larder.lab.failures import check, failure
+from larder.lab.tensors import handle, wrap
+
+SUM, PROD, AMAX, AMIN, ANY, ALL, VAR, STD, NORM, LOGSUMEXP, COUNT = range(11)
+
+_numbers = {}
+
+
+def _number(name):
+    found = _numbers.get(name)
+    if found is None:
+        found = library.lab_raw_find(name.encode())
+        if found < 0:
+            raise LookupError(f"the library has no operation {name!r}")
+        _numbers[name] = found
+    return found
+
+
+def _arrays(tensors):
+    return (c_void_p * max(len(tensors), 1))(*[handle(t) for t in tensors])
+
+
+def _made(result, out):
+    if result:
+        raise failure(result)
+    return wrap(out.value)
+
+
+def map(name, *operands, p=0.0, q=0.0):
+    """An operation element by element: a new tensor."""
+    out = c_void_p()
+    r = library.lab_raw_map(
+        _number(name), _arrays(operands), p, q, byref(out)
+    )
+    return _made(r, out)
+
+
+def map_into(to, name, *operands, p=0.0, q=0.0):
+    """The same, written to a tensor that is there."""
+    check(
+        library.lab_raw_map_into(
+            _number(name), _arrays(operands), p, q, handle(to)
+        )
+    )
+    return to
+
+
+def dims_mask(tensor, dims):
+    """A bit for each dimension; all where dims is None or empty."""
+    ndim = tensor.ndim
+    if dims is None:
+        return (1 << ndim) - 1
+    if isinstance(dims, int):
+        dims = (dims,)
+    mask = 0
+    for dim in dims:
+        if not -max(ndim, 1) <= dim < max(ndim, 1):
+            raise IndexError(f"dimension {dim} of a tensor that has {ndim}")
+        mask |= 1 << dim % max(ndim, 1)
+    return mask if mask else (1 << ndim) - 1
+
+
+def reduce(op, tensor, dims=None, keepdim=False, p=0.0):
+    out = c_void_p()
+    mask = dims_mask(tensor, dims) & ((1 << tensor.ndim) - 1)
+    r = library.lab_raw_reduce(op, tensor._h, mask, keepdim, p, byref(out))
+    return _made(r, out)
+
+
+def extreme(tensor, dim, largest, keepdim, with_values=True):
+    values, indices = c_void_p(), c_void_p()
+    check(
+        library.lab_raw_extreme(
+            handle(tensor),
+            dim,
+            largest,
+            keepdim,
+            byref(values) if with_values else None,
+            byref(indices),
+        )
+    )
+    return (wrap(values.value) if with_values else None), wrap(indices.value)
+
+
+def scan(op, tensor, dim):
+    out = c_void_p()
+    return _made(library.lab_raw_scan(op, handle(tensor), dim, byref(out)), out)
+
+
+def sort(tensor, dim, descending, count):
+    values, indices = c_void_p(), c_void_p()
+    check(
+        library.lab_raw_sort(
+            handle(tensor), dim, descending, count, byref(values), byref(indices)
+        )
+    )
+    return wrap(values.value), wrap(indices.value)
+
+
+def gather(tensor, dim, index):
+    out = c_void_p()
+    r = library.lab_raw_gather(handle(tensor), dim, handle(index), byref(out))
+    return _made(r, out)
+
+
+def scatter(tensor, dim, index, src=None, number=0.0, add=False):
+    check(
+        library.lab_raw_scatter(
+            handle(tensor),
+            dim,
+            handle(index),
+            None if src is None else handle(src),
+            number,
+            add,
+        )
+    )
+    return tensor
+
+
+def index(tensor, dim, indices):
+    out = c_void_p()
+    r = library.lab_raw_index(
+        handle(tensor), dim, _arrays(indices), len(indices), byref(out)
+    )
+    return _made(r, out)
+
+
+def index_put(tensor, dim, indices, src, add=False):
+    check(
+        library.lab_raw_index_put(
+            handle(tensor), dim, _arrays(indices), len(indices), handle(src), add
+        )
+    )
+    return tensor
+
+
+def nonzero(tensor):
+    out = c_void_p()
+    return _made(library.lab_raw_nonzero(handle(tensor), byref(out)), out)
+
+
+def bincount(tensor, weights, least):
+    out = c_void_p()
+    r = library.lab_raw_bincount(
+        handle(tensor),
+        None if weights is None else handle(weights),
+        least,
+        byref(out),
+    )
+    return _made(r, out)
+
+
+def multinomial(tensor, count, replacement):
+    out = c_void_p()
+    r = library.lab_raw_multinomial(
+        handle(tensor), count, replacement, byref(out)
+    )
+    return _made(r, out)
+
+
+def triangle(tensor, diagonal, upper):
+    out = c_void_p()
+    r = library.lab_raw_triangle(handle(tensor), diagonal, upper, byref(out))
+    return _made(r, out)
+
+
+def flip(tensor, dims):
+    out = c_void_p()
+    r = library.lab_raw_flip(
+        handle(tensor), dims_mask(tensor, dims), byref(out)
+    )
+    return _made(r, out)
+
+
+def _sizes(sizes):
+    return (c_int64 * max(len(sizes), 1))(*sizes)
+
+
+def repeat(tensor, repeats):
+    out = c_void_p()
+    r = library.lab_raw_repeat(
+        handle(tensor), len(repeats), _sizes(repeats), byref(out)
+    )
+    return _made(r, out)
+
+
+def repeat_backward(grad, sizes):
+    out = c_void_p()
+    r = library.lab_raw_repeat_backward(
+        handle(grad), len(sizes), _sizes(sizes), byref(out)
+    )
+    return _made(r, out)
+
+
+# ---- windows ----
+
+_PAIR = c_int64 * 2
+
+
+def window(
+    kernel,
+    stride,
+    padding=(0, 0),
+    dilation=(1, 1),
+    groups=1,
+    output_padding=(0, 0),
+    transposed=False,
+    counts_padding=True,
+    rounds_up=False,
+):
+    return Window(
+        ctypes.sizeof(Window),
+        _PAIR(*kernel),
+        _PAIR(*stride),
+        _PAIR(*padding),
+        _PAIR(*dilation),
+        _PAIR(*output_padding),
+        groups,
+        transposed,
+        counts_padding,
+        rounds_up,
+    )
+
+
+def conv2d(x, w, b, win):
+    out = c_void_p()
+    r = library.lab_raw_conv2d(
+        handle(x),
+        handle(w),
+        None if b is None else handle(b),
+        byref(win),
+        byref(out),
+    )
+    return _made(r, out)
+
+
+def conv2d_input(grad, w, win, sizes):
+    out = c_void_p()
+    r = library.lab_raw_conv2d_input(
+        grad._h, w._h, byref(win), _sizes(sizes), byref(out)
+    )
+    return _made(r, out)
+
+
+def conv2d_weight(grad, x, win, sizes):
+    out = c_void_p()
+    r = library.lab_raw_conv2d_weight(
+        grad._h, x._h, byref(win), _sizes(sizes), byref(out)
+    )
+    return _made(r, out)
+
+
+def max_pool2d(x, win):
+    out, indices = c_void_p(), c_void_p()
+    check(
+        library.lab_raw_max_pool2d(
+            handle(x), byref(win), byref(out), byref(indices)
+        )
+    )
+    return wrap(out.value), wrap(indices.value)
+
+
+def max_pool2d_backward(grad, indices, sizes):
+    out = c_void_p()
+    r = library.lab_raw_max_pool2d_backward(
+        grad._h, indices._h, _sizes(sizes), byref(out)
+    )
+    return _made(r, out)
+
+
+def avg_pool2d(x, win):
+    out = c_void_p()
+    r = library.lab_raw_avg_pool2d(handle(x), byref(win), byref(out))
+    return _made(r, out)
+
+
+def avg_pool2d_backward(grad, win, sizes):
+    out = c_void_p()
+    r = library.lab_raw_avg_pool2d_backward(
+        grad._h, byref(win), _sizes(sizes), byref(out)
+    )
+    return _made(r, out)
+
+
+def resize2d(x, to, linear, align_corners):
+    out = c_void_p()
+    r = library.lab_raw_resize2d(
+        handle(x), _sizes(to), linear, align_corners, byref(out)
+    )
+    return _made(r, out)
+
+
+def resize2d_backward(grad, sizes, linear, align_corners):
+    out = c_void_p()
+    r = library.lab_raw_resize2d_backward(
+        grad._h, _sizes(sizes), linear, align_corners, byref(out)
+    )
+    return _made(r, out)
+
+
+# ---- normalisation ----
+
+
+def _optional(tensor):
+    return None if tensor is None else handle(tensor)
+
+
+def normalize(x, groups, w, b, eps, mean=None, rstd=None):
+    """The result, and the mean and deviation used."""
+    out = c_void_p()
+    used = [c_void_p(_optional(mean)), c_void_p(_optional(rstd))]
+    check(
+        library.lab_raw_normalize(
+            handle(x),
+            groups,
+            _optional(w),
+            _optional(b),
+            eps,
+            byref(used[0]),
+            byref(used[1]),
+            byref(out),
+        )
+    )
+    if mean is None:
+        mean, rstd = wrap(used[0].value), wrap(used[1].value)
+    return wrap(out.value), mean, rstd
+
+
+def normalize_backward(grad, x, groups, w, mean, rstd, live, wanted):
+    """Gradients of input, weight and bias, as far as they are wanted."""
+    outs = [c_void_p() if one else None for one in wanted]
+    check(
+        library.lab_raw_normalize_backward(
+            grad._h,
+            x._h,
+            groups,
+            _optional(w),
+            mean._h,
+            rstd._h,
+            live,
+            *[None if out is None else byref(out) for out in outs],
+        )
+    )
+    return [None if out is None else wrap(out.value) for out in outs]

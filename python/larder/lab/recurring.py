@@ -1,0 +1,182 @@
+"""Recurrent layers: one kernel for each direction of each layer, as cuDNN's,
+with what it keeps for the way back."""
+
+import ctypes
+from ctypes import byref
+
+from larder._library import Rnn, RnnGrads, library
+from larder.lab.autocasting import in_narrow
+from larder.lab.failures import check
+from larder.lab.functions import record, recorded
+from larder.lab.making import cat, empty, stack, zeros
+from larder.lab.tensors import handle
+
+RNN_TANH, RNN_RELU, LSTM, GRU = range(4)
+GATES = {RNN_TANH: 1, RNN_RELU: 1, LSTM: 4, GRU: 3}
+
+
+def _optional(tensor):
+    return None if tensor is None else handle(tensor)
+
+
+def _struct(cell, backwards, at, weights, h, c):
+    w_x, w_h, b_x, b_h = weights
+    return Rnn(
+        ctypes.sizeof(Rnn),
+        cell,
+        backwards,
+        at,
+        *(_optional(one) for one in (w_x, w_h, b_x, b_h, h, c)),
+    )
+
+
+def _like(tensor, *sizes):
+    return empty(sizes, device=tensor.device, dtype=tensor.dtype)
+
+
+def _zeros_like(tensor):
+    return zeros(tensor.shape, device=tensor.device, dtype=tensor.dtype)
+
+
+class _Run:
+    """One direction of one layer: what it made, and its way back."""
+
+    def __init__(self, cell, backwards, at, weights, h, c):
+        self.fixed = cell, backwards, at
+        self.weights, self.h, self.c = weights, h, c
+
+    def forward(self, x, out, keep):
+        cell = self.fixed[0]
+        steps, rows, _ = x.shape
+        hidden = self.h.shape[-1]
+        self.h_last = _like(x, rows, hidden)
+        self.c_last = _like(x, rows, hidden) if cell == LSTM else None
+        width = (GATES[cell] + 1) * hidden
+        self.kept = _like(x, steps, rows, width) if keep else None
+        check(
+            library.lab_raw_rnn(
+                byref(_struct(*self.fixed, self.weights, self.h, self.c)),
+                x._h,
+                out._h,
+                self.h_last._h,
+                _optional(self.c_last),
+                _optional(self.kept),
+            )
+        )
+
+
+def _backward_of(fixed, wants):
+    """The way back of one direction: saved are x, out, kept, h, and then c and
+    biases where there are any."""
+
+    def backward(grads, saved):
+        x, out, kept, h, w_x, w_h, c, b_x, b_h = _filled(saved, wants)
+        targets = [x, w_x, w_h, b_x, b_h, h, c]
+        made = [
+            _zeros_like(one) if one is not None and wanted else None
+            for one, wanted in zip(targets, wants["grads"])
+        ]
+        to = RnnGrads(
+            ctypes.sizeof(RnnGrads), *(_optional(one) for one in made)
+        )
+        what = _struct(*fixed, (w_x, w_h, b_x, b_h), h, c)
+        dense = [None if g is None else g.contiguous() for g in grads]
+        grad_c = dense[2] if len(dense) > 2 else None
+        check(
+            library.lab_raw_rnn_backward(
+                byref(what),
+                x._h,
+                out._h,
+                kept._h,
+                _optional(dense[0]),
+                _optional(dense[1]),
+                _optional(grad_c),
+                byref(to),
+            )
+        )
+        return made
+
+    return backward
+
+
+def _filled(saved, wants):
+    parts = list(saved)
+    return parts[:6] + [
+        parts.pop(6) if there else None for there in wants["there"]
+    ]
+
+
+def _record(cell, run, x, out):
+    c_and_biases = (run.c, run.weights[2], run.weights[3])
+    inputs = (x, *run.weights, run.h, run.c)
+    wants = {
+        "there": [one is not None for one in c_and_biases],
+        "grads": [
+            one is not None and one.requires_grad
+            for one in inputs
+        ],
+    }
+    outputs = (out, run.h_last) + ((run.c_last,) if cell == LSTM else ())
+    saved = (x, out, run.kept, run.h, run.weights[0], run.weights[1]) + tuple(
+        one for one in c_and_biases if one is not None
+    )
+    record(
+        "CudnnRnnBackward0",
+        inputs,
+        outputs,
+        saved,
+        _backward_of(run.fixed, wants),
+    )
+
+
+def _direction(cell, backwards, x, weights, h, c):
+    """out, and the last h and c."""
+    hidden = h.shape[-1]
+    out = _like(x, x.shape[0], x.shape[1], hidden)
+    run = _Run(cell, backwards, 0, weights, h, c)
+    keep = recorded((x, *weights, h, c))
+    run.forward(x, out, keep)
+    if keep:
+        _record(cell, run, x, out)
+    return out, run.h_last, run.c_last
+
+
+@in_narrow
+def _typed(*tensors):
+    """In the type that autocast asks for."""
+    return tensors
+
+
+def rnn(cell, x, h, c, weights, bidirectional, drop):
+    """x: steps × rows × features; weights: for each layer and direction w_x,
+    w_h, b_x, b_h; drop(x) between two layers.  The result of the last layer,
+    and every layer's last h and c."""
+    last_h, last_c = [], []
+    directions = 2 if bidirectional else 1
+    layers = len(weights) // directions
+    for layer in range(layers):
+        outs = []
+        for direction in range(directions):
+            i = layer * directions + direction
+            x_in, h_in, c_in, *own = _typed(
+                x, h[i], None if c is None else c[i], *weights[i]
+            )
+            out, h_last, c_last = _direction(
+                cell,
+                direction == 1,
+                x_in.contiguous(),
+                own,
+                h_in.contiguous(),
+                None if c_in is None else c_in.contiguous(),
+            )
+            outs.append(out)
+            last_h.append(h_last)
+            last_c.append(c_last)
+        x = outs[0] if directions == 1 else cat(outs, -1)
+        if layer + 1 < layers:
+            x = drop(x)
+    hs = stack(last_h) if len(last_h) > 1 else last_h[0].unsqueeze(0)
+    if cell != LSTM:
+        return x, hs, None
+    cs = stack(last_c) if len(last_c) > 1 else last_c[0].unsqueeze(0)
+    return x, hs, cs

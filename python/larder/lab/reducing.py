@@ -1,0 +1,317 @@
+"""Reductions over any dimensions, running sums, and order."""
+
+import collections
+
+from larder.lab import raw
+from larder.lab.autocasting import in_float32
+from larder.lab.failures import InvalidError
+from larder.lab.functions import made
+from larder.lab.kinds import dtypes  # noqa: F401
+from larder.lab.making import zeros
+from larder.lab.tensors import Tensor
+
+# What max(dim=…), sort() and the like give back.
+Found = collections.namedtuple("Found", "values indices")
+
+
+def _kept_shape(input, dims):
+    mask = raw.dims_mask(input, dims)
+    return tuple(
+        1 if mask >> d & 1 else size for d, size in enumerate(input.shape)
+    )
+
+
+def _dims(dim):
+    return (dim,) if isinstance(dim, int) else dim
+
+
+# ---- sums and means of several dimensions ----
+
+
+def sum_dims(input, dims, keepdim, scale=1.0):
+    """The sum over several dimensions, divided by `scale`."""
+    out = raw.reduce(raw.SUM, input, dims, keepdim)
+    if scale != 1.0:
+        out.div_(scale)
+    shape, kept = input.shape, _kept_shape(input, dims)
+
+    def backward(grads, saved):
+        wide = grads[0].reshape(kept).expand(shape)
+        return (wide if scale == 1.0 else wide / scale,)
+
+    name = "SumBackward1" if scale == 1.0 else "MeanBackward1"
+    return made(name, out, (input,), (), backward)
+
+
+def count_of(input, dims):
+    count = 1
+    for one, kept in zip(input.shape, _kept_shape(input, dims)):
+        count *= one if kept == 1 else 1
+    return count
+
+
+# ---- the largest and the least ----
+
+
+def _spread(grad, index, dim, shape, keepdim):
+    """Zeros, and the gradient where the index says."""
+    if not keepdim:
+        grad, index = grad.unsqueeze(dim), index.unsqueeze(dim)
+    whole = zeros(shape, device=grad.device, dtype=grad.dtype)
+    return raw.scatter(whole, dim, index, grad)
+
+
+def _extreme(largest):
+    name = "Max" if largest else "Min"
+    whole = raw.AMAX if largest else raw.AMIN
+
+    def along(input, dim, keepdim):
+        if not input.ndim:
+            return Found(input.clone(), zeros((), dtype=dtypes[1]))
+        values, indices = raw.extreme(input, dim, largest, keepdim)
+        shape = input.shape
+        made(
+            f"{name}Backward0",
+            values,
+            (input,),
+            (indices,),
+            lambda grads, kept: (
+                _spread(grads[0], kept[0], dim, shape, keepdim),
+            ),
+        )
+        return Found(values, indices)
+
+    def operation(input, dim=None, keepdim=False, *, other=None):
+        if isinstance(dim, Tensor):
+            other, dim = dim, None
+        if other is not None:
+            from larder.lab import pointwise
+
+            choose = pointwise.maximum if largest else pointwise.minimum
+            return choose(input, other)
+        if dim is not None:
+            return along(input, dim, keepdim)
+        return _folded(f"{name}Backward1", whole, input, None, False)
+
+    operation.__name__ = operation.__qualname__ = name.lower()
+    return operation
+
+
+max = _extreme(True)
+min = _extreme(False)
+
+
+def _folded(name, op, input, dims, keepdim):
+    """The gradient goes to what is equal to the result, in equal parts."""
+    out = raw.reduce(op, input, dims, keepdim)
+    shape = _kept_shape(input, dims)
+
+    def backward(grads, kept):
+        x, result = kept
+        mask = raw.map("eq", x, result.reshape(shape))
+        count = raw.reduce(raw.SUM, mask, dims, True)
+        return (grads[0].reshape(shape) / count * mask,)
+
+    return made(name, out, (input,), (input, out), backward)
+
+
+def amax(input, dim=(), keepdim=False):
+    return _folded("AmaxBackward0", raw.AMAX, input, _dims(dim), keepdim)
+
+
+def amin(input, dim=(), keepdim=False):
+    return _folded("AminBackward0", raw.AMIN, input, _dims(dim), keepdim)
+
+
+def _argument(largest):
+    def operation(input, dim=None, keepdim=False):
+        if dim is None:
+            input, dim, keepdim = input.reshape(-1), 0, False
+        if not input.ndim:
+            return zeros((), device=input.device, dtype=dtypes[1])
+        return raw.extreme(input, dim, largest, keepdim, False)[1]
+
+    return operation
+
+
+argmax = _argument(True)
+argmin = _argument(False)
+
+
+# ---- others ----
+
+
+def _boolean(op):
+    def operation(input, dim=None, keepdim=False):
+        return raw.reduce(op, input, _dims(dim), keepdim)
+
+    return operation
+
+
+any = _boolean(raw.ANY)
+all = _boolean(raw.ALL)
+count_nonzero = _boolean(raw.COUNT)
+
+
+def prod(input, dim=None, keepdim=False):
+    out = raw.reduce(raw.PROD, input, _dims(dim), keepdim)
+    shape = _kept_shape(input, _dims(dim))
+    return made(
+        "ProdBackward0",
+        out,
+        (input,),
+        (input, out),
+        lambda grads, kept: (
+            (grads[0] * kept[1]).reshape(shape) / kept[0],
+        ),
+    )
+
+
+def _correction(unbiased, correction):
+    if correction is not None:
+        return correction
+    return 1 if unbiased else 0
+
+
+def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    less = _correction(unbiased, correction)
+    dims = _dims(dim)
+    shape = _kept_shape(input, dims)
+    count = count_of(input, dims)
+
+    def backward(grads, kept):
+        away = kept[0] - sum_dims(kept[0], dims, True, count)
+        return (grads[0].reshape(shape) * (2.0 / (count - less)) * away,)
+
+    out = raw.reduce(raw.VAR, input, dims, keepdim, less)
+    return made("VarBackward0", out, (input,), (input,), backward)
+
+
+def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    less = _correction(unbiased, correction)
+    dims = _dims(dim)
+    shape = _kept_shape(input, dims)
+    count = count_of(input, dims)
+
+    def backward(grads, kept):
+        x, result = kept
+        scale = (grads[0] / (result * (count - less))).reshape(shape)
+        return (scale * (x - sum_dims(x, dims, True, count)),)
+
+    out = raw.reduce(raw.STD, input, dims, keepdim, less)
+    return made("StdBackward0", out, (input,), (input, out), backward)
+
+
+@in_float32
+def norm(input, p=2, dim=None, keepdim=False):
+    order = 2.0 if p == "fro" else float(p)
+    dims = _dims(dim)
+    shape = _kept_shape(input, dims)
+
+    def backward(grads, kept):
+        x, result = kept
+        result = result.reshape(shape)
+        if order == 2.0:
+            return (x * (grads[0].reshape(shape) / result),)
+        return (
+            raw.map(
+                "norm_backward", grads[0].reshape(shape), x, result, p=order
+            ),
+        )
+
+    out = raw.reduce(raw.NORM, input, dims, keepdim, order)
+    return made("NormBackward1", out, (input,), (input, out), backward)
+
+
+def logsumexp(input, dim, keepdim=False):
+    dims = _dims(dim)
+    shape = _kept_shape(input, dims)
+    out = raw.reduce(raw.LOGSUMEXP, input, dims, keepdim)
+    return made(
+        "LogsumexpBackward0",
+        out,
+        (input,),
+        (input, out),
+        lambda grads, kept: (
+            grads[0].reshape(shape) * (kept[0] - kept[1].reshape(shape)).exp(),
+        ),
+    )
+
+
+def cumsum(input, dim):
+    return made(
+        "CumsumBackward0",
+        raw.scan(raw.SUM, input, dim),
+        (input,),
+        (),
+        lambda grads, kept: (
+            raw.flip(raw.scan(raw.SUM, raw.flip(grads[0], dim), dim), dim),
+        ),
+    )
+
+
+def cumprod(input, dim):
+    def backward(grads, kept):
+        x, result = kept
+        along = raw.flip(grads[0] * result, dim)
+        return (raw.flip(raw.scan(raw.SUM, along, dim), dim) / x,)
+
+    out = raw.scan(raw.PROD, input, dim)
+    return made("CumprodBackward0", out, (input,), (input, out), backward)
+
+
+# ---- order ----
+
+
+def _ordered(name, input, dim, descending, count):
+    values, indices = raw.sort(input, dim, descending, count)
+    shape = input.shape
+    made(
+        name,
+        values,
+        (input,),
+        (indices,),
+        lambda grads, kept: (_spread(grads[0], kept[0], dim, shape, True),),
+    )
+    return Found(values, indices)
+
+
+def sort(input, dim=-1, descending=False, stable=False):
+    return _ordered(
+        "SortBackward0", input, dim, descending, _length(input, dim)
+    )
+
+
+def argsort(input, dim=-1, descending=False, stable=False):
+    return raw.sort(input, dim, descending, _length(input, dim))[1]
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    return _ordered("TopkBackward0", input, dim, largest, k)
+
+
+def kthvalue(input, k, dim=-1, keepdim=False):
+    found = _ordered("KthvalueBackward0", input, dim, False, k)
+    values, indices = (one.select(dim, k - 1) for one in found)
+    if keepdim:
+        values, indices = values.unsqueeze(dim), indices.unsqueeze(dim)
+    return Found(values, indices)
+
+
+def median(input, dim=None, keepdim=False):
+    if dim is None:
+        flat = input.reshape(-1)
+        return kthvalue(flat, (flat.numel() + 1) // 2, 0).values
+    return kthvalue(input, (_length(input, dim) + 1) // 2, dim, keepdim)
+
+
+def _length(input, dim):
+    if not input.ndim:
+        return 1
+    if not -input.ndim <= dim < input.ndim:
+        raise InvalidError(f"dimension {dim} of a tensor that has {input.ndim}")
+    return input.shape[dim]

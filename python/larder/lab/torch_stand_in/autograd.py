@@ -1,0 +1,59 @@
+"""torch.autograd"""
+
+from larder.lab.failures import gate
+from larder.lab.functions import Function, grad
+from larder.lab.recording import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
+from larder.lab.tensors import Tensor
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None):
+    """The gradients of one tensor or of several, one after the other."""
+    if isinstance(tensors, Tensor):
+        tensors, grad_tensors = (tensors,), (grad_tensors,)
+    for one, gradient in zip(tensors, grad_tensors or [None] * len(tensors)):
+        one.backward(gradient, retain_graph)
+
+
+class set_detect_anomaly:
+    """Accepted: the lab's errors name the operation in any case."""
+
+    def __init__(self, mode, check_nan=True):
+        self.mode = mode
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+
+class detect_anomaly(set_detect_anomaly):
+    def __init__(self, check_nan=True):
+        super().__init__(True)
+
+
+def Variable(data, requires_grad=False):
+    """What tensors were called once."""
+    return data.requires_grad_() if requires_grad else data
+
+
+__getattr__ = gate(
+    "torch.autograd",
+    lambda: [
+        "Function",
+        "Variable",
+        "backward",
+        "detect_anomaly",
+        "enable_grad",
+        "grad",
+        "inference_mode",
+        "no_grad",
+        "set_detect_anomaly",
+        "set_grad_enabled",
+    ],
+)

@@ -1,0 +1,406 @@
+"""Attention and the layers of transformers."""
+
+import copy
+import math
+
+from larder.lab import operations
+from larder.lab.failures import InvalidError
+from larder.lab.making import empty, full
+from larder.lab.picking import triu
+from larder.lab.tensors import Parameter
+from larder.lab.torch_stand_in.nn import functional, init
+from larder.lab.torch_stand_in.nn.containers import ModuleList
+from larder.lab.torch_stand_in.nn.layers import Dropout, Linear, bias_of
+from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.normalization import LayerNorm
+
+
+class MultiheadAttention(Module):
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout=0.0,
+        bias=True,
+        batch_first=False,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        if embed_dim % num_heads:
+            raise InvalidError(
+                f"{embed_dim} features cannot be shared out to {num_heads} "
+                "heads"
+            )
+        self.embed_dim = embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.in_proj_weight = Parameter(
+            empty(3 * embed_dim, embed_dim, device=device, dtype=dtype)
+        )
+        self.register_parameter(
+            "in_proj_bias", bias_of(3 * embed_dim, bias, device, dtype)
+        )
+        self.out_proj = Linear(embed_dim, embed_dim, bias, device, dtype)
+        init.xavier_uniform_(self.in_proj_weight)
+        if bias:
+            init.zeros_(self.in_proj_bias)
+            init.zeros_(self.out_proj.bias)
+
+    def _projected(self, query, key, value):
+        """One product where the three are one, as torch does it."""
+        if query is key and key is value:
+            every = functional.linear(
+                query, self.in_proj_weight, self.in_proj_bias
+            )
+            return every.chunk(3, -1)
+        weights = self.in_proj_weight.chunk(3)
+        biases = (
+            (None,) * 3
+            if self.in_proj_bias is None
+            else self.in_proj_bias.chunk(3)
+        )
+        return tuple(
+            functional.linear(x, w, b)
+            for x, w, b in zip((query, key, value), weights, biases)
+        )
+
+    def _heads(self, x):
+        """N × heads × T × head"""
+        n, t, _ = x.shape
+        return x.reshape(n, t, self.num_heads, -1).transpose(1, 2)
+
+    def _mask(self, attn_mask, key_padding_mask, n):
+        if attn_mask is not None and attn_mask.ndim == 3:
+            attn_mask = attn_mask.reshape(
+                n, self.num_heads, *attn_mask.shape[1:]
+            )
+        if key_padding_mask is None:
+            return attn_mask
+        padding = _as_added(key_padding_mask).unsqueeze(1).unsqueeze(1)
+        return padding if attn_mask is None else _as_added(attn_mask) + padding
+
+    def forward(
+        self,
+        query,
+        key,
+        value,
+        key_padding_mask=None,
+        need_weights=True,
+        attn_mask=None,
+        average_attn_weights=True,
+        is_causal=False,
+    ):
+        lone = query.ndim == 2
+        given = query, key, value
+        same = query is key and key is value
+        turned = [
+            x.unsqueeze(0)
+            if lone
+            else x
+            if self.batch_first
+            else x.transpose(0, 1)
+            for x in (given[:1] if same else given)
+        ]
+        q, k, v = map(
+            self._heads, self._projected(*(turned * 3 if same else turned))
+        )
+        mask = self._mask(attn_mask, key_padding_mask, q.shape[0])
+        out, weights = self._attend(q, k, v, mask, need_weights)
+        n, _, t, _ = out.shape
+        out = self.out_proj(out.transpose(1, 2).reshape(n, t, self.embed_dim))
+        if weights is not None and average_attn_weights:
+            weights = operations.mean(weights, 1)
+        if lone:
+            weights = None if weights is None else weights.squeeze(0)
+            return out.squeeze(0), weights
+        return out if self.batch_first else out.transpose(0, 1), weights
+
+    def _attend(self, q, k, v, mask, need_weights):
+        drop = self.dropout if self.training else 0.0
+        if mask is not None and mask.dtype.python is bool:
+            mask = ~mask
+        if not need_weights:
+            out = functional.scaled_dot_product_attention(
+                q, k, v, mask, drop
+            )
+            return out, None
+        scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
+        if mask is not None:
+            scores = scores + _as_added(~mask if mask.dtype.python is bool
+                                        else mask)
+        weights = functional.dropout(functional.softmax(scores, -1), drop)
+        return weights @ v, weights
+
+
+def _as_added(mask):
+    """True stands for what is not looked at."""
+    if mask.dtype.python is not bool:
+        return mask
+    added = full(mask.shape, 0.0, device=mask.device)
+    return added.masked_fill_(mask, -math.inf)
+
+
+def _activation(activation):
+    return (
+        getattr(functional, activation)
+        if isinstance(activation, str)
+        else activation
+    )
+
+
+class TransformerEncoderLayer(Module):
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation="relu",
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        made = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout, bias, batch_first, **made
+        )
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **made)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **made)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **made)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.activation = _activation(activation)
+
+    def _attended(self, x, mask, padding):
+        out, _ = self.self_attn(
+            x,
+            x,
+            x,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+        )
+        return self.dropout1(out)
+
+    def _forward(self, x):
+        return self.dropout2(
+            self.linear2(self.dropout(self.activation(self.linear1(x))))
+        )
+
+    def forward(
+        self, src, src_mask=None, src_key_padding_mask=None, is_causal=False
+    ):
+        x = src
+        if self.norm_first:
+            x = x + self._attended(
+                self.norm1(x), src_mask, src_key_padding_mask
+            )
+            return x + self._forward(self.norm2(x))
+        x = self.norm1(
+            x + self._attended(x, src_mask, src_key_padding_mask)
+        )
+        return self.norm2(x + self._forward(x))
+
+
+class TransformerDecoderLayer(Module):
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation="relu",
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        made = {"device": device, "dtype": dtype}
+        for name in ("self_attn", "multihead_attn"):
+            attention = MultiheadAttention(
+                d_model, nhead, dropout, bias, batch_first, **made
+            )
+            setattr(self, name, attention)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **made)
+        self.norm_first = norm_first
+        for i in (1, 2, 3):
+            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, **made)
+            setattr(self, f"norm{i}", norm)
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = _activation(activation)
+
+    def _own(self, x, mask, padding):
+        out, _ = self.self_attn(
+            x,
+            x,
+            x,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+        )
+        return self.dropout1(out)
+
+    def _others(self, x, memory, mask, padding):
+        out, _ = self.multihead_attn(
+            x,
+            memory,
+            memory,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+        )
+        return self.dropout2(out)
+
+    def _forward(self, x):
+        return self.dropout3(
+            self.linear2(self.dropout(self.activation(self.linear1(x))))
+        )
+
+    def forward(
+        self,
+        tgt,
+        memory,
+        tgt_mask=None,
+        memory_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        tgt_is_causal=False,
+        memory_is_causal=False,
+    ):
+        x = tgt
+        other = memory, memory_mask, memory_key_padding_mask
+        if self.norm_first:
+            x = x + self._own(self.norm1(x), tgt_mask, tgt_key_padding_mask)
+            x = x + self._others(self.norm2(x), *other)
+            return x + self._forward(self.norm3(x))
+        x = self.norm1(x + self._own(x, tgt_mask, tgt_key_padding_mask))
+        x = self.norm2(x + self._others(x, *other))
+        return self.norm3(x + self._forward(x))
+
+
+def _copies(layer, count):
+    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+
+
+class TransformerEncoder(Module):
+    def __init__(
+        self,
+        encoder_layer,
+        num_layers,
+        norm=None,
+        enable_nested_tensor=True,
+        mask_check=True,
+    ):
+        super().__init__()
+        self.layers = _copies(encoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self, src, mask=None, src_key_padding_mask=None, is_causal=None
+    ):
+        for layer in self.layers:
+            src = layer(src, mask, src_key_padding_mask)
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    def __init__(self, decoder_layer, num_layers, norm=None):
+        super().__init__()
+        self.layers = _copies(decoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(self, tgt, memory, *masks, **named):
+        for layer in self.layers:
+            tgt = layer(tgt, memory, *masks, **named)
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    def __init__(
+        self,
+        d_model=512,
+        nhead=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation="relu",
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        parts = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
+        )
+        made = {"device": device, "dtype": dtype}
+        self.encoder = TransformerEncoder(
+            TransformerEncoderLayer(*parts),
+            num_encoder_layers,
+            LayerNorm(d_model, layer_norm_eps, bias=bias, **made),
+        )
+        self.decoder = TransformerDecoder(
+            TransformerDecoderLayer(*parts),
+            num_decoder_layers,
+            LayerNorm(d_model, layer_norm_eps, bias=bias, **made),
+        )
+        for one in self.parameters():
+            if one.ndim > 1:
+                init.xavier_uniform_(one)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+        """-inf for what is later, 0 elsewhere."""
+        return triu(
+            full((sz, sz), -math.inf, device=device, dtype=dtype), 1
+        )
+
+    def forward(
+        self,
+        src,
+        tgt,
+        src_mask=None,
+        tgt_mask=None,
+        memory_mask=None,
+        src_key_padding_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+    ):
+        memory = self.encoder(src, src_mask, src_key_padding_mask)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask,
+            memory_mask,
+            tgt_key_padding_mask,
+            memory_key_padding_mask,
+        )

@@ -1,0 +1,79 @@
+"""torch.nn.utils: gradients kept small, and sequences of many lengths."""
+
+import sys
+import types
+
+from larder.lab import reducing
+from larder.lab.failures import gate
+from larder.lab.making import cat, full, stack, zeros
+from larder.lab.recording import no_grad
+from larder.lab.tensors import Tensor
+
+
+def _with_gradients(parameters):
+    if isinstance(parameters, Tensor):
+        parameters = [parameters]
+    return [one for one in parameters if one.grad is not None]
+
+
+@no_grad()
+def clip_grad_norm_(
+    parameters,
+    max_norm,
+    norm_type=2.0,
+    error_if_nonfinite=False,
+    foreach=None,
+):
+    """Scale all gradients so that their norm is max_norm at most; in PyTorch's
+    steps.  The norm they had."""
+    grads = [one.grad for one in _with_gradients(parameters)]
+    if not grads:
+        return zeros(())
+    norms = [reducing.norm(grad, norm_type) for grad in grads]
+    total = reducing.norm(stack(norms), norm_type)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError("the gradients have no finite norm")
+    scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
+    for grad in grads:
+        grad.mul_(scale)
+    return total
+
+
+@no_grad()
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    for one in _with_gradients(parameters):
+        one.grad.clamp_(-clip_value, clip_value)
+
+
+def parameters_to_vector(parameters):
+    return cat([one.reshape(-1) for one in parameters])
+
+
+def pad_sequence(sequences, batch_first=False, padding_value=0.0):
+    longest = max(len(one) for one in sequences)
+    first = sequences[0]
+    out = full(
+        (len(sequences), longest) + tuple(first.shape[1:]),
+        padding_value,
+        dtype=first.dtype,
+        device=first.device,
+    )
+    for i, one in enumerate(sequences):
+        out[i, : len(one)] = one
+    return out if batch_first else out.transpose(0, 1)
+
+
+rnn = types.ModuleType(__name__ + ".rnn", "torch.nn.utils.rnn")
+rnn.pad_sequence = pad_sequence
+rnn.__getattr__ = gate("torch.nn.utils.rnn", lambda: ["pad_sequence"])
+sys.modules[rnn.__name__] = rnn
+
+__getattr__ = gate(
+    "torch.nn.utils",
+    lambda: [
+        "clip_grad_norm_",
+        "clip_grad_value_",
+        "parameters_to_vector",
+        "rnn",
+    ],
+)

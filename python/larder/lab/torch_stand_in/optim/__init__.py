@@ -1,0 +1,24 @@
+"""torch.optim"""
+
+from larder.lab.failures import gate
+from larder.lab.torch_stand_in.optim import lr_scheduler
+from larder.lab.torch_stand_in.optim.optimizer import Optimizer
+from larder.lab.torch_stand_in.optim.steps import (
+    SGD,
+    Adagrad,
+    Adam,
+    AdamW,
+    RMSprop,
+)
+
+_NAMES = [
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Optimizer",
+    "RMSprop",
+    "SGD",
+    "lr_scheduler",
+]
+
+__getattr__ = gate("torch.optim", lambda: _NAMES)

@@ -1,0 +1,334 @@
+"""torch.optim.lr_scheduler: learning rates that change with the steps."""
+
+import bisect
+import math
+
+from larder.lab.failures import gate
+
+
+class LRScheduler:
+    """Sets each group's rate after every step(); get_lr() says to what."""
+
+    def __init__(self, optimizer, last_epoch=-1):
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+        self.base_lrs = [g["initial_lr"] for g in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self.step()
+
+    def _rates(self):
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def get_lr(self):
+        raise NotImplementedError("a scheduler needs a get_lr()")
+
+    def get_last_lr(self):
+        return list(self._last_lr)
+
+    def step(self, epoch=None):
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        for group, rate in zip(self.optimizer.param_groups, self.get_lr()):
+            group["lr"] = rate
+        self._last_lr = self._rates()
+
+    def state_dict(self):
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name != "optimizer" and not callable(value)
+            and name != "lr_lambdas"
+        }
+
+    def load_state_dict(self, state_dict):
+        self.__dict__.update(state_dict)
+
+
+_LRScheduler = LRScheduler
+
+
+class LambdaLR(LRScheduler):
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        count = len(optimizer.param_groups)
+        self.lr_lambdas = (
+            list(lr_lambda)
+            if isinstance(lr_lambda, (list, tuple))
+            else [lr_lambda] * count
+        )
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        return [
+            base * function(self.last_epoch)
+            for base, function in zip(self.base_lrs, self.lr_lambdas)
+        ]
+
+
+class MultiplicativeLR(LambdaLR):
+    def get_lr(self):
+        if not self.last_epoch:
+            return self._rates()
+        return [
+            rate * function(self.last_epoch)
+            for rate, function in zip(self._rates(), self.lr_lambdas)
+        ]
+
+
+class StepLR(LRScheduler):
+    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        if not self.last_epoch or self.last_epoch % self.step_size:
+            return self._rates()
+        return [rate * self.gamma for rate in self._rates()]
+
+
+class MultiStepLR(LRScheduler):
+    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+        self.milestones = sorted(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        times = self.milestones.count(self.last_epoch)
+        return [rate * self.gamma**times for rate in self._rates()]
+
+
+class ExponentialLR(LRScheduler):
+    def __init__(self, optimizer, gamma, last_epoch=-1):
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        if not self.last_epoch:
+            return self._rates()
+        return [rate * self.gamma for rate in self._rates()]
+
+
+class ConstantLR(LRScheduler):
+    def __init__(self, optimizer, factor=1 / 3, total_iters=5, last_epoch=-1):
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        factor = self.factor if self.last_epoch < self.total_iters else 1
+        return [base * factor for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    def __init__(
+        self,
+        optimizer,
+        start_factor=1 / 3,
+        end_factor=1.0,
+        total_iters=5,
+        last_epoch=-1,
+    ):
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        done = min(self.last_epoch, self.total_iters) / self.total_iters
+        factor = self.start_factor + (
+            self.end_factor - self.start_factor
+        ) * done
+        return [base * factor for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        left = 1 - min(self.last_epoch, self.total_iters) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        part = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [
+            self.eta_min + (base - self.eta_min) * part
+            for base in self.base_lrs
+        ]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    def __init__(
+        self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1
+    ):
+        self.T_0 = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        at, length = self.last_epoch, self.T_0
+        while at >= length:
+            at -= length
+            length *= self.T_mult
+        part = (1 + math.cos(math.pi * at / length)) / 2
+        return [
+            self.eta_min + (base - self.eta_min) * part
+            for base in self.base_lrs
+        ]
+
+
+class OneCycleLR(LRScheduler):
+    """Up along a cosine, and down to almost nothing."""
+
+    def __init__(
+        self,
+        optimizer,
+        max_lr,
+        total_steps=None,
+        epochs=None,
+        steps_per_epoch=None,
+        pct_start=0.3,
+        anneal_strategy="cos",
+        cycle_momentum=True,
+        base_momentum=0.85,
+        max_momentum=0.95,
+        div_factor=25.0,
+        final_div_factor=1e4,
+        last_epoch=-1,
+    ):
+        self.total_steps = total_steps or epochs * steps_per_epoch
+        self.pct_start = pct_start
+        self.anneal_strategy = anneal_strategy
+        count = len(optimizer.param_groups)
+        self.max_lrs = (
+            list(max_lr) if isinstance(max_lr, (list, tuple)) else
+            [max_lr] * count
+        )
+        self.starts = [one / div_factor for one in self.max_lrs]
+        self.ends = [one / final_div_factor for one in self.starts]
+        super().__init__(optimizer, last_epoch)
+
+    def _between(self, start, end, part):
+        if self.anneal_strategy == "linear":
+            return start + (end - start) * part
+        return end + (start - end) / 2 * (1 + math.cos(math.pi * part))
+
+    def get_lr(self):
+        if self.last_epoch >= self.total_steps:
+            raise ValueError(
+                f"step {self.last_epoch + 1} of a cycle of {self.total_steps}"
+            )
+        top = self.pct_start * self.total_steps - 1
+        at, rest = self.last_epoch, self.total_steps - 1 - top
+        if at <= top:
+            part = at / top if top > 0 else 1.0
+            return [
+                self._between(start, most, part)
+                for start, most in zip(self.starts, self.max_lrs)
+            ]
+        return [
+            self._between(most, end, (at - top) / rest)
+            for most, end in zip(self.max_lrs, self.ends)
+        ]
+
+
+class SequentialLR:
+    """One scheduler after the other."""
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        self.optimizer = optimizer
+        self._schedulers = schedulers
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in schedulers:
+            scheduler.last_epoch -= 1
+        schedulers[0].step()
+
+    def step(self):
+        self.last_epoch += 1
+        at = bisect.bisect_right(self._milestones, self.last_epoch)
+        begins = at > 0 and self._milestones[at - 1] == self.last_epoch
+        self._schedulers[at].step(0 if begins else None)
+
+    def get_last_lr(self):
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+
+class ReduceLROnPlateau:
+    """Smaller rates when a figure does not get better."""
+
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+    ):
+        self.optimizer = optimizer
+        self.mode = mode
+        self.factor = factor
+        self.patience = patience
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+        self.cooldown = cooldown
+        self.min_lr = min_lr
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = 0
+        self.last_epoch = 0
+
+    def _is_better(self, figure):
+        sign = 1 if self.mode == "min" else -1
+        margin = self.threshold
+        if self.threshold_mode == "rel" and math.isfinite(self.best):
+            margin *= abs(self.best)
+        return sign * figure < sign * self.best - (
+            margin if math.isfinite(self.best) else 0
+        )
+
+    def step(self, metrics, epoch=None):
+        figure = float(metrics)
+        self.last_epoch += 1
+        if self._is_better(figure):
+            self.best = figure
+            self.num_bad_epochs = 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group in self.optimizer.param_groups:
+                group["lr"] = max(group["lr"] * self.factor, self.min_lr)
+            self.cooldown_counter = self.cooldown
+            self.num_bad_epochs = 0
+
+    def get_last_lr(self):
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self):
+        return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
+
+    def load_state_dict(self, state_dict):
+        self.__dict__.update(state_dict)
+
+
+_NAMES = [name for name in globals() if name[0].isupper()]
+
+__getattr__ = gate("torch.optim.lr_scheduler", lambda: _NAMES)

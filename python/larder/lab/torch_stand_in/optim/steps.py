@@ -1,0 +1,248 @@
+"""The optimizers.  Each step is PyTorch's for one tensor at a time, with its
+temporaries: a name in a loop holds its tensor until the next turn binds it
+anew."""
+
+import math
+
+from larder.lab.failures import not_covered
+from larder.lab.making import zeros_like
+from larder.lab.torch_stand_in.optim.optimizer import Optimizer, one_by_one
+
+
+class SGD(Optimizer):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
+    ):
+        one_by_one("SGD", maximize=maximize, foreach=foreach, fused=fused)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+            },
+        )
+
+    def _step_group(self, group, params):
+        momentum = group["momentum"]
+        for param in params:
+            change = param.grad
+            if group["weight_decay"]:
+                change = change.add(param, alpha=group["weight_decay"])
+            if momentum:
+                change = self._with_momentum(group, param, change, momentum)
+            param.add_(change, alpha=-group["lr"])
+
+    def _with_momentum(self, group, param, change, momentum):
+        state = self.state[param]
+        buffer = state.get("momentum_buffer")
+        if buffer is None:
+            buffer = state["momentum_buffer"] = change.detach().clone()
+        else:
+            buffer.mul_(momentum).add_(change, alpha=1 - group["dampening"])
+        if group["nesterov"]:
+            return change.add(buffer, alpha=momentum)
+        return buffer
+
+
+class _Adaptive(Optimizer):
+    """What keeps means of gradients and of their squares."""
+
+    _means = ("exp_avg", "exp_avg_sq")
+
+    def _begin(self, group, params):
+        for param in params:
+            state = self.state[param]
+            if not state:
+                state["step"] = 0
+                for name in self._means:
+                    state[name] = zeros_like(param)
+
+
+class Adam(_Adaptive):
+    _decays_weights = False
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+    ):
+        name = type(self).__name__
+        one_by_one(
+            name,
+            amsgrad=amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            fused=fused,
+        )
+        if not all(0 <= beta < 1 for beta in betas) or eps < 0:
+            raise not_covered(
+                f"betas={tuple(betas)} with eps={eps}",
+                ["betas from 0 to below 1, eps from 0"],
+            )
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": tuple(betas),
+                "eps": eps,
+                "weight_decay": weight_decay,
+            },
+        )
+
+    def _step_group(self, group, params):
+        beta1, beta2 = group["betas"]
+        for param in params:
+            grad = param.grad
+            state = self.state[param]
+            state["step"] += 1
+            mean, squares = state["exp_avg"], state["exp_avg_sq"]
+            if self._decays_weights:
+                param.mul_(1 - group["lr"] * group["weight_decay"])
+            elif group["weight_decay"]:
+                grad = grad.add(param, alpha=group["weight_decay"])
+            mean.mul_(beta1).add_(grad, alpha=1 - beta1)
+            squares.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            correction = math.sqrt(1 - beta2 ** state["step"])
+            denom = (squares.sqrt() / correction).add_(group["eps"])
+            size = group["lr"] / (1 - beta1 ** state["step"])
+            param.addcdiv_(mean, denom, value=-size)
+
+
+class AdamW(Adam):
+    _decays_weights = True
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=1e-2,
+        amsgrad=False,
+        **named,
+    ):
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, **named
+        )
+
+
+class RMSprop(Optimizer):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        alpha=0.99,
+        eps=1e-8,
+        weight_decay=0,
+        momentum=0,
+        centered=False,
+        *,
+        foreach=None,
+    ):
+        one_by_one("RMSprop", centered=centered, foreach=foreach)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "alpha": alpha,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum": momentum,
+            },
+        )
+
+    def _begin(self, group, params):
+        for param in params:
+            state = self.state[param]
+            if not state:
+                state["step"] = 0
+                state["square_avg"] = zeros_like(param)
+                if group["momentum"]:
+                    state["momentum_buffer"] = zeros_like(param)
+
+    def _step_group(self, group, params):
+        alpha = group["alpha"]
+        for param in params:
+            grad = param.grad
+            state = self.state[param]
+            state["step"] += 1
+            squares = state["square_avg"]
+            if group["weight_decay"]:
+                grad = grad.add(param, alpha=group["weight_decay"])
+            squares.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+            root = squares.sqrt().add_(group["eps"])
+            if group["momentum"]:
+                buffer = state["momentum_buffer"]
+                buffer.mul_(group["momentum"]).addcdiv_(grad, root)
+                param.add_(buffer, alpha=-group["lr"])
+            else:
+                param.addcdiv_(grad, root, value=-group["lr"])
+
+
+class Adagrad(Optimizer):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        lr_decay=0,
+        weight_decay=0,
+        initial_accumulator_value=0,
+        eps=1e-10,
+        foreach=None,
+    ):
+        one_by_one("Adagrad", foreach=foreach)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "weight_decay": weight_decay,
+                "eps": eps,
+            },
+        )
+        # From the start, and not from the first step: PyTorch's too.
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param] = {
+                    "step": 0,
+                    "sum": zeros_like(param).fill_(initial_accumulator_value),
+                }
+
+    def _step_group(self, group, params):
+        for param in params:
+            grad = param.grad
+            state = self.state[param]
+            state["step"] += 1
+            if group["weight_decay"]:
+                grad = grad.add(param, alpha=group["weight_decay"])
+            rate = group["lr"] / (
+                1 + (state["step"] - 1) * group["lr_decay"]
+            )
+            state["sum"].addcmul_(grad, grad, value=1)
+            root = state["sum"].sqrt().add_(group["eps"])
+            param.addcdiv_(grad, root, value=-rate)

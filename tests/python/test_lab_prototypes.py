@@ -9,14 +9,21 @@ import lab_case
 from larder._library import (
     PROTOTYPES,
     DeviceProperties,
+    Frame,
+    Function,
+    HistoryOptions,
     Memory,
-    OptimizerOptions,
     Options,
+    RandomState,
+    Rnn,
+    RnnGrads,
+    Window,
 )
 
 ROOT = os.path.dirname(lab_case.PACKAGE_DIR)
 HEADERS = (
     "lab/include/larder/lab.h",
+    "lab/include/larder/lab_raw.h",
     "include/larder/larder.h",
     "include/larder/history.h",
     "include/larder/device.h",
@@ -36,9 +43,20 @@ LETTERS = {
     "lab_dtype": "i",
     "lab_place": "i",
     "lab_optimizer_kind": "i",
+    "lab_reduction": "i",
+    "larder_stream": "Q",
 }
-# What is called from Python in no way.
-NOT_BOUND = {"lab_set_observer"}
+# What is called from Python in no way: its optimizers are its own.
+NOT_BOUND = {
+    "lab_set_observer",
+    "lab_optimizer_options_init_sized",
+    "lab_optimizer_create",
+    "lab_optimizer_destroy",
+    "lab_optimizer_step",
+    "lab_optimizer_zero_grad",
+    "lab_optimizer_lr",
+    "lab_optimizer_set_lr",
+}
 
 
 def text():
@@ -108,16 +126,24 @@ class Prototypes(unittest.TestCase):
         for struct, name in (
             (Memory, "lab_memory"),
             (Options, "lab_options"),
-            (OptimizerOptions, "lab_optimizer_options"),
+            (RandomState, "lab_random_state"),
+            (Function, "lab_function"),
+            (Window, "lab_window"),
+            (Rnn, "lab_rnn"),
+            (RnnGrads, "lab_rnn_grads"),
+            (HistoryOptions, "larder_history_options"),
+            (Frame, "larder_frame"),
             (DeviceProperties, "larder_device_props"),
         ):
             body = re.search(
-                rf"typedef struct {name} \{{(.*?)\}} {name};", text(), re.S
+                rf"typedef struct {name} \{{([^}}]*)\}} {name};", text(), re.S
             ).group(1)
             fields = [
                 field
                 for line in body.split(";")
-                for field in re.findall(r"(\w+)(?:\[\w+\])?\s*(?:,|$)", line)
+                for field in re.findall(
+                    r"(\w+)(?:\[\w+\]|\)\([^()]*\))?\s*(?:,|$)", line
+                )
             ]
             self.assertEqual([field for field, _ in struct._fields_], fields)
 

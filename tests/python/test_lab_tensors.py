@@ -209,9 +209,12 @@ class Windows(LabCase):
         for key in (2, -3, (0, 0, 0), (..., ...), (0, 3)):
             with self.assertRaises(IndexError):
                 x[key]
-        for key in (True, [0, 1]):
+        first = lab.tensor([0, 1])
+        for key in (True, (first, slice(None), first)):
             with self.assertRaises(lab.NotCoveredError):
-                x[key]
+                x[None][key]
+        with self.assertRaisesRegex(ValueError, "out of bounds"):
+            x[:, lab.tensor([3])]
         with self.assertRaises(TypeError):
             x["one"]
         with self.assertRaises(ValueError):

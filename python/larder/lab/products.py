@@ -77,7 +77,8 @@ def _spelled(equation, operands):
         right = right.replace("...", batch)
     if not arrow:
         letters = "".join(parts)
-        right = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+        alone = (c for c in set(letters) if letters.count(c) == 1)
+        right = "".join(sorted(alone))
     for part, one in zip(parts, operands):
         if len(part) != one.ndim or len(set(part)) != len(part):
             raise not_covered(

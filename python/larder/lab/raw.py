@@ -97,7 +97,12 @@ def sort(tensor, dim, descending, count):
     values, indices = c_void_p(), c_void_p()
     check(
         library.lab_raw_sort(
-            handle(tensor), dim, descending, count, byref(values), byref(indices)
+            handle(tensor),
+            dim,
+            descending,
+            count,
+            byref(values),
+            byref(indices),
         )
     )
     return wrap(values.value), wrap(indices.value)
@@ -134,7 +139,12 @@ def index(tensor, dim, indices):
 def index_put(tensor, dim, indices, src, add=False):
     check(
         library.lab_raw_index_put(
-            handle(tensor), dim, _arrays(indices), len(indices), handle(src), add
+            handle(tensor),
+            dim,
+            _arrays(indices),
+            len(indices),
+            handle(src),
+            add,
         )
     )
     return tensor

@@ -130,9 +130,10 @@ class _BatchNorm(Module):
 
     def forward(self, input):
         if input.ndim not in self._dims:
+            dims = " or ".join(map(str, self._dims))
             raise InvalidError(
-                f"{type(self).__name__} takes {' or '.join(map(str, self._dims))}"
-                f" dimensions, not {input.ndim}"
+                f"{type(self).__name__} takes {dims} dimensions, not "
+                f"{input.ndim}"
             )
         momentum = self.momentum
         if self.training and self.track_running_stats:

@@ -163,7 +163,12 @@ class RNN(_Recurrent):
     _cell = recurring.RNN_TANH
 
     def __init__(
-        self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", **named
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        nonlinearity="tanh",
+        **named,
     ):
         if nonlinearity == "relu":
             object.__setattr__(self, "_cell", recurring.RNN_RELU)

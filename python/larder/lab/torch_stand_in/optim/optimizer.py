@@ -107,10 +107,7 @@ class Optimizer:
         for number, kept in state_dict["state"].items():
             param = params[number]
             self.state[param] = {
-                name: value.to(device=param.device, dtype=param.dtype, copy=True)
-                if isinstance(value, Tensor)
-                else value
-                for name, value in kept.items()
+                name: _kept_like(param, value) for name, value in kept.items()
             }
 
     # ---- in words ----
@@ -127,6 +124,13 @@ class Optimizer:
         if name.startswith("_"):
             raise AttributeError(name)
         raise not_covered(f"Optimizer.{name}", ["step", "zero_grad"])
+
+
+def _kept_like(param, value):
+    """A copy where the parameter is, and of its type; numbers as they are."""
+    if not isinstance(value, Tensor):
+        return value
+    return value.to(device=param.device, dtype=param.dtype, copy=True)
 
 
 def one_by_one(name, **options):

@@ -1,0 +1,73 @@
+"""Programs as students write them run unchanged: tests/python/programs."""
+
+import os
+
+import lab_case
+from lab_case import HERE, RunCase
+
+PROGRAMS = os.path.join(HERE, "programs")
+
+
+class Programs(RunCase):
+    def runs(self, name, *arguments):
+        """What the program printed, a line each."""
+        run = self.python(
+            "-m",
+            "larder.lab.run",
+            "--no-panel",
+            "--device",
+            "sim:2GiB,backing=memory",
+            os.path.join(PROGRAMS, name),
+            *arguments,
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout.splitlines()
+
+    def test_cnn_with_batchnorm(self):
+        lines = self.runs("cnn_batchnorm.py")
+        self.assertIn("20,314 parameters", lines)
+        self.assertEqual(sum(l.startswith("epoch") for l in lines), 3)
+        # More than the weights, the momentum and the gradients.
+        self.assertGreater(int(lines[-1].split()[1]), 3 * 4 * 20314)
+
+    def test_transformer(self):
+        self.assertEqual(self.runs("transformer.py")[-1], "done")
+
+    def test_lstm(self):
+        lines = self.runs("lstm.py")
+        self.assertIn("torch.float32", lines[-1])
+
+    def test_mixed_precision(self):
+        lines = self.runs("mixed_precision.py")
+        self.assertIn("scale 65536.0", lines)
+
+    def test_dataloader_with_workers(self):
+        lines = self.runs("data_workers.py")
+        self.assertEqual(lines[-3:], ["(4, 4) 10", "(4, 8) 26", "done"])
+
+    def test_memory_api(self):
+        lines = self.runs("memory_api.py")
+        self.assertIn(
+            "three of 4 MiB       allocated    12.00 MiB, "
+            "reserved    20.00 MiB",
+            lines,
+        )
+        self.assertTrue(any(l.startswith("caught: ") for l in lines))
+
+    def test_accumulation(self):
+        self.assertEqual(self.runs("accumulation.py")[-1], "done")
+        self.assertEqual(
+            self.runs("accumulation.py", "--accumulate", "2")[-1], "done"
+        )
+
+    def test_save_and_load(self):
+        lines = self.runs("save_load.py")
+        self.assertIn("<All keys matched successfully>", lines)
+
+    def test_each_is_run(self):
+        names = {name for name in dir(self) if name.startswith("test_")}
+        self.assertEqual(len(names) - 1, len(os.listdir(PROGRAMS)))
+
+
+if __name__ == "__main__":
+    lab_case.main()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "convert/flames.h"
 #include "convert/perfetto.h"
 #include "convert_trace.h"
 #include "help.h"
@@ -31,30 +32,33 @@ static const struct cli_option convert_table[] = {
 
 enum format {
     FORMAT_TRACE,
-    FORMAT_TRACE_ZSTD,
     FORMAT_PICKLE,
-    FORMAT_PICKLE_ZSTD,
     FORMAT_PERFETTO,
+    FORMAT_SPEEDSCOPE,
     FORMAT_JSON,
-    FORMAT_JSON_ZSTD,
+    FORMAT_FOLDED,
+    FORMAT_COLLAPSED,
     FORMAT_NONE
 };
 
-/* The first that fits counts. */
+/* The first that fits counts; each may be followed by .zst. */
 static const char *const endings[] = {
     [FORMAT_TRACE] = ".trace",
-    [FORMAT_TRACE_ZSTD] = ".trace.zst",
     [FORMAT_PICKLE] = ".pickle",
-    [FORMAT_PICKLE_ZSTD] = ".pickle.zst",
     [FORMAT_PERFETTO] = ".perfetto.json",
+    [FORMAT_SPEEDSCOPE] = ".speedscope.json",
     [FORMAT_JSON] = ".json",
-    [FORMAT_JSON_ZSTD] = ".json.zst",
+    [FORMAT_FOLDED] = ".folded",
+    [FORMAT_COLLAPSED] = ".collapsed",
 };
+
+static const char packed_ending[] = ".zst";
 
 struct settings {
     const char *in;
     const char *out;
     enum format format;
+    bool packed;        /* with zstd */
     const char *device; /* as given */
     struct replay_options options;
 };
@@ -74,17 +78,32 @@ static bool fail_with(const struct tool_error *error)
 
 /* ---- options ------------------------------------------------------------ */
 
-static enum format format_of(const char *path)
+static bool ends_with(const char *path, size_t length, const char *ending)
+{
+    size_t n = strlen(ending);
+
+    return length > n && memcmp(path + length - n, ending, n) == 0;
+}
+
+static enum format format_of(const char *path, bool *packed)
 {
     size_t length = strlen(path);
 
+    *packed = ends_with(path, length, packed_ending);
+    if (*packed)
+        length -= sizeof packed_ending - 1;
     for (int i = 0; i < FORMAT_NONE; i++) {
-        size_t n = strlen(endings[i]);
-
-        if (length > n && strcmp(path + length - n, endings[i]) == 0)
+        if (ends_with(path, length, endings[i]))
             return (enum format)i;
     }
     return FORMAT_NONE;
+}
+
+/* What is only written: pictures of a snapshot. */
+static bool is_picture(enum format format)
+{
+    return format == FORMAT_PERFETTO || format == FORMAT_SPEEDSCOPE ||
+           format == FORMAT_FOLDED || format == FORMAT_COLLAPSED;
 }
 
 static bool set_option(struct settings *s, const struct cli_args *a, int row)
@@ -107,20 +126,25 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
 
 static int check_names(const struct cli_command *self, struct settings *s)
 {
+    enum format in;
+    bool in_packed;
+
     if (s->out == NULL)
         return cli_bad_usage(self, "expected two names: IN OUT");
-    s->format = format_of(s->out);
+    s->format = format_of(s->out, &s->packed);
     if (s->format == FORMAT_NONE)
         return cli_bad_usage(self,
                              "'%s': expected a name ending in .trace, "
-                             ".pickle or .json, with or without .zst, or "
-                             "in .perfetto.json",
+                             ".pickle or .json, .perfetto.json, "
+                             ".speedscope.json, .folded or .collapsed, with "
+                             "or without .zst",
                              s->out);
-    if (format_of(s->in) == FORMAT_PERFETTO)
+    in = format_of(s->in, &in_packed);
+    if (is_picture(in))
         return cli_bad_usage(self,
-                             "'%s': .perfetto.json is written only; expected "
-                             "a trace or a snapshot",
-                             s->in);
+                             "'%s': %s is written only; expected a trace or a "
+                             "snapshot",
+                             s->in, endings[in]);
     return CLI_EXIT_OK;
 }
 
@@ -189,26 +213,22 @@ static bool write_format(const struct output *o, FILE *out)
 {
     switch (o->settings->format) {
     case FORMAT_TRACE:
-    case FORMAT_TRACE_ZSTD:
         return write_trace(o, out);
     case FORMAT_PICKLE:
-    case FORMAT_PICKLE_ZSTD:
         return snapshot_write_pickle(o->snapshot, out, o->error);
     case FORMAT_JSON:
-    case FORMAT_JSON_ZSTD:
         return snapshot_write_json(o->snapshot, out, o->error);
     case FORMAT_PERFETTO:
         return perfetto_write(o->snapshot, o->device, out, o->error);
+    case FORMAT_SPEEDSCOPE:
+        return flames_write_speedscope(o->snapshot, o->device, out, o->error);
+    case FORMAT_FOLDED:
+    case FORMAT_COLLAPSED:
+        return flames_write_collapsed(o->snapshot, o->device, out, o->error);
     case FORMAT_NONE:
         break;
     }
     return false;
-}
-
-static bool is_compressed(enum format format)
-{
-    return format == FORMAT_TRACE_ZSTD || format == FORMAT_PICKLE_ZSTD ||
-           format == FORMAT_JSON_ZSTD;
 }
 
 static bool write_compressed(const struct output *o, FILE *out)
@@ -234,8 +254,8 @@ static bool write_file(struct output *o)
     if (!new_file_open(&f, path))
         return fail(path, strerror(errno));
     o->error = &error;
-    ok = is_compressed(o->settings->format) ? write_compressed(o, f.out)
-                                            : write_format(o, f.out);
+    ok = o->settings->packed ? write_compressed(o, f.out)
+                             : write_format(o, f.out);
     o->error = NULL;
     if (!new_file_close(&f, ok))
         return fail(path, strerror(errno));
@@ -273,17 +293,12 @@ static bool convert_trace(const struct settings *s, const struct trace *t)
 {
     struct output o = {.settings = s, .trace = t};
 
-    switch (s->format) {
-    case FORMAT_PICKLE:
-    case FORMAT_JSON:
-        return run_trace(s, t, s->out);
-    case FORMAT_PERFETTO:
-    case FORMAT_PICKLE_ZSTD:
-    case FORMAT_JSON_ZSTD:
-        return trace_to_snapshot(s, t);
-    default:
+    if (s->format == FORMAT_TRACE)
         return write_file(&o);
-    }
+    /* The allocator writes these itself, with all that it knows. */
+    if ((s->format == FORMAT_PICKLE || s->format == FORMAT_JSON) && !s->packed)
+        return run_trace(s, t, s->out);
+    return trace_to_snapshot(s, t);
 }
 
 /* Not one byte: what a command that failed leaves in a pipe. */
@@ -411,9 +426,9 @@ static bool convert_snapshot(const struct settings *s,
 
     if (!choose_device(s, snap, &device))
         return false;
-    if (s->format == FORMAT_TRACE || s->format == FORMAT_TRACE_ZSTD)
+    if (s->format == FORMAT_TRACE)
         return to_trace(s, snap, device);
-    if (s->device != NULL && s->format != FORMAT_PERFETTO)
+    if (s->device != NULL && !is_picture(s->format))
         return fail(s->out, "--device cannot go with a snapshot as output, "
                             "which holds all devices");
     if (s->device != NULL)
@@ -463,11 +478,13 @@ const struct cli_command cli_command_convert = {
     .operands = "IN OUT",
     .text =
         "IN is a trace or a snapshot, '-' the standard input.  OUT's name says "
-        "what becomes of\nit:\n"
-        "  .trace, .trace.zst   a trace, for larder replay\n"
-        "  .pickle, .json       a snapshot, for PyTorch's viewers; with .zst "
-        "compressed\n"
+        "what becomes of\nit, with .zst after it compressed:\n"
+        "  .trace               a trace, for larder replay\n"
+        "  .pickle, .json       a snapshot, the pickle for PyTorch's viewers\n"
         "  .perfetto.json       a timeline, for ui.perfetto.dev\n"
+        "  .speedscope.json     who holds memory, for speedscope.app\n"
+        "  .folded, .collapsed  the same as collapsed stacks, for flame "
+        "graphs\n"
         "A trace becomes a snapshot by being replayed.\n",
     .options = convert_table,
     .run = run_convert,

@@ -22,6 +22,13 @@ static bool is_expandable(const struct run_summary *r)
     return set->has_expandable_segments && set->expandable_segments;
 }
 
+static bool has_max_split(const struct run_summary *r)
+{
+    const struct snapshot_settings *set = &r->lifetimes->snapshot->settings;
+
+    return set->has_max_split_size && set->max_split_size > 0;
+}
+
 void advice_to_record(FILE *out)
 {
     fputs("Record one: torch.cuda.memory._record_memory_history("
@@ -150,9 +157,8 @@ uint64_t advice_for_failure(const struct run_summary *r,
                 report_bytes(s->driver_free, a));
         return s->driver_free;
     case SHORTAGE_REFUSED:
-        fprintf(out,
-                "Raise the limit or max_split_size_mb: a free piece of %s was "
-                "kept back.",
+        fprintf(out, "Raise the limit%s: a free piece of %s was kept back.",
+                has_max_split(r) ? " or max_split_size_mb" : "",
                 report_bytes(s->own_largest, a));
         return s->own_largest;
     }

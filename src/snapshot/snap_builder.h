@@ -93,6 +93,9 @@ struct snap_builder {
     uint32_t *ids; /* frames of a list on its way to be a stack */
     size_t id_capacity;
 
+    bool stack_numbers; /* some record names its stack by number, plus 1 */
+    bool stack_lists;   /* ... has it as a list of frames */
+
     size_t event_capacity;
     size_t segment_capacity;
     size_t block_capacity;
@@ -205,5 +208,11 @@ bool snap_finish(struct snap_builder *b);
 
 bool snap_read_pickle(struct snap_builder *b);
 bool snap_read_json(struct snap_builder *b);
+
+/* Records name their stacks by number: put our own in the place of these, from
+ * the outermost dict's lists (NULL: it has none). */
+bool snap_resolve_stacks(struct snap_builder *b, const struct snap_value *root,
+                         const struct snap_value *frames,
+                         const struct snap_value *stacks);
 
 #endif

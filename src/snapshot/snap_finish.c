@@ -284,6 +284,8 @@ static bool finish_dict(struct snap_builder *b, const struct snap_value *root,
                         const struct snap_object *o)
 {
     const struct snap_value *found[ROOT_KEYS] = {NULL};
+    const struct snap_value *frames = NULL;
+    const struct snap_value *stacks = NULL;
 
     for (size_t i = 0; i < o->count; i += 2) {
         const struct snap_value *key = &o->items[i];
@@ -291,6 +293,10 @@ static bool finish_dict(struct snap_builder *b, const struct snap_value *root,
 
         if (n >= KEY_SEGMENTS && n <= KEY_EXTERNAL_ANNOTATIONS)
             found[n - KEY_SEGMENTS] = &o->items[i + 1];
+        else if (b->stack_numbers && n == KEY_FRAMES)
+            frames = &o->items[i + 1];
+        else if (b->stack_numbers && n == KEY_STACKS)
+            stacks = &o->items[i + 1];
         else if (!finish_key(b, n, &o->items[i + 1]))
             return false;
     }
@@ -302,7 +308,7 @@ static bool finish_dict(struct snap_builder *b, const struct snap_value *root,
         if (found[n] != NULL && !finish_key(b, KEY_SEGMENTS + n, found[n]))
             return false;
     }
-    return true;
+    return !b->stack_numbers || snap_resolve_stacks(b, root, frames, stacks);
 }
 
 /* What was read but is in none of the lists that count. */
@@ -332,6 +338,10 @@ bool snap_finish(struct snap_builder *b)
     o = snap_object_of(b, v, SNAP_DICT);
     if (o != NULL)
         return finish_dict(b, v, o) && nothing_astray(b, v);
+    if (b->stack_numbers)
+        return snap_fail_at(b, v->at,
+                            "stacks are named by number, but nothing has "
+                            "them; expected a dict with \"stacks\"");
     /* What memory_snapshot() returns. */
     if (whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
         return finish_segments(b, v) && nothing_astray(b, v);

@@ -110,8 +110,15 @@ bool snap_take_stack(const struct snap_record *r, uint32_t *out)
 
     if (v == NULL || v->kind == SNAP_EMPTY_LIST)
         return true;
+    if (v->kind == SNAP_INT && v->bits < UINT32_MAX) {
+        r->b->stack_numbers = true;
+        *out = (uint32_t)v->bits + 1;
+        return true;
+    }
     if (v->kind != SNAP_STACK)
-        return snap_record_wrong(r, KEY_FRAMES, "a list of frames");
+        return snap_record_wrong(r, KEY_FRAMES,
+                                 "a list of frames, or a stack's number");
+    r->b->stack_lists = true;
     *out = (uint32_t)v->bits;
     return true;
 }

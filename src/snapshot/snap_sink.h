@@ -40,7 +40,8 @@ struct snap_sink {
         uint64_t count;
     } open[SNAP_SINK_DEPTH];
 
-    /* Of the pickle: numbers in its memo plus 1, 0: not written yet. */
+    /* Of the pickle: numbers in its memo plus 1, 0: not written yet.  Of JSON
+     * (frames and stacks): numbers in its lists plus 1, 0: not used. */
     uint32_t *strings;
     uint32_t *frames;
     uint32_t *stacks;

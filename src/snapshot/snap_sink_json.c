@@ -116,12 +116,12 @@ static void json_key_text(struct snap_sink *k, const char *text)
     fputs(": ", k->out);
 }
 
+/* Stacks are written before all that names them. */
 static bool json_again(struct snap_sink *k, bool is_stack, uint32_t number)
 {
-    (void)k;
-    (void)is_stack;
-    (void)number;
-    return false;
+    if (is_stack)
+        fprintf(k->out, "%" PRIu32, k->stacks[number] - 1);
+    return is_stack;
 }
 
 static void json_remember(struct snap_sink *k, bool is_stack, uint32_t number)

@@ -56,6 +56,7 @@
     X(KEY_CAPTURE_REUSE, "graph_capture_record_stream_reuse")                  \
     X(KEY_ROUNDUP, "roundup_power2_divisions")                                 \
     X(KEY_LARDER, "larder")                                                    \
+    X(KEY_STACKS, "stacks")                                                    \
     X(KEY_LOST_EVENTS, "history_lost_events")
 
 /* Values, in the order of their enumerations in snapshot.h. */

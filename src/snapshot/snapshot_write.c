@@ -299,7 +299,6 @@ static void write_annotations(struct snap_sink *k)
 
 static void write_all(struct snap_sink *k)
 {
-    k->form->begin(k, true);
     k->form->key(k, KEY_SEGMENTS);
     write_segments(k);
     if (k->s->has_device_traces)
@@ -308,6 +307,12 @@ static void write_all(struct snap_sink *k)
         write_settings(k);
     if (k->s->has_external_annotations)
         write_annotations(k);
+}
+
+static void write_dict(struct snap_sink *k)
+{
+    k->form->begin(k, true);
+    write_all(k);
     k->form->end(k);
 }
 
@@ -320,13 +325,102 @@ static bool finish(struct snap_sink *k, struct tool_error *error)
                      errno != 0 ? strerror(errno) : "write error");
 }
 
+/* ---- JSON: stacks and frames by number ------------------------------------ */
+
+static void use_stack(struct snap_sink *k, uint8_t has, uint32_t stack)
+{
+    if ((has & SNAPSHOT_HAS_FRAMES) != 0)
+        k->stacks[stack] = 1;
+}
+
+/* Which of them something that is written names. */
+static void find_used(struct snap_sink *k)
+{
+    const struct snapshot *s = k->s;
+
+    for (size_t i = 0; i < s->event_count; i++)
+        use_stack(k, s->events[i].has, s->events[i].stack);
+    for (size_t i = 0; i < s->segment_count; i++)
+        use_stack(k, s->segments[i].has, s->segments[i].stack);
+    for (size_t i = 0; i < s->block_count; i++)
+        use_stack(k, s->blocks[i].has, s->blocks[i].stack);
+    for (size_t i = 0; i < s->history_count; i++)
+        use_stack(k, SNAPSHOT_HAS_FRAMES, s->histories[i].stack);
+    for (uint32_t stack = 0; stack < s->stack_count; stack++) {
+        size_t count;
+        const uint32_t *frames = snapshot_stack(s, stack, &count);
+
+        for (size_t i = 0; k->stacks[stack] != 0 && i < count; i++)
+            k->frames[frames[i]] = 1;
+    }
+}
+
+/* Numbers in place of the marks. */
+static void number(uint32_t *marks, size_t count)
+{
+    uint32_t next = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (marks[i] != 0)
+            marks[i] = ++next;
+    }
+}
+
+static void write_stack(struct snap_sink *k, uint32_t stack)
+{
+    size_t count;
+    const uint32_t *frames = snapshot_stack(k->s, stack, &count);
+
+    k->form->item(k);
+    k->form->begin(k, false);
+    for (size_t i = 0; i < count; i++) {
+        k->form->item(k);
+        k->form->integer(k, k->frames[frames[i]] - 1, false);
+    }
+    k->form->end(k);
+}
+
+static void write_stacks(struct snap_sink *k)
+{
+    begin_list(k, KEY_FRAMES);
+    for (uint32_t i = 0; i < k->s->frame_count; i++) {
+        if (k->frames[i] != 0)
+            write_frame(k, i);
+    }
+    k->form->end(k);
+    begin_list(k, KEY_STACKS);
+    for (uint32_t i = 0; i < k->s->stack_count; i++) {
+        if (k->stacks[i] != 0)
+            write_stack(k, i);
+    }
+    k->form->end(k);
+}
+
 bool snapshot_write_json(const struct snapshot *s, FILE *out,
                          struct tool_error *error)
 {
     struct snap_sink k = {.form = &snap_form_json, .s = s, .out = out};
+    bool fine;
 
-    write_all(&k);
-    return finish(&k, error);
+    k.frames = calloc(s->frame_count + 1, sizeof *k.frames);
+    k.stacks = calloc(s->stack_count + 1, sizeof *k.stacks);
+    fine = k.frames != NULL && k.stacks != NULL;
+    if (!fine) {
+        tool_set_error(error, "the snapshot cannot be written: out of host "
+                              "memory");
+    } else {
+        find_used(&k);
+        number(k.frames, s->frame_count);
+        number(k.stacks, s->stack_count);
+        k.form->begin(&k, true);
+        write_stacks(&k);
+        write_all(&k);
+        k.form->end(&k);
+        fine = finish(&k, error);
+    }
+    free(k.frames);
+    free(k.stacks);
+    return fine;
 }
 
 static bool write_pickle(const struct snapshot *s, FILE *out,
@@ -361,7 +455,7 @@ static bool write_pickle(const struct snapshot *s, FILE *out,
 bool snapshot_write_pickle(const struct snapshot *s, FILE *out,
                            struct tool_error *error)
 {
-    return write_pickle(s, out, write_all, error);
+    return write_pickle(s, out, write_dict, error);
 }
 
 bool snapshot_write_segments(const struct snapshot *s, FILE *out,

@@ -22,7 +22,9 @@ bool snapshot_write_pickle(const struct snapshot *s, FILE *out,
 bool snapshot_write_segments(const struct snapshot *s, FILE *out,
                              struct tool_error *error);
 
-/* As json.dump() writes it; frames are repeated at each event. */
+/* As json.dump() writes it, but each frame and stack once: "frames" and
+ * "stacks" (lists of numbers of frames) come first, and the "frames" of an event
+ * or block is the number of a stack. */
 bool snapshot_write_json(const struct snapshot *s, FILE *out,
                          struct tool_error *error);
 

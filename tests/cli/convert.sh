@@ -84,8 +84,17 @@ def same(x):
     if isinstance(x, dict):
         return {k: same(v) for k, v in x.items()}
     return [same(v) for v in x] if isinstance(x, (list, tuple)) else x
+def spelled(x, stacks):
+    if isinstance(x, dict):
+        return {k: stacks[v] if k == "frames" else spelled(v, stacks)
+                for k, v in x.items()}
+    return [spelled(v, stacks) for v in x] if isinstance(x, list) else x
 a, b, p = sys.argv[1:]
 a, b = json.load(open(a)), json.load(open(b))
+# Each frame and each stack is written once, and named by number.
+frames, stacks = b.pop("frames"), b.pop("stacks")
+assert len(frames) == 1 and stacks == [[], [0]], (frames, stacks)
+b = spelled(b, [[frames[n] for n in s] for s in stacks])
 p = same(pickle.load(open(p, "rb")))
 for key in ("segments", "device_traces"):
     assert a[key] == b[key] == p[key], (key, a[key], b[key], p[key])
@@ -122,11 +131,46 @@ assert len(of("X", 0)) == 0 and len(of("X", 1)) == 1
         say_failed "timeline: $(cat "$tmp/err")"
 fi
 
+expect 0 convert "$tmp/s.json" "$tmp/s.perfetto.json.zst"
+zstd -dcq "$tmp/s.perfetto.json.zst" 2>/dev/null >"$tmp/s2.perfetto.json" &&
+    { cmp "$tmp/s.perfetto.json" "$tmp/s2.perfetto.json" ||
+        say_failed 'a compressed timeline is another'; }
+
+# Who holds memory at the peak, as stacks: all devices or one.
+expect 0 convert "$tmp/s.json" "$tmp/s.folded"
+is 'collapsed stacks' "$(cat "$tmp/s.folded")" \
+    'device 0;(no call path recorded) 512
+device 0;f (a "b".py:7) 1024
+device 1;f (a "b".py:7) 1024'
+expect 0 convert --device 1 "$tmp/s.json" "$tmp/s1.collapsed"
+is 'of one device' "$(cat "$tmp/s1.collapsed")" 'device 1;f (a "b".py:7) 1024'
+expect 0 convert "$tmp/s.json" "$tmp/s.speedscope.json"
+if command -v python3 >/dev/null; then
+    python3 -c '
+import json, sys
+found = json.load(open(sys.argv[1]))
+frames = found["shared"]["frames"]
+assert frames[0] == {"name": "f", "file": "a \"b\".py", "line": 7}, frames
+assert len(frames) == 2, frames
+profiles = [(p["name"], p["samples"], p["weights"], p["endValue"])
+            for p in found["profiles"]]
+assert profiles == [
+    ("device 0, held at the peak", [[1], [0]], [512, 1024], 1536),
+    ("device 0, asked for over the run", [[0]], [1000], 1000),
+    ("device 1, held at the peak", [[0]], [1024], 1024),
+    ("device 1, asked for over the run", [[0]], [600], 600)], profiles
+assert all(p["unit"] == "bytes" for p in found["profiles"])
+' "$tmp/s.speedscope.json" >"$tmp/err" 2>&1 ||
+        say_failed "speedscope: $(cat "$tmp/err")"
+fi
+
 # Bad usage and bad input, after which nothing is there.
 expect 2 convert "$tmp/s.json"
 stderr_has 'expected two names: IN OUT'
 expect 2 convert "$tmp/s.json" "$tmp/x.txt"
-stderr_has 'expected a name ending in .trace, .pickle or .json, with or'
+stderr_has 'expected a name ending in .trace, .pickle or .json, .perfetto.json, '
+expect 2 convert "$tmp/s.folded.zst" "$tmp/x.trace"
+stderr_has '.folded is written only'
 expect 2 convert "$tmp/s.perfetto.json" "$tmp/x.trace"
 stderr_has 'is written only'
 expect 2 convert --device 2 "$tmp/s.json" "$tmp/x.trace"

@@ -50,7 +50,7 @@ is 'the first lines' "$(sed -n '2p;4p;5p' "$tmp/out" | cut -c 1-15)" \
     'What happened  
 Who holds it   
 What to do     '
-stdout_has 'It ran out of memory when 64.0 MiB was asked for by model.py:7 forward: of'
+stdout_has 'It ran out of memory when 64.0 MiB was asked for by model.py:7 forward:$'
 stdout_has 'Hold 50.0 MiB less at that moment; no setting does that'
 expect 0 report --json "$tmp/run.json"
 stdout_has '"verdict":{"what":"It ran out of memory when 64.0 MiB'

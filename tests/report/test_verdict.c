@@ -290,13 +290,14 @@ static void lines_are_put_together(void **state)
 
 static void a_tree_leaves_frameworks_out(void **state)
 {
-    static const char expected[] = "    14.0 MiB   93 %  train.py:3 main\n"
-                                   "    12.0 MiB   80 %    u.py:1 call\n"
-                                   "                       llama.py:5 layer\n"
-                                   "    8.00 MiB   53 %      llama.py:9 mlp\n"
-                                   "    4.00 MiB   27 %      llama.py:7 attn\n"
-                                   "    2.00 MiB   13 %    train.py:8 mlp\n"
-                                   "    1.00 MiB    7 %  MmBackward0::apply()\n";
+    static const char expected[] =
+        "    14.0 MiB   93 %  train.py:3 main\n"
+        "    12.0 MiB   80 %    u.py:1 call\n"
+        "                       llama.py:5 layer\n"
+        "    8.00 MiB   53 %      llama.py:9 mlp\n"
+        "    4.00 MiB   27 %      llama.py:7 attn\n"
+        "    2.00 MiB   13 %    train.py:8 mlp\n"
+        "    1.00 MiB    7 %  MmBackward0::apply()\n";
     struct report_text text;
     struct call_tree tree;
     struct tool_error error;

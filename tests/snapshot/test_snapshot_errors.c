@@ -96,6 +96,53 @@ static void a_damaged_stack_is_an_error(void **state)
     must_fail(BYTES("Ix1\n."), "expected a line with a number");
 }
 
+/* Stacks by number: {"frames": [...], "stacks": [[0]], ... "frames": 0}. */
+#define NUMBERED(lists, first, second)                                         \
+    "{" lists "\"segments\": [], \"device_traces\": [["                        \
+    "{\"action\": \"alloc\", \"addr\": 1, \"size\": 2, \"frames\": " first     \
+    "}, {\"action\": \"alloc\", \"addr\": 9, \"size\": 2, \"frames\": " second \
+    "}]]}"
+#define FRAME "{\"filename\": \"a.py\", \"line\": 7, \"name\": \"f\"}"
+
+static void stacks_by_number_are_checked(void **state)
+{
+    struct snapshot *s = must_read(BYTES(NUMBERED(
+        "\"frames\": [" FRAME "], \"stacks\": [[], [0, 0]], ", "0", "1")));
+    size_t count;
+
+    (void)state;
+    (void)snapshot_stack(s, s->events[0].stack, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(*snapshot_stack(s, s->events[1].stack, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(s->stack_count, 2);
+    snapshot_free(s);
+    /* A list of frames that is a stack as well. */
+    s = must_read(BYTES(
+        NUMBERED("\"frames\": [" FRAME "], \"stacks\": [[0]], ", "0", "0")));
+    assert_int_equal(s->stack_count, 2);
+    (void)snapshot_stack(s, s->events[1].stack, &count);
+    assert_int_equal(count, 1);
+    snapshot_free(s);
+    must_fail(BYTES(NUMBERED("\"frames\": [" FRAME "], \"stacks\": [[0]], ",
+                             "0", "1")),
+              "a reference to stack 1; expected a number below 1");
+    must_fail(BYTES(NUMBERED("\"frames\": [" FRAME "], \"stacks\": [[1]], ",
+                             "0", "0")),
+              "no number of a frame; expected integers below 1");
+    must_fail(BYTES(NUMBERED("\"frames\": [], \"stacks\": [0], ", "0", "0")),
+              "expected a list of lists of numbers of frames");
+    must_fail(BYTES(NUMBERED("\"frames\": [7], \"stacks\": [], ", "0", "0")),
+              "expected a list of frames");
+    must_fail(BYTES(NUMBERED("\"frames\": [], ", "0", "0")),
+              "no key \"stacks\"");
+    must_fail(BYTES(NUMBERED("", "0", "0")), "no key \"frames\"");
+    must_fail(BYTES(NUMBERED("\"frames\": [" FRAME "], \"stacks\": [[0]], ",
+                             "0", "[" FRAME "]")),
+              "expected one or the other");
+    must_fail(BYTES(NUMBERED("", "-1", "[]")), "or a stack's number");
+}
+
 static void a_list_in_itself_is_an_error(void **state)
 {
     (void)state;
@@ -282,6 +329,7 @@ int main(void)
         cmocka_unit_test(code_is_refused_by_name),
         cmocka_unit_test(truncation_is_placed),
         cmocka_unit_test(a_damaged_stack_is_an_error),
+        cmocka_unit_test(stacks_by_number_are_checked),
         cmocka_unit_test(a_list_in_itself_is_an_error),
         cmocka_unit_test(protocol_0_is_read),
         cmocka_unit_test(integers_are_exact_or_counted),

@@ -1,0 +1,256 @@
+#include "convert/flames.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert/json_text.h"
+#include "snapshot/lifetimes.h"
+
+/* Bytes by stack. */
+struct weights {
+    const struct snapshot *s;
+    size_t device;
+    uint64_t *peak; /* allocated at the peak */
+    uint64_t *run;  /* requested over the run */
+};
+
+static bool is_there(const struct lifetime *a, uint32_t state)
+{
+    bool begun = a->start == LIFETIME_BEFORE || a->start < state;
+
+    return begun && a->end != LIFETIME_BEFORE && a->end >= state;
+}
+
+static bool find_peak(const struct lifetimes *l, uint32_t *out)
+{
+    uint64_t *curve = calloc((size_t)l->event_count + 1, sizeof *curve);
+
+    if (curve == NULL)
+        return false;
+    lifetimes_curve(l, CURVE_ALLOCATED, curve);
+    *out = 0;
+    for (uint32_t i = 1; i <= l->event_count; i++)
+        *out = curve[i] > curve[*out] ? i : *out;
+    free(curve);
+    return true;
+}
+
+static bool add_up(const struct lifetimes *l, struct weights *w)
+{
+    uint32_t peak;
+
+    if (!find_peak(l, &peak))
+        return false;
+    for (size_t i = 0; i < l->alloc_count; i++) {
+        const struct lifetime *a = &l->allocs[i];
+
+        if (is_there(a, peak))
+            w->peak[a->stack] += a->rounded;
+        if (a->start != LIFETIME_BEFORE)
+            w->run[a->stack] += a->requested;
+    }
+    return true;
+}
+
+static bool weigh(struct weights *w, struct tool_error *error)
+{
+    size_t bytes = (w->s->stack_count + 1) * sizeof *w->peak;
+    struct lifetimes l;
+    bool ok;
+
+    memset(w->peak, 0, bytes);
+    memset(w->run, 0, bytes);
+    if (!lifetimes_make(w->s, w->device, &l, error))
+        return false;
+    ok = add_up(&l, w) || tool_fail(error, "out of host memory");
+    lifetimes_free(&l);
+    return ok;
+}
+
+static uint64_t sum_of(const struct weights *w, const uint64_t *bytes)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < w->s->stack_count; i++)
+        sum += bytes[i];
+    return sum;
+}
+
+typedef void write_device(const struct weights *w, FILE *out, bool *begun);
+
+/* Every device that is wanted, one after the other. */
+static bool write_devices(const struct snapshot *s, size_t device, FILE *out,
+                          write_device *write, struct tool_error *error)
+{
+    struct weights w = {.s = s};
+    size_t count = lifetimes_device_count(s);
+    bool begun = false;
+    bool ok;
+
+    w.peak = calloc(s->stack_count + 1, sizeof *w.peak);
+    w.run = calloc(s->stack_count + 1, sizeof *w.run);
+    ok = (w.peak != NULL && w.run != NULL) ||
+         tool_fail(error, "out of host memory");
+    for (w.device = 0; ok && w.device < count; w.device++) {
+        if (device != FLAMES_ALL && w.device != device)
+            continue;
+        ok = weigh(&w, error);
+        if (ok)
+            write(&w, out, &begun);
+    }
+    free(w.peak);
+    free(w.run);
+    return ok && (!ferror(out) || tool_fail(error, "write error"));
+}
+
+/* ---- collapsed stacks --------------------------------------------------- */
+
+/* What would end a frame or a line is replaced. */
+static void collapsed_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        putc(c == ';' ? ',' : c < 0x20 || c == 0x7f ? ' ' : c, out);
+    }
+}
+
+static void collapsed_frame(const struct weights *w, uint32_t frame, FILE *out)
+{
+    const struct snapshot_frame *f = &w->s->frames[frame];
+    const char *file = snapshot_string(w->s, f->filename);
+
+    putc(';', out);
+    collapsed_text(out, snapshot_string(w->s, f->name));
+    if (file[0] == '\0' || strcmp(file, "??") == 0)
+        return;
+    fputs(" (", out);
+    collapsed_text(out, file);
+    if (f->line != 0)
+        fprintf(out, ":%" PRIu32, f->line);
+    putc(')', out);
+}
+
+static void collapsed_device(const struct weights *w, FILE *out, bool *begun)
+{
+    (void)begun;
+    for (uint32_t stack = 0; stack < w->s->stack_count; stack++) {
+        size_t count;
+        const uint32_t *frames = snapshot_stack(w->s, stack, &count);
+
+        if (w->peak[stack] == 0)
+            continue;
+        fprintf(out, "device %zu", w->device);
+        if (count == 0)
+            fputs(";(no call path recorded)", out);
+        while (count > 0)
+            collapsed_frame(w, frames[--count], out);
+        fprintf(out, " %" PRIu64 "\n", w->peak[stack]);
+    }
+}
+
+bool flames_write_collapsed(const struct snapshot *s, size_t device, FILE *out,
+                            struct tool_error *error)
+{
+    return write_devices(s, device, out, collapsed_device, error);
+}
+
+/* ---- speedscope --------------------------------------------------------- */
+
+static void speedscope_text(const struct snapshot *s, uint32_t string,
+                            FILE *out)
+{
+    json_text_write(out, snapshot_string(s, string),
+                    snapshot_string_length(s, string));
+}
+
+/* The last is for allocations without a call path. */
+static void speedscope_frames(const struct snapshot *s, FILE *out)
+{
+    fputs("\"shared\": {\"frames\": [", out);
+    for (size_t i = 0; i < s->frame_count; i++) {
+        const struct snapshot_frame *f = &s->frames[i];
+
+        fputs("{\"name\": ", out);
+        speedscope_text(s, f->name, out);
+        fputs(", \"file\": ", out);
+        speedscope_text(s, f->filename, out);
+        fprintf(out, ", \"line\": %" PRIu32 "}, ", f->line);
+    }
+    fputs("{\"name\": \"(no call path recorded)\"}]}", out);
+}
+
+static void speedscope_samples(const struct weights *w, const uint64_t *bytes,
+                               FILE *out)
+{
+    const char *between = "";
+
+    for (uint32_t stack = 0; stack < w->s->stack_count; stack++) {
+        size_t count;
+        const uint32_t *frames = snapshot_stack(w->s, stack, &count);
+
+        if (bytes[stack] == 0)
+            continue;
+        fprintf(out, "%s[", between);
+        if (count == 0)
+            fprintf(out, "%zu", w->s->frame_count);
+        for (size_t i = count; i-- > 0;)
+            fprintf(out, "%s%" PRIu32, i + 1 < count ? ", " : "", frames[i]);
+        putc(']', out);
+        between = ", ";
+    }
+}
+
+static void speedscope_weights(const struct weights *w, const uint64_t *bytes,
+                               FILE *out)
+{
+    const char *between = "";
+
+    for (uint32_t stack = 0; stack < w->s->stack_count; stack++) {
+        if (bytes[stack] == 0)
+            continue;
+        fprintf(out, "%s%" PRIu64, between, bytes[stack]);
+        between = ", ";
+    }
+}
+
+static void speedscope_profile(const struct weights *w, const char *what,
+                               const uint64_t *bytes, FILE *out, bool *begun)
+{
+    uint64_t sum = sum_of(w, bytes);
+
+    if (sum == 0)
+        return;
+    fprintf(out,
+            "%s{\"type\": \"sampled\", \"name\": \"device %zu, %s\", "
+            "\"unit\": \"bytes\", \"startValue\": 0, \"endValue\": %" PRIu64
+            ", \"samples\": [",
+            *begun ? ", " : "", w->device, what, sum);
+    speedscope_samples(w, bytes, out);
+    fputs("], \"weights\": [", out);
+    speedscope_weights(w, bytes, out);
+    fputs("]}", out);
+    *begun = true;
+}
+
+static void speedscope_device(const struct weights *w, FILE *out, bool *begun)
+{
+    speedscope_profile(w, "held at the peak", w->peak, out, begun);
+    speedscope_profile(w, "asked for over the run", w->run, out, begun);
+}
+
+bool flames_write_speedscope(const struct snapshot *s, size_t device, FILE *out,
+                             struct tool_error *error)
+{
+    bool ok;
+
+    fputs("{\"$schema\": \"https://www.speedscope.app/file-format-schema.json"
+          "\", \"exporter\": \"larder\", ",
+          out);
+    speedscope_frames(s, out);
+    fputs(", \"profiles\": [", out);
+    ok = write_devices(s, device, out, speedscope_device, error);
+    fputs("]}\n", out);
+    return ok;
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Files that are neither a trace nor a snapshot are told by what they are.
+# $1: the command.
+. tests/cli/harness
+
+# foreign NAME BYTES WORDS: whatever reads inputs says so.
+foreign() {
+    printf "$2" >"$tmp/$1"
+    for command in report replay tune; do
+        expect 2 $command "$tmp/$1"
+        stderr_has "$1: this is $3; expected"
+    done
+    expect 2 convert "$tmp/$1" "$tmp/out.trace"
+    stderr_has "$1: this is $3; expected"
+}
+
+foreign a.gz '\037\213\010\000' 'compressed with gzip'
+foreign gzip.pickle '\037\213\010\000' 'compressed with gzip'
+foreign model.pt 'PK\003\004\024\000' 'a zip archive, as torch.save() writes'
+foreign old.pt '\200\002\212\012l\374\234\106\371' 'a file of torch.save()'
+foreign report.sqlite 'SQLite format 3\000' 'a database of SQLite.*'
+foreign weights.safetensors '\100\000\000\000\000\000\000\000{"a":1}' \
+    'a file of safetensors'
+foreign notes.txt 'Step 1 of 3\n' "text that begins with 'Step 1 of 3'"
+foreign log.json 'INFO start\n' "text that begins with 'INFO start'"
+
+# What is named as a trace is one, and its error is that of its line.
+printf 'hello\n' >"$tmp/bad.trace"
+expect 2 replay "$tmp/bad.trace"
+stderr_has "bad.trace:1: unknown operation 'hello'"
+# And what is one is read, however it is named.
+printf 'a 0 512\n' >"$tmp/t.txt"
+expect 0 replay --repeat 0 "$tmp/t.txt"
+finish

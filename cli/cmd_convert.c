@@ -252,13 +252,13 @@ static bool write_file(struct output *o)
     bool ok;
 
     if (!new_file_open(&f, path))
-        return fail(path, strerror(errno));
+        return fail(path, f.why);
     o->error = &error;
     ok = o->settings->packed ? write_compressed(o, f.out)
                              : write_format(o, f.out);
     o->error = NULL;
     if (!new_file_close(&f, ok))
-        return fail(path, strerror(errno));
+        return fail(path, f.why);
     return ok || fail(path, error.text);
 }
 

@@ -1,23 +1,22 @@
 /* cmd_exec.c - `larder exec`. */
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <larder/larder.h>
 
 #include "commands.h"
+#include "exec_child.h"
 #include "exec_place.h"
 #include "exec_report.h"
 #include "help.h"
+#include "new_file.h"
 
 #define SIM_DEFAULT "24GiB"
-
-/* As a shell has it, for a program that cannot be started. */
-enum { EXIT_NOT_STARTED = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
 enum row { ROW_SIM, ROW_PRELOAD, ROW_REPORT, ROW_JSON, ROW_QUIET };
 
@@ -141,57 +140,47 @@ static int set_environment(const struct exec_settings *s, const char *spec,
     return status;
 }
 
-static void become(char **words)
+static bool write_report(const struct exec_settings *s, const char *path)
 {
-    execvp(words[0], words);
-    fprintf(stderr, "larder exec: %s cannot be started: %s\n", words[0],
-            strerror(errno));
-    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
-}
+    struct new_file f = {.why = ""};
+    bool ok;
 
-/* The program's status; a signal's is the shell's. */
-static int run_program(char **words)
-{
-    pid_t child;
-    int status = 0;
-
-    fflush(NULL);
-    child = fork();
-    if (child == 0)
-        become(words);
-    if (child < 0) {
-        fprintf(stderr, "larder exec: no process can be started: %s\n",
-                strerror(errno));
-        return EXIT_NOT_STARTED;
-    }
-    /* What is typed to end the program is for it. */
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status)
-                               : WEXITSTATUS(status);
-}
-
-static int print_report(const struct exec_settings *s, const char *path)
-{
-    FILE *out = s->report == NULL ? stderr : fopen(s->report, "w");
-    bool ok = out != NULL && exec_report(path, s->is_json, out);
-
-    if (out != NULL && out != stderr && fclose(out) != 0)
+    if (s->report == NULL) {
+        ok = exec_report(path, s->is_json, stderr);
+        snprintf(f.why, sizeof f.why, "%s", strerror(errno));
+    } else if (!new_file_open(&f, s->report)) {
         ok = false;
-    if (ok)
-        return CLI_EXIT_OK;
-    fprintf(stderr, "larder exec: %s: cannot be written: %s\n",
-            s->report == NULL ? "the report" : s->report, strerror(errno));
-    return CLI_EXIT_BAD;
+    } else {
+        ok = exec_report(path, s->is_json, f.out);
+        if (!ok)
+            snprintf(f.why, sizeof f.why, "%s", strerror(errno));
+        ok = new_file_close(&f, ok) && ok;
+    }
+    if (!ok)
+        fprintf(stderr, "larder exec: %s: cannot be written: %s\n",
+                s->report == NULL ? "the report" : s->report, f.why);
+    return ok;
+}
+
+/* What the driver appends its lines to; its path goes to `report`. */
+static int make_report(char report[PATH_MAX])
+{
+    const char *folder = secure_getenv("TMPDIR");
+    int length = snprintf(report, PATH_MAX, "%s/larder-exec-XXXXXX",
+                          folder != NULL && *folder != '\0' ? folder : "/tmp");
+
+    if (length >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return mkostemp(report, O_CLOEXEC);
 }
 
 static int run_exec(const struct cli_command *self, int argc, char **argv)
 {
     struct exec_settings s = {.sim = SIM_DEFAULT, .words = &argv[argc]};
     char spec[4096];
-    char report[] = "/tmp/larder-exec-XXXXXX";
+    char report[PATH_MAX];
     int status = read_settings(self, argc, argv, &s);
     int fd;
 
@@ -199,7 +188,7 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
         status = check_sim(self, s.sim, spec, sizeof spec);
     if (status >= 0)
         return status;
-    fd = mkstemp(report);
+    fd = make_report(report);
     if (fd < 0) {
         fprintf(stderr, "larder exec: %s: cannot be made: %s\n", report,
                 strerror(errno));
@@ -208,9 +197,9 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
     close(fd);
     status = set_environment(&s, spec, report);
     if (status < 0) {
-        status = run_program(s.words);
-        if (!s.is_quiet && !is_real(&s) &&
-            print_report(&s, report) != CLI_EXIT_OK && status == 0)
+        status = exec_child_run(s.words);
+        if (!s.is_quiet && !is_real(&s) && !write_report(&s, report) &&
+            status == 0)
             status = CLI_EXIT_BAD;
     }
     unlink(report);

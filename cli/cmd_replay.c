@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "help.h"
+#include "new_file.h"
 #include "progress.h"
 #include "replay/replay.h"
 #include "replay_report.h"
@@ -285,31 +286,38 @@ static int read_settings(const struct cli_command *self, int argc, char **argv,
 
 /* ---- files ------------------------------------------------------------- */
 
-static bool open_output(const char *path, FILE **out)
+struct output {
+    const char *path; /* NULL: none */
+    struct new_file file;
+    FILE *out; /* NULL: not open */
+};
+
+static bool cannot_be_written(const struct output *o)
 {
-    if (path == NULL)
-        return true;
-    *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
-    if (*out != NULL)
-        return true;
-    fprintf(stderr, "larder replay: %s: cannot be written: %s\n", path,
-            strerror(errno));
+    fprintf(stderr, "larder replay: %s: cannot be written: %s\n", o->path,
+            o->file.why);
     return false;
 }
 
-/* The standard output is closed, and looked at, by main(). */
-static bool close_output(const char *path, FILE *f)
+static bool open_output(struct output *o)
 {
-    bool failed;
+    if (o->path == NULL)
+        return true;
+    if (strcmp(o->path, "-") == 0)
+        o->out = stdout;
+    else if (!new_file_open(&o->file, o->path))
+        return cannot_be_written(o);
+    else
+        o->out = o->file.out;
+    return true;
+}
 
-    if (f == NULL || f == stdout)
+/* The standard output is closed, and looked at, by main(). */
+static bool close_output(struct output *o, bool ok)
+{
+    if (o->out == NULL || o->out == stdout)
         return true;
-    failed = ferror(f) != 0;
-    if (fclose(f) == 0 && !failed)
-        return true;
-    fprintf(stderr, "larder replay: %s: cannot be written: %s\n", path,
-            strerror(errno));
-    return false;
+    return new_file_close(&o->file, ok) || cannot_be_written(o);
 }
 
 /* ---- running ----------------------------------------------------------- */
@@ -405,14 +413,18 @@ static int run_inputs(struct settings *s)
 
 static int run_with_outputs(struct settings *s)
 {
+    struct output placements = {.path = s->placements_path};
+    struct output stats = {.path = s->stats_path};
     int status = CLI_EXIT_BAD;
+    bool ok;
 
-    if (open_output(s->placements_path, &s->options.placements) &&
-        open_output(s->stats_path, &s->options.stats))
+    if (open_output(&placements) && open_output(&stats)) {
+        s->options.placements = placements.out;
+        s->options.stats = stats.out;
         status = run_inputs(s);
-    if (!close_output(s->placements_path, s->options.placements))
-        status = CLI_EXIT_BAD;
-    if (!close_output(s->stats_path, s->options.stats))
+    }
+    ok = status != CLI_EXIT_BAD;
+    if (!close_output(&placements, ok) || !close_output(&stats, ok))
         status = CLI_EXIT_BAD;
     return status;
 }
@@ -422,7 +434,7 @@ static int run_replay(const struct cli_command *self, int argc, char **argv)
     struct settings s = {.options = {.repeat = 1}};
     int status;
 
-    s.options.conf = getenv("LARDER_CONF");
+    s.options.conf = secure_getenv("LARDER_CONF");
     s.paths = calloc((size_t)argc, sizeof *s.paths);
     if (s.paths == NULL) {
         fputs("larder replay: out of host memory\n", stderr);

@@ -110,7 +110,7 @@ static bool write_file(const struct settings *s, const struct view_run *runs)
     }
     if (!ok)
         fprintf(stderr, "larder view: %s: cannot be written: %s\n", s->output,
-                strerror(errno));
+                file.why);
     return ok;
 }
 

@@ -50,7 +50,7 @@ static bool find_beside(const char *build, const char *installed,
 
 bool exec_find_folder(char out[PATH_MAX])
 {
-    const char *set = getenv("LARDER_FAKECUDA_DIR");
+    const char *set = secure_getenv("LARDER_FAKECUDA_DIR");
 
     if (set != NULL && *set != '\0') {
         if (holds(set, DRIVER) && realpath(set, out) != NULL)
@@ -71,7 +71,7 @@ bool exec_find_folder(char out[PATH_MAX])
 
 bool exec_find_preload(char out[PATH_MAX])
 {
-    const char *set = getenv("LARDER_PRELOAD_LIBRARY");
+    const char *set = secure_getenv("LARDER_PRELOAD_LIBRARY");
     char folder[PATH_MAX];
 
     if (set != NULL && *set != '\0') {

@@ -1,48 +1,77 @@
 #include "new_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* A device or a pipe is written to, not replaced. */
-static bool is_special(const char *path)
+static bool failed(struct new_file *f, const char *why)
 {
-    struct stat s;
+    snprintf(f->why, sizeof f->why, "%s", why);
+    return false;
+}
 
-    return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+/* The library's words have the path before the reason. */
+static bool failed_there(struct new_file *f)
+{
+    static const char before[] = "cannot be written: ";
+    const char *words = larder_last_error();
+    const char *at = strstr(words, before);
+
+    return failed(f, at != NULL ? at + sizeof before - 1 : words);
+}
+
+static void abandon(int number)
+{
+    larder_files_abandon();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Signals that somebody ignores stay ignored. */
+static void heed_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction now;
+
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            signal(numbers[i], abandon);
+    }
 }
 
 bool new_file_open(struct new_file *f, const char *path)
 {
-    int n =
-        snprintf(f->part, sizeof f->part, "%s.%ld.part", path, (long)getpid());
+    int fd;
 
-    f->path = path;
-    f->out = NULL;
-    if (n < 0 || (size_t)n >= sizeof f->part) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    if (is_special(path))
-        f->part[0] = '\0';
-    f->out = fopen(f->part[0] != '\0' ? f->part : path, "we");
-    return f->out != NULL;
+    *f = (struct new_file){.out = NULL};
+    heed_signals();
+    if (larder_file_create(path, &f->file) != LARDER_OK)
+        return failed_there(f);
+    fd = fcntl(larder_file_descriptor(f->file), F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0)
+        f->out = fdopen(fd, "w");
+    if (f->out != NULL)
+        return true;
+    (void)failed(f, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    (void)larder_file_close(f->file, 0);
+    return false;
 }
 
 bool new_file_close(struct new_file *f, bool ok)
 {
     bool written = ferror(f->out) == 0;
-    int why;
 
+    errno = 0;
     written &= fclose(f->out) == 0;
     f->out = NULL;
-    if (f->part[0] == '\0')
-        return written || !ok;
-    if (ok && written && rename(f->part, f->path) == 0)
-        return true;
-    why = errno;
-    unlink(f->part);
-    errno = why;
-    return !ok;
+    if (!written)
+        (void)failed(f, strerror(errno != 0 ? errno : EIO));
+    if (larder_file_close(f->file, ok && written) != LARDER_OK)
+        return failed_there(f);
+    return written || !ok;
 }

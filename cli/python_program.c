@@ -52,7 +52,7 @@ static bool find_package(const char *command, char out[PATH_MAX])
     static const char *const places[] = {"../python", "../share/larder/python",
                                          NULL};
     static const char *const here[] = {".", NULL};
-    const char *set = getenv("LARDER_PYTHON_DIR");
+    const char *set = secure_getenv("LARDER_PYTHON_DIR");
     char folder[PATH_MAX];
 
     if (set != NULL && *set != '\0') {
@@ -94,7 +94,7 @@ static void set_library_folder(void)
 /* The interpreter that was named, which then has the package; else NULL. */
 static const char *named_python(void)
 {
-    const char *set = getenv("LARDER_PYTHON");
+    const char *set = secure_getenv("LARDER_PYTHON");
 
     return set != NULL && *set != '\0' ? set : NULL;
 }
@@ -120,7 +120,7 @@ static bool add_to_path(const char *package)
 
 static bool set_package_folder(const char *command)
 {
-    const char *asked = getenv("LARDER_PYTHON_DIR");
+    const char *asked = secure_getenv("LARDER_PYTHON_DIR");
     char package[PATH_MAX];
 
     if (named_python() != NULL && (asked == NULL || *asked == '\0'))

@@ -22,7 +22,7 @@ static void wrong(const char *name, const char *value, const char *expected)
 /* NULL for what is not set, or is empty. */
 static const char *variable(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name);
 
     return value == NULL || *value == '\0' ? NULL : value;
 }

@@ -122,7 +122,7 @@ larder_result larder_torch_set_device(int number, const char *spec)
 
 static larder_result open_device(int number, larder_device **out)
 {
-    const char *spec = getenv(DEVICE_VARIABLE);
+    const char *spec = secure_getenv(DEVICE_VARIABLE);
     int ordinal = number;
 
     if (own_specs[number][0] != '\0') {

@@ -8,7 +8,7 @@
 void exp_init(struct exp *e, const struct experiment *what,
               const struct lab_run_options *opt)
 {
-    const char *environment = getenv("LARDER_CONF");
+    const char *environment = secure_getenv("LARDER_CONF");
 
     *e = (struct exp){.what = what, .opt = opt};
     e->policy = opt->policy == LARDER_POLICY_DEFAULT ? LARDER_POLICY_PYTORCH

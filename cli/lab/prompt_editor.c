@@ -105,7 +105,7 @@ static bool make_folders(char *path)
 
 static void find_history(struct editor *e)
 {
-    const char *set = getenv("LARDER_HISTORY");
+    const char *set = secure_getenv("LARDER_HISTORY");
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
     int length = 0;

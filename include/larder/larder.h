@@ -175,8 +175,8 @@ typedef struct larder_options {
     larder_policy policy; /* 0 = LARDER_POLICY_DEFAULT */
     uint32_t flags;       /* must be 0 */
     /* Settings in PyTorch's grammar, "key:value,key:value"; the keys are in
-     * larder-conf(5).  NULL: the environment variable LARDER_CONF, if set;
-     * "": none. */
+     * larder-conf(5).  NULL: the environment variable LARDER_CONF, if set and
+     * the program is not set-user-ID; "": none. */
     const char *conf;
 } larder_options;
 

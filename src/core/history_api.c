@@ -248,7 +248,7 @@ larder_result larder__snapshot_file(const struct snapshot *s, bool json,
         r = larder__snapshot_emit(s, json, write_file, &file);
     if (!larder__newfile_close(&file, r == LARDER_OK))
         return larder__fail(LARDER_ERR_SYSTEM, "%s cannot be written: %s", path,
-                            strerror(file.error));
+                            larder__newfile_words(&file));
     return r;
 }
 

@@ -333,7 +333,7 @@ static uint64_t small_max(const struct allocator *a)
 static larder_result allocator_init(struct allocator *a, larder_device *dev,
                                     const larder_options *opt)
 {
-    const char *conf = opt->conf != NULL ? opt->conf : getenv("LARDER_CONF");
+    const char *conf = opt->conf != NULL ? opt->conf : secure_getenv("LARDER_CONF");
     larder_result r;
 
     a->device = dev;

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -12,7 +14,7 @@
 #include "device/sized.h"
 
 /* A table has a dozen lines; room for very long comments. */
-enum { PRICE_FILE_MAX = 65536 };
+enum { PRICE_FILE_MAX = 65536, PIPE_PATIENCE_MS = 2000 };
 
 /* The most a price may be: 11 days. */
 static const uint64_t price_max = UINT64_C(1000000000000000);
@@ -205,11 +207,30 @@ static larder_result read_lines(struct price_reader *in, const char *p,
     return LARDER_OK;
 }
 
+/* Open it without waiting: a pipe may have nobody who writes to it. */
+static int open_to_read(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct pollfd pipe = {.fd = fd, .events = POLLIN};
+    struct stat st;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
+        poll(&pipe, 1, PIPE_PATIENCE_MS) == 0) {
+        close(fd);
+        errno = ETIMEDOUT;
+        return -1;
+    }
+    (void)fcntl(fd, F_SETFL, O_RDONLY);
+    return fd;
+}
+
 /* Read the whole file into `text`.  *length is above PRICE_FILE_MAX if there
  * is more. */
 static larder_result read_file(const char *path, char *text, size_t *length)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_to_read(path);
     int error = errno;
     ssize_t n = 1;
 
@@ -226,7 +247,8 @@ static larder_result read_file(const char *path, char *text, size_t *length)
         close(fd);
     if (fd < 0 || n < 0)
         return larder__fail(LARDER_ERR_SYSTEM, "%s: cannot be read: %s", path,
-                            strerror(error));
+                            error == ETIMEDOUT ? "nobody writes to this pipe"
+                                               : strerror(error));
     return LARDER_OK;
 }
 

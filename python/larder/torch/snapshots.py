@@ -9,6 +9,7 @@ import os
 import pickle
 import sys
 
+from larder._files import NewFile
 from larder.torch import _torch
 from larder.torch._plugin import (
     ACTIONS,
@@ -108,10 +109,10 @@ def _dump_snapshot(
             OSError,
         )
     elif name.endswith(b".json"):
-        with open(name, "w", encoding="utf-8") as file:
+        with NewFile(library, name, "w", encoding="utf-8") as file:
             json.dump(_snapshot(), file)
     else:
-        with open(name, "wb") as file:
+        with NewFile(library, name, "wb") as file:
             pickle.dump(_snapshot(), file, protocol=4)
 
 

@@ -3,6 +3,8 @@
 import json
 import pickle
 
+from larder._files import NewFile
+from larder._library import library
 from larder.lab import OutOfMemoryError
 from larder.lab import session as _session
 from larder.lab.failures import InvalidError, gate
@@ -148,7 +150,7 @@ def _dump_snapshot(filename="dump_snapshot.pickle"):
     if _Recording.kept is None:
         _session().write_snapshot(filename)
         return
-    with open(filename, "wb") as file:
+    with NewFile(library, filename, "wb") as file:
         pickle.dump(_snapshot(), file)
 
 

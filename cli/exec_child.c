@@ -1,0 +1,95 @@
+#include "exec_child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* As a shell has it, for a program that cannot be started. */
+enum { EXIT_NOT_STARTED = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
+
+static const int handed_on[] = {SIGINT, SIGQUIT, SIGTERM,
+                                SIGHUP, SIGUSR1, SIGUSR2};
+enum { HANDED_ON = sizeof handed_on / sizeof handed_on[0] };
+
+static volatile sig_atomic_t child; /* 0: it has ended */
+
+/* The terminal's go to all processes of the group, so to the program too. */
+static void hand_on(int number, siginfo_t *info, void *context)
+{
+    int error = errno;
+
+    (void)context;
+    if (child > 0 && info->si_code <= 0)
+        (void)kill(child, number);
+    errno = error;
+}
+
+/* What this process ignores the program ignores, and has not to be told. */
+static void heed_signals(void)
+{
+    struct sigaction action = {.sa_sigaction = hand_on,
+                               .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction now;
+
+    sigfillset(&action.sa_mask);
+    for (int i = 0; i < HANDED_ON; i++) {
+        if (sigaction(handed_on[i], NULL, &now) == 0 &&
+            now.sa_handler != SIG_IGN)
+            sigaction(handed_on[i], &action, NULL);
+    }
+}
+
+static void become(char **words, const sigset_t *mask)
+{
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(words[0], words);
+    fprintf(stderr, "larder exec: %s cannot be started: %s\n", words[0],
+            strerror(errno));
+    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
+}
+
+/* Its number stays its own until it is waited for, and no signal comes
+ * between that and its being forgotten. */
+static int wait_for_child(const sigset_t *all)
+{
+    siginfo_t ended;
+    int status = 0;
+
+    while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR)
+        continue;
+    sigprocmask(SIG_BLOCK, all, NULL);
+    (void)waitpid(child, &status, 0);
+    child = 0;
+    return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status)
+                               : WEXITSTATUS(status);
+}
+
+int exec_child_run(char **words)
+{
+    sigset_t all;
+    sigset_t before;
+    pid_t pid;
+    int status;
+
+    fflush(NULL);
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before); /* until there is who to tell */
+    pid = fork();
+    if (pid == 0)
+        become(words, &before);
+    child = (sig_atomic_t)pid;
+    heed_signals();
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (pid < 0) {
+        fprintf(stderr, "larder exec: no process can be started: %s\n",
+                strerror(errno));
+        return EXIT_NOT_STARTED;
+    }
+    status = wait_for_child(&all);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
+}

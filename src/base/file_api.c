@@ -1,0 +1,87 @@
+/* file_api.c - the writer of files, for everybody. */
+#include <errno.h>
+#include <string.h>
+
+#include <larder/file.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "base/newfile.h"
+
+struct larder_file {
+    struct newfile file;
+    char *path; /* as it was given */
+};
+
+static larder_result refused(const larder_file *f)
+{
+    return larder__fail(LARDER_ERR_SYSTEM, "%s: cannot be written: %s", f->path,
+                        larder__newfile_words(&f->file));
+}
+
+static void file_free(larder_file *f)
+{
+    larder__host_free(f->path);
+    larder__host_free(f);
+}
+
+static larder_file *file_make(const char *path)
+{
+    larder_file *f = larder__host_alloc(1, sizeof *f);
+    size_t room = strlen(path) + 1;
+
+    if (f == NULL)
+        return NULL;
+    f->path = larder__host_alloc(room, 1);
+    if (f->path == NULL) {
+        larder__host_free(f);
+        return NULL;
+    }
+    memcpy(f->path, path, room);
+    return f;
+}
+
+larder_result larder_file_create(const char *path, larder_file **out)
+{
+    larder_file *f;
+
+    if (path == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    f = file_make(path);
+    if (f == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (!larder__newfile_open(&f->file, path)) {
+        larder_result r = refused(f);
+
+        (void)larder__newfile_close(&f->file, false);
+        file_free(f);
+        return r;
+    }
+    *out = f;
+    return LARDER_OK;
+}
+
+larder_result larder_file_write(larder_file *f, const void *bytes, size_t count)
+{
+    if (f == NULL || (bytes == NULL && count != 0))
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    return larder__newfile_write(&f->file, bytes, count) ? LARDER_OK
+                                                         : refused(f);
+}
+
+int larder_file_descriptor(const larder_file *f)
+{
+    return f == NULL ? -1 : f->file.fd;
+}
+
+larder_result larder_file_close(larder_file *f, int keep)
+{
+    larder_result r = LARDER_OK;
+
+    if (f == NULL)
+        return LARDER_OK;
+    if (!larder__newfile_close(&f->file, keep != 0) && keep)
+        r = refused(f);
+    file_free(f);
+    return r;
+}

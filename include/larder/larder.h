@@ -157,7 +157,7 @@ LARDER_API larder_result larder_device_close(larder_device *dev);
  * live blocks are cut to what was asked for. */
 typedef enum larder_policy {
     LARDER_POLICY_DEFAULT = 0, /* the library's best: LARDER_POLICY_LARDER */
-    LARDER_POLICY_PYTORCH = 1, /* PyTorch 2.4's native policy, exactly */
+    LARDER_POLICY_PYTORCH = 1, /* PyTorch's native policy, exactly */
     LARDER_POLICY_DIRECT = 2,  /* a driver call for each request: a baseline */
     LARDER_POLICY_LARDER =
         3 /* pages go where they are needed (docs/POLICY.md) */
@@ -324,9 +324,11 @@ typedef int larder_pool_filter(void *ctx, larder_stream stream);
  * (all, if NULL) come from this pool.  The first begin makes the pool, each
  * later one counts as one more user.  While any pool is begun, recorded
  * streams are not polled and cached memory is not given back, as a stream
- * capture demands.  What larder_record_stream() says meanwhile holds, but for
- * a stream that is being captured, which the end of its capture orders; under
- * the policy `pytorch` for none, as in PyTorch (before 2.13 a pool is a capture).
+ * capture demands; but with the setting `pytorch:2.13` and later releases only
+ * between larder_capture_begin() and larder_capture_end().  What
+ * larder_record_stream() says meanwhile holds, but for a stream that is being
+ * captured, which the end of its capture orders; under the policy `pytorch` for
+ * none, as in PyTorch.
  * ERR_INVALID if the pool is already begun, or is no longer held. */
 LARDER_API larder_result larder_pool_begin(larder_allocator *a,
                                            larder_pool_id id,
@@ -350,6 +352,27 @@ LARDER_API larder_result larder_pool_release(larder_allocator *a,
 LARDER_API larder_result larder_pool_set_limit(larder_allocator *a,
                                                larder_pool_id id,
                                                uint64_t bytes);
+
+/* Whether the pool's free blocks may serve requests of the default pools when
+ * memory runs out, under the policy `pytorch`, from the release on in which
+ * they do (the setting `pytorch`).  (PyTorch: MemPool(use_on_oom=True).)  Any
+ * thread.  ERR_UNKNOWN_POOL. */
+LARDER_API larder_result larder_pool_set_lending(larder_allocator *a,
+                                                 larder_pool_id id, int on);
+
+/* Whether requests get the pool's blocks whole, however much larger they are,
+ * under the policy `pytorch`.  (PyTorch: MemPool(no_split=True).)  Any thread.
+ * ERR_UNKNOWN_POOL. */
+LARDER_API larder_result larder_pool_set_whole(larder_allocator *a,
+                                               larder_pool_id id, int on);
+
+/* Say that a stream's capture begins, and that it ends: until as many have ended
+ * as have begun, recorded streams are not polled and cached memory is not given
+ * back.  Needed where a pool that is begun does not do that already, which is
+ * with the setting `pytorch:2.13` and later releases.
+ * ERR_INVALID for an end without a beginning.  Any thread. */
+LARDER_API larder_result larder_capture_begin(larder_allocator *a);
+LARDER_API larder_result larder_capture_end(larder_allocator *a);
 
 /* What a private pool holds now. */
 typedef struct larder_pool_info {

@@ -226,6 +226,7 @@ struct request {
     struct block *block; /* the answer, taken out of its heap */
     struct use *uses;    /* streams to be recorded for it from the start */
     bool borrows;        /* the heap is another pool's, which lends */
+    bool rejected;       /* by throw_on_cudamalloc_oom: not counted as OOM */
     bool over_limit;     /* refused by a limit, not by the device */
     bool over_pool;      /* by that of a private pool */
     bool out_of_time;    /* reclaim_budget_ms ended the waiting */

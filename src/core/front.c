@@ -61,7 +61,7 @@ static void publish(struct allocator *a, uint64_t most_bytes, bool has_waiting)
 void larder__unlock_all(struct allocator *a)
 {
     bool is_open = a->is_fast && a->history == NULL && a->routes == NULL &&
-                   a->pieces == NULL;
+                   a->captures == 0 && a->pieces == NULL;
 
     publish(a, is_open ? a->props.total_bytes : 0,
             !events_are_idle(&a->events));

@@ -177,7 +177,7 @@ static larder_result report(struct allocator *a, const struct request *q,
         .message = message,
     };
 
-    a->stats.num_ooms++;
+    a->stats.num_ooms += !q->rejected;
     if (a->history != NULL)
         larder__history_record(a, LARDER_ACTION_oom, free_bytes, q->size,
                                q->stream,

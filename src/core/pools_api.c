@@ -44,6 +44,63 @@ larder_result larder_pool_release(larder_allocator *handle, larder_pool_id id)
     return r;
 }
 
+static larder_result set_flag(larder_allocator *handle, larder_pool_id id,
+                              bool on, size_t offset)
+{
+    struct allocator *a;
+    struct private_pool *p;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__private_find(a, id, &p);
+    if (r == LARDER_OK)
+        *(bool *)((char *)p + offset) = on;
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_pool_set_lending(larder_allocator *handle,
+                                      larder_pool_id id, int on)
+{
+    return set_flag(handle, id, on != 0, offsetof(struct private_pool, lends));
+}
+
+larder_result larder_pool_set_whole(larder_allocator *handle, larder_pool_id id,
+                                    int on)
+{
+    return set_flag(handle, id, on != 0,
+                    offsetof(struct private_pool, is_kept_whole));
+}
+
+larder_result larder_capture_begin(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    a->captures++;
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+larder_result larder_capture_end(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    if (a->captures == 0)
+        r = larder__fail(LARDER_ERR_INVALID, "larder_capture_end() without a "
+                                             "larder_capture_begin()");
+    else
+        a->captures--;
+    larder__handle_unlock(a);
+    return r;
+}
+
 /* The number of live blocks of the pool. */
 static size_t count_live(struct allocator *a, const struct private_pool *p)
 {

@@ -3,6 +3,7 @@
  * The order of steps and every comparison is that of
  * DeviceCachingAllocator::malloc, of the release whose rules are set
  * (pytorch_rules.h); docs/FIDELITY.md lists what differs. */
+#include "base/bits.h"
 #include "base/fail.h"
 #include "core/policy.h"
 #include "core/blocks.h"
@@ -116,6 +117,30 @@ larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
     return larder__segment_get(a, q->heap, q->segment_bytes, &q->block);
 }
 
+/* With throw_on_cudamalloc_oom: whether the device, or the limit that stands
+ * for it, cannot have so much.  What a fraction refuses fails as ever. */
+static bool is_rejected(const struct allocator *a, const struct request *q)
+{
+    uint64_t device = a->props.total_bytes;
+    uint64_t wanted = a->held_bytes + q->segment_bytes;
+
+    if (!a->conf.throw_on_oom ||
+        (a->fraction_is_set && (double)wanted > a->fraction * (double)device))
+        return false;
+    return wanted > bits_lesser(device, a->conf.limit_bytes);
+}
+
+/* Ask the device, if that is of any use. */
+static larder_result grow(struct allocator *a, struct request *q)
+{
+    q->rejected = is_rejected(a, q);
+    if (!q->rejected)
+        return larder__pytorch_grow(a, q);
+    q->over_limit = true;
+    a->stats.num_oom_rejections++;
+    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+}
+
 static struct heap *heap_of(const struct pool *pool, larder_stream stream)
 {
     for (uint32_t i = 0; i < pool->heap_count; i++) {
@@ -155,26 +180,24 @@ static bool borrow_when(struct allocator *a, struct request *q,
 /* PyTorch's steps when no free block fits. */
 static larder_result climb(struct allocator *a, struct request *q)
 {
-    larder_result r = larder__pytorch_grow(a, q);
+    larder_result r = grow(a, q);
 
     if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
         return r;
-    if (q->over_limit && a->conf.throw_on_oom) {
-        a->stats.num_oom_rejections++;
+    if (q->rejected)
         return r;
-    }
     if (borrow_when(a, q, PYTORCH_LENDS_FIRST))
         return LARDER_OK;
     if (allocator_is_capturing(a)) /* nothing may be given back */
         return r;
     if (larder__release_available(a, q)) {
-        r = larder__pytorch_grow(a, q);
-        if (r != LARDER_ERR_OUT_OF_MEMORY)
+        r = grow(a, q);
+        if (r != LARDER_ERR_OUT_OF_MEMORY || q->rejected)
             return r;
     }
     (void)larder__release_cached(a); /* what went is what counts */
     a->stats.num_alloc_retries++;
-    return larder__pytorch_grow(a, q);
+    return grow(a, q);
 }
 
 static larder_result pytorch_find(struct allocator *a, struct request *q)
@@ -196,7 +219,8 @@ static larder_result pytorch_find(struct allocator *a, struct request *q)
     if (gc_is_on(a) && !allocator_is_capturing(a))
         larder__collect_garbage(a);
     r = climb(a, q);
-    if (r == LARDER_ERR_OUT_OF_MEMORY && borrow_when(a, q, PYTORCH_LENDS_LAST))
+    if (r == LARDER_ERR_OUT_OF_MEMORY && !q->rejected &&
+        borrow_when(a, q, PYTORCH_LENDS_LAST))
         return LARDER_OK;
     return r;
 }
@@ -213,7 +237,8 @@ static bool pytorch_should_split(const struct allocator *a,
     const struct pool *pool = q->heap->pool;
     uint64_t rest = q->block->bytes - q->size;
 
-    if (pool->owner != NULL && pool->owner->is_kept_whole)
+    if (pool->owner != NULL && pool->owner->is_kept_whole &&
+        a->conf.rules->whole_pools)
         return false;
     if (pool->is_small || splits_as_pages(a, q))
         return rest >= UNIT_BYTES;

@@ -32,6 +32,7 @@ enum pytorch_lending {
     X(bool, newest_scope_first,                                                \
       "of several pools that are begun the last one is asked first")           \
     X(bool, expandable_private, "private pools have expandable segments")      \
+    X(bool, whole_pools, "pools can have their blocks never split")            \
     X(enum pytorch_lending, lending,                                           \
       "when pools lend to others that run out of memory")                      \
     X(bool, slack_follows_segment,                                             \

@@ -51,6 +51,12 @@
     X(cuGraphLaunch, (void *, cud_stream))                                     \
     X(cuEventElapsedTime, (float *, cud_event, cud_event))                     \
     X(cuModuleLoadData, (void **, const void *))                               \
+    X(cuMulticastCreate, (void *, const void *))                               \
+    X(cuMulticastAddDevice, (unsigned long long, cud_device))                  \
+    X(cuMulticastBindMem, (unsigned long long, size_t, unsigned long long,     \
+                           size_t, size_t, unsigned long long))                \
+    X(cuMulticastUnbind, (unsigned long long, cud_device, size_t, size_t))     \
+    X(cuStreamWriteValue32, (cud_stream, cud_addr, unsigned, unsigned))        \
     X(cuLaunchKernel,                                                          \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
        unsigned, cud_stream, void **, void **))                                \

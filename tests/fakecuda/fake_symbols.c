@@ -147,6 +147,53 @@ cud_result cuGraphLaunch(void *graph, cud_stream stream)
     return CUD_NOT_SUPPORTED;
 }
 
+cud_result cuMulticastCreate(void *out, const void *properties)
+{
+    (void)out;
+    (void)properties;
+    return CUD_NOT_SUPPORTED;
+}
+
+cud_result cuMulticastAddDevice(unsigned long long handle, cud_device device)
+{
+    (void)handle;
+    (void)device;
+    return CUD_NOT_SUPPORTED;
+}
+
+cud_result cuMulticastBindMem(unsigned long long handle, size_t offset,
+                              unsigned long long page, size_t page_offset,
+                              size_t bytes, unsigned long long flags)
+{
+    (void)handle;
+    (void)offset;
+    (void)page;
+    (void)page_offset;
+    (void)bytes;
+    (void)flags;
+    return CUD_NOT_SUPPORTED;
+}
+
+cud_result cuMulticastUnbind(unsigned long long handle, cud_device device,
+                             size_t offset, size_t bytes)
+{
+    (void)handle;
+    (void)device;
+    (void)offset;
+    (void)bytes;
+    return CUD_NOT_SUPPORTED;
+}
+
+cud_result cuStreamWriteValue32(cud_stream stream, cud_addr addr,
+                                unsigned value, unsigned flags)
+{
+    (void)stream;
+    (void)addr;
+    (void)value;
+    (void)flags;
+    return CUD_NOT_SUPPORTED;
+}
+
 cud_result cuModuleLoadData(void **out, const void *image)
 {
     (void)out;

@@ -549,7 +549,7 @@ static void test_throwing_at_the_limit_skips_the_ladder(void **state)
     rig_free(&rig, rig_alloc(&rig, MIB(30)));
     assert_no_room(&rig, MIB(40)); /* giving back 30 MiB would have helped */
     assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
-    assert_int_equal(rig_stats(&rig).num_ooms, 1);
+    assert_int_equal(rig_stats(&rig).num_ooms, 0); /* as in PyTorch 2.12 */
     assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
     assert_int_equal(rig_reserved(&rig), MIB(30));
     rig_down(&rig);

@@ -1,11 +1,14 @@
 // recorder.cpp - what the allocator of a PyTorch wheel does with a trace.
 //
-//   recorder [--first] CONF FRACTION CAPACITY EVENTS INPUT [NAME] >GOLDEN
+//   recorder [--first | --script] CONF FRACTION CAPACITY EVENTS INPUT NAME
+//
+// writes it to the standard output.
 //
 // It is compiled against the headers of one wheel, linked to that wheel's
 // libc10_cuda.so and run over stand-ins for libcudart.so and libcuda.so.1
-// (record.sh does all of it).  EVENTS is manual or immediate.  INPUT is a
-// trace (trace.h), or a script: a trace with operations that traces have not:
+// (make_recorder.sh does all of it).  EVENTS is manual or immediate.  INPUT is
+// a trace (trace.h), with statistics at about nine points, or a script, with
+// statistics where it says so and at its end; it can have besides:
 //
 //   b POOL [STREAM...]  allocations (on these streams) go to a private pool
 //   n POOL              no longer
@@ -17,6 +20,7 @@
 //   w STREAM            work is queued on the stream
 //   j STREAM OTHER      which from now on waits for what OTHER has
 //   k CONF              settings
+//   l FRACTION          of the device may be held
 //   q                   statistics
 //
 // --first: lines are read in pieces of 255 bytes, as the recorder of the first
@@ -97,17 +101,32 @@ void pool_no_split(uint64_t number)
 #endif
 }
 
-// From 2.13 on a capture is told apart from a pool that is begun.
-void capture_mark(bool begins)
+c10::cuda::CUDAStream stream_of(unsigned number)
 {
+    return number == 0 ? c10::cuda::getDefaultCUDAStream(device_index)
+                       : c10::cuda::getStreamFromExternal(
+                             static_cast<cudaStream_t>(stream_pointer(number)),
+                             device_index);
+}
+
+// As CUDAGraph does: the capture is the thread's own, on its current stream.
+// From 2.13 on it is told apart from a pool that is begun.
+void capture_begin(unsigned stream)
+{
+    c10::cuda::setCurrentCUDAStream(stream_of(stream));
+    capture_graph_begin(stream);
 #if TORCH_MINOR >= 13
-    if (begins)
-        caching::markCaptureBegin(device_index);
-    else
-        caching::markCaptureEnd(device_index);
-#else
-    (void)begins;
+    caching::markCaptureBegin(device_index);
 #endif
+}
+
+void capture_end(unsigned stream)
+{
+    capture_graph_end(stream);
+#if TORCH_MINOR >= 13
+    caching::markCaptureEnd(device_index);
+#endif
+    c10::cuda::setCurrentCUDAStream(stream_of(0));
 }
 
 void allocator_init()
@@ -275,12 +294,10 @@ void recording::on_stream(char op, std::istringstream &in)
         fake->complete(device, stream);
         break;
     case 'g':
-        capture_graph_begin(stream);
-        capture_mark(true);
+        capture_begin(stream);
         break;
     case 'h':
-        capture_graph_end(stream);
-        capture_mark(false);
+        capture_end(stream);
         break;
     case 'w':
         capture_graph_work(stream);
@@ -310,17 +327,17 @@ void recording::run(const std::string &line)
         if (at == nullptr)
             return;
         c10::DataPtr data = data_of(at);
-        caching::recordStream(
-            data, stream == 0 ? c10::cuda::getDefaultCUDAStream(device_index)
-                              : c10::cuda::getStreamFromExternal(
-                                    static_cast<cudaStream_t>(
-                                        stream_pointer(stream)),
-                                    device_index));
+        caching::recordStream(data, stream_of(stream));
         data.release_context();
     } else if (op == 'e') {
         caching::emptyCache();
     } else if (op == 'q') {
         write_stats(ops);
+    } else if (op == 'l') {
+        double fraction = 1;
+
+        in >> fraction;
+        caching::setMemoryFraction(fraction, device_index);
     } else if (op == 'k') {
         std::string conf;
 
@@ -336,14 +353,15 @@ void recording::run(const std::string &line)
 // ---- the whole --------------------------------------------------------------
 
 const char trace_operations[] = "afrce";
-const char operations[] = "afrcebnuosghwjkq";
+const char operations[] = "afrcebnuosghwjklq";
 
 bool is_one_of(const char *letters, const std::string &line)
 {
     return !line.empty() && std::strchr(letters, line[0]) != nullptr;
 }
 
-std::vector<std::string> read_lines(const char *path, bool in_pieces)
+std::vector<std::string> read_lines(const char *path, const char *letters,
+                                    bool in_pieces)
 {
     std::vector<std::string> lines;
     std::ifstream in(path);
@@ -357,7 +375,7 @@ std::vector<std::string> read_lines(const char *path, bool in_pieces)
                 0, in_pieces ? first_piece - 1 : std::string::npos);
 
             line.erase(0, piece.size());
-            if (is_one_of(in_pieces ? trace_operations : operations, piece))
+            if (is_one_of(letters, piece))
                 lines.push_back(piece);
         } while (in_pieces && !line.empty());
     }
@@ -419,12 +437,14 @@ void record(recording &r, const std::vector<std::string> &lines,
 int main(int argc, char **argv)
 {
     bool as_first = argc > 1 && std::strcmp(argv[1], "--first") == 0;
-    char **arg = argv + as_first;
+    bool is_script = argc > 1 && std::strcmp(argv[1], "--script") == 0;
+    bool has_option = as_first || is_script;
+    char **arg = argv + has_option;
     recording r;
 
-    if (argc - as_first != 7)
-        stop("usage: recorder [--first] CONF FRACTION CAPACITY EVENTS INPUT "
-             "NAME");
+    if (argc - has_option != 7)
+        stop("usage: recorder [--first | --script] CONF FRACTION CAPACITY "
+             "EVENTS INPUT NAME");
     setenv("PYTORCH_CUDA_ALLOC_CONF", arg[1], 1);
     setenv("LARDER_FAKECUDA", "none", 1);
     std::printf("# trace: %s\n# conf: %s\n# capacity: %s\n# fraction: %s\n"
@@ -435,7 +455,10 @@ int main(int argc, char **argv)
     allocator_init();
     if (std::atof(arg[2]) < 1)
         caching::setMemoryFraction(std::atof(arg[2]), device_index);
-    record(r, read_lines(arg[5], as_first), true);
+    record(r,
+           read_lines(arg[5], is_script ? operations : trace_operations,
+                      as_first),
+           !is_script);
     std::fflush(stdout);
     // The allocator's own end needs a driver that is gone by then.
     std::_Exit(0);

@@ -1,0 +1,124 @@
+#include "golden/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *read_file(const char *path, struct tool_error *error)
+{
+    FILE *in = fopen(path, "r");
+    char *text = NULL;
+    size_t room = 0;
+
+    if (in == NULL || getdelim(&text, &room, '\0', in) < 0) {
+        tool_set_error(error, "%s: %s", path, strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    if (in != NULL)
+        fclose(in);
+    return text;
+}
+
+/* The line at *rest, which moves on; NULL at the end. */
+static char *next_line(char **rest)
+{
+    char *line = *rest;
+
+    return *line == '\0' ? NULL : (strsep(rest, "\n"), line);
+}
+
+static void read_head(struct script *s, char *line)
+{
+    char *value = strchr(line, ':');
+
+    if (line[0] == '#' || value == NULL)
+        return;
+    *value++ = '\0';
+    value += *value == ' ';
+    if (strcmp(line, "conf") == 0)
+        s->conf = value;
+    else if (strcmp(line, "capacity") == 0)
+        s->capacity = strtoull(value, NULL, 10);
+    else if (strcmp(line, "fraction") == 0)
+        s->fraction = strtod(value, NULL);
+    else if (strcmp(line, "events") == 0)
+        s->is_manual = strcmp(value, "manual") == 0;
+}
+
+/* End what is before the next line of versions, and go to these; NULL: there is
+ * none. */
+static char *next_versions(char *at)
+{
+    char *mark = strstr(at, "\n= ");
+
+    if (mark == NULL)
+        return NULL;
+    mark[1] = '\0';
+    return mark + 3;
+}
+
+static void read_groups(struct recording *r, char *rest)
+{
+    while (rest != NULL && r->group_count < RECORDING_GROUPS) {
+        struct recording_group *g = &r->groups[r->group_count++];
+
+        g->versions = strsep(&rest, "\n");
+        g->lines = rest;
+        if (rest != NULL)
+            rest = next_versions(rest);
+    }
+}
+
+bool recording_read(const char *path, struct recording *out,
+                    struct tool_error *error)
+{
+    char *rest;
+    char *line;
+
+    *out = (struct recording){.script.fraction = 1};
+    out->text = read_file(path, error);
+    if (out->text == NULL)
+        return false;
+    rest = out->text;
+    while ((line = next_line(&rest)) != NULL && strcmp(line, "script:") != 0)
+        read_head(&out->script, line);
+    if (line != NULL) {
+        out->script.lines = rest;
+        read_groups(out, next_versions(rest));
+    }
+    if (out->group_count > 0 && out->script.conf != NULL &&
+        out->script.capacity != 0)
+        return true;
+    recording_free(out);
+    return tool_fail(error, "%s: not a recording", path);
+}
+
+void recording_free(struct recording *r)
+{
+    free(r->text);
+    r->text = NULL;
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (; *words != '\0'; words += *words == ' ') {
+        size_t n = strcspn(words, " ");
+
+        if (n == length && memcmp(words, word, n) == 0)
+            return true;
+        words += n;
+    }
+    return false;
+}
+
+const char *recording_of(const struct recording *r, const char *version)
+{
+    for (int i = 0; i < r->group_count; i++) {
+        if (has_word(r->groups[i].versions, version))
+            return r->groups[i].lines;
+    }
+    return NULL;
+}

@@ -1,0 +1,41 @@
+/* recording.h - a script and what each release of PyTorch made of it: a file
+ *
+ *   # why
+ *   conf: SETTINGS
+ *   capacity: BYTES
+ *   fraction: NUMBER
+ *   events: manual or immediate
+ *   script:
+ *   its lines
+ *   = VERSION...
+ *   what these releases all made of it
+ *   = VERSION...
+ *   ...
+ */
+#ifndef LARDER_TESTS_GOLDEN_RECORDING_H
+#define LARDER_TESTS_GOLDEN_RECORDING_H
+
+#include "golden/script.h"
+
+enum { RECORDING_GROUPS = 16 };
+
+struct recording_group {
+    char *versions; /* with blanks between */
+    char *lines;
+};
+
+struct recording {
+    char *text; /* the file; all strings lie in it */
+    struct script script;
+    struct recording_group groups[RECORDING_GROUPS];
+    int group_count;
+};
+
+bool recording_read(const char *path, struct recording *out,
+                    struct tool_error *error);
+void recording_free(struct recording *r);
+
+/* The release's lines; NULL: it was not recorded. */
+const char *recording_of(const struct recording *r, const char *version);
+
+#endif

@@ -1,0 +1,189 @@
+/* test_versions.c - runs scripts under the rules of each release of PyTorch and
+ * compares every placement and statistic with what that release's own allocator
+ * did; then has each rule be the release's before, and sees that some recording
+ * tells.
+ *
+ *   test_versions [FOLDER]
+ *
+ * FOLDER/NAME.recording are as recording.h has them; without an argument those
+ * that come with the source.  With one, only the comparison.  Prints the first
+ * difference of each release that has one; exits 0 if none has. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/recording.h"
+
+enum { RECORDINGS_MAX = 4096, PATH_MAX_BYTES = 4096 };
+
+static struct all {
+    struct recording recordings[RECORDINGS_MAX];
+    char *names[RECORDINGS_MAX];
+    int count;
+} all;
+
+/* ---- comparing ------------------------------------------------------------- */
+
+/* What the script gives under the rules; NULL: it could not be run. */
+static char *run(const struct recording *r, const struct pytorch_rules *rules,
+                 struct tool_error *why)
+{
+    char *text = NULL;
+    size_t ignored;
+    FILE *out = open_memstream(&text, &ignored);
+    bool ok = out != NULL && script_run(&r->script, rules, out, why);
+
+    if (out == NULL)
+        return NULL;
+    fclose(out);
+    if (ok)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Where two texts part: the first words that differ. */
+static void tell_difference(const char *want, const char *got,
+                            struct tool_error *why)
+{
+    size_t word = 0;
+    int line = 1;
+
+    for (size_t i = 0; want[i] == got[i] && want[i] != '\0'; i++) {
+        if (want[i] == ' ' || want[i] == '\n')
+            word = i + 1;
+        line += want[i] == '\n';
+    }
+    tool_set_error(why, "line %d: want \"%.*s\", got \"%.*s\"", line,
+                   (int)strcspn(want + word, "\n "), want + word,
+                   (int)strcspn(got + word, "\n "), got + word);
+}
+
+static bool is_same(const struct recording *r,
+                    const struct pytorch_rules *rules, const char *want,
+                    struct tool_error *why)
+{
+    char *got = run(r, rules, why);
+    bool same = got != NULL && strcmp(got, want) == 0;
+
+    if (got != NULL && !same)
+        tell_difference(want, got, why);
+    free(got);
+    return same;
+}
+
+static void compare_all(int *same, int *count)
+{
+    for (int i = 0; i < all.count; i++) {
+        const struct pytorch_rules *rules = larder__pytorch_releases;
+
+        for (; rules->version != NULL; rules++) {
+            const char *want = recording_of(&all.recordings[i], rules->version);
+            struct tool_error why = {0};
+
+            if (want == NULL)
+                continue;
+            ++*count;
+            if (is_same(&all.recordings[i], rules, want, &why))
+                ++*same;
+            else
+                printf("%s under %s: %s\n", all.names[i], rules->version,
+                       why.text);
+        }
+    }
+}
+
+/* ---- planted differences ---------------------------------------------------- */
+
+/* Whether some recording of the release notices the rules. */
+static bool is_noticed(const struct pytorch_rules *planted)
+{
+    for (int i = 0; i < all.count; i++) {
+        const char *want = recording_of(&all.recordings[i], planted->version);
+        struct tool_error ignored;
+
+        if (want != NULL &&
+            !is_same(&all.recordings[i], planted, want, &ignored))
+            return true;
+    }
+    return false;
+}
+
+/* Each rule in which a release differs from the one before, put back. */
+static bool plant_all(int *planted)
+{
+    bool ok = true;
+
+    for (const struct pytorch_rules *r = larder__pytorch_releases + 1;
+         r->version != NULL; r++) {
+#define X(type, field, words)                                                  \
+    if (r->field != r[-1].field) {                                             \
+        struct pytorch_rules changed = *r;                                     \
+                                                                               \
+        changed.field = r[-1].field;                                           \
+        ++*planted;                                                            \
+        if (!is_noticed(&changed)) {                                           \
+            printf("nobody notices the " #field " of %s in %s\n",              \
+                   r[-1].version, r->version);                                 \
+            ok = false;                                                        \
+        }                                                                      \
+    }
+        PYTORCH_RULE_MAP(X)
+#undef X
+    }
+    return ok;
+}
+
+/* ---- the whole -------------------------------------------------------------- */
+
+static int is_recording(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+
+    return dot != NULL && strcmp(dot, ".recording") == 0;
+}
+
+static bool read_all(const char *folder)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, is_recording, alphasort);
+    bool ok = count > 0 && count <= RECORDINGS_MAX;
+
+    for (int i = 0; i < count; i++) {
+        char path[PATH_MAX_BYTES];
+        struct tool_error why;
+
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (ok && recording_read(path, &all.recordings[i], &why)) {
+            all.names[all.count++] = strdup(entries[i]->d_name);
+        } else if (ok) {
+            printf("%s\n", why.text);
+            ok = false;
+        }
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    int same = 0;
+    int count = 0;
+    int planted = 0;
+    bool ok =
+        read_all(argc > 1 ? argv[1] : LARDER_SOURCE_DIR "/tests/data/pytorch");
+
+    compare_all(&same, &count);
+    printf("%d of %d recordings identical\n", same, count);
+    if (argc <= 1)
+        ok = plant_all(&planted) && ok;
+    if (argc <= 1)
+        printf("%d rules put back\n", planted);
+    for (int i = 0; i < all.count; i++) {
+        recording_free(&all.recordings[i]);
+        free(all.names[i]);
+    }
+    return ok && same == count && count > 0 ? 0 : 1;
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""random_script.py SEED - a random script, to be recorded (recordings.py).
+
+Small devices, few sizes, streams and pools, so that memory runs out, pieces of
+equal size compete and pools lend.  The same seed gives the same script.
+
+Left out is what docs/FIDELITY.md says is done otherwise: memory given back for
+a large request or as garbage while a pool is begun, and pools that lend while
+they are begun, or released, which PyTorch fails at.
+"""
+import random
+import sys
+
+SETTINGS = [
+    "", "", "expandable_segments:True", "max_split_size_mb:24",
+    "max_split_size_mb:64,garbage_collection_threshold:0.6",
+    "garbage_collection_threshold:0.5", "roundup_power2_divisions:4",
+    "roundup_power2_divisions:[1:2,4:4,>:8]",
+    "expandable_segments:True,max_split_size_mb:32",
+]
+SIZES = [512, 4096, 70000, 700000, 1048576, 1500000, 2097152, 5000000,
+         10485760, 12582912, 20971520, 31457280, 41943040]
+POOLS = 3
+STREAMS = 3
+LENGTH = 220
+
+
+class Script:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.lines = []
+        self.live = []
+        self.begun = []
+        self.known = set()
+        self.released = set()
+        self.lending = set()
+        self.settings = self.random.choice(SETTINGS)
+        self.has_pools = not ("garbage" in self.settings or
+                              "max_split" in self.settings)
+        self.next_id = 0
+        self.fraction = self.random.choice(["1", "1", "0.8", "0.5"])
+        self.capacity = self.random.choice([64, 128, 256]) << 20
+
+    def put(self, *words):
+        self.lines.append(" ".join(str(word) for word in words))
+
+    def allocate(self):
+        size = self.random.choice(SIZES)
+        if self.random.random() < 0.5:
+            size = max(1, int(size * self.random.uniform(0.7, 1.1)))
+        self.put("a", self.next_id, size, self.random.randrange(STREAMS))
+        self.live.append(self.next_id)
+        self.next_id += 1
+
+    def free(self):
+        if self.live:
+            at = self.random.randrange(len(self.live))
+            self.put("f", self.live.pop(at))
+
+    def record(self):
+        if self.live:
+            self.put("r", self.random.choice(self.live),
+                     self.random.randrange(STREAMS))
+
+    def complete(self):
+        self.put("c", self.random.randrange(STREAMS))
+
+    def empty(self):
+        if not self.begun:
+            self.put("e")
+
+    def begin(self):
+        pool = self.random.randrange(1, POOLS + 1)
+        if (pool in self.begun or pool in self.released or
+                pool in self.lending or not self.has_pools):
+            return
+        some = [s for s in range(STREAMS) if self.random.random() < 0.4]
+        self.put("b", pool, *some)
+        self.begun.append(pool)
+        self.known.add(pool)
+        if self.random.random() < 0.1:
+            self.put("s", pool)
+
+    def end(self):
+        if self.begun:
+            at = self.random.randrange(len(self.begun))
+            pool = self.begun.pop(at)
+            self.put("n", pool)
+            if self.random.random() < 0.2:
+                self.put("o", pool)
+                self.lending.add(pool)
+
+    def release(self):
+        for pool in sorted(self.known - set(self.begun) - self.released -
+                           self.lending):
+            if self.random.random() < 0.3:
+                self.released.add(pool)
+                self.put("u", pool)
+                # Each begin made one user more.
+                for _ in range(sum(line.split()[:2] == ["b", str(pool)]
+                                   for line in self.lines) - 1):
+                    self.put("u", pool)
+
+    def capture(self):
+        if not self.has_pools:
+            return
+        stream = self.random.randrange(STREAMS)
+        pool = POOLS + 1 + self.next_id
+        self.put("b", pool, stream)
+        self.put("g", stream)
+        for _ in range(self.random.randrange(1, 12)):
+            self.random.choice([self.allocate, self.allocate, self.free,
+                                self.record, self.complete])()
+        self.put("n", pool)
+        self.put("h", stream)
+
+    def run(self):
+        steps = [(self.allocate, 40), (self.free, 34), (self.record, 8),
+                 (self.complete, 6), (self.empty, 1), (self.begin, 4),
+                 (self.end, 4), (self.release, 1), (self.capture, 1)]
+        kinds, weights = zip(*steps)
+        while len(self.lines) < LENGTH:
+            self.random.choices(kinds, weights)[0]()
+        while self.begun:
+            self.end()
+        print(f"# conf: {self.settings}\n# capacity: {self.capacity}\n"
+              f"# fraction: {self.fraction}\n# events: manual")
+        print("\n".join(self.lines))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    Script(int(sys.argv[1])).run()

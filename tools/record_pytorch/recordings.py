@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""recordings.py - recordings of scripts by several releases' recorders.
+
+    recordings.py RECORDERS OUT SCRIPT...
+
+RECORDERS has a folder for each release, named for it, with the program
+`record` (make_recorder.sh).  A script begins with lines `# conf:`,
+`# capacity:`, `# fraction:`, `# events:` and others that say why it is; its
+recording goes to OUT/NAME.recording (tests/golden/recording.h).  One that is
+there already keeps what other releases made of it.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HEAD = {"conf": "", "capacity": "85899345920", "fraction": "1",
+        "events": "manual"}
+
+
+def version_key(version):
+    return [int(part) for part in version.split(".")]
+
+
+def read_script(path):
+    """Its head as a dictionary, the lines that say why, its operations."""
+    head, why, lines = dict(HEAD), [], []
+    with open(path, encoding="ascii") as file:
+        for line in file.read().splitlines():
+            said = re.match(r"# (\w+): ?(.*)", line)
+            if said and said[1] in HEAD:
+                head[said[1]] = said[2]
+            elif line.startswith("#"):
+                why.append(line)
+            elif line:
+                lines.append(line)
+    return head, why, lines
+
+
+def is_nothing(field):
+    return set(field.partition("=")[2]) <= {"0", "/"}
+
+
+def shortened(line, head):
+    """A line of statistics without what is 0, or depends on hash tables."""
+    if not line.startswith("s "):
+        return line
+    fields = [f for f in line.split(" ")[2:] if not is_nothing(f)]
+    if head["events"] == "manual":
+        fields = [f for f in fields if not f.startswith("inactive_split")]
+    return " ".join(["s"] + fields)
+
+
+def record(recorder, head, path):
+    """What the release's allocator makes of a file of operations."""
+    done = subprocess.run(
+        [recorder, "--script", head["conf"], head["fraction"],
+         head["capacity"], head["events"], path, "script"],
+        capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        return None, done.stderr
+    lines = [shortened(line, head) for line in done.stdout.splitlines()
+             if not line.startswith("#")]
+    return "\n".join(lines) + "\n", done.stderr
+
+
+def read_groups(path):
+    """What each release made of it before."""
+    outputs = {}
+    if os.path.exists(path):
+        with open(path, encoding="ascii") as file:
+            for group in file.read().split("\n= ")[1:]:
+                versions, _, lines = group.partition("\n")
+                for version in versions.split():
+                    outputs[version] = lines.rstrip("\n") + "\n"
+    return outputs
+
+
+def write_recording(path, script, outputs):
+    head, why, lines = script
+    groups = {}
+    for version in sorted(outputs, key=version_key):
+        groups.setdefault(outputs[version], []).append(version)
+    with open(path, "w", encoding="ascii") as file:
+        file.write("".join(line + "\n" for line in why))
+        file.write("".join(f"{key}: {head[key]}\n" for key in HEAD))
+        file.write("script:\n" + "\n".join(lines) + "\n")
+        for output, versions in groups.items():
+            file.write("= " + " ".join(versions) + "\n" + output)
+
+
+def main():
+    recorders, out, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
+    versions = sorted((v for v in os.listdir(recorders)
+                       if os.access(f"{recorders}/{v}/record", os.X_OK)),
+                      key=version_key)
+    for path in paths:
+        name = os.path.splitext(os.path.basename(path))[0]
+        script = read_script(path)
+        to = f"{out}/{name}.recording"
+        outputs = read_groups(to)
+        with tempfile.NamedTemporaryFile("w", suffix=".script") as plain:
+            plain.write("\n".join(script[2]) + "\n")
+            plain.flush()
+            for version in versions:
+                made, said = record(f"{recorders}/{version}/record",
+                                    script[0], plain.name)
+                if made is None:
+                    print(f"{name} under {version}: {said.strip()[-300:]}",
+                          file=sys.stderr)
+                    outputs.pop(version, None)
+                else:
+                    outputs[version] = made
+        write_recording(to, script, outputs)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    main()

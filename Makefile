@@ -19,7 +19,7 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-gpu bench install lint format clean
+        check-long check-gpu check-fit bench install lint format clean
 
 all: build
 
@@ -60,6 +60,9 @@ check-long: build ## run what takes minutes: all golden files, model, fuzzing
 
 check-gpu: build ## run what needs a GPU: tests on cuda:0, prices of its driver
 	@tools/check_gpu.sh $(B) || [ $$? -eq 77 ]
+
+check-fit: build ## run `larder run` under a PyTorch for processors
+	@tools/check_fit.sh $(B) || [ $$? -eq 77 ]
 
 bench: build ## measure the allocator and its replays
 	$(B)/bench/bench_alloc

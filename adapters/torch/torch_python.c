@@ -67,6 +67,17 @@ struct seen_line {
     int line;
     char *file;
     char *function;
+    bool is_hidden;
+};
+
+/* Files of which no frame is shown, by a part of their paths: what stands
+ * between a program and the GPU that `larder run` makes up. */
+static const char *const hidden_files[] = {
+    "/larder/fit/",
+    "/torch/_compile.py",
+    "/torch/_dynamo/eval_frame.py",
+    "/torch/_subclasses/",
+    "/torch/utils/_python_dispatch.py",
 };
 
 /* Guarded by the lock; an entry does not change once it is there. */
@@ -118,14 +129,27 @@ static char *attribute_copy(object *code, const char *attribute)
     return copy;
 }
 
+static bool file_is_hidden(const char *file)
+{
+    const size_t count = sizeof hidden_files / sizeof hidden_files[0];
+
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(file, hidden_files[i]) != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* With Python's lock, not ours: it may run code of the program. */
 static bool line_describe(object *code, int line, struct seen_line *out)
 {
     *out = (struct seen_line){.code = code, .line = line};
     out->file = attribute_copy(code, "co_filename");
     out->function = attribute_copy(code, "co_name");
-    if (out->file != NULL && out->function != NULL)
+    if (out->file != NULL && out->function != NULL) {
+        out->is_hidden = file_is_hidden(out->file);
         return true;
+    }
     free(out->file);
     free(out->function);
     return false;
@@ -134,6 +158,12 @@ static bool line_describe(object *code, int line, struct seen_line *out)
 static uint64_t value_of(uint32_t number)
 {
     return TORCH_PYTHON_FRAME | number;
+}
+
+/* Of a value that a thread has got: its entry does not change. */
+static bool value_is_hidden(uint64_t value)
+{
+    return lines[(value & ~TORCH_PYTHON_FRAME) - 1].is_hidden;
 }
 
 /* 0 if it is not known. */
@@ -217,7 +247,7 @@ size_t larder__python_frames(uint64_t *frames, size_t capacity)
 
         python.drop(frame);
         frame = back;
-        if (value != 0)
+        if (value != 0 && !value_is_hidden(value))
             frames[n++] = value;
     }
     if (frame != NULL)

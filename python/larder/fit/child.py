@@ -23,7 +23,15 @@ def _settings(path):
 
 class Run:
     def __init__(self, options):
-        from larder.fit import composites, gpu, guard, tensors, torch_cuda
+        from larder.fit import (
+            composites,
+            gpu,
+            guard,
+            recurrent,
+            saving,
+            tensors,
+            torch_cuda,
+        )
         from larder.fit.ledger import Ledger
         from larder.fit.mode import GpuMode
         from larder.fit.phases import Phases, Watcher
@@ -39,6 +47,8 @@ class Run:
         torch_cuda.install(self.mode.storages, options)
         guard.install()
         composites.install(options)
+        recurrent.install()
+        saving.install()
         Phases(self.mode.storages, self.watcher).install()
         _without_compiling()
         _in_threads(self.mode)

@@ -11,27 +11,29 @@ from larder.torch._plugin import (
     last_error,
     library,
     must,
+    path,
     plugin_must,
 )
 
 _POINTER = ctypes.c_void_p
 
-library.larder_torch_pool_alloc.restype = _POINTER
-library.larder_torch_pool_alloc.argtypes = [
+# These keep the interpreter's lock, under which Python's callers are found.
+_locked = ctypes.PyDLL(path)
+_locked.larder_torch_pool_alloc.restype = _POINTER
+_locked.larder_torch_pool_alloc.argtypes = [
     ctypes.c_size_t,
     ctypes.c_int,
     _POINTER,
 ]
-library.larder_torch_free.restype = None
-library.larder_torch_free.argtypes = [
+_locked.larder_torch_free.restype = None
+_locked.larder_torch_free.argtypes = [
     _POINTER,
     ctypes.c_size_t,
     ctypes.c_int,
     _POINTER,
 ]
-library.larder_torch_record_stream.restype = None
-library.larder_torch_record_stream.argtypes = [_POINTER, _POINTER]
-library.larder_policy_parse.restype = ctypes.c_int
+_locked.larder_torch_record_stream.restype = None
+_locked.larder_torch_record_stream.argtypes = [_POINTER, _POINTER]
 
 HISTORY_EVENTS = 1 << 22
 
@@ -79,18 +81,18 @@ def allocate(size, stream):
     """An address, 0 for no bytes; None if memory ran out."""
     if size == 0:
         return 0
-    return library.larder_torch_pool_alloc(size, ORDINAL, stream)
+    return _locked.larder_torch_pool_alloc(size, ORDINAL, stream)
 
 
 def free(address, size, stream):
     if address:
-        library.larder_torch_free(address, size, ORDINAL, stream)
+        _locked.larder_torch_free(address, size, ORDINAL, stream)
 
 
 def use_on(address, stream):
     """record_stream()"""
     if address:
-        library.larder_torch_record_stream(address, stream)
+        _locked.larder_torch_record_stream(address, stream)
 
 
 def why_it_failed():
@@ -100,11 +102,11 @@ def why_it_failed():
     )
 
 
-def write_snapshot(path):
+def write_snapshot(file):
     """OSError if it cannot be."""
     must(
         library.larder_snapshot_write(
-            allocator(ORDINAL), path.encode(errors="surrogateescape"), None
+            allocator(ORDINAL), file.encode(errors="surrogateescape"), None
         ),
         OSError,
     )

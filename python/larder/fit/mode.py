@@ -5,11 +5,13 @@ Tensors of the host are real and left alone; where the two meet, a copy to the
 GPU becomes a fake tensor, and one to the host a real one with values made up
 (values.py)."""
 
+import functools
+
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from larder.fit import ledger, temporaries, values
+from larder.fit import ledger, recurrent, temporaries, values
 from larder.fit.scopes import scopes
 from larder.fit.storages import Storages
 
@@ -64,6 +66,13 @@ class GpuMode(TorchDispatchMode):
             aten.equal.default: self._equal,
             aten.add.Tensor: self._add,
         }
+        for func, run in (
+            (aten._pack_padded_sequence.default, recurrent.pack),
+            (aten._pack_padded_sequence_backward.default, recurrent.unpack),
+            (aten._cudnn_rnn.default, recurrent.forward),
+            (aten._cudnn_rnn_backward.default, recurrent.backward),
+        ):
+            self._special[func] = functools.partial(run, self)
         self._special.update(
             (func, self._data_dependent) for func in values.DATA_DEPENDENT
         )
@@ -120,6 +129,12 @@ class GpuMode(TorchDispatchMode):
             for number in before:
                 self.storages.release(number)
         return result
+
+    def take(self, name, *tensors):
+        """Memory for tensors that were made otherwise."""
+        for tensor in tensors:
+            if tensor is not None:
+                self.storages.watch(tensor, name)
 
     def _forget_values(self, args):
         for arg in args:

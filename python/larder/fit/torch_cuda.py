@@ -4,6 +4,7 @@ import contextlib
 import types
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from larder.fit import gpu, streams
 from larder.torch import patching
@@ -172,6 +173,18 @@ def _range_functions():
     }
 
 
+def _data_ptr(storages):
+    def data_ptr(self):
+        """Where it would be: programs tell tensors apart by it."""
+        number = storages.number_of(self)
+        if not number and number != 0:
+            return 0
+        begin = storages.addresses[number]
+        return begin + self.storage_offset() * self.element_size()
+
+    return data_ptr
+
+
 def install(storages, options):
     streams.current = streams.Current(storages)
     answers = _answers(options)
@@ -185,4 +198,9 @@ def install(storages, options):
     torch.Tensor.pin_memory = lambda self, device=None: self
     torch.Tensor.is_pinned = lambda self, device=None: False
     torch.Generator = Generator
+    FakeTensor.data_ptr = _data_ptr(storages)
+    cudnn = torch.backends.cudnn
+    cudnn.version = lambda: 91900
+    cudnn.is_available = lambda: True
+    cudnn.is_acceptable = lambda tensor: tensor.is_cuda
     torch._C._set_only_lift_cpu_tensors(True)

@@ -1,0 +1,139 @@
+"""LSTM, GRU and plain recurrent layers as cuDNN runs them: one operator, with
+the weights in one piece and a reserve that backward reads.
+
+How large the reserve is only cuDNN knows.  Here it is what a step of a layer
+must keep: gates, states, and what a layer hands on."""
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+aten = torch.ops.aten
+
+_RELU, _TANH, _LSTM, _GRU = range(4)
+
+# Values kept for each state's: of an LSTM four gates, the cell, its tanh.
+_KEPT = {_RELU: 1, _TANH: 1, _LSTM: 6, _GRU: 5}
+
+_library = None
+
+
+def _flatten(self):
+    """RNNBase.flatten_parameters(): all weights become views of one piece."""
+    weights = [w for w in self._flat_weights if isinstance(w, FakeTensor)]
+    if not weights or len(weights) != len(self._flat_weights):
+        return
+    if len({w.untyped_storage()._cdata for w in weights}) == 1:
+        return
+    with torch.no_grad():
+        whole = torch.empty(
+            sum(w.numel() for w in weights),
+            dtype=weights[0].dtype,
+            device=weights[0].device,
+        )
+        begin = 0
+        for weight in weights:
+            end = begin + weight.numel()
+            weight.data = whole[begin:end].view(weight.shape)
+            begin = end
+
+
+def _sizes(batch_sizes):
+    return [] if batch_sizes is None else [int(n) for n in batch_sizes.tolist()]
+
+
+def _run(mode, data, batch_sizes, hx, cx, rest):
+    params, has_biases, layers, dropout, train, both_ways, batch_first = rest
+    count = 4 if has_biases else 2
+    projection = 0
+    if mode == _LSTM and len(params) % (layers * (2 if both_ways else 1)):
+        count += 1
+    if cx is not None and hx.shape[-1] != cx.shape[-1]:
+        projection, count = hx.shape[-1], count + 1
+    hidden = (cx if cx is not None else hx).shape[-1]
+    result = aten._cudnn_rnn(
+        data, params, count, None, hx, cx, mode, hidden, projection, layers,
+        batch_first, dropout, train, both_ways, _sizes(batch_sizes), None,
+    )
+    return result[:3] if cx is not None else result[:2]
+
+
+def _dense(mode):
+    if mode == _LSTM:
+        return lambda data, hx, *rest: _run(mode, data, None, *hx, rest)
+    return lambda data, hx, *rest: _run(mode, data, None, hx, None, rest)
+
+
+def _packed(mode):
+    if mode == _LSTM:
+        return lambda data, sizes, hx, *rest: _run(
+            mode, data, sizes, *hx, (*rest, False)
+        )
+    return lambda data, sizes, hx, *rest: _run(
+        mode, data, sizes, hx, None, (*rest, False)
+    )
+
+
+def pack(mode, func, args, kwargs):
+    """_pack_padded_sequence: its lengths are the host's, and known."""
+    data, lengths, batch_first = args
+    steps = int(lengths.max())
+    sizes = torch.stack([(lengths > n).sum() for n in range(steps)])
+    count = int(lengths.sum())
+    with mode.fake:
+        packed = data.new_empty([count, *data.shape[2:]])
+    mode.take("_pack_padded_sequence", packed)
+    return packed, sizes
+
+
+def unpack(mode, func, args, kwargs):
+    """Its backward."""
+    gradient, shape = args[:2]
+    with mode.fake:
+        whole = gradient.new_empty(shape)
+    mode.take("_pack_padded_sequence_backward", whole)
+    return whole
+
+
+def forward(mode, func, args, kwargs):
+    """_cudnn_rnn: PyTorch's own shapes, and a reserve of some size."""
+    data, weight_buf, train, sizes = args[0], args[3], args[12], args[14]
+    kind, layers, both_ways, hidden = args[6], args[9], args[13], args[7]
+    dense = data.shape[0] * data.shape[1]
+    count = (sum(sizes) if sizes else dense) * hidden
+    kept = count * layers * (2 if both_ways else 1) * _KEPT[kind]
+    with mode.fake:
+        output, hy, cy, _, _ = func(*args, **kwargs)
+        reserve = data.new_empty(
+            kept * data.element_size() if train else 0, dtype=torch.uint8
+        )
+        whole = weight_buf if weight_buf is not None else data.new_empty(0)
+    mode.take("_cudnn_rnn", output, hy, cy, reserve, whole)
+    return output, hy, cy, reserve, whole
+
+
+def backward(mode, func, args, kwargs):
+    """_cudnn_rnn_backward, whose gradients of weights lie in one piece."""
+    data, weights, hx, cx = args[0], args[1], args[4], args[5]
+    with mode.fake:
+        gradient = torch.empty_like(data)
+        ghx = torch.empty_like(hx)
+        gcx = torch.empty_like(cx) if cx is not None else None
+        whole = data.new_empty(sum(w.numel() for w in weights))
+        mode.take("_cudnn_rnn_backward", gradient, ghx, gcx, whole)
+        parts, begin = [], 0
+        for weight in weights:
+            end = begin + weight.numel()
+            parts.append(whole[begin:end].view(weight.shape))
+            begin = end
+    return gradient, ghx, gcx, parts
+
+
+def install():
+    global _library
+    _library = torch.library.Library("aten", "IMPL")
+    names = {"lstm": _LSTM, "gru": _GRU, "rnn_tanh": _TANH, "rnn_relu": _RELU}
+    for name, mode in names.items():
+        for key in ("AutogradCUDA", "CUDA"):
+            _library.impl(f"{name}.input", _dense(mode), key)
+            _library.impl(f"{name}.data", _packed(mode), key)
+    torch.nn.RNNBase.flatten_parameters = _flatten

@@ -1,0 +1,225 @@
+"""`larder run` under a real PyTorch: python3 test_run.py BUILD PYTHON"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+BUILD, PYTHON = "build", sys.executable
+
+TINY = """
+    import sys, torch
+    width = int(sys.argv[sys.argv.index("--width") + 1]) if len(sys.argv) > 1 else 256
+    model = torch.nn.Sequential(
+        torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width))
+    optimizer = torch.optim.Adam(model.parameters())
+    model.cuda()
+    for step in range(50):
+        model(torch.randn(8, width, device="cuda")).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def script(self, text):
+        path = self.path("script.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(text))
+        return path
+
+    def run_it(self, *words):
+        return subprocess.run(
+            [os.path.join(BUILD, "larder"), "run", *words],
+            env={
+                **os.environ,
+                "LARDER_PYTHON": PYTHON,
+                "LARDER_PYTHON_DIR": os.path.join(SOURCE, "python"),
+            },
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+
+    def told(self, *words, status=0):
+        run = self.run_it("--json", *words)
+        self.assertEqual(run.returncode, status, run.stderr)
+        return json.loads(run.stdout.splitlines()[-1])
+
+
+class Programs(Case):
+    """What students write runs unchanged to its end."""
+
+    def ends(self, name):
+        path = os.path.join(HERE, "programs", name + ".py")
+        told = self.told("--steps", "all", path)
+        self.assertEqual(told["how"], "ended")
+        return told
+
+    def test_a_cnn_with_batch_norm(self):
+        self.ends("cnn")
+
+    def test_a_transformer(self):
+        self.ends("transformer")
+
+    def test_an_lstm(self):
+        self.ends("lstm")
+
+    def test_mixed_precision(self):
+        self.ends("mixed")
+
+    def test_a_loader_with_workers(self):
+        self.assertEqual(self.ends("loader")["steps"], 4)
+
+    def test_the_functions_about_memory(self):
+        self.ends("memory")
+
+    def test_accumulation_with_checkpoints(self):
+        self.assertEqual(self.ends("accumulate")["steps"], 2)
+
+    def test_saving_and_loading(self):
+        self.ends("saving")
+
+
+class Lifetimes(Case):
+    def test_an_optimizer_made_before_the_move_has_its_parameters(self):
+        told = self.told(self.script(TINY))
+        kinds = dict(told["kinds"])
+        parameters = 2 * (256 * 256 + 256) * 4
+        self.assertEqual(kinds["parameters"], parameters)
+        self.assertGreaterEqual(kinds["optimizer state"], 2 * parameters)
+
+    def test_tied_weights_are_one_allocation(self):
+        told = self.told(
+            self.script(
+                """
+                import torch
+                a = torch.nn.Linear(1024, 1024, bias=False)
+                b = torch.nn.Linear(1024, 1024, bias=False)
+                b.weight = a.weight
+                model = torch.nn.Sequential(a, b).to("cuda")
+                assert a.weight is b.weight
+                assert torch.cuda.memory_allocated() == 4 << 20
+                """
+            )
+        )
+        self.assertEqual(told["peak_requested_bytes"], 4 << 20)
+
+    def test_a_second_gradient_is_added_in_place(self):
+        """Two uses of a leaf: the sum takes no memory of its own."""
+        told = self.told(
+            self.script(
+                """
+                import torch
+                x = torch.zeros(1 << 20, device="cuda", requires_grad=True)
+                (x.exp().sum() + x.sin().sum()).backward()
+                assert torch.cuda.memory_allocated() == 8 << 20
+                """
+            )
+        )
+        self.assertLessEqual(told["peak_requested_bytes"], (20 << 20) + 4096)
+
+    def test_it_stops_when_steps_repeat(self):
+        told = self.told(self.script(TINY))
+        self.assertEqual(told["how"], "steady")
+        self.assertLess(told["steps"], 6)
+        told = self.told("--steps", "7", self.script(TINY))
+        self.assertEqual(told["steps"], 7)
+
+
+class Verdicts(Case):
+    def test_what_does_not_fit_is_said_with_the_line(self):
+        script = self.script(TINY)
+        run = self.run_it("--device", "sim:4MiB", script)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("OutOfMemoryError", run.stderr)
+        self.assertIn("script.py", run.stderr)
+        self.assertIn("does not fit", run.stdout)
+
+    def test_the_largest_width_is_found_and_is_the_largest(self):
+        script = self.script(TINY)
+        run = self.run_it(
+            "--json", "--device", "sim:64MiB", "--max", "width=64..2048", script
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        best = json.loads(run.stdout)["largest"]
+        good = ["--device", "sim:64MiB", script, "--width"]
+        self.assertEqual(self.run_it(*good, str(best)).returncode, 0)
+        self.assertEqual(self.run_it(*good, str(best + 1)).returncode, 1)
+
+    def test_a_failing_program_is_told_apart(self):
+        run = self.run_it(self.script("raise ValueError('mine')"))
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("ValueError: mine", run.stderr)
+        self.assertIn("failed", run.stdout)
+
+    def test_bad_usage_is_2(self):
+        for words in (
+            ["nothing.py"],
+            ["--gpu", "rtx9999", self.script("")],
+            ["--device", "24GiB", self.script("")],
+            ["--max", "width", self.script("")],
+            ["--steps", "0", self.script("")],
+            ["--conf", "nonsense:1", self.script("")],
+        ):
+            run = self.run_it(*words)
+            self.assertEqual(run.returncode, 2, (words, run.stderr))
+            self.assertTrue(run.stderr.strip())
+
+    def test_made_up_values_can_be_refused(self):
+        script = self.script(
+            "import torch\nprint(torch.ones(1, device='cuda').exp().item())\n"
+        )
+        self.assertEqual(self.run_it(script).returncode, 0)
+        run = self.run_it("--on-item", "error", script)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("script.py:2", run.stderr)
+
+
+class Files(Case):
+    def test_a_snapshot_names_the_program_s_lines(self):
+        snapshot = self.path("s.json")
+        self.told("--snapshot", snapshot, self.script(TINY))
+        with open(snapshot, encoding="utf-8") as file:
+            events = json.load(file)["device_traces"][0]
+        innermost = {
+            event["frames"][0]["filename"]
+            for event in events
+            if event["action"] == "alloc" and event["frames"]
+        }
+        self.assertIn(self.path("script.py"), innermost)
+        self.assertFalse([name for name in innermost if "larder/fit" in name])
+
+    def test_a_page_and_a_trace_are_written(self):
+        page, trace = self.path("p.html"), self.path("t.trace")
+        self.told("--view", page, "--trace", trace, self.script(TINY))
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("<html", file.read(4096).lower())
+        replay = subprocess.run(
+            [os.path.join(BUILD, "larder"), "replay", "--json", trace],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertGreater(json.loads(replay.stdout)["ops"], 50)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.html", "script.py", "t.trace"])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        BUILD, PYTHON = os.path.abspath(sys.argv[1]), sys.argv[2]
+        del sys.argv[1:3]
+    unittest.main()

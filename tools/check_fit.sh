@@ -1,0 +1,24 @@
+#!/bin/sh
+# check_fit.sh BUILD - `larder run` under a PyTorch for processors: that of
+# $LARDER_FIT_PYTHON, else one installed below BUILD.
+build=$1
+source=$(cd "$(dirname "$0")/.." && pwd)
+python=${LARDER_FIT_PYTHON:-}
+
+if [ -z "$python" ]; then
+    folder=$build/fit-venv
+    python=$folder/bin/python
+    if ! [ -x "$python" ]; then
+        python3 -m venv "$folder" || exit 1
+    fi
+    if ! "$python" -c 'import torch' 2>/dev/null; then
+        "$python" -m pip install --quiet numpy torch \
+            --index-url "${LARDER_FIT_INDEX:-https://download.pytorch.org/whl/cpu}" ||
+            {
+                echo "check-fit: no PyTorch for processors: nothing was run;" \
+                    "LARDER_FIT_PYTHON names a Python that has one" >&2
+                exit 77
+            }
+    fi
+fi
+exec python3 "$source/tests/fit/test_run.py" "$build" "$python"

@@ -91,6 +91,7 @@ enum run_row {
     RUN_SNAPSHOT,
     RUN_STEPS,
     RUN_EACH,
+    RUN_EACH_STEP,
     RUN_JSON
 };
 
@@ -108,6 +109,9 @@ static const struct cli_option run_table[] = {
     [RUN_EACH] = {"each-statement", NULL,
                   "of listings: show the panel after every\n"
                   "statement, not after every '#%%' cell"},
+    [RUN_EACH_STEP] = {"each-step", NULL,
+                       "of listings: show a line after every step of an\n"
+                       "optimizer too"},
     [RUN_JSON] = {"json", NULL,
                   "print an object a line for each experiment, or\n"
                   "(on the standard error) for each cell"},
@@ -117,6 +121,7 @@ static const struct cli_option run_table[] = {
 struct run_settings {
     struct lab_run_options options;
     bool each_statement;
+    bool each_step;
     char **names; /* of experiments */
     int count;
     const char *policy_name;
@@ -146,6 +151,9 @@ static bool set_run_option(struct run_settings *s, const struct cli_args *a,
     case RUN_EACH:
         s->each_statement = true;
         break;
+    case RUN_EACH_STEP:
+        s->each_step = true;
+        break;
     case RUN_JSON:
         s->options.json = true;
         break;
@@ -153,11 +161,16 @@ static bool set_run_option(struct run_settings *s, const struct cli_args *a,
     return true;
 }
 
+static bool ends_in(const char *name, const char *end)
+{
+    size_t length = strlen(name), tail = strlen(end);
+
+    return length > tail && strcmp(name + length - tail, end) == 0;
+}
+
 static bool is_listing(const char *name)
 {
-    size_t length = strlen(name);
-
-    return length > 3 && strcmp(name + length - 3, ".py") == 0;
+    return ends_in(name, ".py") || ends_in(name, ".ipynb");
 }
 
 /* An exit status, or -1 to go on. */
@@ -194,7 +207,7 @@ static int check_run(const struct cli_command *self,
     if (s->count == 0 && s->listing == NULL)
         return cli_bad_usage(self,
                              "nothing to run; expected an experiment's NAME, "
-                             "all, or FILE.py");
+                             "all, FILE.py or FILE.ipynb");
     if (s->count > 0 && s->listing != NULL)
         return cli_bad_usage(self,
                              "'%s' and '%s': experiments and a listing "
@@ -203,9 +216,11 @@ static int check_run(const struct cli_command *self,
     if (s->listing != NULL && s->options.steps)
         return cli_bad_usage(self, "--steps is of experiments; listings have "
                                    "--each-statement");
-    if (s->count > 0 && s->each_statement)
-        return cli_bad_usage(self, "--each-statement is of listings; "
-                                   "experiments have --steps");
+    if (s->count > 0 && (s->each_statement || s->each_step))
+        return cli_bad_usage(self,
+                             "--each-%s is of listings; experiments have "
+                             "--steps",
+                             s->each_statement ? "statement" : "step");
     for (int i = 0; i < s->count; i++) {
         if (!experiments_known(s->names[i]))
             return cli_bad_usage(self,
@@ -224,6 +239,7 @@ static int run_listing(struct run_settings *s)
         .conf = s->options.conf,
         .snapshot = s->options.snapshot,
         .each_statement = s->each_statement,
+        .each_step = s->each_step,
         .json = s->options.json,
         .width = (unsigned)terminal_width(stderr),
         .colour = terminal_has_colour(stderr),
@@ -268,11 +284,11 @@ const struct cli_command lab_command_run = {
     .name = "lab run",
     .summary = "Run experiments, or a listing in Python, and show what "
                "memory did.",
-    .operands = "NAME...|all|FILE.py [ARG...]",
+    .operands = "NAME...|all|FILE.py|FILE.ipynb [ARG...]",
     .text = "NAME is an experiment of 'larder lab list', by name or number.\n"
-            "FILE.py is run by python3 with the lab in the place of torch; "
-            "its arguments\n"
-            "follow it, so options stand before it.\n"
+            "FILE.py, or the code of a notebook, is run by python3 with the "
+            "lab in the place\n"
+            "of torch; its arguments follow it, so options stand before it.\n"
             "The exit status is 0 when every expectation was met, 1 when one "
             "was not, and\n"
             "2 for bad usage; of a listing, its own.\n",

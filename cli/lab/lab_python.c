@@ -40,6 +40,8 @@ static void fill_words(const struct lab_listing *l, char **words,
         words[count++] = (char *)"--ascii";
     if (l->each_statement)
         words[count++] = (char *)"--each-statement";
+    if (l->each_step)
+        words[count++] = (char *)"--each-step";
     if (l->json)
         words[count++] = (char *)"--json";
     for (int i = 0; i < l->count; i++)

@@ -11,6 +11,7 @@ struct lab_listing {
     const char *conf;
     const char *snapshot;
     bool each_statement;
+    bool each_step;
     bool json;
     bool colour;
     bool ascii;     /* the locale is not UTF-8 */

@@ -7,7 +7,9 @@
 #include "prompt_module.h"
 #include "prompt_session.h"
 
-enum { ARGUMENTS_MAX = 256, NEAR_NAMES = 1024 };
+/* How deep values lie in values, functions and what they call in all: a bound
+ * for the stack. */
+enum { ARGUMENTS_MAX = 256, NEAR_NAMES = 1024, DEPTH_MAX = 400 };
 
 typedef struct prompt_node node;
 
@@ -189,6 +191,8 @@ bool prompt_call(struct prompt *p, struct prompt_value callee,
         return call_method(p, callee.object, given, count, names, named, out);
     case VALUE_MODULE:
         return call_module(p, callee.module, given, count, named, out);
+    case VALUE_DEFINED:
+        return prompt_call_defined(p, callee, given, count, names, named, out);
     default:
         return prompt_fail(p, "%s cannot be called", prompt_value_what(callee));
     }
@@ -362,6 +366,58 @@ static bool evaluate_index(struct prompt *p, const node *n,
     return ok;
 }
 
+bool prompt_truth(struct prompt *p, struct prompt_value v, bool *out)
+{
+    double x = 1;
+
+    if (v.kind == VALUE_TENSOR && !prompt_check(p, lab_item(v.tensor, &x)))
+        return false;
+    if (v.kind == VALUE_TENSOR)
+        *out = x != 0;
+    else if (prompt_is_number(v))
+        *out = prompt_number(v) != 0;
+    else if (v.kind == VALUE_STRING)
+        *out = v.object->text[0] != '\0';
+    else if (v.kind == VALUE_RANGE)
+        *out = prompt_range_count(v.object) > 0;
+    else
+        *out =
+            prompt_is_sequence(v) ? v.object->count > 0 : v.kind != VALUE_NONE;
+    return true;
+}
+
+static bool evaluate_not(struct prompt *p, const node *n,
+                         struct prompt_value *out)
+{
+    struct prompt_value v;
+    bool holds = false, ok;
+
+    if (!prompt_evaluate(p, n->first, &v))
+        return false;
+    ok = prompt_truth(p, v, &holds);
+    prompt_value_drop(&v);
+    *out = prompt_bool(!holds);
+    return ok;
+}
+
+/* The first value that decides, itself. */
+static bool evaluate_logical(struct prompt *p, const node *n,
+                             struct prompt_value *out)
+{
+    bool holds;
+
+    if (!prompt_evaluate(p, n->first, out))
+        return false;
+    if (!prompt_truth(p, *out, &holds)) {
+        prompt_value_drop(out);
+        return false;
+    }
+    if (holds == (n->kind == NODE_OR))
+        return true;
+    prompt_value_drop(out);
+    return prompt_evaluate(p, n->last, out);
+}
+
 static bool evaluate_kind(struct prompt *p, const node *n,
                           struct prompt_value *out)
 {
@@ -390,6 +446,11 @@ static bool evaluate_kind(struct prompt *p, const node *n,
     case NODE_BINARY:
     case NODE_COMPARE:
         return evaluate_pair(p, n, out);
+    case NODE_NOT:
+        return evaluate_not(p, n, out);
+    case NODE_AND:
+    case NODE_OR:
+        return evaluate_logical(p, n, out);
     case NODE_ATTRIBUTE:
         return evaluate_attribute(p, n, out);
     case NODE_CALL:
@@ -414,8 +475,15 @@ static bool may_go_on(struct prompt *p)
 bool prompt_evaluate(struct prompt *p, const struct prompt_node *n,
                      struct prompt_value *out)
 {
+    bool ok;
+
     *out = prompt_none();
-    if (may_go_on(p) && evaluate_kind(p, n, out))
+    if (p->depth == DEPTH_MAX)
+        return prompt_fail(p, "calls within calls end at %d values", DEPTH_MAX);
+    p->depth++;
+    ok = may_go_on(p) && evaluate_kind(p, n, out);
+    p->depth--;
+    if (ok)
         return true;
     /* Told where the innermost failed. */
     if (p->error.at == SIZE_MAX)

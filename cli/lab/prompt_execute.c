@@ -115,12 +115,75 @@ static bool execute_delete(struct prompt *p, const node *n)
 
 /* ---- blocks ---------------------------------------------------------------------------- */
 
-static bool execute_block(struct prompt *p, const node *block)
+bool prompt_execute_block(struct prompt *p, const struct prompt_node *block)
 {
-    for (const node *n = block->first; n != NULL; n = n->next) {
+    for (const node *n = block->first; n != NULL && p->flow == FLOW_ON;
+         n = n->next) {
         if (!execute(p, n))
             return false;
     }
+    return true;
+}
+
+/* After the body of a loop ran: whether the loop goes on. */
+static bool loop_goes_on(struct prompt *p)
+{
+    bool goes_on = p->flow == FLOW_ON || p->flow == FLOW_CONTINUE;
+
+    if (p->flow != FLOW_RETURN)
+        p->flow = FLOW_ON;
+    return goes_on;
+}
+
+static bool condition_holds(struct prompt *p, const node *condition,
+                            bool *holds)
+{
+    struct prompt_value v;
+    bool ok;
+
+    if (!prompt_evaluate(p, condition, &v))
+        return false;
+    ok = prompt_truth(p, v, holds);
+    prompt_value_drop(&v);
+    return ok;
+}
+
+static bool execute_if(struct prompt *p, const node *n)
+{
+    const node *body = n->first->next, *otherwise = body->next;
+    bool holds;
+
+    if (!condition_holds(p, n->first, &holds))
+        return false;
+    if (holds)
+        return prompt_execute_block(p, body);
+    if (otherwise == NULL)
+        return true;
+    return otherwise->kind == NODE_IF ? execute_if(p, otherwise)
+                                      : prompt_execute_block(p, otherwise);
+}
+
+static bool execute_while(struct prompt *p, const node *n)
+{
+    bool holds;
+
+    for (;;) {
+        if (!condition_holds(p, n->first, &holds))
+            return false;
+        if (!holds)
+            return true;
+        if (!prompt_execute_block(p, n->last))
+            return false;
+        if (!loop_goes_on(p))
+            return true;
+    }
+}
+
+static bool execute_return(struct prompt *p, const node *n)
+{
+    if (n->first != NULL && !prompt_evaluate(p, n->first, &p->returned))
+        return false;
+    p->flow = FLOW_RETURN;
     return true;
 }
 
@@ -160,8 +223,10 @@ static bool loop_over(struct prompt *p, const node *n, struct prompt_value over)
             return false;
         ok = assign(p, n->first, item);
         prompt_value_drop(&item);
-        if (!ok || !execute_block(p, n->last))
+        if (!ok || !prompt_execute_block(p, n->last))
             return false;
+        if (!loop_goes_on(p))
+            break;
     }
     return true;
 }
@@ -197,21 +262,22 @@ static bool execute_with(struct prompt *p, const node *n)
         return false;
     }
     was = lab_set_grad_enabled(p->lab, mode.integer != 0);
-    ok = execute_block(p, n->last);
+    ok = prompt_execute_block(p, n->last);
     lab_set_grad_enabled(p->lab, was);
     return ok;
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* As Python's own prompt: what is not None is shown; nothing keeps it. */
+/* As Python's own prompt: what is not None is shown, but within a function;
+ * nothing keeps it. */
 static bool execute_expression(struct prompt *p, const node *n)
 {
     struct prompt_value v;
 
     if (!prompt_evaluate(p, n->first, &v))
         return false;
-    if (v.kind != VALUE_NONE) {
+    if (v.kind != VALUE_NONE && p->calls == 0) {
         prompt_value_write(v, true, &p->output);
         prompt_end_line(p);
     }
@@ -234,6 +300,20 @@ static bool execute_kind(struct prompt *p, const node *n)
         return execute_for(p, n);
     case NODE_WITH:
         return execute_with(p, n);
+    case NODE_IF:
+        return execute_if(p, n);
+    case NODE_WHILE:
+        return execute_while(p, n);
+    case NODE_DEF:
+        return prompt_define(p, n);
+    case NODE_RETURN:
+        return execute_return(p, n);
+    case NODE_BREAK:
+        p->flow = FLOW_BREAK;
+        return true;
+    case NODE_CONTINUE:
+        p->flow = FLOW_CONTINUE;
+        return true;
     case NODE_PASS:
         return true;
     default:
@@ -259,5 +339,7 @@ bool prompt_run(struct prompt *p, const struct prompt_node *statement)
     prompt_text_clear(&p->output);
     p->failed = false;
     p->steps = 0;
+    p->depth = 0;
+    p->flow = FLOW_ON;
     return execute(p, statement);
 }

@@ -498,7 +498,7 @@ static node *parse_sum(struct prompt_parser *p)
 }
 
 /* One comparison; "is not" is kept as "!is". */
-node *prompt_parser_expression(struct prompt_parser *p)
+static node *parse_comparison(struct prompt_parser *p)
 {
     static const char *const operators[] = {
         "==", "!=", "<", "<=", ">", ">=", "is", NULL};
@@ -519,4 +519,48 @@ node *prompt_parser_expression(struct prompt_parser *p)
     if (left != NULL && is_not)
         prompt_parser_set_op(left, "!is", 3);
     return left;
+}
+
+static node *parse_not(struct prompt_parser *p)
+{
+    node *n;
+
+    if (!prompt_parser_is(p, "not"))
+        return parse_comparison(p);
+    if (p->depth == PARSER_DEPTH_MAX)
+        return prompt_parser_too_deep(p);
+    n = prompt_parser_node(p, NODE_NOT, prompt_parser_at(p));
+    if (n == NULL || !prompt_parser_advance(p))
+        return NULL;
+    p->depth++;
+    n = prompt_parser_add(p, n, parse_not(p));
+    p->depth--;
+    return n;
+}
+
+static node *parse_logical(struct prompt_parser *p, const char *word,
+                           enum prompt_node_kind kind,
+                           node *(*part)(struct prompt_parser *p))
+{
+    node *left = part(p);
+
+    while (left != NULL && prompt_parser_is(p, word)) {
+        node *n = prompt_parser_add(
+            p, prompt_parser_node(p, kind, prompt_parser_at(p)), left);
+
+        left = n != NULL && prompt_parser_advance(p)
+                   ? prompt_parser_add(p, n, part(p))
+                   : NULL;
+    }
+    return left;
+}
+
+static node *parse_and(struct prompt_parser *p)
+{
+    return parse_logical(p, "and", NODE_AND, parse_not);
+}
+
+node *prompt_parser_expression(struct prompt_parser *p)
+{
+    return parse_logical(p, "or", NODE_OR, parse_and);
 }

@@ -16,6 +16,8 @@ struct prompt_parser {
     unsigned depth;
     size_t previous_end; /* of the token before */
     bool block_ended;    /* with its indentation: its line has ended too */
+    unsigned functions;  /* `def`s around what is read */
+    unsigned loops;      /* loops around it, within the innermost of these */
 };
 
 /* All return NULL, or false, with the error set. */

@@ -25,10 +25,10 @@ bool prompt_open(struct prompt *p, const lab_options *options)
     return open_session(&p->options, &p->lab);
 }
 
-static void forget_variables(struct prompt *p)
+void prompt_forget_variables(struct prompt *p, size_t from)
 {
     /* The newest first: their gradients lead to the older ones. */
-    while (p->variable_count > 0) {
+    while (p->variable_count > from) {
         struct prompt_variable *v = &p->variables[--p->variable_count];
 
         prompt_value_drop(&v->value);
@@ -38,7 +38,7 @@ static void forget_variables(struct prompt *p)
 
 void prompt_close(struct prompt *p)
 {
-    forget_variables(p);
+    prompt_forget_variables(p, 0);
     free(p->variables);
     prompt_text_free(&p->output);
     lab_close(p->lab);
@@ -54,7 +54,7 @@ bool prompt_reopen(struct prompt *p, const char *device)
         options.device = device;
     if (!open_session(&options, &fresh))
         return false;
-    forget_variables(p);
+    prompt_forget_variables(p, 0);
     lab_close(p->lab);
     p->lab = fresh;
     p->options = options;
@@ -63,19 +63,28 @@ bool prompt_reopen(struct prompt *p, const char *device)
 
 /* ---- variables ------------------------------------------------------------------ */
 
-static struct prompt_variable *find_variable(struct prompt *p, const char *name)
+static struct prompt_variable *find_between(struct prompt *p, const char *name,
+                                            size_t begin, size_t end)
 {
-    for (size_t i = 0; i < p->variable_count; i++) {
+    for (size_t i = begin; i < end; i++) {
         if (strcmp(p->variables[i].name, name) == 0)
             return &p->variables[i];
     }
     return NULL;
 }
 
+/* Among those that a statement here can set: within a function its own. */
+static struct prompt_variable *find_variable(struct prompt *p, const char *name)
+{
+    return find_between(p, name, p->scope, p->variable_count);
+}
+
 struct prompt_value *prompt_variable(struct prompt *p, const char *name)
 {
     struct prompt_variable *v = find_variable(p, name);
 
+    if (v == NULL)
+        v = find_between(p, name, 0, p->globals);
     return v != NULL ? &v->value : NULL;
 }
 

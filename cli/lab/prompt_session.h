@@ -18,13 +18,23 @@ struct prompt_variable {
     struct prompt_value value;
 };
 
+/* What a statement asks of those around it. */
+enum prompt_flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
+
 struct prompt {
     lab *lab;
     lab_options options;
     struct prompt_variable *variables;
     size_t variable_count;
     size_t variable_capacity;
-    struct prompt_text output; /* what the statement printed */
+    /* Within a function: its own variables begin at `scope`, those outside of
+     * all functions end at `globals`.  Elsewhere both are 0. */
+    size_t scope, globals;
+    unsigned calls; /* functions we are within */
+    enum prompt_flow flow;
+    struct prompt_value returned; /* with FLOW_RETURN */
+    unsigned depth;               /* of values being worked out */
+    struct prompt_text output;    /* what the statement printed */
     FILE *live;                /* shown there at once; NULL: kept in output */
     struct prompt_error error; /* of the statement that failed */
     bool failed;
@@ -52,6 +62,8 @@ struct prompt_value *prompt_variable(struct prompt *p, const char *name);
 bool prompt_set_variable(struct prompt *p, const char *name,
                          struct prompt_value v);
 bool prompt_delete_variable(struct prompt *p, const char *name);
+/* Drop all but the first so many, the newest first. */
+void prompt_forget_variables(struct prompt *p, size_t from);
 
 /* ---- for the functions ---- */
 
@@ -94,6 +106,15 @@ bool prompt_read_tensors(struct prompt *p, struct prompt_value v,
                          lab_tensor ***out, size_t *count);
 
 /* ---- the evaluator ---- */
+
+/* A value as a condition. */
+bool prompt_truth(struct prompt *p, struct prompt_value v, bool *out);
+bool prompt_execute_block(struct prompt *p, const struct prompt_node *block);
+bool prompt_define(struct prompt *p, const struct prompt_node *n);
+bool prompt_call_defined(struct prompt *p, struct prompt_value callee,
+                         const struct prompt_value *given, size_t count,
+                         const char *const *names, size_t named,
+                         struct prompt_value *out);
 
 bool prompt_evaluate(struct prompt *p, const struct prompt_node *n,
                      struct prompt_value *out);

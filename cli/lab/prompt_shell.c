@@ -283,7 +283,8 @@ static bool belongs(const char *begun, const char *line)
     enum prompt_more more = prompt_wants_more(begun);
 
     return more == PROMPT_MORE_BRACKET ||
-           (more == PROMPT_MORE_BLOCK && strchr(" \t\r\n", line[0]) != NULL);
+           (more == PROMPT_MORE_BLOCK && (strchr(" \t\r\n", line[0]) != NULL ||
+                                          prompt_goes_on(begun, line)));
 }
 
 void prompt_shell_read(struct prompt_shell *s)

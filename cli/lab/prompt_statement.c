@@ -1,5 +1,5 @@
 /* prompt_statement.c - statements and blocks: the other half of the parser. */
-#include "prompt_parser.h"
+#include "prompt_compound.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static node *parse_statement(struct prompt_parser *p);
 /* ---- statements ------------------------------------------------------------------ */
 
 /* One value, or several with commas as a tuple. */
-static node *parse_values(struct prompt_parser *p)
+node *prompt_parse_values(struct prompt_parser *p)
 {
     node *first = prompt_parser_expression(p);
     node *tuple;
@@ -60,7 +60,7 @@ static node *parse_assignment(struct prompt_parser *p, node *first)
             return n;
         if (!prompt_parser_advance(p))
             return NULL;
-        first = parse_values(p);
+        first = prompt_parse_values(p);
         if (first == NULL)
             return NULL;
     }
@@ -80,14 +80,14 @@ static node *parse_augmented(struct prompt_parser *p, node *target)
     if (!prompt_parser_advance(p))
         return NULL;
     return prompt_parser_add(p, prompt_parser_add(p, n, target),
-                             parse_values(p));
+                             prompt_parse_values(p));
 }
 
 static node *parse_simple_value(struct prompt_parser *p)
 {
     static const char *const augmented[] = {
         "+=", "-=", "*=", "/=", "//=", "%=", "@=", "**=", NULL};
-    node *first = parse_values(p);
+    node *first = prompt_parse_values(p);
 
     if (first == NULL)
         return NULL;
@@ -126,7 +126,7 @@ static node *parse_import(struct prompt_parser *p)
     return n;
 }
 
-static bool ends_statement(const struct prompt_parser *p)
+bool prompt_parse_ends(const struct prompt_parser *p)
 {
     return p->now.kind == TOKEN_END || p->now.kind == TOKEN_NEWLINE ||
            p->now.kind == TOKEN_DEDENT || prompt_parser_is(p, ";");
@@ -143,13 +143,13 @@ static node *parse_line(struct prompt_parser *p, node *block)
             p->block_ended = false;
             return block;
         }
-        if (!ends_statement(p))
+        if (!prompt_parse_ends(p))
             return prompt_parser_expected(p, "the end of the statement");
         while (prompt_parser_is(p, ";")) {
             if (!prompt_parser_advance(p))
                 return NULL;
         }
-        if (ends_statement(p))
+        if (prompt_parse_ends(p))
             break;
     }
     if (p->now.kind == TOKEN_NEWLINE && !prompt_parser_advance(p))
@@ -175,7 +175,7 @@ static node *parse_indented(struct prompt_parser *p, node *block)
     return block;
 }
 
-static node *parse_body(struct prompt_parser *p)
+node *prompt_parse_body(struct prompt_parser *p)
 {
     node *block = prompt_parser_node(p, NODE_BLOCK, prompt_parser_at(p));
 
@@ -190,7 +190,7 @@ static node *parse_body(struct prompt_parser *p)
             return block;
         if (!prompt_parser_advance(p))
             return NULL;
-        if (ends_statement(p))
+        if (prompt_parse_ends(p))
             return block;
     }
 }
@@ -204,13 +204,13 @@ static node *parse_for(struct prompt_parser *p)
         return NULL;
     if (p->now.kind != TOKEN_NAME)
         return prompt_parser_expected(p, "a name after 'for'");
-    target = parse_values(p);
+    target = prompt_parse_values(p);
     if (target == NULL || !check_target(p, target) ||
         prompt_parser_add(p, n, target) == NULL ||
         !prompt_parser_expect(p, "in", "'in'") ||
-        prompt_parser_add(p, n, parse_values(p)) == NULL)
+        prompt_parser_add(p, n, prompt_parse_values(p)) == NULL)
         return NULL;
-    return prompt_parser_add(p, n, parse_body(p));
+    return prompt_parser_add(p, n, prompt_parse_loop_body(p));
 }
 
 static node *parse_with(struct prompt_parser *p)
@@ -220,7 +220,7 @@ static node *parse_with(struct prompt_parser *p)
     if (n == NULL || !prompt_parser_advance(p) ||
         prompt_parser_add(p, n, prompt_parser_expression(p)) == NULL)
         return NULL;
-    return prompt_parser_add(p, n, parse_body(p));
+    return prompt_parser_add(p, n, prompt_parse_body(p));
 }
 
 static node *parse_pass(struct prompt_parser *p)
@@ -240,6 +240,16 @@ static node *parse_by_keyword(struct prompt_parser *p)
         return parse_with(p);
     if (prompt_parser_is(p, "pass"))
         return parse_pass(p);
+    if (prompt_parser_is(p, "if"))
+        return prompt_parse_if(p);
+    if (prompt_parser_is(p, "while"))
+        return prompt_parse_while(p);
+    if (prompt_parser_is(p, "def"))
+        return prompt_parse_def(p);
+    if (prompt_parser_is(p, "return"))
+        return prompt_parse_return(p);
+    if (prompt_parser_is(p, "break") || prompt_parser_is(p, "continue"))
+        return prompt_parse_leave(p);
     if (prompt_parser_is(p, "import") || prompt_parser_is(p, "from"))
         return parse_import(p);
     return parse_simple_value(p);

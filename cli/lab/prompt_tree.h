@@ -18,6 +18,9 @@ enum prompt_node_kind {
     NODE_UNARY,     /* [value]; op */
     NODE_BINARY,    /* [left, right]; op */
     NODE_COMPARE,   /* the same */
+    NODE_AND,       /* [left, right] */
+    NODE_OR,        /* [left, right] */
+    NODE_NOT,       /* [value] */
     NODE_ATTRIBUTE, /* [object]; text */
     NODE_CALL,      /* [callee, arguments...] */
     NODE_KEYWORD,   /* [value]; text: an argument by name */
@@ -31,8 +34,14 @@ enum prompt_node_kind {
     NODE_DELETE,     /* [targets...] */
     NODE_FOR,        /* [target, values, body] */
     NODE_WITH,       /* [context, body] */
-    NODE_BLOCK,      /* [statements...] */
-    NODE_PASS        /* also imports: everything is there */
+    NODE_IF,         /* [condition, body] or [condition, body, otherwise] */
+    NODE_WHILE,      /* [condition, body] */
+    NODE_DEF,        /* [parameters, body, source]; text: the name */
+    NODE_RETURN,     /* [value] or [] */
+    NODE_BREAK,
+    NODE_CONTINUE,
+    NODE_BLOCK, /* [statements...] */
+    NODE_PASS   /* also imports: everything is there */
 };
 
 struct prompt_node {
@@ -68,6 +77,11 @@ enum prompt_more {
     PROMPT_MORE_BRACKET, /* the next line, whatever it is */
     PROMPT_MORE_BLOCK    /* the next line if it is indented */
 };
+
+/* Whether a line goes on with a block that stands at the margin: it begins with
+ * else or elif, and the last statement of `text` at the margin with if or elif.
+ */
+bool prompt_goes_on(const char *text, const char *line);
 
 /* Whether more lines belong to what `text` begins: a bracket that is open, or
  * a block that no blank line has ended. */

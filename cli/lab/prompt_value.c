@@ -61,6 +61,7 @@ static void object_drop(struct prompt_object *o)
     for (size_t i = 0; i < o->count; i++)
         prompt_value_drop(&o->items[i]);
     lab_optimizer_destroy(o->optimizer);
+    prompt_tree_free(&o->tree);
     free(o->items);
     free(o->text);
     free(o);
@@ -180,6 +181,22 @@ bool prompt_method(struct prompt_value self,
     return object_value(o, VALUE_METHOD, out);
 }
 
+bool prompt_defined(const char *source, struct prompt_value *out)
+{
+    struct prompt_error unused;
+    struct prompt_value v;
+
+    if (!prompt_string(source, strlen(source), &v))
+        return false;
+    if (!prompt_parse(source, &v.object->tree, &unused)) {
+        prompt_value_drop(&v);
+        return false;
+    }
+    v.kind = VALUE_DEFINED;
+    *out = v;
+    return true;
+}
+
 bool prompt_optimizer(lab_optimizer *optimizer, struct prompt_value *out)
 {
     struct prompt_object *o = object_new();
@@ -246,6 +263,7 @@ const char *prompt_value_what(struct prompt_value v)
         [VALUE_RANGE] = "a range",
         [VALUE_METHOD] = "a method",
         [VALUE_OPTIMIZER] = "an optimizer",
+        [VALUE_DEFINED] = "a function",
     };
 
     return names[v.kind];

@@ -6,6 +6,7 @@
 #include <larder/lab.h>
 
 #include "prompt_text.h"
+#include "prompt_tree.h"
 
 struct prompt_builtin; /* prompt_table.h */
 struct prompt_module;  /* prompt_module.h */
@@ -28,7 +29,8 @@ enum prompt_value_kind {
     VALUE_LIST,
     VALUE_RANGE,
     VALUE_METHOD,
-    VALUE_OPTIMIZER
+    VALUE_OPTIMIZER,
+    VALUE_DEFINED /* a function that was typed: text, items, tree */
 };
 
 struct prompt_object;
@@ -57,6 +59,9 @@ struct prompt_object {
     int64_t start, stop, step;            /* a range */
     const struct prompt_builtin *builtin; /* a method; items[0]: whose */
     lab_optimizer *optimizer;
+    /* A function that was typed: `items` are the values of its last
+     * parameters, text its source, and this what was read of it. */
+    struct prompt_tree tree;
 };
 
 enum { PROMPT_NESTING_MAX = 16 };
@@ -83,6 +88,9 @@ bool prompt_range(int64_t start, int64_t stop, int64_t step,
 bool prompt_method(struct prompt_value self,
                    const struct prompt_builtin *builtin,
                    struct prompt_value *out);
+/* A function of this source, with the values of its last parameters, none as
+ * yet: prompt_sequence_add() adds them.  Its source was read before. */
+bool prompt_defined(const char *source, struct prompt_value *out);
 /* Takes the optimizer on success. */
 bool prompt_optimizer(lab_optimizer *o, struct prompt_value *out);
 

@@ -2,7 +2,7 @@
  *
  *   > b = b.to('cpu')
  *     host              1.00 GiB  +1.00 GiB  ████▏░░░░░░░░
- *     device of 3.00 GiB (the full length of all four bars)
+ *     device of 3.00 GiB (the full length of all five bars)
  *       nvidia-smi shows  2.98 GiB             ▒▒▒▒████████▉  context 1001 ...
  *       reserved          2.00 GiB             ████████▋░░░░
  *       allocated         1.00 GiB  -1.00 GiB  ████▏░░░░░░░░
@@ -200,7 +200,7 @@ static void write_device_head(struct panel *p)
     lab__write(&p->w, "  device of %s",
                lab__bytes_text(p->now->device_bytes, text));
     ink_on(p, INK_DIM);
-    lab__write(&p->w, " (the full length of all four bars)");
+    lab__write(&p->w, " (the full length of all five bars)");
     ink_off(p, INK_DIM);
     lab__write(&p->w, "\n");
 }
@@ -228,6 +228,9 @@ static void write_figures(struct panel *p)
     write_line(p, &(struct line){"    allocated", m->allocated_bytes,
                                  was->allocated_bytes, 0, INK_ALLOCATED,
                                  "in live tensors"});
+    write_line(p, &(struct line){"    peak", m->allocated_peak,
+                                 was->allocated_peak, 0, INK_ALLOCATED,
+                                 "the most allocated"});
 }
 
 /* A bar takes what the width leaves; from 100 columns on it leaves room for

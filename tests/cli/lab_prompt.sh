@@ -54,6 +54,24 @@ type_in 0 'x = zeros(1024*1024, device=cuda)\n((x * 2) * 3) * 4;\ntorch.cuda.max
     --device "$small" --json
 is figures "$(last_field output)" '"(12, 4)\n"'
 
+# Functions have names of their own, and let go of what these hold.
+type_in 0 'n = 1\ndef made(count, grows=False):\n  n = zeros(count, 1024, 1024, device=cuda)\n  if grows and count > 1:\n    return made(count - 1, grows=True) + 1\n  elif not grows:\n    return 0\n  else:\n    return 1\n\nmade(3, grows=True), made(7), n, torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated() // 1024**2\n' \
+    --device "$small" --json
+is output "$(last_field output)" '"(3, 0, 1, 0, 28)\n"'
+
+# Loops end early, and conditions hold for tensors of one element.
+type_in 0 'x = zeros(1, device=cuda)\nwhile True:\n  x += 1\n  if x == ones(1, device=cuda): continue\n  if not x.item() < 3: break\n\nx.item()\n' \
+    --device "sim:8GiB" --json
+is output "$(last_field output)" '"3.0\n"'
+
+# A call that never ends, and arguments that do not fit, are told.
+type_in 1 'def f(n): return f(n)\n\nf(1)\n' --device "$small"
+stderr_has 'calls within calls end at 400 values'
+type_in 1 'def f(n, m=2): pass\n\nf(1, k=3)\n' --device "$small"
+stderr_has "f() has no parameter 'k'"
+type_in 1 'def f(n, m=2): pass\n\nf(1, 2, 3)\n' --device "$small"
+stderr_has 'f() takes 2, not 3 arguments'
+
 # A loop's names stay, its temporaries do not; `_` is a name like any other.
 type_in 0 'for _ in range(9): y = randn(1024, 1024, device=cuda)\n_, y.shape\n' \
     --device "$small" --json
@@ -97,11 +115,11 @@ stderr_has "^error: there is no 'zros'; did you mean 'zeros'?$"
 stdout_has '^tensor(\[0., 0., 0.\])$'
 type_in 1 'a = zeros(2) + (1 + zros(2))\n'
 stderr_has '^                      ^$'
-type_in 1 'a = zeros(3)\na.bakward()\nzeros(2, devise=cuda)\n1 +\nwhile 1: pass\nx = zeros(2)[5]\nzeros(2) + zeros(3)\n'
+type_in 1 'a = zeros(3)\na.bakward()\nzeros(2, devise=cuda)\n1 +\nclass x: pass\nx = zeros(2)[5]\nzeros(2) + zeros(3)\n'
 stderr_has "did you mean 'backward'"
 stderr_has "zeros has no argument 'devise'"
 stderr_has 'expected a value, found the end of the line'
-stderr_has "'while' is not in the prompt's part of Python"
+stderr_has "'class' is not in the prompt's part of Python"
 stderr_has 'there is no item 5 of 2'
 is errors "$(grep -c '^error: ' "$tmp/err")" 6
 

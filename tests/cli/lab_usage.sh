@@ -9,7 +9,7 @@ stdout_has '^  --device SPEC '
 expect 0 help lab
 stdout_has 'larder lab run NAME'
 expect 0 help lab run
-stdout_has '^Usage: larder lab run \[OPTION...\] NAME...|all|FILE.py \[ARG...\]$'
+stdout_has '^Usage: larder lab run \[OPTION...\] NAME...|all|FILE.py|FILE.ipynb \[ARG...\]$'
 expect 0 lab run --help
 stdout_has '^  --each-statement '
 expect 0 lab list --help

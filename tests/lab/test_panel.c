@@ -85,6 +85,7 @@ static void panel_shows_the_three_figures_and_their_changes(void **state)
     assert_has(text, "\n    nvidia-smi shows  1.98 GiB  +1.98 GiB  ++++");
     assert_has(text, "\n    reserved          1.00 GiB  +1.00 GiB  ####");
     assert_has(text, "\n    allocated         1.00 GiB  +1.00 GiB  ####");
+    assert_has(text, "\n    peak              1.00 GiB  +1.00 GiB  ####");
     free(text);
 
     lab_memory_get(l, &before);
@@ -92,6 +93,7 @@ static void panel_shows_the_three_figures_and_their_changes(void **state)
     text = panel(l, NULL, &before, 80, LAB_PANEL_ASCII);
     assert_has(text, "\n    reserved          1.00 GiB             ####");
     assert_has(text, "\n    allocated              0 B  -1.00 GiB  ....");
+    assert_has(text, "\n    peak              1.00 GiB             ####");
     assert_int_equal(count(text, ">"), 0);
     free(text);
     assert_int_equal(lab_close(l), LARDER_OK);

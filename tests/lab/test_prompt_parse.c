@@ -32,7 +32,11 @@ static const char *kind_name(const struct prompt_node *n)
         [NODE_EXPRESSION] = "show", [NODE_ASSIGN] = "set",
         [NODE_DELETE] = "del",      [NODE_FOR] = "for",
         [NODE_WITH] = "with",       [NODE_BLOCK] = "block",
-        [NODE_PASS] = "pass",
+        [NODE_PASS] = "pass",       [NODE_AND] = "and",
+        [NODE_OR] = "or",           [NODE_NOT] = "not",
+        [NODE_IF] = "if",           [NODE_WHILE] = "while",
+        [NODE_DEF] = "def",         [NODE_RETURN] = "return",
+        [NODE_BREAK] = "break",     [NODE_CONTINUE] = "continue",
     };
 
     if (n->op[0] != '\0')
@@ -217,7 +221,16 @@ static void mistakes_are_told_where_they_are(void **state)
     fails_at("f(x) += 1", 0, "only a name");
     fails_at("x.", 2, "a name after '.'");
     fails_at("del 3", 4, "a name to delete");
-    fails_at("while x: pass", 0, "'while' is not in the prompt's part");
+    fails_at("class x: pass", 0, "'class' is not in the prompt's part");
+    fails_at("return 1", 0, "'return' stands in no function");
+    fails_at("if x: break", 6, "'break' stands in no loop");
+    fails_at("for i in x:\n  def f(): break", 23, "in no loop");
+    fails_at("def f():\n  def g(): pass", 11, "a function within a function");
+    fails_at("def f(a=1, b): pass", 11, "after one with");
+    fails_at("def f(a, a): pass", 9, "'a' is there twice");
+    fails_at("def (a): pass", 4, "the function's name");
+    fails_at("if x pass", 5, "expected ':'");
+    fails_at("else: pass", 0, "'else' is not in the prompt's part");
     fails_at("a = lambda: 1", 4, "'lambda' is not");
     fails_at("for i in x:\na", 12, "expected an indented line");
     fails_at("  a", 2, "a line that is not indented");
@@ -257,6 +270,34 @@ static void no_text_nests_without_end(void **state)
     }
 }
 
+static void conditions_and_functions_are_read(void **state)
+{
+    (void)state;
+    reads_as("a and not b or c", "(show (or (and a (not b)) c))");
+    reads_as("not a == b", "(show (not (== a b)))");
+    reads_as("if a: b\nelse: c", "(if a (block (show b)) (block (show c)))");
+    reads_as("if a:\n  b\nelif c:\n  d\nelse:\n  e\nf",
+             "(if a (block (show b)) (if c (block (show d)) (block (show e)))) "
+             "(show f)");
+    reads_as("while a:\n  if b: break\n  continue",
+             "(while a (block (if b (block (break))) (continue)))");
+    reads_as("def f(a, b=2):\n  return a, b",
+             "(def (tuple a (= 2 b)) (block (return (tuple a b))) "
+             "'def f(a, b=2):\n  return a, b')");
+    reads_as("def f(): return", "(def (tuple) (block (return)) "
+                                "'def f(): return')");
+}
+
+static void else_goes_on_with_an_if_at_the_margin(void **state)
+{
+    (void)state;
+    assert_true(prompt_goes_on("if a:\n  b\n", "else:\n"));
+    assert_true(prompt_goes_on("if a:\n  b\nelif c:\n  d\n", "elif e: f"));
+    assert_false(prompt_goes_on("for a in b:\n  if c: d\n", "else:"));
+    assert_false(prompt_goes_on("if a:\n  b\n", "elsewhere = 1"));
+    assert_false(prompt_goes_on("iffy = 1\n", "else:"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +309,8 @@ int main(void)
         cmocka_unit_test(more_is_wanted_of_what_has_not_ended),
         cmocka_unit_test(mistakes_are_told_where_they_are),
         cmocka_unit_test(no_text_nests_without_end),
+        cmocka_unit_test(conditions_and_functions_are_read),
+        cmocka_unit_test(else_goes_on_with_an_if_at_the_margin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,5 +259,122 @@ class Snapshots(RunCase):
         self.assertIn(path, run.stderr)
 
 
+NOTEBOOK = {
+    "nbformat": 4,
+    "cells": [
+        {"cell_type": "markdown", "source": ["x = this is no code"]},
+        {
+            "cell_type": "code",
+            "source": ["!pip install torch\n", "import torch\n", "1 + 1"],
+        },
+        {"cell_type": "code", "source": "%%bash\nls"},
+        {
+            "cell_type": "code",
+            "source": [
+                "%%time\n",
+                "def made(n):\n",
+                "    return torch.zeros(n, device='cuda')\n",
+                "x = made(2 * 2**20);\n",
+                "x.shape;",
+            ],
+        },
+        {"cell_type": "code", "source": ["for i in range(2):\n", "    1 / 0"]},
+        {"cell_type": "code", "source": "print('not reached')"},
+    ],
+}
+
+
+class Notebooks(RunCase):
+    def run_notebook(self, content, *options):
+        path = self.write(json.dumps(content), "lesson.ipynb")
+        return self.python(
+            "-m", "larder.lab.run", "--device", self.device, *options, path
+        )
+
+    def test_a_panel_follows_each_cell_of_code(self):
+        run = self.run_notebook(NOTEBOOK)
+        self.assertEqual(run.returncode, 1)
+        # The value of a last line, unless a semicolon ends it.
+        self.assertEqual(run.stdout, "2\n")
+        shown = [l for l in run.stderr.splitlines() if l.startswith("> ")]
+        self.assertEqual(
+            shown,
+            [
+                "> import torch ... (2 lines)",
+                "> def made(n): ... (4 lines)",
+                "> for i in range(2): ... (2 lines)",
+            ],
+        )
+        self.assertIn("allocated         8.00 MiB", run.stderr)
+        self.assertIn("cell 2: left out: !pip install torch", run.stderr)
+        self.assertIn("cell 3: left out, not Python: %%bash", run.stderr)
+        # The traceback has the cell's own lines.
+        self.assertIn('lesson.ipynb[5]", line 2', run.stderr)
+        self.assertIn("1 / 0", run.stderr)
+
+    def test_snapshots_have_lines_of_cells(self):
+        path = self.path("out.json")
+        self.run_notebook(NOTEBOOK, "--no-panel", "--snapshot", path)
+        with open(path, encoding="utf-8") as file:
+            (events,) = json.load(file)["device_traces"]
+        (alloc,) = [one for one in events if one["action"] == "alloc"]
+        frames = [
+            (os.path.basename(one["filename"]), one["line"], one["name"])
+            for one in alloc["frames"]
+        ]
+        self.assertEqual(
+            frames,
+            [
+                ("lesson.ipynb[4]", 3, "made"),
+                ("lesson.ipynb[4]", 4, "<module>"),
+            ],
+        )
+
+    def test_what_is_no_notebook_is_told(self):
+        for content, text in (
+            ([], "a list `cells` was expected"),
+            ({"cells": [{}]}, "cell 1: no cell_type"),
+        ):
+            run = self.run_notebook(content)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(text, run.stderr)
+        path = self.write("{", "broken.ipynb")
+        run = self.python("-m", "larder.lab.run", path)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("broken.ipynb: not a notebook", run.stderr)
+
+
+STEPS = """\
+import torch
+w = torch.ones(2**20, device="cuda", requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for i in range(3):
+    opt.zero_grad()
+    (w * w).mean().backward()
+    opt.step()
+"""
+
+
+class Steps(RunCase):
+    def test_a_line_follows_each_step(self):
+        run = self.run_listing(STEPS, "--each-step", "--no-panel")
+        self.assertEqual(
+            run.stderr.splitlines()[-1],
+            "step 3: allocated 8.00 MiB, peak 16.0 MiB, reserved 22.0 MiB",
+        )
+        self.assertEqual(len(run.stderr.splitlines()), 3)
+
+    def test_or_an_object(self):
+        run = self.run_listing(STEPS, "--each-step", "--json")
+        steps = [json.loads(line) for line in run.stderr.splitlines()]
+        self.assertEqual([one.get("step") for one in steps], [1, 2, 3, None])
+        self.assertEqual(steps[0]["allocated_peak"], 16 * MIB + 1024)
+
+    def test_where_none_came_it_is_said(self):
+        run = self.run_listing("x = 1\n", "--each-step", "--no-panel")
+        self.assertIn("no optimizer took a step", run.stderr)
+        self.assertEqual(run.returncode, 0)
+
+
 if __name__ == "__main__":
     lab_case.main()

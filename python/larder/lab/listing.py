@@ -15,8 +15,9 @@ import types
 _MARK = re.compile(r"#\s?%%")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-# Statements that are run together, the first one's line, and their text.
-Cell = collections.namedtuple("Cell", "nodes line text")
+# Statements that are run together, the first one's line, their text, and what
+# the file, or the part of it, is called.
+Cell = collections.namedtuple("Cell", "nodes line text path")
 
 
 def _marks(source):
@@ -63,7 +64,7 @@ def cells(source, path, each_statement=False):
         groups[-1].append(node)
     lines = source.splitlines() or [""]
     return [
-        Cell(nodes, _first_line(nodes[0]), _text(nodes, lines))
+        Cell(nodes, _first_line(nodes[0]), _text(nodes, lines), path)
         for nodes in groups
         if nodes
     ]
@@ -84,10 +85,7 @@ class Listing:
     """A file to be run as the program it is: as __main__, with sys.argv."""
 
     def __init__(self, path, arguments, each_statement=False):
-        with tokenize.open(path) as file:
-            source = file.read()
-        self.cells = cells(source, path, each_statement)
-        self._path = path
+        self.cells = self._read(path, each_statement)
         self._flags = 0
         self._module = types.ModuleType("__main__")
         self._module.__file__ = path
@@ -96,12 +94,16 @@ class Listing:
         sys.argv = [path, *arguments]
         sys.path[0] = os.path.dirname(os.path.abspath(path))
 
+    def _read(self, path, each_statement):
+        with tokenize.open(path) as file:
+            return cells(file.read(), path, each_statement)
+
     def run(self, cell):
         """Raises what the listing raises."""
         self._flags |= _future_flags(cell.nodes)
         code = compile(
             ast.Module(body=cell.nodes, type_ignores=[]),
-            self._path,
+            cell.path,
             "exec",
             flags=self._flags,
             dont_inherit=True,

@@ -1,7 +1,7 @@
-"""python3 -m larder.lab.run [options] FILE.py [ARG…]
+"""python3 -m larder.lab.run [options] FILE.py|FILE.ipynb [ARG…]
 
-Runs a listing that was written for PyTorch, and shows after every cell
-(`#%%`), or every statement, what has become of memory.
+Runs a listing or a notebook that was written for PyTorch, and shows after every
+cell (`#%%`), or every statement or step, what has become of memory.
 """
 
 import argparse
@@ -11,7 +11,9 @@ import sys
 
 from larder.lab import LabError, Session, use
 from larder.lab.listing import Listing, describe
+from larder.lab.notebook import Notebook, NotebookError
 from larder.lab.torch_stand_in import install
+from larder.lab.torch_stand_in.optim import optimizer as _optimizer
 
 
 def _parser():
@@ -32,6 +34,11 @@ def _parser():
         action="store_true",
         help="show memory after every statement, not after every cell",
     )
+    add(
+        "--each-step",
+        action="store_true",
+        help="show a line after every step of an optimizer",
+    )
     add("--no-panel", action="store_true", help="show nothing")
     add("--json", action="store_true", help="show an object a line")
     add(
@@ -43,9 +50,22 @@ def _parser():
     add("--width", type=int, default=0, metavar="N", help="columns")
     add("--colour", action="store_true", help="with colours")
     add("--ascii", action="store_true", help="with bars of ASCII")
-    add("file", metavar="FILE.py")
+    add("file", metavar="FILE")
     add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
     return parser
+
+
+def _size(count):
+    """Bytes as the panel writes them."""
+    value, unit = float(count), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1024 or unit == "TiB":
+            break
+        value /= 1024
+    if unit == "B":
+        return f"{count} B"
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f} {unit}"
 
 
 class _Shower:
@@ -56,10 +76,38 @@ class _Shower:
         self._options = options
         self._before = session.memory_struct()
         self._width = options.width
+        self._steps = 0
         encoding = (sys.stderr.encoding or "ascii").lower()
         self._ascii = options.ascii or encoding not in ("utf-8", "utf8")
         if not self._width and sys.stderr.isatty():
             self._width = shutil.get_terminal_size().columns
+
+    def step(self, optimizer):
+        """A line for an iteration: what memory is after it."""
+        self._steps += 1
+        figures = self._session.memory()
+        if self._options.json:
+            line = json.dumps({"step": self._steps, **figures})
+        else:
+            line = f"step {self._steps}: " + ", ".join(
+                f"{name} {_size(figures[key])}"
+                for name, key in (
+                    ("allocated", "allocated_bytes"),
+                    ("peak", "allocated_peak"),
+                    ("reserved", "reserved_bytes"),
+                )
+            )
+        sys.stdout.flush()
+        sys.stderr.write(line + "\n")
+
+    def end(self):
+        """A word where lines were asked for and none came."""
+        if self._options.each_step and not self._steps:
+            print(
+                "larder.lab.run: no optimizer took a step: nothing to show "
+                "for --each-step",
+                file=sys.stderr,
+            )
 
     def start(self, cell):
         self._before = self._session.memory_struct()
@@ -144,22 +192,28 @@ def run(options):
     install()
     if options.snapshot:
         session.record()
+    kind = Notebook if options.file.endswith(".ipynb") else Listing
     try:
-        listing = Listing(
+        listing = kind(
             options.file, options.arguments, options.each_statement
         )
     except OSError as error:
         return _refuse(f"{options.file}: {error.strerror}")
+    except NotebookError as error:
+        return _refuse(f"{options.file}: {error}")
     except (SyntaxError, UnicodeDecodeError) as error:
         # Where the parser was when it saw it is no help.
         sys.stderr.write(describe(error.with_traceback(None)))
         return 2
     shower = _Shower(session, options)
+    if options.each_step:
+        _optimizer.after_step.append(shower.step)
     status = None
     for cell in listing.cells:
         status = _run_cell(listing, cell, shower)
         if status is not None:
             break
+    shower.end()
     if options.snapshot:
         try:
             session.write_snapshot(options.snapshot)

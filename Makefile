@@ -8,6 +8,8 @@ PREFIX = /usr/local
 
 # What `make run` shows: a trace's path has to be without blanks.
 RUN_TRACES = $(sort $(wildcard data/traces/*.trace.zst))
+# The command, and the libraries that its verbs bring into other programs.
+RUN_TARGETS = larder_command larder_shared larder_lab_shared
 RUN_SUMMARY_TRACE = $(firstword $(RUN_TRACES))
 
 MAKEFLAGS += --no-print-directory
@@ -37,11 +39,13 @@ build: configure ## build the libraries, the command and the tests (default)
 	+@$(BUILD)
 
 run: configure ## replay the bundled traces, run an experiment of the lab
-	+@$(BUILD) --target larder_command
+	+@$(BUILD) --target $(RUN_TARGETS)
 	$(B)/larder replay --jobs 1 --repeat 5 --policy pytorch $(RUN_TRACES)
 	$(B)/larder replay --jobs 1 --repeat 5 --policy larder $(RUN_TRACES)
 	$(B)/larder replay --policy pytorch --summary $(RUN_SUMMARY_TRACE)
 	$(B)/larder lab run --device sim:24GiB,backing=none move_and_reuse
+	@printf '\nThe command is %s; to call it larder:\n' "$(B)/larder"
+	@printf '  export PATH="%s:$$PATH"\n' "$(abspath $(B))"
 
 test: build ## build, then run every test
 	@tools/setup.sh --browser

@@ -6,6 +6,7 @@
  *       nvidia-smi shows  2.98 GiB             ▒▒▒▒████████▉  context 1001 ...
  *       reserved          2.00 GiB             ████████▋░░░░
  *       allocated         1.00 GiB  -1.00 GiB  ████▏░░░░░░░░
+ *       peak              2.00 GiB             ████████▋░░░░
  *
  * Every bar has the device's size as its full length, the host's too, so that
  * lengths can be compared. */

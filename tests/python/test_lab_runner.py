@@ -259,6 +259,22 @@ class Snapshots(RunCase):
         self.assertIn(path, run.stderr)
 
 
+class BesidePyTorch(RunCase):
+    def test_it_is_said_that_there_is_an_exact_way(self):
+        path = self.write("x = 1\n")
+        os.mkdir(self.path("torch"))
+        self.write("raise SystemExit('the real one')\n", "torch/__init__.py")
+        arguments = ("-m", "larder.lab.run", "--device", self.device)
+        both = os.pathsep.join((lab_case.PACKAGE_DIR, self.path("")))
+        run = self.python(*arguments, path, PYTHONPATH=both)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("`larder run` follows this program", run.stderr)
+        run = self.python(*arguments, "--json", path, PYTHONPATH=both)
+        self.assertNotIn("larder run", run.stderr)
+        run = self.python(*arguments, path)
+        self.assertNotIn("larder run", run.stderr)
+
+
 NOTEBOOK = {
     "nbformat": 4,
     "cells": [

@@ -5,6 +5,7 @@ cell (`#%%`), or every statement or step, what has become of memory.
 """
 
 import argparse
+import importlib.util
 import json
 import shutil
 import sys
@@ -183,8 +184,27 @@ def _refuse(why):
     return 2
 
 
+def _has_torch():
+    """Whether PyTorch itself is installed where the listing runs."""
+    try:
+        return importlib.util.find_spec("torch") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _mention_fit(options):
+    """With PyTorch there is a way that is exact."""
+    if _has_torch() and not options.no_panel and not options.json:
+        print(
+            "larder.lab.run: PyTorch is installed: `larder run` follows this "
+            "program under it, to the allocation (docs/FIT.md)",
+            file=sys.stderr,
+        )
+
+
 def run(options):
     """The exit status."""
+    _mention_fit(options)
     try:
         session = use(Session(options.device, options.policy, options.conf))
     except LabError as error:

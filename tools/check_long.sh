@@ -64,6 +64,15 @@ else
     skip 'test_larder_storm: not built'
 fi
 
+# A second is about five hundred steps of each of its nine runs.
+if [ -x "$build/tests/model/test_kernel_reads" ]; then
+    step 'kernels find what was written for them, every policy' \
+        "$build/tests/model/test_kernel_reads" \
+        $((seconds * 500)) "$(date +%s)"
+else
+    skip 'test_kernel_reads: not built'
+fi
+
 if [ -x "$build/tests/fault/test_fault_moves" ]; then
     step 'every pair of failures in a move' \
         env LARDER_LONG=1 "$build/tests/fault/test_fault_moves"

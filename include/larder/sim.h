@@ -13,8 +13,11 @@
  * whose work runs in order.  With events=immediate (and auto, outside of
  * `larder replay`) work runs as it is queued; with events=manual nothing runs
  * until larder_sim_complete(), or a wait for an event, says so: freeing,
- * unmapping and waiting for a stream complete nothing.  Work that comes to
- * memory which is gone by then is left out, and reported by what ran it.
+ * unmapping and waiting for a stream complete nothing.  events=driver is the
+ * same, but true to a driver where that is not: freeing memory, pinned memory
+ * too, runs all that is queued first, and waiting for a stream runs that
+ * stream.  Unmapping waits for nothing, as a driver need not.  Work that comes
+ * to memory which is gone by then is left out, and reported by what ran it.
  *
  * Capture.  While a stream is captured, freeing memory, asking or waiting for
  * events and streams fail with LARDER_ERR_CAPTURING, as a driver's do.

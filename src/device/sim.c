@@ -329,9 +329,15 @@ static larder_result op_host_alloc(void *self, uint64_t bytes, void **out)
 
 static larder_result op_host_free(void *self, void *ptr)
 {
-    (void)self;
-    larder__host_free(ptr);
-    return LARDER_OK;
+    struct sim *sim = self;
+    larder_result r;
+
+    pthread_mutex_lock(&sim->lock);
+    r = larder__sim_streams_wait(sim);
+    pthread_mutex_unlock(&sim->lock);
+    if (r == LARDER_OK)
+        larder__host_free(ptr);
+    return r;
 }
 
 /* ---- opening and closing ------------------------------------------------ */
@@ -407,6 +413,7 @@ static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
     sim->ordinal = ordinal;
     sim->has_vmm = spec->has_vmm;
     sim->is_manual = spec->is_manual;
+    sim->frees_wait = spec->frees_wait;
     sim->export_kind = spec->export_kind;
     larder__sim_identify(sim, spec->shared);
     sim->budget.capacity_bytes = spec->capacity_bytes;

@@ -69,6 +69,7 @@ struct sim {
     int ordinal;
     bool has_vmm;
     bool is_manual;
+    bool frees_wait; /* manual, but for what a driver waits in */
     struct sim_budget budget;
     struct sim_backing backing;
 
@@ -218,8 +219,9 @@ larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
  * whatever is returned: the first failure. */
 larder_result larder__sim_stream_run(struct sim *sim, struct sim_stream *s,
                                      uint64_t ticket);
-larder_result larder__sim_stream_sync(const struct sim *sim,
-                                      larder_stream stream);
+larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream);
+/* What freeing memory waits for: all that is queued, or nothing. */
+larder_result larder__sim_streams_wait(struct sim *sim);
 void larder__sim_streams_close(struct sim *sim);
 
 /* ---- sim_work.c --------------------------------------------------------- */

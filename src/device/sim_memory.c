@@ -94,6 +94,9 @@ larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr)
     if (range == NULL || range->addr != addr)
         return larder__sim_fail(LARDER_ERR_DEVICE,
                                 "no allocation begins at this address");
+    r = larder__sim_streams_wait(sim);
+    if (r != LARDER_OK)
+        return r;
     r = memory_decommit(sim, range);
     if (r != LARDER_OK)
         return r;

@@ -40,7 +40,11 @@ static bool read_context(struct sim_spec *spec, const char *value)
 
 static bool read_events(struct sim_spec *spec, const char *value)
 {
-    return strcmp(value, "auto") == 0 ||
+    if (strcmp(value, "auto") == 0)
+        return true;
+    spec->frees_wait = strcmp(value, "driver") == 0;
+    spec->is_manual = spec->frees_wait;
+    return spec->frees_wait ||
            read_choice(value, "manual", "immediate", &spec->is_manual);
 }
 
@@ -106,7 +110,7 @@ static const struct setting settings[] = {
     {"backing", "memory or none", read_backing},
     {"vmm", "on or off", read_vmm},
     {"context", "a size such as 512MiB", read_context},
-    {"events", "auto, manual or immediate", read_events},
+    {"events", "auto, manual, immediate or driver", read_events},
     {"costs", "the name of a file", read_costs},
     {"shared", "a name of 1 to 64 letters, digits, '.', '_' and '-'",
      read_shared},

@@ -18,7 +18,8 @@ struct sim_spec {
     uint64_t context_bytes;
     bool is_real; /* addresses are memory */
     bool has_vmm;
-    bool is_manual;                 /* work waits to be told */
+    bool is_manual;                 /* work waits to be told, */
+    bool frees_wait;                /* or for what a driver waits in */
     larder_handle_kind export_kind; /* of the pages it makes */
     int count;
     char shared[SIM_SHARED_MAX + 1]; /* "": alone */

@@ -124,13 +124,35 @@ larder_result larder__sim_stream_run(struct sim *sim, struct sim_stream *s,
     return r;
 }
 
-/* Nothing to do: immediate work is done, and manual work waits to be told. */
-larder_result larder__sim_stream_sync(const struct sim *sim,
-                                      larder_stream stream)
+/* Immediate work is done, and manual work waits to be told. */
+larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream)
 {
     larder_result r = larder__sim_capture_forbids(sim);
+    struct sim_stream *s;
 
-    return r != LARDER_OK ? r : larder__sim_stream_check(stream);
+    if (r == LARDER_OK)
+        r = larder__sim_stream_check(stream);
+    if (r != LARDER_OK || !sim->frees_wait)
+        return r;
+    s = larder__sim_stream_find(sim, stream);
+    return s == NULL ? LARDER_OK : larder__sim_stream_run(sim, s, s->queued);
+}
+
+larder_result larder__sim_streams_wait(struct sim *sim)
+{
+    larder_result r = LARDER_OK;
+
+    for (int i = 0; sim->frees_wait && i < SIM_STREAM_CHUNKS; i++) {
+        struct sim_stream *chunk = sim->streams[i];
+
+        for (int j = 0; chunk != NULL && j < SIM_STREAM_CHUNK; j++) {
+            larder_result one =
+                larder__sim_stream_run(sim, &chunk[j], chunk[j].queued);
+
+            r = r == LARDER_OK ? one : r;
+        }
+    }
+    return r;
 }
 
 void larder__sim_streams_close(struct sim *sim)

@@ -101,7 +101,7 @@ static void a_wrong_part_is_named_with_what_is_accepted(void **state)
     assert_bad_spec("sim:1g,vmm=ON", "'vmm=ON'", "expected on or off");
     assert_bad_spec("sim:1g,context=x", "'context=x'", "expected a size");
     assert_bad_spec("sim:1g,events=never", "'events=never'",
-                    "expected auto, manual or immediate");
+                    "expected auto, manual, immediate or driver");
     assert_bad_spec("sim:1g,costs=", "'costs='", "name of a file");
     assert_bad_spec("sim:1g,shared=", "'shared='", "1 to 64 letters");
     assert_bad_spec("sim:1g,shared=a/b", "'shared=a/b'", "letters");

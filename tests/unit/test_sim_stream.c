@@ -409,6 +409,29 @@ static void a_stream_is_a_number_below_the_limit(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+/* As a driver does it, which a free waits in for all of the device. */
+static void a_true_device_waits_where_a_driver_does(void **state)
+{
+    larder_device *dev = open_one("sim:64MiB,events=driver");
+    larder_addr a, b;
+    unsigned char *at;
+
+    (void)state;
+    assert_ok(larder__device_mem_alloc(dev, MIB(2), &a));
+    assert_ok(larder__device_mem_alloc(dev, MIB(2), &b));
+    at = (unsigned char *)(uintptr_t)a;
+    assert_ok(larder_device_fill(dev, a, 1, 1, 3));
+    assert_int_equal(at[0], 0);
+    assert_ok(larder_device_stream_sync(dev, 4));
+    assert_int_equal(at[0], 0);
+    assert_ok(larder_device_stream_sync(dev, 3));
+    assert_int_equal(at[0], 1);
+    assert_ok(larder_device_fill(dev, a, 2, 1, 3));
+    assert_ok(larder__device_mem_free(dev, b));
+    assert_int_equal(at[0], 2);
+    assert_ok(larder_device_close(dev));
+}
+
 static void an_event_that_is_gone_is_known_for_it(void **state)
 {
     larder_device *dev = open_manual();

@@ -1,0 +1,292 @@
+/* test_kernel_reads.c [STEPS [SEED]] - memory that kernels use is nobody else's
+ * until they have run, under every policy, on a device that waits as a driver
+ * does.
+ *
+ * Each allocation is filled on its stream, and read on it and on others, all
+ * of it queued; allocations come and go meanwhile, and streams run when they
+ * are told, or when something waits.  Every read must find what was filled. */
+#include "support/rig.h"
+
+enum {
+    STREAMS = 5,
+    LIVE = 80,
+    READS = 4096, /* queued at once at most */
+    EDGE = 64,    /* bytes that are read of either end */
+    STEPS_QUICK = 2000
+};
+
+/* What is queued: the two ends of a block are copied out, then looked at. */
+struct read {
+    unsigned char ends[2 * EDGE];
+    unsigned char wanted;
+    struct read *next; /* free ones */
+    struct model *model;
+};
+
+struct block {
+    larder_addr addr; /* 0: none */
+    uint64_t bytes;
+    larder_stream stream;
+    unsigned char value;
+};
+
+struct model {
+    struct rig rig;
+    uint64_t random;
+    struct block live[LIVE];
+    struct read reads[READS];
+    struct read *free_reads;
+    uint64_t looked;
+    uint64_t wrong;
+    int is_pytorch;
+    int pool_begun;
+    unsigned long step;
+};
+
+static uint64_t below(struct model *m, uint64_t n)
+{
+    m->random ^= m->random << 13;
+    m->random ^= m->random >> 7;
+    m->random ^= m->random << 17;
+    return (m->random * UINT64_C(0x2545f4914f6cdd1d) >> 16) % n;
+}
+
+/* ---- kernels ----------------------------------------------------------------- */
+
+static void look(void *ctx)
+{
+    struct read *read = ctx;
+    struct model *m = read->model;
+
+    for (int i = 0; i < 2 * EDGE; i++) {
+        if (read->ends[i] != read->wanted) {
+            m->wrong++;
+            break;
+        }
+    }
+    m->looked++;
+    read->next = m->free_reads;
+    m->free_reads = read;
+}
+
+static void complete_all(struct model *m)
+{
+    for (larder_stream s = 0; s < STREAMS; s++)
+        assert_ok(larder_sim_complete(m->rig.dev, s));
+}
+
+static void copy_out(struct model *m, void *to, larder_addr from,
+                     uint64_t bytes, larder_stream stream)
+{
+    assert_ok(larder_device_copy(m->rig.dev, (uintptr_t)to, from, bytes,
+                                 LARDER_COPY_TO_HOST, stream));
+}
+
+static void queue_read(struct model *m, const struct block *b,
+                       larder_stream stream)
+{
+    uint64_t edge = b->bytes < EDGE ? b->bytes : EDGE;
+    struct read *read;
+
+    if (m->free_reads == NULL)
+        complete_all(m);
+    read = m->free_reads;
+    m->free_reads = read->next;
+    read->wanted = b->value;
+    memset(read->ends, b->value, sizeof read->ends);
+    copy_out(m, read->ends, b->addr, edge, stream);
+    copy_out(m, read->ends + EDGE, b->addr + b->bytes - edge, edge, stream);
+    assert_ok(larder_sim_launch(m->rig.dev, stream, look, read));
+}
+
+/* The stream goes on when the block's own has come this far. */
+static void queue_after(struct model *m, const struct block *b,
+                        larder_stream stream)
+{
+    uint64_t event;
+
+    assert_ok(larder_device_event_create(m->rig.dev, &event));
+    assert_ok(larder_device_event_record(m->rig.dev, event, b->stream));
+    assert_ok(larder_sim_wait_event(m->rig.dev, stream, event));
+    assert_ok(larder_device_event_destroy(m->rig.dev, event));
+}
+
+/* ---- steps --------------------------------------------------------------------- */
+
+static uint64_t random_size(struct model *m)
+{
+    static const uint64_t most[] = {KIB(1), KIB(16), KIB(256), MIB(1), MIB(9)};
+
+    return 1 + below(m, most[below(m, 5)]);
+}
+
+static void allocate(struct model *m, struct block *b)
+{
+    larder_result r;
+
+    b->bytes = random_size(m);
+    b->stream = below(m, STREAMS);
+    b->value = (unsigned char)(1 + below(m, 255));
+    r = larder_alloc(m->rig.a, b->bytes, b->stream, &b->addr);
+    if (r == LARDER_ERR_OUT_OF_MEMORY) {
+        b->addr = 0;
+        return;
+    }
+    assert_ok(r);
+    assert_ok(
+        larder_device_fill(m->rig.dev, b->addr, b->value, b->bytes, b->stream));
+    queue_read(m, b, b->stream);
+}
+
+static void give_back(struct model *m, struct block *b)
+{
+    if (b->addr != 0)
+        rig_free(&m->rig, b->addr);
+    b->addr = 0;
+}
+
+/* PyTorch 2.4 forgets streams that are recorded while a pool is begun. */
+static void use_elsewhere(struct model *m, const struct block *b)
+{
+    larder_stream other = below(m, STREAMS);
+
+    if (b->addr == 0 || (m->is_pytorch && m->pool_begun))
+        return;
+    if (other != b->stream) {
+        queue_after(m, b, other);
+        assert_ok(larder_record_stream(m->rig.a, b->addr, other));
+    }
+    queue_read(m, b, other);
+}
+
+static int odd_streams(void *ctx, larder_stream stream)
+{
+    (void)ctx;
+    return stream % 2 == 1;
+}
+
+static void toggle_pool(struct model *m)
+{
+    const larder_pool_id pool = {1, 0};
+
+    if (m->pool_begun) {
+        assert_ok(larder_pool_end(m->rig.a, pool));
+        assert_ok(larder_pool_release(m->rig.a, pool));
+        m->pool_begun = 0;
+    } else if (larder_pool_begin(m->rig.a, pool, odd_streams, NULL) ==
+               LARDER_OK) {
+        m->pool_begun = 1;
+    }
+}
+
+static void release(struct model *m)
+{
+    larder_result want = m->pool_begun ? LARDER_ERR_CAPTURING : LARDER_OK;
+    uint64_t kept = below(m, MIB(32));
+
+    if (below(m, 2) == 0)
+        assert_result(want, larder_empty_cache(m->rig.a));
+    else
+        assert_result(want, larder_trim(m->rig.a, kept, NULL));
+}
+
+static void step(struct model *m)
+{
+    struct block *b = &m->live[below(m, LIVE)];
+    uint64_t what = below(m, 1000);
+
+    if (what < 600 && b->addr == 0)
+        allocate(m, b);
+    else if (what < 600)
+        give_back(m, b);
+    else if (what < 950)
+        use_elsewhere(m, b);
+    else if (what < 965)
+        assert_ok(larder_sim_complete(m->rig.dev, below(m, STREAMS)));
+    else if (what < 975)
+        release(m);
+    else
+        toggle_pool(m);
+}
+
+/* ---- runs ------------------------------------------------------------------------ */
+
+struct subject {
+    const char *spec;
+    larder_policy policy;
+    const char *conf;
+};
+
+#define SPEC "sim:64MiB,events=driver"
+
+static const struct subject subjects[] = {
+    {SPEC, LARDER_POLICY_LARDER, ""},
+    {SPEC, LARDER_POLICY_LARDER, "defrag:eager"},
+    {SPEC ",vmm=off", LARDER_POLICY_LARDER, ""},
+    {SPEC, LARDER_POLICY_PYTORCH, ""},
+    {SPEC, LARDER_POLICY_PYTORCH, "expandable_segments:True"},
+    {SPEC, LARDER_POLICY_PYTORCH,
+     "per_process_memory_fraction:0.9,garbage_collection_threshold:0.5"},
+    {SPEC ",vmm=off", LARDER_POLICY_PYTORCH, "max_split_size_mb:21"},
+    {SPEC, LARDER_POLICY_DIRECT, ""},
+    {SPEC ",vmm=off", LARDER_POLICY_DIRECT, ""},
+};
+enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
+
+static unsigned long steps = STEPS_QUICK;
+static uint64_t seed = 1;
+
+static void end(struct model *m)
+{
+    for (int i = 0; i < LIVE; i++)
+        give_back(m, &m->live[i]);
+    if (m->pool_begun)
+        toggle_pool(m);
+    complete_all(m);
+    assert_int_equal(m->wrong, 0);
+    assert_true(m->looked > steps / 4);
+    rig_down(&m->rig);
+}
+
+static void run(const struct subject *s)
+{
+    static struct model m;
+
+    m = (struct model){.random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1,
+                       .is_pytorch = s->policy == LARDER_POLICY_PYTORCH};
+    for (int i = 0; i < READS; i++) {
+        m.reads[i].model = &m;
+        m.reads[i].next = m.free_reads;
+        m.free_reads = &m.reads[i];
+    }
+    m.rig = rig_up_policy(s->spec, s->policy, s->conf);
+    for (m.step = 0; m.step < steps && m.wrong == 0; m.step++)
+        step(&m);
+    if (m.wrong != 0)
+        print_error("%s, policy %s, '%s': a kernel read other bytes at step "
+                    "%lu of seed %llu\n",
+                    s->spec, larder_policy_name(s->policy), s->conf, m.step,
+                    (unsigned long long)seed);
+    end(&m);
+}
+
+static void kernels_find_what_was_written_for_them(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SUBJECTS; i++)
+        run(&subjects[i]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_find_what_was_written_for_them),
+    };
+
+    if (argc > 1)
+        steps = strtoul(argv[1], NULL, 10);
+    if (argc > 2)
+        seed = strtoull(argv[2], NULL, 10);
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -23,7 +23,7 @@ static char *words_of(const struct tune *t, const struct tune_candidate *best)
 
     if (text == NULL)
         return NULL;
-    tune_conf(best, in, conf);
+    replay_setting_conf(&best->setting, NULL, conf);
     if (best->setting.policy == LARDER_POLICY_LARDER)
         snprintf(text, WORDS_MAX, "Run it under Larder");
     else

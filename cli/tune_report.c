@@ -140,7 +140,7 @@ static void print_line(const struct tune *t, const struct tune_candidate *c)
                conf[0] != '\0' ? " " : "");
         return;
     }
-    replay_setting_conf(&c->setting, t->inputs->items[0].conf, conf);
+    replay_setting_conf(&c->setting, NULL, conf);
     printf("\nexport PYTORCH_CUDA_ALLOC_CONF=%s\n", conf);
 }
 

@@ -46,13 +46,31 @@ add(char out[REPLAY_CONF_MAX], const char *format, ...)
     va_end(list);
 }
 
+/* The key's pair, where a pair begins with it. */
+static const char *find_pair(const char *conf, const char *key)
+{
+    size_t length = strlen(key);
+
+    while (conf != NULL && *conf != '\0') {
+        if (strncmp(conf, key, length) == 0 && conf[length] == ':')
+            return conf;
+        conf = strchr(conf, ',');
+        conf += conf != NULL;
+    }
+    return NULL;
+}
+
 static void add_kept(char out[REPLAY_CONF_MAX], const char *base)
 {
-    static const char key[] = "per_process_memory_fraction";
-    const char *at = base != NULL ? strstr(base, key) : NULL;
+    static const char *const keys[] = {"per_process_memory_fraction",
+                                       "pytorch"};
 
-    if (at != NULL)
-        add(out, "%.*s", (int)strcspn(at, ","), at);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *at = find_pair(base, keys[i]);
+
+        if (at != NULL)
+            add(out, "%.*s", (int)strcspn(at, ","), at);
+    }
 }
 
 const char *replay_setting_conf(const struct replay_setting *s,

@@ -26,8 +26,8 @@ extern const struct replay_setting replay_settings[];
 extern const size_t replay_setting_count;
 
 /* The setting in PyTorch's grammar, followed by what of `base` belongs to the
- * job rather than to its settings (per_process_memory_fraction).  Returns
- * out. */
+ * job rather than to its settings (per_process_memory_fraction, pytorch).
+ * `base` may be NULL.  Returns out. */
 const char *replay_setting_conf(const struct replay_setting *s,
                                 const char *base, char out[REPLAY_CONF_MAX]);
 

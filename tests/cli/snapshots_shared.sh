@@ -24,6 +24,23 @@ for file in "$folder"/*.pickle; do
         done
     done <"$tmp/out"
     [ -s "$tmp/out" ] || continue
+    # A request that failed fails again, and each cure that is named cures.
+    if grep -q '"recorded_oom":{' "$tmp/out"; then
+        grep -q '"recorded_oom":{[^}]*"fits":false' "$tmp/out" ||
+            say_failed "$file: the failed request fits: $(cat "$tmp/out")"
+        expect 0 tune --no-cache --json "$file"
+        sed 's/.*"candidates":\[//; s/\],"capacity_bytes.*//; s/},{/\n/g' \
+            "$tmp/out" | sed -n 's/.*"policy":"\([^"]*\)","conf":"\([^"]*\)","fits":true.*/\1 \2/p' \
+            >"$tmp/cures"
+        while read -r policy conf; do
+            expect 0 replay --repeat 0 --json --policy "$policy" \
+                --conf "$conf" "$file"
+            if grep -q '"recorded_oom":{[^}]*"fits":false' "$tmp/out"; then
+                say_failed "$file: $policy $conf is no cure"
+            fi
+        done <"$tmp/cures"
+        "$larder" replay --repeat 0 --json "$file" >"$tmp/out"
+    fi
     peak=$(field peak_reserved_bytes)
     conf=$(field conf | tr -d '"')
     device=$(field device)

@@ -91,6 +91,14 @@ stdout_has '^No setting helps: at best [0-9.]* MiB ([0-9]* bytes) too much for 1
 expect 0 tune --json --capacity 10GiB "$tmp/load.trace"
 is 'no cure' "$(best conf)" null
 
+# What is the job's own stays with it, but for the line to paste.
+expect 0 tune --json --capacity 16GiB \
+    --conf per_process_memory_fraction:0.9,pytorch:2.9 "$tmp/load.trace"
+is 'the cure and what stays' "$(best conf)" \
+    '"max_split_size_mb:21,per_process_memory_fraction:0.9,pytorch:2.9"'
+expect 0 tune --capacity 16GiB --conf pytorch:2.9 "$tmp/load.trace"
+stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
+
 # Without a card: what needs less, or that nothing does.
 expect 0 tune --json "$tmp/load.trace"
 is 'what needs least' "$(best conf)" '"max_split_size_mb:21"'

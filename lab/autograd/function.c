@@ -19,10 +19,13 @@ struct function {
 
 /* ---- backward ----------------------------------------------------------- */
 
+/* Without the function where the node could not be made in full. */
 static void drop(struct lab__node *node)
 {
     struct function *f = node->extra;
 
+    if (f == NULL)
+        return;
     if (f->release != NULL)
         f->release(f->context);
     lab__host_free(f);

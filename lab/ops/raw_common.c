@@ -27,9 +27,10 @@ void lab__drop_all(int count, lab_tensor **ts)
 larder_result lab__zeros_of(const lab_tensor *like, int ndim,
                             const int64_t *sizes, lab_tensor **out)
 {
-    larder_result r = lab__tensor_of(like, ndim, sizes, out);
+    lab_tensor *made;
+    larder_result r = lab__tensor_of(like, ndim, sizes, &made);
 
-    return r != LARDER_OK ? r : lab__fill(*out, 0);
+    return r != LARDER_OK ? r : lab__done(lab__fill(made, 0), made, out);
 }
 
 larder_result lab__check_values(const char *op, const lab_tensor *t)

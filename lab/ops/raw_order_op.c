@@ -78,15 +78,15 @@ larder_result lab_raw_repeat(lab_tensor *t, int ndim, const int64_t *repeats,
 larder_result lab_raw_repeat_backward(lab_tensor *grad, int ndim,
                                       const int64_t *sizes, lab_tensor **out)
 {
-    lab_tensor *window;
-    larder_result r = lab__zeros_of(grad, ndim, sizes, out);
+    lab_tensor *made, *window;
+    larder_result r = lab__zeros_of(grad, ndim, sizes, &made);
 
     if (r != LARDER_OK)
         return r;
-    r = with_dims(*out, grad->ndim, &window);
+    r = with_dims(made, grad->ndim, &window);
     if (r == LARDER_OK) {
         lab__repeat_sum(window, grad);
         lab_unref(window);
     }
-    return lab__done(r, *out, out);
+    return lab__done(r, made, out);
 }

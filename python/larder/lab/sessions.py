@@ -5,6 +5,7 @@ import collections
 import ctypes
 import json
 import os
+import tempfile
 from ctypes import byref, c_void_p
 
 from larder._library import DeviceProperties, Memory, Options, library
@@ -143,6 +144,14 @@ class Session:
                 self._allocator, os.fsencode(path), None
             )
         )
+
+    def history(self):
+        """A snapshot with what was recorded, as PyTorch's has it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "snapshot.json")
+            self.write_snapshot(path)
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
 
     def snapshot_text(self):
         """Segments and blocks as JSON."""

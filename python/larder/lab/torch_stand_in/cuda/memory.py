@@ -1,6 +1,5 @@
 """torch.cuda.memory: what the allocator says of itself, in PyTorch's names."""
 
-import json
 import pickle
 
 from larder._files import NewFile
@@ -126,7 +125,7 @@ def _record_memory_history(
     _check(device)
     if not enabled:
         # What was kept can be written still, as in torch.
-        _Recording.kept = _session().snapshot_text()
+        _Recording.kept = _session().history()
         _session().stop_recording()
         return
     _Recording.kept = None
@@ -134,7 +133,7 @@ def _record_memory_history(
 
 
 class _Recording:
-    """A history that has ended: its last snapshot, as text."""
+    """A history that has ended: its last snapshot."""
 
     kept = None
 
@@ -142,8 +141,8 @@ class _Recording:
 def _snapshot(device=None):
     _check(device)
     if _Recording.kept is not None:
-        return json.loads(_Recording.kept)
-    return _session().snapshot()
+        return _Recording.kept
+    return _session().history()
 
 
 def _dump_snapshot(filename="dump_snapshot.pickle"):

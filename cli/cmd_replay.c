@@ -18,6 +18,7 @@ enum { JOBS_MAX = 1024, HISTORY_MAX = 1 << 30 };
 enum row {
     ROW_POLICY,
     ROW_CONF,
+    ROW_PYTORCH,
     ROW_DEVICE,
     ROW_PLACEMENTS,
     ROW_STATS,
@@ -40,6 +41,9 @@ static const struct cli_option replay_table[] = {
     [ROW_CONF] = {"conf", "K:V,...",
                   "settings in PyTorch's grammar; without this,\n"
                   "those of LARDER_CONF in the environment"},
+    [ROW_PYTORCH] = {"pytorch", "VERSION",
+                     "under the policy pytorch, by the rules of this release\n"
+                     "of PyTorch: 2.4 to 2.15"},
     [ROW_DEVICE] = {"device", "SPEC",
                     "the device (" REPLAY_DEVICE_DEFAULT ");\n"
                     "backing=none unless the spec sets it"},
@@ -133,6 +137,9 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
     case ROW_CONF:
         s->options.conf = a->value;
         s->conf_set = true;
+        break;
+    case ROW_PYTORCH:
+        s->options.release = a->value;
         break;
     case ROW_DEVICE:
         s->options.device = a->value;
@@ -259,6 +266,12 @@ static int check_settings(const struct cli_command *self,
     if (!s->conf_set && s->options.conf != NULL &&
         larder_conf_check(s->options.conf) != LARDER_OK)
         return cli_bad_usage(self, "LARDER_CONF: %s", larder_last_error());
+    if (s->options.release != NULL &&
+        s->options.policy != LARDER_POLICY_DEFAULT &&
+        s->options.policy != LARDER_POLICY_PYTORCH)
+        return cli_bad_usage(self,
+                             "--pytorch is about the policy pytorch, not %s",
+                             larder_policy_name(s->options.policy));
     if (!replay_check(&s->options, &error))
         return cli_bad_usage(self, "%s", error.text);
     return check_inputs(self, s);

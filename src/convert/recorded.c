@@ -226,13 +226,19 @@ static bool tell_all(struct telling *t, const char *conf)
     return true;
 }
 
-static bool make_allocator(struct telling *t, struct tool_error *error)
+static bool make_allocator(struct telling *t, const char *conf,
+                           struct tool_error *error)
 {
     larder_options opt;
+    char release[32];
 
+    /* The release is for good, and comes first; the other settings later. */
+    snprintf(release, sizeof release, "%.*s",
+             strncmp(conf, "pytorch:", 8) == 0 ? (int)strcspn(conf, ",") : 0,
+             conf);
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_PYTORCH;
-    opt.conf = "";
+    opt.conf = release;
     return larder_create(t->device->device, &opt, &t->r.allocator) ==
                LARDER_OK ||
            tool_fail(error, "%s", larder_last_error());
@@ -247,7 +253,7 @@ static bool compare(struct telling *t, const char *conf,
     t->r.waits = calloc(t->l->alloc_count + 1, sizeof *t->r.waits);
     if (t->r.got == NULL || t->r.waits == NULL)
         return tool_fail(error, "out of host memory");
-    if (!make_allocator(t, error))
+    if (!make_allocator(t, conf, error))
         return false;
     t->out->compared = tell_all(t, conf);
     take_segments(t);

@@ -41,6 +41,14 @@ struct recorded_result {
  * memory.  The caller frees it. */
 char *recorded_conf(const struct snapshot_settings *settings);
 
+/* The release of PyTorch whose rules hold for a snapshot: the newest that writes
+ * such keys.  NULL: any may have written it, or Larder has. */
+const char *recorded_release(const struct snapshot *s);
+
+/* recorded_conf() under a release's rules, NULL: those of recorded_release().
+ * NULL: no host memory.  The caller frees it. */
+char *recorded_conf_of(const struct snapshot *s, const char *release);
+
 /* Under `conf` and PyTorch's policy.  What stands in the way of a comparison
  * (a state that cannot be rebuilt) is told in the result.
  * False: no host memory. */

@@ -67,3 +67,43 @@ char *recorded_conf(const struct snapshot_settings *settings)
     add_roundup(conf, settings);
     return conf;
 }
+
+static bool events_have_pools(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->event_count; i++) {
+        if ((s->events[i].has & SNAPSHOT_HAS_POOL) != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool segments_have_counters(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->segment_count; i++) {
+        if ((s->segments[i].has & SNAPSHOT_HAS_COUNTER) != 0)
+            return true;
+    }
+    return false;
+}
+
+const char *recorded_release(const struct snapshot *s)
+{
+    if (!segments_have_counters(s))
+        return NULL;
+    return events_have_pools(s) ? "2.15" : "2.11";
+}
+
+char *recorded_conf_of(const struct snapshot *s, const char *release)
+{
+    char *settings = recorded_conf(&s->settings);
+    char *conf = settings == NULL ? NULL : calloc(1, CONF_MAX);
+
+    if (release == NULL)
+        release = recorded_release(s);
+    if (conf != NULL && release != NULL)
+        snprintf(conf, CONF_MAX, "pytorch:%.15s", release);
+    if (conf != NULL && settings[0] != '\0')
+        add(conf, settings);
+    free(settings);
+    return conf;
+}

@@ -54,6 +54,9 @@ typedef void replay_progress_fn(void *ctx, uint64_t more_to_do,
 struct replay_options {
     larder_policy policy;
     const char *conf; /* NULL: "" */
+    /* Of PyTorch: its rules hold, and the policy is PyTorch's.  NULL: those that
+     * `conf` names; for recorded settings, of the snapshot's release. */
+    const char *release;
     /* NULL: REPLAY_DEVICE_DEFAULT.  A simulated device gets backing=none
      * unless the spec sets it; where its events are auto or not set they
      * become manual for a trace that holds `r` or `c`, else immediate. */

@@ -241,6 +241,8 @@ static int add_all(json_t *o, const struct replay_result *r, const char *path,
     larder_policy policy = options->policy; /* named as what it stands for */
     int bad = json_object_set_new(o, "trace", text_json(path));
 
+    if (options->release != NULL)
+        policy = LARDER_POLICY_PYTORCH;
     if (r->snapshot != NULL && r->snapshot->recorded_settings) {
         conf = r->snapshot->conf;
         policy = LARDER_POLICY_PYTORCH;
@@ -251,6 +253,8 @@ static int add_all(json_t *o, const struct replay_result *r, const char *path,
     bad |= json_object_set_new(o, "policy",
                                json_string(larder_policy_name(policy)));
     bad |= json_object_set_new(o, "conf", text_json(conf));
+    if (options->release != NULL)
+        bad |= json_object_set_new(o, "pytorch", text_json(options->release));
     bad |= json_object_set_new(o, "ops", count_json(r->ops));
     bad |= json_object_set_new(o, "oom_op", count_or_null(r->oom_op));
     bad |= add_counts(o, r);

@@ -33,18 +33,37 @@ static bool session_open_device(struct replay_session *s,
     return true;
 }
 
+/* With the release before it, where one is given. */
+static char *replay_conf(const struct replay_options *options)
+{
+    const char *given = options->conf != NULL ? options->conf : "";
+    size_t room = strlen(given) + 32;
+    char *conf = malloc(room);
+
+    if (conf != NULL && options->release != NULL)
+        snprintf(conf, room, "pytorch:%.15s,%s", options->release, given);
+    else if (conf != NULL)
+        snprintf(conf, room, "%s", given);
+    return conf;
+}
+
 static bool session_make_allocator(struct replay_session *s,
                                    const struct replay_options *options,
                                    struct tool_error *error)
 {
     larder_options opt;
+    char *conf = replay_conf(options);
+    larder_result r;
 
+    if (conf == NULL)
+        return tool_fail(error, "out of host memory");
     larder_options_init(&opt);
-    opt.policy = options->policy;
-    opt.conf = options->conf != NULL ? options->conf : "";
-    if (larder_create(s->device, &opt, &s->allocator) != LARDER_OK)
-        return tool_fail(error, "%s", larder_last_error());
-    return true;
+    opt.policy =
+        options->release != NULL ? LARDER_POLICY_PYTORCH : options->policy;
+    opt.conf = conf;
+    r = larder_create(s->device, &opt, &s->allocator);
+    free(conf);
+    return r == LARDER_OK || tool_fail(error, "%s", larder_last_error());
 }
 
 bool replay_session_open(const struct trace *t, struct replay_work *work,

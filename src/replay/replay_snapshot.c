@@ -114,7 +114,7 @@ static bool wants_recorded(const struct replay_options *options)
 static bool take_conf(struct device_run *run, struct replay_snapshot *extra)
 {
     extra->recorded_settings = true;
-    extra->conf = recorded_conf(&run->snapshot->settings);
+    extra->conf = recorded_conf_of(run->snapshot, run->options->release);
     if (extra->conf == NULL)
         return tool_fail(run->error, "out of host memory");
     if (larder_conf_check(extra->conf) == LARDER_OK)
@@ -167,7 +167,7 @@ static bool judge(struct device_run *run, const struct trace *t,
 
     if (!extra->refused.card.found)
         return true;
-    recorded = recorded_conf(&run->snapshot->settings);
+    recorded = recorded_conf_of(run->snapshot, run->options->release);
     if (recorded == NULL)
         return tool_fail(run->error, "out of host memory");
     if (larder_conf_check(recorded) != LARDER_OK)

@@ -132,8 +132,8 @@ static uint8_t segment_has(const struct snap_record *r)
 {
     uint8_t has = 0;
 
-    if (snap_record_get(r, KEY_ADDRESS) != NULL)
-        has |= SNAPSHOT_HAS_ADDRESS;
+    if (snap_record_get(r, KEY_REGISTRATION_COUNTER) != NULL)
+        has |= SNAPSHOT_HAS_COUNTER;
     if (snap_record_get(r, KEY_SEGMENT_POOL_ID) != NULL)
         has |= SNAPSHOT_HAS_POOL;
     if (snap_record_get(r, KEY_FRAMES) != NULL)

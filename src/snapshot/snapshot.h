@@ -59,6 +59,7 @@ enum snapshot_segment_type {
 /* Bits of the `has` members: the key was there and not None. */
 enum {
     SNAPSHOT_HAS_ADDRESS = 1 << 0, /* addr or device_free of an event */
+    SNAPSHOT_HAS_COUNTER = 1 << 0, /* registration_counter of a segment */
     SNAPSHOT_HAS_TIME = 1 << 1,
     SNAPSHOT_HAS_POOL = 1 << 2,
     SNAPSHOT_HAS_FRAMES = 1 << 3, /* even if the list is empty */
@@ -118,7 +119,7 @@ struct snapshot_segment {
     uint64_t allocated_size;
     uint64_t active_size;
     uint64_t requested_size;
-    uint64_t registration_counter;
+    uint64_t registration_counter; /* UINT64_MAX for -1: none */
     size_t block; /* first of block_count in snapshot.blocks */
     size_t block_count;
     uint32_t stack;

@@ -206,8 +206,9 @@ static void write_segment(struct snap_sink *k, const struct snapshot_segment *g)
         put_pool(k, KEY_SEGMENT_POOL_ID, g->pool);
     if ((g->has & SNAPSHOT_HAS_EXPANDABLE) != 0)
         put_bool(k, KEY_IS_EXPANDABLE, g->expandable);
-    if (g->registration_counter != 0)
-        put_size(k, KEY_REGISTRATION_COUNTER, g->registration_counter);
+    if ((g->has & SNAPSHOT_HAS_COUNTER) != 0)
+        put_signed(k, KEY_REGISTRATION_COUNTER,
+                   (int64_t)g->registration_counter);
     if ((g->has & SNAPSHOT_HAS_FRAMES) != 0)
         write_frames(k, g->stack);
     begin_list(k, KEY_BLOCKS);

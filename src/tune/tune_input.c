@@ -82,7 +82,7 @@ static char *choose_conf(const struct adding *a, const struct snapshot *s)
 
     if (a->base->conf != NULL)
         return strdup(a->base->conf);
-    conf = recorded_conf(&s->settings);
+    conf = recorded_conf_of(s, NULL);
     if (conf != NULL && larder_conf_check(conf) != LARDER_OK)
         conf[0] = '\0';
     return conf;

@@ -6,6 +6,9 @@ B = build
 CMAKE_FLAGS =
 PREFIX = /usr/local
 
+# Releases for check-pytorch; empty: all.
+VERSIONS =
+
 # What `make run` shows: a trace's path has to be without blanks.
 RUN_TRACES = $(sort $(wildcard data/traces/*.trace.zst))
 # The command, and the libraries that its verbs bring into other programs.
@@ -21,7 +24,8 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-gpu check-fit bench install lint format clean
+        check-long check-gpu check-fit check-pytorch bench install lint format \
+        clean
 
 all: build
 
@@ -67,6 +71,9 @@ check-gpu: build ## run what needs a GPU: tests on cuda:0, prices of its driver
 
 check-fit: build ## run `larder run` under a PyTorch for processors
 	@tools/check_fit.sh $(B) || [ $$? -eq 77 ]
+
+check-pytorch: build ## compare with the libraries of PyTorch's releases (fetched)
+	@tools/check_pytorch.sh $(B) $(VERSIONS) || [ $$? -eq 77 ]
 
 bench: build ## measure the allocator and its replays
 	$(B)/bench/bench_alloc

@@ -4,10 +4,12 @@
  * tells.
  *
  *   test_versions [FOLDER]
+ *   test_versions --table
  *
  * FOLDER/NAME.recording are as recording.h has them; without an argument those
  * that come with the source.  With one, only the comparison.  Prints the first
- * difference of each release that has one; exits 0 if none has. */
+ * difference of each release that has one; exits 0 if none has.  --table: the
+ * table of rules in docs/FIDELITY.md, with the recordings that prove each. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +136,60 @@ static bool plant_all(int *planted)
     return ok;
 }
 
+/* ---- the table ------------------------------------------------------------ */
+
+static const char *const order_words[] = {
+    "the lowest address", "the block made first, and every split makes one",
+    "the segment made first, then the lowest address"};
+static const char *const lending_words[] = {"never", "after all else",
+                                            "before anything is given back"};
+static const char *const bool_words[] = {"no", "yes"};
+
+/* clang-format off */
+#define WORDS(value)                                                           \
+    (_Generic((value),                                                         \
+              enum pytorch_order: order_words,                                 \
+              enum pytorch_lending: lending_words,                             \
+              bool: bool_words)[value])
+/* clang-format on */
+
+/* The recordings that notice the rules. */
+static void print_noticing(const struct pytorch_rules *planted)
+{
+    const char *before = "";
+
+    for (int i = 0; i < all.count; i++) {
+        const char *want = recording_of(&all.recordings[i], planted->version);
+        struct tool_error ignored;
+
+        if (want == NULL ||
+            is_same(&all.recordings[i], planted, want, &ignored))
+            continue;
+        printf("%s%.*s", before, (int)strcspn(all.names[i], "."), all.names[i]);
+        before = ", ";
+    }
+}
+
+static void print_table(void)
+{
+    printf("| rule | until | from | proven by |\n|---|---|---|---|\n");
+#define X(type, field, words)                                                  \
+    for (const struct pytorch_rules *r = larder__pytorch_releases + 1;         \
+         r->version != NULL; r++) {                                            \
+        struct pytorch_rules changed = *r;                                     \
+                                                                               \
+        changed.field = r[-1].field;                                           \
+        if (r->field == changed.field)                                         \
+            continue;                                                          \
+        printf("| " words " | %s: %s | %s: %s | ", r[-1].version,              \
+               WORDS(changed.field), r->version, WORDS(r->field));             \
+        print_noticing(&changed);                                              \
+        printf(" |\n");                                                        \
+    }
+    PYTORCH_RULE_MAP(X)
+#undef X
+}
+
 /* ---- the whole -------------------------------------------------------------- */
 
 static int is_recording(const struct dirent *entry)
@@ -172,8 +228,15 @@ int main(int argc, char **argv)
     int same = 0;
     int count = 0;
     int planted = 0;
-    bool ok =
-        read_all(argc > 1 ? argv[1] : LARDER_SOURCE_DIR "/tests/data/pytorch");
+    bool is_table = argc > 1 && strcmp(argv[1], "--table") == 0;
+    bool ok = read_all(argc > 1 && !is_table ? argv[1]
+                                             : LARDER_SOURCE_DIR
+                           "/tests/data/pytorch");
+
+    if (is_table) {
+        print_table();
+        return ok ? 0 : 1;
+    }
 
     compare_all(&same, &count);
     printf("%d of %d recordings identical\n", same, count);

@@ -485,9 +485,9 @@ static void test_memory_of_a_released_pool_goes_before_a_request_fails(
 
 static void test_a_retry_works_after_freeing(void **state)
 {
-    static const char *const confs[] = {
-        "", "expandable_segments:True", "max_split_size_mb:21",
-        "roundup_power2_divisions:4", "throw_on_cudamalloc_oom:True"};
+    static const char *const confs[] = {"", "expandable_segments:True",
+                                        "max_split_size_mb:21",
+                                        "roundup_power2_divisions:4"};
 
     (void)state;
     for (size_t i = 0; i < sizeof confs / sizeof confs[0]; i++) {

@@ -5,8 +5,9 @@ Small devices, few sizes, streams and pools, so that memory runs out, pieces of
 equal size compete and pools lend.  The same seed gives the same script.
 
 Left out is what docs/FIDELITY.md says is done otherwise: memory given back for
-a large request or as garbage while a pool is begun, and pools that lend while
-they are begun, or released, which PyTorch fails at.
+a large request or as garbage while a pool is begun, pools that lend while they
+are begun, or released, which PyTorch fails at, and several that lend, which it
+asks in the order of a hash table.
 """
 import random
 import sys
@@ -86,7 +87,7 @@ class Script:
             at = self.random.randrange(len(self.begun))
             pool = self.begun.pop(at)
             self.put("n", pool)
-            if self.random.random() < 0.2:
+            if not self.lending and self.random.random() < 0.2:
                 self.put("o", pool)
                 self.lending.add(pool)
 

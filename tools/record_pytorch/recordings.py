@@ -7,7 +7,9 @@ RECORDERS has a folder for each release, named for it, with the program
 `record` (make_recorder.sh).  A script begins with lines `# conf:`,
 `# capacity:`, `# fraction:`, `# events:` and others that say why it is; its
 recording goes to OUT/NAME.recording (tests/golden/recording.h).  One that is
-there already keeps what other releases made of it.
+there already keeps what other releases made of it.  A recording can stand for
+its script.  A release that fails at a script by an assertion of its own has no
+part in its recording.
 """
 import os
 import re
@@ -27,8 +29,10 @@ def read_script(path):
     """Its head as a dictionary, the lines that say why, its operations."""
     head, why, lines = dict(HEAD), [], []
     with open(path, encoding="ascii") as file:
-        for line in file.read().splitlines():
-            said = re.match(r"# (\w+): ?(.*)", line)
+        for line in file.read().split("\n= ")[0].splitlines():
+            said = re.match(r"(?:# )?(\w+): ?(.*)", line)
+            if line == "script:":
+                continue
             if said and said[1] in HEAD:
                 head[said[1]] = said[2]
             elif line.startswith("#"):
@@ -58,7 +62,7 @@ def record(recorder, head, path):
         [recorder, "--script", head["conf"], head["fraction"],
          head["capacity"], head["events"], path, "script"],
         capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode != 0:
+    if done.returncode != 0 or "INTERNAL ASSERT" in done.stderr:
         return None, done.stderr
     lines = [shortened(line, head) for line in done.stdout.splitlines()
              if not line.startswith("#")]

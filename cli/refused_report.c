@@ -38,6 +38,17 @@ static void print_setting(const struct replay_setting *s)
         printf("%s", conf[0] != '\0' ? conf : "the defaults");
 }
 
+/* Whether two set the same key, to whatever: the first will do. */
+static bool same_key(const struct replay_setting *a,
+                     const struct replay_setting *b)
+{
+    return a->policy == b->policy && a->expandable == b->expandable &&
+           (a->max_split_mb != 0) == (b->max_split_mb != 0) &&
+           (a->gc_percent != 0) == (b->gc_percent != 0) &&
+           (a->roundup != 0) == (b->roundup != 0) &&
+           (a->segment_mb != 0) == (b->segment_mb != 0);
+}
+
 static void print_cures(const struct replay_refused *r)
 {
     if (r->cure_count == 0) {
@@ -47,10 +58,12 @@ static void print_cures(const struct replay_refused *r)
     }
     printf("; with these it would have fitted: ");
     for (size_t i = 0; i < r->cure_count; i++) {
+        if (i > 0 && same_key(&r->cures[i], &r->cures[i - 1]))
+            continue;
         printf("%s", i > 0 ? "; " : "");
         print_setting(&r->cures[i]);
     }
-    printf("\n");
+    printf(" (larder tune says which is best)\n");
 }
 
 static void print_verdict(const struct replay_refused *r)

@@ -179,6 +179,7 @@ static int add_recorded(json_t *o, const struct recorded_result *r)
     return bad;
 }
 
+/* PyTorch's settings with which it would have fitted. */
 static json_t *cures_json(const struct replay_refused *r)
 {
     json_t *list = json_array();
@@ -186,17 +187,24 @@ static json_t *cures_json(const struct replay_refused *r)
 
     for (size_t i = 0; bad == 0 && i < r->cure_count; i++) {
         char conf[REPLAY_CONF_MAX];
-        const struct replay_setting *s = &r->cures[i];
 
-        bad |= json_array_append_new(
-            list,
-            json_pack("{s:s, s:s}", "policy", larder_policy_name(s->policy),
-                      "conf", replay_setting_conf(s, NULL, conf)));
+        if (r->cures[i].policy == LARDER_POLICY_PYTORCH)
+            bad |= json_array_append_new(list, json_string(replay_setting_conf(
+                                                   &r->cures[i], NULL, conf)));
     }
     if (bad == 0)
         return list;
     json_decref(list);
     return NULL;
+}
+
+static bool larder_fits(const struct replay_refused *r)
+{
+    for (size_t i = 0; i < r->cure_count; i++) {
+        if (r->cures[i].policy == LARDER_POLICY_LARDER)
+            return true;
+    }
+    return false;
 }
 
 static json_t *refused_json(const struct replay_refused *r)
@@ -217,6 +225,7 @@ static json_t *refused_json(const struct replay_refused *r)
     bad |=
         json_object_set_new(o, "by_beginning", json_boolean(r->by_beginning));
     bad |= json_object_set_new(o, "cures", cures_json(r));
+    bad |= json_object_set_new(o, "larder_fits", json_boolean(larder_fits(r)));
     if (bad == 0)
         return o;
     json_decref(o);

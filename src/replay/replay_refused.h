@@ -7,7 +7,7 @@
 #include "replay/replay_setting.h"
 #include "trace/trace.h"
 
-enum { REFUSED_CURES = 8 };
+enum { REFUSED_CURES = 16 };
 
 struct replay_refused {
     struct recorded_card card; /* of the last such request; none is found

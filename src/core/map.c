@@ -35,13 +35,13 @@ static _Atomic uint32_t *table_of(struct map_leaf *leaf, unsigned i)
     return entries == leaf->slots[i] ? NULL : entries;
 }
 
-static void free_tables(struct map *map)
+static void free_lots(struct map *map)
 {
-    while (map->tables != NULL) {
-        struct map_table *next = map->tables->next;
+    while (map->lots != NULL) {
+        struct map_lot *next = map->lots->next;
 
-        larder__host_free(map->tables);
-        map->tables = next;
+        larder__host_free(map->lots);
+        map->lots = next;
     }
 }
 
@@ -55,7 +55,7 @@ void larder__map_destroy(struct map *map)
         larder__host_free(leaf);
         leaf = next;
     }
-    free_tables(map);
+    free_lots(map);
     larder__host_free(map->low);
     map->low = NULL;
     atomic_store(&map->leaves, NULL);
@@ -94,28 +94,40 @@ static bool map_make_leaf(struct map *map, larder_addr addr)
     return true;
 }
 
+/* A table of zeros; NULL: no host memory. */
+static _Atomic uint32_t *take_table(struct map *map)
+{
+    struct map_lot *lot = map->lots;
+
+    if (lot == NULL || lot->used == MAP_LOT) {
+        lot = larder__host_alloc(1, sizeof *lot);
+        if (lot == NULL || !fits(lot + 1)) {
+            larder__host_free(lot);
+            return NULL;
+        }
+        lot->next = map->lots;
+        map->lots = lot;
+    }
+    return lot->tables[lot->used++];
+}
+
 /* A table with the blocks of the granule's slots; NULL: no host memory. */
 static _Atomic uint32_t *make_table(struct map *map, struct map_leaf *leaf,
                                     unsigned i, struct slab *slab)
 {
-    struct map_table *table = larder__host_alloc(1, sizeof *table);
+    _Atomic uint32_t *table = take_table(map);
 
-    if (table == NULL || !fits(table)) {
-        larder__host_free(table);
+    if (table == NULL)
         return NULL;
-    }
-    table->next = map->tables;
-    map->tables = table;
     for (unsigned k = 0; k < MAP_SLOTS; k++) {
         uint32_t number = atomic_exchange(&leaf->slots[i][k], 0);
         const struct block *b = slab_get(slab, number);
 
         if (b != NULL)
-            atomic_store(
-                &table->entries[(b->addr >> MAP_UNIT_LOG2) % MAP_TABLE],
-                number);
+            atomic_store(&table[(b->addr >> MAP_UNIT_LOG2) % MAP_TABLE],
+                         number);
     }
-    return table->entries;
+    return table;
 }
 
 /* Room for the granule's blocks. */

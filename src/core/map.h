@@ -11,8 +11,9 @@
  * one atomic word, so that a granule's front can be looked up without a lock.
  * Entries belong to whose lock guards the blocks (front.h).
  *
- * Cost in host memory: 145 KiB for 4 GiB of addresses, 32 KiB for each granule
- * with a table; the table of leaves is 256 KiB, of which little is touched. */
+ * Cost in host memory: 145 KiB for 4 GiB of addresses, at most 32 KiB for each
+ * granule with a table: 4 KiB for each 256 KiB that a block began in; the table
+ * of leaves is 256 KiB, of which little is touched. */
 #ifndef LARDER_CORE_MAP_H
 #define LARDER_CORE_MAP_H
 
@@ -29,6 +30,7 @@ enum {
     MAP_TABLE = 1 << (MAP_GRANULE_LOG2 - MAP_UNIT_LOG2),
     MAP_LEAF_LOG2 = 11, /* granules in a leaf */
     MAP_LOW_LOG2 = 47 - MAP_GRANULE_LOG2 - MAP_LEAF_LOG2,
+    MAP_LOT = 16, /* tables had at once */
     MAP_SLOT_LOG2 = 17,
     MAP_SLOTS = 1 << (MAP_GRANULE_LOG2 - MAP_SLOT_LOG2)
 };
@@ -47,9 +49,13 @@ struct map_leaf {
     struct map_leaf *next;
 };
 
-struct map_table {
-    _Atomic uint32_t entries[MAP_TABLE];
-    struct map_table *next;
+/* Tables come many at once: what is that large the C library has from the
+ * system, all 0 and without a page of it touched, so that a table costs what is
+ * in use of its granule. */
+struct map_lot {
+    _Atomic uint32_t tables[MAP_LOT][MAP_TABLE];
+    unsigned used;
+    struct map_lot *next;
 };
 
 /* A processor's user addresses end at 2^47, and a GPU's are of the same space:
@@ -57,8 +63,8 @@ struct map_table {
 struct map {
     _Atomic(struct map_leaf *) *low;   /* 1 << MAP_LOW_LOG2, by number */
     _Atomic(struct map_leaf *) leaves; /* all, the last made first */
-    struct map_table *tables; /* the same; words hide their addresses from
-                                 whoever looks for lost memory */
+    struct map_lot *lots; /* the same; words hide the addresses of tables from
+                             whoever looks for lost memory */
 };
 
 bool larder__map_init(struct map *map);

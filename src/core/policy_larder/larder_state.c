@@ -93,8 +93,10 @@ static size_t movable_pages_of(const struct heap *heap)
 {
     size_t pages = 0;
 
-    for (unsigned i = fit_class(PAGE_BYTES);
-         heap->fit != NULL && i < FIT_CLASSES; i++) {
+    if (heap->fit == NULL || heap->page_count == 0)
+        return 0;
+    for (unsigned i = fit_next_used(heap->fit, fit_class(PAGE_BYTES));
+         i < FIT_CLASSES; i = fit_next_used(heap->fit, i + 1)) {
         for (const struct block *b = heap->fit->first[i]; b != NULL;
              b = b->left) {
             struct page_span span = larder__pages_movable(b);

@@ -39,8 +39,10 @@ static void find_in_block(struct allocator *a, struct block *b,
 static void find_in_heap(struct allocator *a, const struct heap *heap,
                          const struct spot_except *except)
 {
-    for (unsigned i = fit_class(PAGE_BYTES);
-         heap->fit != NULL && i < FIT_CLASSES; i++) {
+    if (heap->fit == NULL || heap->page_count == 0)
+        return;
+    for (unsigned i = fit_next_used(heap->fit, fit_class(PAGE_BYTES));
+         i < FIT_CLASSES; i = fit_next_used(heap->fit, i + 1)) {
         for (struct block *b = heap->fit->first[i]; b != NULL; b = b->left)
             find_in_block(a, b, except);
     }

@@ -15,6 +15,8 @@
 #include "core/pool.h"
 #include "core/recording.h"
 
+enum { FULL_RANGES = 16 }; /* streams of a pool with ranges as PyTorch's */
+
 /* ---- pages ---------------------------------------------------------------- */
 
 static larder_addr page_addr(const struct segment *s, size_t i)
@@ -130,15 +132,37 @@ static uint64_t range_pages(const struct allocator *a, uint64_t page_bytes)
     return (total + total / 8 + page_bytes - 1) / page_bytes;
 }
 
-/* A new range, one unmapped block. */
+/* The same while streams are few.  Addresses are not without end: each further
+ * stream of a pool has a smaller share, where PyTorch fails on some hundredth,
+ * and one that outgrows its range gets another. */
+static uint64_t range_pages_for(const struct allocator *a,
+                                const struct heap *heap, uint64_t page_bytes)
+{
+    uint64_t pages = range_pages(a, page_bytes);
+    uint64_t streams = heap->pool->heap_count;
+
+    return streams <= FULL_RANGES ? pages : pages * FULL_RANGES / 2 / streams;
+}
+
+/* A new range with room for `size` bytes, one unmapped block: of half as many
+ * addresses, and so on, where so many are not to be had. */
 static larder_result range_create(struct allocator *a, struct heap *heap,
-                                  struct block **out)
+                                  uint64_t size, struct block **out)
 {
     uint64_t page_bytes = range_page_bytes(a, heap);
-    uint64_t bytes = range_pages(a, page_bytes) * page_bytes;
-    larder_result r = larder__segment_reserve(a, heap, SEGMENT_EXPANDABLE,
-                                              page_bytes, bytes, out);
+    uint64_t pages = range_pages_for(a, heap, page_bytes);
+    uint64_t least = (size + page_bytes - 1) / page_bytes;
+    larder_result r;
 
+    if (pages < least)
+        pages = least;
+
+    do {
+        r = larder__segment_reserve(a, heap, SEGMENT_EXPANDABLE, page_bytes,
+                                    pages * page_bytes, out);
+        pages /= 2;
+    } while (r != LARDER_OK && r != LARDER_ERR_NO_HOST_MEMORY && pages > 0 &&
+             pages >= least);
     if (r == LARDER_OK)
         heap_insert_unmapped(*out);
     return r;
@@ -194,7 +218,7 @@ static larder_result find_addresses(struct allocator *a, struct heap *heap,
             return LARDER_OK;
         b = tree_at_or_above(heap->unmapped, b->addr + 1);
     }
-    return range_create(a, heap, out);
+    return range_create(a, heap, size, out);
 }
 
 /* Host memory that mapping the first `bytes` of b needs. */

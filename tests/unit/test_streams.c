@@ -1,0 +1,128 @@
+/* Ten thousand streams: each gets memory, at the price of the first, and what
+ * the host keeps for it is little. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "support/rig.h"
+
+enum { STREAMS = 10000, SOME = 100, HOST_BYTES_MAX = 16 << 10 };
+
+/* Sanitizers have memory of their own for each of ours. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { IS_SANITIZED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { IS_SANITIZED = 1 };
+#else
+enum { IS_SANITIZED = 0 };
+#endif
+#else
+enum { IS_SANITIZED = 0 };
+#endif
+
+struct way {
+    const char *name;
+    larder_policy policy;
+    const char *conf;
+};
+
+static const struct way ways[] = {
+    {"larder", LARDER_POLICY_LARDER, ""},
+    {"pytorch", LARDER_POLICY_PYTORCH, ""},
+    {"expandable", LARDER_POLICY_PYTORCH, "expandable_segments:True"},
+};
+
+static uint64_t all_calls(struct rig *rig)
+{
+    uint64_t calls = 0;
+
+    for (int call = 0; call < LARDER_CALL_COUNT; call++)
+        calls += rig_calls(rig, (larder_call)call);
+    return calls;
+}
+
+/* Memory of this process that is there, in bytes. */
+static long resident_bytes(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    long total = 0;
+    long resident = 0;
+
+    if (f == NULL)
+        return 0;
+    if (fscanf(f, "%ld %ld", &total, &resident) != 2)
+        resident = 0;
+    fclose(f);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+/* Driver calls of so many new streams. */
+static uint64_t serve(struct rig *rig, larder_stream first, int count)
+{
+    uint64_t before = all_calls(rig);
+
+    for (int i = 0; i < count; i++)
+        (void)rig_alloc_on(rig, 1000, first + (larder_stream)i);
+    return all_calls(rig) - before;
+}
+
+static void each_stream_costs_what_the_first_did(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct rig rig = rig_up_policy("sim:80GiB,backing=none", ways[i].policy,
+                                       ways[i].conf);
+        uint64_t first;
+
+        print_message("%s\n", ways[i].name);
+        first = serve(&rig, 1, SOME);
+        (void)serve(&rig, 1 + SOME, STREAMS - 2 * SOME);
+        assert_int_equal(serve(&rig, 1 + STREAMS - SOME, SOME), first);
+        assert_ok(larder_check(rig.a));
+        rig_down(&rig);
+    }
+}
+
+static void a_stream_keeps_little_of_the_host(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:80GiB,backing=none", LARDER_POLICY_LARDER, "");
+    long before;
+
+    (void)state;
+    (void)serve(&rig, 1, SOME);
+    before = resident_bytes();
+    (void)serve(&rig, 1 + SOME, STREAMS - SOME);
+    if (!IS_SANITIZED)
+        assert_true(resident_bytes() - before <=
+                    (long)HOST_BYTES_MAX * (STREAMS - SOME));
+    rig_down(&rig);
+}
+
+/* What is given back by some is had by others, when there is no more. */
+static void streams_pass_memory_on(void **state)
+{
+    struct rig rig = rig_up_policy("sim:64MiB,backing=none,events=immediate",
+                                   LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    for (larder_stream s = 0; s < 2000; s++) {
+        rig_free(&rig, rig_alloc_on(&rig, 1000, s));
+        rig_free(&rig, rig_alloc_on(&rig, MIB(40), s));
+    }
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        /* first: what others gave back to the C library is not all zero */
+        cmocka_unit_test(a_stream_keeps_little_of_the_host),
+        cmocka_unit_test(each_stream_costs_what_the_first_did),
+        cmocka_unit_test(streams_pass_memory_on),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,18 +1,21 @@
 /* cmd_view.c - `larder view`. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "help.h"
 #include "new_file.h"
+#include "open_browser.h"
 #include "snapshot_input.h"
 #include "view/view.h"
 
 enum { RUNS_MOST = 2, TITLE_MAX = 512 };
 
-enum row { ROW_OUTPUT, ROW_O, ROW_TITLE };
+enum row { ROW_OUTPUT, ROW_O, ROW_TITLE, ROW_OPEN, ROW_APP };
 
 static const struct cli_option view_table[] = {
     [ROW_OUTPUT] = {"output", "FILE",
@@ -20,6 +23,13 @@ static const struct cli_option view_table[] = {
                     "output"},
     [ROW_O] = {"o", "FILE", "the same"},
     [ROW_TITLE] = {"title", "TEXT", "what stands above it (the files' names)"},
+    [ROW_OPEN] = {"open", NULL,
+                  "show it in a browser ($BROWSER, or the\n"
+                  "desktop's); without -o it is a temporary\n"
+                  "file, which stays"},
+    [ROW_APP] = {"app", NULL,
+                 "without SNAPSHOT: a page that snapshots can\n"
+                 "be dropped into, which it reads itself"},
     {NULL, NULL, NULL},
 };
 
@@ -28,6 +38,9 @@ struct settings {
     const char *title;
     const char *paths[RUNS_MOST];
     size_t path_count;
+    bool open;
+    bool app;
+    char temporary[PATH_MAX];
 };
 
 static bool take(void *ctx, const struct cli_args *a, int got)
@@ -36,6 +49,10 @@ static bool take(void *ctx, const struct cli_args *a, int got)
 
     if (got == ROW_TITLE) {
         s->title = a->value;
+    } else if (got == ROW_OPEN) {
+        s->open = true;
+    } else if (got == ROW_APP) {
+        s->app = true;
     } else if (got != CLI_OPERAND) {
         s->output = a->value;
     } else if (s->path_count == RUNS_MOST) {
@@ -56,10 +73,18 @@ static int read_settings(const struct cli_command *self, int argc, char **argv,
 
     if (status >= 0)
         return status;
-    if (s->path_count == 0)
-        return cli_bad_usage(self, "no input; expected a SNAPSHOT");
-    if (s->output == NULL)
-        return cli_bad_usage(self, "no output; expected -o FILE");
+    if (s->path_count == 0 && !s->app)
+        return cli_bad_usage(self, "no input; expected a SNAPSHOT, or --app");
+    if (s->app && (s->path_count > 0 || s->title != NULL))
+        return cli_bad_usage(self,
+                             "--app takes no %s: it reads snapshots in "
+                             "the browser",
+                             s->path_count > 0 ? "SNAPSHOT" : "--title");
+    if (s->output == NULL && !s->open)
+        return cli_bad_usage(self, "no output; expected -o FILE, or --open");
+    if (s->open && s->output != NULL && strcmp(s->output, "-") == 0)
+        return cli_bad_usage(self, "--open with the standard output; expected "
+                                   "-o FILE, or no -o");
     return -1;
 }
 
@@ -82,6 +107,8 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
     char title[TITLE_MAX];
     struct tool_error error;
 
+    if (s->app)
+        return view_write_app(out, &error) || fail(error.text);
     if (s->path_count > 1)
         snprintf(title, sizeof(title), "%s and %s", runs[0].name, runs[1].name);
     else
@@ -128,6 +155,56 @@ static bool read_runs(const struct settings *s, struct view_run *runs,
     return true;
 }
 
+/* Somewhere for the page of --open; a browser goes by the name's end. */
+static bool choose_output(struct settings *s)
+{
+    const char *folder = getenv("TMPDIR");
+    int fd;
+
+    if (s->output != NULL)
+        return true;
+    if (folder == NULL || folder[0] == '\0')
+        folder = "/tmp";
+    if (snprintf(s->temporary, PATH_MAX, "%s/larder-view.XXXXXX.html",
+                 folder) >= PATH_MAX)
+        return fail("TMPDIR: too long a name");
+    fd = mkstemps(s->temporary, (int)strlen(".html"));
+    if (fd < 0) {
+        fprintf(stderr, "larder view: %s: %s\n", s->temporary, strerror(errno));
+        return false;
+    }
+    close(fd);
+    s->output = s->temporary;
+    return true;
+}
+
+static bool show(const struct settings *s)
+{
+    if (!s->open)
+        return true;
+    if (s->output == s->temporary)
+        printf("%s\n", s->output);
+    if (open_browser(s->output))
+        return true;
+    fprintf(stderr,
+            "larder view: %s: no browser could be started; expected one in "
+            "BROWSER, or xdg-open\n",
+            s->output);
+    return false;
+}
+
+/* A page that could not be made leaves no temporary file. */
+static bool make_page(struct settings *s, const struct view_run *runs)
+{
+    if (!choose_output(s))
+        return false;
+    if (write_file(s, runs))
+        return show(s);
+    if (s->output == s->temporary)
+        unlink(s->output);
+    return false;
+}
+
 static int run_view(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {0};
@@ -137,7 +214,7 @@ static int run_view(const struct cli_command *self, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    status = read_runs(&s, runs, snapshots) && write_file(&s, runs)
+    status = read_runs(&s, runs, snapshots) && make_page(&s, runs)
                  ? CLI_EXIT_OK
                  : CLI_EXIT_BAD;
     for (size_t i = 0; i < s.path_count; i++)
@@ -148,7 +225,7 @@ static int run_view(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_command_view = {
     .name = "view",
     .summary = "Make a page of a snapshot, to look at in a browser.",
-    .operands = "SNAPSHOT [SNAPSHOT] -o FILE.html",
+    .operands = "[SNAPSHOT [SNAPSHOT]] -o FILE.html",
     .text = "SNAPSHOT is what torch.cuda.memory._dump_snapshot() or Larder "
             "wrote: pickle or JSON,\n"
             "plain or compressed with zstd; '-' is the standard input.  A "

@@ -60,6 +60,8 @@ use() {
     "$@" >/dev/null 2>&1 || printf '%-14s %s\n' "$package" "$purpose"
 }
 
+# Called through need() and use().
+# shellcheck disable=SC2317
 has_browser() {
     command -v chromium || command -v chromium-browser ||
         command -v google-chrome

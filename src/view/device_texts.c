@@ -43,8 +43,8 @@ static json_t *failure(const struct run_summary *r, uint32_t event,
 
     if (explain && !report_explain_oom(l, r->categories, event, &text, error))
         return NULL;
-    made = json_pack("{s:I, s:I, s:s}", "event", (json_int_t)event, "bytes",
-                     (json_int_t)l->events[event].size, "text",
+    made = json_pack("{s:I, s:f, s:s}", "event", (json_int_t)event, "bytes",
+                     (double)l->events[event].size, "text",
                      text != NULL ? text : "Not explained: one of many.");
     free(text);
     if (made == NULL)

@@ -8,4 +8,8 @@ extern const unsigned char view_page_style[];
 extern const unsigned char view_page_script[];
 extern const char view_page_policy[]; /* lets that style and script in */
 
+/* Of the page that reads snapshots itself. */
+extern const unsigned char view_app_script[];
+extern const char view_app_policy[];
+
 #endif

@@ -16,4 +16,8 @@ struct view_run {
 bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 size_t run_count, struct tool_error *error);
 
+/* Write the page without data: it reads the snapshots that are dropped into it.
+ * False: writing failed, and the error says why. */
+bool view_write_app(FILE *out, struct tool_error *error);
+
 #endif

@@ -47,7 +47,7 @@ def _above(fd):
 class Browser:
     """A browser of its own, with a profile that is thrown away."""
 
-    def __init__(self, seconds=60):
+    def __init__(self, seconds=30):
         self.seconds = seconds
         self.number = 0
         self.events = []
@@ -158,6 +158,10 @@ class Page:
             if time.monotonic() > until:
                 raise PageError(f'it never came to be that {script}')
             time.sleep(0.02)
+
+    def to_front(self):
+        """A page that another was opened over draws nothing."""
+        self.send('Page.bringToFront')
 
     def settle(self):
         """Until what was asked for is drawn."""

@@ -1,0 +1,58 @@
+#!/bin/sh
+# view_open.sh LARDER - `larder view --open` and `--app`: which file a browser
+# is started with, and what is said where none can be.
+. tests/cli/harness
+
+snapshot=tests/data/snapshots/v2.13.pickle
+printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s/asked.part"\nmv "%s/asked.part" "%s/asked"\n' \
+    "$tmp" "$tmp" "$tmp" >"$tmp/browser"
+chmod +x "$tmp/browser"
+export BROWSER="$tmp/browser" TMPDIR="$tmp"
+
+# What the browser was started with; it is not waited for.
+asked() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        [ -f "$tmp/asked" ] && break
+        sleep 0.2
+    done
+    cat "$tmp/asked" 2>/dev/null
+    rm -f "$tmp/asked"
+}
+
+expect 0 view "$snapshot" --open -o "$tmp/page.html"
+[ "$(asked)" = "$tmp/page.html" ] || say_failed 'the browser got another file'
+[ -s "$tmp/out" ] && say_failed 'said something'
+
+expect 0 view "$snapshot" --open
+page=$(cat "$tmp/out")
+[ "$(asked)" = "$page" ] || say_failed 'the browser got another file'
+case $page in
+"$tmp"/larder-view.*.html) grep -q larder-data "$page" ||
+    say_failed 'the temporary page is empty' ;;
+*) say_failed "printed $page" ;;
+esac
+
+expect 0 view --app --open -o "$tmp/app.html"
+[ "$(asked)" = "$tmp/app.html" ] || say_failed 'the browser got another file'
+grep -q 'Drop a memory snapshot' "$tmp/app.html" || say_failed 'no place to drop'
+
+BROWSER=$tmp/nonesuch
+expect 2 view "$snapshot" --open -o "$tmp/page.html"
+stderr_has 'page.html: no browser could be started; expected one in BROWSER'
+
+rm -f "$tmp"/larder-view.*
+expect 2 view "$tmp/missing.pickle" --open
+[ -z "$(find "$tmp" -name 'larder-view.*')" ] || say_failed 'left a page behind'
+
+expect 2 view --app
+stderr_has 'no output; expected -o FILE, or --open'
+expect 2 view --app "$snapshot" -o "$tmp/page.html"
+stderr_has '--app takes no SNAPSHOT'
+expect 2 view --app --title x -o "$tmp/page.html"
+stderr_has '--app takes no --title'
+expect 2 view "$snapshot" --open -o -
+stderr_has '--open with the standard output'
+expect 2 view -o "$tmp/page.html"
+stderr_has 'no input; expected a SNAPSHOT, or --app'
+
+finish

@@ -48,12 +48,28 @@ class Uncovered(LabCase):
         self.assertFalse(hasattr(torch, "vmap"))
 
     def test_modules(self):
-        for name in ("torch.distributed", "torch.nn.parallel", "torch.fft"):
+        for name in ("torch.distributed", "torch.nn.quantized", "torch.fft"):
             self.names(name + " is not part of the lab", __import__, name)
         with self.assertRaises(ImportError):
             exec("from torch import vmap")
         with self.assertRaises(ImportError):
             __import__("torchvision_is_not_here")
+
+    def test_modules_as_programs_import_them(self):
+        import torch.backends.cudnn as cudnn
+        import torch.nn.parallel
+        import torch.nn.utils.rnn as rnn
+        from torch.cuda.amp import autocast
+        from torch.optim.lr_scheduler import StepLR
+
+        cudnn.benchmark = True
+        self.assertIs(torch.backends.cudnn, cudnn)
+        model = torch.nn.DataParallel(nn.Linear(2, 1))
+        self.assertEqual(model(torch.ones(1, 2)).shape, (1, 1))
+        self.assertIn("module.weight", model.state_dict())
+        self.assertTrue(callable(rnn.pad_sequence))
+        self.assertTrue(issubclass(autocast, torch.autocast))
+        self.assertIs(torch.optim.lr_scheduler.StepLR, StepLR)
 
     def test_methods(self):
         x = torch.zeros(2, 2)
@@ -63,8 +79,10 @@ class Uncovered(LabCase):
             x.anything = 1
 
     def test_arguments(self):
-        self.names("amsgrad", torch.optim.Adam, [torch.ones(1)], amsgrad=True)
-        self.names("foreach", torch.optim.SGD, [torch.ones(1)], foreach=True)
+        self.names("maximize", torch.optim.SGD, [torch.ones(1)], maximize=True)
+        self.names(
+            "centered", torch.optim.RMSprop, [torch.ones(1)], centered=True
+        )
         self.names(
             "padding_mode", nn.Conv2d, 1, 1, 3, padding_mode="reflect"
         )
@@ -120,6 +138,9 @@ class Uncovered(LabCase):
             torch.utils.data,
             torch.utils.checkpoint,
             torch.backends,
+            torch.backends.cuda,
+            torch.backends.cudnn,
+            torch.backends.mps,
         ):
             with self.assertRaises(AttributeError) as caught:
                 module.there_is_no_such_name

@@ -194,6 +194,11 @@ class Training(LabCase):
             (lambda p: torch.optim.Adam(p, lr=0.1), 0.9),
             (lambda p: torch.optim.AdamW(p, lr=0.1), 0.899),
             (lambda p: torch.optim.AdamW(p, lr=0.1, weight_decay=0), 0.9),
+            (lambda p: torch.optim.Adam(p, lr=0.1, amsgrad=True), 0.9),
+            (lambda p: torch.optim.SGD(p, 0.1, 0.9, nesterov=True), 0.62),
+            (lambda p: torch.optim.RMSprop(p, lr=0.1), 0.0),
+            (lambda p: torch.optim.Adagrad(p, lr=0.1), 0.9),
+            (lambda p: torch.optim.Adadelta(p, lr=100.0), 0.683772),
         ):
             weight = nn.Parameter(torch.ones(1))
             optimizer = make([weight])

@@ -2,7 +2,7 @@
 
 from larder.lab.failures import gate
 from larder.lab.tensors import Parameter
-from larder.lab.torch_stand_in.nn import functional, init, utils
+from larder.lab.torch_stand_in.nn import functional, init, parallel, utils
 from larder.lab.torch_stand_in.nn.activations import (
     ELU,
     GLU,
@@ -79,6 +79,7 @@ from larder.lab.torch_stand_in.nn.normalization import (
     LayerNorm,
     RMSNorm,
 )
+from larder.lab.torch_stand_in.nn.parallel import DataParallel
 from larder.lab.torch_stand_in.nn.recurrent import (
     GRU,
     LSTM,
@@ -100,6 +101,6 @@ _NAMES = [
     name
     for name, value in globals().items()
     if isinstance(value, type) and name[0] != "_"
-] + ["functional", "init", "utils"]
+] + ["functional", "init", "parallel", "utils"]
 
 __getattr__ = gate("torch.nn", lambda: _NAMES)

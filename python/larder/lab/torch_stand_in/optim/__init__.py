@@ -5,6 +5,7 @@ from larder.lab.torch_stand_in.optim import lr_scheduler
 from larder.lab.torch_stand_in.optim.optimizer import Optimizer
 from larder.lab.torch_stand_in.optim.steps import (
     SGD,
+    Adadelta,
     Adagrad,
     Adam,
     AdamW,
@@ -12,6 +13,7 @@ from larder.lab.torch_stand_in.optim.steps import (
 )
 
 _NAMES = [
+    "Adadelta",
     "Adagrad",
     "Adam",
     "AdamW",

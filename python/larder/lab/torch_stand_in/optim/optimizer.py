@@ -133,8 +133,8 @@ def _kept_like(param, value):
     return value.to(device=param.device, dtype=param.dtype, copy=True)
 
 
-def one_by_one(name, **options):
-    """Refuses what would make other temporaries than the lab's steps do."""
+def refuse(name, **options):
+    """Options whose steps are other ones than the lab's."""
     for option, value in options.items():
         if value:
             raise not_covered(

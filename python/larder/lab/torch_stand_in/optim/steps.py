@@ -1,12 +1,13 @@
 """The optimizers.  Each step is PyTorch's for one tensor at a time, with its
 temporaries: a name in a loop holds its tensor until the next turn binds it
-anew."""
+anew.  foreach and fused are accepted, and go the same way."""
 
 import math
 
+from larder.lab import raw
 from larder.lab.failures import not_covered
 from larder.lab.making import zeros_like
-from larder.lab.torch_stand_in.optim.optimizer import Optimizer, one_by_one
+from larder.lab.torch_stand_in.optim.optimizer import Optimizer, refuse
 
 
 class SGD(Optimizer):
@@ -24,7 +25,7 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        one_by_one("SGD", maximize=maximize, foreach=foreach, fused=fused)
+        refuse("SGD", maximize=maximize)
         super().__init__(
             params,
             {
@@ -91,14 +92,7 @@ class Adam(_Adaptive):
         fused=None,
     ):
         name = type(self).__name__
-        one_by_one(
-            name,
-            amsgrad=amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            fused=fused,
-        )
+        refuse(name, maximize=maximize)
         if not all(0 <= beta < 1 for beta in betas) or eps < 0:
             raise not_covered(
                 f"betas={tuple(betas)} with eps={eps}",
@@ -111,8 +105,15 @@ class Adam(_Adaptive):
                 "betas": tuple(betas),
                 "eps": eps,
                 "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
             },
         )
+
+    def _begin(self, group, params):
+        super()._begin(group, params)
+        for param in params if group["amsgrad"] else ():
+            if "max_exp_avg_sq" not in self.state[param]:
+                self.state[param]["max_exp_avg_sq"] = zeros_like(param)
 
     def _step_group(self, group, params):
         beta1, beta2 = group["betas"]
@@ -127,6 +128,9 @@ class Adam(_Adaptive):
                 grad = grad.add(param, alpha=group["weight_decay"])
             mean.mul_(beta1).add_(grad, alpha=1 - beta1)
             squares.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            if group["amsgrad"]:
+                most = state["max_exp_avg_sq"]
+                squares = raw.map_into(most, "maximum", most, squares)
             correction = math.sqrt(1 - beta2 ** state["step"])
             denom = (squares.sqrt() / correction).add_(group["eps"])
             size = group["lr"] / (1 - beta1 ** state["step"])
@@ -164,7 +168,7 @@ class RMSprop(Optimizer):
         *,
         foreach=None,
     ):
-        one_by_one("RMSprop", centered=centered, foreach=foreach)
+        refuse("RMSprop", centered=centered)
         super().__init__(
             params,
             {
@@ -215,7 +219,6 @@ class Adagrad(Optimizer):
         eps=1e-10,
         foreach=None,
     ):
-        one_by_one("Adagrad", foreach=foreach)
         super().__init__(
             params,
             {
@@ -246,3 +249,37 @@ class Adagrad(Optimizer):
             state["sum"].addcmul_(grad, grad, value=1)
             root = state["sum"].sqrt().add_(group["eps"])
             param.addcdiv_(grad, root, value=-rate)
+
+
+class Adadelta(Optimizer):
+    def __init__(
+        self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None
+    ):
+        super().__init__(
+            params,
+            {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay},
+        )
+
+    def _begin(self, group, params):
+        for param in params:
+            state = self.state[param]
+            if not state:
+                state["step"] = 0
+                state["square_avg"] = zeros_like(param)
+                state["acc_delta"] = zeros_like(param)
+
+    def _step_group(self, group, params):
+        rho, eps = group["rho"], group["eps"]
+        for param in params:
+            grad = param.grad
+            state = self.state[param]
+            state["step"] += 1
+            squares, deltas = state["square_avg"], state["acc_delta"]
+            if group["weight_decay"]:
+                grad = grad.add(param, alpha=group["weight_decay"])
+            squares.mul_(rho).addcmul_(grad, grad, value=1 - rho)
+            std = squares.add(eps).sqrt_()
+            delta = deltas.add(eps).sqrt_()
+            delta.div_(std).mul_(grad)
+            deltas.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+            param.add_(delta, alpha=-group["lr"])

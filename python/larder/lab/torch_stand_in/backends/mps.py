@@ -1,0 +1,14 @@
+"""torch.backends.mps: there is none."""
+
+from larder.lab.failures import gate
+
+
+def is_available():
+    return False
+
+
+def is_built():
+    return False
+
+
+__getattr__ = gate("torch.backends.mps", lambda: ["is_available", "is_built"])

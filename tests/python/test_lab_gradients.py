@@ -4,7 +4,7 @@ differences."""
 import math
 
 import lab_case
-from lab_case import KIB, LabCase
+from lab_case import KIB, MIB, LabCase
 from larder import lab
 from larder.lab import torch_stand_in
 
@@ -541,6 +541,22 @@ class Types(LabCase):
         self.assertEqual((small + 0.5).dtype, torch.float32)
         self.assertEqual(small.sum().dtype, torch.int64)
         self.assertEqual((half < 2).dtype, torch.bool)
+
+    def test_joining_brings_them_to_one_and_keeps_them_alive(self):
+        x = torch.ones(MIB, device="cuda")
+        half = torch.full((MIB,), 2.0, dtype=torch.float16, device="cuda")
+        for join in (torch.cat, torch.stack):
+            # Made on the way, and nobody's but the call's.
+            both = join(one * 1 for one in (half, x, half))
+            self.assertEqual(both.dtype, torch.float32)
+            self.assertEqual(
+                both.reshape(-1)[:: MIB // 2].tolist(), [2, 2, 1, 1, 2, 2]
+            )
+            del both
+        both = torch.cat((x.long(), x * 3))
+        self.assertEqual(both.dtype, torch.float32)
+        self.assertEqual(both[:: MIB // 2].tolist(), [1, 1, 3, 3])
+        del x, half, both
 
     def test_gradients_are_of_their_tensors_type(self):
         x = torch.ones(3, device="cuda", requires_grad=True)

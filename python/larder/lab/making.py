@@ -316,23 +316,35 @@ def full_like(
 
 
 def _alike(tensors):
-    """In one type: that of the first of the widest kind."""
+    """In the type they meet in, as a list."""
     tensors = list(tensors)
     if len({library.lab_dtype_of(handle(one)) for one in tensors}) < 2:
         return tensors
     ranks = {float: 2, int: 1, bool: 0}
-    best = max(tensors, key=lambda one: ranks[one.dtype.python]).dtype
+    most = max(ranks[one.dtype.python] for one in tensors)
+    kinds_of_it = [
+        one.dtype for one in tensors if ranks[one.dtype.python] == most
+    ]
+    best = kinds_of_it[0]
+    for one in kinds_of_it[1:]:
+        if one is not best and one.itemsize == best.itemsize:
+            best = float32 if most == 2 else kinds.int16
+        elif one.itemsize > best.itemsize:
+            best = one
     return [one.to(best) for one in tensors]
 
 
 def cat(tensors, dim=0, *, axis=None):
     dim = dim if axis is None else axis
-    array, count = handles(_alike(tensors))
+    # Kept until the call has ended: what was converted is nobody else's.
+    tensors = _alike(tensors)
+    array, count = handles(tensors)
     out = c_void_p()
     return _finish(library.lab_cat(array, count, dim, byref(out)), out)
 
 
 def stack(tensors, dim=0):
+    tensors = _alike(tensors)
     array, count = handles(tensors)
     out = c_void_p()
     return _finish(library.lab_stack(array, count, dim, byref(out)), out)

@@ -9,11 +9,15 @@
 #include "help.h"
 #include "snapshot_input.h"
 #include "report/report.h"
+#include "release_diff.h"
 #include "report_cure.h"
 
 enum { TOP_MAX = 100000, INPUTS_MAX = 2 };
 
 enum row { ROW_TOP, ROW_JSON, ROW_PATHS, ROW_BY, ROW_TREE, ROW_ALL };
+
+/* Those of diff; the first two are the same. */
+enum diff_row { DIFF_FROM = ROW_JSON + 1, DIFF_TO, DIFF_CONF };
 
 static const struct cli_option report_table[] = {
     [ROW_TOP] = {"top", "N", "lines of each list (10)"},
@@ -31,6 +35,12 @@ static const struct cli_option report_table[] = {
 static const struct cli_option diff_table[] = {
     [ROW_TOP] = {"top", "N", "lines of the list (10)"},
     [ROW_JSON] = {"json", NULL, "print one object, for programs"},
+    [DIFF_FROM] = {"from", "VERSION",
+                   "replay one trace or snapshot by the rules of this\n"
+                   "release of PyTorch"},
+    [DIFF_TO] = {"to", "VERSION", "and of this one"},
+    [DIFF_CONF] = {"conf", "K:V,...",
+                   "settings for both, in PyTorch's grammar"},
     {NULL, NULL, NULL},
 };
 
@@ -40,6 +50,7 @@ struct settings {
     const char *paths[INPUTS_MAX];
     size_t path_count;
     size_t wanted; /* inputs */
+    struct release_diff_options releases;
 };
 
 static bool set_by(struct settings *s, const struct cli_args *a)
@@ -89,12 +100,33 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
     return true;
 }
 
+static bool set_diff_option(struct settings *s, const struct cli_args *a,
+                            int row)
+{
+    switch (row) {
+    case DIFF_FROM:
+        s->releases.from = a->value;
+        break;
+    case DIFF_TO:
+        s->releases.to = a->value;
+        break;
+    case DIFF_CONF:
+        s->releases.conf = a->value;
+        break;
+    default:
+        return set_option(s, a, row);
+    }
+    s->wanted = 1;
+    return true;
+}
+
 static bool take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
 
     if (got != CLI_OPERAND)
-        return set_option(s, a, got);
+        return a->command == &cli_command_diff ? set_diff_option(s, a, got)
+                                               : set_option(s, a, got);
     if (s->path_count == s->wanted) {
         cli_bad_usage(a->command, "unexpected '%s'", a->value);
         return false;
@@ -161,6 +193,46 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
     return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
 }
 
+static bool is_release(const struct cli_command *self, const char *option,
+                       const char *version)
+{
+    const char *name;
+
+    for (size_t i = 0;
+         version != NULL && (name = larder_pytorch_release(i)) != NULL; i++) {
+        if (strcmp(name, version) == 0)
+            return true;
+    }
+    cli_bad_usage(self,
+                  "--%s '%s': expected a release of PyTorch from 2.4 to "
+                  "2.15; --from and --to go together",
+                  option, version != NULL ? version : "");
+    return false;
+}
+
+/* One program under two releases. */
+static int diff_releases(const struct cli_command *self, struct settings *s)
+{
+    struct tool_error error;
+    bool same;
+
+    s->releases.json = s->json;
+    if (strcmp(s->paths[0], "-") == 0)
+        return cli_bad_usage(self, "it is read several times: expected the "
+                                   "name of a file, not '-'");
+    if (!is_release(self, "from", s->releases.from) ||
+        !is_release(self, "to", s->releases.to))
+        return CLI_EXIT_BAD;
+    if (s->releases.conf != NULL &&
+        larder_conf_check(s->releases.conf) != LARDER_OK)
+        return cli_bad_usage(self, "--conf: %s", larder_last_error());
+    if (!release_diff_write(s->paths[0], &s->releases, &same, &error)) {
+        fail(self, &error);
+        return CLI_EXIT_BAD;
+    }
+    return same ? CLI_EXIT_OK : CLI_EXIT_NO;
+}
+
 static int run_diff(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {.wanted = INPUTS_MAX};
@@ -172,6 +244,8 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (s.wanted == 1)
+        return diff_releases(self, &s);
     ok = read_inputs(self, &s, snapshots);
     if (ok && !report_write_diff(stdout, s.paths,
                                  (const struct snapshot *const *)snapshots,
@@ -201,7 +275,10 @@ const struct cli_command cli_command_diff = {
     .name = "diff",
     .summary = "Compare two snapshots: peaks, calls, and who holds memory.",
     .operands = "SNAPSHOT SNAPSHOT",
-    .text = "The exit status is 0 when peaks, allocations and failures are the "
+    .text = "With --from and --to, one trace or snapshot: what changes for it "
+            "between two releases\nof PyTorch, by which rule, and which "
+            "setting has it as before.\n"
+            "The exit status is 0 when peaks, allocations and failures are the "
             "same, 1 when they\nare not, 2 for bad usage or input.\n",
     .options = diff_table,
     .run = run_diff,

@@ -209,6 +209,17 @@ LARDER_API larder_result larder_configure(larder_allocator *a,
  * in larder_last_error(). */
 LARDER_API larder_result larder_conf_check(const char *conf);
 
+/* The releases of PyTorch that the setting `pytorch` names, oldest first; NULL
+ * beyond the last.  Static. */
+LARDER_API const char *larder_pytorch_release(size_t index);
+
+/* What a release does otherwise than the one before it, in words, and the setting
+ * that has it as before, "" if there is none.  ERR_INVALID beyond the last
+ * change.  The strings are static. */
+LARDER_API larder_result larder_pytorch_change(size_t index, size_t number,
+                                               const char **words,
+                                               const char **restored);
+
 /* ---- memory ------------------------------------------------------------ */
 
 /* Allocate `bytes` for use on `stream`.  0 bytes gives address 0 and touches

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#include <larder/larder.h>
+
+#include "base/fail.h"
+
 /* Fields in the order of PYTORCH_RULE_MAP. */
 /* clang-format off */
 const struct pytorch_rules larder__pytorch_releases[] = {
@@ -28,4 +32,32 @@ const struct pytorch_rules *larder__pytorch_rules(const char *version)
     while (r->version != NULL && strcmp(r->version, version) != 0)
         r++;
     return r->version == NULL ? NULL : r;
+}
+
+enum {
+    RELEASES =
+        sizeof larder__pytorch_releases / sizeof larder__pytorch_releases[0] - 1
+};
+
+const char *larder_pytorch_release(size_t index)
+{
+    return index < RELEASES ? larder__pytorch_releases[index].version : NULL;
+}
+
+larder_result larder_pytorch_change(size_t index, size_t number,
+                                    const char **words, const char **restored)
+{
+    const struct pytorch_rules *r = larder__pytorch_releases + index;
+
+    if (words == NULL || restored == NULL || index >= RELEASES)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+#define X(type, field, text, setting)                                          \
+    if (index > 0 && r->field != r[-1].field && number-- == 0) {               \
+        *words = (text);                                                       \
+        *restored = (setting);                                                 \
+        return LARDER_OK;                                                      \
+    }
+    PYTORCH_RULE_MAP(X)
+#undef X
+    return larder__fail_plain(LARDER_ERR_INVALID);
 }

@@ -26,26 +26,32 @@ enum pytorch_lending {
     PYTORCH_LENDS_FIRST
 };
 
-/* X(type, field, the rule in words): the order of a row's values. */
+/* X(type, field, the rule in words, the setting that has it as before, or ""): the
+ * order of a row's values. */
 #define PYTORCH_RULE_MAP(X)                                                    \
-    X(enum pytorch_order, free_order, "order of the free blocks of one size")  \
+    X(enum pytorch_order, free_order, "order of the free blocks of one size",  \
+      "")                                                                      \
     X(bool, newest_scope_first,                                                \
-      "of several pools that are begun the last one is asked first")           \
-    X(bool, expandable_private, "private pools have expandable segments")      \
-    X(bool, whole_pools, "pools can have their blocks never split")            \
+      "of several pools that are begun the last one is asked first", "")       \
+    X(bool, expandable_private, "private pools have expandable segments",      \
+      "expandable_segments:False")                                             \
+    X(bool, whole_pools, "pools can have their blocks never split", "")        \
     X(enum pytorch_lending, lending,                                           \
-      "when pools lend to others that run out of memory")                      \
+      "when pools lend to others that run out of memory", "")                  \
     X(bool, slack_follows_segment,                                             \
-      "settings put max_non_split_rounding_mb back to large_segment_size_mb")  \
+      "settings put max_non_split_rounding_mb back to large_segment_size_mb",  \
+      "max_non_split_rounding_mb:20 in each settings string")                  \
     X(bool, scope_is_no_capture,                                               \
-      "a pool that is begun holds nothing back: captures alone do")            \
-    X(bool, whole_is_no_limit, "a fraction of 1.0 is no limit")                \
+      "a pool that is begun holds nothing back: captures alone do", "")        \
+    X(bool, whole_is_no_limit, "a fraction of 1.0 is no limit",                \
+      "per_process_memory_fraction just below 1")                              \
     X(bool, rest_after_last,                                                   \
-      "`>` of roundup_power2_divisions leaves the last class named alone")
+      "`>` of roundup_power2_divisions leaves the last class named alone",     \
+      "every class of roundup_power2_divisions named, none by `>`")
 
 struct pytorch_rules {
     const char *version;
-#define X(type, field, words) type field;
+#define X(type, field, words, restored) type field;
     PYTORCH_RULE_MAP(X)
 #undef X
 };

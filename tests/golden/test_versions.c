@@ -118,7 +118,7 @@ static bool plant_all(int *planted)
 
     for (const struct pytorch_rules *r = larder__pytorch_releases + 1;
          r->version != NULL; r++) {
-#define X(type, field, words)                                                  \
+#define X(type, field, words, restored)                                        \
     if (r->field != r[-1].field) {                                             \
         struct pytorch_rules changed = *r;                                     \
                                                                                \
@@ -173,7 +173,7 @@ static void print_noticing(const struct pytorch_rules *planted)
 static void print_table(void)
 {
     printf("| rule | until | from | proven by |\n|---|---|---|---|\n");
-#define X(type, field, words)                                                  \
+#define X(type, field, words, restored)                                        \
     for (const struct pytorch_rules *r = larder__pytorch_releases + 1;         \
          r->version != NULL; r++) {                                            \
         struct pytorch_rules changed = *r;                                     \

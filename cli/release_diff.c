@@ -1,0 +1,280 @@
+#include "release_diff.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "replay/replay.h"
+#include "units.h"
+
+enum { SIDES = 2 };
+
+/* One replay. */
+struct side {
+    struct replay_job job;
+    char *placements;
+};
+
+struct comparison {
+    struct side sides[SIDES];
+    size_t differing;  /* placements */
+    size_t count;      /* of all */
+    char first[2][64]; /* the first that differ: "p ID OFFSET" */
+};
+
+/* ---- replaying ------------------------------------------------------------ */
+
+static bool side_run(struct side *side, const char *path, const char *release,
+                     const struct release_diff_options *options,
+                     bool with_capacity, struct tool_error *error)
+{
+    struct replay_options replay = {.release = release,
+                                    .conf = options->conf,
+                                    .min_capacity = with_capacity};
+    size_t ignored;
+
+    memset(side, 0, sizeof *side);
+    side->job.path = path;
+    replay.placements = open_memstream(&side->placements, &ignored);
+    if (replay.placements == NULL)
+        return tool_fail(error, "out of host memory");
+    replay_run_jobs(&side->job, 1, 1, &replay, NULL, NULL);
+    fclose(replay.placements);
+    if (!side->job.ok)
+        *error = side->job.error;
+    return side->job.ok;
+}
+
+static void side_free(struct side *side)
+{
+    if (side->job.ok)
+        replay_result_free(&side->job.result);
+    free(side->placements);
+    memset(side, 0, sizeof *side);
+}
+
+static void keep_line(char out[64], const char *line)
+{
+    snprintf(out, 64, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+static void compare_placements(struct comparison *c)
+{
+    const char *a = c->sides[0].placements;
+    const char *b = c->sides[1].placements;
+
+    while (*a != '\0' && *b != '\0') {
+        size_t m = strcspn(a, "\n");
+        size_t n = strcspn(b, "\n");
+
+        if (m != n || memcmp(a, b, m) != 0) {
+            if (c->differing++ == 0) {
+                keep_line(c->first[0], a);
+                keep_line(c->first[1], b);
+            }
+        }
+        c->count++;
+        a += m + (a[m] != '\0');
+        b += n + (b[n] != '\0');
+    }
+}
+
+static const struct replay_result *result(const struct comparison *c, int side)
+{
+    return &c->sides[side].job.result;
+}
+
+static bool is_same(const struct comparison *c)
+{
+    return c->differing == 0 &&
+           result(c, 0)->oom_count == result(c, 1)->oom_count;
+}
+
+/* ---- the rules behind it -------------------------------------------------- */
+
+static size_t release_index(const char *version)
+{
+    const char *name;
+    size_t i = 0;
+
+    while ((name = larder_pytorch_release(i)) != NULL &&
+           strcmp(name, version) != 0)
+        i++;
+    return i;
+}
+
+typedef bool step_fn(void *ctx, size_t release);
+
+/* Call fn for each release after the older of the two at which this program's
+ * placements change. */
+static bool each_step(const char *path,
+                      const struct release_diff_options *options, step_fn *fn,
+                      void *ctx, struct tool_error *error)
+{
+    size_t from = release_index(options->from);
+    size_t to = release_index(options->to);
+    size_t low = from < to ? from : to;
+    size_t high = from < to ? to : from;
+    struct side before;
+    bool ok = side_run(&before, path, larder_pytorch_release(low), options,
+                       false, error);
+
+    for (size_t i = low + 1; ok && i <= high; i++) {
+        struct side now;
+
+        ok = side_run(&now, path, larder_pytorch_release(i), options, false,
+                      error);
+        if (ok && strcmp(before.placements, now.placements) != 0 && !fn(ctx, i))
+            ok = tool_fail(error, "out of host memory");
+        side_free(&before);
+        before = now;
+    }
+    side_free(&before);
+    return ok;
+}
+
+/* ---- text ------------------------------------------------------------------- */
+
+static bool print_step(void *ctx, size_t release)
+{
+    const char *words;
+    const char *restored;
+
+    (void)ctx;
+    printf("\nfrom %s on this program's memory lies elsewhere; that release "
+           "changed:\n",
+           larder_pytorch_release(release));
+    for (size_t i = 0;
+         larder_pytorch_change(release, i, &words, &restored) == LARDER_OK;
+         i++) {
+        printf("  %s\n", words);
+        if (restored[0] != '\0')
+            printf("    as before with %s\n", restored);
+    }
+    return true;
+}
+
+static void print_bytes(const char *name, uint64_t a, uint64_t b)
+{
+    char one[UNITS_MAX];
+    char two[UNITS_MAX];
+
+    printf("%-18s %12s %12s\n", name, units_bytes(a, one), units_bytes(b, two));
+}
+
+static void print_figures(const struct comparison *c,
+                          const struct release_diff_options *options)
+{
+    const struct replay_result *a = result(c, 0);
+    const struct replay_result *b = result(c, 1);
+
+    printf("%-18s %12s %12s\n", "", options->from, options->to);
+    print_bytes("peak allocated", a->peak_allocated_bytes,
+                b->peak_allocated_bytes);
+    print_bytes("peak reserved", a->peak_reserved_bytes,
+                b->peak_reserved_bytes);
+    print_bytes("smallest device", a->min_capacity_bytes,
+                b->min_capacity_bytes);
+    printf("%-18s %12" PRIu64 " %12" PRIu64 "\n", "failed", a->oom_count,
+           b->oom_count);
+    if (c->differing == 0)
+        printf("\nall %zu placements are the same\n", c->count);
+    else
+        printf("\n%zu of %zu placements differ, first '%s' and '%s'\n",
+               c->differing, c->count, c->first[0], c->first[1]);
+}
+
+/* ---- JSON -------------------------------------------------------------------- */
+
+static bool add_step(void *ctx, size_t release)
+{
+    json_t *rules = json_array();
+    json_t *step = json_pack("{s:s, s:o}", "release",
+                             larder_pytorch_release(release), "rules", rules);
+    const char *words;
+    const char *restored;
+    int bad = step == NULL;
+
+    for (size_t i = 0;
+         larder_pytorch_change(release, i, &words, &restored) == LARDER_OK; i++)
+        bad |=
+            json_array_append_new(rules, json_pack("{s:s, s:s}", "rule", words,
+                                                   "restored_by", restored));
+    return json_array_append_new(ctx, step) == 0 && bad == 0;
+}
+
+static json_t *both(uint64_t a, uint64_t b)
+{
+    return json_pack("[I, I]", (json_int_t)a, (json_int_t)b);
+}
+
+static bool print_json(const char *path, const struct comparison *c,
+                       const struct release_diff_options *options,
+                       struct tool_error *error)
+{
+    const struct replay_result *a = result(c, 0);
+    const struct replay_result *b = result(c, 1);
+    json_t *changes = json_array();
+    json_t *o;
+    char *text;
+
+    if (changes == NULL ||
+        !each_step(path, options, add_step, changes, error)) {
+        json_decref(changes);
+        return false;
+    }
+    o = json_pack(
+        "{s:s, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
+        "file", path, "from", options->from, "to", options->to, "same",
+        is_same(c), "placements", (json_int_t)c->count, "differing",
+        (json_int_t)c->differing, "first_from", c->first[0], "first_to",
+        c->first[1], "peak_allocated_bytes",
+        both(a->peak_allocated_bytes, b->peak_allocated_bytes),
+        "peak_reserved_bytes",
+        both(a->peak_reserved_bytes, b->peak_reserved_bytes),
+        "min_capacity_bytes",
+        both(a->min_capacity_bytes, b->min_capacity_bytes), "oom_count",
+        both(a->oom_count, b->oom_count), "changes", changes);
+    text = o == NULL ? NULL : json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    if (text == NULL)
+        return tool_fail(error, "out of host memory");
+    puts(text);
+    free(text);
+    return true;
+}
+
+/* ---- the whole ----------------------------------------------------------------- */
+
+static bool write_all(const char *path, struct comparison *c,
+                      const struct release_diff_options *options,
+                      struct tool_error *error)
+{
+    if (!side_run(&c->sides[0], path, options->from, options, true, error) ||
+        !side_run(&c->sides[1], path, options->to, options, true, error))
+        return false;
+    compare_placements(c);
+    if (options->json)
+        return print_json(path, c, options, error);
+    print_figures(c, options);
+    return each_step(path, options, print_step, NULL, error);
+}
+
+bool release_diff_write(const char *path,
+                        const struct release_diff_options *options, bool *same,
+                        struct tool_error *error)
+{
+    struct comparison c;
+    bool ok;
+
+    memset(&c, 0, sizeof c);
+    ok = write_all(path, &c, options, error);
+    if (ok)
+        *same = is_same(&c);
+    side_free(&c.sides[0]);
+    side_free(&c.sides[1]);
+    return ok;
+}

@@ -1,0 +1,35 @@
+#!/bin/sh
+# `larder diff --from --to`: one program under two releases of PyTorch.
+# $1: the command.
+. tests/cli/harness
+
+churn=tests/data/traces/churn_streams_a.trace.zst
+
+expect 1 diff --from 2.11 --to 2.12 $churn
+stdout_has "placements differ, first 'p 60 27262976' and"
+stdout_has 'from 2.12 on'
+stdout_has '  order of the free blocks of one size'
+
+expect 0 diff --from 2.4 --to 2.11 $churn
+stdout_has '^all 27414 placements are the same'
+
+# One rule, and the setting that has it as before.
+printf 'a 0 1120000000\na 1 1500000000\n' >"$tmp/large.trace"
+list='roundup_power2_divisions:[1024:4,>:8]'
+expect 1 diff --json --from 2.9 --to 2.10 --conf "$list" "$tmp/large.trace"
+is same "$(field same)" false
+is differing "$(field differing)" 1
+stdout_has '"release":"2.10"'
+stdout_has 'every class of roundup_power2_divisions named'
+expect 0 diff --from 2.9 --to 2.10 --conf 'roundup_power2_divisions:8' \
+    "$tmp/large.trace"
+
+expect 2 diff --from 2.9 $churn
+stderr_has 'to go together'
+expect 2 diff --from 2.9 --to 3.0 $churn
+stderr_has "'3.0': expected a release of PyTorch from 2.4 to 2.15"
+expect 2 diff --from 2.9 --to 2.10 --conf bad:1 $churn
+expect 2 diff --from 2.9 --to 2.10 "$tmp/nothing.trace"
+expect 2 diff --from 2.9 --to 2.10 -
+stderr_has 'read several times'
+finish

@@ -287,36 +287,37 @@ static bool write_findings(const struct report_writing *w,
 enum { VERDICT_INDENT = 15 };
 
 /* The label, and the text beside it. */
-static void write_verdict_line(const struct report_writing *w,
+static bool write_verdict_line(const struct report_writing *w,
                                const char *label, const char *text)
 {
     struct report_text lines;
     char *broken;
-    char *at;
 
     if (!report_text_begin(&lines))
-        return;
+        return false;
     write_indented(lines.out, VERDICT_INDENT, text);
     broken = report_text_take(&lines);
     if (broken == NULL)
-        return;
-    at = broken + strspn(broken, " ");
-    fprintf(w->out, "%-*s%s", VERDICT_INDENT, label, at);
+        return false;
+    fprintf(w->out, "%-*s%s", VERDICT_INDENT, label,
+            broken + strspn(broken, " "));
     free(broken);
+    return true;
 }
 
 static bool write_verdict(const struct report_writing *w,
                           struct tool_error *error)
 {
     struct report_verdict v;
+    bool ok;
 
     if (!report_verdict_make(w->r, &w->opt->cure, &v, error))
         return false;
-    write_verdict_line(w, "What happened", v.what);
-    write_verdict_line(w, "Who holds it", v.who);
-    write_verdict_line(w, "What to do", v.advice);
+    ok = write_verdict_line(w, "What happened", v.what) &&
+         write_verdict_line(w, "Who holds it", v.who) &&
+         write_verdict_line(w, "What to do", v.advice);
     report_verdict_free(&v);
-    return true;
+    return ok || tool_fail(error, "not enough host memory for the report");
 }
 
 static bool is_empty(const struct run_summary *r)

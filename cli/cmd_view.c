@@ -10,6 +10,7 @@
 #include "help.h"
 #include "new_file.h"
 #include "open_browser.h"
+#include "report_cure.h"
 #include "snapshot_input.h"
 #include "view/view.h"
 
@@ -105,6 +106,7 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
                        FILE *out)
 {
     char title[TITLE_MAX];
+    const struct report_cure cure = {.find = report_cure_find};
     struct tool_error error;
 
     if (s->app)
@@ -114,7 +116,7 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
     else
         snprintf(title, sizeof(title), "%s", runs[0].name);
     return view_write(out, s->title != NULL ? s->title : title, runs,
-                      s->path_count, &error) ||
+                      s->path_count, &cure, &error) ||
            fail(error.text);
 }
 
@@ -158,7 +160,7 @@ static bool read_runs(const struct settings *s, struct view_run *runs,
 /* Somewhere for the page of --open; a browser goes by the name's end. */
 static bool choose_output(struct settings *s)
 {
-    const char *folder = getenv("TMPDIR");
+    const char *folder = secure_getenv("TMPDIR");
     int fd;
 
     if (s->output != NULL)

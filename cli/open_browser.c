@@ -34,7 +34,7 @@ bool open_browser(const char *path)
 {
     static const char *const commands[] = {"xdg-open", "open",
                                            "sensible-browser"};
-    const char *own = getenv("BROWSER");
+    const char *own = secure_getenv("BROWSER");
     size_t i;
 
     if (own != NULL && own[0] != '\0')

@@ -321,6 +321,7 @@ static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
 }
 
 json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
+                          const struct report_cure *cure,
                           struct tool_error *error)
 {
     json_t *device =
@@ -339,7 +340,7 @@ json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
     add_segments(b, json_object_get(device, "segment"), l);
     blob_column(b, allocs, "category", "u8", BLOB_PLAIN, l->alloc_count,
                 value_category, r.categories);
-    ok = device_texts_add(device, l, &r, error);
+    ok = device_texts_add(device, &r, cure, error);
     run_summary_free(&r);
     if (ok)
         return device;

@@ -3,6 +3,7 @@
 #ifndef LARDER_VIEW_COLUMNS_H
 #define LARDER_VIEW_COLUMNS_H
 
+#include "report/verdict.h"
 #include "snapshot/lifetimes.h"
 #include "view/blob.h"
 
@@ -13,6 +14,7 @@ bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s);
 /* The device's events, allocations and segments, its out-of-memory events and
  * what is to be said about it; a new object, or NULL (the error says why). */
 json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
+                          const struct report_cure *cure,
                           struct tool_error *error);
 
 #endif

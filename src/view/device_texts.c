@@ -124,17 +124,37 @@ static char *note_text(const struct lifetimes *l, char *text, size_t cap)
     return text;
 }
 
-bool device_texts_add(json_t *device, const struct lifetimes *l,
-                      const struct run_summary *r, struct tool_error *error)
+/* The three lines that the report begins with. */
+static json_t *verdict(const struct run_summary *r,
+                       const struct report_cure *cure, struct tool_error *error)
 {
+    struct report_verdict v;
+    json_t *lines;
+
+    if (!report_verdict_make(r, cure, &v, error))
+        return NULL;
+    lines = json_pack("[s, s, s]", v.what, v.who, v.advice);
+    report_verdict_free(&v);
+    if (lines == NULL)
+        tool_set_error(error, "not enough host memory for the page");
+    return lines;
+}
+
+bool device_texts_add(json_t *device, const struct run_summary *r,
+                      const struct report_cure *cure, struct tool_error *error)
+{
+    const struct lifetimes *l = r->lifetimes;
     char note[80];
     json_t *ooms = failures(r, error);
     json_t *found = ooms != NULL ? findings(r, error) : NULL;
+    json_t *lines = found != NULL ? verdict(r, cure, error) : NULL;
 
-    if (found == NULL) {
+    if (lines == NULL) {
         json_decref(ooms);
+        json_decref(found);
         return false;
     }
+    json_object_set_new(device, "verdict", lines);
     json_object_set_new(device, "ooms", ooms);
     json_object_set_new(device, "findings", found);
     json_object_set_new(device, "marks", marks(l));

@@ -5,11 +5,11 @@
 
 #include <jansson.h>
 
-#include "report/summary_of_run.h"
+#include "report/verdict.h"
 
-/* Adds `ooms`, `findings`, `marks`, `streams`, `categories` and `note` to the
+/* Adds `verdict`, `ooms`, `findings`, `marks`, `streams`, `categories` and `note` to the
  * object `device`.  False: no host memory. */
-bool device_texts_add(json_t *device, const struct lifetimes *l,
-                      const struct run_summary *r, struct tool_error *error);
+bool device_texts_add(json_t *device, const struct run_summary *r,
+                      const struct report_cure *cure, struct tool_error *error);
 
 #endif

@@ -13,6 +13,7 @@ struct page {
     const char *title;
     const void *script;
     const char *policy;
+    const struct report_cure *cure;
     json_t *meta; /* NULL: it has no data */
     struct blob blob;
     FILE *out;
@@ -29,7 +30,7 @@ static bool add_device(struct page *p, json_t *devices,
 
     if (!lifetimes_make(s, device, &l, error))
         return false;
-    made = columns_of_device(&p->blob, &l, error);
+    made = columns_of_device(&p->blob, &l, p->cure, error);
     lifetimes_free(&l);
     return made != NULL && json_array_append_new(devices, made) == 0;
 }
@@ -146,11 +147,13 @@ static bool write_page(struct page *p)
 }
 
 bool view_write(FILE *out, const char *title, const struct view_run *runs,
-                size_t run_count, struct tool_error *error)
+                size_t run_count, const struct report_cure *cure,
+                struct tool_error *error)
 {
     struct page p = {.title = title,
                      .script = view_page_script,
                      .policy = view_page_policy,
+                     .cure = cure,
                      .out = out};
     bool ok = gather(&p, runs, run_count, error);
 

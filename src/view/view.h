@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "report/verdict.h"
 #include "snapshot/snapshot.h"
 
 struct view_run {
@@ -11,10 +12,12 @@ struct view_run {
     const struct snapshot *snapshot;
 };
 
-/* Write the page for one run, or for several on one axis.  False: host memory
- * ran out, or writing failed (and the error says why). */
+/* Write the page for one run, or for several on one axis; `cure`, for the words
+ * on top, may be NULL.  False: host memory ran out, or writing failed (and the
+ * error says why). */
 bool view_write(FILE *out, const char *title, const struct view_run *runs,
-                size_t run_count, struct tool_error *error);
+                size_t run_count, const struct report_cure *cure,
+                struct tool_error *error);
 
 /* Write the page without data: it reads the snapshots that are dropped into it.
  * False: writing failed, and the error says why. */

@@ -48,7 +48,7 @@ static void look_at(const struct snapshot *s, FILE *out)
     REQUIRE(same);
     require(report_write_diff(out, names, runs, true, &opt, &same, &error),
             &error);
-    require(view_write(out, "title", views, 2, &error), &error);
+    require(view_write(out, "title", views, 2, NULL, &error), &error);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,7 @@
 """test_page.py LARDER - the page that `larder view` makes, used as a person
 uses it: clicks, drags and keys come from the browser, not from the page."""
 import json
+import subprocess
 
 import browser
 import page_case
@@ -335,6 +336,17 @@ class Page(page_case.PageCase):
         self.assertLessEqual(page.run('state.treeRows.length'), many)
         page.key('ArrowDown')
         self.assertEqual(page.run('state.focus.length'), 1)
+
+    def test_the_reports_three_lines_are_on_top(self):
+        path = self.made('oom.pickle', '--events', '4000', '--oom',
+                         '--stacks', '30')
+        said = subprocess.run([self.larder, 'report', path, '--json'],
+                              check=True, capture_output=True).stdout
+        page = self.open(path)
+        verdict = json.loads(said.splitlines()[0])['devices'][0]['verdict']
+        for line in verdict.values():
+            if isinstance(line, str):
+                self.assertIn(line, page.text('#verdict'))
 
     # ---- segments, tabs, boxes ----
 

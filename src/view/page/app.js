@@ -40,7 +40,7 @@ function deviceTexts(snapshot, lives, number) {
     .map((a) => ({ event: lives.eventAt(a.time_us || 0),
       label: textOf(a.name, "name") }));
   return {
-    device: number, ooms, marks, categories: ["not worked out here"],
+    device: number, verdict: [], ooms, marks, categories: ["not worked out here"],
     findings: [{ title: "Read in the browser",
       text: "`larder report FILE` says what stands out in this run; " +
         "`larder view FILE` makes a page that has that in it." }],

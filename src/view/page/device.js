@@ -123,7 +123,7 @@ function byWeight(alloc) {
 // `texts` has what is said in words, `columns` events, allocations, segments.
 function makeDevice(run, texts, columns) {
   const device = {
-    run, device: texts.device, ooms: texts.ooms, findings: texts.findings,
+    run, device: texts.device, verdict: texts.verdict, ooms: texts.ooms, findings: texts.findings,
     marks: texts.marks, streams: texts.streams, note: texts.note,
     categories: texts.categories, ...columns,
   };

@@ -341,6 +341,13 @@ function drawFigures() {
   state.others.forEach(putOther);
 }
 
+// What happened, who holds the memory, what to do.
+function drawVerdict() {
+  const lines = state.device.verdict.filter((line) => line !== "");
+  $("verdict").replaceChildren(...lines.map((line) => element("p", line)));
+  $("verdict").hidden = lines.length === 0;
+}
+
 function putOther(other) {
   const figures = $("figures");
   figures.append(element("div", undefined, "run"));
@@ -373,6 +380,7 @@ function draw() {
   const begin = performance.now();
   const theme = document.documentElement.dataset.theme;
   drawIfOther("figures", [state.device], drawFigures);
+  drawIfOther("verdict", [state.device], drawVerdict);
   drawIfOther("legend", [state.groups, theme, ...state.hidden, "curves",
     ...state.hiddenCurves], drawLegend);
   drawTimeline();

@@ -43,9 +43,10 @@ class Run:
         self.book = Ledger()
         self.mode = GpuMode(self.book, options)
         self.watcher = Watcher(self.book, options.steps)
+        # It tries PyTorch's engine out, as PyTorch is.
+        guard.install()
         tensors.install()
         torch_cuda.install(self.mode.storages, options)
-        guard.install()
         composites.install(options)
         recurrent.install()
         saving.install()

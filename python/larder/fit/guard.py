@@ -28,6 +28,8 @@ _META = 14
 # there since streams have defaults.  That of deviceCount has moved; it is told
 # by what it does.
 _TYPE = 0
+_EXCHANGE_DEVICE = 1
+_DEVICE = 2
 _STREAM = 5
 _DEFAULT_STREAM = 6
 _ENTRIES = 40
@@ -77,7 +79,9 @@ class _IdleGuard:
         self.count = _device_count_of(functions)
         self.returns_one = functions[self.count]
         self.table = (ctypes.c_void_p * _ENTRIES)(*functions)
-        self.table[_TYPE] = self.returns_one  # as CUDA's number is
+        # CUDA's number is 1; so is the pair of it and the index 0.
+        for number in (_TYPE, _EXCHANGE_DEVICE, _DEVICE):
+            self.table[number] = self.returns_one
         self.table[_DEFAULT_STREAM] = functions[_STREAM]
         self.guard = (ctypes.c_void_p * 1)(ctypes.addressof(self.table))
         _kept.append(self)

@@ -192,7 +192,9 @@ LARDER_API larder_result larder_create(larder_device *dev,
 /* Give everything back to the device, live allocations included, after
  * waiting for the streams that were recorded.  A destroyed handle stays
  * recognisable: later calls with it return LARDER_ERR_DESTROYED.  NULL is a
- * no-op.  LARDER_ERR_DEVICE if the device refused to take something back (it
+ * no-op.  LARDER_ERR_CAPTURING, and nothing happens, while a stream that memory
+ * was allocated on is being captured: the device would take nothing back.
+ * LARDER_ERR_DEVICE if the device refused to take something back (it
  * is then lost; the allocator is gone all the same). */
 LARDER_API larder_result larder_destroy(larder_allocator *a);
 

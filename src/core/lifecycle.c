@@ -333,7 +333,8 @@ static uint64_t small_max(const struct allocator *a)
 static larder_result allocator_init(struct allocator *a, larder_device *dev,
                                     const larder_options *opt)
 {
-    const char *conf = opt->conf != NULL ? opt->conf : secure_getenv("LARDER_CONF");
+    const char *conf =
+        opt->conf != NULL ? opt->conf : secure_getenv("LARDER_CONF");
     larder_result r;
 
     a->device = dev;
@@ -482,6 +483,38 @@ static larder_result give_everything_back(struct allocator *a)
     return r;
 }
 
+static bool pools_are_captured(const struct allocator *a,
+                               const struct pool *pools)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < pools[kind].heap_count; i++) {
+            int is_capturing = 0;
+
+            if (larder_device_stream_is_capturing(a->device,
+                                                  pools[kind].heaps[i]->stream,
+                                                  &is_capturing) == LARDER_OK &&
+                is_capturing)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a stream is being captured that memory was allocated for: the device
+ * would take nothing back. */
+static bool is_captured(struct allocator *a)
+{
+    bool is;
+
+    larder__lock_all(a);
+    is = pools_are_captured(a, a->pools);
+    for (const struct private_pool *p = a->private_pools; p != NULL && !is;
+         p = p->next)
+        is = pools_are_captured(a, p->pools);
+    larder__unlock_all(a);
+    return is;
+}
+
 larder_result larder_destroy(larder_allocator *handle)
 {
     struct allocator *a;
@@ -491,6 +524,11 @@ larder_result larder_destroy(larder_allocator *handle)
 
     if (handle == NULL)
         return LARDER_OK;
+    a = handle_allocator(handle);
+    if (a != NULL && is_captured(a))
+        return larder__fail(LARDER_ERR_CAPTURING,
+                            "the allocator cannot be destroyed while one of "
+                            "its streams is being captured");
     a = atomic_exchange(&handle->allocator, NULL);
     if (a == NULL)
         return larder__handle_bad(handle);

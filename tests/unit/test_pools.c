@@ -494,6 +494,23 @@ static void test_a_capture_on_the_device_refuses_those_calls(void **state)
     rig_down(&rig);
 }
 
+static void test_destroying_in_a_capture_is_refused(void **state)
+{
+    struct rig rig = rig_up("sim:64MiB", "");
+    larder_pool_id pool = {1, 0};
+
+    (void)state;
+    rig_alloc(&rig, MIB(4));
+    assert_ok(larder_pool_begin(rig.a, pool, NULL, NULL));
+    assert_ok(larder_sim_capture_begin(rig.dev, 0));
+    assert_refused(LARDER_ERR_CAPTURING, larder_destroy(rig.a),
+                   "being captured");
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_sim_capture_end(rig.dev, 0));
+    assert_ok(larder_pool_end(rig.a, pool));
+    rig_down(&rig);
+}
+
 static void test_a_block_recorded_in_a_capture_is_dealt_with_after_it(
     void **state)
 {
@@ -538,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_nor_does_one_with_oversize_segments),
         cmocka_unit_test(test_nor_does_one_with_garbage_collection),
         cmocka_unit_test(test_a_capture_on_the_device_refuses_those_calls),
+        cmocka_unit_test(test_destroying_in_a_capture_is_refused),
         cmocka_unit_test(
             test_a_block_recorded_in_a_capture_is_dealt_with_after_it),
     };

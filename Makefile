@@ -66,6 +66,9 @@ check-tsan: ## run the tests under the thread sanitizer
 check-long: build ## run what takes minutes: all golden files, model, fuzzing
 	@tools/check_long.sh $(B)
 
+check-fuzz: setup ## fuzz with clang's libFuzzer: FUZZ_SECONDS (600) in all
+	@tools/check_fuzz.sh build-fuzz
+
 check-gpu: build ## run what needs a GPU: tests on cuda:0, prices of its driver
 	@tools/check_gpu.sh $(B) || [ $$? -eq 77 ]
 
@@ -89,4 +92,4 @@ format: ## lay out the C sources
 	@tools/list_sources.sh | xargs clang-format -i
 
 clean: ## remove the build folders
-	rm -rf build build-asan build-tsan build-ci
+	rm -rf build build-asan build-tsan build-fuzz build-ci

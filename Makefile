@@ -24,8 +24,8 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-gpu check-fit check-pytorch bench install lint format \
-        clean
+        check-long check-fuzz check-gpu check-fit check-pytorch bench install \
+        lint format clean
 
 all: build
 

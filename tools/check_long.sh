@@ -73,6 +73,13 @@ else
     skip 'test_kernel_reads: not built'
 fi
 
+if [ -x "$build/tests/stress/test_process_storm" ]; then
+    step "eight processes on one device, $seconds s" \
+        "$build/tests/stress/test_process_storm" "$seconds" "$(date +%s)"
+else
+    skip 'test_process_storm: not built'
+fi
+
 if [ -x "$build/tests/fault/test_fault_moves" ]; then
     step 'every pair of failures in a move' \
         env LARDER_LONG=1 "$build/tests/fault/test_fault_moves"

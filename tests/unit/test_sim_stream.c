@@ -610,6 +610,7 @@ int main(void)
         TEST(work_on_memory_that_is_none_is_not_queued),
         TEST(an_event_never_recorded_is_complete),
         TEST(a_stream_is_a_number_below_the_limit),
+        TEST(a_true_device_waits_where_a_driver_does),
         TEST(an_event_that_is_gone_is_known_for_it),
         TEST(steering_needs_a_device_and_arguments),
         TEST(capture_forbids_what_a_driver_does),

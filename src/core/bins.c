@@ -30,6 +30,19 @@ void larder__bins_remove(struct bins *bins, struct block *b)
         bins->some &= ~(UINT64_C(1) << i / 64);
 }
 
+/* Only sizes count: nothing comes before the least serial and address. */
+struct block *larder__bins_fit(const struct bins *bins, uint64_t bytes)
+{
+    unsigned i = bins_class(bytes);
+    struct block *b = tree_not_before(bins->roots[i], TREE_BY_SIZE,
+                                      (struct tree_key){.bytes = bytes});
+
+    if (b != NULL)
+        return b;
+    i = bins_next_used(bins, i + 1);
+    return i == BINS_COUNT ? NULL : tree_first(bins->roots[i]);
+}
+
 struct block *larder__bins_not_before(const struct bins *bins,
                                       struct tree_key key)
 {

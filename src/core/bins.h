@@ -28,10 +28,10 @@ enum {
 static_assert(BINS_WORDS <= 64, "one word sums up the bitmap");
 
 struct bins {
-    enum tree_order order; /* TREE_BY_SIZE or TREE_BY_SERIAL, for good */
-    uint64_t some;         /* bit w: word w of `used` is not 0 */
+    uint64_t some; /* bit w: word w of `used` is not 0 */
     uint64_t used[BINS_WORDS];
     struct block *roots[BINS_COUNT];
+    enum tree_order order; /* TREE_BY_SIZE or TREE_BY_SERIAL, for good */
 };
 
 /* Grows with the size, so that the order of bins is the order of sizes. */
@@ -74,10 +74,7 @@ struct block *larder__bins_before(const struct bins *bins, struct tree_key key);
 
 /* The best fit: of the smallest blocks that are large enough the first.  0: the
  * first of all. */
-static inline struct block *bins_fit(const struct bins *bins, uint64_t bytes)
-{
-    return larder__bins_not_before(bins, (struct tree_key){.bytes = bytes});
-}
+struct block *larder__bins_fit(const struct bins *bins, uint64_t bytes);
 
 /* The last of all. */
 static inline struct block *bins_largest(const struct bins *bins)

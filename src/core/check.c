@@ -267,7 +267,7 @@ static larder_result check_piece(const struct piece *p, struct sums *sums)
  * how many. */
 static larder_result check_index(const struct heap *heap, uint64_t *count)
 {
-    for (const struct block *b = bins_fit(heap->bins, 0); b != NULL;
+    for (const struct block *b = larder__bins_fit(heap->bins, 0); b != NULL;
          b = bins_next(heap->bins, b)) {
         if (b->state != BLOCK_FREE || b->segment->heap != heap)
             return broken("B3", "a stranger in the index", b->addr);

@@ -30,7 +30,7 @@ static void gc_count(struct pool *pool, struct garbage *g)
     for (uint32_t i = 0; i < pool->heap_count; i++) {
         const struct bins *bins = pool->heaps[i]->bins;
 
-        for (struct block *b = bins_fit(bins, 0); b != NULL;
+        for (struct block *b = larder__bins_fit(bins, 0); b != NULL;
              b = bins_next(bins, b)) {
             if (gc_may_release(b)) {
                 g->total_age += gc_age(b);
@@ -48,7 +48,7 @@ static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
 
     for (uint32_t i = 0; i < pool->heap_count; i++) {
         const struct bins *bins = pool->heaps[i]->bins;
-        struct block *b = bins_fit(bins, 0);
+        struct block *b = larder__bins_fit(bins, 0);
 
         while (b != NULL) {
             struct block *next = bins_next(bins, b);

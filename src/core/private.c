@@ -195,7 +195,7 @@ static uint64_t pool_cached_bytes(const struct pool *pool)
     for (uint32_t i = 0; i < pool->heap_count; i++) {
         const struct bins *bins = pool->heaps[i]->bins;
 
-        for (struct block *b = bins_fit(bins, 0); b != NULL;
+        for (struct block *b = larder__bins_fit(bins, 0); b != NULL;
              b = bins_next(bins, b))
             bytes += b->bytes;
     }

@@ -79,7 +79,7 @@ bool larder__pytorch_search(struct allocator *a, struct request *q)
 
     if (gc_is_on(a))
         q->heap->pool->searches++;
-    b = bins_fit(bins, q->size);
+    b = larder__bins_fit(bins, q->size);
     if (b == NULL)
         return false;
     if (segment_is_expandable(b->segment))

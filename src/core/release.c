@@ -31,7 +31,7 @@ void larder__give_back(struct allocator *a, struct block *b)
 /* Release the unused segments of a heap that are no expandable ones. */
 static larder_result release_segments(struct allocator *a, struct heap *heap)
 {
-    struct block *b = bins_fit(heap->bins, 0);
+    struct block *b = larder__bins_fit(heap->bins, 0);
     larder_result r = LARDER_OK;
 
     while (b != NULL) {
@@ -48,7 +48,7 @@ static larder_result release_segments(struct allocator *a, struct heap *heap)
  * walk up the sizes meets each block once. */
 static larder_result release_pages(struct allocator *a, struct heap *heap)
 {
-    struct block *b = bins_fit(heap->bins, 0);
+    struct block *b = larder__bins_fit(heap->bins, 0);
     larder_result r = LARDER_OK;
 
     while (b != NULL) {
@@ -87,7 +87,7 @@ static bool is_oversize_segment(const struct allocator *a,
 /* The smallest such segment of at least `bytes`. */
 static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
 {
-    struct block *b = bins_fit(bins, bytes);
+    struct block *b = larder__bins_fit(bins, bytes);
 
     while (b != NULL && !is_oversize_segment(a, b))
         b = bins_next(bins, b);

@@ -75,7 +75,7 @@ static void release_block(struct allocator *a, struct block *b)
 /* Free blocks that are older than `mark`. */
 static void release_old(struct allocator *a, struct heap *heap, uint64_t mark)
 {
-    struct block *b = bins_fit(heap->bins, 0);
+    struct block *b = larder__bins_fit(heap->bins, 0);
 
     while (b != NULL) {
         struct tree_key key = bins_key(heap->bins, b);

@@ -11,7 +11,7 @@ static bool is_unused(const struct block *b)
 
 static uint64_t heap_unused(const struct heap *heap)
 {
-    const struct block *b = bins_fit(heap->bins, 0);
+    const struct block *b = larder__bins_fit(heap->bins, 0);
     uint64_t bytes = 0;
 
     for (; b != NULL; b = bins_next(heap->bins, b)) {
@@ -36,7 +36,7 @@ uint64_t larder__unused_bytes(const struct allocator *a)
 static struct block *smaller_of_heap(const struct heap *heap, uint64_t bytes,
                                      struct block *best)
 {
-    struct block *b = bins_fit(heap->bins, bytes);
+    struct block *b = larder__bins_fit(heap->bins, bytes);
 
     while (b != NULL && !is_unused(b))
         b = bins_next(heap->bins, b);

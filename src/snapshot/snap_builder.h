@@ -93,6 +93,8 @@ struct snap_builder {
     uint32_t *ids; /* frames of a list on its way to be a stack */
     size_t id_capacity;
 
+    bool has_more; /* a key nobody knows holds segments or events, as those of
+                      the host in PyTorch 2.13 do */
     bool stack_numbers; /* some record names its stack by number, plus 1 */
     bool stack_lists;   /* ... has it as a list of frames */
 

@@ -12,6 +12,21 @@ static bool wrong(struct snap_builder *b, const struct snap_value *v,
                         snap_kind_name(b, v), expected);
 }
 
+/* The records that a list nobody knows holds, which come after those that count,
+ * are dropped: `all` becomes what the list `v` has. */
+static void drop_rest(struct snap_builder *b, const struct snap_value *v,
+                      enum snap_kind kind, size_t *all)
+{
+    const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
+
+    if (!b->has_more)
+        return;
+    if (v->kind == SNAP_EMPTY_LIST)
+        *all = 0;
+    else if (o != NULL && o->range == kind && o->first == 0 && o->count < *all)
+        *all = o->count;
+}
+
 /* A list of all the records of a kind, in order. */
 static bool whole_range(struct snap_builder *b, const struct snap_value *v,
                         enum snap_kind kind, size_t all)
@@ -29,11 +44,14 @@ static bool finish_segments(struct snap_builder *b, const struct snap_value *v)
 {
     size_t blocks = 0;
 
+    drop_rest(b, v, SNAP_SEGMENT, &b->s->segment_count);
     if (!whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
         return wrong(b, v, "segments",
                      "a list of segments, each with its blocks");
     for (size_t i = 0; i < b->s->segment_count; i++)
         blocks += b->s->segments[i].block_count;
+    if (b->has_more && blocks < b->s->block_count)
+        b->s->block_count = blocks;
     if (blocks != b->s->block_count)
         return snap_fail_at(b, v->at,
                             "a block is in no segment; expected each in one");
@@ -90,6 +108,8 @@ static bool finish_traces(struct snap_builder *b, const struct snap_value *v)
                 return false;
         }
     }
+    if (b->has_more && seen < b->s->event_count)
+        b->s->event_count = seen;
     if (seen != b->s->event_count)
         return snap_fail_at(b, v->at,
                             "an event is in no list of a device; expected "
@@ -277,6 +297,20 @@ static bool finish_key(struct snap_builder *b, uint64_t key,
     }
 }
 
+/* Whether a value is a list of segments or events, or of lists of such. */
+static bool holds_records(struct snap_builder *b, const struct snap_value *v)
+{
+    const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
+
+    if (o == NULL)
+        return false;
+    if (o->range == SNAP_SEGMENT || o->range == SNAP_EVENT)
+        return true;
+    return o->range == SNAP_UNSET && o->count > 0 && o->items != NULL &&
+           (o = snap_object_of(b, &o->items[0], SNAP_LIST)) != NULL &&
+           o->range == SNAP_EVENT;
+}
+
 /* Where each key's value is; of a repeated one the last counts. */
 enum { ROOT_KEYS = KEY_EXTERNAL_ANNOTATIONS - KEY_SEGMENTS + 1 };
 
@@ -299,6 +333,8 @@ static bool finish_dict(struct snap_builder *b, const struct snap_value *root,
             stacks = &o->items[i + 1];
         else if (!finish_key(b, n, &o->items[i + 1]))
             return false;
+        else if (n != KEY_LARDER && holds_records(b, &o->items[i + 1]))
+            b->has_more = true;
     }
     if (found[0] == NULL)
         return snap_fail_at(b, root->at,

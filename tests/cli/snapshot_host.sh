@@ -1,0 +1,32 @@
+#!/bin/sh
+# Snapshots of PyTorch 2.13 and later with records of pinned host memory: they
+# are passed over, and what is on the device is read.  $1: the command.
+. tests/cli/harness
+
+segment='{"device":0,"address":4096,"total_size":2097152,"stream":0,
+    "segment_type":"small","allocated_size":512,"active_size":512,
+    "requested_size":500,"segment_pool_id":[0,0],"is_expandable":false,
+    "registration_counter":-1,"frames":[],"blocks":[{"address":4096,"size":512,
+    "requested_size":500,"state":"active_allocated","frames":[]},
+    {"address":4608,"size":2096640,"requested_size":0,"state":"inactive",
+    "frames":[]}]}'
+event='{"action":"alloc","addr":4096,"size":500,"stream":0,"time_us":1,
+    "pool_id":[0,0],"frames":[]}'
+device='"segments":['$segment'],"device_traces":[['$event']]'
+host='"host_segments":['$segment'],"host_traces":[['$event','$event']]'
+
+echo "{$device}" >"$tmp/device.json"
+echo "{$device,$host}" >"$tmp/both.json"
+for name in device both; do
+    expect 0 convert "$tmp/$name.json" "$tmp/$name.out.json"
+done
+cmp -s "$tmp/device.out.json" "$tmp/both.out.json" ||
+    say_failed 'the host records change what is read of the device'
+grep -q "registration_counter\": *-1" "$tmp/device.out.json" ||
+    say_failed 'no counter of -1'
+expect 0 report "$tmp/both.json"
+
+# Records that come before those of the device are not told from them.
+echo "{$host,$device}" >"$tmp/first.json"
+expect 2 report "$tmp/first.json"
+finish

@@ -24,7 +24,8 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-fuzz check-gpu check-fit check-pytorch bench install \
+        check-long check-fuzz check-gpu check-fit check-pytorch bench bench-landscape \
+        install \
         lint format clean
 
 all: build
@@ -81,6 +82,17 @@ check-pytorch: build ## compare with the libraries of PyTorch's releases (fetche
 bench: build ## measure the allocator and its replays
 	$(B)/bench/bench_alloc
 	bench/replay.sh $(B)/larder
+
+# What else to look at: make bench-landscape PROGRAMS="a.trace folder".
+PROGRAMS =
+
+bench-landscape: build ## replay programs on all sizes of devices: docs/figures
+	@mkdir -p $(B)/programs
+	@python3 tools/make_patterns.py $(B)/programs
+	@for t in $(RUN_TRACES); do zstd -dqc "$$t" | python3 tools/vary_trace.py \
+	    $(B)/programs/"$$(basename "$$t" .trace.zst)" 21; done
+	bench/landscape.py --larder $(B)/larder --out docs/figures data/traces \
+	    $(B)/programs $(B)/programs/*/ $(PROGRAMS)
 
 install: build ## install below PREFIX (/usr/local); honours DESTDIR
 	cmake --install $(B) --prefix "$(PREFIX)"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # lifetimes.sh COMMAND FILE... - what knowing lifetimes is worth to the policy
-# `larder`: nothing known, what is learned from sizes, and hints that know what
-# is to come (larder replay --hints N: long is what N allocations follow before
+# `larder`: nothing known, and hints that know what is to come (larder replay --hints N: long is what N allocations follow before
 # it is freed).  Traces.
 #
 #   need      smallest device that works, over the peak of the bytes asked for
@@ -33,11 +32,11 @@ cell() {
 }
 
 printf '%-24s' ''
-for title in 'nothing' 'learned' 'N = 300' 'N = 2000' 'N = 10000'; do
+for title in 'nothing' 'N = 300' 'N = 2000' 'N = 10000'; do
     printf ' | %-21s' "$title"
 done
 printf '\n%-24s' ''
-for title in 1 2 3 4 5; do
+for title in 1 2 3 4; do
     printf ' | %6s %6s %6s ' need moved ms
 done
 echo
@@ -45,7 +44,6 @@ for file in "$@"; do
     peak=$(replay "$file" --device sim:800GiB | field peak_requested_bytes)
     printf '%-24s' "$(basename "$file" | sed 's/\..*//')"
     cell "$file" "$peak" --conf lifetimes:off
-    cell "$file" "$peak" --conf lifetimes:learn
     for after in 300 2000 10000; do
         cell "$file" "$peak" --hints $after
     done

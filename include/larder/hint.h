@@ -2,12 +2,13 @@
  *
  *   larder_alloc_hinted(a, bytes, stream, LARDER_HINT_LONG, &weights);
  *
- * One small block that stays keeps the whole page it lies in.  So where memory
- * gets tight, the policy `larder` puts what stays where other such memory
- * lies.  Hints are optional; a wrong one costs room and nothing else.
+ * A block that stays keeps all of the memory that was mapped with it.  So the
+ * policy `larder` puts what stays in addresses of its own.  Hints are optional;
+ * a wrong one costs room and nothing else.
  *
- * Heeded by the policy `larder` on devices with virtual memory, outside of
- * private pools and tags, unless `lifetimes:off` is set.  Everywhere else, and
+ * Heeded by the policy `larder` on devices with virtual memory, for requests
+ * above 512 KiB (the setting small_kib), outside of private pools and tags,
+ * unless `lifetimes:off` is set.  Everywhere else, and
  * under LARDER_POLICY_PYTORCH, whose every placement is PyTorch's, a hint
  * changes nothing. */
 #ifndef LARDER_HINT_H
@@ -34,8 +35,7 @@ typedef enum larder_hint {
  * ERR_INVALID besides for a hint that is none.  Any thread.
  *
  * Cost: that of larder_alloc(), but LARDER_HINT_LONG takes all locks of the
- * allocator: 50 ns more, on a machine where allocating and freeing 4 KiB takes
- * 18, and it waits for requests of other streams. */
+ * allocator and waits for requests of other streams. */
 LARDER_API larder_result larder_alloc_hinted(larder_allocator *a,
                                              uint64_t bytes,
                                              larder_stream stream,

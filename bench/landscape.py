@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""landscape.py [OPTION...] TRACE|FOLDER... - how the policies fare over the whole
+range of devices, from the smallest that works to one with plenty of room.
+
+Each trace is replayed on devices of FILL times the most bytes that it asks for
+at once, under `larder`, `pytorch`, and `pytorch` with expandable segments:
+what the first pass costs in driver time and what the last of three does,
+processor time of a call, requests that fail; and the smallest device without a
+failure.
+
+  --larder PATH   the command (build/larder)
+  --fills LIST    1.03,1.05,1.1,1.25,1.5,2,3,6
+  --jobs N        replays at once (1: processor times mean something)
+  --conf K:V,...  settings of the policy larder
+  --out FOLDER    landscape.md there, and landscape.json; with matplotlib
+                  (python3-matplotlib) landscape.svg, too
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+PAGE = 2 << 20
+POLICIES = {
+    "larder": ("larder", ""),
+    "pytorch": ("pytorch", ""),
+    "expandable": ("pytorch", "expandable_segments:True"),
+}
+
+
+def options():
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    p.add_argument("inputs", nargs="+", metavar="TRACE|FOLDER")
+    p.add_argument("--larder", default="build/larder")
+    p.add_argument("--fills", default="1.03,1.05,1.1,1.25,1.5,2,3,6")
+    p.add_argument("--jobs", type=int, default=1)
+    p.add_argument("--conf", default="")
+    p.add_argument("--out")
+    return p.parse_args()
+
+
+def traces(inputs):
+    for path in inputs:
+        if not os.path.isdir(path):
+            yield path
+            continue
+        for name in sorted(os.listdir(path)):
+            if name.endswith((".trace", ".trace.zst")):
+                yield os.path.join(path, name)
+
+
+def name_of(path):
+    return os.path.basename(path).split(".")[0]
+
+
+class Bench:
+    def __init__(self, o):
+        self.larder = o.larder
+        self.conf = o.conf
+
+    def replay(self, trace, policy, device, *more):
+        name, conf = POLICIES[policy]
+        if name == "larder":
+            conf = self.conf
+        run = subprocess.run(
+            [self.larder, "replay", "--json", "--no-progress", "--policy", name]
+            + ["--conf", conf, "--device", device, *more, trace],
+            capture_output=True,
+            text=True,
+        )
+        if run.returncode != 0:
+            sys.exit(f"landscape.py: {trace}: {run.stderr.strip()}")
+        return json.loads(run.stdout)
+
+    def peak(self, trace):
+        said = self.replay(trace, "pytorch", "sim:4TiB,backing=none", "--repeat", "0")
+        return said["peak_requested_bytes"]
+
+    def need(self, trace, policy, peak):
+        said = self.replay(trace, policy, "sim:4TiB,backing=none", "--min-capacity")
+        return {"need": said["min_capacity_bytes"] / peak}
+
+    def cell(self, trace, policy, peak, fill):
+        pages = int(peak * fill) // PAGE
+        said = self.replay(
+            trace, policy, f"sim:{pages * 2}MiB,backing=none", "--repeat", "3"
+        )
+        return {
+            "first_ms": said["driver_time_ns"] / 1e6,
+            "later_ms": said["later_driver_time_ns"] / 1e6,
+            "later_calls": said["later_driver_calls"],
+            "ns": said["ns_per_op"],
+            "oom": said["oom_count"],
+        }
+
+    def program(self, trace, fills):
+        peak = self.peak(trace)
+        rows = []
+        for policy in POLICIES:
+            of = {"trace": name_of(trace), "policy": policy, "peak": peak}
+            rows.append({**of, **self.need(trace, policy, peak)})
+            for fill in fills:
+                row = self.cell(trace, policy, peak, fill)
+                rows.append({**of, "fill": fill, **row})
+        return rows
+
+
+def pick(rows, key, **like):
+    return [
+        r[key] for r in rows if key in r and all(r.get(k) == v for k, v in like.items())
+    ]
+
+
+def need_table(rows):
+    names = sorted({r["trace"] for r in rows})
+    yield "| | peak, MiB | larder | expandable | pytorch |"
+    yield "|---|---|---|---|---|"
+    for name in names:
+        cells = [pick(rows, "need", trace=name, policy=p)[0] for p in
+                 ("larder", "expandable", "pytorch")]
+        peak = pick(rows, "peak", trace=name)[0]
+        yield f"| {name} | {peak / (1 << 20):.0f} | " + " | ".join(
+            f"{c:.4f}" for c in cells) + " |"
+    for what, of in (("median", statistics.median), ("worst", max)):
+        cells = [of(pick(rows, "need", policy=p)) for p in
+                 ("larder", "expandable", "pytorch")]
+        yield f"| **{what}** | | " + " | ".join(f"{c:.4f}" for c in cells) + " |"
+
+
+def fill_table(rows, fills, key, digits):
+    yield "| device / peak | larder | | expandable | | pytorch | |"
+    yield "|---|---|---|---|---|---|---|"
+    yield "| | median | worst | median | worst | median | worst |"
+    for fill in fills:
+        cells = []
+        for policy in ("larder", "expandable", "pytorch"):
+            of = pick(rows, key, fill=fill, policy=policy)
+            cells += [statistics.median(of), max(of)]
+        yield f"| {fill:g} | " + " | ".join(f"{c:.{digits}f}" for c in cells) + " |"
+
+
+def oom_table(rows, fills):
+    yield "| device / peak | larder | expandable | pytorch |"
+    yield "|---|---|---|---|"
+    for fill in fills:
+        cells = [sum(x > 0 for x in pick(rows, "oom", fill=fill, policy=p)) for p in
+                 ("larder", "expandable", "pytorch")]
+        yield f"| {fill:g} | " + " | ".join(str(c) for c in cells) + " |"
+
+
+def report(rows, fills):
+    count = len({r["trace"] for r in rows})
+    yield "# The landscape"
+    yield ""
+    yield f"{count} programs, by `bench/landscape.py` (`make bench-landscape`)."
+    yield ""
+    yield "## Smallest device, over the most bytes asked for at once"
+    yield ""
+    yield from need_table(rows)
+    for title, key, digits in (
+        ("Driver time of the first pass, ms", "first_ms", 1),
+        ("Driver time of the third pass, ms", "later_ms", 2),
+        ("Processor time of a call, ns", "ns", 1),
+    ):
+        yield ""
+        yield f"## {title}"
+        yield ""
+        yield from fill_table(rows, fills, key, digits)
+    yield ""
+    yield "## Programs of which a request fails"
+    yield ""
+    yield from oom_table(rows, fills)
+
+
+def draw(rows, fills, path):
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(13, 4))
+    for axis, key, title in zip(
+        axes,
+        ("first_ms", "later_ms", "ns"),
+        ("first pass: driver time, ms", "third pass: driver time, ms",
+         "a call: processor time, ns"),
+    ):
+        for policy, colour in zip(POLICIES, ("C0", "C1", "C2")):
+            of = [pick(rows, key, fill=f, policy=policy) for f in fills]
+            axis.plot(fills, [statistics.median(x) for x in of], colour, label=policy)
+            axis.plot(fills, [max(x) for x in of], colour, linestyle=":")
+        axis.set(title=title, xlabel="device / peak", xscale="log", yscale="symlog")
+        axis.set_xticks(fills, [f"{f:g}" for f in fills])
+        axis.minorticks_off()
+    axes[0].legend(title="median; dotted: worst")
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def write(rows, fills, out):
+    os.makedirs(out, exist_ok=True)
+    with open(os.path.join(out, "landscape.md"), "w") as f:
+        f.write("\n".join(report(rows, fills)) + "\n")
+    with open(os.path.join(out, "landscape.json"), "w") as f:
+        json.dump(rows, f, indent=0)
+    try:
+        draw(rows, fills, os.path.join(out, "landscape.svg"))
+    except ImportError:
+        print("landscape.py: no matplotlib: no plot", file=sys.stderr)
+
+
+def main():
+    o = options()
+    fills = [float(f) for f in o.fills.split(",")]
+    bench = Bench(o)
+    rows = []
+    every = list(traces(o.inputs))
+    with ThreadPoolExecutor(o.jobs) as pool:
+        for i, some in enumerate(pool.map(lambda t: bench.program(t, fills), every)):
+            rows += some
+            print(f"\r{i + 1} of {len(every)} programs", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    if o.out:
+        write(rows, fills, o.out)
+    print("\n".join(report(rows, fills)))
+
+
+if __name__ == "__main__":
+    main()

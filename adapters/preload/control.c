@@ -277,7 +277,7 @@ static larder_result page_return(const struct preload_calls *real,
 {
     cud_result answer;
 
-    if (!preload_budget_take(slot, &slot->held_bytes, s->range.bytes))
+    if (!preload_budget_take(slot, &slot->asked_bytes, s->range.bytes))
         return preload_fail(LARDER_ERR_OUT_OF_MEMORY,
                             "the limit has no room for it");
     answer = preload_segment_map(real, slot, s);
@@ -288,9 +288,10 @@ static larder_result page_return(const struct preload_calls *real,
             (void)preload_segment_unmap(real, s);
     }
     if (answer != CUD_SUCCESS) {
-        preload_budget_give(slot, &slot->held_bytes, s->range.bytes);
+        preload_budget_give(slot, &slot->asked_bytes, s->range.bytes);
         return fail_driver(answer);
     }
+    preload_budget_keep(slot, s->range.bytes);
     larder__host_free(s->saved);
     s->saved = NULL;
     pthread_mutex_lock(&slot->lock);

@@ -165,14 +165,16 @@ static cud_result take_counted(const struct preload_calls *real,
     bool pushed = false;
     cud_result answer;
 
-    if (!preload_budget_take(slot, &slot->held_bytes, s->range.bytes))
+    if (!preload_budget_take(slot, &slot->asked_bytes, s->range.bytes))
         return CUD_OUT_OF_MEMORY;
     answer = preload_context_enter(real, slot, &pushed);
     if (answer == CUD_SUCCESS)
         answer = take(real, slot, s);
     preload_context_leave(real, pushed);
-    if (answer != CUD_SUCCESS)
-        preload_budget_give(slot, &slot->held_bytes, s->range.bytes);
+    if (answer == CUD_SUCCESS)
+        preload_budget_keep(slot, s->range.bytes);
+    else
+        preload_budget_give(slot, &slot->asked_bytes, s->range.bytes);
     return answer;
 }
 

@@ -101,6 +101,7 @@ struct preload_slot {
     pthread_mutex_t lock;         /* of what follows */
     _Atomic uint64_t limit_bytes; /* 0: not known yet */
     uint64_t held_bytes;          /* by Larder, from the driver */
+    uint64_t asked_bytes;         /* of the driver, which has not answered */
     uint64_t outside_bytes;
     uint64_t live_bytes; /* by the program, from Larder */
     uint64_t paused_bytes;
@@ -146,6 +147,8 @@ bool preload_budget_take(struct preload_slot *slot, uint64_t *counter,
                          uint64_t bytes);
 void preload_budget_give(struct preload_slot *slot, uint64_t *counter,
                          uint64_t bytes);
+/* The driver gave what was asked for: Larder holds it. */
+void preload_budget_keep(struct preload_slot *slot, uint64_t bytes);
 void preload_slot_limit(const struct preload_calls *real,
                         struct preload_slot *slot);
 /* A child of fork() has no driver. */

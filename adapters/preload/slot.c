@@ -120,11 +120,10 @@ bool preload_budget_take(struct preload_slot *slot, uint64_t *counter,
 
     pthread_mutex_lock(&slot->lock);
     fits = bytes <= slot->limit_bytes &&
-           slot->held_bytes + slot->outside_bytes <= slot->limit_bytes - bytes;
+           slot->held_bytes + slot->asked_bytes + slot->outside_bytes <=
+               slot->limit_bytes - bytes;
     if (fits)
         *counter += bytes;
-    if (slot->held_bytes > slot->held_peak)
-        slot->held_peak = slot->held_bytes;
     pthread_mutex_unlock(&slot->lock);
     return fits;
 }
@@ -134,6 +133,16 @@ void preload_budget_give(struct preload_slot *slot, uint64_t *counter,
 {
     pthread_mutex_lock(&slot->lock);
     *counter -= bytes;
+    pthread_mutex_unlock(&slot->lock);
+}
+
+void preload_budget_keep(struct preload_slot *slot, uint64_t bytes)
+{
+    pthread_mutex_lock(&slot->lock);
+    slot->asked_bytes -= bytes;
+    slot->held_bytes += bytes;
+    if (slot->held_bytes > slot->held_peak)
+        slot->held_peak = slot->held_bytes;
     pthread_mutex_unlock(&slot->lock);
 }
 

@@ -22,6 +22,20 @@ static void nothing_is_kept(void **state)
     assert_int_equal(stats_now().held_bytes, 0);
 }
 
+static void what_the_driver_refuses_was_never_held(void **state)
+{
+    uint64_t peak = stats_now().held_bytes_peak;
+    cud_addr addr = 0;
+
+    (void)state;
+    assert_true(peak < MIB(60));
+    fake()->plan("cuMemAlloc_v2", 1, 2, CUD_OUT_OF_MEMORY);
+    assert_int_equal(cuMemAlloc_v2(&addr, MIB(60)), CUD_OUT_OF_MEMORY);
+    assert_int_equal(stats_now().held_bytes_peak, peak);
+    give(take(MIB(60)));
+    assert_int_equal(stats_now().held_bytes_peak, MIB(60));
+}
+
 static void more_than_the_limit_is_refused(void **state)
 {
     cud_addr a = take(MIB(40));
@@ -138,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PRELOAD_TEST(nothing_is_kept),
+        PRELOAD_TEST(what_the_driver_refuses_was_never_held),
         PRELOAD_TEST(more_than_the_limit_is_refused),
         PRELOAD_TEST(the_program_sees_the_limit_as_the_device),
         PRELOAD_TEST(virtual_memory_counts),

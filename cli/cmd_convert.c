@@ -25,7 +25,8 @@ static const struct cli_option convert_table[] = {
                     "of a snapshot, the device to take (the first\n"
                     "with events); of a trace, the device to replay\n"
                     "it on (" REPLAY_DEVICE_DEFAULT ")"},
-    [ROW_POLICY] = {"policy", "NAME", "for a trace, as in larder replay"},
+    [ROW_POLICY] = {"policy", "larder|pytorch|direct",
+                    "for a trace, as in larder replay"},
     [ROW_CONF] = {"conf", "K:V,...", "for a trace, as in larder replay"},
     {NULL, NULL, NULL},
 };

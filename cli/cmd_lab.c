@@ -17,8 +17,7 @@ enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF, ROW_SEED, ROW_SNAPSHOT, ROW_JSON };
 static const struct cli_option lab_table[] = {
     [ROW_DEVICE] = {"device", "SPEC",
                     "the simulated GPU (" LAB_DEVICE_DEFAULT ")"},
-    [ROW_POLICY] = {"policy", "NAME",
-                    "how memory is chosen: larder, pytorch, direct"},
+    [ROW_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
     [ROW_CONF] = {"conf", "K:V,...",
                   "settings in PyTorch's grammar; without this,\n"
                   "those of LARDER_CONF in the environment"},

@@ -36,8 +36,7 @@ enum row {
 };
 
 static const struct cli_option replay_table[] = {
-    [ROW_POLICY] = {"policy", "NAME",
-                    "how memory is chosen: larder, pytorch, direct"},
+    [ROW_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
     [ROW_CONF] = {"conf", "K:V,...",
                   "settings in PyTorch's grammar; without this,\n"
                   "those of LARDER_CONF in the environment"},

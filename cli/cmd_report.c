@@ -23,9 +23,8 @@ static const struct cli_option report_table[] = {
     [ROW_TOP] = {"top", "N", "lines of each list (10)"},
     [ROW_JSON] = {"json", NULL, "print one object, for programs"},
     [ROW_PATHS] = {"paths", NULL, "whole call paths and file names"},
-    [ROW_BY] = {"by", "WHAT",
-                "put who holds memory together by line (the\n"
-                "default), function, module or library"},
+    [ROW_BY] = {"by", "line|function|module|library",
+                "put who holds memory together by these (line)"},
     [ROW_TREE] = {"tree", NULL, "print who holds memory as a call tree, too"},
     [ROW_ALL] = {"all", NULL,
                  "print rows that are alike, and all of every device"},

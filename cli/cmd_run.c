@@ -12,14 +12,14 @@ static const struct cli_option run_table[] = {
     {"device", "SPEC", "the simulated GPU (sim:24GiB)"},
     {"gpu", "NAME", "a card of the table, as rtx4090"},
     {"cards", "FILE", "another table of cards"},
-    {"policy", "NAME", "pytorch (the default), larder or direct"},
+    {"policy", "pytorch|larder|direct", "how memory is chosen (pytorch)"},
     {"conf", "K:V,...", "settings in PyTorch's grammar"},
     {"steps", "N",
      "optimizer steps to run, or all; without this,\n"
      "until two ask for the same"},
-    {"on-item", "WORD",
-     "what a value read from the GPU is: one, zero,\n"
-     "nan, or error to stop there"},
+    {"on-item", "one|zero|nan|error",
+     "what a value read from the GPU is; error:\n"
+     "stop there"},
     {"max", "NAME=A..B",
      "find the largest value of the program's\n"
      "argument --NAME that fits"},

@@ -27,9 +27,8 @@ enum row {
 
 #define ROWS(capacity)                                                         \
     [ROW_CAPACITY] = {"capacity", "SIZE", capacity},                           \
-    [ROW_POLICY] = {"policy", "NAME",                                          \
-                    "what it runs under now: pytorch (without this),\n"        \
-                    "larder, direct"},                                         \
+    [ROW_POLICY] = {"policy", "pytorch|larder|direct",                         \
+                    "what it runs under now (pytorch)"},                       \
     [ROW_CONF] = {"conf", "K:V,...",                                           \
                   "its settings now (without this, those that a\n"             \
                   "snapshot recorded, and the defaults)"},                     \

@@ -6,10 +6,14 @@
 #include <larder/larder.h>
 
 #include "commands.h"
+#include "completion.h"
 #include "help.h"
 
 static int run_version(const struct cli_command *self, int argc, char **argv);
 static int run_help(const struct cli_command *self, int argc, char **argv);
+static int run_completion(const struct cli_command *self, int argc,
+                          char **argv);
+static const char *command_word(size_t index);
 
 static const struct cli_command command_version = {
     .name = "version",
@@ -22,26 +26,50 @@ static const struct cli_command command_help = {
     .name = "help",
     .summary = "Show what the commands do, or all about one of them.",
     .operands = "[COMMAND [PART]]",
+    .operand = command_word,
     .run = run_help,
 };
 
-static const struct cli_command *const commands[] = {
-    &cli_command_run,  &cli_command_report,  &cli_command_fit,
-    &cli_command_tune, &cli_command_replay,  &cli_command_diff,
-    &cli_command_view, &cli_command_convert, &cli_command_lab,
-    &cli_command_exec, &command_version,     &command_help,
+static const struct cli_command command_completion = {
+    .name = "completion",
+    .summary = "Print the script that completes the command line in a shell.",
+    .operands = COMPLETION_SHELLS,
+    .text = "'make install' puts the three where the shells look for them.\n",
+    .is_hidden = true,
+    .run = run_completion,
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+static const struct cli_command *const commands[] = {
+    &cli_command_run,    &cli_command_report,
+    &cli_command_fit,    &cli_command_tune,
+    &cli_command_replay, &cli_command_diff,
+    &cli_command_view,   &cli_command_convert,
+    &cli_command_lab,    &cli_command_exec,
+    &command_version,    &command_help,
+    &command_completion, NULL,
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] - 1 };
 
 static void show_commands(FILE *out)
 {
     fputs("Usage: larder COMMAND [ARGUMENT...]\n"
           "Look at what a GPU's memory allocator does.\n\nCommands:\n",
           out);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (!commands[i]->is_hidden)
+            fprintf(out, "  %-10s %s\n", commands[i]->name,
+                    commands[i]->summary);
+    }
     fputs("\n'larder help COMMAND' has the options of a command.\n", out);
+}
+
+/* What `help` can be about. */
+static const char *command_word(size_t index)
+{
+    return index < COMMAND_COUNT && !commands[index]->is_hidden
+               ? commands[index]->name
+               : NULL;
 }
 
 /* Says so if there is none. */
@@ -133,6 +161,21 @@ static int run_help(const struct cli_command *self, int argc, char **argv)
     if (about == NULL)
         return CLI_EXIT_BAD;
     cli_help_command(about);
+    return CLI_EXIT_OK;
+}
+
+static int run_completion(const struct cli_command *self, int argc, char **argv)
+{
+    const char *shell = NULL;
+    int status = read_operands(self, argc, argv, 1, &shell);
+
+    if (status >= 0)
+        return status;
+    if (shell == NULL)
+        return cli_bad_usage(self, "no shell; expected " COMPLETION_SHELLS);
+    if (!completion_write(stdout, shell, commands))
+        return cli_bad_usage(self, "no shell '%s'; expected " COMPLETION_SHELLS,
+                             shell);
     return CLI_EXIT_OK;
 }
 

@@ -3,12 +3,15 @@
 #define LARDER_CLI_OPTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A table ends with an option without a name. */
 struct cli_option {
     const char *name;     /* without the dash, if one letter, or dashes */
-    const char *argument; /* how help names its value; NULL: it has none */
+    /* How help names its value, NULL: it has none.  Shells complete FILE,
+     * VERSION (of PyTorch) and words|like|these. */
+    const char *argument;
     const char *help;
 };
 
@@ -18,6 +21,9 @@ struct cli_command {
     const char *operands; /* as help shows them; "" if there are none */
     const char *text;     /* help's paragraphs after the options; or NULL */
     const struct cli_option *options; /* NULL: none but --help */
+    /* Words that operands can be, NULL beyond the last; or NULL. */
+    const char *(*operand)(size_t index);
+    bool is_hidden; /* not for people: neither in help's list nor completed */
     /* Commands of its own, named "NAME PART"; ended by NULL, or NULL. */
     const struct cli_command *const *parts;
     /* argv[0] is the command's name; returns the exit status. */

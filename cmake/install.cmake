@@ -27,6 +27,17 @@ if(TARGET larder_command)
             DESTINATION ${CMAKE_INSTALL_DATADIR}/larder/python
             PATTERN __pycache__ EXCLUDE)
 endif()
+# Each shell's own place, and its own name for the file.
+if(TARGET larder_completions)
+    install(FILES ${PROJECT_BINARY_DIR}/completions/larder.bash
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+            RENAME larder)
+    install(FILES ${PROJECT_BINARY_DIR}/completions/larder.zsh
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+            RENAME _larder)
+    install(FILES ${PROJECT_BINARY_DIR}/completions/larder.fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 
 foreach(section 1 3 5 7)
     file(GLOB pages CONFIGURE_DEPENDS man/*.${section})

@@ -27,6 +27,13 @@ static bool is_named(const struct experiment *what, const char *name)
            strcmp(name, number) == 0;
 }
 
+const char *experiments_word(size_t index)
+{
+    if (index == 0)
+        return "all";
+    return index <= COUNT ? experiments[index - 1]->name : NULL;
+}
+
 bool experiments_known(const char *name)
 {
     for (int i = 0; i < COUNT; i++) {

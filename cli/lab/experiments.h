@@ -3,6 +3,7 @@
 #define LARDER_CLI_LAB_EXPERIMENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include <larder/lab.h>
@@ -21,6 +22,8 @@ struct lab_run_options {
 
 /* The names, a line each; with `json` an array. */
 void experiments_list(FILE *out, bool json);
+/* "all", and the names; NULL beyond the last. */
+const char *experiments_word(size_t index);
 bool experiments_known(const char *name); /* "all" too; a number or a name */
 /* Runs the experiments named ("all" is each).  0: every expectation met; 1:
  * some not; 2: could not be run (told on stderr). */

@@ -98,8 +98,7 @@ enum run_row {
 static const struct cli_option run_table[] = {
     [RUN_DEVICE] = {"device", "SPEC",
                     "the simulated GPU (" LAB_DEVICE_DEFAULT ")"},
-    [RUN_POLICY] = {"policy", "NAME",
-                    "how memory is chosen: larder, pytorch, direct"},
+    [RUN_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
     [RUN_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
     [RUN_SNAPSHOT] = {"snapshot", "FILE",
                       "write what happened, and what was there, to\n"
@@ -282,6 +281,7 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command lab_command_run = {
     .name = "lab run",
+    .operand = experiments_word,
     .summary = "Run experiments, or a listing in Python, and show what "
                "memory did.",
     .operands = "NAME...|all|FILE.py|FILE.ipynb [ARG...]",

@@ -67,6 +67,10 @@ missing() {
     for file in liblarder_preload.so liblarder_adapters.so.0; do
         echo "LIBDIR/$file"
     done
+    for file in bash-completion/completions/larder zsh/site-functions/_larder \
+        fish/vendor_completions.d/larder.fish; do
+        echo "share/$file"
+    done
     echo bin/larder
     echo share/doc/larder/LICENSE
 }

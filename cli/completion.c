@@ -1,0 +1,111 @@
+#include "completion.h"
+
+#include <string.h>
+
+#include <larder/larder.h>
+
+#include "completion_tables.h"
+
+static const struct {
+    const char *name;
+    void (*write)(FILE *out, const struct cli_command *const *commands);
+} shells[] = {
+    {"bash", completion_bash},
+    {"zsh", completion_zsh},
+    {"fish", completion_fish},
+};
+
+bool completion_write(FILE *out, const char *shell,
+                      const struct cli_command *const *commands)
+{
+    for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
+        if (strcmp(shells[i].name, shell) != 0)
+            continue;
+        shells[i].write(out, commands);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the tables ---------------------------------------------------------- */
+
+void completion_each(FILE *out, const struct cli_command *const *commands,
+                     completion_fn *fn)
+{
+    for (; *commands != NULL; commands++) {
+        if ((*commands)->is_hidden)
+            continue;
+        fn(out, *commands);
+        if ((*commands)->parts != NULL)
+            completion_each(out, (*commands)->parts, fn);
+    }
+}
+
+/* "larder|pytorch|direct": words as they are typed; capitals stand for
+ * something. */
+static bool is_choice(const char *argument)
+{
+    return strchr(argument, '|') != NULL && argument[0] >= 'a' &&
+           argument[0] <= 'z';
+}
+
+enum completion_value completion_value_of(const struct cli_option *o)
+{
+    if (strcmp(o->argument, "FILE") == 0)
+        return COMPLETION_FILE;
+    if (is_choice(o->argument) || strcmp(o->argument, "VERSION") == 0)
+        return COMPLETION_WORDS;
+    return COMPLETION_ANY;
+}
+
+void completion_put_words(FILE *out, const struct cli_option *o)
+{
+    const char *release;
+
+    if (is_choice(o->argument)) {
+        for (const char *p = o->argument; *p != '\0'; p++)
+            putc(*p == '|' ? ' ' : *p, out);
+        return;
+    }
+    for (size_t i = 0; (release = larder_pytorch_release(i)) != NULL; i++)
+        fprintf(out, "%s%s", i > 0 ? " " : "", release);
+}
+
+bool completion_takes_files(const struct cli_command *command)
+{
+    return command->operands[0] != '\0' &&
+           (command->operand == NULL ||
+            strstr(command->operands, "FILE") != NULL);
+}
+
+void completion_put_operands(FILE *out, const struct cli_command *command)
+{
+    const char *word;
+
+    for (size_t i = 0; command->parts != NULL && command->parts[i] != NULL; i++)
+        fprintf(out, "%s ", completion_last_name(command->parts[i]));
+    for (size_t i = 0;
+         command->operand != NULL && (word = command->operand(i)) != NULL; i++)
+        fprintf(out, "%s ", word);
+}
+
+const char *completion_last_name(const struct cli_command *command)
+{
+    const char *blank = strrchr(command->name, ' ');
+
+    return blank != NULL ? blank + 1 : command->name;
+}
+
+void completion_put_text(FILE *out, const char *text, const char *escaped,
+                         const char *quote)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\'') {
+            fputs(quote, out);
+            continue;
+        }
+        if (strchr(escaped, *text) != NULL)
+            putc('\\', out);
+        putc(*text == '\n' ? ' ' : *text, out);
+    }
+}

@@ -1,0 +1,45 @@
+/* completion_tables.h - the commands' tables as the writers of completion
+ * scripts see them. */
+#ifndef LARDER_CLI_COMPLETION_TABLES_H
+#define LARDER_CLI_COMPLETION_TABLES_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "option.h"
+
+typedef void completion_fn(FILE *out, const struct cli_command *command);
+
+/* Each command that is shown and each of its parts, in the order of help. */
+void completion_each(FILE *out, const struct cli_command *const *commands,
+                     completion_fn *fn);
+
+/* What the value of an option can be. */
+enum completion_value {
+    COMPLETION_ANY, /* nothing a shell would know */
+    COMPLETION_FILE,
+    COMPLETION_WORDS
+};
+enum completion_value completion_value_of(const struct cli_option *o);
+
+/* Those words, with blanks between them. */
+void completion_put_words(FILE *out, const struct cli_option *o);
+
+/* The same of operands: words, after each of which there is a blank. */
+bool completion_takes_files(const struct cli_command *command);
+void completion_put_operands(FILE *out, const struct cli_command *command);
+
+/* A help text on one line, for single quotes: a quote becomes `quote`, and every
+ * character of `escaped` gets a backslash. */
+void completion_put_text(FILE *out, const char *text, const char *escaped,
+                         const char *quote);
+
+/* A part's name without its command's; the whole name of a command. */
+const char *completion_last_name(const struct cli_command *command);
+
+/* The writers. */
+void completion_bash(FILE *out, const struct cli_command *const *commands);
+void completion_zsh(FILE *out, const struct cli_command *const *commands);
+void completion_fish(FILE *out, const struct cli_command *const *commands);
+
+#endif

@@ -1,0 +1,18 @@
+# Completion for shells, which the command itself prints of its tables; where
+# it cannot run here there is none.
+
+if(NOT CMAKE_CROSSCOMPILING)
+    set(completion_files "")
+    foreach(shell bash zsh fish)
+        set(file ${PROJECT_BINARY_DIR}/completions/larder.${shell})
+        add_custom_command(
+            OUTPUT ${file}
+            COMMAND ${CMAKE_COMMAND} -E make_directory
+                    ${PROJECT_BINARY_DIR}/completions
+            COMMAND larder_command completion ${shell} > ${file}
+            DEPENDS larder_command
+            VERBATIM)
+        list(APPEND completion_files ${file})
+    endforeach()
+    add_custom_target(larder_completions ALL DEPENDS ${completion_files})
+endif()

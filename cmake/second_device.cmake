@@ -24,7 +24,7 @@ target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 
 # Left out: programs about the simulated GPU itself, files alone, and forks,
 # which no driver survives.
-set(second_device_leaves_out "^test_(sim|trace)_|^test_fork$")
+set(second_device_leaves_out "^test_(sim|trace)_|^test_(fork|process_storm)$")
 # What one test of a program says of the simulated GPU alone:
 #   the context's size is known beforehand;
 set(second_device_skip_test_device props_fit_older_and_newer_callers)

@@ -2,7 +2,6 @@
  * thread's for each call, and the thread's own put back. */
 #include "device/cuda_device.h"
 
-
 static cud_result context_take(struct cuda *c, cud_context *out)
 {
     cud_result answer = CUD_SUCCESS;

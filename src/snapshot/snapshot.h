@@ -120,7 +120,7 @@ struct snapshot_segment {
     uint64_t active_size;
     uint64_t requested_size;
     uint64_t registration_counter; /* UINT64_MAX for -1: none */
-    size_t block; /* first of block_count in snapshot.blocks */
+    size_t block;                  /* first of block_count in snapshot.blocks */
     size_t block_count;
     uint32_t stack;
     uint32_t stream; /* a number for snapshot_stream() */

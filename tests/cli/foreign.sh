@@ -5,7 +5,7 @@
 
 # foreign NAME BYTES WORDS: whatever reads inputs says so.
 foreign() {
-    printf "$2" >"$tmp/$1"
+    printf '%b' "$2" >"$tmp/$1"
     for command in report replay tune; do
         expect 2 $command "$tmp/$1"
         stderr_has "$1: this is $3; expected"
@@ -14,12 +14,12 @@ foreign() {
     stderr_has "$1: this is $3; expected"
 }
 
-foreign a.gz '\037\213\010\000' 'compressed with gzip'
-foreign gzip.pickle '\037\213\010\000' 'compressed with gzip'
-foreign model.pt 'PK\003\004\024\000' 'a zip archive, as torch.save() writes'
-foreign old.pt '\200\002\212\012l\374\234\106\371' 'a file of torch.save()'
-foreign report.sqlite 'SQLite format 3\000' 'a database of SQLite.*'
-foreign weights.safetensors '\100\000\000\000\000\000\000\000{"a":1}' \
+foreign a.gz '\0037\0213\0010\0000' 'compressed with gzip'
+foreign gzip.pickle '\0037\0213\0010\0000' 'compressed with gzip'
+foreign model.pt 'PK\0003\0004\0024\0000' 'a zip archive, as torch.save() writes'
+foreign old.pt '\0200\0002\0212\0012l\0374\0234\0106\0371' 'a file of torch.save()'
+foreign report.sqlite 'SQLite format 3\0000' 'a database of SQLite.*'
+foreign weights.safetensors '\0100\0000\0000\0000\0000\0000\0000\0000{"a":1}' \
     'a file of safetensors'
 foreign notes.txt 'Step 1 of 3\n' "text that begins with 'Step 1 of 3'"
 foreign log.json 'INFO start\n' "text that begins with 'INFO start'"

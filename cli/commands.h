@@ -11,6 +11,7 @@ extern const struct cli_command cli_command_diff;
 extern const struct cli_command cli_command_view;
 extern const struct cli_command cli_command_convert;
 extern const struct cli_command cli_command_exec;
+extern const struct cli_command cli_command_doctor;
 extern const struct cli_command cli_command_tune;
 extern const struct cli_command cli_command_fit;
 extern const struct cli_command cli_command_run;

@@ -24,7 +24,7 @@ options_of() {
     "$larder" "$@" --help | sed -n 's/^  \(-[-a-z]*\).*/\1/p'
 }
 
-for command in run report fit tune replay diff view convert lab 'lab run' exec; do
+for command in run report fit tune replay diff view convert lab 'lab run' exec doctor; do
     # shellcheck disable=SC2086  # a command and its part
     for option in $(options_of $command); do
         last="completion: $command $option"

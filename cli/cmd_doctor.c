@@ -1,0 +1,137 @@
+/* cmd_doctor.c - `larder doctor`. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "doctor.h"
+
+enum row { ROW_JSON };
+
+static const struct cli_option doctor_table[] = {
+    [ROW_JSON] = {"json", NULL, "print one object, for programs"},
+    {NULL, NULL, NULL},
+};
+
+static const char *const grade_names[] = {
+    [DOCTOR_FINE] = "ok", [DOCTOR_NOTE] = "note", [DOCTOR_PROBLEM] = "problem"};
+
+static size_t count_of(const struct doctor *d, enum doctor_grade grade)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->count; i++)
+        n += d->findings[i].grade == grade;
+    return n;
+}
+
+/* ---- for people ------------------------------------------------------------- */
+
+static void print_text(const struct doctor *d)
+{
+    size_t problems = count_of(d, DOCTOR_PROBLEM);
+
+    for (size_t i = 0; i < d->count; i++) {
+        const struct doctor_finding *f = &d->findings[i];
+
+        if (i == 0 || strcmp(f->part, d->findings[i - 1].part) != 0)
+            printf("%s%s\n", i > 0 ? "\n" : "", f->part);
+        printf("  %-8s %s: %s\n", grade_names[f->grade], f->name, f->said);
+        if (f->advice[0] != '\0')
+            printf("           -> %s\n", f->advice);
+    }
+    if (problems == 0)
+        puts("\nNo problem was found.");
+    else
+        printf("\n%zu problem%s.\n", problems, problems == 1 ? "" : "s");
+}
+
+/* ---- for programs ------------------------------------------------------------- */
+
+/* What the system said may be in any encoding: what is no UTF-8 is left
+ * out. */
+static json_t *text_of(const char *text)
+{
+    json_t *s = json_string(text);
+
+    return s != NULL ? s : json_string("");
+}
+
+static json_t *object_of(const struct doctor_finding *f)
+{
+    json_t *advice = f->advice[0] != '\0' ? text_of(f->advice) : json_null();
+
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "part", f->part, "name",
+                     f->name, "grade", grade_names[f->grade], "said",
+                     text_of(f->said), "advice", advice);
+}
+
+static bool print_json(const struct doctor *d)
+{
+    json_t *findings = json_array();
+    json_t *all;
+    bool ok = findings != NULL;
+
+    for (size_t i = 0; ok && i < d->count; i++)
+        ok = json_array_append_new(findings, object_of(&d->findings[i])) == 0;
+    all = json_pack("{s:i, s:i, s:o}", "problems",
+                    (int)count_of(d, DOCTOR_PROBLEM), "notes",
+                    (int)count_of(d, DOCTOR_NOTE), "findings", findings);
+    ok = ok && all != NULL && json_dumpf(all, stdout, JSON_COMPACT) == 0;
+    json_decref(all);
+    putchar('\n');
+    return ok;
+}
+
+/* ---- the command ---------------------------------------------------------------- */
+
+static bool take(void *ctx, const struct cli_args *a, int got)
+{
+    if (got == CLI_OPERAND) {
+        cli_bad_usage(a->command, "unexpected '%s'", a->value);
+        return false;
+    }
+    *(bool *)ctx = true;
+    return true;
+}
+
+static int run_doctor(const struct cli_command *self, int argc, char **argv)
+{
+    bool json = false;
+    int status = cli_read(self, argc, argv, take, &json);
+    struct doctor *d;
+
+    if (status >= 0)
+        return status;
+    d = calloc(1, sizeof *d);
+    if (d == NULL) {
+        fputs("larder doctor: out of host memory\n", stderr);
+        return CLI_EXIT_BAD;
+    }
+    doctor_versions(d);
+    doctor_driver(d);
+    doctor_limits(d);
+    doctor_settings(d);
+    status = count_of(d, DOCTOR_PROBLEM) > 0 ? CLI_EXIT_NO : CLI_EXIT_OK;
+    if (!json) {
+        print_text(d);
+    } else if (!print_json(d)) {
+        fputs("larder doctor: out of host memory\n", stderr);
+        status = CLI_EXIT_BAD;
+    }
+    free(d);
+    return status;
+}
+
+const struct cli_command cli_command_doctor = {
+    .name = "doctor",
+    .summary = "Look for what keeps Larder, or PyTorch's memory, from working.",
+    .operands = "",
+    .text = "It looks at versions, drivers and GPUs, limits of the process and "
+            "its container,\nand settings in the environment, and says what "
+            "to do.  The exit status is 0 if\nthere is no problem, 1 if there "
+            "is.\n",
+    .options = doctor_table,
+    .run = run_doctor,
+};

@@ -1,0 +1,179 @@
+/* doctor_driver.c - the drivers: whether they can be loaded, from where, and
+ * which GPUs they have. */
+#include "doctor.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <larder/device.h>
+
+#include "units.h"
+
+#define PART "driver"
+
+enum { GPUS_MAX = 16 };
+
+struct family {
+    const char *name;     /* in a device's spec */
+    const char *library;  /* how its file's name begins */
+    const char *node;     /* the kernel's device: there where the module is */
+    const char *module;   /* the file with the kernel module's version */
+    const char *variable; /* which GPUs a program sees */
+};
+
+static const struct family families[] = {
+    {"cuda", "libcuda.so", "/dev/nvidiactl", "/proc/driver/nvidia/version",
+     "CUDA_VISIBLE_DEVICES"},
+    {"hip", "libamdhip64.so", "/dev/kfd", "/sys/module/amdgpu/version",
+     "HIP_VISIBLE_DEVICES"},
+};
+
+/* The file of a library that was loaded; it stays so once it was. */
+static bool find_loaded(const char *library, char out[PATH_MAX])
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[PATH_MAX + 128];
+    bool found = false;
+
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL) {
+        const char *path = strchr(line, '/');
+        const char *name = strrchr(line, '/');
+
+        found =
+            name != NULL && strncmp(name + 1, library, strlen(library)) == 0;
+        if (found)
+            snprintf(out, PATH_MAX, "%.*s", (int)strcspn(path, "\n"), path);
+    }
+    if (maps != NULL)
+        fclose(maps);
+    return found;
+}
+
+static void say_module(struct doctor *d, const struct family *family)
+{
+    char version[256];
+
+    if (access(family->module, R_OK) == 0 &&
+        doctor_read_line(family->module, version, sizeof version))
+        doctor_say(d, DOCTOR_FINE, PART, "kernel module", "%s", version);
+}
+
+static void say_gpu(struct doctor *d, const struct family *family, int n,
+                    const larder_device_props *props)
+{
+    char total[UNITS_MAX], granularity[UNITS_MAX];
+    struct doctor_finding *f;
+
+    units_bytes(props->total_bytes, total);
+    if (props->granularity_bytes != 0) {
+        doctor_say(d, DOCTOR_FINE, PART, "GPU",
+                   "%s:%d is %s, %s; virtual memory in pages of %s",
+                   family->name, n, props->name, total,
+                   units_bytes(props->granularity_bytes, granularity));
+        return;
+    }
+    f = doctor_say(d, DOCTOR_NOTE, PART, "GPU",
+                   "%s:%d is %s, %s; no virtual memory", family->name, n,
+                   props->name, total);
+    doctor_advise(f,
+                  "expandable segments and moving pages need it (CUDA 10.2 or "
+                  "newer; some virtual GPUs lack it): the policies work "
+                  "without, and hold more memory");
+}
+
+/* How many GPUs could be opened; larder_last_error() says why no more. */
+static int say_gpus(struct doctor *d, const struct family *family)
+{
+    int n = 0;
+
+    for (; n < GPUS_MAX; n++) {
+        larder_device_props props = {.size = sizeof props};
+        larder_device *dev;
+        char spec[32];
+
+        snprintf(spec, sizeof spec, "%s:%d", family->name, n);
+        if (larder_device_open(spec, 0, &dev) != LARDER_OK)
+            break;
+        if (larder_device_get_props(dev, &props) == LARDER_OK)
+            say_gpu(d, family, n, &props);
+        larder_device_close(dev);
+    }
+    return n;
+}
+
+static void advise_missing(struct doctor_finding *f,
+                           const struct family *family, bool has_node)
+{
+    if (has_node)
+        doctor_advise(f,
+                      "the kernel module is there (%s): install the user part "
+                      "of the same driver, name its folder in "
+                      "LD_LIBRARY_PATH, or start the container so that it is "
+                      "brought in (--gpus all)",
+                      family->node);
+    else
+        doctor_advise(f, "nothing to do without a GPU: the simulated one "
+                         "(sim:SIZE) works; with one, install its driver, or "
+                         "start the container with it (--gpus all)");
+}
+
+/* Where the loader looked, for a library that it did not find. */
+static void say_missing(struct doctor *d, const struct family *family,
+                        const char *why)
+{
+    const char *folders = getenv("LD_LIBRARY_PATH");
+    bool has_node = access(family->node, F_OK) == 0;
+    struct doctor_finding *f = doctor_say(
+        d, has_node ? DOCTOR_PROBLEM : DOCTOR_NOTE, PART, family->name,
+        "not found: %s; looked in LD_LIBRARY_PATH (%s), the loader's cache "
+        "(/etc/ld.so.cache) and the system's library folders; %s is %s",
+        why, folders != NULL && *folders != '\0' ? folders : "not set",
+        family->node, has_node ? "there" : "not there");
+
+    advise_missing(f, family, has_node);
+}
+
+static void say_unusable(struct doctor *d, const struct family *family,
+                         const char *path, const char *why)
+{
+    const char *visible = getenv(family->variable);
+    struct doctor_finding *f =
+        doctor_say(d, DOCTOR_PROBLEM, PART, family->name,
+                   "%s is loaded, but no GPU can be opened: %s", path, why);
+
+    if (visible != NULL)
+        doctor_advise(f, "%s is '%s': it decides which GPUs are seen",
+                      family->variable, visible);
+    else
+        doctor_advise(f,
+                      "check that %s can be opened, and that the kernel "
+                      "module and the library are of the same driver",
+                      family->node);
+}
+
+static void look_at(struct doctor *d, const struct family *family)
+{
+    char path[PATH_MAX];
+    char why[DOCTOR_SAID_MAX / 2];
+    int gpus = say_gpus(d, family);
+
+    snprintf(why, sizeof why, "%s", larder_last_error());
+    if (!find_loaded(family->library, path))
+        say_missing(d, family, why);
+    else if (gpus == 0)
+        say_unusable(d, family, path, why);
+    else
+        doctor_say(d, DOCTOR_FINE, PART, family->name, "%.400s, %d GPU%s", path,
+                   gpus, gpus == 1 ? "" : "s");
+    say_module(d, family);
+}
+
+void doctor_driver(struct doctor *d)
+{
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        look_at(d, &families[i]);
+}

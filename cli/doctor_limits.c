@@ -1,0 +1,218 @@
+/* doctor_limits.c - what the system lets a process have. */
+#include "doctor.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include "units.h"
+
+#define PART "limits"
+
+#define GIB (UINT64_C(1) << 30)
+
+/* Less than this hinders programs that do what is ordinary. */
+enum { FILES_FEW = 1024, MAPPINGS_FEW = 65530 };
+
+/* ---- of the process --------------------------------------------------------- */
+
+static void say_address_space(struct doctor *d)
+{
+    struct rlimit limit;
+    char bytes[UNITS_MAX];
+    struct doctor_finding *f;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0)
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY) {
+        doctor_say(d, DOCTOR_FINE, PART, "address space", "not limited");
+        return;
+    }
+    f = doctor_say(d, DOCTOR_PROBLEM, PART, "address space",
+                   "limited to %s (RLIMIT_AS)",
+                   units_bytes(limit.rlim_cur, bytes));
+    doctor_advise(f, "drivers and expandable segments reserve address space "
+                     "for more than the GPU's memory: raise it (ulimit -v "
+                     "unlimited)");
+}
+
+static void say_files(struct doctor *d)
+{
+    struct rlimit limit;
+    struct doctor_finding *f;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    f = doctor_say(d, limit.rlim_cur < FILES_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE,
+                   PART, "open files", "%" PRIu64 " (RLIMIT_NOFILE)",
+                   (uint64_t)limit.rlim_cur);
+    if (limit.rlim_cur < FILES_FEW)
+        doctor_advise(f,
+                      "sharing memory opens a descriptor for each page in "
+                      "turn: raise it (ulimit -n %d)",
+                      FILES_FEW);
+}
+
+static void say_locked(struct doctor *d)
+{
+    struct rlimit limit;
+    char bytes[UNITS_MAX];
+
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY)
+        doctor_say(d, DOCTOR_FINE, PART, "locked memory", "not limited");
+    else
+        doctor_say(d, DOCTOR_FINE, PART, "locked memory", "%s (RLIMIT_MEMLOCK)",
+                   units_bytes(limit.rlim_cur, bytes));
+}
+
+/* ---- of the container --------------------------------------------------------- */
+
+/* The lowest number in `file` of a group and of those above it.  `group` is
+ * cut from its end on. */
+static uint64_t lowest_limit(const char *root, char *group, const char *file)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    for (;;) {
+        char path[PATH_MAX + 64], text[64];
+        char *slash, *end;
+        uint64_t limit;
+
+        snprintf(path, sizeof path, "%s%s/%s", root, group, file);
+        if (doctor_read_line(path, text, sizeof text)) {
+            errno = 0;
+            limit = strtoull(text, &end, 10);
+            if (end != text && errno == 0 && limit < lowest)
+                lowest = limit;
+        }
+        slash = strrchr(group, '/');
+        if (slash == NULL)
+            return lowest;
+        *slash = '\0';
+    }
+}
+
+/* What the control groups (version 2, "0::/path", or 1, "4:memory:/path")
+ * leave this process of the host's memory. */
+static uint64_t container_limit(void)
+{
+    FILE *in = fopen("/proc/self/cgroup", "re");
+    char line[PATH_MAX];
+    uint64_t lowest = UINT64_MAX;
+
+    while (in != NULL && fgets(line, sizeof line, in) != NULL) {
+        char *controllers = strchr(line, ':');
+        char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+        uint64_t limit = UINT64_MAX;
+
+        if (group == NULL)
+            continue;
+        *group++ = '\0';
+        group[strcspn(group, "\n")] = '\0';
+        if (controllers[1] == '\0')
+            limit = lowest_limit("/sys/fs/cgroup", group, "memory.max");
+        else if (strcmp(controllers + 1, "memory") == 0)
+            limit = lowest_limit("/sys/fs/cgroup/memory", group,
+                                 "memory.limit_in_bytes");
+        if (limit < lowest)
+            lowest = limit;
+    }
+    if (in != NULL)
+        fclose(in);
+    return lowest;
+}
+
+static void say_container(struct doctor *d)
+{
+    uint64_t limit = container_limit();
+    char bytes[UNITS_MAX];
+
+    /* Version 1 writes a number near 2^63 for none. */
+    if (limit >= UINT64_C(1) << 62) {
+        doctor_say(d, DOCTOR_FINE, PART, "container memory", "not limited");
+        return;
+    }
+    doctor_say(d, DOCTOR_NOTE, PART, "container memory",
+               "limited to %s: host memory, pinned memory and a simulated GPU "
+               "with backing=memory count",
+               units_bytes(limit, bytes));
+}
+
+/* ---- of the system ---------------------------------------------------------- */
+
+static void say_mappings(struct doctor *d)
+{
+    char text[64];
+    long count;
+    struct doctor_finding *f;
+
+    if (!doctor_read_line("/proc/sys/vm/max_map_count", text, sizeof text))
+        return;
+    count = strtol(text, NULL, 10);
+    f = doctor_say(d, count < MAPPINGS_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE, PART,
+                   "mappings", "%ld for a process (vm.max_map_count)", count);
+    if (count < MAPPINGS_FEW)
+        doctor_advise(f,
+                      "each page of a simulated GPU with memory is one: "
+                      "sysctl vm.max_map_count=%d",
+                      MAPPINGS_FEW);
+}
+
+static void say_overcommit(struct doctor *d)
+{
+    char text[64];
+    struct doctor_finding *f;
+
+    if (!doctor_read_line("/proc/sys/vm/overcommit_memory", text, sizeof text))
+        return;
+    if (strcmp(text, "2") != 0) {
+        doctor_say(d, DOCTOR_FINE, PART, "overcommit", "allowed");
+        return;
+    }
+    f = doctor_say(d, DOCTOR_NOTE, PART, "overcommit",
+                   "forbidden (vm.overcommit_memory=2)");
+    doctor_advise(f, "a simulated GPU with memory may not open: use "
+                     "backing=none, or sysctl vm.overcommit_memory=0");
+}
+
+static void say_shared(struct doctor *d)
+{
+    struct statvfs fs;
+    char bytes[UNITS_MAX];
+    struct doctor_finding *f;
+    uint64_t size;
+
+    if (statvfs("/dev/shm", &fs) != 0) {
+        f = doctor_say(d, DOCTOR_NOTE, PART, "shared memory",
+                       "/dev/shm is not there");
+        doctor_advise(f, "sim:SIZE,shared=NAME and data loaders of PyTorch "
+                         "need it: mount a tmpfs there");
+        return;
+    }
+    size = (uint64_t)fs.f_blocks * fs.f_frsize;
+    f = doctor_say(d, size < GIB ? DOCTOR_NOTE : DOCTOR_FINE, PART,
+                   "shared memory", "%s (/dev/shm)", units_bytes(size, bytes));
+    if (size < GIB)
+        doctor_advise(f, "data loaders of PyTorch pass batches through it and "
+                         "die where it is full: start the container with "
+                         "--shm-size=8g, or --ipc=host");
+}
+
+void doctor_limits(struct doctor *d)
+{
+    say_address_space(d);
+    say_files(d);
+    say_locked(d);
+    say_container(d);
+    say_mappings(d);
+    say_overcommit(d);
+    say_shared(d);
+}

@@ -81,6 +81,7 @@ check-pytorch: build ## compare with the libraries of PyTorch's releases (fetche
 
 bench: build ## measure the allocator and its replays
 	$(B)/bench/bench_alloc
+	$(B)/bench/bench_fit
 	bench/replay.sh $(B)/larder
 
 # What else to look at: make bench-landscape PROGRAMS="a.trace folder".

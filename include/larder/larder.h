@@ -553,6 +553,9 @@ typedef struct larder_block_info {
 } larder_block_info;
 
 /* Visit every segment in the order of addresses, and in each every block.
+ * Memory that the policy larder holds and has mapped nowhere comes first, as
+ * one expandable segment at address 0 with one free block, so that the bytes
+ * of segments that are not paused are `reserved_bytes`.
  * Either function may be NULL; a nonzero return ends the walk.  Called with
  * the allocator's lock held: they must not call it.  O(blocks). */
 typedef int larder_segment_fn(void *ctx, const larder_segment_info *segment);

@@ -38,12 +38,13 @@ static struct block *mapped_after(struct allocator *a, const struct block *b)
 
 /* ---- larder_walk ----------------------------------------------------------- */
 
-/* A stretch to report as a segment: mapped blocks from `first` on, or a part
- * of a reserved piece that nothing was carved from. */
+/* A stretch to report as a segment: mapped blocks from `first` on, a part of a
+ * reserved piece that nothing was carved from, or all that is held and mapped
+ * nowhere. */
 struct stretch {
-    larder_addr addr;
+    larder_addr addr; /* 0: nowhere */
     uint64_t bytes;
-    struct block *first; /* in which it begins; NULL: free memory of a piece */
+    struct block *first; /* in which it begins; NULL: it is one free block */
 };
 
 struct stretches {
@@ -93,8 +94,17 @@ static void add_piece(struct stretches *all, const struct piece *p)
         stretch_add(all, at, p->addr + p->bytes - at, NULL);
 }
 
+static void add_loose(struct allocator *a, struct stretches *all)
+{
+    uint64_t bytes = a->larder != NULL ? a->policy->state->loose_bytes(a) : 0;
+
+    if (bytes != 0)
+        stretch_add(all, 0, bytes, NULL);
+}
+
 static void add_all(struct allocator *a, struct stretches *all)
 {
+    add_loose(a, all);
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         add_segment(a, all, s);
     for (const struct piece *p = a->pieces; p != NULL; p = p->next)
@@ -183,7 +193,8 @@ static int visit_gap(const struct visitor *v, const struct stretch *gap)
         .addr = gap->addr,
         .bytes = gap->bytes,
         .is_large = 1,
-        .is_reserved = 1,
+        .is_expandable = gap->addr == 0,
+        .is_reserved = gap->addr != 0,
         .block_count = 1,
     };
     larder_block_info block = {.addr = gap->addr, .bytes = gap->bytes};

@@ -5,7 +5,8 @@
 #include "core/allocator.h"
 
 /* Visit every block as larder_walk() does, with its header; NULL for the free
- * memory of reserved pieces, that nothing was carved from. */
+ * memory of reserved pieces, that nothing was carved from, and for what is
+ * mapped nowhere. */
 typedef int larder__header_fn(void *ctx, const larder_segment_info *segment,
                               const larder_block_info *block,
                               const struct block *header);

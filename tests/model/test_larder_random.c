@@ -342,10 +342,28 @@ static void step_failure(struct random *m)
 
 /* ---- runs ----------------------------------------------------------------- */
 
+static int add_segment(void *ctx, const larder_segment_info *segment)
+{
+    uint64_t *bytes = ctx;
+
+    *bytes += segment->bytes;
+    return 0;
+}
+
+/* What is held and mapped nowhere is in the walk, too. */
+static void sum_segments(struct random *m)
+{
+    uint64_t bytes = 0;
+
+    assert_ok(larder_walk(m->rig.a, add_segment, NULL, &bytes));
+    assert_int_equal(bytes, rig_reserved(&m->rig));
+}
+
 static void verify(struct random *m)
 {
     larder_stats st = rig_stats(&m->rig);
 
+    sum_segments(m);
     assert_int_equal(st.allocation.all.current, m->live);
     assert_true((uint64_t)st.requested_bytes.all.current >= m->requested);
     assert_ok(larder_check(m->rig.a));

@@ -403,6 +403,33 @@ static void contents_survive_moves(void **state)
     contents_survive("limit:64MiB");
 }
 
+static int add_segment(void *ctx, const larder_segment_info *segment)
+{
+    uint64_t *bytes = ctx;
+
+    *bytes += segment->bytes;
+    return 0;
+}
+
+/* A page that was got and could not be mapped is held all the same. */
+static void what_is_mapped_nowhere_is_in_the_walk(void **state)
+{
+    struct rig rig = up(SPEC, "");
+    uint64_t bytes = 0;
+    larder_addr none;
+
+    (void)state;
+    (void)rig_alloc_on(&rig, MIB(4), 0);
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_map, 1, 1000,
+                                 LARDER_ERR_DEVICE));
+    assert_result(LARDER_ERR_DEVICE, larder_alloc(rig.a, MIB(8), 0, &none));
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_map, 0, 1, LARDER_OK));
+    assert_true(rig_reserved(&rig) > MIB(4));
+    assert_ok(larder_walk(rig.a, add_segment, NULL, &bytes));
+    assert_int_equal(bytes, rig_reserved(&rig));
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +448,7 @@ int main(void)
         cmocka_unit_test(growing_requests_strand_little),
         cmocka_unit_test(each_failure_of_a_move_loses_nothing),
         cmocka_unit_test(contents_survive_moves),
+        cmocka_unit_test(what_is_mapped_nowhere_is_in_the_walk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

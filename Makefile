@@ -24,7 +24,7 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-fuzz check-gpu check-fit check-pytorch bench bench-landscape \
+        check-long check-fuzz wheel check-gpu check-fit check-pytorch bench bench-landscape \
         install \
         lint format clean
 
@@ -98,6 +98,9 @@ bench-landscape: build ## replay programs on all sizes of devices: docs/figures
 install: build ## install below PREFIX (/usr/local); honours DESTDIR
 	cmake --install $(B) --prefix "$(PREFIX)"
 
+wheel: configure ## make a Python package for other systems too, in dist/, and try it
+	@tools/make_wheel.sh dist
+
 lint: configure ## run clang-format, clang-tidy, cppcheck and shellcheck
 	@tools/lint.sh $(B)
 
@@ -105,4 +108,4 @@ format: ## lay out the C sources
 	@tools/list_sources.sh | xargs clang-format -i
 
 clean: ## remove the build folders
-	rm -rf build build-asan build-tsan build-fuzz build-ci
+	rm -rf dist build build-asan build-tsan build-fuzz build-ci

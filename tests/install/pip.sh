@@ -175,8 +175,12 @@ leaves_nothing
 
 # ---- mistakes ----------------------------------------------------------------
 
-refused "no config setting 'bild-dir'; there are build-dir and cmake-args" \
+refused "no config setting 'bild-dir'; there are build-dir, cmake-args, portable" \
     "$pip" wheel --config-settings bild-dir=x "$source"
 refused "'/nowhere' is no folder that cmake built in" \
     "$pip" wheel --config-settings build-dir=/nowhere "$source"
+refused "'maybe' is neither yes nor no" \
+    "$pip" wheel --config-settings portable=maybe "$source"
+refused 'portable: not of a build-dir' "$pip" wheel --config-settings \
+    "build-dir=$build" --config-settings portable=yes "$source"
 exit 0

@@ -8,11 +8,13 @@ Settings, given as ``pip install --config-settings KEY=VALUE .``:
 
     build-dir   a folder that was built already: nothing is built again
     cmake-args  more words for cmake, when it configures
+    portable    yes: for other systems too, with the libraries they may lack
 """
 
 import tempfile
 
-from larder_backend import build_tree, carried_files, package_metadata
+from larder_backend import build_tree, bundled_libraries, carried_files
+from larder_backend import package_metadata
 from larder_backend import source_archive
 from larder_backend.wheel_file import WheelFile, write_info
 
@@ -39,7 +41,12 @@ def build_wheel(
     settings = build_tree.settings_of(config_settings)
     with tempfile.TemporaryDirectory(prefix="larder-pip-") as work:
         staged = build_tree.stage(settings, work)
-        with WheelFile(wheel_directory) as wheel:
+        platform = (
+            bundled_libraries.platform_tag(staged)
+            if build_tree.is_portable(settings)
+            else None
+        )
+        with WheelFile(wheel_directory, platform) as wheel:
             carried_files.add_all(wheel, staged)
     return wheel.name
 

@@ -5,9 +5,10 @@ import shlex
 import shutil
 import subprocess
 
+from larder_backend import bundled_libraries
 from larder_backend.package_metadata import source_folder
 
-KEYS = ("build-dir", "cmake-args")
+KEYS = ("build-dir", "cmake-args", "portable")
 
 
 def settings_of(config_settings):
@@ -18,10 +19,23 @@ def settings_of(config_settings):
         if key not in KEYS:
             raise SystemExit(
                 f"larder: no config setting '{key}'; there are "
-                + " and ".join(KEYS)
+                + ", ".join(KEYS)
             )
         settings[key] = value[-1] if isinstance(value, list) else value
+    if settings.get("portable", "no") not in ("yes", "no"):
+        raise SystemExit(
+            f"larder: portable: '{settings['portable']}' is neither yes nor no"
+        )
+    if is_portable(settings) and "build-dir" in settings:
+        raise SystemExit(
+            "larder: portable: not of a build-dir, which was linked for this "
+            "system"
+        )
     return settings
+
+
+def is_portable(settings):
+    return settings.get("portable") == "yes"
 
 
 def _run(*words):
@@ -62,13 +76,18 @@ def stage(settings, work):
     built = settings.get("build-dir")
     if built is None:
         built = os.path.join(work, "build")
-        _build(built, shlex.split(settings.get("cmake-args", "")))
+        more = shlex.split(settings.get("cmake-args", ""))
+        if is_portable(settings):
+            more += bundled_libraries.CMAKE_ARGS
+        _build(built, more)
     elif not os.path.exists(os.path.join(built, "CMakeCache.txt")):
         raise SystemExit(
             f"larder: build-dir: '{built}' is no folder that cmake built in"
         )
     staged = os.path.join(work, "staged")
     _run("cmake", "--install", built, "--prefix", staged, "--strip")
+    if is_portable(settings):
+        bundled_libraries.bundle(staged)
     return staged
 
 

@@ -19,9 +19,10 @@ DATE = (1980, 1, 1, 0, 0, 0)
 EXECUTABLE, PLAIN = 0o100755, 0o100644
 
 
-def _tag():
-    """Any Python 3, but this kind of machine: there is C inside."""
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+def _tag(platform=None):
+    """Any Python 3, but one platform: there is C inside.  None: this very
+    kind of machine."""
+    platform = platform or sysconfig.get_platform().replace("-", "_").replace(".", "_")
     return f"py3-none-{platform}"
 
 
@@ -34,13 +35,13 @@ def _licence():
         return file.read()
 
 
-def _info():
+def _info(platform=None):
     """The files of the .dist-info folder but RECORD."""
     wheel = (
         "Wheel-Version: 1.0\n"
         "Generator: larder_backend\n"
         "Root-Is-Purelib: false\n"
-        f"Tag: {_tag()}\n"
+        f"Tag: {_tag(platform)}\n"
     )
     return {
         "LICENSE": _licence(),
@@ -62,8 +63,9 @@ def write_info(folder):
 class WheelFile:
     """``with WheelFile(folder) as wheel``: appears whole, or not at all."""
 
-    def __init__(self, folder):
-        self.name = f"{NAME}-{version()}-{_tag()}.whl"
+    def __init__(self, folder, platform=None):
+        self._platform = platform
+        self.name = f"{NAME}-{version()}-{_tag(platform)}.whl"
         self._path = os.path.join(folder, self.name)
         self._records = []
 
@@ -93,7 +95,7 @@ class WheelFile:
         )
 
     def _finish(self):
-        for name, data in _info().items():
+        for name, data in _info(self._platform).items():
             self._add(f"{_info_folder()}/{name}", data)
         record = f"{_info_folder()}/RECORD"
         info = zipfile.ZipInfo(record, DATE)

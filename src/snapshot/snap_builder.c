@@ -440,7 +440,8 @@ bool snap_top_is_empty_list(struct snap_builder *b, struct snap_object **list)
 
 /* ---- dicts ---------------------------------------------------------------- */
 
-bool snap_set_items_from(struct snap_builder *b, size_t base)
+/* If the pairs may be all there are, they may be a record. */
+static bool set_items(struct snap_builder *b, size_t base, bool whole)
 {
     size_t count = b->depth - base;
     struct snap_value now = {.kind = SNAP_UNSET};
@@ -453,7 +454,7 @@ bool snap_set_items_from(struct snap_builder *b, size_t base)
     o = target_of(b, base, SNAP_DICT);
     if (o == NULL)
         return false;
-    if (o->count == 0 && count < 2 * BATCH) {
+    if (o->count == 0 && whole && count < 2 * BATCH) {
         if (!snap_record_make(b, b->stack + base, count, &now))
             return false;
         if (now.kind != SNAP_UNSET) {
@@ -470,6 +471,16 @@ bool snap_set_items_from(struct snap_builder *b, size_t base)
     o->count += count;
     b->depth = base;
     return true;
+}
+
+bool snap_set_items_from(struct snap_builder *b, size_t base)
+{
+    return set_items(b, base, true);
+}
+
+bool snap_set_item_from(struct snap_builder *b, size_t base)
+{
+    return set_items(b, base, false);
 }
 
 /* ---- settling ------------------------------------------------------------- */
@@ -551,6 +562,7 @@ void snap_builder_free(struct snap_builder *b)
     snap_release(&b->memory, b->stack, b->stack_capacity * sizeof *b->stack);
     snap_release(&b->memory, b->marks, b->mark_capacity * sizeof *b->marks);
     snap_release(&b->memory, b->memo, b->memo_capacity * sizeof *b->memo);
+    snap_release(&b->memory, b->rest, b->rest_capacity);
     snap_release(&b->memory, b->ids, b->id_capacity * sizeof *b->ids);
     snap_intern_free(&b->intern);
 }

@@ -23,7 +23,8 @@ enum snap_kind {
     SNAP_OBJECT, /* a list or dict; bits: snap_object_bits() */
     SNAP_POOL,
     SNAP_EMPTY_LIST,
-    SNAP_OPAQUE, /* what no snapshot needs: sets, bytes, used up records */
+    SNAP_OPAQUE, /* what no snapshot needs: sets, bytes, used up records; bits:
+                    0, or the string that snap_rest.h made of it */
     /* What it cannot. */
     SNAP_NULL,
     SNAP_BOOL,
@@ -93,6 +94,11 @@ struct snap_builder {
     uint32_t *ids; /* frames of a list on its way to be a stack */
     size_t id_capacity;
 
+    char *rest; /* snap_rest.h: the text on its way */
+    size_t rest_count;
+    size_t rest_capacity;
+    size_t rests_capacity[SNAPSHOT_RECORDS];
+
     bool has_more; /* a key nobody knows holds segments or events, as those of
                       the host in PyTorch 2.13 do */
     bool stack_numbers; /* some record names its stack by number, plus 1 */
@@ -156,6 +162,10 @@ bool snap_unmark(struct snap_builder *b, size_t *base);
 /* The values from base on, into the list or dict below them. */
 bool snap_append_from(struct snap_builder *b, size_t base);
 bool snap_set_items_from(struct snap_builder *b, size_t base);
+
+/* The same for one pair of several, as protocol 0 has them: what the dict is
+ * shows when it is used. */
+bool snap_set_item_from(struct snap_builder *b, size_t base);
 
 /* The values from base on become a tuple or list, or a dict. */
 bool snap_make_list(struct snap_builder *b, size_t base, uint32_t at);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "snapshot/snap_builder.h"
+#include "snapshot/snap_rest.h"
 
 static bool wrong(struct snap_builder *b, const struct snap_value *v,
                   const char *name, const char *expected)
@@ -12,10 +13,10 @@ static bool wrong(struct snap_builder *b, const struct snap_value *v,
                         snap_kind_name(b, v), expected);
 }
 
-/* The records that a list nobody knows holds, which come after those that count,
- * are dropped: `all` becomes what the list `v` has. */
-static void drop_rest(struct snap_builder *b, const struct snap_value *v,
-                      enum snap_kind kind, size_t *all)
+/* The records that a list nobody knows holds come after those that count: `all`
+ * becomes what the list `v` has. */
+static void set_rest_apart(struct snap_builder *b, const struct snap_value *v,
+                           enum snap_kind kind, size_t *all)
 {
     const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
 
@@ -44,7 +45,7 @@ static bool finish_segments(struct snap_builder *b, const struct snap_value *v)
 {
     size_t blocks = 0;
 
-    drop_rest(b, v, SNAP_SEGMENT, &b->s->segment_count);
+    set_rest_apart(b, v, SNAP_SEGMENT, &b->s->segment_count);
     if (!whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
         return wrong(b, v, "segments",
                      "a list of segments, each with its blocks");
@@ -180,6 +181,7 @@ static bool set_roundup(struct snap_builder *b, const struct snap_value *v)
             return wrong(b, v, snap_words[KEY_ROUNDUP], expected);
         t->roundup[i / 2].divisions = (int64_t)value->bits;
     }
+    t->has_roundup = true;
     t->roundup_count = o->count / 2;
     return true;
 }
@@ -191,15 +193,29 @@ static bool set_conf(struct snap_builder *b, uint64_t key,
         return true;
     if (v->kind != SNAP_STRING)
         return wrong(b, v, snap_words[key], "a string");
+    b->s->settings.confs[key - KEY_CUDA_CONF] = (uint32_t)v->bits + 1;
     /* Several may be there: one that says something wins. */
     if (v->bits != WORD_EMPTY)
         b->s->settings.conf = (uint32_t)v->bits;
     return true;
 }
 
-static bool set_one(struct snap_builder *b, uint64_t key,
+/* A key nobody knows: counted, and kept. */
+static bool take_unknown(struct snap_builder *b, const struct snap_value *key,
+                         const struct snap_value *v)
+{
+    uint32_t n =
+        key->kind == SNAP_STRING ? (uint32_t)key->bits : (uint32_t)WORD_EMPTY;
+
+    if (!snap_intern_unknown(&b->intern, n))
+        return snap_no_memory(b);
+    return snap_rest_add(b, SNAP_REST_ROOT, key, v);
+}
+
+static bool set_one(struct snap_builder *b, const struct snap_value *name,
                     const struct snap_value *v)
 {
+    uint64_t key = name->kind == SNAP_STRING ? name->bits : WORD_EMPTY;
     struct snapshot_settings *t = &b->s->settings;
 
     switch (key) {
@@ -231,8 +247,7 @@ static bool set_one(struct snap_builder *b, uint64_t key,
     case KEY_ROUNDUP:
         return set_roundup(b, v);
     default:
-        return snap_intern_unknown(&b->intern, (uint32_t)key) ||
-               snap_no_memory(b);
+        return take_unknown(b, name, v);
     }
 }
 
@@ -244,13 +259,10 @@ static bool finish_settings(struct snap_builder *b, const struct snap_value *v)
         return wrong(b, v, "allocator_settings", "a dict");
     b->s->settings.present = true;
     for (size_t i = 0; i < o->count; i += 2) {
-        uint64_t key =
-            o->items[i].kind == SNAP_STRING ? o->items[i].bits : WORD_EMPTY;
-
-        if (!set_one(b, key, &o->items[i + 1]))
+        if (!set_one(b, &o->items[i], &o->items[i + 1]))
             return false;
     }
-    return true;
+    return snap_rest_end(b, &b->s->settings.rest);
 }
 
 /* ---- what Larder adds ------------------------------------------------------ */
@@ -287,13 +299,8 @@ static bool finish_key(struct snap_builder *b, uint64_t key,
         return v->kind == SNAP_NULL || finish_annotations(b, v);
     case KEY_DEVICE_TRACES:
         return v->kind == SNAP_NULL || finish_traces(b, v);
-    case KEY_SEGMENTS:
+    default: /* KEY_SEGMENTS */
         return finish_segments(b, v);
-    case KEY_LARDER:
-        return v->kind == SNAP_NULL || finish_larder(b, v);
-    default:
-        return snap_intern_unknown(&b->intern, (uint32_t)key) ||
-               snap_no_memory(b);
     }
 }
 
@@ -309,6 +316,21 @@ static bool holds_records(struct snap_builder *b, const struct snap_value *v)
     return o->range == SNAP_UNSET && o->count > 0 && o->items != NULL &&
            (o = snap_object_of(b, &o->items[0], SNAP_LIST)) != NULL &&
            o->range == SNAP_EVENT;
+}
+
+/* A key that is no part of PyTorch's snapshots as they are known.  Of JSON
+ * without stacks the lists of them, which are empty, are nothing. */
+static bool finish_other(struct snap_builder *b, const struct snap_value *key,
+                         const struct snap_value *v)
+{
+    if (key->kind == SNAP_STRING && key->bits == KEY_LARDER)
+        return (v->kind == SNAP_NULL || finish_larder(b, v)) &&
+               snap_rest_add(b, SNAP_REST_ROOT, key, v);
+    if (key->kind == SNAP_STRING && v->kind == SNAP_EMPTY_LIST &&
+        (key->bits == KEY_FRAMES || key->bits == KEY_STACKS))
+        return true;
+    b->has_more |= holds_records(b, v);
+    return take_unknown(b, key, v);
 }
 
 /* Where each key's value is; of a repeated one the last counts. */
@@ -331,11 +353,11 @@ static bool finish_dict(struct snap_builder *b, const struct snap_value *root,
             frames = &o->items[i + 1];
         else if (b->stack_numbers && n == KEY_STACKS)
             stacks = &o->items[i + 1];
-        else if (!finish_key(b, n, &o->items[i + 1]))
+        else if (!finish_other(b, key, &o->items[i + 1]))
             return false;
-        else if (n != KEY_LARDER && holds_records(b, &o->items[i + 1]))
-            b->has_more = true;
     }
+    if (!snap_rest_end(b, &b->s->rest))
+        return false;
     if (found[0] == NULL)
         return snap_fail_at(b, root->at,
                             "a dict without the key \"segments\"; expected a "
@@ -371,6 +393,9 @@ bool snap_finish(struct snap_builder *b)
     v = &b->stack[0];
     if (v->kind == SNAP_OBJECT && !snap_settle(b, v))
         return false;
+    b->s->event_end = b->s->event_count;
+    b->s->segment_end = b->s->segment_count;
+    b->s->block_end = b->s->block_count;
     o = snap_object_of(b, v, SNAP_DICT);
     if (o != NULL)
         return finish_dict(b, v, o) && nothing_astray(b, v);

@@ -350,7 +350,7 @@ static bool op_often(struct snap_pickle *k, unsigned char op)
     case 'e':
         return op_items(k, snap_append_from);
     case 's':
-        return op_last(k, 2, snap_set_items_from);
+        return op_last(k, 2, snap_set_item_from);
     case 'a':
         return op_last(k, 1, snap_append_from);
     case 'K':

@@ -12,7 +12,8 @@ struct snap_record {
     const char *what; /* for errors */
     const struct snap_value *slot[SNAP_RECORD_KEY_END];
     uint64_t mask;
-    bool others; /* has keys beyond the mask */
+    bool others;   /* has keys beyond the mask */
+    uint32_t rest; /* string (snap_rest.h): keys nobody knows */
 };
 
 /* The value of a key; NULL if it is absent or None. */

@@ -1,6 +1,7 @@
 /* snap_schema.c - which dict is what, by its keys; frames, events and
  * annotations. */
 #include "snapshot/snap_record.h"
+#include "snapshot/snap_rest.h"
 
 /* ---- frames --------------------------------------------------------------- */
 
@@ -28,6 +29,7 @@ static bool frame_make(struct snap_record *r, uint64_t *out)
     uint32_t n;
 
     r->what = "a frame";
+    f.rest = r->rest;
     if (!snap_take_string(r, KEY_FILENAME, &f.filename) ||
         !snap_take_string(r, KEY_NAME, &f.name) || !take_line(r, &f.line) ||
         !snap_take_string(r, KEY_FX_NODE_OP, &f.fx_node_op) ||
@@ -105,6 +107,11 @@ static uint8_t event_has(const struct snap_record *r)
         has |= SNAPSHOT_HAS_FRAMES;
     if (snap_record_get(r, KEY_DEVICE) != NULL)
         has |= SNAPSHOT_HAS_DEVICE;
+    if (snap_record_get(r, KEY_COMPILE_CONTEXT) != NULL)
+        has |= SNAPSHOT_HAS_CONTEXT;
+    if (snap_record_get(r, KEY_USER_METADATA) != NULL ||
+        snap_record_get(r, KEY_CATEGORY) != NULL)
+        has |= SNAPSHOT_HAS_METADATA;
     return has;
 }
 
@@ -193,20 +200,25 @@ static const struct kind {
     const uint64_t *keys;
     bool (*make)(struct snap_record *r, uint64_t *out);
     enum snap_kind kind;
+    enum snapshot_record record; /* SNAPSHOT_RECORDS: has its own place */
 } kinds[] = {
-    {SNAP_BIT(KEY_ACTION), &event_keys, event_make, SNAP_EVENT},
-    {SNAP_BIT(KEY_FILENAME), &frame_keys, frame_make, SNAP_FRAME},
-    {SNAP_BIT(KEY_STATE), &snap_block_keys, snap_block_make, SNAP_BLOCK},
+    {SNAP_BIT(KEY_ACTION), &event_keys, event_make, SNAP_EVENT,
+     SNAPSHOT_OF_EVENT},
+    {SNAP_BIT(KEY_FILENAME), &frame_keys, frame_make, SNAP_FRAME,
+     SNAPSHOT_RECORDS},
+    {SNAP_BIT(KEY_STATE), &snap_block_keys, snap_block_make, SNAP_BLOCK,
+     SNAPSHOT_OF_BLOCK},
     {SNAP_BIT(KEY_BLOCKS) | SNAP_BIT(KEY_TOTAL_SIZE), &snap_segment_keys,
-     snap_segment_make, SNAP_SEGMENT},
+     snap_segment_make, SNAP_SEGMENT, SNAPSHOT_OF_SEGMENT},
     {SNAP_BIT(KEY_REAL_SIZE), &snap_history_keys, snap_history_make,
-     SNAP_HISTORY},
-    {SNAP_BIT(KEY_STAGE), &annotation_keys, annotation_make, SNAP_ANNOTATION},
+     SNAP_HISTORY, SNAPSHOT_OF_HISTORY},
+    {SNAP_BIT(KEY_STAGE), &annotation_keys, annotation_make, SNAP_ANNOTATION,
+     SNAPSHOT_OF_ANNOTATION},
 };
 
-/* Count the keys the record has no place for. */
-static bool count_unknown(struct snap_builder *b, uint64_t known,
-                          const struct snap_value *pairs, size_t count)
+/* Count and keep the keys the record has no place for. */
+static bool take_unknown(struct snap_record *r, uint64_t known,
+                         const struct snap_value *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i += 2) {
         uint32_t key = pairs[i].kind == SNAP_STRING ? (uint32_t)pairs[i].bits
@@ -214,10 +226,12 @@ static bool count_unknown(struct snap_builder *b, uint64_t known,
 
         if (key < SNAP_RECORD_KEY_END && (known & SNAP_BIT(key)) != 0)
             continue;
-        if (!snap_intern_unknown(&b->intern, key))
-            return snap_no_memory(b);
+        if (!snap_intern_unknown(&r->b->intern, key))
+            return snap_no_memory(r->b);
+        if (!snap_rest_add(r->b, SNAP_REST_RECORD, &pairs[i], &pairs[i + 1]))
+            return false;
     }
-    return true;
+    return snap_rest_end(r->b, &r->rest);
 }
 
 /* The lists a record took, or had no place for. */
@@ -244,15 +258,19 @@ bool snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
     struct snap_record r;
 
     r.b = b;
+    r.rest = 0;
     record_index(&r, pairs, count);
     while (k < end && (r.mask & k->told_by) == 0)
         k++;
     if (k == end)
         return true;
+    if ((r.others || (r.mask & ~*k->keys) != 0) &&
+        !take_unknown(&r, *k->keys, pairs, count))
+        return false;
     if (!k->make(&r, &out->bits))
         return false;
-    if ((r.others || (r.mask & ~*k->keys) != 0) &&
-        !count_unknown(b, *k->keys, pairs, count))
+    if (k->record < SNAPSHOT_RECORDS &&
+        !snap_rest_of_record(b, k->record, out->bits, r.rest))
         return false;
     free_values(b, pairs, count);
     out->kind = (uint8_t)k->kind;

@@ -63,6 +63,9 @@ static uint8_t block_has(const struct snap_record *r)
         has |= SNAPSHOT_HAS_FRAMES;
     if (snap_record_get(r, KEY_HISTORY) != NULL)
         has |= SNAPSHOT_HAS_HISTORY;
+    if (snap_record_get(r, KEY_USER_METADATA) != NULL ||
+        snap_record_get(r, KEY_CATEGORY) != NULL)
+        has |= SNAPSHOT_HAS_METADATA;
     return has;
 }
 

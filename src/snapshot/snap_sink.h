@@ -8,7 +8,9 @@
 #include "snapshot/snap_words.h"
 #include "snapshot/snapshot.h"
 
-enum { SNAP_SINK_DEPTH = 16 };
+/* A frame lies 9 deep at most, or 4 below an event that SNAP_REST_DEPTH holds;
+ * so can what it says under a key nobody knows, and a frame there. */
+enum { SNAP_SINK_DEPTH = 48 };
 
 struct snap_sink;
 
@@ -17,6 +19,8 @@ struct snap_form {
     void (*end)(struct snap_sink *k);
     void (*item)(struct snap_sink *k); /* before each of a list */
     void (*key)(struct snap_sink *k, enum snap_word word);
+    void (*key_string)(struct snap_sink *k, uint32_t string);
+    void (*none)(struct snap_sink *k);
     void (*word)(struct snap_sink *k, enum snap_word word);
     void (*text)(struct snap_sink *k, const char *text); /* as a key too */
     void (*string)(struct snap_sink *k, uint32_t string);

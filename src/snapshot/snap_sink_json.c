@@ -74,6 +74,11 @@ static void json_boolean(struct snap_sink *k, bool value)
     fputs(value ? "true" : "false", k->out);
 }
 
+static void json_none(struct snap_sink *k)
+{
+    fputs("null", k->out);
+}
+
 static void json_pool(struct snap_sink *k, uint32_t pool)
 {
     fprintf(k->out, "[%" PRIu64 ", %" PRIu64 "]", k->s->pools[pool].a,
@@ -109,6 +114,13 @@ static void json_key(struct snap_sink *k, enum snap_word word)
     fputs(": ", k->out);
 }
 
+static void json_key_string(struct snap_sink *k, uint32_t string)
+{
+    json_item(k);
+    json_string(k, string);
+    fputs(": ", k->out);
+}
+
 static void json_key_text(struct snap_sink *k, const char *text)
 {
     json_item(k);
@@ -136,6 +148,8 @@ const struct snap_form snap_form_json = {
     .end = json_end,
     .item = json_item,
     .key = json_key,
+    .key_string = json_key_string,
+    .none = json_none,
     .word = json_word,
     .text = json_key_text,
     .string = json_string,

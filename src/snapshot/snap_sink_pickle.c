@@ -124,6 +124,11 @@ static void pickle_boolean(struct snap_sink *k, bool value)
     put(k, value ? 0x88 : 0x89);
 }
 
+static void pickle_none(struct snap_sink *k)
+{
+    put(k, 'N');
+}
+
 static void pickle_pool(struct snap_sink *k, uint32_t pool)
 {
     if (seen(k, &k->pools[pool]))
@@ -174,6 +179,12 @@ static void pickle_key(struct snap_sink *k, enum snap_word word)
     pickle_word(k, word);
 }
 
+static void pickle_key_string(struct snap_sink *k, uint32_t string)
+{
+    pickle_begin_pair(k);
+    pickle_string(k, string);
+}
+
 static void pickle_key_text(struct snap_sink *k, const char *text)
 {
     pickle_begin_pair(k);
@@ -195,6 +206,8 @@ const struct snap_form snap_form_pickle = {
     .end = pickle_end,
     .item = pickle_item,
     .key = pickle_key,
+    .key_string = pickle_key_string,
+    .none = pickle_none,
     .word = pickle_word,
     .text = pickle_key_text,
     .string = pickle_string,

@@ -112,11 +112,11 @@ static bool resolve_all(struct resolving *r, uint32_t at)
     struct snapshot *s = r->b->s;
     bool ok = true;
 
-    for (size_t i = 0; ok && i < s->event_count; i++)
+    for (size_t i = 0; ok && i < s->event_end; i++)
         ok = resolve(r, at, &s->events[i].stack);
-    for (size_t i = 0; ok && i < s->segment_count; i++)
+    for (size_t i = 0; ok && i < s->segment_end; i++)
         ok = resolve(r, at, &s->segments[i].stack);
-    for (size_t i = 0; ok && i < s->block_count; i++)
+    for (size_t i = 0; ok && i < s->block_end; i++)
         ok = resolve(r, at, &s->blocks[i].stack);
     for (size_t i = 0; ok && i < s->history_count; i++)
         ok = resolve(r, at, &s->histories[i].stack);

@@ -72,11 +72,11 @@ static void trim(struct snap_builder *b)
 {
     struct snapshot *s = b->s;
 
-    snap_trim(&b->memory, &s->events, &b->event_capacity, s->event_count,
+    snap_trim(&b->memory, &s->events, &b->event_capacity, s->event_end,
               sizeof *s->events);
-    snap_trim(&b->memory, &s->blocks, &b->block_capacity, s->block_count,
+    snap_trim(&b->memory, &s->blocks, &b->block_capacity, s->block_end,
               sizeof *s->blocks);
-    snap_trim(&b->memory, &s->segments, &b->segment_capacity, s->segment_count,
+    snap_trim(&b->memory, &s->segments, &b->segment_capacity, s->segment_end,
               sizeof *s->segments);
     snap_trim(&b->memory, &s->histories, &b->history_capacity, s->history_count,
               sizeof *s->histories);
@@ -157,6 +157,8 @@ void snapshot_free(struct snapshot *s)
     free(s->string_bytes);
     free(s->streams);
     free(s->pools);
+    for (size_t i = 0; i < SNAPSHOT_RECORDS; i++)
+        free(s->rests[i].at);
     free(s->unknown_keys);
     free(s->other_actions);
     free(s);

@@ -5,6 +5,9 @@
  * each kept once and named by 32-bit numbers; number 0 means "none" or "not
  * there" for strings and stacks.
  *
+ * Keys nobody here knows are kept as they are (snap_rest.h), for who writes the
+ * snapshot again.
+ *
  * Which keys there are depends on the version of PyTorch that wrote it; what
  * is absent is 0 here, and the `has` bits say what was there:
  *
@@ -65,6 +68,8 @@ enum {
     SNAPSHOT_HAS_FRAMES = 1 << 3, /* even if the list is empty */
     SNAPSHOT_HAS_DEVICE = 1 << 4,
     SNAPSHOT_HAS_REQUESTED = 1 << 5,
+    SNAPSHOT_HAS_CONTEXT = 1 << 5,  /* compile_context of an event */
+    SNAPSHOT_HAS_METADATA = 1 << 6, /* of an event or block, even if empty */
     SNAPSHOT_HAS_EXPANDABLE = 1 << 6,
     SNAPSHOT_HAS_HISTORY = 1 << 7
 };
@@ -77,6 +82,7 @@ struct snapshot_frame {
     uint32_t fx_node_op;        /* string */
     uint32_t fx_node_name;      /* string */
     uint32_t fx_original_trace; /* string */
+    uint32_t rest;              /* string (snap_rest.h): its other keys */
 };
 
 /* 48 bytes: there are millions. */
@@ -150,18 +156,44 @@ struct snapshot_unknown {
     uint64_t count;
 };
 
+/* What can have keys nobody here knows, frames aside. */
+enum snapshot_record {
+    SNAPSHOT_OF_EVENT,
+    SNAPSHOT_OF_BLOCK,
+    SNAPSHOT_OF_SEGMENT,
+    SNAPSHOT_OF_ANNOTATION,
+    SNAPSHOT_OF_HISTORY,
+    SNAPSHOT_RECORDS
+};
+
+struct snapshot_rest {
+    uint64_t record; /* its number among those of its kind */
+    uint32_t pairs;  /* string (snap_rest.h) */
+};
+
+/* Of one kind, by number of the record. */
+struct snapshot_rests {
+    struct snapshot_rest *at;
+    size_t count;
+};
+
 /* The events of one device: events[first, first + count). */
 struct snapshot_device {
     size_t first;
     size_t count;
 };
 
-enum { SNAPSHOT_ROUNDUP_MAX = 32 };
+enum { SNAPSHOT_ROUNDUP_MAX = 32, SNAPSHOT_CONFS = 3 };
 
 /* A `has_` member is false when the key was not there. */
 struct snapshot_settings {
     bool present;  /* the file has allocator_settings */
-    uint32_t conf; /* string: PYTORCH_CUDA_ALLOC_CONF (or PYTORCH_ALLOC_CONF) */
+    uint32_t conf; /* string: what PYTORCH_CUDA_ALLOC_CONF says, or one of the
+                      others if that is empty */
+    /* String plus 1, 0: not there; of PYTORCH_CUDA_ALLOC_CONF,
+     * PYTORCH_ALLOC_CONF and PYTORCH_HIP_ALLOC_CONF. */
+    uint32_t confs[SNAPSHOT_CONFS];
+    uint32_t rest;          /* string (snap_rest.h): other keys */
     int64_t max_split_size; /* bytes; -1: none */
     double garbage_collection_threshold;
     int64_t pinned_num_register_threads;
@@ -176,6 +208,7 @@ struct snapshot_settings {
     bool pinned_use_cuda_host_register;
     bool has_graph_capture_record_stream_reuse;
     bool graph_capture_record_stream_reuse;
+    bool has_roundup;
     size_t roundup_count; /* of roundup_power2_divisions, in file order */
     struct {
         uint64_t size_mib; /* the key: requests from so many MiB */
@@ -229,6 +262,15 @@ struct snapshot {
     size_t stream_count;
     struct snapshot_pool *pools;
     size_t pool_count;
+
+    /* What lists under keys nobody here knows hold, as host_traces does, comes
+     * after the records that count: events[event_count, event_end), and so
+     * on. */
+    size_t event_end;
+    size_t segment_end;
+    size_t block_end;
+    struct snapshot_rests rests[SNAPSHOT_RECORDS];
+    uint32_t rest; /* string (snap_rest.h): other keys of the outermost dict */
 
     struct snapshot_unknown *unknown_keys;
     size_t unknown_key_count;

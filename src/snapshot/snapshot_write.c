@@ -6,78 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "snapshot/snap_sink.h"
+#include "snapshot/snap_put.h"
 
-/* ---- keys with values ----------------------------------------------------- */
+/* ---- keys nobody here knows ------------------------------------------------ */
 
-static void put_size(struct snap_sink *k, enum snap_word key, uint64_t value)
+static int rest_order(const void *record, const void *rest)
 {
-    k->form->key(k, key);
-    k->form->integer(k, value, false);
+    uint64_t x = *(const uint64_t *)record;
+    uint64_t y = ((const struct snapshot_rest *)rest)->record;
+
+    return (x > y) - (x < y);
 }
 
-static void put_signed(struct snap_sink *k, enum snap_word key, int64_t value)
+static void write_rest_of(struct snap_sink *k, enum snapshot_record kind,
+                          uint64_t record)
 {
-    k->form->key(k, key);
-    k->form->integer(k, (uint64_t)value, true);
-}
+    const struct snapshot_rests *all = &k->s->rests[kind];
+    const struct snapshot_rest *found = NULL;
 
-static void put_string(struct snap_sink *k, enum snap_word key, uint32_t string)
-{
-    k->form->key(k, key);
-    k->form->string(k, string);
-}
-
-static void put_some_string(struct snap_sink *k, enum snap_word key,
-                            uint32_t string)
-{
-    if (string != 0)
-        put_string(k, key, string);
-}
-
-static void put_word(struct snap_sink *k, enum snap_word key,
-                     enum snap_word word)
-{
-    k->form->key(k, key);
-    k->form->word(k, word);
-}
-
-static void put_bool(struct snap_sink *k, enum snap_word key, bool value)
-{
-    k->form->key(k, key);
-    k->form->boolean(k, value);
-}
-
-static void put_stream(struct snap_sink *k, uint32_t stream)
-{
-    put_size(k, KEY_STREAM, snapshot_stream(k->s, stream));
-}
-
-static void put_pool(struct snap_sink *k, enum snap_word key, uint32_t pool)
-{
-    k->form->key(k, key);
-    k->form->pool(k, pool);
-}
-
-static void begin_list(struct snap_sink *k, enum snap_word key)
-{
-    k->form->key(k, key);
-    k->form->begin(k, false);
-}
-
-static void begin_item(struct snap_sink *k)
-{
-    k->form->item(k);
-    k->form->begin(k, true);
+    if (all->count > 0)
+        found =
+            bsearch(&record, all->at, all->count, sizeof *all->at, rest_order);
+    if (found != NULL)
+        snap_write_rest(k, found->pairs);
 }
 
 /* ---- frames --------------------------------------------------------------- */
 
-static void write_frame(struct snap_sink *k, uint32_t number)
+static void write_frame_value(struct snap_sink *k, uint32_t number)
 {
     const struct snapshot_frame *f = &k->s->frames[number];
 
-    k->form->item(k);
     if (k->form->again(k, false, number))
         return;
     k->form->begin(k, true);
@@ -88,7 +47,14 @@ static void write_frame(struct snap_sink *k, uint32_t number)
     put_some_string(k, KEY_FX_NODE_OP, f->fx_node_op);
     put_some_string(k, KEY_FX_NODE_NAME, f->fx_node_name);
     put_some_string(k, KEY_FX_ORIGINAL_TRACE, f->fx_original_trace);
+    snap_write_rest(k, f->rest);
     k->form->end(k);
+}
+
+static void write_frame(struct snap_sink *k, uint32_t number)
+{
+    k->form->item(k);
+    write_frame_value(k, number);
 }
 
 static void write_frames(struct snap_sink *k, uint32_t stack)
@@ -132,10 +98,13 @@ static void write_event(struct snap_sink *k, const struct snapshot_event *e)
         put_pool(k, KEY_POOL_ID, e->pool);
     if ((e->has & SNAPSHOT_HAS_TIME) != 0)
         put_signed(k, KEY_TIME_US, e->time_us);
-    put_some_string(k, KEY_COMPILE_CONTEXT, e->compile_context);
-    put_some_string(k, KEY_USER_METADATA, e->user_metadata);
+    if ((e->has & SNAPSHOT_HAS_CONTEXT) != 0)
+        put_string(k, KEY_COMPILE_CONTEXT, e->compile_context);
+    if ((e->has & SNAPSHOT_HAS_METADATA) != 0)
+        put_string(k, KEY_USER_METADATA, e->user_metadata);
     if ((e->has & SNAPSHOT_HAS_FRAMES) != 0)
         write_frames(k, e->stack);
+    write_rest_of(k, SNAPSHOT_OF_EVENT, (uint64_t)(e - k->s->events));
     k->form->end(k);
 }
 
@@ -166,6 +135,7 @@ static void write_history(struct snap_sink *k, const struct snapshot_block *b)
         put_size(k, KEY_ADDR, h->address);
         put_size(k, KEY_REAL_SIZE, h->real_size);
         write_frames(k, h->stack);
+        write_rest_of(k, SNAPSHOT_OF_HISTORY, (uint64_t)(h - k->s->histories));
         k->form->end(k);
     }
     k->form->end(k);
@@ -180,11 +150,13 @@ static void write_block(struct snap_sink *k, const struct snapshot_block *b)
     if ((b->has & SNAPSHOT_HAS_REQUESTED) != 0)
         put_size(k, KEY_REQUESTED_SIZE, b->requested_size);
     put_word(k, KEY_STATE, (enum snap_word)(WORD_ACTIVE_ALLOCATED + b->state));
-    put_some_string(k, KEY_USER_METADATA, b->user_metadata);
+    if ((b->has & SNAPSHOT_HAS_METADATA) != 0)
+        put_string(k, KEY_USER_METADATA, b->user_metadata);
     if ((b->has & SNAPSHOT_HAS_HISTORY) != 0)
         write_history(k, b);
     if ((b->has & SNAPSHOT_HAS_FRAMES) != 0)
         write_frames(k, b->stack);
+    write_rest_of(k, SNAPSHOT_OF_BLOCK, (uint64_t)(b - k->s->blocks));
     k->form->end(k);
 }
 
@@ -211,6 +183,7 @@ static void write_segment(struct snap_sink *k, const struct snapshot_segment *g)
                    (int64_t)g->registration_counter);
     if ((g->has & SNAPSHOT_HAS_FRAMES) != 0)
         write_frames(k, g->stack);
+    write_rest_of(k, SNAPSHOT_OF_SEGMENT, (uint64_t)(g - k->s->segments));
     begin_list(k, KEY_BLOCKS);
     for (size_t i = 0; i < g->block_count; i++)
         write_block(k, &k->s->blocks[g->block + i]);
@@ -226,59 +199,7 @@ static void write_segments(struct snap_sink *k)
     k->form->end(k);
 }
 
-/* ---- settings and annotations --------------------------------------------- */
-
-static void some_bool(struct snap_sink *k, enum snap_word key, bool has,
-                      bool value)
-{
-    if (has)
-        put_bool(k, key, value);
-}
-
-static void write_roundup(struct snap_sink *k)
-{
-    const struct snapshot_settings *t = &k->s->settings;
-    char text[32];
-
-    if (t->roundup_count == 0)
-        return;
-    k->form->key(k, KEY_ROUNDUP);
-    k->form->begin(k, true);
-    for (size_t i = 0; i < t->roundup_count; i++) {
-        snprintf(text, sizeof text, "%llu",
-                 (unsigned long long)t->roundup[i].size_mib);
-        k->form->text(k, text);
-        k->form->integer(k, (uint64_t)t->roundup[i].divisions, true);
-    }
-    k->form->end(k);
-}
-
-static void write_settings(struct snap_sink *k)
-{
-    const struct snapshot_settings *t = &k->s->settings;
-
-    k->form->key(k, KEY_ALLOCATOR_SETTINGS);
-    k->form->begin(k, true);
-    put_string(k, KEY_CUDA_CONF, t->conf);
-    if (t->has_max_split_size)
-        put_signed(k, KEY_MAX_SPLIT, t->max_split_size);
-    if (t->has_garbage_collection_threshold) {
-        k->form->key(k, KEY_GC_THRESHOLD);
-        k->form->real(k, t->garbage_collection_threshold);
-    }
-    some_bool(k, KEY_EXPANDABLE, t->has_expandable_segments,
-              t->expandable_segments);
-    if (t->has_pinned_num_register_threads)
-        put_signed(k, KEY_PINNED_THREADS, t->pinned_num_register_threads);
-    some_bool(k, KEY_RELEASE_LOCK, t->has_release_lock_on_cudamalloc,
-              t->release_lock_on_cudamalloc);
-    some_bool(k, KEY_PINNED_REGISTER, t->has_pinned_use_cuda_host_register,
-              t->pinned_use_cuda_host_register);
-    some_bool(k, KEY_CAPTURE_REUSE, t->has_graph_capture_record_stream_reuse,
-              t->graph_capture_record_stream_reuse);
-    write_roundup(k);
-    k->form->end(k);
-}
+/* ---- annotations ---------------------------------------------------------- */
 
 static void write_annotations(struct snap_sink *k)
 {
@@ -291,9 +212,101 @@ static void write_annotations(struct snap_sink *k)
         put_string(k, KEY_NAME, a->name);
         put_size(k, KEY_DEVICE, a->device);
         put_signed(k, KEY_TIME_US, a->time_us);
+        write_rest_of(k, SNAPSHOT_OF_ANNOTATION, i);
         k->form->end(k);
     }
     k->form->end(k);
+}
+
+/* ---- keys nobody here knows: their values ---------------------------------- */
+
+/* As the token does: a range of records as a list. */
+static void write_records(struct snap_sink *k, char token, size_t first,
+                          size_t count)
+{
+    k->form->begin(k, false);
+    for (size_t i = first; i < first + count; i++) {
+        if (token == 'e')
+            write_event(k, &k->s->events[i]);
+        else
+            write_segment(k, &k->s->segments[i]);
+    }
+    k->form->end(k);
+}
+
+static void write_real_bits(struct snap_sink *k, uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    k->form->real(k, value);
+}
+
+/* A token with a number behind it; where the next one begins. */
+static const char *write_number(struct snap_sink *k, char token, const char *at)
+{
+    char *end;
+    uint64_t n = strtoull(at, &end, token == 'r' ? 16 : 10);
+
+    switch (token) {
+    case 'k':
+        k->form->key_string(k, (uint32_t)n);
+        break;
+    case 's':
+        k->form->string(k, (uint32_t)n);
+        break;
+    case 'p':
+        k->form->pool(k, (uint32_t)n);
+        break;
+    case 'f':
+        write_frame_value(k, (uint32_t)n);
+        break;
+    case 'r':
+        write_real_bits(k, n);
+        break;
+    case 'i': /* strtoull() negates what begins with a minus */
+    case 'u':
+        k->form->integer(k, n, token == 'i');
+        break;
+    default: /* e, g */
+        write_records(k, token, (size_t)n, (size_t)strtoull(end + 1, &end, 10));
+        break;
+    }
+    return end + 1;
+}
+
+/* snap_rest.h has the tokens. */
+void snap_write_rest(struct snap_sink *k, uint32_t pairs)
+{
+    const char *at = snapshot_string(k->s, pairs);
+
+    while (*at != '\0') {
+        char token = *at++;
+
+        switch (token) {
+        case ',':
+            k->form->item(k);
+            break;
+        case '[':
+        case '{':
+            k->form->begin(k, token == '{');
+            break;
+        case ']':
+        case '}':
+            k->form->end(k);
+            break;
+        case 'N':
+            k->form->none(k);
+            break;
+        case 'T':
+        case 'F':
+            k->form->boolean(k, token == 'T');
+            break;
+        default:
+            at = write_number(k, token, at);
+            break;
+        }
+    }
 }
 
 /* ---- the whole ------------------------------------------------------------ */
@@ -305,9 +318,10 @@ static void write_all(struct snap_sink *k)
     if (k->s->has_device_traces)
         write_traces(k);
     if (k->s->settings.present)
-        write_settings(k);
+        snap_write_settings(k);
     if (k->s->has_external_annotations)
         write_annotations(k);
+    snap_write_rest(k, k->s->rest);
 }
 
 static void write_dict(struct snap_sink *k)
@@ -339,11 +353,11 @@ static void find_used(struct snap_sink *k)
 {
     const struct snapshot *s = k->s;
 
-    for (size_t i = 0; i < s->event_count; i++)
+    for (size_t i = 0; i < s->event_end; i++)
         use_stack(k, s->events[i].has, s->events[i].stack);
-    for (size_t i = 0; i < s->segment_count; i++)
+    for (size_t i = 0; i < s->segment_end; i++)
         use_stack(k, s->segments[i].has, s->segments[i].stack);
-    for (size_t i = 0; i < s->block_count; i++)
+    for (size_t i = 0; i < s->block_end; i++)
         use_stack(k, s->blocks[i].has, s->blocks[i].stack);
     for (size_t i = 0; i < s->history_count; i++)
         use_stack(k, SNAPSHOT_HAS_FRAMES, s->histories[i].stack);

@@ -8,9 +8,9 @@
 
 /* As a pickle of protocol 4, in the opcodes that PyTorch's MemoryViz.js knows;
  * strings, frames, stacks and pools are written once and referred to.  What is
- * read back is the same but for the order in which things are numbered, and
- * keys that were unknown, which are left out.  What a `has` bit denies is not
- * written.
+ * read back is the same but for the order in which things are numbered.  Keys
+ * that were unknown come after the others; a value that was no plain data is
+ * left out (snap_rest.h).  What a `has` bit denies is not written.
  *
  * Written as it goes: memory is 4 bytes for each string, frame, stack and
  * pool.  False: no memory, or writing failed; some may have been written. */

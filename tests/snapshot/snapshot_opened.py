@@ -45,10 +45,9 @@ def load(path):
 
 
 def listed(v):
-    """Tuples as lists, as JSON has them; empty metadata as none."""
+    """Tuples as lists, as JSON has them."""
     if isinstance(v, dict):
-        return {k: listed(x) for k, x in v.items()
-                if not (k in ('user_metadata', 'compile_context') and not x)}
+        return {k: listed(x) for k, x in v.items()}
     return [listed(x) for x in v] if isinstance(v, (list, tuple)) else v
 
 

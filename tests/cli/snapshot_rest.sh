@@ -1,0 +1,9 @@
+#!/bin/sh
+# What a snapshot says under keys that Larder does not know is kept by
+# `larder convert`.  $1: the command.
+. tests/cli/harness
+
+last=convert
+python3 tests/snapshot/snapshot_rest.py "$larder" "$tmp" >"$tmp/out" 2>&1 ||
+    say_failed "$(tail -5 "$tmp/out")"
+finish

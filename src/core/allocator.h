@@ -338,6 +338,7 @@ struct allocator {
     bool is_paged;  /* the larder policy on such a device */
     bool is_fast;   /* and settings that leave the fast path open (fast.h) */
     uint64_t small_max_bytes; /* of requests of the small pool, for good */
+    uint64_t quiet_points;    /* begun and not ended (migrate.h) */
     struct larder *larder;    /* the policy's own; NULL: it is another */
 
     struct trimmer *trimmer; /* its thread; NULL: trim_age was never set */

@@ -27,6 +27,9 @@ enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 /* Whether hints are heeded (hint.h). */
 enum conf_lifetimes { CONF_LIFETIMES_OFF, CONF_LIFETIMES_HINTS };
 
+/* Whether what lives may be moved at any time (migrate.h). */
+enum conf_migrate { CONF_MIGRATE_OFF, CONF_MIGRATE_ON };
+
 struct conf {
     const struct pytorch_rules *rules; /* of the release that is meant */
 
@@ -46,6 +49,7 @@ struct conf {
     uint64_t limit_bytes;       /* CONF_UNLIMITED: none */
     int defrag;    /* enum conf_defrag: for policies that move pages */
     int lifetimes; /* enum conf_lifetimes: the same */
+    int migrate;   /* enum conf_migrate: the same */
     uint64_t tuning[TUNING_COUNT]; /* by enum tuning_number; none is 0 */
 
     uint64_t trim_age_ns;       /* unused longer: given back; 0: never */

@@ -64,6 +64,13 @@ static larder_result parse_lifetimes(struct conf *conf, struct reader *r)
     return larder__read_choice(r, names, "off or hints", &conf->lifetimes);
 }
 
+static larder_result parse_migrate(struct conf *conf, struct reader *r)
+{
+    static const char *const names[] = {"off", "on", NULL};
+
+    return larder__read_choice(r, names, "off or on", &conf->migrate);
+}
+
 static larder_result parse_tuning(struct reader *r, uint64_t *out)
 {
     static const char accepted[] = "a number from 1 to 1000000";
@@ -124,6 +131,7 @@ const struct conf_key larder__conf_larder_keys[] = {
     {"limit", parse_limit},
     {"defrag", parse_defrag},
     {"lifetimes", parse_lifetimes},
+    {"migrate", parse_migrate},
 #define X(name, value, text) {#name, parse_##name},
     LARDER_TUNING_MAP(X)
 #undef X

@@ -134,6 +134,10 @@ static void add_own(struct text *t, const struct conf *c)
         add_key(t, "lifetimes");
         larder__text_add(t, "%s", lifetimes[c->lifetimes]);
     }
+    if (c->migrate == CONF_MIGRATE_ON) {
+        add_key(t, "migrate");
+        larder__text_add(t, "on");
+    }
 }
 
 /* ---- allocator_settings --------------------------------------------------- */

@@ -452,6 +452,16 @@ static void moving_never(void **state)
     run("sim:96MiB,backing=memory,events=manual", "defrag:off", false);
 }
 
+/* In handles of several pages, however small the device. */
+static void moving_what_lives(void **state)
+{
+    (void)state;
+    run("sim:96MiB,backing=memory,events=manual",
+        "migrate:on,handle_part:4,handle_floor:1000", false);
+    run("sim:96MiB,backing=memory,events=manual",
+        "migrate:on,handle_part:4,handle_floor:1000", true);
+}
+
 static void without_pages(void **state)
 {
     (void)state;
@@ -468,10 +478,10 @@ static void failing(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plenty),       cmocka_unit_test(tight),
-        cmocka_unit_test(limited),      cmocka_unit_test(moving_first),
-        cmocka_unit_test(moving_never), cmocka_unit_test(without_pages),
-        cmocka_unit_test(failing),
+        cmocka_unit_test(plenty),        cmocka_unit_test(tight),
+        cmocka_unit_test(limited),       cmocka_unit_test(moving_first),
+        cmocka_unit_test(moving_never),  cmocka_unit_test(moving_what_lives),
+        cmocka_unit_test(without_pages), cmocka_unit_test(failing),
     };
 
     if (argc > 1)

@@ -5,6 +5,7 @@
 #include "base/host.h"
 #include "core/front.h"
 #include "core/orphan.h"
+#include "core/policy_larder/carry.h"
 #include "core/policy_larder/pages.h"
 #include "core/policy_larder/tuning.h"
 #include "core/pool.h"
@@ -60,6 +61,7 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
     size_t pages = s->bytes / PAGE_BYTES;
     larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
 
+    larder__carry_leave(a, s);
     for (size_t i = 0, end; s->page_count > 0 && i < pages; i = end) {
         struct orphan orphan = {.page = s->pages[i],
                                 .mapped_at = page_at(s, i)};

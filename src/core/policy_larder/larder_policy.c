@@ -13,6 +13,7 @@
 #include "core/ladder.h"
 #include "core/policy.h"
 #include "core/policy_larder/larder_state.h"
+#include "core/policy_larder/migration.h"
 #include "core/policy_larder/supply.h"
 #include "core/policy_larder/tuning.h"
 #include "core/pool.h"
@@ -72,6 +73,14 @@ static larder_result wait_and_supply(struct allocator *a, struct request *q)
     return r;
 }
 
+/* Even what lives, where the program allows it. */
+static larder_result migrate_and_supply(struct allocator *a, struct request *q)
+{
+    larder_result r = larder__migrate(a, q);
+
+    return r == LARDER_OK ? larder__supply(a, q) : r;
+}
+
 /* Others may have given back since the device refused. */
 static larder_result ask_again(struct allocator *a, struct request *q)
 {
@@ -94,7 +103,9 @@ static larder_result climb(struct allocator *a, struct request *q)
     if (a->conf.defrag == CONF_DEFRAG_OFF)
         return climb_without_moves(a, q);
     r = wait_and_supply(a, q);
-    return r == LARDER_ERR_OUT_OF_MEMORY ? ask_again(a, q) : r;
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = ask_again(a, q);
+    return r == LARDER_ERR_OUT_OF_MEMORY ? migrate_and_supply(a, q) : r;
 }
 
 static larder_result find_paged(struct allocator *a, struct request *q)

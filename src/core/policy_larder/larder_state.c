@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/blocks.h"
+#include "core/policy_larder/carry.h"
 #include "core/policy_larder/pages.h"
 #include "core/policy_larder/physical.h"
 #include "core/policy_larder/addresses.h"
@@ -27,6 +28,7 @@ static void unmake(struct allocator *a)
         return;
     larder__host_free(a->larder->loose.list);
     larder__host_free(a->larder->spots.list);
+    larder__carry_unmake(a);
     larder__host_free(a->larder);
     a->larder = NULL;
 }
@@ -61,6 +63,9 @@ static larder_result release_heap(struct allocator *a, struct heap *heap)
     if (heap->fit == NULL)
         return LARDER_OK;
     release_carved(a, heap);
+    r = larder__carry_back(a);
+    if (r != LARDER_OK)
+        return r;
     larder__spots_find_of(a, heap);
     larder__spots_choose_all(a);
     r = larder__spots_unmap(a);
@@ -71,6 +76,7 @@ static larder_result release_heap(struct allocator *a, struct heap *heap)
 static void release_loose(struct allocator *a)
 {
     larder__physical_drop(a, SIZE_MAX);
+    larder__carry_tidy(a);
 }
 
 static void trim(struct allocator *a, uint64_t target)
@@ -79,6 +85,7 @@ static void trim(struct allocator *a, uint64_t target)
     size_t pages = (size_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES);
     size_t loose = a->larder->loose.pages;
 
+    (void)larder__carry_back(a);
     if (loose < pages) {
         larder__spots_find(a, (struct spot_except){0});
         larder__spots_choose(a, pages - loose);

@@ -2,6 +2,7 @@
  *
  *   larder_policy   a request's way                 tuning    the numbers
  *     supply        memory for it: grow, move       gap       where it lacks least
+ *     migration   what lives moves too            carry     one handle's
  *       fill        mapping, all or nothing         spot      what can be moved
  *         physical  handles                         ranges    addresses
  *           pages   what blocks and pages agree on
@@ -32,8 +33,35 @@ struct spots {
     size_t count;
 };
 
+/* A page in use whose contents get another place. */
+struct carried {
+    size_t at;       /* its number in the segment */
+    uint64_t handle; /* the other place */
+};
+
+/* A handle whose pages in use are on their way to others (carry.h). */
+struct carry {
+    struct segment *segment; /* NULL: none is */
+    size_t begin;            /* of the handle, in pages of the segment */
+    size_t end;
+    uint64_t handle; /* 0: it was given back, `host` has its contents */
+    bool is_mapped;
+    bool is_usable; /* has access and contents */
+    bool is_blank;  /* was made anew: `host` has its contents */
+    struct carried *pages;
+    size_t count;
+    size_t capacity;
+    size_t made;   /* so many have their other place, */
+    size_t mapped; /* and so many are mapped to it */
+    char *host;
+    bool is_in_flight;   /* a copy may still come to the host's memory */
+    larder_addr scratch; /* addresses for both places at once; 0: none */
+    size_t scratch_pages;
+};
+
 struct larder {
     struct loose loose;
+    struct carry carry;
     struct spots spots;  /* of the last look */
     size_t capacity;     /* of both lists: never below the pages held */
     uint64_t refused_at; /* held when the device had no more */

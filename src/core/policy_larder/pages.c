@@ -55,10 +55,11 @@ void larder__pages_recount(struct allocator *a, unsigned from, unsigned to,
 
 /* ---- unmapping ------------------------------------------------------------- */
 
-/* The run's pages are no more: the block says so. */
-static void block_unback(struct allocator *a, struct block *b, larder_addr addr,
-                         uint64_t bytes)
+struct block *larder__pages_gone(struct allocator *a, struct block *b,
+                                 struct page_span run)
 {
+    larder_addr addr = page_at(b->segment, run.begin);
+    uint64_t bytes = (uint64_t)(run.end - run.begin) * PAGE_BYTES;
     struct merged merged = {0};
     struct block *middle = b;
 
@@ -70,7 +71,9 @@ static void block_unback(struct allocator *a, struct block *b, larder_addr addr,
         heap_insert(b);
     }
     middle->state = BLOCK_UNMAPPED;
-    heap_insert_unmapped(larder__block_merge(a, middle, &merged));
+    middle = larder__block_merge(a, middle, &merged);
+    heap_insert_unmapped(middle);
+    return middle;
 }
 
 static size_t count_handles(const struct segment *s, struct page_span run)
@@ -86,6 +89,7 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
                                   struct page_span run)
 {
     struct segment *s = b->segment;
+    const struct page_span all = run;
     larder_addr addr = page_at(s, run.begin);
     size_t pages = run.end - run.begin;
     uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
@@ -105,7 +109,7 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
     s->page_count -= pages;
     s->heap->page_count -= pages;
     larder__pages_recount(a, s->heap->pool->stats, STATS_LARGE, pages);
-    block_unback(a, b, addr, bytes);
+    (void)larder__pages_gone(a, b, all);
     history_range(a, LARDER_ACTION_segment_unmap, s, addr, bytes);
     return LARDER_OK;
 }

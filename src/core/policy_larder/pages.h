@@ -77,6 +77,12 @@ enum { PAGES_HEADERS = 2 };
 larder_result larder__pages_unmap(struct allocator *a, struct block *b,
                                   struct page_span run);
 
+/* The run's pages, in the free block b, are no more: the block keeps what is
+ * below, and what is above is a block of its own.  Returns the unmapped one.
+ * Headers are ensured. */
+struct block *larder__pages_gone(struct allocator *a, struct block *b,
+                                 struct page_span run);
+
 /* The pages of the span, which begins in block b, free or unmapped, are there
  * now: what was unmapped becomes free.  Returns the free block that the span
  * begins in.  Headers are ensured for each unmapped block. */

@@ -64,8 +64,7 @@ static bool resize_list(void **list, size_t count, size_t size)
     return resized != NULL;
 }
 
-/* Host memory, so that nothing done to `count` more pages needs any. */
-static bool make_room(struct allocator *a, size_t count)
+bool larder__physical_make_room(struct allocator *a, size_t count)
 {
     struct larder *l = a->larder;
     size_t need = a->page_count + count;
@@ -93,7 +92,7 @@ larder_result larder__physical_create(struct allocator *a, size_t pages)
     struct physical p = {.pages = pages};
     larder_result r;
 
-    if (!make_room(a, pages))
+    if (!larder__physical_make_room(a, pages))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     (void)larder__orphans_release(a); /* memory of use here */
     if (!held_allows(a, bytes))

@@ -18,6 +18,9 @@ size_t larder__physical_room(const struct allocator *a);
  * room beside what is held, one at the end. */
 size_t larder__physical_handle_pages(const struct allocator *a);
 
+/* Host memory, so that nothing done to `count` more pages needs any. */
+bool larder__physical_make_room(struct allocator *a, size_t count);
+
 /* Get a handle of so many pages, within the limit: it becomes the last loose
  * one. */
 larder_result larder__physical_create(struct allocator *a, size_t pages);

@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/held.h"
+#include "core/policy_larder/carry.h"
 #include "core/policy_larder/fill.h"
 #include "core/policy_larder/gap.h"
 #include "core/policy_larder/physical.h"
@@ -374,8 +375,10 @@ larder_result larder__supply(struct allocator *a, struct request *q)
     struct gap gaps[GAPS_MAX];
     size_t count;
     bool move_first;
-    larder_result r = find_gaps(a, q, gaps, &count);
+    larder_result r = larder__carry_back(a);
 
+    if (r == LARDER_OK)
+        r = find_gaps(a, q, gaps, &count);
     if (r != LARDER_OK)
         return r;
     move_first = move_is_first(a, &gaps[0]);

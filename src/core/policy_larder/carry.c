@@ -1,0 +1,337 @@
+#include "core/policy_larder/carry.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/held.h"
+#include "core/orphan.h"
+#include "core/policy_larder/carry_steps.h"
+#include "core/policy_larder/physical.h"
+#include "core/recording.h"
+
+enum { HOST_ALIGN = 4096 };
+
+/* ---- what is in use -------------------------------------------------------- */
+
+static bool is_shared(const struct block *b)
+{
+    const struct use *use = b->uses;
+
+    while (use != NULL && !use->is_hold)
+        use = use->next;
+    return use != NULL;
+}
+
+size_t larder__carry_used(struct allocator *a, const struct block *first,
+                          const struct segment *s, struct page_span handle,
+                          struct carried *out)
+{
+    size_t count = 0;
+    size_t next = handle.begin;
+
+    for (const struct block *b = first;
+         b != NULL && b->addr < page_at(s, handle.end);
+         b = slab_get(&a->slab, b->next)) {
+        struct page_span used = pages_touched(s, b->addr, b->bytes);
+
+        if (used.end <= handle.begin || b->state == BLOCK_FREE ||
+            b->state == BLOCK_UNMAPPED)
+            continue;
+        if (b->state == BLOCK_PENDING || is_shared(b))
+            return handle.end - handle.begin;
+        for (size_t i = used.begin < next ? next : used.begin;
+             i < used.end && i < handle.end; i++) {
+            if (out != NULL)
+                out[count].at = i;
+            count++;
+            next = i + 1;
+        }
+    }
+    return count;
+}
+
+/* ---- the ways -------------------------------------------------------------- */
+
+static larder_result go_by_device(struct allocator *a)
+{
+    larder_result r = larder__scratch_ensure(a);
+
+    if (r == LARDER_OK)
+        r = larder__carry_make(a);
+    if (r == LARDER_OK)
+        r = larder__scratch_copy(a);
+    if (r == LARDER_OK)
+        r = larder__carried_unmap(a);
+    return r == LARDER_OK ? larder__carry_map(a) : r;
+}
+
+static larder_result go_by_host(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r;
+
+    c->host = larder__host_alloc_aligned(HOST_ALIGN, pages_bytes(c->count));
+    if (c->host == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__carry_copy(a, LARDER_COPY_TO_HOST);
+    if (r == LARDER_OK)
+        r = larder__carried_unmap(a);
+    if (r == LARDER_OK)
+        r = larder__carried_release(a);
+    if (r == LARDER_OK)
+        r = larder__carry_make(a);
+    if (r == LARDER_OK)
+        r = larder__carry_map(a);
+    return r == LARDER_OK ? larder__carry_copy(a, LARDER_COPY_TO_DEVICE) : r;
+}
+
+/* The device may have less room than it seemed. */
+static larder_result go(struct allocator *a)
+{
+    larder_result r = LARDER_ERR_OUT_OF_MEMORY;
+
+    if (larder__physical_room(a) >= a->larder->carry.count)
+        r = go_by_device(a);
+    if (r != LARDER_ERR_OUT_OF_MEMORY || !a->larder->carry.is_mapped)
+        return r;
+    larder__carry_give(a);
+    return go_by_host(a);
+}
+
+/* ---- the books ------------------------------------------------------------- */
+
+static void recount(struct allocator *a)
+{
+    const struct carry *c = &a->larder->carry;
+    struct segment *s = c->segment;
+    const struct pool *pool = s->heap->pool;
+    size_t gained = c->end - c->begin - c->count;
+
+    held_sub(a, pool, pages_bytes(c->end - c->begin));
+    for (size_t i = 0; i < c->count; i++)
+        held_add(a, pool, PAGE_BYTES);
+    s->page_count -= gained;
+    s->heap->page_count -= gained;
+    a->page_count -= gained;
+    a->larder->refused_at = UINT64_MAX;
+}
+
+/* The next run of the handle's pages from `from` on that have no memory. */
+static bool next_gone(const struct carry *c, size_t from, struct page_span *run)
+{
+    const uint64_t *pages = c->segment->pages;
+
+    while (from < c->end && pages[from] != 0)
+        from++;
+    run->begin = from;
+    while (from < c->end && pages[from] == 0)
+        from++;
+    run->end = from;
+    return run->end > run->begin;
+}
+
+static void publish(struct allocator *a, struct block *first)
+{
+    const struct carry *c = &a->larder->carry;
+    struct segment *s = c->segment;
+    struct page_span run = {.end = c->begin};
+    struct block *b = first;
+
+    for (size_t i = c->begin; i < c->end; i++)
+        s->pages[i] = 0;
+    for (size_t i = 0; i < c->count; i++)
+        s->pages[c->pages[i].at] = c->pages[i].handle;
+    recount(a);
+    while (next_gone(c, run.end, &run)) {
+        while (b->addr + b->bytes <= page_at(s, run.begin))
+            b = slab_at(&a->slab, b->next);
+        b = larder__pages_gone(a, b, run);
+        history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, run.begin),
+                      pages_bytes(run.end - run.begin));
+    }
+}
+
+/* ---- one handle ------------------------------------------------------------ */
+
+static void finish(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+
+    c->segment = NULL;
+    c->made = c->mapped = 0;
+    if (c->is_in_flight)
+        return;
+    larder__host_free(c->host);
+    c->host = NULL;
+}
+
+/* All host memory that this takes, but for contents. */
+static bool prepare(struct allocator *a, size_t used, size_t unused)
+{
+    struct carry *c = &a->larder->carry;
+    size_t runs = bits_lesser(used + 1, unused);
+    uint32_t headers = (uint32_t)runs * PAGES_HEADERS + SLAB_SPARE;
+
+    if (used > c->capacity) {
+        void *pages = larder__host_resize(c->pages, used, sizeof *c->pages);
+
+        if (pages == NULL)
+            return false;
+        c->pages = pages;
+        c->capacity = used;
+    }
+    return larder__physical_make_room(a, used) &&
+           larder__slab_ensure(&a->slab, headers);
+}
+
+static struct block *block_over(struct allocator *a, const struct segment *s,
+                                larder_addr addr)
+{
+    struct block *b = s->head;
+
+    while (b->addr + b->bytes <= addr)
+        b = slab_at(&a->slab, b->next);
+    return b;
+}
+
+/* An earlier copy to the host is over, as nothing is queued. */
+static void begin(struct allocator *a, struct segment *s,
+                  struct page_span handle, size_t used)
+{
+    struct carry *c = &a->larder->carry;
+
+    c->is_in_flight = false;
+    finish(a);
+    c->segment = s;
+    c->begin = handle.begin;
+    c->end = handle.end;
+    c->handle = s->pages[handle.begin];
+    c->is_mapped = c->is_usable = true;
+    c->is_blank = false;
+    c->count = used;
+}
+
+static void undo(struct allocator *a)
+{
+    const struct carry *c = &a->larder->carry;
+    char words[LARDER_FAIL_MAX - 256];
+    larder_addr addr = page_at(c->segment, c->begin);
+    uint64_t bytes = pages_bytes(c->end - c->begin);
+
+    larder__copy_error(words, sizeof words);
+    if (larder__carry_back(a) == LARDER_OK)
+        larder__set_error("%s", words);
+    else
+        larder__set_error("%s; nor could it be undone: the %llu bytes at "
+                          "0x%llx, whose contents are kept, cannot be used "
+                          "until a later request has mapped them again",
+                          words, (unsigned long long)bytes,
+                          (unsigned long long)addr);
+}
+
+larder_result larder__carry(struct allocator *a, struct segment *s,
+                            struct page_span handle)
+{
+    struct carry *c = &a->larder->carry;
+    struct block *first = block_over(a, s, page_at(s, handle.begin));
+    size_t used = larder__carry_used(a, first, s, handle, NULL);
+    size_t unused = handle.end - handle.begin - used;
+    larder_result r;
+
+    if (used == 0 || unused == 0) /* it is to be had as it is, or not at all */
+        return LARDER_OK;
+    if (a->orphan_count > 0 && larder__orphans_release(a) != LARDER_OK)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    if (!prepare(a, used, unused))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    begin(a, s, handle, used);
+    (void)larder__carry_used(a, first, s, handle, c->pages);
+    r = go(a);
+    if (r != LARDER_OK) {
+        undo(a);
+        return r;
+    }
+    publish(a, first);
+    if (c->handle != 0)
+        larder__orphan_give(
+            a, (struct orphan){.page = c->handle,
+                               .bytes = pages_bytes(c->end - c->begin)});
+    finish(a);
+    return LARDER_OK;
+}
+
+/* ---- back ------------------------------------------------------------------ */
+
+/* Each step is one to stop at and to go on with. */
+larder_result larder__carry_back(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r;
+
+    if (c->segment == NULL)
+        return LARDER_OK;
+    r = larder__carry_unmap(a);
+    if (r != LARDER_OK)
+        return r;
+    larder__carry_give(a);
+    r = larder__carried_remake(a);
+    if (r == LARDER_OK)
+        r = larder__carried_map(a);
+    if (r != LARDER_OK)
+        return r;
+    for (size_t i = c->begin; i < c->end; i++)
+        c->segment->pages[i] = c->handle;
+    finish(a);
+    return LARDER_OK;
+}
+
+/* Everything is given back from where it is now. */
+static void give_all(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    struct orphan handle = {.page = c->handle,
+                            .bytes = pages_bytes(c->end - c->begin)};
+
+    for (size_t i = 0; i < c->made; i++) {
+        struct orphan other = {.page = c->pages[i].handle, .bytes = PAGE_BYTES};
+
+        if (i < c->mapped)
+            other.mapped_at = carry_place(c, i);
+        larder__orphan_give(a, other);
+    }
+    if (c->is_mapped)
+        handle.mapped_at = page_at(c->segment, c->begin);
+    if (c->handle != 0)
+        larder__orphan_give(a, handle);
+}
+
+void larder__carry_leave(struct allocator *a, struct segment *s)
+{
+    struct carry *c = &a->larder->carry;
+    struct page_span handle = {c->begin, c->end};
+
+    if (c->segment != s || larder__carry_back(a) == LARDER_OK)
+        return;
+    give_all(a);
+    for (size_t i = handle.begin; i < handle.end; i++)
+        s->pages[i] = 0;
+    s->page_count -= handle.end - handle.begin;
+    a->page_count -= handle.end - handle.begin;
+    finish(a);
+}
+
+/* A page that could not be unmapped may lie at the scratch addresses. */
+void larder__carry_tidy(struct allocator *a)
+{
+    if (a->larder->carry.scratch == 0)
+        return;
+    if (a->orphan_count > 0)
+        (void)larder__orphans_release(a);
+    (void)larder__scratch_free(a);
+}
+
+void larder__carry_unmake(struct allocator *a)
+{
+    larder__host_free(a->larder->carry.pages);
+    larder__host_free(a->larder->carry.host);
+}

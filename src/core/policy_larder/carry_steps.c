@@ -1,0 +1,256 @@
+#include "core/policy_larder/carry_steps.h"
+
+#include "base/fail.h"
+#include "core/events.h"
+#include "core/orphan.h"
+
+/* The end of the pages from the i-th on that follow each other. */
+static size_t run_end(const struct carry *c, size_t i)
+{
+    size_t end = i + 1;
+
+    while (end < c->count && c->pages[end].at == c->pages[end - 1].at + 1)
+        end++;
+    return end;
+}
+
+/* ---- copying --------------------------------------------------------------- */
+
+/* A copy that cannot be waited for may still be under way: a second wait is
+ * worth a try, but the failure stands. */
+static larder_result copy_wait(struct allocator *a, larder_copy_kind kind)
+{
+    struct carry *c = &a->larder->carry;
+    larder_stream stream = c->segment->heap->stream;
+    larder_result r = larder__events_pass(a, stream);
+
+    if (r != LARDER_OK && larder__events_pass(a, stream) != LARDER_OK &&
+        kind == LARDER_COPY_TO_HOST)
+        c->is_in_flight = true;
+    return r;
+}
+
+/* Copy all pages from where they are mapped to `base`, one behind the other, or
+ * to there from it. */
+static larder_result copy(struct allocator *a, uint64_t base,
+                          larder_copy_kind kind)
+{
+    const struct carry *c = &a->larder->carry;
+    bool comes_back = kind == LARDER_COPY_TO_DEVICE;
+    larder_result r = LARDER_OK;
+
+    for (size_t i = 0, end; r == LARDER_OK && i < c->count; i = end) {
+        uint64_t other = base + pages_bytes(i);
+
+        end = run_end(c, i);
+        r = larder_device_copy(
+            a->device, comes_back ? carry_place(c, i) : other,
+            comes_back ? other : carry_place(c, i), pages_bytes(end - i), kind,
+            c->segment->heap->stream);
+    }
+    fail_keep_first(&r, copy_wait(a, kind)); /* what was queued before */
+    return r;
+}
+
+larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind)
+{
+    return copy(a, (uint64_t)(uintptr_t)a->larder->carry.host, kind);
+}
+
+/* ---- the other places ------------------------------------------------------ */
+
+larder_result larder__carry_make(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && c->made < c->count) {
+        r = larder__device_page_create(a->device, PAGE_BYTES,
+                                       &c->pages[c->made].handle);
+        c->made += r == LARDER_OK;
+    }
+    return r;
+}
+
+void larder__carry_give(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+
+    while (c->made > 0)
+        larder__orphan_give(a,
+                            (struct orphan){.page = c->pages[--c->made].handle,
+                                            .bytes = PAGE_BYTES});
+}
+
+larder_result larder__carry_map(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && c->mapped < c->count) {
+        r = larder__device_map(a->device, carry_place(c, c->mapped), PAGE_BYTES,
+                               c->pages[c->mapped].handle);
+        c->mapped += r == LARDER_OK;
+    }
+    for (size_t i = 0, end; r == LARDER_OK && i < c->count; i = end) {
+        end = run_end(c, i);
+        r = larder__device_set_access(a->device, carry_place(c, i),
+                                      pages_bytes(end - i));
+    }
+    return r;
+}
+
+larder_result larder__carry_unmap(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && c->mapped > 0) {
+        r = larder__device_unmap(a->device, carry_place(c, c->mapped - 1),
+                                 PAGE_BYTES, 1);
+        c->mapped -= r == LARDER_OK;
+    }
+    return r;
+}
+
+/* ---- the handle ------------------------------------------------------------ */
+
+larder_result larder__carried_unmap(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r =
+        larder__device_unmap(a->device, page_at(c->segment, c->begin),
+                             pages_bytes(c->end - c->begin), 1);
+
+    if (r == LARDER_OK)
+        c->is_mapped = c->is_usable = false;
+    return r;
+}
+
+larder_result larder__carried_release(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r = larder__device_page_release(a->device, c->handle);
+
+    if (r == LARDER_OK)
+        c->handle = 0;
+    return r;
+}
+
+larder_result larder__carried_remake(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r;
+
+    if (c->handle != 0)
+        return LARDER_OK;
+    r = larder__device_page_create(a->device, pages_bytes(c->end - c->begin),
+                                   &c->handle);
+    if (r == LARDER_OK)
+        c->is_blank = true;
+    return r;
+}
+
+larder_result larder__carried_map(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_addr addr = page_at(c->segment, c->begin);
+    uint64_t bytes = pages_bytes(c->end - c->begin);
+    larder_result r = LARDER_OK;
+
+    if (!c->is_mapped)
+        r = larder__device_map(a->device, addr, bytes, c->handle);
+    if (r != LARDER_OK)
+        return r;
+    c->is_mapped = true;
+    if (!c->is_usable)
+        r = larder__device_set_access(a->device, addr, bytes);
+    if (r == LARDER_OK && c->is_blank)
+        r = larder__carry_copy(a, LARDER_COPY_TO_DEVICE);
+    if (r == LARDER_OK)
+        c->is_usable = true;
+    return r;
+}
+
+/* ---- both at once ---------------------------------------------------------- */
+
+larder_result larder__scratch_free(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r;
+
+    if (c->scratch == 0)
+        return LARDER_OK;
+    r = larder__device_address_free(a->device, c->scratch,
+                                    pages_bytes(c->scratch_pages));
+    if (r == LARDER_OK)
+        c->scratch = c->scratch_pages = 0;
+    return r;
+}
+
+larder_result larder__scratch_ensure(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r;
+
+    if (c->scratch_pages >= c->count)
+        return LARDER_OK;
+    r = larder__scratch_free(a);
+    if (r == LARDER_OK)
+        r = larder__device_address_reserve(a->device, pages_bytes(c->count),
+                                           &c->scratch);
+    if (r == LARDER_OK)
+        c->scratch_pages = c->count;
+    return r;
+}
+
+static larder_result scratch_map(struct allocator *a, size_t *mapped)
+{
+    const struct carry *c = &a->larder->carry;
+
+    for (*mapped = 0; *mapped < c->count; ++*mapped) {
+        larder_result r =
+            larder__device_map(a->device, c->scratch + pages_bytes(*mapped),
+                               PAGE_BYTES, c->pages[*mapped].handle);
+
+        if (r != LARDER_OK)
+            return r;
+    }
+    return larder__device_set_access(a->device, c->scratch,
+                                     pages_bytes(c->count));
+}
+
+/* What the device does not unmap is no more ours to use. */
+static larder_result scratch_unmap(struct allocator *a, size_t mapped)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r = LARDER_OK;
+
+    if (mapped > 0)
+        r = larder__device_unmap(a->device, c->scratch, pages_bytes(mapped),
+                                 mapped);
+    if (r == LARDER_OK)
+        return r;
+    while (c->made > 0) {
+        size_t i = --c->made;
+        struct orphan orphan = {.page = c->pages[i].handle,
+                                .bytes = PAGE_BYTES};
+
+        if (i < mapped)
+            orphan.mapped_at = c->scratch + pages_bytes(i);
+        larder__orphan_give(a, orphan);
+    }
+    return r;
+}
+
+larder_result larder__scratch_copy(struct allocator *a)
+{
+    const struct carry *c = &a->larder->carry;
+    size_t mapped = 0;
+    larder_result r = scratch_map(a, &mapped);
+
+    if (r == LARDER_OK)
+        r = copy(a, c->scratch, LARDER_COPY_ON_DEVICE);
+    fail_keep_first(&r, scratch_unmap(a, mapped));
+    return r;
+}

@@ -1,0 +1,284 @@
+#include "core/policy_larder/migration.h"
+
+#include <stdlib.h>
+
+#include <larder/migrate.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/events.h"
+#include "core/handle.h"
+#include "core/policy_larder/carry.h"
+#include "core/policy_larder/gap.h"
+#include "core/policy_larder/physical.h"
+#include "core/policy_larder/spot.h"
+
+/* A handle of several pages, some of them in use. */
+struct candidate {
+    struct segment *segment;
+    struct page_span handle;
+    size_t unused;
+};
+
+struct candidates {
+    struct candidate *list;
+    size_t count;
+    size_t capacity;
+};
+
+static larder_result out_of_memory(void)
+{
+    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+}
+
+static size_t pages_of(const struct candidate *c)
+{
+    return c->handle.end - c->handle.begin;
+}
+
+/* ---- how much -------------------------------------------------------------- */
+
+/* Pages that are to be had without moving what lives. */
+static size_t pages_to_be_had(struct allocator *a, struct spot_except except)
+{
+    const struct spots *spots = &a->larder->spots;
+    size_t pages = a->larder->loose.pages + larder__physical_room(a);
+
+    larder__spots_find(a, except);
+    for (size_t i = 0; i < spots->count; i++)
+        pages += spots->list[i].pages;
+    return pages;
+}
+
+/* How many more the request needs where it lacks least; 0: it is not pages that
+ * it lacks.  What lies there is excepted: its pages are wanted. */
+static size_t pages_lacking(struct allocator *a, const struct request *q,
+                            struct spot_except *except)
+{
+    struct gap gaps[GAPS_MAX];
+    size_t pages;
+
+    if (larder__gaps_find(a, q->heap, q->size, gaps) == 0)
+        return 0;
+    except->segment = gaps[0].block->segment;
+    except->span = pages_touched(except->segment, gaps[0].addr, q->size);
+    pages = pages_to_be_had(a, *except);
+    return gaps[0].missing > pages ? gaps[0].missing - pages : 0;
+}
+
+/* ---- which ----------------------------------------------------------------- */
+
+static bool is_excepted(const struct spot_except *except,
+                        const struct segment *s, struct page_span handle)
+{
+    return except->segment == s && handle.begin < except->span.end &&
+           handle.end > except->span.begin;
+}
+
+static bool add(struct candidates *all, struct candidate c)
+{
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity * 2 + 64;
+        void *list = larder__host_resize(all->list, capacity, sizeof c);
+
+        if (list == NULL)
+            return false;
+        all->list = list;
+        all->capacity = capacity;
+    }
+    all->list[all->count++] = c;
+    return true;
+}
+
+/* The handles of a segment that have pages both in use and not. */
+static bool find_in(struct allocator *a, struct segment *s,
+                    const struct spot_except *except, struct candidates *all)
+{
+    const struct block *b = s->head;
+    struct page_span handle;
+
+    for (handle.begin = 0; handle.begin < s->bytes / PAGE_BYTES;
+         handle.begin = handle.end) {
+        size_t used;
+
+        handle.end = handle.begin + 1;
+        if (s->pages[handle.begin] == 0)
+            continue;
+        handle.end = larder__handle_end(s, handle.begin);
+        if (handle.end - handle.begin == 1 || is_excepted(except, s, handle))
+            continue;
+        while (b->addr + b->bytes <= page_at(s, handle.begin))
+            b = slab_at(&a->slab, b->next);
+        used = larder__carry_used(a, b, s, handle, NULL);
+        if (used == 0 || used == handle.end - handle.begin)
+            continue;
+        if (!add(all, (struct candidate){s, handle,
+                                         handle.end - handle.begin - used}))
+            return false;
+    }
+    return true;
+}
+
+static larder_result find(struct allocator *a, const struct spot_except *except,
+                          struct candidates *all)
+{
+    for (struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->kind == SEGMENT_PAGED && s->page_count > 0 &&
+            !find_in(a, s, except, all))
+            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    }
+    return LARDER_OK;
+}
+
+/* By the part that is free, largest first; then by address. */
+static int compare(const void *left, const void *right)
+{
+    const struct candidate *l = left;
+    const struct candidate *r = right;
+    uint64_t of_left = (uint64_t)l->unused * pages_of(r);
+    uint64_t of_right = (uint64_t)r->unused * pages_of(l);
+    larder_addr at_left = page_at(l->segment, l->handle.begin);
+    larder_addr at_right = page_at(r->segment, r->handle.begin);
+
+    if (of_left != of_right)
+        return of_left > of_right ? -1 : 1;
+    return at_left < at_right ? -1 : at_left > at_right;
+}
+
+/* Keep the first ones that have as many unused pages together; false: there are
+ * not as many. */
+static bool choose(struct candidates *all, size_t pages)
+{
+    size_t count = 0;
+
+    if (all->count > 0)
+        qsort(all->list, all->count, sizeof *all->list, compare);
+    while (pages > 0 && count < all->count) {
+        size_t unused = all->list[count++].unused;
+
+        pages -= unused < pages ? unused : pages;
+    }
+    all->count = count;
+    return pages == 0;
+}
+
+/* ---- waiting --------------------------------------------------------------- */
+
+static larder_result heaps_pass(struct allocator *a, const struct pool *pools)
+{
+    larder_result r = LARDER_OK;
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; r == LARDER_OK && i < pools[kind].heap_count; i++)
+            r = larder__events_pass(a, pools[kind].heaps[i]->stream);
+    }
+    return r;
+}
+
+/* Streams recorded for what lives in the segment. */
+static larder_result uses_pass(struct allocator *a, const struct segment *s)
+{
+    larder_result r = LARDER_OK;
+
+    for (const struct block *b = s->head; b != NULL && r == LARDER_OK;
+         b = slab_get(&a->slab, b->next)) {
+        bool is_live = b->state == BLOCK_LIVE;
+
+        for (const struct use *use = is_live ? b->uses : NULL;
+             use != NULL && r == LARDER_OK; use = use->next)
+            r = larder__events_pass(a, use->stream);
+    }
+    return r;
+}
+
+/* Nothing that was queued is left, on any stream that the allocator has heard
+ * of and on those that stream 0 waits for. */
+static larder_result device_pass(struct allocator *a)
+{
+    larder_result r = larder__events_sync(a);
+
+    if (r == LARDER_OK)
+        r = larder__events_pass(a, 0);
+    if (r == LARDER_OK)
+        r = heaps_pass(a, a->pools);
+    for (const struct private_pool *p = a->private_pools;
+         p != NULL && r == LARDER_OK; p = p->next)
+        r = heaps_pass(a, p->pools);
+    for (const struct segment *s = a->segments; s != NULL && r == LARDER_OK;
+         s = s->next)
+        r = uses_pass(a, s);
+    return r;
+}
+
+/* ---- doing it -------------------------------------------------------------- */
+
+static bool is_allowed(const struct allocator *a)
+{
+    bool is_on = a->conf.migrate == CONF_MIGRATE_ON || a->quiet_points > 0;
+
+    return is_on && a->is_paged && a->conf.defrag != CONF_DEFRAG_OFF &&
+           !allocator_is_capturing(a);
+}
+
+static larder_result carry_all(struct allocator *a,
+                               const struct candidates *all)
+{
+    larder_result r = device_pass(a);
+
+    if (r != LARDER_OK)
+        return r == LARDER_ERR_CAPTURING ? out_of_memory() : r;
+    larder__physical_drop(a, a->larder->loose.pages); /* room for copies */
+    for (size_t i = 0; i < all->count && r == LARDER_OK; i++)
+        r = larder__carry(a, all->list[i].segment, all->list[i].handle);
+    larder__carry_tidy(a);
+    return r;
+}
+
+larder_result larder__migrate(struct allocator *a, const struct request *q)
+{
+    struct candidates all = {0};
+    struct spot_except except = {0};
+    size_t lacking;
+    larder_result r;
+
+    if (!is_allowed(a))
+        return out_of_memory();
+    lacking = pages_lacking(a, q, &except);
+    if (lacking == 0)
+        return out_of_memory();
+    r = find(a, &except, &all);
+    if (r == LARDER_OK)
+        r = choose(&all, lacking) ? carry_all(a, &all) : out_of_memory();
+    larder__host_free(all.list);
+    return r;
+}
+
+/* ---- quiet points ---------------------------------------------------------- */
+
+larder_result larder_migrate_begin(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    a->quiet_points++;
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+larder_result larder_migrate_end(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    if (a->quiet_points == 0)
+        r = larder__fail(LARDER_ERR_INVALID,
+                         "larder_migrate_end() without larder_migrate_begin()");
+    else
+        a->quiet_points--;
+    larder__handle_unlock(a);
+    return r;
+}

@@ -1,0 +1,300 @@
+/* test_fault_migrate.c - what lives moves, and any call of the driver in it
+ * fails, or any request for host memory: once, twice, from then on, and
+ * together with a call of another kind, as in what undoes the first.  Each
+ * time: the answer is one that the failure explains, every structure is in
+ * order, what lives has its address and its bytes, and no page is lost. */
+#include <stdbool.h>
+
+#include "../support/migrate_rig.h"
+#include "scenario.h"
+
+static const larder_call kinds[] = {
+    LARDER_CALL_unmap,        LARDER_CALL_map,
+    LARDER_CALL_set_access,   LARDER_CALL_page_create,
+    LARDER_CALL_page_release, LARDER_CALL_address_reserve,
+    LARDER_CALL_address_free, LARDER_CALL_copy,
+    LARDER_CALL_event_create, LARDER_CALL_event_record,
+    LARDER_CALL_event_sync,
+};
+
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* How much may be held beside what is: nothing, so that the first handle goes by
+ * way of the host, and a page. */
+static const uint64_t ways[] = {0, MIB(2)};
+
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+struct faults {
+    struct fault one;
+    struct fault two; /* nth 0: none */
+};
+
+/* ---- whether it struck -------------------------------------------------------- */
+
+static bool device_has_struck(const struct fault *f, larder_device *dev)
+{
+    larder_device_counters counters = {.size = sizeof counters};
+
+    assert_ok(larder_device_get_counters(dev, &counters));
+    return counters.failed[f->call] > 0;
+}
+
+/* The plan has fewer refusals left; one that goes on for ever does not tell,
+ * and is taken to have struck. */
+static bool host_has_struck(const struct fault *f)
+{
+    unsigned long left = 0;
+
+    for (unsigned long i = 1; i < f->nth + f->times; i++) {
+        void *ptr = larder__host_alloc(1, 1);
+
+        left += ptr == NULL;
+        larder__host_free(ptr);
+    }
+    return f->times == 0 || left < f->times;
+}
+
+static bool has_struck(const struct fault *f, larder_device *dev)
+{
+    if (f->nth == 0)
+        return false;
+    return f->is_host ? host_has_struck(f) : device_has_struck(f, dev);
+}
+
+/* ---- one run ------------------------------------------------------------------ */
+
+struct struck {
+    bool one;
+    bool two;
+};
+
+static bool explains(const struct faults *f, struct struck struck,
+                     larder_result r)
+{
+    if (r == LARDER_OK)
+        return true;
+    return (struck.one || struck.two) &&
+           (r == LARDER_ERR_OUT_OF_MEMORY || r == f->one.with ||
+            (struck.two && r == f->two.with));
+}
+
+static void describe(const struct faults *f, uint64_t more)
+{
+    print_error("%llu MiB more\n", (unsigned long long)(more >> 20));
+    fault_describe(&f->one, "migrate:on");
+    if (f->two.nth != 0)
+        fault_describe(&f->two, "migrate:on");
+}
+
+/* Whether what was got is memory, and no one else's. */
+static void pages_touch(larder_addr got)
+{
+    for (uint64_t at = 0; at < HOLES_FREE; at += MIB(2))
+        memset((void *)(uintptr_t)(got + at), 0x77, KIB(64));
+}
+
+/* What could not be undone is, by the first call that can do it; the second
+ * gives back addresses that something was stuck at until then. */
+static void judge(struct holes *h, const struct faults *f, uint64_t more,
+                  larder_addr got)
+{
+    if (larder_check(h->rig.a) != LARDER_OK)
+        describe(f, more);
+    assert_ok(larder_check(h->rig.a));
+    (void)larder_empty_cache(h->rig.a);
+    assert_ok(larder_empty_cache(h->rig.a));
+    assert_ok(larder_check(h->rig.a));
+    assert_int_equal(rig_usage(h->rig.dev).self_bytes, rig_reserved(&h->rig));
+    if (got != 0)
+        pages_touch(got);
+    holes_verify(h);
+}
+
+/* All that was free is to be had now. */
+static void have_all(struct holes *h, larder_addr got)
+{
+    if (got == 0)
+        assert_ok(holes_ask(h, HOLES_FREE, &got));
+    pages_touch(got);
+    holes_verify(h);
+    rig_free(&h->rig, got);
+    for (int i = 0; i < HANDLES; i++)
+        rig_free(&h->rig, h->live[i]);
+    assert_ok(larder_empty_cache(h->rig.a));
+    assert_int_equal(rig_usage(h->rig.dev).pages, 0);
+    assert_int_equal(rig_usage(h->rig.dev).mappings, 0);
+    rig_down(&h->rig);
+}
+
+static struct struck run_once(const struct faults *f, uint64_t more)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", more);
+    struct struck struck;
+    larder_addr got = 0;
+    larder_result r;
+
+    holes_write(&h);
+    assert_ok(larder_device_reset_counters(h.rig.dev));
+    fault_plan(&f->one, h.rig.dev, f->one.nth);
+    if (f->two.nth != 0)
+        fault_plan(&f->two, h.rig.dev, f->two.nth);
+    r = holes_ask(&h, HOLES_FREE, &got);
+    struck.one = has_struck(&f->one, h.rig.dev);
+    struck.two = has_struck(&f->two, h.rig.dev);
+    fault_off(&f->one, h.rig.dev);
+    if (f->two.nth != 0)
+        fault_off(&f->two, h.rig.dev);
+    if (!explains(f, struck, r)) {
+        describe(f, more);
+        fail_msg("%s: %s", larder_result_name(r), larder_last_error());
+    }
+    judge(&h, f, more, got);
+    have_all(&h, got);
+    return struck;
+}
+
+/* ---- sweeps ------------------------------------------------------------------- */
+
+/* Once, twice in a row, and from then on. */
+static unsigned long sweep(struct fault f, uint64_t more)
+{
+    for (f.nth = 1;; f.nth++) {
+        f.times = 1;
+        if (!run_once(&(struct faults){.one = f}, more).one)
+            return f.nth - 1;
+        f.times = 2;
+        (void)run_once(&(struct faults){.one = f}, more);
+        f.times = 0;
+        (void)run_once(&(struct faults){.one = f}, more);
+    }
+}
+
+static void each_call_may_fail(void **state)
+{
+    (void)state;
+    for (int w = 0; w < WAYS; w++) {
+        for (int k = 0; k < KINDS; k++) {
+            struct fault f = {.call = kinds[k], .with = LARDER_ERR_DEVICE};
+            unsigned long places = sweep(f, ways[w]);
+
+            if (kinds[k] != LARDER_CALL_event_create)
+                assert_true(places > 0);
+            f.with = LARDER_ERR_OUT_OF_MEMORY;
+            if (kinds[k] == LARDER_CALL_page_create ||
+                kinds[k] == LARDER_CALL_map)
+                (void)sweep(f, ways[w]);
+            print_message("%-16s %lu places\n", larder_call_name(kinds[k]),
+                          places);
+        }
+    }
+}
+
+static void the_host_may_have_no_memory(void **state)
+{
+    struct fault f = {.is_host = 1, .with = LARDER_ERR_NO_HOST_MEMORY};
+
+    (void)state;
+    for (int w = 0; w < WAYS; w++)
+        assert_true(sweep(f, ways[w]) > 2);
+}
+
+/* The nth of one kind, once, and with it those of another from any place on:
+ * among them all that undo the first.  By way of the host, then the device. */
+static unsigned long sweep_pair(larder_call one, larder_call two)
+{
+    struct faults f = {
+        .one = {.call = one, .with = LARDER_ERR_DEVICE, .times = 1},
+        .two = {.call = two, .with = LARDER_ERR_DEVICE},
+    };
+    unsigned long stride = sweep_stride(13);
+    unsigned long pairs = 0;
+
+    for (f.one.nth = 1;; f.one.nth += stride) {
+        struct struck struck = {.one = true, .two = true};
+
+        f.two.nth = 0;
+        if (!run_once(&f, ways[0]).one)
+            return pairs;
+        for (f.two.nth = 1; struck.two; f.two.nth += stride) {
+            f.two.times = f.two.nth % 2;
+            struck = run_once(&f, ways[0]);
+            pairs += struck.one && struck.two;
+        }
+    }
+}
+
+static void two_calls_may_fail(void **state)
+{
+    unsigned long pairs = 0;
+
+    (void)state;
+    for (int one = 0; one < KINDS; one++) {
+        for (int two = 0; two < KINDS; two++) {
+            if (one != two)
+                pairs += sweep_pair(kinds[one], kinds[two]);
+        }
+    }
+    print_message("%lu pairs\n", pairs);
+    assert_true(pairs > 20);
+}
+
+/* ---- single promises ----------------------------------------------------------- */
+
+/* No mapping works any more: what lives is out of reach, but kept, and is there
+ * again once one does. */
+static void what_cannot_be_undone_is_undone_later(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", 0);
+    larder_addr got;
+
+    (void)state;
+    holes_write(&h);
+    assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_map, 1, 0,
+                                 LARDER_ERR_DEVICE));
+    assert_refused(LARDER_ERR_DEVICE, holes_ask(&h, MIB(14), &got),
+                   "whose contents are kept");
+    assert_ok(larder_check(h.rig.a));
+    assert_result(LARDER_ERR_DEVICE, larder_empty_cache(h.rig.a));
+    assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_map, 0, 0, LARDER_OK));
+    assert_ok(holes_ask(&h, MIB(14), &got));
+    assert_ok(larder_check(h.rig.a));
+    holes_verify(&h);
+    rig_down(&h.rig);
+}
+
+/* The allocator can go in that state, too, whatever the device does then. */
+static void what_was_not_undone_goes_with_the_allocator(void **state)
+{
+    static const larder_call second[] = {LARDER_CALL_map, LARDER_CALL_unmap,
+                                         LARDER_CALL_copy};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof second / sizeof second[0]; i++) {
+        struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", 0);
+        larder_addr got;
+
+        holes_write(&h);
+        assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_set_access, 1, 0,
+                                     LARDER_ERR_DEVICE));
+        assert_result(LARDER_ERR_DEVICE, holes_ask(&h, MIB(14), &got));
+        assert_ok(
+            larder_device_fail(h.rig.dev, second[i], 1, 1, LARDER_ERR_DEVICE));
+        (void)larder_destroy(h.rig.a);
+        assert_device_empty(h.rig.dev);
+        assert_ok(larder_device_close(h.rig.dev));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_call_may_fail),
+        cmocka_unit_test(the_host_may_have_no_memory),
+        cmocka_unit_test(two_calls_may_fail),
+        cmocka_unit_test(what_cannot_be_undone_is_undone_later),
+        cmocka_unit_test(what_was_not_undone_goes_with_the_allocator),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

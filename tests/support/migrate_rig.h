@@ -1,0 +1,87 @@
+/* migrate_rig.h - memory that is mostly free, but in no handle: four handles of
+ * eight pages with one page in use each, and a limit that allows no more. */
+#ifndef LARDER_TESTS_SUPPORT_MIGRATE_RIG_H
+#define LARDER_TESTS_SUPPORT_MIGRATE_RIG_H
+
+#include <larder/migrate.h>
+
+#include "rig.h"
+
+enum { HANDLES = 4, HANDLE_PAGES = 8, LIVE_STREAM = 0, OTHER_STREAM = 1 };
+
+/* Handles of eight pages each. */
+#define MIGRATE_CONF "handle_part:2560,handle_floor:10000"
+#define MIGRATE_SPEC "sim:40GiB,context=0"
+
+struct holes {
+    struct rig rig;
+    larder_addr live[HANDLES]; /* a page each, its contents known */
+};
+
+static inline uint64_t *holes_word(larder_addr addr, size_t i)
+{
+    return (uint64_t *)(uintptr_t)addr + i;
+}
+
+enum { PAGE_WORDS = (2 << 20) / sizeof(uint64_t), PAGE_STEP = 4096 };
+
+/* A word each 32 KiB, what no other one is. */
+static inline void holes_write(const struct holes *h)
+{
+    for (int n = 0; n < HANDLES; n++) {
+        for (size_t i = 0; i < PAGE_WORDS; i += PAGE_STEP)
+            *holes_word(h->live[n], i) = h->live[n] + i;
+    }
+}
+
+static inline void holes_verify(const struct holes *h)
+{
+    for (int n = 0; n < HANDLES; n++) {
+        for (size_t i = 0; i < PAGE_WORDS; i += PAGE_STEP)
+            assert_int_equal(*holes_word(h->live[n], i), h->live[n] + i);
+    }
+}
+
+/* So much may be held, beside what is. */
+static inline void holes_limit(struct holes *h, uint64_t more)
+{
+    char limit[40];
+
+    (void)snprintf(limit, sizeof limit, "limit:%llu",
+                   (unsigned long long)(rig_reserved(&h->rig) + more));
+    assert_ok(larder_configure(h->rig.a, limit));
+}
+
+/* The page in use is one within the handle. */
+static inline struct holes holes_up(const char *spec, const char *conf,
+                                    uint64_t more)
+{
+    struct holes h = {
+        .rig = rig_up_policy(spec, LARDER_POLICY_LARDER, MIGRATE_CONF)};
+    larder_addr all[HANDLES * HANDLE_PAGES];
+
+    for (int i = 0; i < HANDLES * HANDLE_PAGES; i++)
+        all[i] = rig_alloc_on(&h.rig, MIB(2), LIVE_STREAM);
+    for (int i = 0; i < HANDLES * HANDLE_PAGES; i++) {
+        if (i % HANDLE_PAGES == 3)
+            h.live[i / HANDLE_PAGES] = all[i];
+        else
+            rig_free(&h.rig, all[i]);
+    }
+    assert_int_equal(rig_reserved(&h.rig), MIB(2) * HANDLES * HANDLE_PAGES);
+    assert_int_equal(rig_usage(h.rig.dev).pages, HANDLES);
+    holes_limit(&h, more);
+    assert_ok(larder_configure(h.rig.a, conf));
+    return h;
+}
+
+/* What is free, all together. */
+#define HOLES_FREE (MIB(2) * HANDLES * (HANDLE_PAGES - 1))
+
+static inline larder_result holes_ask(struct holes *h, uint64_t bytes,
+                                      larder_addr *out)
+{
+    return larder_alloc(h->rig.a, bytes, OTHER_STREAM, out);
+}
+
+#endif

@@ -1,0 +1,323 @@
+/* test_migrate.c - what lives moves to other memory, at its addresses, rather
+ * than that a request fails. */
+#include "support/migrate_rig.h"
+
+#include <pthread.h>
+
+#include <larder/share.h>
+#include <larder/tag.h>
+
+#define ON "migrate:on"
+
+/* Nothing was moved, nor asked of the device on the way to it. */
+static void assert_refused_as_ever(struct holes *h, uint64_t bytes)
+{
+    larder_addr addr = 0;
+
+    assert_ok(larder_device_reset_counters(h->rig.dev));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, holes_ask(h, bytes, &addr));
+    assert_int_equal(addr, 0);
+    assert_int_equal(rig_calls(&h->rig, LARDER_CALL_copy), 0);
+    assert_int_equal(rig_calls(&h->rig, LARDER_CALL_unmap), 0);
+    assert_int_equal(rig_calls(&h->rig, LARDER_CALL_page_create), 0);
+    assert_int_equal(rig_usage(h->rig.dev).pages, HANDLES);
+    assert_ok(larder_check(h->rig.a));
+}
+
+static void assert_granted(struct holes *h, uint64_t bytes)
+{
+    larder_addr addr = 0;
+
+    assert_ok(holes_ask(h, bytes, &addr));
+    memset((void *)(uintptr_t)addr, 0xa5, bytes);
+    assert_ok(larder_check(h->rig.a));
+    holes_verify(h);
+}
+
+/* ---- what it is for --------------------------------------------------------- */
+
+static void all_that_is_free_can_be_had(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
+
+    (void)state;
+    holes_write(&h);
+    assert_granted(&h, HOLES_FREE);
+    assert_int_equal(rig_reserved(&h.rig), MIB(2) * HANDLES * HANDLE_PAGES);
+    rig_down(&h.rig);
+}
+
+static void without_it_nothing_of_it_can(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, "", 0);
+
+    (void)state;
+    assert_refused_as_ever(&h, MIB(2));
+    rig_down(&h.rig);
+}
+
+/* As few handles as it takes. */
+static void no_more_moves_than_is_lacking(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
+
+    (void)state;
+    holes_write(&h);
+    assert_granted(&h, MIB(2) * (HANDLE_PAGES - 1));
+    assert_int_equal(rig_calls(&h.rig, LARDER_CALL_page_release), 1);
+    assert_granted(&h, MIB(2) * (HANDLE_PAGES + 1));
+    assert_int_equal(rig_calls(&h.rig, LARDER_CALL_page_release), 3);
+    rig_down(&h.rig);
+}
+
+static void those_with_most_room_go_first(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        (void)rig_alloc_on(&h.rig, MIB(2), LIVE_STREAM);
+    holes_write(&h);
+    assert_granted(&h, MIB(2) * (HANDLE_PAGES - 1));
+    assert_int_equal(rig_calls(&h.rig, LARDER_CALL_page_release), 1);
+    assert_granted(&h, HOLES_FREE - MIB(2) * (HANDLE_PAGES - 1 + 5));
+    rig_down(&h.rig);
+}
+
+/* Both ways: the first handle has nowhere to go but the host; with room for a
+ * page beside all that is held, none goes there. */
+static void the_host_is_used_only_where_there_is_no_room(void **state)
+{
+    struct holes tight = holes_up(MIGRATE_SPEC, ON, 0);
+    struct holes roomy = holes_up(MIGRATE_SPEC, ON, MIB(2));
+    uint64_t before = rig_calls(&tight.rig, LARDER_CALL_address_reserve);
+
+    (void)state;
+    holes_write(&tight);
+    holes_write(&roomy);
+    assert_granted(&tight, MIB(14));
+    assert_granted(&roomy, MIB(16));
+    /* The other stream's range, and one for both places at once. */
+    assert_int_equal(rig_calls(&tight.rig, LARDER_CALL_address_reserve),
+                     before + 1);
+    assert_int_equal(rig_calls(&roomy.rig, LARDER_CALL_address_reserve),
+                     before + 2);
+    assert_int_equal(rig_usage(roomy.rig.dev).reservations, before + 1);
+    rig_down(&tight.rig);
+    rig_down(&roomy.rig);
+}
+
+static void what_moved_can_be_freed_and_had_again(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
+
+    (void)state;
+    holes_write(&h);
+    assert_granted(&h, HOLES_FREE - MIB(2));
+    for (int i = 0; i < HANDLES; i++)
+        rig_free(&h.rig, h.live[i]);
+    assert_ok(larder_check(h.rig.a));
+    (void)rig_alloc_on(&h.rig, MIB(2) * (HANDLES + 1), OTHER_STREAM);
+    assert_ok(larder_check(h.rig.a));
+    rig_down(&h.rig);
+}
+
+/* Blocks that share pages, and blocks across handles. */
+static void small_and_long_blocks_keep_their_bytes(void **state)
+{
+    struct rig rig = rig_up_policy("sim:40GiB,context=0", LARDER_POLICY_LARDER,
+                                   MIGRATE_CONF "," ON);
+    enum { COUNT = 60 };
+    struct holes h = {.rig = rig};
+    larder_addr at[COUNT];
+    larder_addr got;
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        at[i] = rig_alloc(&rig, MIB(1) + KIB(512) * (uint64_t)(i % 7));
+    holes_limit(&h, 0);
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 5 != 0)
+            rig_free(&rig, at[i]);
+        else
+            memset((void *)(uintptr_t)at[i], i, MIB(1));
+    }
+    assert_ok(larder_alloc(rig.a, MIB(90), OTHER_STREAM, &got));
+    memset((void *)(uintptr_t)got, 0xff, MIB(90));
+    assert_ok(larder_check(rig.a));
+    assert_true(rig_calls(&rig, LARDER_CALL_copy) > 0);
+    for (int i = 0; i < COUNT; i += 5) {
+        for (uint64_t k = 0; k < MIB(1); k += 4096)
+            assert_int_equal(((unsigned char *)(uintptr_t)at[i])[k], i);
+    }
+    rig_down(&rig);
+}
+
+/* ---- when it is right ------------------------------------------------------- */
+
+static void what_is_queued_is_waited_for(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC ",events=manual", ON, MIB(2));
+    larder_addr got;
+
+    (void)state;
+    for (int i = 0; i < HANDLES; i++) {
+        larder_stream stream = (larder_stream)(i % 2 == 0 ? LIVE_STREAM : 7);
+
+        if (i % 2 != 0)
+            assert_ok(larder_record_stream(h.rig.a, h.live[i], stream));
+        assert_ok(larder_device_fill(h.rig.dev, h.live[i],
+                                     (unsigned char)(i + 1), MIB(2), stream));
+    }
+    assert_ok(holes_ask(&h, HOLES_FREE, &got));
+    for (int i = 0; i < HANDLES; i++)
+        assert_int_equal(*(unsigned char *)(uintptr_t)h.live[i], i + 1);
+    assert_ok(larder_check(h.rig.a));
+    rig_down(&h.rig);
+}
+
+static void too_little_moves_nothing(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
+
+    (void)state;
+    assert_refused_as_ever(&h, HOLES_FREE + MIB(2));
+    rig_down(&h.rig);
+}
+
+static void pages_that_stay_by_setting_stay(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, ON ",defrag:off", 0);
+    larder_addr addr;
+
+    (void)state;
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, holes_ask(&h, MIB(8), &addr));
+    assert_int_equal(rig_calls(&h.rig, LARDER_CALL_copy), 0);
+    rig_down(&h.rig);
+}
+
+static void nothing_moves_during_a_capture(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
+    larder_addr addr;
+
+    (void)state;
+    holes_write(&h);
+    assert_ok(larder_capture_begin(h.rig.a));
+    assert_refused_as_ever(&h, MIB(8));
+    assert_ok(larder_capture_end(h.rig.a));
+    assert_ok(larder_sim_capture_begin(h.rig.dev, 9));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, holes_ask(&h, MIB(8), &addr));
+    assert_int_equal(rig_calls(&h.rig, LARDER_CALL_copy), 0);
+    assert_ok(larder_sim_capture_end(h.rig.dev, 9));
+    assert_granted(&h, MIB(8));
+    rig_down(&h.rig);
+}
+
+/* One handle is held by an export, the others are not. */
+static void what_is_exported_stays(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC ",export=fd", ON, 0);
+    larder_export *e;
+
+    (void)state;
+    holes_write(&h);
+    assert_ok(larder_export_open(h.rig.a, h.live[2], &e));
+    assert_refused_as_ever(&h, HOLES_FREE);
+    assert_granted(&h, HOLES_FREE - MIB(2) * (HANDLE_PAGES - 1));
+    assert_ok(larder_export_close(e));
+    assert_granted(&h, MIB(2) * (HANDLE_PAGES - 1));
+    rig_down(&h.rig);
+}
+
+static void private_and_paused_memory_stays(void **state)
+{
+    static const larder_pool_id pool = {7, 0};
+    struct holes h = holes_up(MIGRATE_SPEC, "", MIB(40));
+    larder_addr in_pool;
+
+    (void)state;
+    holes_write(&h);
+    assert_ok(larder_pool_begin(h.rig.a, pool, NULL, NULL));
+    in_pool = rig_alloc(&h.rig, MIB(3));
+    memset((void *)(uintptr_t)in_pool, 0x3c, MIB(3));
+    assert_ok(larder_pool_end(h.rig.a, pool));
+    assert_ok(larder_tag_begin(h.rig.a, "weights"));
+    (void)rig_alloc(&h.rig, MIB(2));
+    assert_ok(larder_tag_end(h.rig.a));
+    assert_ok(larder_pause(h.rig.a, "weights", LARDER_PAUSE_KEEP));
+    holes_limit(&h, 0);
+    assert_ok(larder_configure(h.rig.a, ON));
+    assert_granted(&h, HOLES_FREE);
+    assert_int_equal(*(unsigned char *)(uintptr_t)in_pool, 0x3c);
+    assert_ok(larder_check(h.rig.a));
+    rig_down(&h.rig);
+}
+
+/* ---- quiet points ------------------------------------------------------------ */
+
+static void *end_elsewhere(void *handle)
+{
+    assert_ok(larder_migrate_end(handle));
+    return NULL;
+}
+
+static void a_quiet_point_allows_it_until_the_last_ends(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, "", 0);
+    pthread_t thread;
+
+    (void)state;
+    holes_write(&h);
+    assert_ok(larder_migrate_begin(h.rig.a));
+    assert_ok(larder_migrate_begin(h.rig.a));
+    assert_int_equal(pthread_create(&thread, NULL, end_elsewhere, h.rig.a), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_granted(&h, MIB(2) * (HANDLE_PAGES - 1));
+    assert_ok(larder_migrate_end(h.rig.a));
+    assert_ok(larder_device_reset_counters(h.rig.dev));
+    {
+        larder_addr addr;
+
+        assert_result(LARDER_ERR_OUT_OF_MEMORY, holes_ask(&h, MIB(8), &addr));
+        assert_int_equal(rig_calls(&h.rig, LARDER_CALL_copy), 0);
+    }
+    rig_down(&h.rig);
+}
+
+static void an_end_without_a_beginning_is_refused(void **state)
+{
+    struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_PYTORCH, "");
+
+    (void)state;
+    assert_refused(LARDER_ERR_INVALID, larder_migrate_end(rig.a),
+                   "larder_migrate_begin");
+    assert_ok(larder_migrate_begin(rig.a));
+    assert_ok(larder_migrate_end(rig.a));
+    assert_result(LARDER_ERR_INVALID, larder_migrate_end(rig.a));
+    assert_result(LARDER_ERR_INVALID, larder_migrate_begin(NULL));
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_that_is_free_can_be_had),
+        cmocka_unit_test(without_it_nothing_of_it_can),
+        cmocka_unit_test(no_more_moves_than_is_lacking),
+        cmocka_unit_test(those_with_most_room_go_first),
+        cmocka_unit_test(the_host_is_used_only_where_there_is_no_room),
+        cmocka_unit_test(what_moved_can_be_freed_and_had_again),
+        cmocka_unit_test(small_and_long_blocks_keep_their_bytes),
+        cmocka_unit_test(what_is_queued_is_waited_for),
+        cmocka_unit_test(too_little_moves_nothing),
+        cmocka_unit_test(pages_that_stay_by_setting_stay),
+        cmocka_unit_test(nothing_moves_during_a_capture),
+        cmocka_unit_test(what_is_exported_stays),
+        cmocka_unit_test(private_and_paused_memory_stays),
+        cmocka_unit_test(a_quiet_point_allows_it_until_the_last_ends),
+        cmocka_unit_test(an_end_without_a_beginning_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "report/report_words.h"
+
 static void print_note(FILE *out, uint64_t n, const char *one, const char *many)
 {
     if (n != 0)
@@ -68,9 +70,10 @@ static void print_compared(const struct recorded_result *r)
 
 void recorded_report_print(const char *path, const struct replay_snapshot *s)
 {
-    printf("\n%s, device %zu: %" PRIu64 " allocation%s from before the "
-           "recording",
-           path, s->device, s->notes.rolled_back,
+    printf("\n");
+    report_put_name(stdout, path);
+    printf(", device %zu: %" PRIu64 " allocation%s from before the recording",
+           s->device, s->notes.rolled_back,
            s->notes.rolled_back == 1 ? "" : "s");
     recorded_report_notes(stdout, &s->notes);
     printf("\n");

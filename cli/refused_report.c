@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "report/report_words.h"
 #include "units.h"
 
 static const char *bytes(uint64_t n, char out[UNITS_MAX])
@@ -98,9 +99,11 @@ void refused_report_print(const char *path, const struct replay_snapshot *s)
 
     if (!r->card.found)
         return;
-    printf("\n%s, device %zu: the recording ran out of memory when %s was "
-           "asked for (event %" PRIu32 ")\n",
-           path, s->device, bytes(r->card.asked, a), r->card.event);
+    printf("\n");
+    report_put_name(stdout, path);
+    printf(", device %zu: the recording ran out of memory when %s was asked "
+           "for (event %" PRIu32 ")\n",
+           s->device, bytes(r->card.asked, a), r->card.event);
     print_device(r);
     print_verdict(r);
 }

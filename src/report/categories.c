@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "report/explain.h"
+#include "report/frame_kind.h"
 
 /* Freed within so many events: nothing that anyone kept on purpose. */
 enum { TEMPORARY_EVENTS = 32 };
@@ -105,8 +106,8 @@ bool report_category_told(const struct snapshot *s, uint32_t user_metadata,
 
 static unsigned frame_signs(const struct snapshot *s, uint32_t frame)
 {
-    const char *file = snapshot_string(s, s->frames[frame].filename);
-    const char *name = snapshot_string(s, s->frames[frame].name);
+    const char *file = frame_text(s, s->frames[frame].filename);
+    const char *name = frame_text(s, s->frames[frame].name);
     unsigned found = BY_SOMEONE;
     size_t i;
 

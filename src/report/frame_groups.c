@@ -75,7 +75,7 @@ static void module_label(const struct snapshot *s, uint32_t frame, bool whole,
 static void library_label(const struct snapshot *s, uint32_t frame,
                           char buf[REPORT_FRAME])
 {
-    const char *file = snapshot_string(s, s->frames[frame].filename);
+    const char *file = frame_text(s, s->frames[frame].filename);
     size_t length;
     const char *package = frame_package(file, &length);
 

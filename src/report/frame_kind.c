@@ -23,6 +23,17 @@ static const char *const plumbing[] = {
     "native_thread",
 };
 
+/* Longer than the path of any file: a text to be searched for words as often
+ * as frames have it must have an end. */
+enum { TEXT_MOST = 4096 };
+
+const char *frame_text(const struct snapshot *s, uint32_t string)
+{
+    return snapshot_string_length(s, string) <= TEXT_MOST
+               ? snapshot_string(s, string)
+               : "";
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text);
@@ -97,13 +108,13 @@ static bool is_cell_file(const char *file)
 
 enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)
 {
-    const char *file = snapshot_string(s, s->frames[frame].filename);
+    const char *file = frame_text(s, s->frames[frame].filename);
     size_t length;
 
     if (is_cell_file(file))
         return FRAME_OWN;
     if (!ends_with(file, ".py") && file[0] != '<')
-        return kind_compiled(snapshot_string(s, s->frames[frame].name));
+        return kind_compiled(frame_text(s, s->frames[frame].name));
     /* Traced and compiled code is named by PyTorch. */
     if (below(file, "torch") != NULL ||
         strncmp(file, "<eval_with_key", 14) == 0)
@@ -126,7 +137,7 @@ static unsigned count_cells(const struct snapshot *s, uint32_t frame)
 
         if (seen) /* its first frame decides */
             return count_cells(s, i);
-        if (!is_kernel_file(snapshot_string(s, file)))
+        if (!is_kernel_file(frame_text(s, file)))
             continue;
         for (uint32_t k = 0; !seen && k < i; k++)
             seen = s->frames[k].filename == file;
@@ -137,7 +148,7 @@ static unsigned count_cells(const struct snapshot *s, uint32_t frame)
 
 bool frame_is_cell(const struct snapshot *s, uint32_t frame, unsigned *number)
 {
-    const char *file = snapshot_string(s, s->frames[frame].filename);
+    const char *file = frame_text(s, s->frames[frame].filename);
 
     if (!is_cell_file(file))
         return false;

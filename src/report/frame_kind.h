@@ -17,6 +17,10 @@ enum frame_kind {
     FRAME_OWN
 };
 
+/* A frame's file or function, to be searched for words; "" if it is longer
+ * than any path can be, so that no file makes that take long. */
+const char *frame_text(const struct snapshot *s, uint32_t string);
+
 enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame);
 
 /* The name of an installed package that the file belongs to, and its length;

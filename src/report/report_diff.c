@@ -328,7 +328,10 @@ bool report_write_diff(FILE *out, const char *const names[2],
         if (total == NULL)
             return tool_fail(error, "a file's name is no UTF-8");
     } else {
-        fprintf(out, "%s -> %s\n", names[0], names[1]);
+        report_put_name(out, names[0]);
+        fputs(" -> ", out);
+        report_put_name(out, names[1]);
+        putc('\n', out);
     }
     for (i = 0; ok && i < devices.count; i++)
         ok = write_device(out, devices.numbers[i],

@@ -405,7 +405,8 @@ static bool write_number(FILE *out, const char *name, const struct snapshot *s,
     ok = run_summary_make(&l, &r, error);
     if (ok) {
         share->peak = r.peak_allocated;
-        fprintf(out, "%s, device %zu\n", name, share->device);
+        report_put_name(out, name);
+        fprintf(out, ", device %zu\n", share->device);
         ok = write_device(
             &(struct report_writing){out, &r, s, opt,
                                      opt->top > 0 ? opt->top : TOP_DEFAULT},

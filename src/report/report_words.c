@@ -2,6 +2,7 @@
 #include "report/report_words.h"
 
 #include "report/frame_kind.h"
+#include "snapshot/snap_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -116,10 +117,36 @@ static size_t without_parameters(const char *name)
     return strlen(name);
 }
 
+/* How many bytes the character of UTF-8 here has; 0: there is none whole. */
+static size_t character_bytes(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+
+    /* Half of a pair is written as a character, and is none. */
+    if (strnlen(text, n) < n || !snap_utf8_valid(p, n) ||
+        (p[0] == 0xed && p[1] >= 0xa0))
+        return 0;
+    return n;
+}
+
+/* What was cut in the middle of a character, or never was one. */
+static void replace_broken(char *text)
+{
+    while (*text != '\0') {
+        size_t n = character_bytes(text);
+
+        if (n == 0)
+            *text = '?';
+        text += n == 0 ? 1 : n;
+    }
+}
+
 /* What a terminal would obey is not for it: a file may hold anything.  A
  * statement's line ends are blanks like others. */
 void report_defuse(char *text)
 {
+    replace_broken(text);
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
 
@@ -131,6 +158,18 @@ void report_defuse(char *text)
         if (c == 0xc2 && *text == '?')
             *++text = '?';
     }
+}
+
+void report_put_name(FILE *out, const char *name)
+{
+    char shown[4096];
+    size_t length = strlen(name);
+
+    if (length >= sizeof shown)
+        name += length - sizeof shown + 1;
+    snprintf(shown, sizeof shown, "%s", name);
+    report_defuse(shown);
+    fputs(shown, out);
 }
 
 static const char *after_folders(const char *path)

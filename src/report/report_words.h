@@ -35,8 +35,11 @@ uint32_t report_own_frame(const struct snapshot *s, uint32_t stack);
 const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
                          char buf[REPORT_FRAME]);
 
-/* Replace what a terminal would obey. */
+/* Replace what a terminal would obey, and what is no UTF-8. */
 void report_defuse(char *text);
+
+/* Write a file's name so, the last part of one that is very long. */
+void report_put_name(FILE *out, const char *name);
 
 /* Text that grows: write to `out`, then take it. */
 struct report_text {

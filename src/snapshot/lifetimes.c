@@ -344,7 +344,7 @@ bool lifetimes_make(const struct snapshot *s, size_t device,
     memset(out, 0, sizeof(*out));
     out->snapshot = s;
     out->device = device;
-    if (device < s->device_count) {
+    if (device < s->device_count && s->devices[device].count > 0) {
         if (s->devices[device].count >= UINT32_MAX)
             return tool_fail(error, "device %zu has more than 2^32 events",
                              device);

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "made_snapshot.h"
 #include "report/explain.h"
+#include "report/frame_kind.h"
 #include "report/iterations.h"
 #include "report/report_words.h"
 #include "report/summary_of_run.h"
@@ -446,6 +448,58 @@ static void a_time_no_clock_shows_is_cut_down(void **state)
     assert_int_equal(report_elapsed(INT64_MAX, INT64_MIN), -INT64_MAX);
 }
 
+/* ---- texts of strangers ----------------------------------------------------- */
+
+/* Cut within a character, half of a pair, a control. */
+static void what_is_shown_is_whole_and_harmless(void **state)
+{
+    char text[] = "a\xc3\xa9 b\xc3 \xed\xa0\x80 \x1b[31m \xe2\x82";
+
+    (void)state;
+    report_defuse(text);
+    assert_string_equal(text, "a\xc3\xa9 b? ??? ?[31m ??");
+}
+
+static void a_files_name_is_harmless(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    report_put_name(out, "run\x1b[31m\n\xc3.pickle");
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "run?[31m ?.pickle");
+    free(text);
+}
+
+/* Each of so many frames has the same one. */
+static void a_long_name_takes_no_time(void **state)
+{
+    enum { LENGTH = 10 << 20, FRAMES = 2000 };
+    struct snapshot_frame frame = {0};
+    char *bytes = malloc(LENGTH + 1);
+    uint64_t begins[] = {0, LENGTH + 1};
+    struct snapshot s = {
+        .string_bytes = bytes,
+        .string_begins = begins,
+        .string_count = 1,
+        .frames = &frame,
+        .frame_count = 1,
+    };
+    clock_t begun = clock();
+
+    (void)state;
+    assert_non_null(bytes);
+    memset(bytes, 'x', LENGTH);
+    bytes[LENGTH] = '\0';
+    for (int i = 0; i < FRAMES; i++)
+        assert_int_equal(frame_kind_of(&s, 0), FRAME_COMPILED);
+    assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +523,9 @@ int main(void)
         cmocka_unit_test(sizes_are_told_in_words),
         cmocka_unit_test(the_line_is_the_programs_own),
         cmocka_unit_test(a_time_no_clock_shows_is_cut_down),
+        cmocka_unit_test(what_is_shown_is_whole_and_harmless),
+        cmocka_unit_test(a_files_name_is_harmless),
+        cmocka_unit_test(a_long_name_takes_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

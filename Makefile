@@ -24,9 +24,8 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-fuzz wheel check-gpu check-fit check-pytorch bench bench-landscape \
-        install \
-        lint format clean
+        check-long check-fuzz check-gpu check-fit check-pytorch bench \
+        bench-landscape wheel deb install lint format clean
 
 all: build
 
@@ -101,6 +100,9 @@ install: build ## install below PREFIX (/usr/local); honours DESTDIR
 wheel: configure ## make a Python package for other systems too, in dist/, and try it
 	@tools/make_wheel.sh dist
 
+deb: configure ## make a Debian package, in dist/
+	@tools/make_deb.sh build-deb dist
+
 lint: configure ## run clang-format, clang-tidy, cppcheck and shellcheck
 	@tools/lint.sh $(B)
 
@@ -108,4 +110,4 @@ format: ## lay out the C sources
 	@tools/list_sources.sh | xargs clang-format -i
 
 clean: ## remove the build folders
-	rm -rf dist build build-asan build-tsan build-fuzz build-ci
+	rm -rf dist build build-asan build-tsan build-fuzz build-deb build-ci

@@ -93,6 +93,12 @@ static void conf_reset_each_parse(struct conf *conf)
 /* Rules between two settings, whatever their order. */
 static larder_result conf_check_whole(const struct conf *conf)
 {
+    if (conf->max_split_bytes == CONF_LARGE_MB * LARDER_MIB &&
+        !conf->rules->split_at_segment)
+        return larder__fail(LARDER_ERR_CONF,
+                            "CachingAllocator option max_split_size_mb too "
+                            "small, must be > %d: it is %d",
+                            CONF_LARGE_MB, CONF_LARGE_MB);
     if (conf->max_split_bytes < conf->large_segment_bytes)
         return larder__fail(
             LARDER_ERR_CONF,

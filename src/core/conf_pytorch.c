@@ -33,7 +33,8 @@ static larder_result parse_max_split(struct conf *conf, struct reader *r)
 
     if (result != LARDER_OK)
         return result;
-    if (mb <= CONF_LARGE_MB)
+    /* Of 20 itself the release decides, and it may come later. */
+    if (mb < CONF_LARGE_MB)
         return larder__fail(LARDER_ERR_CONF,
                             "CachingAllocator option max_split_size_mb too "
                             "small, must be > %d: it is %s",

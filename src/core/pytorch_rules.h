@@ -47,7 +47,10 @@ enum pytorch_lending {
       "per_process_memory_fraction just below 1")                              \
     X(bool, rest_after_last,                                                   \
       "`>` of roundup_power2_divisions leaves the last class named alone",     \
-      "every class of roundup_power2_divisions named, none by `>`")
+      "every class of roundup_power2_divisions named, none by `>`")            \
+    X(bool, split_at_segment,                                                  \
+      "max_split_size_mb can be as small as large_segment_size_mb",            \
+      "max_split_size_mb:21")
 
 struct pytorch_rules {
     const char *version;

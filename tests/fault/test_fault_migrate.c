@@ -207,7 +207,7 @@ static unsigned long sweep_pair(larder_call one, larder_call two)
         .one = {.call = one, .with = LARDER_ERR_DEVICE, .times = 1},
         .two = {.call = two, .with = LARDER_ERR_DEVICE},
     };
-    unsigned long stride = sweep_stride(13);
+    unsigned long stride = sweep_stride(41);
     unsigned long pairs = 0;
 
     for (f.one.nth = 1;; f.one.nth += stride) {

@@ -216,8 +216,10 @@ class Page(page_case.PageCase):
                          '.filter((i) => state.found.mask[i]).length')
         self.assertEqual(page.run('state.tree.root.count'), alive)
         page.key('3')
-        self.assertIn(f'{alive} alive', page.text('#panel'))
+        page.wait('document.querySelector("#panel").innerText'
+                  f'.includes("{alive} alive")')
         page.key('5')
+        page.wait('document.querySelectorAll("#panel .row").length > 0')
         events = page.run('[...document.querySelectorAll("#panel .row")]'
                           '.map((row) => Number(row.textContent.split(" ")[0]))')
         self.assertTrue(events)

@@ -210,7 +210,8 @@ class Page(page_case.PageCase):
         self.assertEqual(page.run(
             'state.found.list.every((i) => state.device.alloc.size[i] === '
             f'{size})'), True)
-        page.key('p')  # still in the box
+        page.key('p')  # still in the box: a letter of the search, no command
+        self.find(page, f'>={size}')
         page.run('$("search").blur()')
         alive = page.run('aliveAt(state.device, state.cursor)'
                          '.filter((i) => state.found.mask[i]).length')

@@ -8,7 +8,7 @@
 
 /* A table ends with an option without a name. */
 struct cli_option {
-    const char *name;     /* without the dash, if one letter, or dashes */
+    const char *name; /* without the dash, if one letter, or dashes */
     /* How help names its value, NULL: it has none.  Shells complete FILE,
      * VERSION (of PyTorch) and words|like|these. */
     const char *argument;

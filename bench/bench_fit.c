@@ -3,9 +3,9 @@
  *
  *   bench_fit [--csv]
  *
- * Nanoseconds for each such turn, with lists by size class (core/fit.h) and,
+ * Nanoseconds for each such turn, with lists by size class (core/heap/fit.h) and,
  * as the baseline, with the exact best fit by size and address of the policy
- * pytorch (core/bins.h).  They take turns, round by round; the median of the
+ * pytorch (core/heap/bins.h).  They take turns, round by round; the median of the
  * rounds counts.  Time is the processor's. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/bins.h"
-#include "core/fit.h"
+#include "core/heap/bins.h"
+#include "core/heap/fit.h"
 
 enum { ROUNDS = 11, TURNS = 200000, LOOKS = 4 };
 

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/share_message.h"
+#include "core/share/share_message.h"
 #include "fuzz.h"
 
 enum { FDS = 3, FABRIC = 0x20, EARLY = 0x40, MARK = 0x80 };

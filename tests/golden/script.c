@@ -7,7 +7,7 @@
 #include <larder/larder.h>
 #include <larder/sim.h>
 
-#include "core/handle.h"
+#include "core/entry/handle.h"
 
 enum { IDS = 65536, POOLS = 1024, STREAMS_MAX = 8 };
 

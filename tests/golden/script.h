@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/pytorch_rules.h"
+#include "core/settings/pytorch_rules.h"
 #include "trace/tool_error.h"
 
 struct script {

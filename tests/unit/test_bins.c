@@ -1,7 +1,7 @@
 /* test_bins.c - the free blocks of a heap by size, against a plain array. */
 #include "../support/rig.h"
 
-#include "core/bins.h"
+#include "core/heap/bins.h"
 
 enum { BLOCKS = 3000, SIZES = 400, SERIALS = 5, ROUNDS = 20000 };
 

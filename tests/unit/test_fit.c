@@ -1,7 +1,7 @@
 /* test_fit.c - free blocks in lists by size class, against a plain array. */
 #include "../support/rig.h"
 
-#include "core/fit.h"
+#include "core/heap/fit.h"
 
 enum { BLOCKS = 2000, ROUNDS = 40000 };
 

@@ -3,13 +3,13 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/front.h"
-#include "core/orphan.h"
+#include "core/state/front.h"
+#include "core/segments/orphan.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/pages.h"
-#include "core/policy_larder/tuning.h"
-#include "core/pool.h"
-#include "core/segment.h"
+#include "core/settings/tuning.h"
+#include "core/pools/pool.h"
+#include "core/segments/segment.h"
 
 enum { GROWTH = 3 }; /* times all that the heap has */
 

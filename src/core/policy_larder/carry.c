@@ -3,11 +3,11 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/held.h"
-#include "core/orphan.h"
+#include "core/state/held.h"
+#include "core/segments/orphan.h"
 #include "core/policy_larder/carry_steps.h"
 #include "core/policy_larder/physical.h"
-#include "core/recording.h"
+#include "core/history/recording.h"
 
 enum { HOST_ALIGN = 4096 };
 

@@ -1,8 +1,8 @@
 #include "core/policy_larder/carry_steps.h"
 
 #include "base/fail.h"
-#include "core/events.h"
-#include "core/orphan.h"
+#include "core/segments/events.h"
+#include "core/segments/orphan.h"
 
 /* The end of the pages from the i-th on that follow each other. */
 static size_t run_end(const struct carry *c, size_t i)

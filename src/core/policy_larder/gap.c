@@ -1,6 +1,6 @@
 #include "core/policy_larder/gap.h"
 
-#include "core/blocks.h"
+#include "core/segments/blocks.h"
 
 static bool is_available(const struct block *b)
 {

@@ -2,14 +2,14 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/blocks.h"
+#include "core/segments/blocks.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/pages.h"
 #include "core/policy_larder/physical.h"
 #include "core/policy_larder/addresses.h"
 #include "core/policy_larder/spot.h"
-#include "core/pool.h"
-#include "core/segment.h"
+#include "core/pools/pool.h"
+#include "core/segments/segment.h"
 
 /* ---- making ---------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #ifndef LARDER_CORE_POLICY_LARDER_LARDER_STATE_H
 #define LARDER_CORE_POLICY_LARDER_LARDER_STATE_H
 
-#include "core/allocator.h"
+#include "core/state/allocator.h"
 
 extern const struct policy_state larder__state;
 

@@ -6,8 +6,8 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/events.h"
-#include "core/handle.h"
+#include "core/segments/events.h"
+#include "core/entry/handle.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/gap.h"
 #include "core/policy_larder/physical.h"

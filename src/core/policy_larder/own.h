@@ -11,7 +11,7 @@
 #ifndef LARDER_CORE_POLICY_LARDER_OWN_H
 #define LARDER_CORE_POLICY_LARDER_OWN_H
 
-#include "core/allocator.h"
+#include "core/state/allocator.h"
 
 /* Handles that are mapped nowhere, held to be mapped again. */
 struct loose {

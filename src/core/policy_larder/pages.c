@@ -1,9 +1,9 @@
 #include "core/policy_larder/pages.h"
 
-#include "core/blocks.h"
+#include "core/segments/blocks.h"
 #include "core/policy_larder/physical.h"
-#include "core/pool.h"
-#include "core/recording.h"
+#include "core/pools/pool.h"
+#include "core/history/recording.h"
 
 /* ---- handles --------------------------------------------------------------- */
 

@@ -3,10 +3,10 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/held.h"
-#include "core/orphan.h"
+#include "core/state/held.h"
+#include "core/segments/orphan.h"
 #include "core/policy_larder/pages.h"
-#include "core/policy_larder/tuning.h"
+#include "core/settings/tuning.h"
 
 /* ---- how much -------------------------------------------------------------- */
 

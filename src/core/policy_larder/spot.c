@@ -1,7 +1,7 @@
 #include "core/policy_larder/spot.h"
 
 #include "base/fail.h"
-#include "core/events.h"
+#include "core/segments/events.h"
 
 /* ---- finding --------------------------------------------------------------- */
 

@@ -1,0 +1,422 @@
+/* check.c - larder_check(): every structure against every rule.
+ *
+ * Rules B1 to B6 are in block.h.  The others:
+ *   S1  the statistics' current values are what the blocks add up to;
+ *   S2  held_bytes is what segments and pieces add up to;
+ *   G1 to G4 are in policy_larder/pages.h;
+ *   P1  an expandable segment has handles for exactly its mapped pages;
+ *   P2  the parts of a piece lie in it, in order, without overlap;
+ *   P3  is in pause.h;
+ *   E1  events waited for and queued are the same number, and with the holds
+ *       what blocks count;
+ *   H1  every header the slab gave out is in a segment. */
+#include <inttypes.h>
+
+#include "base/fail.h"
+#include "core/segments/blocks.h"
+#include "core/state/front.h"
+#include "core/entry/handle.h"
+#include "core/pause/pause.h"
+#include "core/policy_larder/pages.h"
+#include "core/state/policy.h"
+#include "core/pools/pool.h"
+
+/* What the walk adds up. */
+struct sums {
+    int64_t allocation[STATS_POOLS];
+    int64_t segment[STATS_POOLS];
+    int64_t active[STATS_POOLS];
+    int64_t inactive_split[STATS_POOLS];
+    int64_t allocated_bytes[STATS_POOLS];
+    int64_t reserved_bytes[STATS_POOLS];
+    int64_t active_bytes[STATS_POOLS];
+    int64_t inactive_split_bytes[STATS_POOLS];
+    int64_t requested_bytes[STATS_POOLS];
+    uint64_t blocks;
+    uint64_t free_blocks;
+    uint64_t unmapped_blocks;
+    uint64_t events;
+    size_t pages;
+};
+
+static larder_result broken(const char *rule, const char *what,
+                            larder_addr addr)
+{
+    return larder__fail(LARDER_ERR_CORRUPT,
+                        "rule %s is broken at 0x%" PRIx64 ": %s", rule, addr,
+                        what);
+}
+
+/* ---- blocks --------------------------------------------------------------- */
+
+/* Whether what comes before it in its list says so. */
+static bool in_fit(const struct fit *fit, const struct block *b)
+{
+    return fit->first[fit_class(b->bytes)] == b ||
+           (b->right != NULL && b->right->left == b);
+}
+
+static bool in_index(const struct block *b)
+{
+    const struct heap *heap = b->segment->heap;
+
+    if (heap->fit != NULL)
+        return in_fit(heap->fit, b);
+    return larder__bins_not_before(heap->bins, bins_key(heap->bins, b)) == b;
+}
+
+static bool in_unmapped(const struct block *b)
+{
+    return tree_at_or_above(b->segment->heap->unmapped, b->addr) == b;
+}
+
+static bool is_deferred(struct allocator *a, const struct block *b)
+{
+    const struct block *d = slab_get(&a->slab, a->events.deferred_first);
+
+    while (d != NULL && d != b)
+        d = slab_get(&a->slab, d->next_deferred);
+    return d == b;
+}
+
+static larder_result check_place(struct allocator *a, const struct block *b,
+                                 const struct block *before)
+{
+    const struct segment *s = b->segment;
+    larder_addr begin = before == NULL ? s->addr : before->addr + before->bytes;
+
+    if (b->addr != begin || b->bytes == 0 ||
+        b->bytes % a->policy->unit_bytes != 0)
+        return broken("B1", "a gap, an overlap or an odd size", b->addr);
+    if (b->prev != (before == NULL ? 0 : before->self) ||
+        slab_at(&a->slab, b->self) != b)
+        return broken("B1", "the links to the neighbours are wrong", b->addr);
+    if (before != NULL && before->state == b->state &&
+        (b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED))
+        return broken("B2", "two neighbours should be one", b->addr);
+    return LARDER_OK;
+}
+
+static larder_result check_state(struct allocator *a, const struct block *b)
+{
+    bool live = b->state == BLOCK_LIVE;
+
+    if (map_find(&a->map, &a->slab, b->addr) != (live ? b : NULL))
+        return broken("B6", "the address map does not agree", b->addr);
+    switch ((enum block_state)b->state) {
+    case BLOCK_FREE:
+        return in_index(b) ? LARDER_OK
+                           : broken("B3", "not in the index", b->addr);
+    case BLOCK_UNMAPPED:
+        return in_unmapped(b) ? LARDER_OK
+                              : broken("B3", "not among the unmapped", b->addr);
+    case BLOCK_LIVE:
+    case BLOCK_PENDING:
+        if (b->requested == 0 || b->requested > b->bytes)
+            return broken("B4", "requested bytes", b->addr);
+        if (!live && b->events == 0 && !is_deferred(a, b))
+            return broken("B5", "waits for nothing", b->addr);
+        return LARDER_OK;
+    case BLOCK_UNUSED:
+        break;
+    }
+    return broken("B1", "a block without a state", b->addr);
+}
+
+static void sum_block(struct sums *sums, const struct block *b)
+{
+    unsigned pool = b->segment->heap->pool->stats;
+    int64_t bytes = (int64_t)b->bytes;
+
+    sums->blocks++;
+    if (b->state == BLOCK_UNMAPPED) {
+        sums->unmapped_blocks++;
+        return;
+    }
+    if (b->state == BLOCK_FREE) {
+        sums->free_blocks++;
+        if (block_is_split(b) && !segment_is_expandable(b->segment)) {
+            sums->inactive_split[pool]++;
+            sums->inactive_split_bytes[pool] += bytes;
+        }
+        return;
+    }
+    sums->active[pool]++;
+    sums->active_bytes[pool] += bytes;
+    sums->requested_bytes[pool] += (int64_t)b->requested;
+    if (b->state == BLOCK_PENDING) {
+        sums->events += b->events;
+    } else {
+        sums->allocation[pool]++;
+        sums->allocated_bytes[pool] += bytes;
+    }
+}
+
+/* ---- segments ------------------------------------------------------------- */
+
+static larder_result check_pages(const struct segment *s, const struct block *b,
+                                 struct sums *sums)
+{
+    size_t begin = (b->addr - s->addr) / s->page_bytes;
+    size_t end = (b->addr - s->addr + b->bytes - 1) / s->page_bytes;
+    bool mapped = b->state != BLOCK_UNMAPPED;
+
+    if (s->paused != NULL) /* what pages it has, is counted by the segment */
+        return LARDER_OK;
+    if (!mapped && (b->addr - s->addr) % s->page_bytes != 0)
+        return broken("P1", "an unmapped block within a page", b->addr);
+    for (size_t i = begin; i <= end; i++) {
+        if ((s->pages[i] != 0) != mapped)
+            return broken("P1", "a page too many or too few", b->addr);
+    }
+    if (!mapped)
+        return LARDER_OK;
+    sums->reserved_bytes[s->heap->pool->stats] += (int64_t)b->bytes;
+    return LARDER_OK;
+}
+
+/* The pages of a block of a paged segment. */
+static larder_result check_block_pages(const struct segment *s,
+                                       const struct block *b)
+{
+    struct page_span span = pages_touched(s, b->addr, b->bytes);
+    bool mapped = b->state != BLOCK_UNMAPPED;
+
+    if (!mapped &&
+        ((b->addr - s->addr) % PAGE_BYTES != 0 || b->bytes % PAGE_BYTES != 0))
+        return broken("G1", "an unmapped block within a page", b->addr);
+    for (size_t i = span.begin; i < span.end; i++) {
+        if ((s->pages[i] != 0) != mapped)
+            return broken("G1", "a page too many or too few", b->addr);
+    }
+    return LARDER_OK;
+}
+
+/* All pages of a paged segment. */
+static larder_result check_paged(const struct segment *s, struct sums *sums)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++)
+        count += s->pages[i] != 0;
+    if (count != s->page_count)
+        return broken("G2", "the number of pages", s->addr);
+    sums->reserved_bytes[s->heap->pool->stats] += (int64_t)count * PAGE_BYTES;
+    return LARDER_OK;
+}
+
+static larder_result check_segment(struct allocator *a, const struct segment *s,
+                                   struct sums *sums)
+{
+    unsigned pool = s->heap->pool->stats;
+    const struct block *before = NULL;
+    larder_result r;
+
+    for (const struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->segment != s)
+            return broken("B1", "a block of another segment", b->addr);
+        if ((r = check_place(a, b, before)) != LARDER_OK ||
+            (r = check_state(a, b)) != LARDER_OK)
+            return r;
+        if (s->kind == SEGMENT_EXPANDABLE &&
+            (r = check_pages(s, b, sums)) != LARDER_OK)
+            return r;
+        if (s->kind == SEGMENT_PAGED &&
+            (r = check_block_pages(s, b)) != LARDER_OK)
+            return r;
+        sum_block(sums, b);
+        before = b;
+    }
+    if (before == NULL || before->addr + before->bytes != s->addr + s->bytes)
+        return broken("B1", "the blocks end too early or too late", s->addr);
+    if (s->kind == SEGMENT_DRIVER) {
+        sums->segment[pool]++;
+        sums->reserved_bytes[pool] += (int64_t)s->bytes;
+    }
+    if (s->paused != NULL && !larder__paused_is_sound(s))
+        return broken("P3", "a page too many or too few", s->addr);
+    if (s->paused != NULL)
+        sums->reserved_bytes[pool] += (int64_t)larder__paused_held_bytes(s);
+    if (s->kind == SEGMENT_PAGED && (r = check_paged(s, sums)) != LARDER_OK)
+        return r;
+    for (size_t i = 0; s->pages != NULL && i < s->bytes / s->page_bytes; i++)
+        sums->pages += s->pages[i] != 0;
+    return LARDER_OK;
+}
+
+static larder_result check_piece(const struct piece *p, struct sums *sums)
+{
+    larder_addr at = p->addr;
+
+    for (const struct segment *s = p->parts; s != NULL; s = s->piece_next) {
+        if (s->kind != SEGMENT_CARVED || s->piece != p || s->addr < at)
+            return broken("P2", "a part out of place", s->addr);
+        at = s->addr + s->bytes;
+    }
+    if (at > p->addr + p->bytes)
+        return broken("P2", "parts reach past the end", p->addr);
+    sums->segment[STATS_LARGE]++;
+    sums->reserved_bytes[STATS_LARGE] += (int64_t)p->bytes;
+    return LARDER_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------ */
+
+/* Whether the index holds nothing but free blocks of its heap, in order, and
+ * how many. */
+static larder_result check_index(const struct heap *heap, uint64_t *count)
+{
+    for (const struct block *b = larder__bins_fit(heap->bins, 0); b != NULL;
+         b = bins_next(heap->bins, b)) {
+        if (b->state != BLOCK_FREE || b->segment->heap != heap)
+            return broken("B3", "a stranger in the index", b->addr);
+        ++*count;
+    }
+    return LARDER_OK;
+}
+
+/* The same of lists, and whether the bitmap says where they are. */
+static larder_result check_fit(const struct heap *heap, uint64_t *count)
+{
+    const struct fit *fit = heap->fit;
+
+    for (unsigned i = 0; fit != NULL && i < FIT_CLASSES; i++) {
+        bool used = (fit->used[i / 64] >> i % 64 & 1) != 0;
+
+        if (used != (fit->first[i] != NULL) ||
+            (used && (fit->some >> i / 64 & 1) == 0))
+            return broken("B3", "the bitmap of free lists", i);
+        for (const struct block *b = fit->first[i]; b != NULL; b = b->left) {
+            if (b->state != BLOCK_FREE || b->segment->heap != heap ||
+                fit_class(b->bytes) != i)
+                return broken("B3", "a stranger in a free list", b->addr);
+            ++*count;
+        }
+    }
+    return LARDER_OK;
+}
+
+static larder_result check_pool(const struct pool *pool, struct sums *indexed)
+{
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        larder_result r = check_index(pool->heaps[i], &indexed->free_blocks);
+
+        if (r == LARDER_OK)
+            r = check_fit(pool->heaps[i], &indexed->free_blocks);
+        if (r != LARDER_OK)
+            return r;
+        if (i > 0 && pool->heaps[i - 1]->stream >= pool->heaps[i]->stream)
+            return broken("B3", "heaps out of order", pool->heaps[i]->stream);
+    }
+    return LARDER_OK;
+}
+
+static larder_result check_pools(const struct allocator *a,
+                                 struct sums *indexed)
+{
+    larder_result r = LARDER_OK;
+
+    for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
+        r = check_pool(&a->pools[kind], indexed);
+    for (const struct private_pool *p = a->private_pools;
+         r == LARDER_OK && p != NULL; p = p->next) {
+        for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
+            r = check_pool(&p->pools[kind], indexed);
+    }
+    return r;
+}
+
+static larder_result check_metric(const char *name, const struct metric *m,
+                                  const int64_t *sum)
+{
+    for (unsigned p = 0; p < STATS_POOLS; p++) {
+        if (m->current[p] != sum[p])
+            return larder__fail(LARDER_ERR_CORRUPT,
+                                "rule S1 is broken: %s of the %s pool is "
+                                "%" PRId64 ", the blocks add up to %" PRId64,
+                                name, p == STATS_SMALL ? "small" : "large",
+                                m->current[p], sum[p]);
+        if (m->peak[p] < m->current[p] || m->peak_all < metric_all(m))
+            return larder__fail(LARDER_ERR_CORRUPT,
+                                "rule S1 is broken: %s is above its peak",
+                                name);
+    }
+    return LARDER_OK;
+}
+
+static larder_result check_sums(const struct allocator *a,
+                                const struct sums *sums)
+{
+    larder_result r;
+
+#define X(name, text)                                                          \
+    if ((r = check_metric(#name, &a->stats.name, sums->name)) != LARDER_OK)    \
+        return r;
+    LARDER_METRIC_MAP(X)
+#undef X
+    if (a->held_bytes != (uint64_t)metric_all(&a->stats.reserved_bytes))
+        return broken("S2", "held bytes", 0);
+    if (sums->blocks !=
+        a->slab.untouched - 1 - a->slab.free_count - larder__front_headers(a))
+        return broken("H1", "the number of headers", 0);
+    return LARDER_OK;
+}
+
+static larder_result check_events(const struct allocator *a,
+                                  const struct sums *sums)
+{
+    uint64_t queued = 0;
+
+    for (uint32_t i = 0; i < a->events.queue_count; i++) {
+        for (const struct use *use = a->events.queues[i].first; use != NULL;
+             use = use->next)
+            queued++;
+    }
+    if (queued != a->events.waiting || queued + a->events.held != sums->events)
+        return broken("E1", "the number of events", 0);
+    return LARDER_OK;
+}
+
+static larder_result check_all(struct allocator *a)
+{
+    struct sums sums = {.blocks = 0};
+    struct sums indexed = {.blocks = 0};
+    larder_result r;
+
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if ((r = check_segment(a, s, &sums)) != LARDER_OK)
+            return r;
+    }
+    for (const struct piece *p = a->pieces; p != NULL; p = p->next) {
+        if ((r = check_piece(p, &sums)) != LARDER_OK)
+            return r;
+    }
+    if ((r = check_pools(a, &indexed)) != LARDER_OK)
+        return r;
+    if (a->larder != NULL)
+        sums.reserved_bytes[STATS_LARGE] +=
+            (int64_t)a->policy->state->loose_bytes(a);
+    if (indexed.free_blocks != sums.free_blocks)
+        return broken("B3", "the number of blocks in the indexes", 0);
+    if (a->larder != NULL &&
+        (r = a->policy->state->check(a, sums.pages)) != LARDER_OK)
+        return r;
+    if (a->larder == NULL && sums.pages != a->page_count)
+        return broken("G3", "the number of pages", 0);
+    if ((r = check_events(a, &sums)) != LARDER_OK)
+        return r;
+    return check_sums(a, &sums);
+}
+
+larder_result larder_check(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = check_all(a);
+    larder__handle_unlock(a);
+    return r;
+}

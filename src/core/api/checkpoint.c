@@ -1,0 +1,309 @@
+/* checkpoint.c - a private pool's state, taken and brought back.
+ *
+ * A captured graph writes to the addresses it was captured with.  To capture
+ * another after replaying some, the pool must look as it did when the last of
+ * those was captured: the blocks live then are live, at the same places
+ * (PyTorch: checkpointing of private pools for trees of CUDA graphs).
+ *
+ * Restoring checks everything and takes all host memory first, so that it
+ * happens whole or not at all. */
+#include <inttypes.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
+#include "core/entry/handle.h"
+#include "core/pools/pool.h"
+#include "core/pools/private.h"
+#include "core/segments/release.h"
+
+/* A block of one of the pool's segments. */
+struct saved_block {
+    larder_addr addr;
+    uint64_t bytes;
+    uint64_t requested; /* 0: it was not live */
+    larder_stream stream;
+    bool is_small;
+};
+
+struct larder_checkpoint {
+    larder_pool_id id;
+    size_t count;
+    struct saved_block blocks[]; /* by segment, in the order of addresses */
+};
+
+/* What a restore tells its caller. */
+struct addr_list {
+    larder_addr *list; /* may be NULL */
+    size_t capacity;
+    size_t count;
+};
+
+static void addr_list_add(struct addr_list *l, larder_addr addr)
+{
+    if (l->list != NULL && l->count < l->capacity)
+        l->list[l->count] = addr;
+    l->count++;
+}
+
+/* ---- visiting a pool's blocks --------------------------------------------- */
+
+static struct segment *pool_segment(struct segment *s,
+                                    const struct private_pool *p)
+{
+    while (s != NULL && s->heap->pool->owner != p)
+        s = s->next;
+    return s;
+}
+
+/* Copy the pool's blocks; only count them if `out` is NULL. */
+static size_t save_blocks(struct allocator *a, const struct private_pool *p,
+                          struct saved_block *out)
+{
+    size_t n = 0;
+
+    for (struct segment *s = pool_segment(a->segments, p); s != NULL;
+         s = pool_segment(s->next, p)) {
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next)) {
+            if (out != NULL)
+                out[n] = (struct saved_block){
+                    .addr = b->addr,
+                    .bytes = b->bytes,
+                    .requested = b->state == BLOCK_LIVE ? b->requested : 0,
+                    .stream = s->heap->stream,
+                    .is_small = s->heap->pool->is_small,
+                };
+            n++;
+        }
+    }
+    return n;
+}
+
+static larder_result take(struct allocator *a, larder_pool_id id,
+                          larder_checkpoint **out)
+{
+    struct private_pool *p;
+    larder_checkpoint *cp;
+    size_t count;
+    larder_result r = larder__private_find(a, id, &p);
+
+    if (r != LARDER_OK)
+        return r;
+    if (p->users == 0)
+        return larder__fail(LARDER_ERR_UNKNOWN_POOL,
+                            "the pool was released by its last user");
+    if (!allocator_is_capturing(a))
+        larder__events_poll(a);
+    count = save_blocks(a, p, NULL);
+    cp = larder__host_alloc(1, sizeof *cp + count * sizeof cp->blocks[0]);
+    if (cp == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    cp->id = id;
+    cp->count = save_blocks(a, p, cp->blocks);
+    *out = cp;
+    return LARDER_OK;
+}
+
+larder_result larder_checkpoint_take(larder_allocator *handle,
+                                     larder_pool_id id, larder_checkpoint **out)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = take(a, id, out);
+    larder__handle_unlock(a);
+    return r;
+}
+
+void larder_checkpoint_destroy(larder_checkpoint *cp)
+{
+    larder__host_free(cp);
+}
+
+/* ---- restoring ------------------------------------------------------------ */
+
+/* Whether the saved block was in a segment of this kind: in another one that
+ * has come to its place the map may lack room for it. */
+static bool is_of_kind(const struct saved_block *saved, const struct segment *s)
+{
+    return saved->stream == s->heap->stream &&
+           saved->is_small == s->heap->pool->is_small;
+}
+
+/* The number of saved blocks from `first` on that tile a segment the pool
+ * still has; 0: none. */
+static size_t tile(struct allocator *a, const struct private_pool *p,
+                   const larder_checkpoint *cp, size_t first)
+{
+    struct segment *s = pool_segment(a->segments, p);
+    uint64_t bytes = 0;
+    size_t i = first;
+
+    while (s != NULL && s->addr != cp->blocks[first].addr)
+        s = pool_segment(s->next, p);
+    while (s != NULL && i < cp->count && bytes < s->bytes &&
+           cp->blocks[i].addr == s->addr + bytes &&
+           is_of_kind(&cp->blocks[i], s))
+        bytes += cp->blocks[i++].bytes;
+    return s != NULL && bytes == s->bytes ? i - first : 0;
+}
+
+static larder_result check_segments(struct allocator *a,
+                                    const struct private_pool *p,
+                                    const larder_checkpoint *cp)
+{
+    size_t i = 0;
+
+    while (i < cp->count) {
+        size_t blocks = tile(a, p, cp, i);
+
+        if (blocks == 0)
+            return larder__fail(LARDER_ERR_INVALID,
+                                "the segment at 0x%" PRIx64 " is no longer "
+                                "the pool's",
+                                cp->blocks[i].addr);
+        i += blocks;
+    }
+    return LARDER_OK;
+}
+
+static larder_result check_idle(struct allocator *a,
+                                const struct private_pool *p)
+{
+    for (struct segment *s = pool_segment(a->segments, p); s != NULL;
+         s = pool_segment(s->next, p)) {
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next)) {
+            if (b->state == BLOCK_PENDING ||
+                (b->state == BLOCK_LIVE && b->uses != NULL))
+                return larder__fail(LARDER_ERR_INVALID,
+                                    "0x%" PRIx64 " is used by a recorded "
+                                    "stream",
+                                    b->addr);
+        }
+    }
+    return LARDER_OK;
+}
+
+/* Everything that can fail. */
+static larder_result restore_check(struct allocator *a,
+                                   const larder_checkpoint *cp,
+                                   struct private_pool **p)
+{
+    larder_result r = larder__private_find(a, cp->id, p);
+
+    if (r != LARDER_OK)
+        return r;
+    if (!allocator_is_capturing(a))
+        larder__events_poll(a);
+    if ((r = check_idle(a, *p)) != LARDER_OK ||
+        (r = check_segments(a, *p, cp)) != LARDER_OK)
+        return r;
+    if (!larder__slab_ensure(&a->slab, (uint32_t)cp->count + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    return LARDER_OK;
+}
+
+static bool in_map(struct allocator *a, const struct block *b)
+{
+    return map_find(&a->map, &a->slab, b->addr) == b;
+}
+
+/* Give back the live blocks that the map names, or those that it does not. */
+static void free_live(struct allocator *a, const struct private_pool *p,
+                      bool mapped, struct addr_list *freed)
+{
+    for (struct segment *s = pool_segment(a->segments, p); s != NULL;
+         s = pool_segment(s->next, p)) {
+        for (struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next)) {
+            struct block *before = slab_get(&a->slab, b->prev);
+            bool joins = before != NULL && before->state == BLOCK_FREE;
+
+            if (b->state != BLOCK_LIVE || in_map(a, b) != mapped)
+                continue;
+            if (mapped) {
+                addr_list_add(freed, b->addr);
+                map_remove(&a->map, b);
+            }
+            larder__give_back(a, b);
+            if (joins)
+                b = before;
+        }
+    }
+}
+
+/* Make the saved block live: what is free now begins with it. */
+static const struct block *allocate_saved(struct allocator *a,
+                                          const struct private_pool *p,
+                                          const struct saved_block *saved)
+{
+    struct segment *s = pool_segment(a->segments, p);
+    struct block *b;
+
+    while (saved->addr < s->addr || saved->addr - s->addr >= s->bytes)
+        s = pool_segment(s->next, p);
+    b = s->head;
+    while (b->addr != saved->addr)
+        b = slab_at(&a->slab, b->next);
+    heap_remove(b);
+    larder__block_allocate(a, b, saved->bytes,
+                           saved->requested > 0 ? saved->requested
+                                                : saved->bytes,
+                           b->bytes > saved->bytes);
+    return b;
+}
+
+/* All saved blocks are allocated and those that were free are freed again:
+ * what PyTorch does, so that the statistics come out the same.  The map only
+ * learns of those that stay: it has no room for scraps of large segments. */
+static void restore(struct allocator *a, const larder_checkpoint *cp,
+                    const struct private_pool *p, struct addr_list *freed,
+                    struct addr_list *created)
+{
+    free_live(a, p, true, freed);
+    for (size_t i = 0; i < cp->count; i++) {
+        const struct block *b = allocate_saved(a, p, &cp->blocks[i]);
+
+        if (cp->blocks[i].requested > 0) {
+            map_put(&a->map, b);
+            addr_list_add(created, b->addr);
+        }
+    }
+    free_live(a, p, false, NULL);
+}
+
+larder_result larder_checkpoint_restore(
+    larder_allocator *handle, const larder_checkpoint *cp, larder_addr *freed,
+    size_t freed_capacity, size_t *freed_count, larder_addr *created,
+    size_t created_capacity, size_t *created_count)
+{
+    struct addr_list gone = {.list = freed, .capacity = freed_capacity};
+    struct addr_list back = {.list = created, .capacity = created_capacity};
+    struct allocator *a;
+    struct private_pool *p;
+    larder_result r;
+
+    if (cp == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = restore_check(a, cp, &p);
+    if (r == LARDER_OK) {
+        restore(a, cp, p, &gone, &back);
+        if (freed_count != NULL)
+            *freed_count = gone.count;
+        if (created_count != NULL)
+            *created_count = back.count;
+    }
+    larder__handle_unlock(a);
+    return r;
+}

@@ -1,0 +1,544 @@
+/* lifecycle.c - making, configuring and destroying allocators. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/segments/events.h"
+#include "core/state/front.h"
+#include "core/entry/handle.h"
+#include "core/api/lifecycle.h"
+#include "core/segments/orphan.h"
+#include "base/bits.h"
+#include "core/policy_larder/addresses.h"
+#include "core/pause/pause.h"
+#include "core/state/policy.h"
+#include "core/pools/pool.h"
+#include "core/pools/private.h"
+
+#include "core/history/recording.h"
+#include "core/segments/segment.h"
+#include "core/pools/tags.h"
+#include "core/trim/trimmer.h"
+
+/* ---- options -------------------------------------------------------------- */
+
+void larder_options_init_sized(larder_options *opt, size_t size)
+{
+    if (opt == NULL || size < sizeof opt->size)
+        return;
+    memset(opt, 0, size);
+    opt->size = size;
+}
+
+larder_result larder__options_read(const larder_options *opt,
+                                   larder_options *out)
+{
+    const unsigned char *tail = (const unsigned char *)opt;
+    size_t known;
+
+    memset(out, 0, sizeof *out);
+    if (opt == NULL)
+        return LARDER_OK;
+    if (opt->size < sizeof opt->size)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "larder_options.size is %zu: use "
+                            "larder_options_init()",
+                            opt->size);
+    known = opt->size < sizeof *out ? opt->size : sizeof *out;
+    for (size_t i = known; i < opt->size; i++) {
+        if (tail[i] != 0)
+            return larder__fail(LARDER_ERR_INVALID,
+                                "larder_options has a setting this version of "
+                                "the library does not know");
+    }
+    memcpy(out, opt, known);
+    if (out->flags != 0)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "larder_options.flags is %u, must be 0",
+                            out->flags);
+    return LARDER_OK;
+}
+
+static const struct policy_entry {
+    larder_policy id;
+    const char *name;
+    const struct policy *policy;
+} policies[] = {
+    {LARDER_POLICY_PYTORCH, "pytorch", &larder__policy_pytorch},
+    {LARDER_POLICY_DIRECT, "direct", &larder__policy_direct},
+    {LARDER_POLICY_LARDER, "larder", &larder__policy_larder},
+    /* Not to be chosen: larder_pinned_create() has it. */
+    {LARDER_POLICY_PINNED, "pinned", &larder__policy_pinned},
+};
+
+enum {
+    POLICIES = sizeof policies / sizeof policies[0],
+    POLICIES_TO_CHOOSE = POLICIES - 1
+};
+
+static const struct policy_entry *policy_get(larder_policy id)
+{
+    if (id == LARDER_POLICY_DEFAULT)
+        id = LARDER_POLICY_LARDER;
+    for (int i = 0; i < POLICIES; i++) {
+        if (policies[i].id == id)
+            return &policies[i];
+    }
+    return NULL;
+}
+
+larder_policy larder__policy_id(const struct policy *policy)
+{
+    for (int i = 0; i < POLICIES; i++) {
+        if (policies[i].policy == policy)
+            return policies[i].id;
+    }
+    return LARDER_POLICY_DEFAULT;
+}
+
+larder_result larder_policy_parse(const char *name, larder_policy *out)
+{
+    if (name == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    for (int i = 0; i < POLICIES_TO_CHOOSE; i++) {
+        if (strcmp(policies[i].name, name) == 0) {
+            *out = policies[i].id;
+            return LARDER_OK;
+        }
+    }
+    return larder__fail(
+        LARDER_ERR_INVALID,
+        "'%s' is not a policy: expected larder, pytorch or direct", name);
+}
+
+const char *larder_policy_name(larder_policy policy)
+{
+    const struct policy_entry *entry = policy_get(policy);
+
+    return entry == NULL ? "?" : entry->name;
+}
+
+/* ---- settings ------------------------------------------------------------- */
+
+larder_result larder_conf_check(const char *conf)
+{
+    struct conf ignored;
+
+    if (conf == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    larder__conf_init(&ignored);
+    return larder__conf_parse(&ignored, conf);
+}
+
+static void apply_limits(struct allocator *a)
+{
+    a->allowed_bytes = a->conf.limit_bytes;
+    if (a->fraction_is_set) {
+        uint64_t part = (uint64_t)(a->fraction * (double)a->props.total_bytes);
+
+        if (part < a->allowed_bytes)
+            a->allowed_bytes = part;
+    }
+}
+
+/* Whether the device can map the pages that expandable segments are made of. */
+static bool has_pages(const struct allocator *a)
+{
+    return larder__device_has_vmm(a->device) &&
+           a->props.granularity_bytes != 0 &&
+           SMALL_SEGMENT_BYTES % a->props.granularity_bytes == 0;
+}
+
+/* If the settings just parsed have the history on, or off. */
+static larder_result apply_history(struct allocator *a)
+{
+    larder_history_options asked;
+    larder_history_options whole;
+    larder_result r;
+
+    if (!a->conf.history_given)
+        return LARDER_OK;
+    if (a->conf.history_events == 0) {
+        larder__history_end(a);
+        return LARDER_OK;
+    }
+    larder_history_options_init(&asked);
+    asked.max_events = a->conf.history_events;
+    asked.stacks = (larder_stacks)a->conf.history_stacks;
+    r = larder__history_options(&asked, &whole);
+    return r == LARDER_OK ? larder__history_begin(a, &whole) : r;
+}
+
+/* Sizes are rounded to units, and no count depends on a setting. */
+static bool may_be_fast(const struct conf *conf)
+{
+    for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
+        if (conf->divisions[i] > 1)
+            return false;
+    }
+    return conf->max_split_bytes == CONF_UNLIMITED &&
+           conf->preallocate_bytes == 0;
+}
+
+void larder__decide_fast(struct allocator *a)
+{
+    a->is_fast = a->is_paged && may_be_fast(&a->conf) && a->tag_frames == 0;
+}
+
+/* What follows from the settings, but the history. */
+static void apply_conf(struct allocator *a)
+{
+    apply_limits(a);
+    a->is_paged = a->policy == &larder__policy_larder && a->has_pages;
+    larder__decide_fast(a);
+    a->fronts.looks = (uint32_t)a->conf.tuning[TUNING_own_looks];
+    a->fronts.patience = (uint32_t)a->conf.tuning[TUNING_patience];
+    if (a->larder != NULL)
+        a->policy->state->settings_changed(a);
+}
+
+static void set_fraction(struct allocator *a, double fraction)
+{
+    a->fraction = fraction;
+    a->fraction_is_set = fraction < 1 || !a->conf.rules->whole_is_no_limit;
+}
+
+/* The locked allocator's settings, but the history, change by `text`. */
+static larder_result configure(struct allocator *a, const char *text)
+{
+    struct conf next = a->conf;
+    larder_result r = larder__conf_parse(&next, text);
+
+    if (r != LARDER_OK)
+        return r;
+    if (a->small_max_bytes != 0 && next.rules != a->conf.rules)
+        return larder__fail(LARDER_ERR_CONF,
+                            "pytorch: the release is %s for good: expected it "
+                            "to be set when the allocator is made",
+                            a->conf.rules->version);
+    a->conf = next;
+    if (a->policy->adjust != NULL)
+        a->policy->adjust(&a->conf);
+    a->has_pages = has_pages(a);
+    if (!a->has_pages) /* PyTorch warns and goes on */
+        a->conf.expandable_segments = false;
+    if (a->conf.fraction_given)
+        set_fraction(a, a->conf.fraction);
+    apply_conf(a);
+    return LARDER_OK;
+}
+
+/* The same, and the thread and the history that it asks for: all or nothing. */
+static larder_result configure_whole(struct allocator *a, const char *text)
+{
+    const struct conf conf = a->conf;
+    const double fraction = a->fraction;
+    const bool fraction_is_set = a->fraction_is_set;
+    larder_result r = configure(a, text);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__trimmer_set(a);
+    if (r == LARDER_OK)
+        r = apply_history(a);
+    if (r == LARDER_OK)
+        return r;
+    a->conf = conf;
+    a->fraction = fraction;
+    a->fraction_is_set = fraction_is_set;
+    apply_conf(a);
+    if (a->trimmer != NULL)
+        (void)larder__trimmer_set(a); /* there is a thread: it hears of it */
+    return r;
+}
+
+larder_result larder_configure(larder_allocator *handle, const char *conf)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (conf == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = configure_whole(a, conf);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_set_memory_fraction(larder_allocator *handle,
+                                         double fraction)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (!(fraction >= 0 && fraction <= 1))
+        return larder__fail(LARDER_ERR_INVALID,
+                            "Invalid fraction value: %g. Allowed range: 0~1",
+                            fraction);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    set_fraction(a, fraction);
+    apply_limits(a);
+    if (a->larder != NULL)
+        a->policy->state->settings_changed(a);
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+larder_result larder_memory_fraction(larder_allocator *handle, double *out)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    *out = a->fraction_is_set ? a->fraction : 1;
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+/* ---- making --------------------------------------------------------------- */
+
+static void allocator_free(struct allocator *a)
+{
+    larder__history_end(a);
+    larder__fronts_destroy(a);
+    larder__slab_destroy(&a->slab);
+    larder__map_destroy(&a->map);
+    larder__pools_destroy(a->pools);
+    larder__private_destroy(a);
+    larder__tags_destroy(a);
+    larder__host_free(a->orphans);
+    if (a->policy != NULL && a->policy->state != NULL)
+        a->policy->state->unmake(a);
+    larder__host_free(a->reclaims.list);
+    larder__host_free(a->oom_observers.list);
+    larder__host_free(a);
+}
+
+/* The largest request of the small pool: a setting where pages move. */
+static uint64_t small_max(const struct allocator *a)
+{
+    return a->is_paged ? a->conf.tuning[TUNING_small_kib] * LARDER_KIB
+                       : a->policy->small_max_bytes;
+}
+
+static larder_result allocator_init(struct allocator *a, larder_device *dev,
+                                    const larder_options *opt)
+{
+    const char *conf =
+        opt->conf != NULL ? opt->conf : secure_getenv("LARDER_CONF");
+    larder_result r;
+
+    a->device = dev;
+    a->policy = policy_get(opt->policy)->policy;
+    a->props.size = sizeof a->props;
+    r = larder_device_get_props(dev, &a->props);
+    if (r != LARDER_OK)
+        return r;
+    larder__fronts_init(a);
+    larder__conf_init(&a->conf);
+    if (a->policy->state != NULL &&
+        (r = a->policy->state->make(a)) != LARDER_OK)
+        return r;
+    r = configure(a, conf != NULL ? conf : "");
+    a->small_max_bytes = small_max(a); /* for good */
+    a->slab.has_serials = a->policy == &larder__policy_pytorch &&
+                          a->conf.rules->free_order != PYTORCH_ADDRESSES;
+    if (r == LARDER_OK)
+        r = apply_history(a);
+    if (r != LARDER_OK)
+        return r;
+    return larder__map_init(&a->map)
+               ? LARDER_OK
+               : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+}
+
+static larder_result allocator_make(larder_device *dev,
+                                    const larder_options *opt,
+                                    struct allocator **out)
+{
+    struct allocator *a = larder__host_alloc(1, sizeof *a);
+    larder_result r;
+
+    if (a == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    lock_init(&a->lock);
+    larder__slab_init(&a->slab);
+    larder__pools_init(a->pools, NULL);
+    r = allocator_init(a, dev, opt);
+    if (r != LARDER_OK)
+        allocator_free(a);
+    else
+        *out = a;
+    return r;
+}
+
+larder_result larder__allocator_create(larder_device *dev,
+                                       const larder_options *own,
+                                       larder_allocator **out)
+{
+    struct allocator *a = NULL;
+    larder_allocator *handle;
+    larder_result r = allocator_make(dev, own, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__trimmer_set(a);
+    handle = r == LARDER_OK ? larder__handle_make(a) : NULL;
+    if (handle == NULL) {
+        larder__trimmer_end(a);
+        allocator_free(a);
+        return r != LARDER_OK ? r
+                              : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    }
+    larder__device_hold(dev);
+    *out = handle;
+    return LARDER_OK;
+}
+
+larder_result larder_create(larder_device *dev, const larder_options *opt,
+                            larder_allocator **out)
+{
+    larder_options own;
+    larder_result r;
+
+    r = larder__device_check(dev);
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__options_read(opt, &own);
+    if (r != LARDER_OK)
+        return r;
+    if (policy_get(own.policy) == NULL || own.policy == LARDER_POLICY_PINNED)
+        return larder__fail(LARDER_ERR_INVALID, "%d is not a policy",
+                            (int)own.policy);
+    return larder__allocator_create(dev, &own, out);
+}
+
+/* ---- destroying ----------------------------------------------------------- */
+
+/* Wait for the streams recorded for blocks that are still live or have no
+ * event yet. */
+static larder_result sync_uses(struct allocator *a, const struct segment *s)
+{
+    larder_result r = LARDER_OK;
+
+    for (struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
+            continue;
+        for (const struct use *use = b->uses; use != NULL; use = use->next)
+            fail_keep_first(&r,
+                            larder__device_stream_sync(a->device, use->stream));
+    }
+    return r;
+}
+
+static larder_result segment_destroy(struct allocator *a, struct segment *s)
+{
+    larder_result r = LARDER_OK;
+
+    if (s->kind == SEGMENT_EXPANDABLE)
+        return larder__expandable_destroy(a, s);
+    if (s->kind == SEGMENT_PAGED)
+        return larder__range_destroy(a, s);
+    if (s->kind == SEGMENT_DRIVER)
+        r = larder__device_mem_free(a->device, s->addr);
+    larder__segment_unlink(a, s);
+    larder__host_free(s);
+    return r;
+}
+
+static larder_result give_everything_back(struct allocator *a)
+{
+    larder_result r = LARDER_OK;
+
+    for (uint32_t i = 0; i < a->events.queue_count; i++) {
+        const struct use *last =
+            a->events.queues[i].first == NULL ? NULL : a->events.queues[i].last;
+
+        if (last != NULL)
+            fail_keep_first(&r,
+                            larder__device_event_sync(a->device, last->event));
+    }
+    for (const struct segment *s = a->segments; s != NULL; s = s->next)
+        fail_keep_first(&r, sync_uses(a, s));
+    larder__pause_forget(a);
+    while (a->segments != NULL)
+        fail_keep_first(&r, segment_destroy(a, a->segments));
+    if (a->larder != NULL)
+        a->policy->state->release_loose(a);
+    fail_keep_first(&r, larder__pieces_release(a));
+    fail_keep_first(&r, larder__orphans_release(a));
+    fail_keep_first(&r, larder__events_destroy(a));
+    return r;
+}
+
+static bool pools_are_captured(const struct allocator *a,
+                               const struct pool *pools)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < pools[kind].heap_count; i++) {
+            int is_capturing = 0;
+
+            if (larder_device_stream_is_capturing(a->device,
+                                                  pools[kind].heaps[i]->stream,
+                                                  &is_capturing) == LARDER_OK &&
+                is_capturing)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a stream is being captured that memory was allocated for: the device
+ * would take nothing back. */
+static bool is_captured(struct allocator *a)
+{
+    bool is;
+
+    larder__lock_all(a);
+    is = pools_are_captured(a, a->pools);
+    for (const struct private_pool *p = a->private_pools; p != NULL && !is;
+         p = p->next)
+        is = pools_are_captured(a, p->pools);
+    larder__unlock_all(a);
+    return is;
+}
+
+larder_result larder_destroy(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_device *dev;
+    bool owns_device;
+    larder_result r;
+
+    if (handle == NULL)
+        return LARDER_OK;
+    a = handle_allocator(handle);
+    if (a != NULL && is_captured(a))
+        return larder__fail(LARDER_ERR_CAPTURING,
+                            "the allocator cannot be destroyed while one of "
+                            "its streams is being captured");
+    a = atomic_exchange(&handle->allocator, NULL);
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    dev = a->device;
+    owns_device = a->owns_device;
+    larder__trimmer_end(a);
+    r = give_everything_back(a);
+    allocator_free(a);
+    larder__device_drop(dev);
+    if (owns_device)
+        fail_keep_first(&r, larder_device_close(dev));
+    return r == LARDER_OK ? r : LARDER_ERR_DEVICE;
+}

@@ -1,0 +1,17 @@
+/* lifecycle.h - making allocators.  Private to core. */
+#ifndef LARDER_CORE_LIFECYCLE_H
+#define LARDER_CORE_LIFECYCLE_H
+
+#include "core/state/allocator.h"
+
+/* Copy the caller's options, of this or another version, into ours.
+ * ERR_INVALID for what is unknown. */
+larder_result larder__options_read(const larder_options *opt,
+                                   larder_options *out);
+
+/* Make an allocator of a known policy. */
+larder_result larder__allocator_create(larder_device *dev,
+                                       const larder_options *own,
+                                       larder_allocator **out);
+
+#endif

@@ -1,0 +1,359 @@
+/* memory.c - the public calls on memory: allocate, free, record, give back. */
+#include <inttypes.h>
+
+#include <larder/hint.h>
+
+#include "base/fail.h"
+#include "core/segments/blocks.h"
+#include "core/segments/cached.h"
+#include "core/segments/events.h"
+#include "core/policy_larder/fast.h"
+#include "core/entry/handle.h"
+#include "core/state/policy.h"
+#include "core/pools/pool.h"
+#include "core/history/recording.h"
+#include "core/segments/release.h"
+#include "core/segments/segment.h"
+#include "core/observe/walk.h"
+
+/* What follows a hit is out of line and called last, so that a hit saves no
+ * registers. */
+#define LAST __attribute__((noinline))
+
+/* ---- allocating ----------------------------------------------------------- */
+
+static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
+                                       larder_stream stream, larder_hint hint,
+                                       larder_addr *out, const void *caller)
+{
+    larder_result r;
+
+    if (bytes == 0) {
+        *out = 0;
+        return LARDER_OK;
+    }
+    larder__lock_all(a);
+    larder__front_enter(a);
+    history_enter(a, caller);
+    r = larder__request(a, bytes, stream, hint, out);
+    larder__front_stock(a, stream);
+    larder__unlock_all(a);
+    return r;
+}
+
+static LAST larder_result alloc_waiting(struct allocator *a, struct front *f,
+                                        uint64_t bytes, larder_addr *out,
+                                        const void *caller)
+{
+    bool done;
+
+    lock_take(&f->lock);
+    done = fast_alloc(a, f, bytes, out);
+    lock_leave(&f->lock);
+    return done ? LARDER_OK
+                : alloc_slowly(a, bytes, f->stream, LARDER_HINT_NONE, out,
+                               caller);
+}
+
+larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
+                           larder_stream stream, larder_addr *out)
+{
+    const void *caller = __builtin_return_address(0);
+    struct allocator *a;
+    struct front *f;
+    bool done;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    a = handle_allocator(handle);
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    f = front_of(a, stream);
+    if (f == NULL)
+        return alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
+    if (!lock_try(&f->lock))
+        return alloc_waiting(a, f, bytes, out, caller);
+    done = fast_alloc(a, f, bytes, out);
+    lock_leave(&f->lock);
+    return done ? LARDER_OK
+                : alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
+}
+
+/* ---- allocating with a hint ------------------------------------------------ */
+
+static larder_result check_hint(larder_hint hint)
+{
+    if (hint == LARDER_HINT_NONE || hint == LARDER_HINT_LONG ||
+        hint == LARDER_HINT_SHORT)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_INVALID,
+                        "%d is no hint; expected LARDER_HINT_NONE, "
+                        "LARDER_HINT_LONG or LARDER_HINT_SHORT",
+                        (int)hint);
+}
+
+/* As larder_alloc() does, unless the hint says where it goes. */
+static bool alloc_quickly(struct allocator *a, uint64_t bytes,
+                          larder_stream stream, larder_hint hint,
+                          larder_addr *out)
+{
+    struct front *f = front_of(a, stream);
+    bool done;
+
+    if (f == NULL || hint == LARDER_HINT_LONG)
+        return false;
+    lock_take(&f->lock);
+    done = fast_alloc(a, f, bytes, out);
+    lock_leave(&f->lock);
+    return done;
+}
+
+larder_result larder_alloc_hinted(larder_allocator *handle, uint64_t bytes,
+                                  larder_stream stream, larder_hint hint,
+                                  larder_addr *out)
+{
+    struct allocator *a;
+    larder_result r = check_hint(hint);
+
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    a = handle_allocator(handle);
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    if (alloc_quickly(a, bytes, stream, hint, out))
+        return LARDER_OK;
+    return alloc_slowly(a, bytes, stream, hint, out,
+                        __builtin_return_address(0));
+}
+
+/* ---- giving back ---------------------------------------------------------- */
+
+/* Why no live block begins at addr. */
+static larder_result explain_unknown(struct allocator *a, larder_addr addr)
+{
+    const struct block *b = larder__block_containing(a, addr);
+
+    if (b == NULL)
+        return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                            "0x%" PRIx64 " is not in memory of this "
+                            "allocator",
+                            addr);
+    if (b->state == BLOCK_LIVE && b->addr != addr)
+        return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                            "0x%" PRIx64 " lies %" PRIu64 " bytes inside the "
+                            "allocation at 0x%" PRIx64,
+                            addr, addr - b->addr, b->addr);
+    if (addr % a->policy->unit_bytes != 0)
+        return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                            "0x%" PRIx64 " was never handed out: it is not a "
+                            "multiple of %d",
+                            addr, (int)a->policy->unit_bytes);
+    return larder__fail(LARDER_ERR_DOUBLE_FREE,
+                        "0x%" PRIx64 " was freed before: it lies in free "
+                        "memory of this allocator",
+                        addr);
+}
+
+static larder_result find_live(struct allocator *a, larder_addr addr,
+                               struct block **out)
+{
+    *out = map_find(&a->map, &a->slab, addr);
+    if (*out != NULL && (*out)->state == BLOCK_LIVE)
+        return LARDER_OK;
+    return explain_unknown(a, addr);
+}
+
+static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
+                                      const void *caller)
+{
+    struct block *b = NULL;
+    larder_result r;
+
+    if (addr == 0)
+        return LARDER_OK;
+    larder__lock_all(a);
+    larder__front_enter(a);
+    history_enter(a, caller);
+    r = find_live(a, addr, &b);
+    if (r == LARDER_OK) {
+        map_remove(&a->map, b);
+        larder__give_back(a, b);
+    }
+    larder__unlock_all(a);
+    return r;
+}
+
+/* The lock of f, which is released, is not enough to give back addr. */
+static LAST larder_result free_unfound(struct allocator *a, struct front *f,
+                                       larder_addr addr, const void *caller)
+{
+    lock_leave(&f->lock);
+    return free_slowly(a, addr, caller);
+}
+
+/* With the lock of f, which is released. */
+static FAST_INLINE larder_result free_locked(struct allocator *a,
+                                             struct front *f,
+                                             const map_granule *granule,
+                                             larder_addr addr,
+                                             const void *caller)
+{
+    struct block *b = fast_find(a, f, granule, addr);
+
+    if (b == NULL || !fast_free(a, f, granule, b))
+        return free_unfound(a, f, addr, caller);
+    lock_leave(&f->lock);
+    return LARDER_OK;
+}
+
+static LAST larder_result free_waiting(struct allocator *a, struct front *f,
+                                       const map_granule *granule,
+                                       larder_addr addr, const void *caller)
+{
+    lock_take(&f->lock);
+    return free_locked(a, f, granule, addr, caller);
+}
+
+larder_result larder_free(larder_allocator *handle, larder_addr addr)
+{
+    const void *caller = __builtin_return_address(0);
+    struct allocator *a = handle_allocator(handle);
+    const map_granule *granule;
+    struct front *f;
+
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    granule = map_low_granule(&a->map, addr);
+    f = granule == NULL ? NULL : front_numbered(a, map_front(granule));
+    if (f == NULL)
+        return free_slowly(a, addr, caller);
+    if (!lock_try(&f->lock))
+        return free_waiting(a, f, granule, addr, caller);
+    return free_locked(a, f, granule, addr, caller);
+}
+
+/* ---- more ----------------------------------------------------------------- */
+
+larder_result larder_record_stream(larder_allocator *handle, larder_addr addr,
+                                   larder_stream stream)
+{
+    struct allocator *a;
+    struct block *b = NULL;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = find_live(a, addr, &b);
+    if (r == LARDER_OK && stream != b->segment->heap->stream)
+        r = larder__events_use(a, b, stream);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_base_allocation(larder_allocator *handle, larder_addr addr,
+                                     larder_addr *base, uint64_t *bytes)
+{
+    struct allocator *a;
+    struct block *b = NULL;
+    larder_result r;
+
+    if (base == NULL || bytes == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = find_live(a, addr, &b);
+    if (r == LARDER_OK && segment_is_expandable(b->segment)) {
+        r = larder__fail(LARDER_ERR_UNSUPPORTED,
+                         "0x%" PRIx64 " lies in an expandable segment, which "
+                         "is not one allocation of the driver",
+                         addr);
+    } else if (r == LARDER_OK) {
+        *base = b->segment->addr;
+        *bytes = b->segment->bytes;
+    }
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_empty_cache(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    history_enter(a, __builtin_return_address(0));
+    if (allocator_is_capturing(a))
+        r = larder__fail(LARDER_ERR_CAPTURING,
+                         "memory cannot be given back while allocations go to "
+                         "a private pool");
+    else
+        r = larder__release_cached(a);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    history_enter(a, __builtin_return_address(0));
+    r = larder__piece_take(a, bytes);
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* The largest free block of a list of them. */
+static uint64_t largest_of_list(const struct block *b)
+{
+    uint64_t largest = 0;
+
+    for (; b != NULL; b = b->left) {
+        if (b->bytes > largest)
+            largest = b->bytes;
+    }
+    return largest;
+}
+
+static uint64_t largest_of_heap(const struct heap *heap, uint64_t largest)
+{
+    const struct block *b = bins_largest(heap->bins);
+    uint64_t bytes = b != NULL ? b->bytes : 0;
+
+    for (int i = FIT_CLASSES; heap->fit != NULL && bytes == 0 && i-- > 0;)
+        bytes = largest_of_list(heap->fit->first[i]);
+    return bytes > largest ? bytes : largest;
+}
+
+static uint64_t largest_of(const struct pool *pools, uint64_t largest)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < pools[kind].heap_count; i++)
+            largest = largest_of_heap(pools[kind].heaps[i], largest);
+    }
+    return largest;
+}
+
+larder_result larder_largest_cached(larder_allocator *handle, uint64_t *out)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    *out = largest_of(a->pools, 0);
+    for (const struct private_pool *p = a->private_pools; p != NULL;
+         p = p->next)
+        *out = largest_of(p->pools, *out);
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}

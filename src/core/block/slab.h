@@ -1,0 +1,107 @@
+/* slab.h - the headers of blocks, by number.  Private to core.
+ *
+ * Numbers are 32 bits, so that a block's neighbours and the address map's
+ * entries take four bytes.  Headers live in chunks that double in size and
+ * never move: a number found without a lock stays good.  At most one host
+ * allocation for as many headers as there already are. */
+#ifndef LARDER_CORE_SLAB_H
+#define LARDER_CORE_SLAB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/bits.h"
+#include "core/block/block.h"
+
+enum {
+    SLAB_FIRST_LOG2 = 12,
+    SLAB_CHUNKS = 20,
+    /* Left over by whoever takes headers while a request is under way: the
+     * request may end with a split, which then cannot fail. */
+    SLAB_SPARE = 1
+};
+
+struct slab {
+    _Atomic(struct block *) chunks[SLAB_CHUNKS]; /* of 4096, 8192, ... */
+    uint32_t free_first; /* headers given back, linked by `next` */
+    uint32_t free_count;
+    uint32_t untouched; /* the lowest number never handed out */
+    uint32_t end;       /* the lowest number no chunk holds */
+    /* Blocks have serials beside their headers; false: none has. */
+    bool has_serials;
+    uint64_t last_serial;
+};
+
+void larder__slab_init(struct slab *slab);
+void larder__slab_destroy(struct slab *slab);
+
+/* Make sure that the next `count` larder__slab_take() succeed. */
+bool larder__slab_ensure(struct slab *slab, uint32_t count);
+
+/* A zeroed header but for `self`.  Only after larder__slab_ensure(). */
+struct block *larder__slab_take(struct slab *slab);
+
+/* The header with this number; number > 0. */
+static inline struct block *slab_at(struct slab *slab, uint32_t number)
+{
+    uint32_t biased = number + (1u << SLAB_FIRST_LOG2);
+    unsigned log2;
+    struct block *chunk;
+
+    /* Most programs never leave it, and it does not depend on the number. */
+    if (number < 1u << SLAB_FIRST_LOG2)
+        return &atomic_load_explicit(&slab->chunks[0],
+                                     memory_order_acquire)[number];
+    log2 = bits_log2(biased);
+    chunk = atomic_load_explicit(&slab->chunks[log2 - SLAB_FIRST_LOG2],
+                                 memory_order_acquire);
+    return &chunk[biased - (1u << log2)];
+}
+
+/* A header that was given back, of which only `self` can be relied on; there
+ * must be one. */
+static inline struct block *slab_take_used(struct slab *slab)
+{
+    struct block *block = slab_at(slab, slab->free_first);
+
+    slab->free_first = block->next;
+    slab->free_count--;
+    return block;
+}
+
+static inline void slab_give(struct slab *slab, struct block *block)
+{
+    block->state = BLOCK_UNUSED;
+    block->next = slab->free_first;
+    slab->free_first = block->self;
+    slab->free_count++;
+}
+
+/* A block's serial, in a slab that has them: behind the headers of its chunk,
+ * and kept until somebody sets it. */
+static inline uint64_t *slab_serial_of(const struct block *b)
+{
+    uint32_t biased = b->self + (1u << SLAB_FIRST_LOG2);
+    uint32_t size = 1u << bits_log2(biased);
+    const struct block *end = b + (2 * size - biased);
+
+    return (uint64_t *)(uintptr_t)end + (biased - size);
+}
+
+static inline uint64_t slab_serial(const struct block *b)
+{
+    return *slab_serial_of(b);
+}
+
+static inline void slab_set_serial(struct block *b, uint64_t serial)
+{
+    *slab_serial_of(b) = serial;
+}
+
+/* slab_at(), NULL for 0. */
+static inline struct block *slab_get(struct slab *slab, uint32_t number)
+{
+    return number == 0 ? NULL : slab_at(slab, number);
+}
+
+#endif

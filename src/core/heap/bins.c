@@ -1,0 +1,90 @@
+#include "core/heap/bins.h"
+
+/* Below, the usual order stands as a constant, so that the compiler leaves out
+ * of it what the other needs. */
+
+void larder__bins_insert(struct bins *bins, struct block *b)
+{
+    unsigned i = bins_class(b->bytes);
+
+    if (bins->order == TREE_BY_SIZE)
+        tree_insert(&bins->roots[i], TREE_BY_SIZE, b);
+    else
+        tree_insert(&bins->roots[i], TREE_BY_SERIAL, b);
+    bins->used[i / 64] |= UINT64_C(1) << i % 64;
+    bins->some |= UINT64_C(1) << i / 64;
+}
+
+void larder__bins_remove(struct bins *bins, struct block *b)
+{
+    unsigned i = bins_class(b->bytes);
+
+    if (bins->order == TREE_BY_SIZE)
+        tree_remove(&bins->roots[i], TREE_BY_SIZE, b);
+    else
+        tree_remove(&bins->roots[i], TREE_BY_SERIAL, b);
+    if (bins->roots[i] != NULL)
+        return;
+    bins->used[i / 64] &= ~(UINT64_C(1) << i % 64);
+    if (bins->used[i / 64] == 0)
+        bins->some &= ~(UINT64_C(1) << i / 64);
+}
+
+/* Only sizes count: nothing comes before the least serial and address. */
+struct block *larder__bins_fit(const struct bins *bins, uint64_t bytes)
+{
+    unsigned i = bins_class(bytes);
+    struct block *b = tree_not_before(bins->roots[i], TREE_BY_SIZE,
+                                      (struct tree_key){.bytes = bytes});
+
+    if (b != NULL)
+        return b;
+    i = bins_next_used(bins, i + 1);
+    return i == BINS_COUNT ? NULL : tree_first(bins->roots[i]);
+}
+
+struct block *larder__bins_not_before(const struct bins *bins,
+                                      struct tree_key key)
+{
+    unsigned i = bins_class(key.bytes);
+    struct block *b =
+        bins->order == TREE_BY_SIZE
+            ? tree_not_before(bins->roots[i], TREE_BY_SIZE, key)
+            : tree_not_before(bins->roots[i], TREE_BY_SERIAL, key);
+
+    if (b != NULL)
+        return b;
+    i = bins_next_used(bins, i + 1);
+    return i == BINS_COUNT ? NULL : tree_first(bins->roots[i]);
+}
+
+/* The last bin before `end` that holds something; BINS_COUNT: none. */
+static unsigned bins_previous_used(const struct bins *bins, unsigned end)
+{
+    unsigned w = end / 64;
+    uint64_t words;
+    uint64_t bits =
+        end % 64 == 0 ? 0 : bins->used[w] & (~UINT64_C(0) >> (64 - end % 64));
+
+    if (bits != 0)
+        return w * 64 + bits_log2(bits);
+    words = w == 0 ? 0 : bins->some & (~UINT64_C(0) >> (64 - w));
+    if (words == 0)
+        return BINS_COUNT;
+    w = bits_log2(words);
+    return w * 64 + bits_log2(bins->used[w]);
+}
+
+struct block *larder__bins_before(const struct bins *bins, struct tree_key key)
+{
+    unsigned i = bins_class(key.bytes);
+    struct block *b =
+        bins->order == TREE_BY_SIZE
+            ? tree_before_key(bins->roots[i], TREE_BY_SIZE, key)
+            : tree_before_key(bins->roots[i], TREE_BY_SERIAL, key);
+
+    if (b != NULL)
+        return b;
+    i = bins_previous_used(bins, i);
+    return i == BINS_COUNT ? NULL : tree_last(bins->roots[i]);
+}

@@ -1,0 +1,107 @@
+/* bins.h - the free blocks of a heap by size: best fit in a few steps.  Private
+ * to core.
+ *
+ * Blocks go to bins by size class: each size below 16 KiB has one of its own,
+ * above that 32 classes share each power of two.  A bitmap says which bins
+ * hold something.
+ *
+ * A bin is a tree ordered by (bytes, address), or (bytes, serial, address), so
+ * that the whole is one ordered set, and the smallest sufficient block of the
+ * lowest address, or the one made first, is found exactly, as PyTorch's policy
+ * has it. */
+#ifndef LARDER_CORE_BINS_H
+#define LARDER_CORE_BINS_H
+
+#include "base/bits.h"
+#include "core/block/tree.h"
+
+enum {
+    BINS_UNIT_LOG2 = 8,  /* the smallest step between two sizes */
+    BINS_EXACT_LOG2 = 6, /* as many sizes have a bin of their own */
+    BINS_SHARE_LOG2 = 5, /* bins for each power of two above */
+    BINS_COUNT =
+        (1 << BINS_EXACT_LOG2) +
+        (64 - BINS_UNIT_LOG2 - BINS_EXACT_LOG2) * (1 << BINS_SHARE_LOG2),
+    BINS_WORDS = (BINS_COUNT + 63) / 64
+};
+
+static_assert(BINS_WORDS <= 64, "one word sums up the bitmap");
+
+struct bins {
+    uint64_t some; /* bit w: word w of `used` is not 0 */
+    uint64_t used[BINS_WORDS];
+    struct block *roots[BINS_COUNT];
+    enum tree_order order; /* TREE_BY_SIZE or TREE_BY_SERIAL, for good */
+};
+
+/* Grows with the size, so that the order of bins is the order of sizes. */
+static inline unsigned bins_class(uint64_t bytes)
+{
+    uint64_t units = bytes >> BINS_UNIT_LOG2;
+    unsigned shift =
+        bits_log2(units | UINT64_C(1) << BINS_SHARE_LOG2) - BINS_SHARE_LOG2;
+
+    return (shift << BINS_SHARE_LOG2) + (unsigned)(units >> shift);
+}
+
+/* The first bin from `from` on that holds something; BINS_COUNT: none. */
+static inline unsigned bins_next_used(const struct bins *bins, unsigned from)
+{
+    unsigned w = from / 64;
+    uint64_t words;
+    uint64_t bits;
+
+    if (from >= BINS_COUNT)
+        return BINS_COUNT;
+    bits = bins->used[w] & (~UINT64_C(0) << from % 64);
+    if (bits != 0)
+        return w * 64 + bits_lowest(bits);
+    words = w == 63 ? 0 : bins->some & (~UINT64_C(0) << (w + 1));
+    if (words == 0)
+        return BINS_COUNT;
+    w = bits_lowest(words);
+    return w * 64 + bits_lowest(bins->used[w]);
+}
+
+/* The block must not change its size, serial or address while it is in. */
+void larder__bins_insert(struct bins *bins, struct block *b);
+void larder__bins_remove(struct bins *bins, struct block *b);
+
+/* The first block not before the key, NULL: none; the last before it. */
+struct block *larder__bins_not_before(const struct bins *bins,
+                                      struct tree_key key);
+struct block *larder__bins_before(const struct bins *bins, struct tree_key key);
+
+/* The best fit: of the smallest blocks that are large enough the first.  0: the
+ * first of all. */
+struct block *larder__bins_fit(const struct bins *bins, uint64_t bytes);
+
+/* The last of all. */
+static inline struct block *bins_largest(const struct bins *bins)
+{
+    return larder__bins_before(bins, (struct tree_key){.bytes = UINT64_MAX});
+}
+
+/* Where a block stands: to go on from when it may no longer be in the set. */
+static inline struct tree_key bins_key(const struct bins *bins,
+                                       const struct block *b)
+{
+    return tree_key_of(bins->order, b);
+}
+
+/* The block after a key. */
+static inline struct block *bins_after(const struct bins *bins,
+                                       struct tree_key key)
+{
+    key.addr++;
+    return larder__bins_not_before(bins, key);
+}
+
+/* The block after b, which is in the set. */
+static inline struct block *bins_next(const struct bins *bins,
+                                      const struct block *b)
+{
+    return bins_after(bins, bins_key(bins, b));
+}
+
+#endif

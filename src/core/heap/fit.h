@@ -1,0 +1,127 @@
+/* fit.h - free blocks in lists by size class: two-level segregated fit.
+ * Private to core.
+ *
+ * A class is a sixteenth of a power of two: blocks below 8 KiB share one with
+ * none of another size.  Lists are last in, first out, and a bitmap says which
+ * hold something, so that every call here takes a few instructions, however
+ * many blocks there are.
+ *
+ * Why no order within a class: exact best fit with the lowest address, which
+ * trees of blocks give, was no better on any of forty programs
+ * (docs/POLICY.md). */
+#ifndef LARDER_CORE_FIT_H
+#define LARDER_CORE_FIT_H
+
+#include "base/bits.h"
+#include "core/block/block.h"
+
+enum {
+    FIT_UNIT_LOG2 = 8,  /* the smallest step between two sizes */
+    FIT_SHARE_LOG2 = 4, /* classes for each power of two */
+    FIT_CLASSES = 512,  /* the last one: from 8 TiB on */
+    FIT_WORDS = FIT_CLASSES / 64
+};
+
+struct fit {
+    uint64_t some;            /* bit w: word w of `used` is not 0 */
+    uint64_t used[FIT_WORDS]; /* a bit for each list that holds something */
+    struct block *first[FIT_CLASSES];
+};
+
+/* Grows with the size. */
+static inline unsigned fit_class(uint64_t bytes)
+{
+    uint64_t units = bytes >> FIT_UNIT_LOG2;
+    unsigned shift =
+        bits_log2(units | UINT64_C(1) << FIT_SHARE_LOG2) - FIT_SHARE_LOG2;
+    unsigned i = (shift << FIT_SHARE_LOG2) + (unsigned)(units >> shift);
+
+    return i < FIT_CLASSES ? i : FIT_CLASSES - 1;
+}
+
+/* The first class from `from` on with a block; FIT_CLASSES: none. */
+static inline unsigned fit_next_used(const struct fit *fit, unsigned from)
+{
+    unsigned w = from / 64;
+    uint64_t bits;
+
+    if (from >= FIT_CLASSES)
+        return FIT_CLASSES;
+    bits = fit->used[w] & (~UINT64_C(0) << from % 64);
+    if (bits == 0) {
+        uint64_t words = fit->some & (~UINT64_C(0) << w << 1);
+
+        if (words == 0)
+            return FIT_CLASSES;
+        w = bits_lowest(words);
+        bits = fit->used[w];
+    }
+    return w * 64 + bits_lowest(bits);
+}
+
+static inline void fit_insert_in(struct fit *fit, unsigned i, struct block *b)
+{
+    struct block *first = fit->first[i];
+
+    b->left = first;
+    fit->first[i] = b;
+    if (first != NULL) {
+        first->right = b;
+        return;
+    }
+    fit->used[i / 64] |= UINT64_C(1) << i % 64;
+    fit->some |= UINT64_C(1) << i / 64;
+}
+
+/* b is in list i.  The first block's link back says nothing. */
+static inline void fit_remove_from(struct fit *fit, unsigned i, struct block *b)
+{
+    struct block *next = b->left;
+
+    if (fit->first[i] != b) {
+        b->right->left = next;
+        if (next != NULL)
+            next->right = b->right;
+        return;
+    }
+    fit->first[i] = next;
+    if (next != NULL)
+        return;
+    fit->used[i / 64] &= ~(UINT64_C(1) << i % 64);
+    if (fit->used[i / 64] == 0)
+        fit->some &= ~(UINT64_C(1) << i / 64);
+}
+
+static inline void fit_insert(struct fit *fit, struct block *b)
+{
+    fit_insert_in(fit, fit_class(b->bytes), b);
+}
+
+static inline void fit_remove(struct fit *fit, struct block *b)
+{
+    fit_remove_from(fit, fit_class(b->bytes), b);
+}
+
+/* A block of at least `bytes`, of the smallest class that has one, in its list
+ * still; NULL: none.  Of the class of `bytes` itself, whose blocks may be too
+ * small, `looks` are looked at; if no larger class has one, all of them. */
+static inline struct block *fit_find(const struct fit *fit, uint64_t bytes,
+                                     unsigned looks)
+{
+    unsigned i = fit_class(bytes);
+    struct block *b = fit->first[i];
+    unsigned larger;
+
+    for (; b != NULL && looks > 0; looks--, b = b->left) {
+        if (b->bytes >= bytes)
+            return b;
+    }
+    larger = fit_next_used(fit, i + 1);
+    if (larger != FIT_CLASSES)
+        return fit->first[larger];
+    while (b != NULL && b->bytes < bytes)
+        b = b->left;
+    return b;
+}
+
+#endif

@@ -1,0 +1,64 @@
+#include "core/observe/dump.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "core/state/front.h"
+#include "core/observe/snapshot_state.h"
+
+enum { PATH_ROOM = 2 * CONF_PATH_MAX };
+
+/* %p becomes the process's number, %n that of the dump, %% a percent sign;
+ * false if the path does not fit. */
+static bool expand(const char *from, uint64_t number, char *out,
+                   size_t capacity)
+{
+    struct text t;
+
+    larder__text_init(&t, out, capacity);
+    for (; *from != '\0'; from++) {
+        if (from[0] == '%' && from[1] == 'p')
+            larder__text_add(&t, "%ld", (long)getpid());
+        else if (from[0] == '%' && from[1] == 'n')
+            larder__text_add(&t, "%llu", (unsigned long long)number);
+        else
+            larder__text_add(&t, "%c", *from);
+        if (from[0] == '%' && from[1] != '\0' && strchr("pn%", from[1]) != NULL)
+            from++;
+    }
+    return t.length < t.capacity;
+}
+
+/* Copy with the lock, write without. */
+static bool dump(struct allocator *a)
+{
+    char path[PATH_ROOM];
+    struct snapshot s;
+    larder_result r;
+
+    if (!expand(a->conf.dump_path, a->dump_count, path, sizeof path) ||
+        larder__snapshot_take(a, true, &s) != LARDER_OK)
+        return false;
+    larder__unlock_all(a);
+    r = larder__snapshot_file(&s, larder__snapshot_is_json(path), path);
+    larder__snapshot_free(&s);
+    larder__lock_all(a);
+    return r == LARDER_OK;
+}
+
+void larder__dump_on_oom(struct allocator *a)
+{
+    const char *path = a->conf.dump_path;
+    struct history_call call = a->call;
+
+    if (path[0] == '\0' || a->is_dumping ||
+        (a->dump_count > 0 && strstr(path, "%n") == NULL))
+        return;
+    a->is_dumping = true;
+    a->dump_count++;
+    if (!dump(a))
+        a->failed_dumps++;
+    a->is_dumping = false;
+    history_reenter(a, call);
+}

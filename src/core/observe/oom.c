@@ -1,0 +1,212 @@
+/* oom.c - what is said, and who is told, when memory has run out. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "base/text.h"
+#include "core/observe/dump.h"
+#include "core/state/front.h"
+#include "core/state/policy.h"
+#include "core/pools/private.h"
+#include "core/history/recording.h"
+#include "core/observe/shortfall.h"
+#include "core/pools/tags.h"
+#include "core/state/usage.h"
+
+enum { MESSAGE_PART_MAX = 512 };
+
+/* As in PyTorch, for its policy. */
+#define ADVICE                                                                 \
+    " If reserved but unallocated memory is large try setting "                \
+    "LARDER_CONF=expandable_segments:True to avoid fragmentation.  See "       \
+    "documentation for Memory Management  "                                    \
+    "(https://pytorch.org/docs/stable/notes/cuda.html"                         \
+    "#environment-variables)"
+
+/* One sentence; left out whole if it does not fit. */
+static void add_process(void *ctx, const larder_device_process *process)
+{
+    struct text *t = ctx;
+    size_t before = t->length;
+
+    if (process->is_self)
+        larder__text_add(t, "Including non-Larder memory, this process has ");
+    else
+        larder__text_add(t, "Process %" PRId64 " has ", process->pid);
+    larder__text_add_bytes(t, process->bytes);
+    larder__text_add(t, " memory in use. ");
+    if (t->length >= t->capacity)
+        larder__text_cut(t, before);
+}
+
+/* What the device was asked for: pages of their own, or a segment. */
+static uint64_t tried_bytes(const struct allocator *a, const struct request *q)
+{
+    bool is_private = q->heap != NULL && q->heap->pool->owner != NULL;
+
+    return a->is_paged && !is_private ? q->size : q->segment_bytes;
+}
+
+/* The same sentences as PyTorch 2.4 in the same order; policies of our own then
+ * say why.  So does PyTorch's where the cause is none that PyTorch knows. */
+static void explain(struct allocator *a, const struct request *q,
+                    uint64_t free_bytes, uint64_t total_bytes)
+{
+    char message[LARDER_FAIL_MAX];
+    char processes[MESSAGE_PART_MAX];
+    struct text t;
+    struct text p;
+    uint64_t pools = larder__private_cached_bytes(a);
+    uint64_t allocated = (uint64_t)metric_all(&a->stats.allocated_bytes) -
+                         larder__tags_paused_bytes(a);
+    uint64_t reserved = (uint64_t)metric_all(&a->stats.reserved_bytes);
+
+    larder__text_init(&p, processes, sizeof processes);
+    (void)larder__device_processes(a->device, add_process, &p);
+    larder__text_init(&t, message, sizeof message);
+    larder__text_add(&t, "%s. Tried to allocate ",
+                     a->policy == &larder__policy_pinned
+                         ? "Out of pinned host memory"
+                         : "CUDA out of memory");
+    larder__text_add_bytes(&t, tried_bytes(a, q));
+    if (a->policy == &larder__policy_pinned)
+        larder__text_add(&t, ". The host has a total capacity of ");
+    else
+        larder__text_add(&t, ". GPU %d has a total capacity of ",
+                         a->props.ordinal);
+    larder__text_add_bytes(&t, total_bytes);
+    larder__text_add(&t, " of which ");
+    larder__text_add_bytes(&t, free_bytes);
+    larder__text_add(&t, " is free. %s", processes);
+    if (a->conf.limit_bytes != CONF_UNLIMITED) { /* not a setting of PyTorch */
+        larder__text_add_bytes(&t, a->conf.limit_bytes);
+        larder__text_add(&t, " allowed; ");
+    }
+    if (usage_is_final(q)) {
+        const struct private_pool *owner = q->heap->pool->owner;
+
+        larder__text_add(&t, "The tag '%s' may hold ", owner->tag->name);
+        larder__text_add_bytes(&t, owner->limit_bytes);
+        larder__text_add(&t, " and holds ");
+        larder__text_add_bytes(&t, owner->usage.reserved_bytes);
+        larder__text_add(&t, ". ");
+    }
+    larder__text_add(&t, "Of the allocated memory ");
+    larder__text_add_bytes(&t, allocated + pools);
+    larder__text_add(&t, " is allocated by Larder, ");
+    if (pools > 0) {
+        larder__text_add(&t, "with ");
+        larder__text_add_bytes(&t, pools);
+        larder__text_add(&t,
+                         " allocated in private pools (e.g., CUDA Graphs), ");
+    }
+    larder__text_add(&t, "and ");
+    larder__text_add_bytes(&t, reserved - allocated - pools);
+    larder__text_add(&t, " is reserved by Larder but unallocated.");
+    if (a->policy->explain_fully)
+        larder__shortfall_say(a, q, free_bytes, &t);
+    else if (q->over_pool) /* nor is this a limit of PyTorch's */
+        larder__shortfall_say_pool(a, q, &t);
+    else
+        larder__text_add(&t, ADVICE);
+    larder__set_error("%s", message);
+}
+
+/* ---- callbacks ------------------------------------------------------------ */
+
+/* A copy to call without the lock; NULL if there are none or no memory for
+ * it. */
+static struct callback *callbacks_copy(const struct callbacks *c)
+{
+    struct callback *copy;
+
+    if (c->count == 0)
+        return NULL;
+    copy = larder__host_alloc(c->count, sizeof *copy);
+    if (copy != NULL)
+        memcpy(copy, c->list, c->count * sizeof *copy);
+    return copy;
+}
+
+bool larder__run_reclaims(struct allocator *a)
+{
+    uint32_t count = a->reclaims.count;
+    struct callback *copy = callbacks_copy(&a->reclaims);
+    struct history_call call = a->call;
+    bool freed = false;
+
+    if (copy == NULL)
+        return false;
+    larder__unlock_all(a);
+    for (uint32_t i = 0; i < count; i++)
+        freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
+    larder__lock_all(a);
+    history_reenter(a, call);
+    larder__host_free(copy);
+    return freed;
+}
+
+/* The message is kept aside: what an observer does may fail and replace it. */
+static void tell_observers(struct allocator *a, const larder_oom_info *info)
+{
+    uint32_t count = a->oom_observers.count;
+    struct callback *copy = callbacks_copy(&a->oom_observers);
+
+    if (copy == NULL)
+        return;
+    larder__unlock_all(a);
+    for (uint32_t i = 0; i < count; i++)
+        ((larder_oom_fn *)copy[i].fn)(copy[i].ctx, info);
+    larder__lock_all(a);
+    larder__host_free(copy);
+}
+
+/* The failure has its words: tell the observers. */
+static larder_result report(struct allocator *a, const struct request *q,
+                            uint64_t free_bytes, uint64_t total_bytes)
+{
+    char message[LARDER_FAIL_MAX];
+    larder_oom_info info = {
+        .requested_bytes = q->bytes,
+        .segment_bytes = tried_bytes(a, q),
+        .stream = q->stream,
+        .device_free_bytes = free_bytes,
+        .device_total_bytes =
+            a->allowed_bytes < total_bytes ? a->allowed_bytes : total_bytes,
+        .message = message,
+    };
+
+    a->stats.num_ooms += !q->rejected;
+    if (a->history != NULL)
+        larder__history_record(a, LARDER_ACTION_oom, free_bytes, q->size,
+                               q->stream,
+                               q->heap != NULL ? q->heap->pool->owner : NULL);
+    if (a->oom_observers.count == 0 && a->conf.dump_path[0] == '\0')
+        return LARDER_ERR_OUT_OF_MEMORY;
+    larder__copy_error(message, sizeof message);
+    larder__dump_on_oom(a);
+    tell_observers(a, &info);
+    return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
+}
+
+larder_result larder__out_of_memory(struct allocator *a,
+                                    const struct request *q)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = a->props.total_bytes;
+
+    (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
+    explain(a, q, free_bytes, total_bytes);
+    return report(a, q, free_bytes, total_bytes);
+}
+
+larder_result larder__out_of_memory_explained(struct allocator *a,
+                                              const struct request *q)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = a->props.total_bytes;
+
+    (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
+    return report(a, q, free_bytes, total_bytes);
+}

@@ -1,0 +1,144 @@
+/* report.c - the public calls that read and reset statistics, and those that
+ * register callbacks. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/entry/handle.h"
+#include "core/state/stats.h"
+
+void larder_stats_init_sized(larder_stats *st, size_t size)
+{
+    if (st == NULL || size < sizeof st->size)
+        return;
+    memset(st, 0, size);
+    st->size = size;
+}
+
+static void stats_fill(struct allocator *a, larder_stats *out)
+{
+    larder_stats_init(out);
+    larder__stats_copy(&a->stats, out);
+    out->max_split_size = a->conf.max_split_bytes == CONF_UNLIMITED
+                              ? -1
+                              : (int64_t)a->conf.max_split_bytes;
+}
+
+larder_result larder_stats_get(larder_allocator *handle, larder_stats *st)
+{
+    struct allocator *a;
+    larder_stats own;
+    size_t size;
+    larder_result r;
+
+    if (st == NULL || st->size < sizeof st->size)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "larder_stats: use larder_stats_init()");
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    stats_fill(a, &own);
+    larder__handle_unlock(a);
+    size = st->size; /* an older caller gets what it knows */
+    memcpy(st, &own, size < sizeof own ? size : sizeof own);
+    st->size = size;
+    return LARDER_OK;
+}
+
+larder_result larder_stats_reset_peak(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    larder__stats_reset_peak(&a->stats);
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+larder_result larder_stats_reset_accumulated(larder_allocator *handle)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    larder__stats_reset_accumulated(&a->stats);
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+larder_result larder_memory_summary(larder_allocator *handle, int abbreviated,
+                                    char *out, size_t capacity, size_t *needed)
+{
+    struct allocator *a;
+    larder_stats st;
+    size_t length;
+    int ordinal;
+    larder_result r;
+
+    if (out == NULL && capacity > 0)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    stats_fill(a, &st);
+    ordinal = a->props.ordinal;
+    larder__handle_unlock(a);
+    length = larder__summary(&st, ordinal, abbreviated, out, capacity);
+    if (needed != NULL)
+        *needed = length;
+    return LARDER_OK;
+}
+
+/* ---- callbacks ------------------------------------------------------------ */
+
+static larder_result callbacks_add(struct callbacks *c, void (*fn)(void),
+                                   void *ctx)
+{
+    uint32_t capacity = c->capacity * 2 + 4;
+    struct callback *list;
+
+    if (c->count == c->capacity) {
+        list = larder__host_resize(c->list, capacity, sizeof *list);
+        if (list == NULL)
+            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+        c->list = list;
+        c->capacity = capacity;
+    }
+    c->list[c->count++] = (struct callback){fn, ctx};
+    return LARDER_OK;
+}
+
+larder_result larder_add_reclaim(larder_allocator *handle,
+                                 larder_reclaim_fn *fn, void *ctx)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (fn == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = callbacks_add(&a->reclaims, (void (*)(void))fn, ctx);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_add_oom_observer(larder_allocator *handle,
+                                      larder_oom_fn *fn, void *ctx)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (fn == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = callbacks_add(&a->oom_observers, (void (*)(void))fn, ctx);
+    larder__handle_unlock(a);
+    return r;
+}

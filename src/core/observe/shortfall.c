@@ -1,0 +1,278 @@
+#include "core/observe/shortfall.h"
+
+#include <inttypes.h>
+
+#include "base/bits.h"
+#include "core/state/policy.h"
+#include "core/pools/private.h"
+#include "core/segments/release.h"
+
+enum { HOLDERS = 16 }; /* streams told apart; more are not looked at */
+
+struct holder {
+    larder_stream stream;
+    uint64_t live;
+};
+
+/* What is held, counted block by block. */
+struct held_state {
+    struct holder holders[HOLDERS];
+    int holder_count;
+    uint64_t segments;
+    uint64_t live;
+    uint64_t live_count;
+    uint64_t live_largest;
+    uint64_t pending;
+    uint64_t free; /* with memory behind it */
+    uint64_t free_count;
+    uint64_t own_largest;     /* free, where the request may look */
+    uint64_t foreign_largest; /* free, elsewhere */
+    uint64_t loose;           /* free pages mapped nowhere */
+};
+
+/* ---- counting -------------------------------------------------------------- */
+
+static void count_free(const struct request *q, const struct block *b,
+                       struct held_state *h)
+{
+    uint64_t bytes = b->bytes;
+    uint64_t *largest =
+        b->segment->heap == q->heap ? &h->own_largest : &h->foreign_largest;
+
+    h->free += bytes;
+    h->free_count++;
+    if (bytes > *largest)
+        *largest = bytes;
+}
+
+static void count_block(const struct request *q, const struct block *b,
+                        struct held_state *h)
+{
+    if (b->state == BLOCK_FREE) {
+        count_free(q, b, h);
+    } else if (b->state == BLOCK_PENDING) {
+        h->pending += b->bytes;
+    } else if (b->state == BLOCK_LIVE) {
+        h->live += b->bytes;
+        h->live_count++;
+        if (b->bytes > h->live_largest)
+            h->live_largest = b->bytes;
+    }
+}
+
+static void count_holder(const struct segment *s, uint64_t live,
+                         struct held_state *h)
+{
+    int i = 0;
+
+    while (i < h->holder_count && h->holders[i].stream != s->heap->stream)
+        i++;
+    if (i == HOLDERS)
+        return;
+    if (i == h->holder_count)
+        h->holders[h->holder_count++] =
+            (struct holder){.stream = s->heap->stream};
+    h->holders[i].live += live;
+}
+
+static struct held_state count(struct allocator *a, const struct request *q)
+{
+    struct held_state h = {0};
+
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        uint64_t before = h.live;
+
+        if (s->paused != NULL) /* holds nothing */
+            continue;
+        h.segments++;
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next))
+            count_block(q, b, &h);
+        count_holder(s, h.live - before, &h);
+    }
+    if (a->larder != NULL)
+        h.loose = a->policy->state->loose_bytes(a);
+    h.free += h.loose;
+    return h;
+}
+
+/* ---- words ----------------------------------------------------------------- */
+
+void larder__text_add_bytes(struct text *t, uint64_t bytes)
+{
+    const double kib = 1024.0;
+    double value = (double)bytes;
+
+    if (bytes <= 1024)
+        larder__text_add(t, "%" PRIu64 " bytes", bytes);
+    else if (bytes <= LARDER_MIB)
+        larder__text_add(t, "%.2f KiB", value / kib);
+    else if (bytes <= LARDER_MIB * 1024)
+        larder__text_add(t, "%.2f MiB", value / kib / kib);
+    else
+        larder__text_add(t, "%.2f GiB", value / kib / kib / kib);
+}
+
+/* The words, then the size. */
+static void add(struct text *t, const char *words, uint64_t bytes)
+{
+    larder__text_add(t, "%s", words);
+    larder__text_add_bytes(t, bytes);
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* The stream that holds most, if several hold something. */
+static void say_holder(const struct held_state *h, struct text *t)
+{
+    const struct holder *most = &h->holders[0];
+
+    for (int i = 1; i < h->holder_count; i++) {
+        if (h->holders[i].live > most->live)
+            most = &h->holders[i];
+    }
+    if (h->holder_count == 0 || most->live == h->live)
+        return;
+    larder__text_add(t, " Stream %" PRIu64 " holds most: ", most->stream);
+    add(t, "", most->live);
+    larder__text_add(t, ".");
+}
+
+static void say_figures(const struct allocator *a, const struct held_state *h,
+                        struct text *t)
+{
+    add(t, " Reserved were ", a->held_bytes);
+    larder__text_add(t, " in %" PRIu64 " segment%s: ", h->segments,
+                     plural(h->segments));
+    add(t, "", h->live);
+    larder__text_add(t, " in use in %" PRIu64 " block%s", h->live_count,
+                     plural(h->live_count));
+    add(t, ", the largest of ", h->live_largest);
+    add(t, "; ", h->free);
+    larder__text_add(t, " free in %" PRIu64 " piece%s", h->free_count,
+                     plural(h->free_count));
+    if (h->pending > 0) {
+        add(t, "; ", h->pending);
+        larder__text_add(t, " freed but waiting for another stream");
+    }
+    larder__text_add(t, ".");
+    say_holder(h, t);
+    add(t, " The largest piece this request could use was ", h->own_largest);
+    larder__text_add(t, ".");
+}
+
+/* What the limit and the device leave to grow by. */
+static uint64_t room_bytes(const struct allocator *a, uint64_t device_free)
+{
+    uint64_t limit =
+        a->held_bytes < a->allowed_bytes ? a->allowed_bytes - a->held_bytes : 0;
+
+    return limit < device_free ? limit : device_free;
+}
+
+static void say_too_much(const struct request *q, const struct held_state *h,
+                         uint64_t attainable, struct text *t)
+{
+    uint64_t needed = h->live + h->pending + q->size;
+
+    add(t,
+        " Why: there was not enough. In use and asked for together "
+        "are ",
+        needed);
+    add(t, ", but ", attainable);
+    larder__text_add(t, " was all this process could have");
+    add(t, ": ", needed > attainable ? needed - attainable : 0);
+    larder__text_add(t, " is missing.");
+}
+
+void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
+                                struct text *t)
+{
+    const struct private_pool *p = q->heap->pool->owner;
+    larder_pool_info info;
+
+    if (p->tag != NULL) { /* said above, with its figures */
+        larder__text_add(t, " Why: the tag's limit.");
+        return;
+    }
+    larder_pool_info_init(&info);
+    larder__private_info(a, p, &info);
+    larder__text_add(t, " Why: private pool (%" PRIu64 ", %" PRIu64 ") holds ",
+                     p->id.first, p->id.second);
+    add(t, "", info.reserved_bytes);
+    add(t, " of the ", p->limit_bytes);
+    larder__text_add(t, " that larder_pool_set_limit() allows it.");
+}
+
+static void say_pieces(const struct allocator *a, const struct held_state *h,
+                       uint64_t room, struct text *t)
+{
+    add(t, " Why: fragmentation. ", h->free + room);
+    larder__text_add(t, " was free, the device's part included, which is "
+                        "enough, but not in one piece this request could use");
+    if (a->is_paged && a->conf.defrag == CONF_DEFRAG_OFF)
+        larder__text_add(t, ", and defrag:off keeps pages where they are");
+    larder__text_add(t, ".");
+}
+
+static void say_cause(struct allocator *a, const struct request *q,
+                      const struct held_state *h, uint64_t room, struct text *t)
+{
+    uint64_t attainable = h->live + h->pending + h->free + room;
+
+    if (q->over_pool) {
+        larder__shortfall_say_pool(a, q, t);
+    } else if (q->out_of_time) {
+        larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " was over. ",
+                         a->conf.reclaim_budget_ms);
+        add(t, "", h->pending);
+        larder__text_add(t, " had been freed, but could not be used yet: other "
+                            "streams it was recorded on had not passed.");
+    } else if (h->free + h->pending + room < q->size) {
+        say_too_much(q, h, attainable, t);
+    } else if (allocator_is_capturing(a)) {
+        larder__text_add(t, " Why: while allocations go to a private pool "
+                            "nothing is given back for them.");
+    } else if (h->foreign_largest >= q->size &&
+               h->own_largest < h->foreign_largest) {
+        add(t,
+            " Why: memory is kept for each stream and pool. A piece "
+            "of ",
+            h->foreign_largest);
+        larder__text_add(t, " was free, but belongs to another.");
+    } else {
+        say_pieces(a, h, room, t);
+    }
+}
+
+/* The most that a request like this one could have had, once all that nothing
+ * uses was given back. */
+static uint64_t would_fit(const struct allocator *a, const struct held_state *h,
+                          uint64_t room)
+{
+    uint64_t whole = room + larder__unused_bytes(a);
+    uint64_t fresh =
+        whole / ROUND_SEGMENT_BYTES * ROUND_SEGMENT_BYTES + h->loose;
+
+    if (a->is_paged)
+        fresh += a->policy->state->movable_bytes(a);
+    return fresh > h->own_largest ? fresh : h->own_largest;
+}
+
+void larder__shortfall_say(struct allocator *a, const struct request *q,
+                           uint64_t device_free, struct text *t)
+{
+    struct held_state h = count(a, q);
+    uint64_t room = room_bytes(a, device_free);
+    uint64_t fits = would_fit(a, &h, room);
+
+    say_figures(a, &h, t);
+    say_cause(a, q, &h, room, t);
+    if (q->over_pool || allocator_is_capturing(a) || fits >= q->size)
+        return;
+    add(t, " Up to ", fits);
+    larder__text_add(t, " would have fitted.");
+}

@@ -1,0 +1,147 @@
+#include "core/observe/snapshot_frames.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "base/symbol.h"
+#include "base/text.h"
+
+/* Looking a frame up takes a microsecond, and a run has thousands: a cache of
+ * this many, where each has one place, spares nearly all of that and bounds
+ * the memory.  A frame that lost its place is looked up, and written, anew. */
+enum { KNOWN_LOG2 = 11, KNOWN_FRAMES = 1 << KNOWN_LOG2 };
+
+struct known_frame {
+    uint64_t address;
+    uint32_t memo; /* pickle: its number + 1; 0: not written */
+    bool is_known;
+    bool has_offset;
+    uint64_t offset;
+    larder_frame frame;
+};
+
+larder_result larder__frames_init(struct frames *f, const struct snapshot *s,
+                                  bool json)
+{
+    *f = (struct frames){.snapshot = s};
+    if (s->history == NULL || s->history->stacks.words == NULL)
+        return LARDER_OK; /* no stack has a number */
+    f->known = larder__host_alloc(KNOWN_FRAMES, sizeof *f->known);
+    if (!json)
+        f->lists = larder__host_alloc(s->stack_words, sizeof *f->lists);
+    return f->known != NULL && (json || f->lists != NULL)
+               ? LARDER_OK
+               : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+}
+
+void larder__frames_free(struct frames *f)
+{
+    larder__host_free(f->known);
+    larder__host_free(f->lists);
+}
+
+/* ---- names ---------------------------------------------------------------- */
+
+static void set_text(char *out, size_t capacity, const char *format,
+                     const char *text, unsigned long long number)
+{
+    struct text t;
+
+    larder__text_init(&t, out, capacity);
+    larder__text_add(&t, format, text, number);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* A return address is after the call, maybe in the next function. */
+static void look_up(struct known_frame *k)
+{
+    uint64_t call = k->address - 1;
+    larder_frame *f = &k->frame;
+    struct symbol symbol;
+
+    if (!larder__symbol_find(call, &symbol)) {
+        set_text(f->filename, sizeof f->filename, "%s", "??", 0);
+        set_text(f->name, sizeof f->name, "%s0x%llx", "", call);
+        return;
+    }
+    set_text(f->filename, sizeof f->filename, "%s", symbol.object, 0);
+    if (symbol.name != NULL)
+        set_text(f->name, sizeof f->name, "%s", symbol.name, 0);
+    else
+        set_text(f->name, sizeof f->name, "%s+0x%llx", last_part(symbol.object),
+                 symbol.offset);
+    k->has_offset = true;
+    k->offset = symbol.offset;
+}
+
+static struct known_frame *know(struct frames *f, uint64_t address)
+{
+    uint64_t hash = address * UINT64_C(0x9E3779B97F4A7C15);
+    struct known_frame *k = &f->known[hash >> (64 - KNOWN_LOG2)];
+    const struct snapshot *s = f->snapshot;
+
+    if (k->is_known && k->address == address)
+        return k;
+    *k = (struct known_frame){.address = address, .is_known = true};
+    if (s->frame_fn == NULL || !s->frame_fn(s->frame_ctx, address, &k->frame)) {
+        k->frame = (larder_frame){.line = 0};
+        look_up(k);
+    }
+    k->frame.filename[sizeof k->frame.filename - 1] = '\0';
+    k->frame.name[sizeof k->frame.name - 1] = '\0';
+    return k;
+}
+
+/* ---- writing -------------------------------------------------------------- */
+
+static void emit_frame(struct frames *f, struct emit *e, uint64_t address)
+{
+    struct known_frame *k = know(f, address);
+
+    if (k->memo != 0) {
+        larder__emit_again(e, k->memo - 1);
+        return;
+    }
+    larder__emit_dict_begin(e);
+    if (!e->json)
+        k->memo = larder__emit_keep(e) + 1;
+    larder__emit_key(e, WORD_filename);
+    larder__emit_text(e, k->frame.filename);
+    larder__emit_key(e, WORD_line);
+    larder__emit_unsigned(e, k->frame.line);
+    larder__emit_key(e, WORD_name);
+    larder__emit_text(e, k->frame.name);
+    if (k->has_offset) {
+        larder__emit_key(e, WORD_offset);
+        larder__emit_unsigned(e, k->offset);
+    }
+    larder__emit_dict_end(e);
+}
+
+void larder__frames_emit(struct frames *f, struct emit *e, uint32_t stack)
+{
+    const struct stack_table *stacks;
+
+    if (stack != 0 && f->lists != NULL && f->lists[stack] != 0) {
+        larder__emit_again(e, f->lists[stack] - 1);
+        return;
+    }
+    larder__emit_list_begin(e);
+    if (stack != 0) {
+        stacks = &f->snapshot->history->stacks;
+        if (f->lists != NULL)
+            f->lists[stack] = larder__emit_keep(e) + 1;
+        for (size_t i = 0; i < stack_depth(stacks, stack); i++) {
+            larder__emit_list_next(e);
+            emit_frame(f, e, stack_frames(stacks, stack)[i]);
+        }
+    }
+    larder__emit_list_end(e);
+}

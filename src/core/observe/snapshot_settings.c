@@ -1,0 +1,254 @@
+/* snapshot_settings.c - the parts of a snapshot that say how the allocator was
+ * set up, and what it counted. */
+#include "base/bits.h"
+#include "base/text.h"
+#include "core/observe/snapshot_state.h"
+
+enum { SETTINGS_TEXT = 1024 };
+
+static void put_text(struct emit *e, const char *key, const char *value)
+{
+    larder__emit_key_text(e, key);
+    larder__emit_text(e, value);
+}
+
+static void put_signed(struct emit *e, const char *key, int64_t value)
+{
+    larder__emit_key_text(e, key);
+    larder__emit_signed(e, value);
+}
+
+static void put_unsigned(struct emit *e, const char *key, uint64_t value)
+{
+    larder__emit_key_text(e, key);
+    larder__emit_unsigned(e, value);
+}
+
+static void put_bool(struct emit *e, const char *key, bool value)
+{
+    larder__emit_key_text(e, key);
+    larder__emit_bool(e, value);
+}
+
+/* ---- settings as text ----------------------------------------------------- */
+
+static unsigned long long mib(uint64_t bytes)
+{
+    return bytes / LARDER_MIB;
+}
+
+/* A key and its colon, after a comma if it is not the first. */
+static void add_key(struct text *t, const char *key)
+{
+    larder__text_add(t, "%s%s:", t->length > 0 ? "," : "", key);
+}
+
+static void add_real(struct text *t, const char *key, double value)
+{
+    size_t from;
+
+    add_key(t, key);
+    from = t->length;
+    larder__text_add(t, "%.15g", value);
+    for (size_t i = from; i < t->length && i < t->capacity; i++) {
+        if (t->out[i] == ',') /* as some locales have it */
+            t->out[i] = '.';
+    }
+}
+
+static void add_divisions(struct text *t, const struct conf *c)
+{
+    bool differ = false;
+    bool some = false;
+
+    for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
+        some |= c->divisions[i] != 0;
+        differ |= c->divisions[i] != c->divisions[0];
+    }
+    if (!some)
+        return;
+    add_key(t, "roundup_power2_divisions");
+    for (int i = 0; differ && i < CONF_SIZE_CLASSES; i++)
+        larder__text_add(t, "%c%d:%u", i == 0 ? '[' : ',', 1 << i,
+                         c->divisions[i]);
+    if (differ)
+        larder__text_add(t, "]");
+    else
+        larder__text_add(t, "%u", c->divisions[0]);
+}
+
+/* The settings of PyTorch's that are not at their defaults. */
+static void add_pytorch(struct text *t, const struct snapshot *s)
+{
+    const struct conf *c = &s->conf;
+    struct conf defaults;
+
+    larder__conf_init(&defaults);
+    if (c->max_split_bytes != CONF_UNLIMITED) {
+        add_key(t, "max_split_size_mb");
+        larder__text_add(t, "%llu", mib(c->max_split_bytes));
+    }
+    if (c->max_non_split_rounding_bytes !=
+        defaults.max_non_split_rounding_bytes) {
+        add_key(t, "max_non_split_rounding_mb");
+        larder__text_add(t, "%llu", mib(c->max_non_split_rounding_bytes));
+    }
+    if (c->large_segment_bytes != defaults.large_segment_bytes) {
+        add_key(t, "large_segment_size_mb");
+        larder__text_add(t, "%llu", mib(c->large_segment_bytes));
+    }
+    add_divisions(t, c);
+    if (c->gc_threshold > 0)
+        add_real(t, "garbage_collection_threshold", c->gc_threshold);
+    if (s->fraction_is_set)
+        add_real(t, "per_process_memory_fraction", s->fraction);
+    if (c->expandable_segments) {
+        add_key(t, "expandable_segments");
+        larder__text_add(t, "True");
+    }
+    if (c->throw_on_oom) {
+        add_key(t, "throw_on_cudamalloc_oom");
+        larder__text_add(t, "True");
+    }
+}
+
+/* Larder's own that decide where memory comes from. */
+static void add_own(struct text *t, const struct conf *c)
+{
+    static const char *const defrags[] = {"off", "limit", "eager"};
+    static const char *const lifetimes[] = {"off", "hints"};
+
+    if (c->preallocate_bytes != 0) {
+        add_key(t, "preallocate");
+        larder__text_add(t, "%llu", (unsigned long long)c->preallocate_bytes);
+    }
+    if (c->limit_bytes != CONF_UNLIMITED) {
+        add_key(t, "limit");
+        larder__text_add(t, "%llu", (unsigned long long)c->limit_bytes);
+    }
+    if (c->defrag != CONF_DEFRAG_LIMIT) {
+        add_key(t, "defrag");
+        larder__text_add(t, "%s", defrags[c->defrag]);
+    }
+    if (c->lifetimes != CONF_LIFETIMES_HINTS) {
+        add_key(t, "lifetimes");
+        larder__text_add(t, "%s", lifetimes[c->lifetimes]);
+    }
+    if (c->migrate == CONF_MIGRATE_ON) {
+        add_key(t, "migrate");
+        larder__text_add(t, "on");
+    }
+}
+
+/* ---- allocator_settings --------------------------------------------------- */
+
+static void emit_divisions(struct emit *e, const struct conf *c)
+{
+    char key[16];
+    struct text t;
+
+    larder__emit_key_text(e, "roundup_power2_divisions");
+    larder__emit_dict_begin(e);
+    for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
+        larder__text_init(&t, key, sizeof key);
+        larder__text_add(&t, "%d", 1 << i);
+        put_unsigned(e, key, c->divisions[i]);
+    }
+    larder__emit_dict_end(e);
+}
+
+void larder__emit_settings(struct emit *e, const struct snapshot *s)
+{
+    const struct conf *c = &s->conf;
+    char text[SETTINGS_TEXT];
+    struct text t;
+
+    larder__text_init(&t, text, sizeof text);
+    add_pytorch(&t, s);
+    larder__emit_dict_begin(e);
+    put_text(e, "PYTORCH_CUDA_ALLOC_CONF", text);
+    put_signed(e, "max_split_size", s->stats.max_split_size);
+    larder__emit_key_text(e, "garbage_collection_threshold");
+    larder__emit_real(e, c->gc_threshold);
+    put_bool(e, "expandable_segments", c->expandable_segments);
+    /* Settings of PyTorch's that nothing here depends on: its defaults. */
+    put_unsigned(e, "pinned_num_register_threads", 1);
+    put_bool(e, "release_lock_on_cudamalloc", false);
+    put_bool(e, "pinned_use_cuda_host_register", false);
+    put_bool(e, "graph_capture_record_stream_reuse", false);
+    emit_divisions(e, c);
+    larder__emit_dict_end(e);
+}
+
+/* ---- larder --------------------------------------------------------------- */
+
+static void emit_history(struct emit *e, const struct snapshot *s)
+{
+    static const char *const stacks[] = {"off", "fp", "unwind", "callback"};
+    const larder_history_info *i = &s->info;
+
+    put_bool(e, "history", i->is_on != 0);
+    put_unsigned(e, "history_max_events", i->max_events);
+    put_unsigned(e, "history_lost_events", i->lost_events);
+    put_text(e, "history_stacks",
+             stacks[s->history != NULL ? (int)s->history->options.stacks : 0]);
+    put_unsigned(e, "history_stack_count", i->stack_count);
+    put_unsigned(e, "history_lost_stacks", i->lost_stacks);
+    put_unsigned(e, "history_lost_notes", i->lost_notes);
+}
+
+/* In the names of torch.cuda.memory_stats(). */
+static void emit_stat(struct emit *e, const char *name, const char *pool,
+                      const larder_stat *st)
+{
+    const char *const parts[] = {"current", "peak", "allocated", "freed"};
+    const int64_t values[] = {st->current, st->peak, st->allocated, st->freed};
+    char key[80];
+    struct text t;
+
+    for (int i = 0; i < 4; i++) {
+        larder__text_init(&t, key, sizeof key);
+        larder__text_add(&t, "%s%s.%s", name, pool, parts[i]);
+        put_signed(e, key, values[i]);
+    }
+}
+
+static void emit_stats(struct emit *e, const larder_stats *st)
+{
+    larder__emit_key_text(e, "stats");
+    larder__emit_dict_begin(e);
+#define X(name, text)                                                          \
+    emit_stat(e, #name, ".all", &st->name.all);                                \
+    emit_stat(e, #name, ".small_pool", &st->name.small_pool);                  \
+    emit_stat(e, #name, ".large_pool", &st->name.large_pool);
+    LARDER_METRIC_MAP(X)
+#undef X
+    emit_stat(e, "oversize_allocations", "", &st->oversize_allocations);
+    emit_stat(e, "oversize_segments", "", &st->oversize_segments);
+#define X(name, text) put_signed(e, #name, st->name);
+    LARDER_COUNTER_MAP(X)
+#undef X
+    put_signed(e, "max_split_size", st->max_split_size);
+    larder__emit_dict_end(e);
+}
+
+void larder__emit_larder(struct emit *e, const struct snapshot *s)
+{
+    char text[SETTINGS_TEXT];
+    struct text t;
+
+    larder__text_init(&t, text, sizeof text);
+    add_pytorch(&t, s);
+    add_own(&t, &s->conf);
+    larder__emit_dict_begin(e);
+    put_text(e, "version", LARDER_VERSION_STRING);
+    put_text(e, "policy", larder_policy_name(s->policy));
+    put_text(e, "conf", text);
+    put_text(e, "device_name", s->props.name);
+    put_unsigned(e, "device_total_bytes", s->props.total_bytes);
+    if (s->allowed_bytes != CONF_UNLIMITED)
+        put_unsigned(e, "allowed_bytes", s->allowed_bytes);
+    emit_history(e, s);
+    emit_stats(e, &s->stats);
+    larder__emit_dict_end(e);
+}

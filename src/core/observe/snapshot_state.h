@@ -1,0 +1,81 @@
+/* snapshot_state.h - the allocator's state at one moment, and writing it down.
+ * Private to core.
+ *
+ * Taking a snapshot copies what changes (blocks, events) with the lock held;
+ * the stacks and texts they name stay where they are, as those never change.
+ * Writing needs no lock. */
+#ifndef LARDER_CORE_SNAPSHOT_STATE_H
+#define LARDER_CORE_SNAPSHOT_STATE_H
+
+#include "core/observe/emit.h"
+#include "core/history/recording.h"
+
+struct snapshot_segment {
+    larder_segment_info info;
+    uint32_t stack;
+};
+
+struct snapshot_block {
+    larder_addr addr;
+    uint64_t bytes;
+    uint64_t requested;
+    uint32_t stack;
+    uint16_t annotation;
+    uint8_t state; /* larder_block_state */
+};
+
+struct snapshot {
+    struct snapshot_segment *segments; /* in the order of addresses */
+    size_t segment_count;
+    size_t segment_capacity;
+    struct snapshot_block *blocks; /* those of the segments, one by one */
+    size_t block_count;
+    size_t block_capacity;
+
+    struct history *history; /* a user of it; NULL: it is off */
+    struct history_event *events;
+    uint64_t event_count;
+    uint64_t recorded;
+    struct history_mark *marks;
+    uint64_t mark_count;
+    larder_pool_id *pool_ids;
+    uint32_t stack_words; /* of its stacks, used at that time */
+    struct ticks_scale scale;
+    larder_history_info info;
+
+    struct conf conf;
+    larder_stats stats;
+    larder_policy policy;
+    larder_device_props props;
+    uint64_t allowed_bytes;
+    double fraction;
+    bool fraction_is_set;
+    larder_frame_fn *frame_fn;
+    void *frame_ctx;
+};
+
+/* The lock is held.  ERR_NO_HOST_MEMORY: nothing is kept, but the event that
+ * a snapshot was taken. */
+larder_result larder__snapshot_take(struct allocator *a, bool with_history,
+                                    struct snapshot *out);
+void larder__snapshot_free(struct snapshot *s);
+
+/* Write it; ERR_SYSTEM, without words, if `write` refused. */
+larder_result larder__snapshot_emit(const struct snapshot *s, bool json,
+                                    larder_write_fn *write, void *ctx);
+
+/* The same to a file.  ERR_SYSTEM with the words. */
+larder_result larder__snapshot_file(const struct snapshot *s, bool json,
+                                    const char *path);
+
+/* Whether a path's name asks for JSON. */
+bool larder__snapshot_is_json(const char *path);
+
+/* The parts allocator_settings and larder (snapshot_settings.c). */
+void larder__emit_settings(struct emit *e, const struct snapshot *s);
+void larder__emit_larder(struct emit *e, const struct snapshot *s);
+
+/* What the history says of itself. */
+void larder__history_info(const struct allocator *a, larder_history_info *out);
+
+#endif

@@ -1,0 +1,409 @@
+/* pause.c - giving back the memory of a tag's allocations, and mapping it
+ * again. */
+#include "core/pause/pause.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/segments/blocks.h"
+#include "core/segments/cached.h"
+#include "core/segments/events.h"
+#include "core/entry/handle.h"
+#include "core/state/held.h"
+#include "core/segments/orphan.h"
+#include "core/pools/private.h"
+#include "core/segments/segment.h"
+#include "core/pools/tags.h"
+
+/* The tag's segments, one after the other. */
+static struct segment *segment_from(const struct tag *tag, struct segment *s)
+{
+    while (s != NULL && s->heap->pool->owner != tag->pool)
+        s = s->next;
+    return s;
+}
+
+static struct segment *first_of(const struct allocator *a,
+                                const struct tag *tag)
+{
+    return segment_from(tag, a->segments);
+}
+
+static struct segment *next_of(const struct tag *tag, const struct segment *s)
+{
+    return segment_from(tag, s->next);
+}
+
+/* A step over all of the tag's segments, up to the first that fails. */
+typedef larder_result step(struct allocator *a, struct segment *s);
+
+static larder_result each(struct allocator *a, const struct tag *tag,
+                          step *take)
+{
+    larder_result r = LARDER_OK;
+
+    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
+        if (r == LARDER_OK)
+            r = take(a, s);
+    }
+    return r;
+}
+
+static larder_result step_make_keep(struct allocator *a, struct segment *s)
+{
+    return larder__paused_make(a, s, true);
+}
+
+static larder_result step_make_drop(struct allocator *a, struct segment *s)
+{
+    return larder__paused_make(a, s, false);
+}
+
+static larder_result step_copy_out(struct allocator *a, struct segment *s)
+{
+    return larder__paused_copy(a, s, LARDER_COPY_TO_HOST);
+}
+
+static larder_result step_copy_in(struct allocator *a, struct segment *s)
+{
+    return larder__paused_copy(a, s, LARDER_COPY_TO_DEVICE);
+}
+
+static void free_all(struct allocator *a, struct tag *tag)
+{
+    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
+        if (s->paused != NULL)
+            larder__paused_free(a, s);
+    }
+    tag->is_paused = false;
+    tag->paused_bytes = 0;
+    tag->kept_bytes = 0;
+}
+
+/* ---- may it be ------------------------------------------------------------ */
+
+static larder_result check_routing(const struct allocator *a)
+{
+    if (!allocator_is_capturing(a))
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_CAPTURING,
+                        "memory is neither paused nor resumed while "
+                        "allocations go to a private pool");
+}
+
+static larder_result check_pages(const struct allocator *a,
+                                 const struct tag *tag)
+{
+    if (!a->has_pages)
+        return larder__fail(LARDER_ERR_UNSUPPORTED,
+                            "device '%s' has no virtual memory: what is given "
+                            "back cannot come back to its addresses",
+                            larder_device_name(a->device));
+    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
+        if (s->kind != SEGMENT_EXPANDABLE)
+            return larder__fail(LARDER_ERR_UNSUPPORTED,
+                                "the memory of tag '%s' does not lie in pages "
+                                "under this policy",
+                                tag->name);
+    }
+    return LARDER_OK;
+}
+
+static bool block_is_shared(const struct block *b)
+{
+    const struct use *use = b->uses;
+
+    while (use != NULL && !use->is_hold)
+        use = use->next;
+    return use != NULL;
+}
+
+/* Waits for the streams recorded for live blocks.  Those that still wait for
+ * something are held by an export. */
+static larder_result blocks_pass(struct allocator *a, struct segment *s)
+{
+    larder_result r = LARDER_OK;
+
+    for (struct block *b = s->head; r == LARDER_OK && b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        bool is_live = b->state == BLOCK_LIVE;
+
+        if (b->state == BLOCK_PENDING || (is_live && block_is_shared(b)))
+            return larder__fail(LARDER_ERR_BUSY,
+                                "the allocation at 0x%llx is exported: close "
+                                "that first",
+                                (unsigned long long)b->addr);
+        for (const struct use *use = is_live ? b->uses : NULL;
+             use != NULL && r == LARDER_OK; use = use->next)
+            r = larder__events_pass(a, use->stream);
+    }
+    return r;
+}
+
+static larder_result heaps_pass(struct allocator *a, const struct pool *pool)
+{
+    larder_result r = LARDER_OK;
+
+    for (uint32_t i = 0; r == LARDER_OK && i < pool->heap_count; i++)
+        r = larder__events_pass(a, pool->heaps[i]->stream);
+    return r;
+}
+
+/* Nothing queued uses the tag's memory any more. */
+static larder_result quiesce(struct allocator *a, const struct tag *tag)
+{
+    larder_result r = larder__events_sync(a);
+
+    for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
+        r = heaps_pass(a, &tag->pool->pools[kind]);
+    return r == LARDER_OK ? each(a, tag, blocks_pass) : r;
+}
+
+/* ---- pausing -------------------------------------------------------------- */
+
+/* Unmapping has failed half way: map again what was unmapped. */
+static void pause_undo(struct allocator *a, struct tag *tag)
+{
+    char words[LARDER_FAIL_MAX - 256];
+
+    larder__copy_error(words, sizeof words);
+    if (each(a, tag, larder__paused_map) == LARDER_OK) {
+        free_all(a, tag);
+        larder__set_error("%s", words);
+        return;
+    }
+    tag->is_paused = true;
+    larder__set_error("%s; what was unmapped could not be mapped again: the "
+                      "tag '%s' is paused with all of its memory, and "
+                      "larder_resume() tries again",
+                      words, tag->name);
+}
+
+static void release_all(struct allocator *a, struct tag *tag)
+{
+    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
+        tag->paused_bytes += larder__paused_release(a, s, false);
+        tag->kept_bytes += s->paused->host_bytes;
+    }
+}
+
+static larder_result tag_pause(struct allocator *a, struct tag *tag,
+                               larder_pause_mode mode)
+{
+    bool keep = mode == LARDER_PAUSE_KEEP;
+    larder_result r;
+
+    larder__paused_free_stale(a, tag);
+    (void)larder__private_release_cached(a, tag->pool);
+    r = each(a, tag, keep ? step_make_keep : step_make_drop);
+    if (r == LARDER_OK && keep)
+        r = each(a, tag, step_copy_out);
+    if (r != LARDER_OK) {
+        free_all(a, tag);
+        return r;
+    }
+    r = each(a, tag, larder__paused_unmap);
+    if (r != LARDER_OK) {
+        pause_undo(a, tag);
+        return r;
+    }
+    tag->is_paused = true;
+    release_all(a, tag);
+    return LARDER_OK;
+}
+
+static larder_result pause_checked(struct allocator *a, const char *name,
+                                   larder_pause_mode mode)
+{
+    struct tag *tag;
+    larder_result r = larder__tag_find(a, name, &tag);
+
+    if (r != LARDER_OK)
+        return r;
+    if (mode != LARDER_PAUSE_KEEP && mode != LARDER_PAUSE_DROP)
+        return larder__fail(LARDER_ERR_INVALID, "%d is not a mode of pausing",
+                            (int)mode);
+    if (tag->is_paused)
+        return larder__fail(LARDER_ERR_PAUSED, "the tag '%s' is paused already",
+                            name);
+    if ((r = check_routing(a)) != LARDER_OK ||
+        (r = check_pages(a, tag)) != LARDER_OK ||
+        (r = quiesce(a, tag)) != LARDER_OK)
+        return r;
+    return tag_pause(a, tag, mode);
+}
+
+larder_result larder_pause(larder_allocator *handle, const char *name,
+                           larder_pause_mode mode)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = pause_checked(a, name, mode);
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* ---- resuming ------------------------------------------------------------- */
+
+/* Pages without a block need not come back. */
+static void drop_unmapped(const struct segment *s, const struct block *b)
+{
+    size_t begin = (b->addr - s->addr) / s->page_bytes;
+    size_t end = begin + b->bytes / s->page_bytes;
+
+    for (size_t i = begin; i < end && i < s->paused->end; i++)
+        s->paused->pages[i].state = PAGE_ABSENT;
+}
+
+/* What was freed while it was paused.  The next block but an unmapped one
+ * keeps its header, whatever b is merged with. */
+static larder_result forget_freed(struct allocator *a, struct segment *s)
+{
+    struct block *b = s->head;
+    larder_result r = LARDER_OK;
+
+    while (b != NULL && r == LARDER_OK) {
+        struct block *next = slab_get(&a->slab, b->next);
+
+        if (next != NULL && next->state == BLOCK_UNMAPPED)
+            next = slab_get(&a->slab, next->next);
+        if (b->state == BLOCK_FREE)
+            r = larder__expandable_forget(a, b);
+        b = next;
+    }
+    for (b = s->head; b != NULL; b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_UNMAPPED)
+            drop_unmapped(s, b);
+    }
+    return r;
+}
+
+struct missing {
+    size_t pages;
+    uint64_t bytes;
+};
+
+static struct missing count_missing(const struct allocator *a,
+                                    const struct tag *tag)
+{
+    struct missing m = {0};
+
+    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
+        for (size_t i = 0; i < s->paused->end; i++) {
+            struct paused_page *p = &s->paused->pages[i];
+
+            p->is_new = false;
+            m.pages += p->state == PAGE_GONE;
+            m.bytes += p->state == PAGE_GONE ? s->page_bytes : 0;
+        }
+    }
+    return m;
+}
+
+static larder_result supply(struct allocator *a, const struct tag *tag)
+{
+    struct missing m = count_missing(a, tag);
+    larder_result r;
+
+    if (!larder__orphans_make_room(a, m.pages))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    (void)larder__orphans_release(a); /* memory of use here */
+    if (!held_allows(a, m.bytes))
+        (void)larder__release_cached(a);
+    if (!held_allows(a, m.bytes))
+        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                            "the tag '%s' needs %llu bytes to resume, which "
+                            "the limit does not leave",
+                            tag->name, (unsigned long long)m.bytes);
+    r = each(a, tag, larder__paused_create);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    (void)larder__release_cached(a);
+    return each(a, tag, larder__paused_create);
+}
+
+static void resume_undo(struct allocator *a, const struct tag *tag)
+{
+    char words[LARDER_FAIL_MAX];
+
+    larder__copy_error(words, sizeof words);
+    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
+        larder__paused_unmap_new(a, s);
+        (void)larder__paused_release(a, s, true);
+    }
+    larder__set_error("%s", words);
+}
+
+static void tidy(struct allocator *a, const struct tag *tag)
+{
+    struct segment *s = first_of(a, tag);
+
+    while (s != NULL) {
+        struct segment *next = next_of(tag, s);
+
+        larder__expandable_tidy(a, s);
+        s = next;
+    }
+}
+
+static larder_result tag_resume(struct allocator *a, struct tag *tag)
+{
+    larder_result r = each(a, tag, forget_freed);
+
+    if (r != LARDER_OK)
+        return r;
+    r = supply(a, tag);
+    if (r == LARDER_OK)
+        r = each(a, tag, larder__paused_map);
+    if (r == LARDER_OK)
+        r = each(a, tag, step_copy_in);
+    if (r != LARDER_OK) {
+        resume_undo(a, tag);
+        return r;
+    }
+    free_all(a, tag);
+    tidy(a, tag);
+    return LARDER_OK;
+}
+
+static larder_result resume_checked(struct allocator *a, const char *name)
+{
+    struct tag *tag;
+    larder_result r = larder__tag_find(a, name, &tag);
+
+    if (r != LARDER_OK)
+        return r;
+    if (!tag->is_paused)
+        return larder__fail(LARDER_ERR_INVALID, "the tag '%s' is not paused",
+                            name);
+    r = check_routing(a);
+    return r == LARDER_OK ? tag_resume(a, tag) : r;
+}
+
+larder_result larder_resume(larder_allocator *handle, const char *name)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = resume_checked(a, name);
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* ---- the end -------------------------------------------------------------- */
+
+void larder__pause_forget(struct allocator *a)
+{
+    for (struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->paused == NULL)
+            continue;
+        (void)larder__paused_release(a, s, false);
+        larder__paused_free(a, s);
+    }
+}

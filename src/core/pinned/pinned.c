@@ -1,0 +1,163 @@
+/* pinned.c - the public calls on pinned host memory. */
+#include <larder/pinned.h>
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "core/entry/handle.h"
+#include "core/api/lifecycle.h"
+#include "core/state/policy.h"
+
+/* ---- making ---------------------------------------------------------------- */
+
+larder_result larder_pinned_create(larder_device *dev,
+                                   const larder_options *opt,
+                                   larder_allocator **out)
+{
+    larder_options own;
+    larder_device *pinned = NULL;
+    larder_allocator *made = NULL;
+    larder_result r;
+
+    r = larder__device_check(dev);
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__options_read(opt, &own);
+    if (r != LARDER_OK)
+        return r;
+    if (own.policy != LARDER_POLICY_DEFAULT)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "pinned memory has a policy of its own: "
+                            "larder_options.policy is %d, must be 0",
+                            (int)own.policy);
+    own.policy = LARDER_POLICY_PINNED;
+    r = larder__pinned_device_create(dev, &pinned);
+    if (r != LARDER_OK)
+        return r;
+    r = larder__allocator_create(pinned, &own, &made);
+    if (r != LARDER_OK) {
+        (void)larder_device_close(pinned);
+        return r;
+    }
+    made->allocator->owns_device = true;
+    *out = made;
+    return LARDER_OK;
+}
+
+/* ---- memory ---------------------------------------------------------------- */
+
+static larder_result check_is_pinned(larder_allocator *handle)
+{
+    const struct allocator *a = handle_allocator(handle);
+
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    if (a->policy == &larder__policy_pinned)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_INVALID,
+                        "the allocator is of device memory: expected one of "
+                        "larder_pinned_create()");
+}
+
+larder_result larder_pinned_alloc(larder_allocator *pinned, uint64_t bytes,
+                                  void **out)
+{
+    larder_addr addr = 0;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = check_is_pinned(pinned);
+    if (r == LARDER_OK)
+        r = larder_alloc(pinned, bytes, LARDER_PINNED_STREAM, &addr);
+    if (r == LARDER_OK)
+        *out = (void *)(uintptr_t)addr;
+    return r;
+}
+
+larder_result larder_pinned_free(larder_allocator *pinned, void *ptr)
+{
+    larder_result r = check_is_pinned(pinned);
+
+    return r == LARDER_OK ? larder_free(pinned, (larder_addr)(uintptr_t)ptr)
+                          : r;
+}
+
+larder_result larder_pinned_record_stream(larder_allocator *pinned, void *ptr,
+                                          larder_stream stream)
+{
+    larder_result r = check_is_pinned(pinned);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder_record_stream(pinned, (larder_addr)(uintptr_t)ptr, stream);
+}
+
+/* ---- statistics ------------------------------------------------------------ */
+
+void larder_pinned_stats_init_sized(larder_pinned_stats *st, size_t size)
+{
+    if (st == NULL || size < sizeof st->size)
+        return;
+    memset(st, 0, size);
+    st->size = size;
+}
+
+static larder_pinned_duration duration_us(const struct pinned_duration *d)
+{
+    const uint64_t us = 1000;
+
+    return (larder_pinned_duration){
+        .total_us = d->total_ns / us,
+        .max_us = d->max_ns / us,
+        .min_us = d->min_ns / us,
+        .count = d->count,
+        .avg_us = d->count > 0 ? d->total_ns / us / d->count : 0,
+    };
+}
+
+static void stats_fill(const struct allocator *a, larder_pinned_stats *out)
+{
+    const struct pinned_times *t = larder__pinned_device_times(a->device);
+    larder_stats whole;
+
+    larder_stats_init(&whole);
+    larder__stats_copy(&a->stats, &whole);
+    *out = (larder_pinned_stats){
+        .size = sizeof *out,
+        .allocations = whole.segment.all,
+        .allocated_bytes = whole.reserved_bytes.all,
+        .active_requests = whole.active.all,
+        .active_bytes = whole.active_bytes.all,
+        .num_host_alloc = whole.num_device_alloc,
+        .num_host_free = whole.num_device_free,
+        .host_alloc_time = duration_us(&t->alloc),
+        .host_free_time = duration_us(&t->free),
+    };
+}
+
+larder_result larder_pinned_stats_get(larder_allocator *pinned,
+                                      larder_pinned_stats *st)
+{
+    struct allocator *a;
+    larder_pinned_stats own;
+    size_t size;
+    larder_result r;
+
+    if (st == NULL || st->size < sizeof st->size)
+        return larder__fail(LARDER_ERR_INVALID, "larder_pinned_stats: use "
+                                                "larder_pinned_stats_init()");
+    r = check_is_pinned(pinned);
+    if (r == LARDER_OK)
+        r = larder__handle_lock(pinned, &a);
+    if (r != LARDER_OK)
+        return r;
+    stats_fill(a, &own);
+    larder__handle_unlock(a);
+    size = st->size; /* an older caller gets what it knows */
+    memcpy(st, &own, size < sizeof own ? size : sizeof own);
+    st->size = size;
+    return LARDER_OK;
+}

@@ -1,0 +1,85 @@
+/* pinned_policy.c - pinned host memory: eight sizes to each power of two, cut
+ * from segments, whatever is left put to use.
+ *
+ * Blocks belong to no stream of the device: the host uses them, in its own
+ * order, and each stream that was recorded holds them back. */
+#include <larder/pinned.h>
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/state/policy.h"
+#include "core/segments/segment.h"
+
+enum {
+    UNIT = 256,
+    SLACK_PERCENT = 25,
+    DIVISIONS = 8 /* the step above 2^k is at most 2^k / 8 */
+};
+
+/* Settings about device memory do not count here: pinned_* do. */
+static void pinned_adjust(struct conf *conf)
+{
+    struct conf plain;
+
+    larder__conf_init(&plain);
+    conf->max_split_bytes = plain.max_split_bytes;
+    conf->large_segment_bytes = plain.large_segment_bytes;
+    conf->gc_threshold = 0;
+    conf->fraction_given = false;
+    conf->expandable_segments = false;
+    conf->throw_on_oom = false;
+    conf->limit_bytes = conf->pinned_limit_bytes;
+    conf->preallocate_bytes = conf->pinned_reserve_bytes;
+    for (int i = 0; i < CONF_SIZE_CLASSES; i++)
+        conf->divisions[i] = DIVISIONS;
+}
+
+/* What is to be kept no longer than it is used is not shared either. */
+static bool exceeds_cached(const struct allocator *a, uint64_t segment_bytes)
+{
+    return segment_bytes > a->conf.pinned_cached_max_bytes;
+}
+
+static larder_result pinned_find(struct allocator *a, struct request *q)
+{
+    if (q->stream != LARDER_PINNED_STREAM)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "pinned memory is of no stream: use "
+                            "larder_pinned_alloc()");
+    if (q->bytes > a->conf.pinned_round_max_bytes) {
+        q->size = bits_up(q->bytes, UNIT);
+        q->segment_bytes = larder__segment_size(&a->conf, q->size);
+    }
+    if (q->size > SMALL_MAX_BYTES && exceeds_cached(a, q->segment_bytes))
+        q->segment_bytes = bits_up(q->size, ROUND_SEGMENT_BYTES);
+    return larder__segment_ladder_find(a, q);
+}
+
+/* Sizes are units: what is left is a block of some use. */
+static bool pinned_should_split(const struct allocator *a,
+                                const struct request *q)
+{
+    (void)a;
+    return q->block->bytes > q->size;
+}
+
+static void pinned_freed(struct allocator *a, struct block *b)
+{
+    const struct segment *s = b->segment;
+
+    if (b->bytes == s->bytes && s->kind == SEGMENT_DRIVER &&
+        exceeds_cached(a, s->bytes) && !allocator_is_capturing(a) &&
+        s->heap->pool->owner == NULL)
+        (void)larder__segment_release(a, b); /* kept if it is refused */
+}
+
+const struct policy larder__policy_pinned = {
+    .find = pinned_find,
+    .slack_percent = SLACK_PERCENT,
+    .should_split = pinned_should_split,
+    .freed = pinned_freed,
+    .adjust = pinned_adjust,
+    .explain_fully = true,
+    .unit_bytes = UNIT,
+    .small_max_bytes = SMALL_MAX_BYTES,
+};

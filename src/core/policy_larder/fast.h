@@ -1,0 +1,209 @@
+/* fast.h - the fast path: a request that its stream's own free blocks answer,
+ * and a free, with the lock of one front alone (front.h).  Private to core.
+ *
+ * What larder__request() and larder__give_back() do, without what does not
+ * apply: it must stay the same to the last statistic, but that blocks that wait
+ * for recorded streams are asked about less often.
+ *
+ * Neighbours merge at once, and a block is cut at its low end.  Whichever
+ * header then stands for free memory stays in its list as long as its size
+ * class does, so that most calls touch no other block of that list. */
+#ifndef LARDER_CORE_FAST_H
+#define LARDER_CORE_FAST_H
+
+#include "base/bits.h"
+#include "core/segments/events.h"
+#include "core/state/front.h"
+#include "core/trim/trim_age.h"
+
+/* The policy larder alone has fronts; its unit is the alignment that CUDA
+ * promises. */
+enum { FAST_UNIT = 256 };
+
+#define FAST_INLINE inline __attribute__((always_inline))
+
+/* Where a request of this size goes; the same number in all arrays of kinds. */
+static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
+{
+    return size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
+}
+
+/* ---- allocating ------------------------------------------------------------ */
+
+/* Blocks that recorded streams use are asked about at a miss, and so many
+ * requests after the last time. */
+static inline bool fast_should_poll(const struct allocator *a, struct front *f)
+{
+    if (!a->fronts.has_waiting || ++f->unasked < a->fronts.patience)
+        return false;
+    f->unasked = 0;
+    return true;
+}
+
+/* Give the first `size` bytes of the free block b to a header of their own; b
+ * keeps the rest, in its list. */
+static FAST_INLINE struct block *fast_cut(struct allocator *a, struct front *f,
+                                          struct fit *fit, struct block *b,
+                                          uint64_t size)
+{
+    struct block *low = slab_at(&a->slab, f->header_first);
+    unsigned before = fit_class(b->bytes);
+    unsigned after = fit_class(b->bytes - size);
+
+    f->header_first = low->next;
+    f->header_count--;
+    low->addr = b->addr;
+    low->bytes = size;
+    low->segment = b->segment;
+    low->prev = b->prev;
+    low->next = b->self;
+    low->front = b->front;
+    if (b->prev != 0)
+        slab_at(&a->slab, b->prev)->next = low->self;
+    else
+        b->segment->head = low;
+    b->prev = low->self;
+    b->addr += size;
+    b->bytes -= size;
+    if (after != before) {
+        fit_remove_from(fit, before, b);
+        fit_insert_in(fit, after, b);
+    }
+    return low;
+}
+
+static FAST_INLINE void fast_hand_out(struct allocator *a, struct block *b,
+                                      uint64_t bytes, larder_addr *out)
+{
+    b->state = BLOCK_LIVE;
+    b->requested = bytes;
+    b->uses = NULL;
+    b->events = 0;
+    map_put(&a->map, b);
+    *out = b->addr;
+}
+
+/* The lock of f is held.  False: nothing is done; the slow path has to be
+ * asked. */
+static FAST_INLINE bool fast_alloc(struct allocator *a, struct front *f,
+                                   uint64_t bytes, larder_addr *out)
+{
+    uint64_t size = bits_up(bytes, FAST_UNIT);
+    enum pool_kind kind = fast_kind(a, size);
+    struct heap *heap = f->heaps[kind];
+    struct tally *tally;
+    struct block *b;
+
+    /* None are of 0 bytes here, and none may be where most_bytes is 0. */
+    if (bytes - 1 >= a->fronts.most_bytes || heap == NULL ||
+        fast_should_poll(a, f))
+        return false;
+    tally = front_tally(a, f, (int64_t)size);
+    if (tally == NULL)
+        return false;
+    b = fit_find(heap->fit, size, a->fronts.looks);
+    if (b == NULL)
+        return false;
+    if (b->bytes == size)
+        fit_remove(heap->fit, b);
+    else if (f->header_count > 0)
+        b = fast_cut(a, f, heap->fit, b, size);
+    else
+        return false;
+    trim_touch(a, b);
+    fast_hand_out(a, b, bytes, out);
+    tally_add(tally, kind, size, bytes);
+    return true;
+}
+
+/* ---- freeing --------------------------------------------------------------- */
+
+/* The block of f that begins at addr, NULL: there is none that can be given
+ * back here.  Its front is looked at again: addresses may have changed hands
+ * before the lock was taken. */
+static FAST_INLINE struct block *fast_find(struct allocator *a,
+                                           const struct front *f,
+                                           const map_granule *granule,
+                                           larder_addr addr)
+{
+    struct block *b;
+
+    if (map_front(granule) != f->number || a->fronts.most_bytes == 0)
+        return NULL;
+    b = map_find_in(granule, &a->slab, addr);
+    if (b == NULL || b->state != BLOCK_LIVE || b->uses != NULL)
+        return NULL;
+    return b;
+}
+
+static FAST_INLINE void fast_give_header(struct front *f, struct block *b)
+{
+    b->state = BLOCK_UNUSED;
+    b->next = f->header_first;
+    f->header_first = b->self;
+    f->header_count++;
+}
+
+/* b's next neighbour becomes the one after `high`, which b took in. */
+static FAST_INLINE void fast_link_after(struct allocator *a, struct block *b,
+                                        const struct block *high)
+{
+    b->next = high->next;
+    if (high->next != 0)
+        slab_at(&a->slab, high->next)->prev = b->self;
+}
+
+/* Merge b, in no list, with its neighbours, and put it into its list. */
+static FAST_INLINE void fast_merge(struct allocator *a, struct front *f,
+                                   struct fit *fit, struct block *b)
+{
+    unsigned before;
+    unsigned after;
+
+    if (b->next != 0) {
+        struct block *high = slab_at(&a->slab, b->next);
+
+        if (high->state == BLOCK_FREE) {
+            fit_remove(fit, high);
+            b->bytes += high->bytes;
+            fast_link_after(a, b, high);
+            fast_give_header(f, high);
+        }
+    }
+    if (b->prev != 0) {
+        struct block *low = slab_at(&a->slab, b->prev);
+
+        if (low->state == BLOCK_FREE) {
+            before = fit_class(low->bytes);
+            low->bytes += b->bytes;
+            after = fit_class(low->bytes);
+            fast_link_after(a, low, b);
+            fast_give_header(f, b);
+            if (after != before) {
+                fit_remove_from(fit, before, low);
+                fit_insert_in(fit, after, low);
+            }
+            return;
+        }
+    }
+    b->state = BLOCK_FREE;
+    fit_insert(fit, b);
+}
+
+/* Give back b, which fast_find() found.  The lock of f is held.  False: nothing
+ * is done; the slow path has to be asked. */
+static FAST_INLINE bool fast_free(struct allocator *a, struct front *f,
+                                  const map_granule *granule, struct block *b)
+{
+    struct tally *tally = front_tally(a, f, -(int64_t)b->bytes);
+    struct heap *heap = b->segment->heap;
+
+    if (tally == NULL)
+        return false;
+    tally_sub(tally, fast_kind(a, b->bytes), b->bytes, b->requested);
+    map_remove_in(granule, b);
+    fast_merge(a, f, heap->fit, b);
+    return true;
+}
+
+#endif

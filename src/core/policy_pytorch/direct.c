@@ -1,0 +1,84 @@
+/* direct.c - a baseline: every request is one driver call, every free another.
+ *
+ * Freed segments are given back at once; those that the device does not take
+ * (while allocations are routed to a private pool it is not even asked) stay
+ * in their heap and go with the next allocation that finds routing off. */
+#include "base/fail.h"
+#include "core/state/policy.h"
+
+#include "base/fail.h"
+#include "core/segments/cached.h"
+#include "core/state/held.h"
+#include "core/pools/pool.h"
+#include "core/pools/private.h"
+#include "core/segments/release.h"
+#include "core/segments/segment.h"
+#include "core/state/usage.h"
+
+/* Some free block of the default pools: left behind, as nothing is cached. */
+static bool has_backlog(const struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        if (pool->heaps[i]->bins->some != 0)
+            return true;
+    }
+    return false;
+}
+
+static larder_result direct_get(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    q->over_pool = !larder__private_allows(a, q);
+    if (q->over_pool)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    r = larder__segment_carve(a, q->heap, q->size, &q->block);
+    if (r != LARDER_ERR_OUT_OF_MEMORY || !held_allows(a, q->size))
+        return r;
+    q->over_pool = !larder__usage_allows(a, q);
+    if (q->over_pool)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    return larder__segment_get(a, q->heap, q->size, &q->block);
+}
+
+static larder_result direct_find(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    q->segment_bytes = q->size;
+    if (allocator_is_capturing(a)) /* nothing may be given back */
+        return direct_get(a, q);
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        if (has_backlog(&a->pools[kind]))
+            (void)larder__release_pool(a, &a->pools[kind]);
+    }
+    r = direct_get(a, q);
+    if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
+        return r;
+    /* Blocks that wait for a stream, and pools without users. */
+    (void)larder__release_cached(a);
+    a->stats.num_alloc_retries++;
+    return direct_get(a, q);
+}
+
+static bool direct_should_split(const struct allocator *a,
+                                const struct request *q)
+{
+    (void)a;
+    (void)q;
+    return false;
+}
+
+static void direct_freed(struct allocator *a, struct block *b)
+{
+    if (!allocator_is_capturing(a) && b->segment->heap->pool->owner == NULL)
+        (void)larder__segment_release(a, b);
+}
+
+const struct policy larder__policy_direct = {
+    .find = direct_find,
+    .should_split = direct_should_split,
+    .unit_bytes = UNIT_BYTES,
+    .small_max_bytes = SMALL_MAX_BYTES,
+    .freed = direct_freed,
+};

@@ -1,0 +1,254 @@
+/* pytorch.c - PyTorch's native policy: best fit, then the ladder.
+ *
+ * The order of steps and every comparison is that of
+ * DeviceCachingAllocator::malloc, of the release whose rules are set
+ * (pytorch_rules.h); docs/FIDELITY.md lists what differs. */
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/state/policy.h"
+#include "core/segments/blocks.h"
+#include "core/segments/cached.h"
+#include "core/state/held.h"
+#include "core/pools/pool.h"
+#include "core/pools/private.h"
+#include "core/segments/release.h"
+#include "core/segments/segment.h"
+#include "core/state/usage.h"
+
+/* Whether the pool's memory comes in pages: by the setting, but for private
+ * pools where the rules keep them off; and always for tags, if there are
+ * any. */
+static bool pool_has_pages(const struct allocator *a, const struct pool *pool)
+{
+    if (pool->owner != NULL && pool->owner->tag != NULL)
+        return a->has_pages;
+    return a->conf.expandable_segments &&
+           (pool->owner == NULL || a->conf.rules->expandable_private);
+}
+
+static bool gc_is_on(const struct allocator *a)
+{
+    return a->fraction_is_set && a->conf.gc_threshold > 0;
+}
+
+/* What a block could grow to by mapping what follows it. */
+static uint64_t growable_bytes(struct allocator *a, const struct block *b)
+{
+    const struct block *next = slab_get(&a->slab, b->next);
+
+    return b->bytes +
+           (next != NULL && next->state == BLOCK_UNMAPPED ? next->bytes : 0);
+}
+
+/* Among expandable blocks the best fit is the one that can grow least, so that
+ * the open end of a segment is kept for what needs it. */
+static struct block *prefer_ungrowable(struct allocator *a,
+                                       const struct bins *bins, struct block *b)
+{
+    struct block *next = bins_next(bins, b);
+
+    while (segment_is_expandable(b->segment) && next != NULL &&
+           growable_bytes(a, next) < growable_bytes(a, b)) {
+        b = next;
+        next = bins_next(bins, b);
+    }
+    return b;
+}
+
+static struct block *skip_expandable(const struct bins *bins, struct block *b)
+{
+    while (b != NULL && segment_is_expandable(b->segment))
+        b = bins_next(bins, b);
+    return b;
+}
+
+/* Oversize blocks are kept for oversize requests, which in turn do not take
+ * one that is much too large. */
+static bool oversize_allows(const struct conf *conf, uint64_t size,
+                            const struct block *b)
+{
+    if (size < conf->max_split_bytes)
+        return b->bytes < conf->max_split_bytes;
+    return b->bytes < size + conf->max_non_split_rounding_bytes;
+}
+
+bool larder__pytorch_search(struct allocator *a, struct request *q)
+{
+    const struct bins *bins = q->heap->bins;
+    struct block *b;
+
+    if (gc_is_on(a))
+        q->heap->pool->searches++;
+    b = larder__bins_fit(bins, q->size);
+    if (b == NULL)
+        return false;
+    if (segment_is_expandable(b->segment))
+        b = pool_has_pages(a, q->heap->pool) && !q->borrows
+                ? prefer_ungrowable(a, bins, b)
+                : skip_expandable(bins, b);
+    if (b == NULL || !oversize_allows(&a->conf, q->size, b))
+        return false;
+    heap_remove(b);
+    q->block = b;
+    return true;
+}
+
+larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
+{
+    bool in_pages = pool_has_pages(a, q->heap->pool);
+    bool is_tagged = in_pages && q->heap->pool->owner != NULL;
+    larder_result r;
+
+    q->over_pool = !larder__usage_allows(a, q);
+    if (q->over_pool) {
+        q->over_limit = true;
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    }
+    r = is_tagged /* what is reserved cannot be paused */
+            ? LARDER_ERR_OUT_OF_MEMORY
+            : larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    q->over_limit = !held_allows(a, q->segment_bytes);
+    if (q->over_limit)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    if (in_pages)
+        return larder__expandable_get(a, q->heap, q->size, &q->block);
+    return larder__segment_get(a, q->heap, q->segment_bytes, &q->block);
+}
+
+/* With throw_on_cudamalloc_oom: whether the device, or the limit that stands
+ * for it, cannot have so much.  What a fraction refuses fails as ever. */
+static bool is_rejected(const struct allocator *a, const struct request *q)
+{
+    uint64_t device = a->props.total_bytes;
+    uint64_t wanted = a->held_bytes + q->segment_bytes;
+
+    if (!a->conf.throw_on_oom ||
+        (a->fraction_is_set && (double)wanted > a->fraction * (double)device))
+        return false;
+    return wanted > bits_lesser(device, a->conf.limit_bytes);
+}
+
+/* Ask the device, if that is of any use. */
+static larder_result grow(struct allocator *a, struct request *q)
+{
+    q->rejected = is_rejected(a, q);
+    if (!q->rejected)
+        return larder__pytorch_grow(a, q);
+    q->over_limit = true;
+    a->stats.num_oom_rejections++;
+    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+}
+
+static struct heap *heap_of(const struct pool *pool, larder_stream stream)
+{
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        if (pool->heaps[i]->stream == stream)
+            return pool->heaps[i];
+    }
+    return NULL;
+}
+
+/* Take a free block of a pool that lends.  What is no default pool's request
+ * does without. */
+static bool borrow(struct allocator *a, struct request *q)
+{
+    struct heap *own = q->heap;
+    enum pool_kind kind = own->pool->is_small ? POOL_SMALL : POOL_LARGE;
+
+    if (own->pool->owner != NULL)
+        return false;
+    q->borrows = true;
+    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+        q->heap = p->lends ? heap_of(&p->pools[kind], q->stream) : NULL;
+        if (q->heap != NULL && larder__pytorch_search(a, q))
+            return true;
+    }
+    q->borrows = false;
+    q->heap = own;
+    return false;
+}
+
+/* Borrow, if it is the time for it. */
+static bool borrow_when(struct allocator *a, struct request *q,
+                        enum pytorch_lending when)
+{
+    return a->conf.rules->lending == when && borrow(a, q);
+}
+
+/* PyTorch's steps when no free block fits. */
+static larder_result climb(struct allocator *a, struct request *q)
+{
+    larder_result r = grow(a, q);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
+        return r;
+    if (q->rejected)
+        return r;
+    if (borrow_when(a, q, PYTORCH_LENDS_FIRST))
+        return LARDER_OK;
+    if (allocator_is_capturing(a)) /* nothing may be given back */
+        return r;
+    if (larder__release_available(a, q)) {
+        r = grow(a, q);
+        if (r != LARDER_ERR_OUT_OF_MEMORY || q->rejected)
+            return r;
+    }
+    (void)larder__release_cached(a); /* what went is what counts */
+    a->stats.num_alloc_retries++;
+    return grow(a, q);
+}
+
+static larder_result pytorch_find(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    if (larder__pytorch_search(a, q))
+        return LARDER_OK;
+    if (a->reclaims.count > 0) {
+        bool freed = larder__run_reclaims(a);
+
+        /* Whatever they say, anything may have changed meanwhile. */
+        r = larder__request_route(a, q);
+        if (r != LARDER_OK)
+            return r;
+        if (freed && larder__pytorch_search(a, q))
+            return LARDER_OK;
+    }
+    if (gc_is_on(a) && !allocator_is_capturing(a))
+        larder__collect_garbage(a);
+    r = climb(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && !q->rejected &&
+        borrow_when(a, q, PYTORCH_LENDS_LAST))
+        return LARDER_OK;
+    return r;
+}
+
+static bool splits_as_pages(const struct allocator *a, const struct request *q)
+{
+    return !q->borrows &&
+           (a->conf.expandable_segments || pool_has_pages(a, q->heap->pool));
+}
+
+static bool pytorch_should_split(const struct allocator *a,
+                                 const struct request *q)
+{
+    const struct pool *pool = q->heap->pool;
+    uint64_t rest = q->block->bytes - q->size;
+
+    if (pool->owner != NULL && pool->owner->is_kept_whole &&
+        a->conf.rules->whole_pools)
+        return false;
+    if (pool->is_small || splits_as_pages(a, q))
+        return rest >= UNIT_BYTES;
+    return q->size < a->conf.max_split_bytes && rest > SMALL_MAX_BYTES;
+}
+
+const struct policy larder__policy_pytorch = {
+    .find = pytorch_find,
+    .captures_order_all = true,
+    .should_split = pytorch_should_split,
+    .unit_bytes = UNIT_BYTES,
+    .small_max_bytes = SMALL_MAX_BYTES,
+};

@@ -1,0 +1,171 @@
+/* segment_ladder.c - a request's way through segments, for what gives up late:
+ * pinned memory, private pools, and the policy larder without virtual memory.
+ *
+ * The first steps are PyTorch's.  Then, unlike there: what cannot succeed is
+ * refused before anything is given back for it; unused segments go back only
+ * if they are enough, and no more than that; a segment that others could share
+ * is done without; streams are waited for one event at a time, and after each
+ * the pool is searched again.
+ *
+ * The last of the three asks for what PyTorch asks for and gives back what it
+ * gives back until PyTorch gives up: which segments a program has decides
+ * how large a device it needs, in ways that no rule foresees, and this way it
+ * needs none larger than under PyTorch. */
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/segments/cached.h"
+#include "core/state/held.h"
+#include "core/policy_pytorch/ladder.h"
+#include "core/state/policy.h"
+#include "core/segments/release.h"
+#include "core/state/usage.h"
+
+/* What must go back to the device for the request's segment to come. */
+static uint64_t lacking_bytes(const struct allocator *a,
+                              const struct request *q)
+{
+    uint64_t room = 0; /* nobody says how much the device would have given */
+
+    if (q->over_limit && a->held_bytes < a->allowed_bytes)
+        room = a->allowed_bytes - a->held_bytes;
+    return q->segment_bytes - (room < q->segment_bytes ? room : 0);
+}
+
+/* Trade unused segments for the one that is needed. */
+static larder_result trade(struct allocator *a, struct request *q)
+{
+    uint64_t lacking = lacking_bytes(a, q);
+
+    if (larder__unused_bytes(a) < lacking ||
+        larder__release_unused(a, lacking) < lacking)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    return larder__pytorch_grow(a, q);
+}
+
+/* Where there is no room for a segment that others could share: one no larger
+ * than it has to be. */
+static larder_result grow_smaller(struct allocator *a, struct request *q)
+{
+    uint64_t own = bits_up(q->size, ROUND_SEGMENT_BYTES);
+
+    if (own >= q->segment_bytes)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    q->segment_bytes = own;
+    return larder__pytorch_grow(a, q);
+}
+
+static larder_result wait_and_look(struct allocator *a, struct request *q)
+{
+    larder_result r = LARDER_ERR_OUT_OF_MEMORY;
+
+    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q))
+        r = larder__pytorch_search(a, q) ? LARDER_OK : trade(a, q);
+    return r;
+}
+
+static larder_result give_back_and_grow(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    (void)larder__release_idle(a); /* what went is what counts */
+    a->stats.num_alloc_retries++;
+    r = larder__pytorch_grow(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && larder__pytorch_search(a, q))
+        return LARDER_OK; /* what the device did not take back */
+    return r;
+}
+
+/* Before growing: what was kept for requests that did not come again goes, so
+ * that sizes that change do not pile up. */
+static void keep_within_slack(struct allocator *a, const struct request *q)
+{
+    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
+    uint64_t most = used + used / 100 * a->policy->slack_percent;
+    uint64_t after = a->held_bytes + q->segment_bytes;
+
+    if (a->policy->slack_percent == 0 || allocator_is_capturing(a) ||
+        after <= most)
+        return;
+    (void)larder__release_unused(a, after - most);
+}
+
+static larder_result wait_and_give_back(struct allocator *a, struct request *q)
+{
+    larder_result r = wait_and_look(a, q);
+
+    return r == LARDER_ERR_OUT_OF_MEMORY ? give_back_and_grow(a, q) : r;
+}
+
+/* Refused for good: no step that is left may be taken. */
+static bool is_refused(struct allocator *a, const struct request *q)
+{
+    bool is_rejected = q->over_limit && a->conf.throw_on_oom;
+
+    if (usage_is_final(q))
+        return true;
+    if (is_rejected)
+        a->stats.num_oom_rejections++;
+    return is_rejected;
+}
+
+static larder_result climb(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    keep_within_slack(a, q);
+    r = larder__pytorch_grow(a, q);
+    if (r != LARDER_ERR_OUT_OF_MEMORY || is_refused(a, q))
+        return r;
+    if (larder__ladder_is_hopeless(a, q))
+        return r; /* and its cache stays */
+    if (allocator_is_capturing(a))
+        return grow_smaller(a, q);
+    r = trade(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = grow_smaller(a, q);
+    return r == LARDER_ERR_OUT_OF_MEMORY ? wait_and_give_back(a, q) : r;
+}
+
+static larder_result climb_alike(struct allocator *a, struct request *q)
+{
+    larder_result r = larder__pytorch_grow(a, q);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY || is_refused(a, q))
+        return r;
+    if (allocator_is_capturing(a))
+        return grow_smaller(a, q);
+    if (larder__ladder_is_hopeless(a, q))
+        return r;
+    if (larder__release_available(a, q))
+        r = larder__pytorch_grow(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = wait_and_give_back(a, q);
+    return r == LARDER_ERR_OUT_OF_MEMORY ? grow_smaller(a, q) : r;
+}
+
+/* With what both have before they climb. */
+static larder_result find(struct allocator *a, struct request *q,
+                          larder_result (*way)(struct allocator *,
+                                               struct request *))
+{
+    if (larder__pytorch_search(a, q))
+        return LARDER_OK;
+    if (a->reclaims.count > 0 && !q->reclaimed)
+        return larder__find_reclaimed(a, q);
+    if (a->fraction_is_set && a->conf.gc_threshold > 0 &&
+        !allocator_is_capturing(a))
+        larder__collect_garbage(a);
+    return way(a, q);
+}
+
+larder_result larder__segment_ladder_find(struct allocator *a,
+                                          struct request *q)
+{
+    return find(a, q, climb);
+}
+
+larder_result larder__segment_ladder_find_alike(struct allocator *a,
+                                                struct request *q)
+{
+    return find(a, q, climb_alike);
+}

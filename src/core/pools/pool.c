@@ -1,0 +1,159 @@
+#include "core/pools/pool.h"
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/state/front.h"
+#include "core/pools/tags.h"
+
+void larder__pools_init(struct pool *pools, struct private_pool *owner)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        pools[kind] = (struct pool){
+            .is_small = kind == POOL_SMALL,
+            .stats = kind == POOL_SMALL ? STATS_SMALL : STATS_LARGE,
+            .owner = owner,
+        };
+}
+
+static void pool_destroy(struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        larder__host_free(pool->heaps[i]);
+    larder__host_free(pool->heaps);
+    pool->heaps = NULL;
+    pool->heap_count = 0;
+    pool->last_heap = NULL;
+}
+
+void larder__pools_destroy(struct pool *pools)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        pool_destroy(&pools[kind]);
+}
+
+/* The first heap whose stream is not below this one. */
+static uint32_t pool_position(const struct pool *pool, larder_stream stream)
+{
+    uint32_t low = 0;
+    uint32_t high = pool->heap_count;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (pool->heaps[middle]->stream < stream)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool pool_make_room(struct pool *pool)
+{
+    uint32_t capacity = pool->heap_capacity * 2 + 4;
+    struct heap **heaps;
+
+    if (pool->heap_count < pool->heap_capacity)
+        return true;
+    heaps = larder__host_resize(pool->heaps, capacity, sizeof *heaps);
+    if (heaps == NULL)
+        return false;
+    pool->heaps = heaps;
+    pool->heap_capacity = capacity;
+    return true;
+}
+
+/* A heap without a front works as well, by the slow path. */
+static void join_front(struct allocator *a, struct heap *heap)
+{
+    size_t kind = (size_t)(heap->pool - a->pools);
+
+    heap->front = larder__front_make(a, heap->stream);
+    if (heap->front != NULL)
+        heap->front->heaps[kind] = heap;
+}
+
+/* The index of a heap that has none: nothing is ever put in. */
+static struct bins no_bins;
+
+/* With its index behind it; NULL: no host memory. */
+static struct heap *heap_make(const struct allocator *a, bool is_paged)
+{
+    size_t index = is_paged ? sizeof(struct fit) : sizeof(struct bins);
+    struct heap *heap = larder__host_alloc(1, sizeof *heap + index);
+
+    if (heap == NULL)
+        return NULL;
+    heap->bins = is_paged ? &no_bins : (struct bins *)(void *)(heap + 1);
+    heap->fit = is_paged ? (struct fit *)(void *)(heap + 1) : NULL;
+    if (!is_paged)
+        heap->bins->order = a->slab.has_serials ? TREE_BY_SERIAL : TREE_BY_SIZE;
+    return heap;
+}
+
+static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
+                                   larder_stream stream, uint32_t at)
+{
+    bool is_paged = a->is_paged && pool->owner == NULL;
+    struct heap *heap;
+
+    if (!pool_make_room(pool))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    heap = heap_make(a, is_paged);
+    if (heap == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    heap->pool = pool;
+    heap->stream = stream;
+    if (is_paged)
+        join_front(a, heap);
+    for (uint32_t i = pool->heap_count; i > at; i--)
+        pool->heaps[i] = pool->heaps[i - 1];
+    pool->heaps[at] = heap;
+    pool->heap_count++;
+    return LARDER_OK;
+}
+
+larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
+                                larder_stream stream, struct heap **out)
+{
+    uint32_t at;
+    larder_result r;
+
+    if (pool->owner != NULL && pool->owner->tag != NULL &&
+        (r = larder__tag_check(pool->owner->tag)) != LARDER_OK)
+        return r;
+    if (pool->last_heap != NULL && pool->last_heap->stream == stream) {
+        *out = pool->last_heap;
+        return LARDER_OK;
+    }
+    at = pool_position(pool, stream);
+    if (at == pool->heap_count || pool->heaps[at]->stream != stream) {
+        if ((r = larder__device_stream_check(a->device, stream)) != LARDER_OK ||
+            (r = pool_add_heap(a, pool, stream, at)) != LARDER_OK)
+            return r;
+    }
+    pool->last_heap = pool->heaps[at];
+    *out = pool->last_heap;
+    return LARDER_OK;
+}
+
+struct pool *larder__pool_for(struct allocator *a, uint64_t size,
+                              larder_stream stream, larder_hint hint)
+{
+    enum pool_kind kind = size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
+
+    for (const struct route *r = a->routes; r != NULL; r = r->next) {
+        if (r->filter == NULL || r->filter(r->ctx, stream))
+            return &r->to->pools[kind];
+    }
+    if (a->tag_frames > 0) {
+        struct private_pool *tagged = larder__tag_pool(a);
+
+        if (tagged != NULL)
+            return &tagged->pools[kind];
+    }
+    if (a->is_paged && kind == POOL_LARGE && hint == LARDER_HINT_LONG &&
+        a->conf.lifetimes != CONF_LIFETIMES_OFF)
+        kind = POOL_LONG;
+    return &a->pools[kind];
+}

@@ -1,0 +1,41 @@
+/* private.h - private pools: for graph captures and for users.  Private to
+ * core. */
+#ifndef LARDER_CORE_PRIVATE_H
+#define LARDER_CORE_PRIVATE_H
+
+#include "core/state/allocator.h"
+
+larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
+                                    larder_pool_filter *filter, void *ctx);
+larder_result larder__private_end(struct allocator *a, larder_pool_id id);
+larder_result larder__private_release(struct allocator *a, larder_pool_id id);
+
+/* ERR_UNKNOWN_POOL, with the words, if there is none. */
+larder_result larder__private_find(struct allocator *a, larder_pool_id id,
+                                   struct private_pool **out);
+
+/* A pool without users, and its place in the allocator's list. */
+struct private_pool *larder__private_create(larder_pool_id id);
+void larder__private_append(struct allocator *a, struct private_pool *p);
+
+/* Give back the unused memory of one pool. */
+larder_result larder__private_release_cached(struct allocator *a,
+                                             struct private_pool *p);
+
+/* Give back the unused memory of pools without users; those that have none
+ * left vanish. */
+larder_result larder__private_release_unused(struct allocator *a);
+
+/* Whether the request's pool may grow by its segment. */
+bool larder__private_allows(const struct allocator *a, const struct request *q);
+
+/* What the pool holds; all but `size`. */
+void larder__private_info(struct allocator *a, const struct private_pool *p,
+                          larder_pool_info *out);
+
+/* Free bytes in all private pools, for the out-of-memory message. */
+uint64_t larder__private_cached_bytes(const struct allocator *a);
+
+void larder__private_destroy(struct allocator *a);
+
+#endif

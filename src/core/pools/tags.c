@@ -1,0 +1,228 @@
+#include "core/pools/tags.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/entry/handle.h"
+#include "core/pause/pause.h"
+#include "core/state/policy.h"
+#include "core/pools/private.h"
+
+/* Names the pools of tags where pools are told of; users' own may be the
+ * same, as those of tags are found by their tag alone. */
+#define TAG_POOL_FIRST UINT32_MAX
+
+/* ---- what a thread has begun ---------------------------------------------- */
+
+enum { FRAMES = 16 };
+
+/* Handles are never freed: one that is dead, or another's, is known for it. */
+struct frame {
+    const larder_allocator *handle;
+    struct tag *tag; /* the allocator's: valid as long as that lives */
+};
+
+static _Thread_local struct frame frames[FRAMES];
+static _Thread_local int depth;
+
+static struct allocator *frame_allocator(int i)
+{
+    return atomic_load_explicit(&frames[i].handle->allocator,
+                                memory_order_acquire);
+}
+
+/* The place of the allocator's last frame, -1: none. */
+static int frame_find(const struct allocator *a)
+{
+    int i = depth - 1;
+
+    while (i >= 0 && frame_allocator(i) != a)
+        i--;
+    return i;
+}
+
+struct private_pool *larder__tag_pool(const struct allocator *a)
+{
+    int i = frame_find(a);
+
+    return i < 0 ? NULL : frames[i].tag->pool;
+}
+
+static void frame_remove(int at)
+{
+    depth--;
+    for (int i = at; i < depth; i++)
+        frames[i] = frames[i + 1];
+}
+
+/* Those of allocators that are gone leave their place when it is needed. */
+static larder_result frame_add(const larder_allocator *handle, struct tag *tag)
+{
+    for (int i = depth; depth == FRAMES && i-- > 0;) {
+        if (frame_allocator(i) == NULL)
+            frame_remove(i);
+    }
+    if (depth == FRAMES)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "this thread has begun %d tags, which is the most "
+                            "it can",
+                            FRAMES);
+    frames[depth++] = (struct frame){.handle = handle, .tag = tag};
+    return LARDER_OK;
+}
+
+/* ---- tags ----------------------------------------------------------------- */
+
+static struct tag **tag_place(struct allocator *a, const char *name)
+{
+    struct tag **link = &a->tags;
+
+    while (*link != NULL && strcmp((*link)->name, name) != 0)
+        link = &(*link)->next;
+    return link;
+}
+
+static larder_result name_check(const char *name)
+{
+    size_t length = name == NULL ? 0 : strlen(name);
+
+    if (length > 0 && length <= LARDER_TAG_MAX)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_INVALID,
+                        "'%.80s' is not a tag: expected 1 to %d bytes",
+                        name == NULL ? "" : name, LARDER_TAG_MAX);
+}
+
+larder_result larder__tag_find(struct allocator *a, const char *name,
+                               struct tag **out)
+{
+    larder_result r = name_check(name);
+
+    if (r != LARDER_OK)
+        return r;
+    *out = *tag_place(a, name);
+    return *out != NULL
+               ? LARDER_OK
+               : larder__fail(LARDER_ERR_INVALID,
+                              "there is no tag '%s': it was never begun", name);
+}
+
+static struct tag *tag_make(struct allocator *a, const char *name)
+{
+    struct tag *tag = larder__host_alloc(1, sizeof *tag);
+    uint64_t number = 1;
+
+    if (tag == NULL)
+        return NULL;
+    for (const struct tag *t = a->tags; t != NULL; t = t->next)
+        number++;
+    tag->pool = larder__private_create(
+        (larder_pool_id){.first = TAG_POOL_FIRST, .second = number});
+    if (tag->pool == NULL) {
+        larder__host_free(tag);
+        return NULL;
+    }
+    strcpy(tag->name, name);
+    tag->pool->tag = tag;
+    larder__private_append(a, tag->pool);
+    return tag;
+}
+
+larder_result larder__tag_get(struct allocator *a, const char *name,
+                              struct tag **out)
+{
+    struct tag **link;
+    larder_result r = name_check(name);
+
+    if (r != LARDER_OK)
+        return r;
+    link = tag_place(a, name);
+    if (*link == NULL)
+        *link = tag_make(a, name);
+    *out = *link;
+    return *link != NULL ? LARDER_OK
+                         : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+}
+
+larder_result larder__tag_check(const struct tag *tag)
+{
+    if (!tag->is_paused)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_PAUSED,
+                        "the tag '%s' is paused: nothing can be allocated for "
+                        "it before larder_resume()",
+                        tag->name);
+}
+
+uint64_t larder__tags_paused_bytes(const struct allocator *a)
+{
+    uint64_t bytes = 0;
+
+    for (const struct tag *tag = a->tags; tag != NULL; tag = tag->next) {
+        if (tag->is_paused)
+            bytes += tag->pool->usage.allocated_bytes;
+    }
+    return bytes;
+}
+
+/* The pools go with the private ones. */
+void larder__tags_destroy(struct allocator *a)
+{
+    while (a->tags != NULL) {
+        struct tag *tag = a->tags;
+
+        a->tags = tag->next;
+        larder__paused_free_stale(a, tag);
+        while (tag->stale != NULL) { /* the device keeps what they hold */
+            struct paused *p = tag->stale;
+
+            tag->stale = p->next;
+            larder__host_free(p);
+        }
+        larder__host_free(tag);
+    }
+}
+
+/* ---- the public calls ----------------------------------------------------- */
+
+larder_result larder_tag_begin(larder_allocator *handle, const char *name)
+{
+    struct allocator *a;
+    struct tag *tag;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__tag_get(a, name, &tag);
+    if (r == LARDER_OK)
+        r = frame_add(handle, tag);
+    if (r == LARDER_OK) {
+        a->tag_frames++;
+        larder__decide_fast(a);
+    }
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_tag_end(larder_allocator *handle)
+{
+    struct allocator *a;
+    int at;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    at = frame_find(a);
+    if (at >= 0) {
+        frame_remove(at);
+        a->tag_frames--;
+        larder__decide_fast(a);
+    } else {
+        r = larder__fail(LARDER_ERR_INVALID,
+                         "this thread has begun no tag of this allocator");
+    }
+    larder__handle_unlock(a);
+    return r;
+}

@@ -1,0 +1,145 @@
+/* alloc.c - the path of a request: size, pool, find, split, count. */
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/segments/blocks.h"
+#include "core/segments/cached.h"
+#include "core/segments/events.h"
+#include "core/state/policy.h"
+#include "core/pools/pool.h"
+#include "core/segments/segment.h"
+
+/* From here on PyTorch refuses without looking. */
+#define REQUEST_LIMIT (UINT64_C(1) << 60)
+
+/* ---- sizes ---------------------------------------------------------------- */
+
+static uint32_t size_divisions(const struct conf *conf, uint64_t bytes)
+{
+    unsigned log2 = bits_log2(bytes);
+    unsigned class = log2 < 20 ? 0 : log2 - 20;
+
+    if (class >= CONF_SIZE_CLASSES)
+        class = CONF_SIZE_CLASSES - 1;
+    return conf->divisions[class];
+}
+
+/* Up to the next of `divisions` steps between two powers of two. */
+static uint64_t round_to_division(uint64_t bytes, uint32_t divisions)
+{
+    unsigned floor_log2 = bits_log2(bytes);
+    unsigned divisions_log2 = bits_log2(divisions);
+
+    if (bits_is_pow2(bytes))
+        return bytes;
+    if (divisions_log2 > floor_log2)
+        return UINT64_C(2) << floor_log2;
+    return bits_up(bytes, UINT64_C(1) << (floor_log2 - divisions_log2));
+}
+
+uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
+                            uint64_t bytes)
+{
+    uint32_t divisions;
+
+    if (bytes < unit)
+        return unit;
+    divisions = size_divisions(conf, bytes);
+    /* One division means none, not powers of two: as in PyTorch. */
+    if (divisions > 1 && bytes > (uint64_t)unit * divisions)
+        return bits_up(round_to_division(bytes, divisions), unit);
+    return bits_up(bytes, unit);
+}
+
+uint64_t larder__segment_size(const struct conf *conf, uint64_t size)
+{
+    if (size <= SMALL_MAX_BYTES)
+        return SMALL_SEGMENT_BYTES;
+    if (size < LARGE_MIN_BYTES)
+        return conf->large_segment_bytes;
+    return bits_up(size, ROUND_SEGMENT_BYTES);
+}
+
+/* ---- the request ---------------------------------------------------------- */
+
+/* The setting preallocate:SIZE is on: take the piece, once. */
+static larder_result preallocate(struct allocator *a, struct request *q)
+{
+    char why[LARDER_FAIL_MAX / 2];
+    larder_result r;
+
+    if (a->preallocated)
+        return LARDER_OK;
+    r = larder__piece_take(a, a->conf.preallocate_bytes);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_capturing(a)) {
+        (void)larder__release_cached(a); /* set when memory was in use */
+        r = larder__piece_take(a, a->conf.preallocate_bytes);
+    }
+    if (r == LARDER_OK) {
+        a->preallocated = true;
+        return LARDER_OK;
+    }
+    larder__copy_error(why, sizeof why);
+    larder__set_error("preallocate:%llu could not be taken: %s",
+                      (unsigned long long)a->conf.preallocate_bytes, why);
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    q->segment_bytes = a->conf.preallocate_bytes;
+    return larder__out_of_memory_explained(a, q);
+}
+
+larder_result larder__request_route(struct allocator *a, struct request *q)
+{
+    if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    return larder__pool_heap(a,
+                             larder__pool_for(a, q->size, q->stream, q->hint),
+                             q->stream, &q->heap);
+}
+
+larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    q->reclaimed = true;
+    (void)larder__run_reclaims(a); /* whatever they say */
+    q->segment_bytes = larder__segment_size(&a->conf, q->size);
+    r = larder__request_route(a, q);
+    return r == LARDER_OK ? a->policy->find(a, q) : r;
+}
+
+static larder_result request_prepare(struct allocator *a, struct request *q)
+{
+    if (q->bytes >= REQUEST_LIMIT)
+        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                            "CUDA out of memory. Tried to allocate more than "
+                            "1EB memory.");
+    if (!events_are_idle(&a->events) && !allocator_is_capturing(a))
+        larder__events_poll(a);
+    q->size = larder__round_size(&a->conf, allocator_unit(a), q->bytes);
+    q->segment_bytes = larder__segment_size(&a->conf, q->size);
+    return larder__request_route(a, q);
+}
+
+larder_result larder__request(struct allocator *a, uint64_t bytes,
+                              larder_stream stream, larder_hint hint,
+                              larder_addr *out)
+{
+    struct request q = {.bytes = bytes, .stream = stream, .hint = hint};
+    larder_result r = request_prepare(a, &q);
+
+    if (r == LARDER_OK && a->conf.preallocate_bytes != 0)
+        r = preallocate(a, &q);
+    if (r != LARDER_OK)
+        return r;
+    r = a->policy->find(a, &q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        return larder__out_of_memory(a, &q);
+    if (r != LARDER_OK)
+        return r;
+    larder__block_allocate(a, q.block, q.size, q.bytes,
+                           a->policy->should_split(a, &q));
+    q.block->uses = q.uses;
+    map_put(&a->map, q.block);
+    *out = q.block->addr;
+    return LARDER_OK;
+}

@@ -1,0 +1,121 @@
+/* pool_limit.c - what a private pool holds, and may. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "core/entry/handle.h"
+#include "core/pools/private.h"
+
+static uint64_t reserved_bytes(const struct allocator *a,
+                               const struct private_pool *p)
+{
+    uint64_t bytes = 0;
+
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap->pool->owner == p)
+            bytes += s->bytes;
+    }
+    return bytes;
+}
+
+bool larder__private_allows(const struct allocator *a, const struct request *q)
+{
+    const struct private_pool *p = q->heap->pool->owner;
+
+    if (p == NULL || p->limit_bytes == 0)
+        return true;
+    return q->segment_bytes <= p->limit_bytes &&
+           reserved_bytes(a, p) <= p->limit_bytes - q->segment_bytes;
+}
+
+static void count_block(const struct block *b, larder_pool_info *out)
+{
+    if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
+        return;
+    out->active_bytes += b->bytes;
+    out->requested_bytes += b->requested;
+    if (b->state != BLOCK_LIVE)
+        return;
+    out->allocated_bytes += b->bytes;
+    out->allocations++;
+}
+
+static bool is_begun(const struct allocator *a, const struct private_pool *p)
+{
+    for (const struct route *r = a->routes; r != NULL; r = r->next) {
+        if (r->to == p)
+            return true;
+    }
+    return false;
+}
+
+void larder__private_info(struct allocator *a, const struct private_pool *p,
+                          larder_pool_info *out)
+{
+    out->limit_bytes = p->limit_bytes;
+    out->users = p->users;
+    out->is_begun = is_begun(a, p);
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap->pool->owner != p)
+            continue;
+        out->segments++;
+        out->reserved_bytes += s->bytes;
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next))
+            count_block(b, out);
+    }
+}
+
+/* ---- the public calls ------------------------------------------------------ */
+
+larder_result larder_pool_set_limit(larder_allocator *handle, larder_pool_id id,
+                                    uint64_t bytes)
+{
+    struct allocator *a;
+    struct private_pool *p;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__private_find(a, id, &p);
+    if (r == LARDER_OK)
+        p->limit_bytes = bytes;
+    larder__handle_unlock(a);
+    return r;
+}
+
+void larder_pool_info_init_sized(larder_pool_info *info, size_t size)
+{
+    if (info == NULL || size < sizeof info->size)
+        return;
+    memset(info, 0, size);
+    info->size = size;
+}
+
+larder_result larder_pool_info_get(larder_allocator *handle, larder_pool_id id,
+                                   larder_pool_info *info)
+{
+    struct allocator *a;
+    struct private_pool *p;
+    larder_pool_info own;
+    size_t size;
+    larder_result r;
+
+    if (info == NULL || info->size < sizeof info->size)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "larder_pool_info: use larder_pool_info_init()");
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = larder__private_find(a, id, &p);
+    if (r == LARDER_OK) {
+        larder_pool_info_init(&own);
+        larder__private_info(a, p, &own);
+    }
+    larder__handle_unlock(a);
+    if (r != LARDER_OK)
+        return r;
+    size = info->size; /* an older caller gets what it knows */
+    memcpy(info, &own, size < sizeof own ? size : sizeof own);
+    info->size = size;
+    return LARDER_OK;
+}

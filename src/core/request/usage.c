@@ -1,0 +1,119 @@
+/* usage.c - statistics and limits of tags. */
+#include "core/state/usage.h"
+
+#include <string.h>
+
+#include <larder/tag.h>
+
+#include "base/fail.h"
+#include "core/entry/handle.h"
+#include "core/pools/private.h"
+#include "core/pools/tags.h"
+
+/* ---- limits --------------------------------------------------------------- */
+
+/* What the pool would grow by, at most. */
+static uint64_t growth_bytes(const struct allocator *a, const struct request *q)
+{
+    const struct pool *pool = q->heap->pool;
+    uint64_t page_bytes =
+        pool->is_small ? SMALL_SEGMENT_BYTES : a->conf.large_segment_bytes;
+
+    if (!a->has_pages)
+        return q->segment_bytes;
+    return (q->size + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+static bool has_room(const struct private_pool *p, uint64_t bytes)
+{
+    return bytes <= p->limit_bytes &&
+           p->usage.reserved_bytes <= p->limit_bytes - bytes;
+}
+
+bool larder__usage_allows(struct allocator *a, const struct request *q)
+{
+    struct private_pool *owner = q->heap->pool->owner;
+    uint64_t bytes;
+
+    if (owner == NULL || owner->limit_bytes == 0)
+        return true;
+    if (owner->tag == NULL)
+        return larder__private_allows(a, q);
+    bytes = growth_bytes(a, q);
+    if (has_room(owner, bytes))
+        return true;
+    if (!allocator_is_capturing(a))
+        (void)larder__private_release_cached(a, owner);
+    if (has_room(owner, bytes))
+        return true;
+    owner->usage.refused++;
+    return false;
+}
+
+/* ---- the public calls ----------------------------------------------------- */
+
+static larder_result usage_copy(const struct private_pool *p,
+                                larder_tag_usage *out)
+{
+    const struct usage *u = &p->usage;
+    size_t size = out->size;
+    larder_tag_usage all = {
+        .size = size,
+        .allocation_count = u->allocations,
+        .allocated_bytes = u->allocated_bytes,
+        .peak_allocated_bytes = u->allocated_peak,
+        .requested_bytes = u->requested_bytes,
+        .reserved_bytes = u->reserved_bytes,
+        .peak_reserved_bytes = u->reserved_peak,
+        .limit_bytes = p->limit_bytes,
+        .refused_count = u->refused,
+        .is_paused = p->tag->is_paused,
+        .paused_bytes = p->tag->paused_bytes,
+        .kept_bytes = p->tag->kept_bytes,
+    };
+
+    if (size > sizeof all)
+        memset(out, 0, size);
+    memcpy(out, &all, size < sizeof all ? size : sizeof all);
+    return LARDER_OK;
+}
+
+static larder_result usage_check(const larder_tag_usage *out)
+{
+    if (out == NULL || out->size < sizeof out->size)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "larder_tag_usage: set its size before the call");
+    return LARDER_OK;
+}
+
+larder_result larder_tag_stats(larder_allocator *handle, const char *name,
+                               larder_tag_usage *out)
+{
+    struct allocator *a;
+    struct tag *tag;
+    larder_result r = usage_check(out);
+
+    if (r != LARDER_OK || (r = larder__handle_lock(handle, &a)) != LARDER_OK)
+        return r;
+    r = larder__tag_find(a, name, &tag);
+    if (r == LARDER_OK)
+        r = usage_copy(tag->pool, out);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_tag_limit(larder_allocator *handle, const char *name,
+                               uint64_t bytes)
+{
+    struct allocator *a;
+    struct tag *tag;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__tag_get(a, name, &tag);
+    if (r == LARDER_OK)
+        tag->pool->limit_bytes = bytes;
+    larder__handle_unlock(a);
+    return r;
+}

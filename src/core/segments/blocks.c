@@ -1,0 +1,199 @@
+#include "core/segments/blocks.h"
+
+#include "core/state/front.h"
+#include "core/pools/pool.h"
+#include "core/history/recording.h"
+#include "core/state/usage.h"
+
+/* ---- neighbours ----------------------------------------------------------- */
+
+static struct block *block_part(struct allocator *a, struct block *b,
+                                uint64_t bytes)
+{
+    struct block *rest = front_take_header(a, b);
+    struct block *after = slab_get(&a->slab, b->next);
+
+    assert(bytes > 0 && bytes < b->bytes);
+    rest->addr = b->addr + bytes;
+    rest->bytes = b->bytes - bytes;
+    rest->segment = b->segment;
+    rest->state = b->state;
+    rest->front = b->front;
+    rest->prev = b->self;
+    rest->next = b->next;
+    if (after != NULL)
+        after->prev = rest->self;
+    b->next = rest->self;
+    b->bytes = bytes;
+    if (a->slab.has_serials)
+        slab_set_serial(rest, slab_serial(b));
+    return rest;
+}
+
+/* b is new, in PyTorch's releases that number every block. */
+static void block_renew(struct allocator *a, struct block *b)
+{
+    if (a->slab.has_serials && a->conf.rules->free_order == PYTORCH_NEW_BLOCKS)
+        slab_set_serial(b, ++a->slab.last_serial);
+}
+
+struct block *larder__block_split(struct allocator *a, struct block *b,
+                                  uint64_t bytes)
+{
+    struct block *rest = block_part(a, b, bytes);
+
+    block_renew(a, rest);
+    return rest;
+}
+
+struct block *larder__block_cut(struct allocator *a, struct block *b,
+                                uint64_t bytes)
+{
+    struct block *rest = block_part(a, b, bytes);
+
+    block_renew(a, b);
+    return rest;
+}
+
+/* Put `high` at the end of `low`, the block before it. */
+static void block_join(struct allocator *a, struct block *low,
+                       struct block *high)
+{
+    struct block *after = slab_get(&a->slab, high->next);
+
+    low->bytes += high->bytes;
+    low->next = high->next;
+    if (after != NULL)
+        after->prev = low->self;
+    front_give_header(a, high);
+}
+
+/* The neighbour, out of its index, if it is in the same state. */
+static struct block *block_mergeable(struct allocator *a, uint32_t number,
+                                     uint8_t state)
+{
+    struct block *b = slab_get(&a->slab, number);
+
+    if (b == NULL || b->state != state)
+        return NULL;
+    if (state == BLOCK_UNMAPPED)
+        heap_remove_unmapped(b);
+    else
+        heap_remove(b);
+    return b;
+}
+
+struct block *larder__block_merge(struct allocator *a, struct block *b,
+                                  struct merged *merged)
+{
+    struct block *low = block_mergeable(a, b->prev, b->state);
+    struct block *high = block_mergeable(a, b->next, b->state);
+    uint64_t serial = a->slab.has_serials ? slab_serial(b) : 0;
+
+    assert(b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
+    if (low != NULL) {
+        merged->bytes += low->bytes;
+        merged->count++;
+        block_join(a, low, b);
+        b = low;
+    }
+    if (high != NULL) {
+        merged->bytes += high->bytes;
+        merged->count++;
+        block_join(a, b, high);
+    }
+    if (a->slab.has_serials)
+        slab_set_serial(b, serial);
+    return b;
+}
+
+/* ---- taking --------------------------------------------------------------- */
+
+/* Counts of free parts of split segments: the block `size` bytes of which are
+ * being taken; `rest` is what remains, 0 if it is taken whole. */
+static void count_split(struct stats *st, unsigned pool, bool was_split,
+                        uint64_t size, uint64_t rest)
+{
+    if (rest == 0 && !was_split)
+        return;
+    if (rest == 0) {
+        metric_sub(&st->inactive_split_bytes, pool, size);
+        metric_sub(&st->inactive_split, pool, 1);
+    } else if (was_split) {
+        metric_sub(&st->inactive_split_bytes, pool, size);
+    } else {
+        metric_add(&st->inactive_split_bytes, pool, rest);
+        metric_add(&st->inactive_split, pool, 1);
+    }
+}
+
+static void count_allocation(struct allocator *a, const struct block *b,
+                             unsigned pool)
+{
+    struct stats *st = &a->stats;
+
+    usage_allocate(b);
+    metric_add(&st->allocation, pool, 1);
+    metric_add(&st->allocated_bytes, pool, b->bytes);
+    metric_add(&st->active, pool, 1);
+    metric_add(&st->active_bytes, pool, b->bytes);
+    metric_add(&st->requested_bytes, pool, b->requested);
+    if (b->bytes >= a->conf.max_split_bytes)
+        metric_add(&st->oversize_allocations, STATS_LARGE, 1);
+}
+
+void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
+                            uint64_t requested, bool split)
+{
+    unsigned pool = b->segment->heap->pool->stats;
+    bool was_split = block_is_split(b);
+    uint64_t rest = 0;
+
+    if (split) {
+        rest = b->bytes - size;
+        heap_insert(larder__block_cut(a, b, size));
+    }
+    if (!segment_is_expandable(b->segment))
+        count_split(&a->stats, pool, was_split, b->bytes, rest);
+    b->state = BLOCK_LIVE;
+    b->requested = requested;
+    b->uses = NULL;
+    b->events = 0;
+    count_allocation(a, b, pool);
+    history_alloc(a, b);
+}
+
+/* ---- giving back ---------------------------------------------------------- */
+
+void larder__block_free(struct allocator *a, struct block *b)
+{
+    struct stats *st = &a->stats;
+    unsigned pool = b->segment->heap->pool->stats;
+    uint64_t bytes = b->bytes;
+    uint64_t requested = b->requested;
+    struct merged merged = {0};
+
+    history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
+                  requested);
+    b->state = BLOCK_FREE;
+    b = larder__block_merge(a, b, &merged);
+    heap_insert(b);
+    /* Whole pages of an expandable segment can always be given back, so its
+     * free blocks are not counted as splits. */
+    if (!segment_is_expandable(b->segment)) {
+        int64_t blocks = -(int64_t)merged.count;
+        int64_t change = -(int64_t)merged.bytes;
+
+        if (block_is_split(b)) {
+            blocks += 1;
+            change += (int64_t)b->bytes;
+        }
+        larder__metric_move(&st->inactive_split, pool, blocks);
+        larder__metric_move(&st->inactive_split_bytes, pool, change);
+    }
+    metric_sub(&st->active, pool, 1);
+    metric_sub(&st->active_bytes, pool, bytes);
+    metric_sub(&st->requested_bytes, pool, requested);
+    if (a->policy->freed != NULL)
+        a->policy->freed(a, b);
+}

@@ -1,0 +1,15 @@
+/* cached.h - giving back all that is cached.  Private to core. */
+#ifndef LARDER_CORE_CACHED_H
+#define LARDER_CORE_CACHED_H
+
+#include "core/state/allocator.h"
+
+/* Wait for all recorded streams, then give back every unused segment and page
+ * of the default pools and of private pools without users.  Goes on past what
+ * the device refuses, and returns the first refusal. */
+larder_result larder__release_cached(struct allocator *a);
+
+/* The same without waiting: blocks that wait for a stream stay. */
+larder_result larder__release_idle(struct allocator *a);
+
+#endif

@@ -1,0 +1,439 @@
+#include "core/segments/events.h"
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/segments/blocks.h"
+
+/* Uses come in chunks and go to a list of free ones: giving a block back
+ * allocates no host memory. */
+enum { USE_CHUNK = 64 };
+
+struct use_chunk {
+    struct use_chunk *next;
+    struct use uses[USE_CHUNK];
+};
+
+/* ---- host memory ---------------------------------------------------------- */
+
+static struct use *use_take(struct events *e)
+{
+    struct use *use;
+
+    if (e->free_uses == NULL) {
+        struct use_chunk *chunk = larder__host_alloc(1, sizeof *chunk);
+
+        if (chunk == NULL)
+            return NULL;
+        chunk->next = e->chunks;
+        e->chunks = chunk;
+        for (int i = 0; i < USE_CHUNK; i++) {
+            chunk->uses[i].next = e->free_uses;
+            e->free_uses = &chunk->uses[i];
+        }
+    }
+    use = e->free_uses;
+    e->free_uses = use->next;
+    *use = (struct use){0};
+    return use;
+}
+
+static void use_give(struct events *e, struct use *use)
+{
+    use->next = e->free_uses;
+    e->free_uses = use;
+}
+
+/* The first queue whose stream is not below this one. */
+static uint32_t queue_position(const struct events *e, larder_stream stream)
+{
+    uint32_t i = 0;
+
+    while (i < e->queue_count && e->queues[i].stream < stream)
+        i++;
+    return i;
+}
+
+static bool queue_exists(const struct events *e, larder_stream stream)
+{
+    uint32_t i = queue_position(e, stream);
+
+    return i < e->queue_count && e->queues[i].stream == stream;
+}
+
+static bool queue_add(struct events *e, larder_stream stream)
+{
+    uint32_t at = queue_position(e, stream);
+
+    if (e->queue_count == e->queue_capacity) {
+        uint32_t capacity = e->queue_capacity * 2 + 4;
+        struct event_queue *queues =
+            larder__host_resize(e->queues, capacity, sizeof *queues);
+
+        if (queues == NULL)
+            return false;
+        e->queues = queues;
+        e->queue_capacity = capacity;
+    }
+    for (uint32_t i = e->queue_count; i > at; i--)
+        e->queues[i] = e->queues[i - 1];
+    e->queues[at] = (struct event_queue){.stream = stream};
+    e->queue_count++;
+    return true;
+}
+
+/* Room to keep every event made among the idle ones. */
+static bool idle_make_room(struct events *e)
+{
+    size_t capacity = e->idle_capacity * 2 + 16;
+    uint64_t *idle;
+
+    if (e->made < e->idle_capacity)
+        return true;
+    idle = larder__host_resize(e->idle, capacity, sizeof *idle);
+    if (idle == NULL)
+        return false;
+    e->idle = idle;
+    e->idle_capacity = capacity;
+    return true;
+}
+
+/* ---- recording ------------------------------------------------------------ */
+
+/* Whether the end of a capture will order what the stream does now. */
+static bool stream_is_captured(const struct allocator *a, larder_stream stream)
+{
+    int is_capturing = 0;
+
+    if (!allocator_is_capturing(a))
+        return false;
+    return a->policy->captures_order_all ||
+           (larder_device_stream_is_capturing(a->device, stream,
+                                              &is_capturing) == LARDER_OK &&
+            is_capturing);
+}
+
+/* Of a use that was known before: what was queued outside of a capture is not
+ * ordered by its end.  PyTorch forgets that. */
+static bool stays_captured(const struct allocator *a, bool was, bool is)
+{
+    return a->policy->captures_order_all ? was || is : was && is;
+}
+
+larder_result larder__events_use(struct allocator *a, struct block *b,
+                                 larder_stream stream)
+{
+    bool is_captured = stream_is_captured(a, stream);
+    struct events *e = &a->events;
+    struct use **link = &b->uses;
+    struct use *use;
+    larder_result r;
+
+    while (*link != NULL && (*link)->stream != stream)
+        link = &(*link)->next;
+    if (*link == NULL) {
+        r = larder__device_stream_check(a->device, stream);
+        if (r != LARDER_OK)
+            return r;
+        use = NULL;
+        if (queue_exists(e, stream) || queue_add(e, stream))
+            use = use_take(e);
+        if (use == NULL)
+            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+        use->stream = stream;
+        use->captured = is_captured;
+        *link = use;
+    } else {
+        (*link)->captured = stays_captured(a, (*link)->captured, is_captured);
+    }
+    return LARDER_OK;
+}
+
+static larder_result event_take(struct allocator *a, uint64_t *out)
+{
+    struct events *e = &a->events;
+    larder_result r;
+
+    if (e->idle_count > 0) {
+        *out = e->idle[--e->idle_count];
+        return LARDER_OK;
+    }
+    if (!idle_make_room(e))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__device_event_create(a->device, out);
+    if (r == LARDER_OK)
+        e->made++;
+    return r;
+}
+
+/* Put an event on the use's stream and queue it. */
+static larder_result use_record(struct allocator *a, struct use *use)
+{
+    struct events *e = &a->events;
+    struct event_queue *queue = &e->queues[queue_position(e, use->stream)];
+    larder_result r = event_take(a, &use->event);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__device_event_record(a->device, use->event, use->stream);
+    if (r != LARDER_OK) {
+        e->idle[e->idle_count++] = use->event;
+        return r;
+    }
+    use->next = NULL;
+    if (queue->first == NULL)
+        queue->first = use;
+    else
+        queue->last->next = use;
+    queue->last = use;
+    e->waiting++;
+    return LARDER_OK;
+}
+
+/* No event ends it: larder__events_unhold() does. */
+static larder_result hold_count(struct allocator *a, struct use *hold)
+{
+    hold->is_held = true;
+    a->events.held++;
+    return LARDER_OK;
+}
+
+/* Turn the pending block's uses into events.  On failure some are left. */
+static larder_result block_record(struct allocator *a, struct block *b)
+{
+    while (b->uses != NULL) {
+        struct use *use = b->uses;
+        struct use *rest = use->next;
+        larder_result r;
+
+        use->block = b;
+        r = use->is_hold ? hold_count(a, use) : use_record(a, use);
+        if (r != LARDER_OK) {
+            use->next = rest;
+            return r;
+        }
+        b->uses = rest;
+        b->events++;
+    }
+    return LARDER_OK;
+}
+
+static void defer(struct allocator *a, struct block *b)
+{
+    struct events *e = &a->events;
+
+    b->next_deferred = 0;
+    if (e->deferred_first == 0)
+        e->deferred_first = b->self;
+    else
+        slab_at(&a->slab, e->deferred_last)->next_deferred = b->self;
+    e->deferred_last = b->self;
+}
+
+void larder__events_defer(struct allocator *a, struct block *b)
+{
+    b->state = BLOCK_PENDING;
+    b->events = 0;
+    /* A device that refuses an event now is asked again at the next
+     * allocation: the block is given back all the same. */
+    if (allocator_is_capturing(a) || block_record(a, b) != LARDER_OK)
+        defer(a, b);
+}
+
+/* Uses recorded in a capture need no event: its end orders them (CUDA's rules
+ * of stream capture). */
+static void block_drop_captured(struct allocator *a, struct block *b)
+{
+    struct use **link = &b->uses;
+
+    while (*link != NULL) {
+        struct use *use = *link;
+
+        if (use->captured) {
+            *link = use->next;
+            use_give(&a->events, use);
+        } else {
+            link = &use->next;
+        }
+    }
+}
+
+/* Give events to the blocks that had to wait for one; those that still get
+ * none wait on. */
+static larder_result record_deferred(struct allocator *a)
+{
+    uint32_t number = a->events.deferred_first;
+    larder_result r = LARDER_OK;
+
+    a->events.deferred_first = 0;
+    while (number != 0) {
+        struct block *b = slab_at(&a->slab, number);
+        larder_result one;
+
+        number = b->next_deferred;
+        block_drop_captured(a, b);
+        one = block_record(a, b);
+        if (one != LARDER_OK)
+            defer(a, b);
+        else if (b->events == 0)
+            larder__block_free(a, b);
+        fail_keep_first(&r, one);
+    }
+    return r;
+}
+
+/* ---- completing ----------------------------------------------------------- */
+
+/* The first event of the queue has completed. */
+static void queue_pop(struct allocator *a, struct event_queue *queue)
+{
+    struct events *e = &a->events;
+    struct use *use = queue->first;
+    struct block *b = use->block;
+
+    queue->first = use->next;
+    e->idle[e->idle_count++] = use->event;
+    e->waiting--;
+    use_give(e, use);
+    b->events--;
+    if (b->events == 0 && b->uses == NULL)
+        larder__block_free(a, b);
+}
+
+void larder__events_poll(struct allocator *a)
+{
+    struct events *e = &a->events;
+
+    (void)record_deferred(a); /* what is left is tried again */
+    for (uint32_t i = 0; i < e->queue_count; i++) {
+        struct event_queue *queue = &e->queues[i];
+
+        while (queue->first != NULL &&
+               larder__device_event_query(a->device, queue->first->event) ==
+                   LARDER_OK)
+            queue_pop(a, queue);
+    }
+}
+
+larder_result larder__events_sync(struct allocator *a)
+{
+    struct events *e = &a->events;
+    larder_result r = record_deferred(a);
+
+    for (uint32_t i = 0; i < e->queue_count; i++) {
+        struct event_queue *queue = &e->queues[i];
+
+        while (queue->first != NULL) {
+            larder_result one =
+                larder__device_event_sync(a->device, queue->first->event);
+
+            fail_keep_first(&r, one);
+            if (one != LARDER_OK)
+                break;
+            queue_pop(a, queue);
+        }
+    }
+    return r;
+}
+
+/* ---- holds ---------------------------------------------------------------- */
+
+/* It has the block's own stream, which no recorded one has. */
+larder_result larder__events_hold(struct allocator *a, struct block *b,
+                                  struct use **out)
+{
+    struct use *hold = use_take(&a->events);
+
+    if (hold == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    hold->stream = b->segment->heap->stream;
+    hold->is_hold = true;
+    hold->block = b;
+    hold->next = b->uses;
+    b->uses = hold;
+    *out = hold;
+    return LARDER_OK;
+}
+
+/* A block that waits for its events to be recorded goes when that is done. */
+void larder__events_unhold(struct allocator *a, struct use *hold)
+{
+    struct block *b = hold->block;
+    struct use **link = &b->uses;
+    bool was_held = hold->is_held;
+
+    while (!was_held && *link != hold)
+        link = &(*link)->next;
+    if (!was_held)
+        *link = hold->next;
+    use_give(&a->events, hold);
+    if (!was_held)
+        return;
+    a->events.held--;
+    b->events--;
+    if (b->events == 0 && b->uses == NULL)
+        larder__block_free(a, b);
+}
+
+/* ---- waiting -------------------------------------------------------------- */
+
+bool larder__events_wait_one(struct allocator *a)
+{
+    struct events *e = &a->events;
+
+    (void)record_deferred(a);
+    for (uint32_t i = 0; i < e->queue_count; i++) {
+        struct event_queue *queue = &e->queues[i];
+
+        if (queue->first == NULL)
+            continue;
+        if (larder__device_event_sync(a->device, queue->first->event) !=
+            LARDER_OK)
+            continue;
+        queue_pop(a, queue);
+        return true;
+    }
+    return false;
+}
+
+larder_result larder__events_pass(struct allocator *a, larder_stream stream)
+{
+    struct events *e = &a->events;
+    uint64_t event;
+    larder_result r = event_take(a, &event);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__device_event_record(a->device, event, stream);
+    if (r == LARDER_OK)
+        r = larder__device_event_sync(a->device, event);
+    e->idle[e->idle_count++] = event;
+    return r;
+}
+
+larder_result larder__events_destroy(struct allocator *a)
+{
+    struct events *e = &a->events;
+    larder_result r = LARDER_OK;
+
+    for (uint32_t i = 0; i < e->queue_count; i++) { /* not waited for */
+        while (e->queues[i].first != NULL) {
+            struct use *use = e->queues[i].first;
+
+            e->queues[i].first = use->next;
+            e->idle[e->idle_count++] = use->event;
+        }
+    }
+    while (e->idle_count > 0)
+        fail_keep_first(&r, larder__device_event_destroy(
+                                a->device, e->idle[--e->idle_count]));
+    while (e->chunks != NULL) {
+        struct use_chunk *chunk = e->chunks;
+
+        e->chunks = chunk->next;
+        larder__host_free(chunk);
+    }
+    larder__host_free(e->queues);
+    larder__host_free(e->idle);
+    *e = (struct events){0};
+    return r;
+}

@@ -1,0 +1,52 @@
+/* events.h - blocks used on streams other than their own.  Private to core.
+ *
+ * A recorded stream is remembered with the block.  When the block is given
+ * back, an event goes on each of those streams, and the block is free once
+ * all have completed.  While allocations are routed to a private pool no
+ * event is recorded or asked about: the block waits in a list until that is
+ * over (facts of PyTorch 2.4; a stream capture forbids both).  A use on a
+ * stream that is being captured is then dropped, as the capture's end orders
+ * it; every other use is kept. */
+#ifndef LARDER_CORE_EVENTS_H
+#define LARDER_CORE_EVENTS_H
+
+#include "core/state/allocator.h"
+
+/* Remember that the live block is used on `stream`, not its own.  Takes the
+ * host memory that giving the block back will need. */
+larder_result larder__events_use(struct allocator *a, struct block *b,
+                                 larder_stream stream);
+
+/* Keep the live block, once it is given back, until the hold ends: for memory
+ * that others have too. */
+larder_result larder__events_hold(struct allocator *a, struct block *b,
+                                  struct use **out);
+void larder__events_unhold(struct allocator *a, struct use *hold);
+
+/* The live block with recorded streams was given back. */
+void larder__events_defer(struct allocator *a, struct block *b);
+
+/* Free the blocks whose events have completed: asks each stream's events in
+ * order up to the first that has not. */
+void larder__events_poll(struct allocator *a);
+
+/* Whether larder__events_poll() has anything to do. */
+static inline bool events_are_idle(const struct events *e)
+{
+    return e->waiting == 0 && e->deferred_first == 0;
+}
+
+/* Wait for every event and free the blocks. */
+larder_result larder__events_sync(struct allocator *a);
+
+/* Wait for what is queued on the stream now. */
+larder_result larder__events_pass(struct allocator *a, larder_stream stream);
+
+/* Wait for one event and free the blocks that waited for no other.  False: no
+ * event is left, or the device refuses. */
+bool larder__events_wait_one(struct allocator *a);
+
+/* Give the device its events back; nothing waits any more. */
+larder_result larder__events_destroy(struct allocator *a);
+
+#endif

@@ -1,0 +1,378 @@
+/* expandable.c - ranges of addresses that grow and shrink by pages.
+ *
+ * As in PyTorch: a range of 9/8 of the device's memory, each page its own
+ * handle of 2 MiB (small pool) or large_segment_size_mb (large pool), mapped
+ * one by one, access set once for a run, unmapped and released one by one
+ * after waiting for the stream. */
+#include "core/segments/segment.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/segments/blocks.h"
+#include "core/state/held.h"
+#include "core/segments/orphan.h"
+#include "core/pools/pool.h"
+#include "core/history/recording.h"
+
+enum { FULL_RANGES = 16 }; /* streams of a pool with ranges as PyTorch's */
+
+/* ---- pages ---------------------------------------------------------------- */
+
+static larder_addr page_addr(const struct segment *s, size_t i)
+{
+    return s->addr + i * s->page_bytes;
+}
+
+/* Page i is out of use: give its handle back, now or later. */
+static void page_drop(struct allocator *a, struct segment *s, size_t i,
+                      bool mapped)
+{
+    struct orphan orphan = {
+        .page = s->pages[i],
+        .mapped_at = mapped ? page_addr(s, i) : 0,
+        .bytes = s->page_bytes,
+    };
+
+    larder__orphan_give(a, orphan);
+    s->pages[i] = 0;
+    a->page_count--;
+}
+
+/* Create handles for pages [begin, end): all or none. */
+static larder_result pages_create(struct allocator *a, struct segment *s,
+                                  size_t begin, size_t end)
+{
+    if (!larder__orphans_make_room(a, end - begin))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    for (size_t i = begin; i < end; i++) {
+        larder_result r =
+            larder__device_page_create(a->device, s->page_bytes, &s->pages[i]);
+
+        if (r == LARDER_OK) {
+            a->page_count++;
+            continue;
+        }
+        while (i-- > begin)
+            page_drop(a, s, i, false);
+        return r;
+    }
+    return LARDER_OK;
+}
+
+/* Map pages [begin, end), whose handles exist, and make them usable; *mapped
+ * is where it stopped. */
+static larder_result pages_map(struct allocator *a, struct segment *s,
+                               size_t begin, size_t end, size_t *mapped)
+{
+    larder_result r = LARDER_OK;
+
+    *mapped = begin;
+    while (*mapped < end && r == LARDER_OK) {
+        r = larder__device_map(a->device, page_addr(s, *mapped), s->page_bytes,
+                               s->pages[*mapped]);
+        if (r == LARDER_OK)
+            ++*mapped;
+    }
+    if (r == LARDER_OK)
+        r = larder__device_set_access(a->device, page_addr(s, begin),
+                                      (end - begin) * s->page_bytes);
+    return r;
+}
+
+/* Create and map pages [begin, end): all or none. */
+static larder_result pages_add(struct allocator *a, struct segment *s,
+                               size_t begin, size_t end)
+{
+    size_t mapped;
+    larder_result r;
+
+    (void)larder__orphans_release(a); /* memory and addresses of use here */
+    if ((r = pages_create(a, s, begin, end)) != LARDER_OK)
+        return r;
+    r = pages_map(a, s, begin, end, &mapped);
+    for (size_t i = begin; r != LARDER_OK && i < end; i++)
+        page_drop(a, s, i, i < mapped);
+    return r;
+}
+
+/* Unmap and release pages from `begin` on until `end` or the first that the
+ * device refuses; *done is where it stopped. */
+static larder_result pages_remove(struct allocator *a, struct segment *s,
+                                  size_t begin, size_t end, size_t *done)
+{
+    /* Unmapping does not wait for work as freeing does. */
+    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
+
+    *done = begin;
+    while (r == LARDER_OK && *done < end) {
+        r = larder__device_unmap(a->device, page_addr(s, *done), s->page_bytes,
+                                 1);
+        if (r == LARDER_OK)
+            page_drop(a, s, (*done)++, false);
+    }
+    return r;
+}
+
+/* ---- ranges --------------------------------------------------------------- */
+
+/* Of the next range that is made for the heap. */
+static uint64_t range_page_bytes(const struct allocator *a,
+                                 const struct heap *heap)
+{
+    return heap->pool->is_small ? SMALL_SEGMENT_BYTES
+                                : a->conf.large_segment_bytes;
+}
+
+/* PyTorch's size of a range: room to move pages about in. */
+static uint64_t range_pages(const struct allocator *a, uint64_t page_bytes)
+{
+    uint64_t total = a->props.total_bytes;
+
+    return (total + total / 8 + page_bytes - 1) / page_bytes;
+}
+
+/* The same while streams are few.  Addresses are not without end: each further
+ * stream of a pool has a smaller share, where PyTorch fails on some hundredth,
+ * and one that outgrows its range gets another. */
+static uint64_t range_pages_for(const struct allocator *a,
+                                const struct heap *heap, uint64_t page_bytes)
+{
+    uint64_t pages = range_pages(a, page_bytes);
+    uint64_t streams = heap->pool->heap_count;
+
+    return streams <= FULL_RANGES ? pages : pages * FULL_RANGES / 2 / streams;
+}
+
+/* A new range with room for `size` bytes, one unmapped block: of half as many
+ * addresses, and so on, where so many are not to be had. */
+static larder_result range_create(struct allocator *a, struct heap *heap,
+                                  uint64_t size, struct block **out)
+{
+    uint64_t page_bytes = range_page_bytes(a, heap);
+    uint64_t pages = range_pages_for(a, heap, page_bytes);
+    uint64_t least = (size + page_bytes - 1) / page_bytes;
+    larder_result r;
+
+    if (pages < least)
+        pages = least;
+
+    do {
+        r = larder__segment_reserve(a, heap, SEGMENT_EXPANDABLE, page_bytes,
+                                    pages * page_bytes, out);
+        pages /= 2;
+    } while (r != LARDER_OK && r != LARDER_ERR_NO_HOST_MEMORY && pages > 0 &&
+             pages >= least);
+    if (r == LARDER_OK)
+        heap_insert_unmapped(*out);
+    return r;
+}
+
+/* Drop a range that has no page any more.  If the device refuses, the
+ * addresses stay and will be used again. */
+static larder_result range_destroy(struct allocator *a, struct segment *s)
+{
+    larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
+
+    if (r != LARDER_OK)
+        return r;
+    heap_remove_unmapped(s->head);
+    slab_give(&a->slab, s->head);
+    larder__segment_unlink(a, s);
+    larder__host_free(s->pages);
+    larder__host_free(s);
+    return LARDER_OK;
+}
+
+/* ---- growing -------------------------------------------------------------- */
+
+static bool block_is_available(const struct block *b)
+{
+    return b != NULL && (b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
+}
+
+/* Whether `size` bytes of free or unmapped addresses begin with b. */
+static bool has_addresses(struct allocator *a, const struct block *b,
+                          uint64_t size)
+{
+    uint64_t bytes = 0;
+
+    for (; bytes < size && block_is_available(b);
+         b = slab_get(&a->slab, b->next))
+        bytes += b->bytes;
+    return bytes >= size;
+}
+
+/* Where to grow: the lowest unmapped block, or the free one just before it,
+ * from which enough addresses follow; else a new range. */
+static larder_result find_addresses(struct allocator *a, struct heap *heap,
+                                    uint64_t size, struct block **out)
+{
+    struct block *b = tree_at_or_above(heap->unmapped, 0);
+
+    while (b != NULL) {
+        struct block *before = slab_get(&a->slab, b->prev);
+
+        *out = block_is_available(before) ? before : b;
+        if (has_addresses(a, *out, size))
+            return LARDER_OK;
+        b = tree_at_or_above(heap->unmapped, b->addr + 1);
+    }
+    return range_create(a, heap, size, out);
+}
+
+/* Host memory that mapping the first `bytes` of b needs. */
+static bool map_block_ensure(struct allocator *a, const struct block *b,
+                             uint64_t bytes)
+{
+    return larder__slab_ensure(&a->slab, 1 + SLAB_SPARE) &&
+           larder__map_prepare(&a->map, &a->slab, b->addr, bytes,
+                               b->segment->heap->pool->is_small, 0);
+}
+
+/* Map the first `size` bytes, rounded up to pages, of the unmapped block *b;
+ * it becomes free, merged with its neighbours, in its heap. */
+static larder_result map_block(struct allocator *a, struct block **b,
+                               uint64_t size)
+{
+    struct segment *s = (*b)->segment;
+    size_t begin = ((*b)->addr - s->addr) / s->page_bytes;
+    size_t end = begin + (size + s->page_bytes - 1) / s->page_bytes;
+    uint64_t bytes = (end - begin) * s->page_bytes;
+    struct merged merged = {0};
+    larder_result r;
+
+    if (!map_block_ensure(a, *b, bytes))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if ((r = pages_add(a, s, begin, end)) != LARDER_OK)
+        return r;
+    heap_remove_unmapped(*b);
+    if (bytes < (*b)->bytes)
+        heap_insert_unmapped(larder__block_split(a, *b, bytes));
+    (*b)->state = BLOCK_FREE;
+    *b = larder__block_merge(a, *b, &merged);
+    heap_insert(*b);
+    held_add(a, s->heap->pool, bytes);
+    history_segment(a, s, page_addr(s, begin), bytes,
+                    LARDER_ACTION_segment_map);
+    return LARDER_OK;
+}
+
+larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
+                                     uint64_t size, struct block **out)
+{
+    uint64_t page_bytes = range_page_bytes(a, heap);
+    struct block *b;
+    struct block *grow;
+    larder_result r;
+
+    /* More than the device has: PyTorch makes a new range for it each time,
+     * and runs out of addresses some day. */
+    if (size > range_pages(a, page_bytes) * page_bytes)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    if ((r = find_addresses(a, heap, size, &b)) != LARDER_OK)
+        return r;
+    if (b->state == BLOCK_UNMAPPED &&
+        (r = map_block(a, &b, bits_lesser(b->bytes, size))) != LARDER_OK)
+        return r;
+    while (b->bytes < size) { /* what follows is unmapped */
+        grow = slab_at(&a->slab, b->next);
+        r = map_block(a, &grow, bits_lesser(grow->bytes, size - b->bytes));
+        if (r != LARDER_OK)
+            return r;
+        b = grow;
+    }
+    heap_remove(b);
+    *out = b;
+    return LARDER_OK;
+}
+
+/* ---- shrinking ------------------------------------------------------------ */
+
+/* Take [first, first + bytes) out of the free block b: what is left on either
+ * side stays free, the middle becomes unmapped. */
+static void unmap_middle(struct allocator *a, struct block *b,
+                         larder_addr first, uint64_t bytes)
+{
+    struct merged merged = {0};
+
+    heap_remove(b);
+    if (first > b->addr) {
+        struct block *before = b;
+
+        b = larder__block_cut(a, before, first - before->addr);
+        heap_insert(before);
+    }
+    if (bytes < b->bytes)
+        heap_insert(larder__block_split(a, b, bytes));
+    b->state = BLOCK_UNMAPPED;
+    heap_insert_unmapped(larder__block_merge(a, b, &merged));
+}
+
+larder_result larder__expandable_release(struct allocator *a, struct block *b)
+{
+    struct segment *s = b->segment;
+    uint64_t offset = b->addr - s->addr;
+    size_t begin = (offset + s->page_bytes - 1) / s->page_bytes;
+    size_t end = (offset + b->bytes) / s->page_bytes;
+    size_t done;
+    larder_result r;
+    larder_result dropped = LARDER_OK;
+
+    if (begin >= end)
+        return LARDER_OK;
+    if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = pages_remove(a, s, begin, end, &done);
+    if (done == begin)
+        return r;
+    unmap_middle(a, b, page_addr(s, begin), (done - begin) * s->page_bytes);
+    held_sub(a, s->heap->pool, (done - begin) * s->page_bytes);
+    history_range(a, LARDER_ACTION_segment_unmap, s, page_addr(s, begin),
+                  (done - begin) * s->page_bytes);
+    if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
+        dropped = range_destroy(a, s);
+    return r != LARDER_OK ? r : dropped;
+}
+
+larder_result larder__expandable_forget(struct allocator *a, struct block *b)
+{
+    struct segment *s = b->segment;
+    uint64_t offset = b->addr - s->addr;
+    size_t begin = (offset + s->page_bytes - 1) / s->page_bytes;
+    size_t end = (offset + b->bytes) / s->page_bytes;
+
+    for (size_t i = begin; i < end; i++) {
+        if (s->pages[i] != 0)
+            return LARDER_OK;
+    }
+    if (begin >= end)
+        return LARDER_OK;
+    if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    unmap_middle(a, b, page_addr(s, begin), (end - begin) * s->page_bytes);
+    return LARDER_OK;
+}
+
+void larder__expandable_tidy(struct allocator *a, struct segment *s)
+{
+    if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
+        (void)range_destroy(a, s); /* if not now, its addresses are used */
+}
+
+larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
+{
+    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
+
+    for (size_t i = 0; i < s->bytes / s->page_bytes; i++) {
+        if (s->pages[i] != 0)
+            page_drop(a, s, i, true);
+    }
+    fail_keep_first(&r, larder__orphans_release(a)); /* mapped here, maybe */
+    fail_keep_first(&r,
+                    larder__device_address_free(a->device, s->addr, s->bytes));
+    larder__segment_unlink(a, s);
+    larder__host_free(s->pages);
+    larder__host_free(s);
+    return r;
+}

@@ -1,0 +1,58 @@
+#include "core/segments/orphan.h"
+
+#include "base/fail.h"
+#include "base/host.h"
+
+bool larder__orphans_make_room(struct allocator *a, size_t count)
+{
+    /* One more than the pages: for memory that came in another way. */
+    size_t need = a->page_count + a->orphan_count + count + 1;
+    struct orphan *orphans;
+
+    if (need <= a->orphan_capacity)
+        return true;
+    need += need / 2;
+    orphans = larder__host_resize(a->orphans, need, sizeof *orphans);
+    if (orphans == NULL)
+        return false;
+    a->orphans = orphans;
+    a->orphan_capacity = need;
+    return true;
+}
+
+static larder_result orphan_release(struct allocator *a, struct orphan *o)
+{
+    larder_result r;
+
+    if (o->memory != 0)
+        return larder__device_mem_free(a->device, o->memory);
+    if (o->mapped_at != 0) {
+        r = larder__device_unmap(a->device, o->mapped_at, o->bytes, 1);
+        if (r != LARDER_OK)
+            return r;
+        o->mapped_at = 0;
+    }
+    return larder__device_page_release(a->device, o->page);
+}
+
+void larder__orphan_give(struct allocator *a, struct orphan orphan)
+{
+    if (orphan_release(a, &orphan) != LARDER_OK)
+        a->orphans[a->orphan_count++] = orphan;
+}
+
+larder_result larder__orphans_release(struct allocator *a)
+{
+    larder_result r = LARDER_OK;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < a->orphan_count; i++) {
+        larder_result one = orphan_release(a, &a->orphans[i]);
+
+        if (one != LARDER_OK)
+            a->orphans[kept++] = a->orphans[i];
+        fail_keep_first(&r, one);
+    }
+    a->orphan_count = kept;
+    return r;
+}

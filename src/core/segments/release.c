@@ -1,0 +1,126 @@
+#include "core/segments/release.h"
+
+#include "base/fail.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
+#include "core/state/policy.h"
+#include "core/pools/pool.h"
+#include "core/history/recording.h"
+#include "core/segments/segment.h"
+#include "core/state/usage.h"
+
+void larder__give_back(struct allocator *a, struct block *b)
+{
+    struct stats *st = &a->stats;
+    unsigned pool = b->segment->heap->pool->stats;
+
+    assert(b->state == BLOCK_LIVE);
+    history_range(a, LARDER_ACTION_free_requested, b->segment, b->addr,
+                  b->requested);
+    metric_sub(&st->allocation, pool, 1);
+    metric_sub(&st->allocated_bytes, pool, b->bytes);
+    usage_free(b);
+    if (b->bytes >= a->conf.max_split_bytes)
+        metric_sub(&st->oversize_allocations, STATS_LARGE, 1);
+    if (b->uses != NULL)
+        larder__events_defer(a, b);
+    else
+        larder__block_free(a, b);
+}
+
+/* Release the unused segments of a heap that are no expandable ones. */
+static larder_result release_segments(struct allocator *a, struct heap *heap)
+{
+    struct block *b = larder__bins_fit(heap->bins, 0);
+    larder_result r = LARDER_OK;
+
+    while (b != NULL) {
+        struct block *next = bins_next(heap->bins, b);
+
+        if (!segment_is_expandable(b->segment) && !block_is_split(b))
+            fail_keep_first(&r, larder__segment_release(a, b));
+        b = next;
+    }
+    return r;
+}
+
+/* Unmapping cuts blocks, but what is left of one is smaller than it, so the
+ * walk up the sizes meets each block once. */
+static larder_result release_pages(struct allocator *a, struct heap *heap)
+{
+    struct block *b = larder__bins_fit(heap->bins, 0);
+    larder_result r = LARDER_OK;
+
+    while (b != NULL) {
+        struct tree_key key = bins_key(heap->bins, b);
+
+        if (b->segment->kind == SEGMENT_EXPANDABLE)
+            fail_keep_first(&r, larder__expandable_release(a, b));
+        b = bins_after(heap->bins, key);
+    }
+    return r;
+}
+
+larder_result larder__release_pool(struct allocator *a, struct pool *pool)
+{
+    larder_result r = LARDER_OK;
+
+    for (uint32_t i = 0; a->larder != NULL && i < pool->heap_count; i++)
+        fail_keep_first(&r, a->policy->state->release_heap(a, pool->heaps[i]));
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        fail_keep_first(&r, release_segments(a, pool->heaps[i]));
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        fail_keep_first(&r, release_pages(a, pool->heaps[i]));
+    return r;
+}
+
+/* A whole segment, as large as the setting that keeps it whole.  PyTorch 2.4
+ * takes every block of that size for one; a change of settings can belie
+ * that. */
+static bool is_oversize_segment(const struct allocator *a,
+                                const struct block *b)
+{
+    return b->bytes >= a->conf.max_split_bytes && !block_is_split(b) &&
+           !segment_is_expandable(b->segment);
+}
+
+/* The smallest such segment of at least `bytes`. */
+static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
+{
+    struct block *b = larder__bins_fit(bins, bytes);
+
+    while (b != NULL && !is_oversize_segment(a, b))
+        b = bins_next(bins, b);
+    return b != NULL && larder__segment_release(a, b) == LARDER_OK;
+}
+
+/* Several that together have that many bytes, the largest first. */
+static bool release_several(struct allocator *a, struct bins *bins,
+                            uint64_t bytes)
+{
+    struct block *b = bins_largest(bins);
+    uint64_t released = 0;
+
+    while (released < bytes && b != NULL &&
+           b->bytes >= a->conf.max_split_bytes) {
+        struct block *before = larder__bins_before(bins, bins_key(bins, b));
+        uint64_t size = b->bytes;
+
+        if (is_oversize_segment(a, b) &&
+            larder__segment_release(a, b) == LARDER_OK)
+            released += size;
+        b = before;
+    }
+    return released >= bytes;
+}
+
+bool larder__release_available(struct allocator *a, const struct request *q)
+{
+    uint64_t oversize = a->conf.max_split_bytes;
+    uint64_t wanted = q->size < oversize ? oversize : q->size;
+
+    if (oversize == CONF_UNLIMITED)
+        return false;
+    return release_one(a, q->heap->bins, wanted) ||
+           release_several(a, q->heap->bins, wanted);
+}

@@ -1,0 +1,190 @@
+#include "core/segments/segment.h"
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/segments/blocks.h"
+#include "core/state/held.h"
+#include "core/segments/orphan.h"
+#include "core/pools/pool.h"
+#include "core/history/recording.h"
+
+void larder__segment_link(struct allocator *a, struct segment *s)
+{
+    s->prev = NULL;
+    s->next = a->segments;
+    if (s->next != NULL)
+        s->next->prev = s;
+    a->segments = s;
+}
+
+void larder__segment_unlink(struct allocator *a, struct segment *s)
+{
+    if (s->prev != NULL)
+        s->prev->next = s->next;
+    else
+        a->segments = s->next;
+    if (s->next != NULL)
+        s->next->prev = s->prev;
+}
+
+static struct block *segment_fill(struct allocator *a, struct segment *s)
+{
+    struct block *b = larder__slab_take(&a->slab);
+
+    b->addr = s->addr;
+    b->bytes = s->bytes;
+    b->segment = s;
+    b->state = BLOCK_FREE;
+    s->head = b;
+    if (a->slab.has_serials)
+        slab_set_serial(b, ++a->slab.last_serial);
+    larder__segment_link(a, s);
+    return b;
+}
+
+/* Sets s->addr and makes room for it in the map. */
+static larder_result segment_take_driver(struct allocator *a, struct segment *s)
+{
+    struct pool *pool = s->heap->pool;
+    larder_result r;
+
+    if (!larder__orphans_make_room(a, 0))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__device_mem_alloc(a->device, s->bytes, &s->addr);
+    if (r != LARDER_OK)
+        return r;
+    if (!larder__map_prepare(&a->map, &a->slab, s->addr, s->bytes,
+                             pool->is_small, 0)) {
+        larder__orphan_give(a, (struct orphan){.memory = s->addr});
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    }
+    s->kind = SEGMENT_DRIVER;
+    held_add(a, pool, s->bytes);
+    metric_add(&a->stats.segment, pool->stats, 1);
+    if (s->bytes >= a->conf.max_split_bytes)
+        metric_add(&a->stats.oversize_segments, STATS_LARGE, 1);
+    return LARDER_OK;
+}
+
+/* Sets s->addr, and room in the map, from a reserved piece. */
+static larder_result segment_take_piece(struct allocator *a, struct segment *s)
+{
+    s->kind = SEGMENT_CARVED;
+    return larder__piece_carve(a, s);
+}
+
+/* Sets s->addr and s->pages. */
+static larder_result segment_take_addresses(struct allocator *a,
+                                            struct segment *s)
+{
+    larder_result r;
+
+    s->pages = larder__host_alloc(s->bytes / s->page_bytes, sizeof *s->pages);
+    if (s->pages == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
+    if (r != LARDER_OK)
+        larder__host_free(s->pages);
+    return r;
+}
+
+typedef larder_result segment_taker(struct allocator *a, struct segment *s);
+
+/* A segment like the one given, with what the taker sets. */
+static larder_result segment_make(struct allocator *a, struct segment like,
+                                  segment_taker *taker, struct block **out)
+{
+    struct segment *s;
+    larder_result r;
+
+    if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    s = larder__host_alloc(1, sizeof *s);
+    if (s == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    *s = like;
+    r = taker(a, s);
+    if (r != LARDER_OK) {
+        larder__host_free(s);
+        return r;
+    }
+    *out = segment_fill(a, s);
+    return LARDER_OK;
+}
+
+/* The same with all of its memory. */
+static larder_result segment_make_whole(struct allocator *a, struct heap *heap,
+                                        uint64_t bytes, segment_taker *taker,
+                                        struct block **out)
+{
+    const struct segment like = {.heap = heap, .bytes = bytes};
+    larder_result r = segment_make(a, like, taker, out);
+    const struct segment *s;
+
+    if (r != LARDER_OK)
+        return r;
+    s = (*out)->segment;
+    history_segment(a, s, s->addr, bytes, LARDER_ACTION_segment_alloc);
+    return LARDER_OK;
+}
+
+larder_result larder__segment_get(struct allocator *a, struct heap *heap,
+                                  uint64_t bytes, struct block **out)
+{
+    return segment_make_whole(a, heap, bytes, segment_take_driver, out);
+}
+
+larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
+                                    uint64_t bytes, struct block **out)
+{
+    if (a->pieces == NULL)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    return segment_make_whole(a, heap, bytes, segment_take_piece, out);
+}
+
+larder_result larder__segment_reserve(struct allocator *a, struct heap *heap,
+                                      enum segment_kind kind,
+                                      uint64_t page_bytes, uint64_t bytes,
+                                      struct block **out)
+{
+    const struct segment like = {
+        .heap = heap, .bytes = bytes, .kind = kind, .page_bytes = page_bytes};
+
+    return segment_make(a, like, segment_take_addresses, out);
+}
+
+static larder_result segment_give_driver(struct allocator *a, struct segment *s)
+{
+    struct pool *pool = s->heap->pool;
+    larder_result r = larder__device_mem_free(a->device, s->addr);
+
+    if (r != LARDER_OK)
+        return r;
+    held_sub(a, pool, s->bytes);
+    history_range(a, LARDER_ACTION_segment_free, s, s->addr, s->bytes);
+    metric_sub(&a->stats.segment, pool->stats, 1);
+    /* As in PyTorch, by the setting of now: a change while an oversize
+     * segment lives leaves the count off. */
+    if (s->bytes >= a->conf.max_split_bytes)
+        metric_sub(&a->stats.oversize_segments, STATS_LARGE, 1);
+    return LARDER_OK;
+}
+
+larder_result larder__segment_release(struct allocator *a, struct block *b)
+{
+    struct segment *s = b->segment;
+    larder_result r = LARDER_OK;
+
+    assert(!block_is_split(b) && b->state == BLOCK_FREE);
+    if (s->kind == SEGMENT_CARVED)
+        larder__piece_return(s);
+    else
+        r = segment_give_driver(a, s);
+    if (r != LARDER_OK)
+        return r;
+    heap_remove(b);
+    slab_give(&a->slab, b);
+    larder__segment_unlink(a, s);
+    larder__host_free(s);
+    return LARDER_OK;
+}

@@ -1,0 +1,100 @@
+/* unused.c - whole segments that nothing uses, across the default pools. */
+#include "core/segments/blocks.h"
+#include "core/pools/pool.h"
+#include "core/segments/release.h"
+#include "core/segments/segment.h"
+
+static bool is_unused(const struct block *b)
+{
+    return b->segment->kind == SEGMENT_DRIVER && !block_is_split(b);
+}
+
+static uint64_t heap_unused(const struct heap *heap)
+{
+    const struct block *b = larder__bins_fit(heap->bins, 0);
+    uint64_t bytes = 0;
+
+    for (; b != NULL; b = bins_next(heap->bins, b)) {
+        if (is_unused(b))
+            bytes += b->bytes;
+    }
+    return bytes;
+}
+
+uint64_t larder__unused_bytes(const struct allocator *a)
+{
+    uint64_t bytes = 0;
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
+            bytes += heap_unused(a->pools[kind].heaps[i]);
+    }
+    return bytes;
+}
+
+/* The smallest of at least so many bytes; `best` if none is smaller. */
+static struct block *smaller_of_heap(const struct heap *heap, uint64_t bytes,
+                                     struct block *best)
+{
+    struct block *b = larder__bins_fit(heap->bins, bytes);
+
+    while (b != NULL && !is_unused(b))
+        b = bins_next(heap->bins, b);
+    return b != NULL && (best == NULL || b->bytes < best->bytes) ? b : best;
+}
+
+/* The largest of at most so many bytes; `best` if none is larger. */
+static struct block *larger_of_heap(const struct heap *heap, uint64_t bytes,
+                                    struct block *best)
+{
+    struct block *b = larder__bins_before(
+        heap->bins, (struct tree_key){bytes, UINT64_MAX, UINT64_MAX});
+
+    while (b != NULL && !is_unused(b))
+        b = larder__bins_before(heap->bins, bins_key(heap->bins, b));
+    return b != NULL && (best == NULL || b->bytes > best->bytes) ? b : best;
+}
+
+typedef struct block *chooser(const struct heap *heap, uint64_t bytes,
+                              struct block *best);
+
+static struct block *choose(const struct allocator *a, uint64_t bytes,
+                            chooser *better)
+{
+    struct block *best = NULL;
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
+            best = better(a->pools[kind].heaps[i], bytes, best);
+    }
+    return best;
+}
+
+/* One that the device refuses is passed over, with all of its size. */
+uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
+{
+    struct block *alone = choose(a, bytes, smaller_of_heap);
+    uint64_t most = UINT64_MAX;
+    uint64_t gone = 0;
+
+    if (alone != NULL) {
+        uint64_t size = alone->bytes;
+
+        if (larder__segment_release(a, alone) == LARDER_OK)
+            return size;
+    }
+    while (gone < bytes) {
+        struct block *b = choose(a, most, larger_of_heap);
+        uint64_t size;
+
+        if (b == NULL)
+            break;
+        size = b->bytes;
+        most = size;
+        if (larder__segment_release(a, b) == LARDER_OK)
+            gone += size;
+        else
+            most--;
+    }
+    return gone;
+}

@@ -1,0 +1,144 @@
+#include "core/settings/conf.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/text.h"
+#include "core/settings/conf_keys.h"
+
+enum { CONF_NAMES_MAX = 1536 }; /* room for the names of all keys */
+
+static const struct conf_key *const lists[] = {
+    larder__conf_pytorch_keys,
+    larder__conf_pinned_keys,
+    larder__conf_larder_keys,
+};
+
+enum { LISTS = sizeof lists / sizeof lists[0] };
+
+static const struct conf_key *conf_find(const char *name)
+{
+    for (int i = 0; i < LISTS; i++) {
+        for (const struct conf_key *k = lists[i]; k->name != NULL; k++) {
+            if (strcmp(k->name, name) == 0)
+                return k;
+        }
+    }
+    return NULL;
+}
+
+static larder_result conf_unknown(const char *key)
+{
+    char accepted[CONF_NAMES_MAX];
+    struct text t;
+
+    larder__text_init(&t, accepted, sizeof accepted);
+    for (int i = 0; i < LISTS; i++) {
+        for (const struct conf_key *k = lists[i]; k->name != NULL; k++)
+            larder__text_add(&t, "%s%s", t.length > 0 ? ", " : "", k->name);
+    }
+    return larder__fail(LARDER_ERR_CONF,
+                        "Unrecognized CachingAllocator option: %s; accepted: "
+                        "%s",
+                        key, accepted);
+}
+
+/* One "key:value". */
+static larder_result parse_setting(struct conf *conf, struct reader *r)
+{
+    const struct conf_key *key;
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    key = conf_find(r->word);
+    if (key == NULL)
+        return conf_unknown(r->word[0] != '\0' ? r->word : "''");
+    r->key = key->name;
+    result = larder__reader_expect(r, ':');
+    return result == LARDER_OK ? key->parse(conf, r) : result;
+}
+
+void larder__conf_init(struct conf *conf)
+{
+    *conf = (struct conf){
+        .rules = larder__pytorch_rules(PYTORCH_DEFAULT),
+        .max_split_bytes = CONF_UNLIMITED,
+        .max_non_split_rounding_bytes = CONF_LARGE_MB * LARDER_MIB,
+        .large_segment_bytes = CONF_LARGE_MB * LARDER_MIB,
+        .limit_bytes = CONF_UNLIMITED,
+        .defrag = CONF_DEFRAG_LIMIT,
+        .lifetimes = CONF_LIFETIMES_HINTS,
+#define X(name, value, text) .tuning[TUNING_##name] = (value),
+        LARDER_TUNING_MAP(X)
+#undef X
+            .reclaim_budget_ms = CONF_UNLIMITED,
+        .pinned_limit_bytes = CONF_UNLIMITED,
+        .pinned_round_max_bytes = CONF_UNLIMITED,
+        .pinned_cached_max_bytes = CONF_UNLIMITED,
+    };
+}
+
+static void conf_reset_each_parse(struct conf *conf)
+{
+    if (conf->rules->slack_follows_segment)
+        conf->max_non_split_rounding_bytes = conf->large_segment_bytes;
+    conf->max_split_bytes = CONF_UNLIMITED;
+    conf->gc_threshold = 0;
+    conf->fraction_given = false;
+    conf->history_given = false;
+    memset(conf->divisions, 0, sizeof conf->divisions);
+}
+
+/* Rules between two settings, whatever their order. */
+static larder_result conf_check_whole(const struct conf *conf)
+{
+    if (conf->max_split_bytes == CONF_LARGE_MB * LARDER_MIB &&
+        !conf->rules->split_at_segment)
+        return larder__fail(LARDER_ERR_CONF,
+                            "CachingAllocator option max_split_size_mb too "
+                            "small, must be > %d: it is %d",
+                            CONF_LARGE_MB, CONF_LARGE_MB);
+    if (conf->max_split_bytes < conf->large_segment_bytes)
+        return larder__fail(
+            LARDER_ERR_CONF,
+            "max_split_size_mb must be >= "
+            "large_segment_size_mb, which is %llu",
+            (unsigned long long)(conf->large_segment_bytes / LARDER_MIB));
+    return LARDER_OK;
+}
+
+static larder_result parse_all(struct conf *conf, const char *text)
+{
+    struct reader r = {.at = text, .key = ""};
+    larder_result result;
+
+    conf_reset_each_parse(conf);
+    while (larder__reader_peek(&r) != '\0') {
+        if ((result = parse_setting(conf, &r)) != LARDER_OK)
+            return result;
+        if (larder__reader_peek(&r) != '\0' &&
+            (result = larder__reader_expect(&r, ',')) != LARDER_OK)
+            return result;
+    }
+    return LARDER_OK;
+}
+
+/* Twice: what a setting means can depend on the release and on the size of
+ * large segments, wherever they stand. */
+larder_result larder__conf_parse(struct conf *conf, const char *text)
+{
+    struct conf first = *conf;
+    struct conf next = *conf;
+    larder_result result = parse_all(&first, text);
+
+    if (result != LARDER_OK)
+        return result;
+    next.rules = first.rules;
+    next.large_segment_bytes = first.large_segment_bytes;
+    if ((result = parse_all(&next, text)) != LARDER_OK ||
+        (result = conf_check_whole(&next)) != LARDER_OK)
+        return result;
+    *conf = next;
+    return LARDER_OK;
+}

@@ -1,0 +1,22 @@
+/* conf_keys.h - the keys of settings, by what they are about.  Private to
+ * core. */
+#ifndef LARDER_CORE_CONF_KEYS_H
+#define LARDER_CORE_CONF_KEYS_H
+
+#include "core/settings/conf.h"
+#include "core/settings/conf_read.h"
+
+enum { CONF_LARGE_MB = 20 }; /* PyTorch's segment for requests below 10 MiB */
+
+struct conf_key {
+    const char *name;
+    /* Read the value of r->key into *conf. */
+    larder_result (*parse)(struct conf *conf, struct reader *r);
+};
+
+/* Each list ends with a key without a name. */
+extern const struct conf_key larder__conf_pytorch_keys[];
+extern const struct conf_key larder__conf_pinned_keys[];
+extern const struct conf_key larder__conf_larder_keys[];
+
+#endif

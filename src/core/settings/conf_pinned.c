@@ -1,0 +1,73 @@
+/* conf_pinned.c - the keys about pinned host memory. */
+#include "base/bits.h"
+#include "core/settings/conf_keys.h"
+
+enum { CONF_MAX_THREADS = 128 };
+
+/* How memory is registered, and by which thread events are asked about, has no
+ * counterpart here: checked, so that a mistake is found, then left. */
+static larder_result parse_unused_bool(struct conf *conf, struct reader *r)
+{
+    bool ignored;
+
+    (void)conf;
+    return larder__read_bool(r, &ignored);
+}
+
+static larder_result parse_unused_threads(struct conf *conf, struct reader *r)
+{
+    uint64_t n;
+    larder_result result = larder__read_number(r, "a power of 2 up to 128", &n);
+
+    (void)conf;
+    if (result != LARDER_OK)
+        return result;
+    if (!bits_is_pow2(n))
+        return larder__fail(LARDER_ERR_CONF,
+                            "Number of register threads has to be power of 2: "
+                            "%s is %s",
+                            r->key, r->word);
+    if (n > CONF_MAX_THREADS)
+        return larder__fail(LARDER_ERR_CONF,
+                            "Number of register threads should be less than "
+                            "or equal to %d: %s is %s",
+                            CONF_MAX_THREADS, r->key, r->word);
+    return LARDER_OK;
+}
+
+static larder_result parse_reserve(struct conf *conf, struct reader *r)
+{
+    return larder__read_mb(r, &conf->pinned_reserve_bytes);
+}
+
+static larder_result parse_round_max(struct conf *conf, struct reader *r)
+{
+    return larder__read_mb(r, &conf->pinned_round_max_bytes);
+}
+
+static larder_result parse_cached_max(struct conf *conf, struct reader *r)
+{
+    return larder__read_mb(r, &conf->pinned_cached_max_bytes);
+}
+
+static larder_result parse_limit(struct conf *conf, struct reader *r)
+{
+    larder_result result = larder__read_size(r, &conf->pinned_limit_bytes);
+
+    if (result == LARDER_OK && conf->pinned_limit_bytes == 0)
+        return larder__reader_fail(r, "a size above 0");
+    return result;
+}
+
+const struct conf_key larder__conf_pinned_keys[] = {
+    {"pinned_use_cuda_host_register", parse_unused_bool},
+    {"pinned_use_hip_host_register", parse_unused_bool},
+    {"pinned_use_background_threads", parse_unused_bool},
+    {"pinned_free_catch_all", parse_unused_bool},
+    {"pinned_num_register_threads", parse_unused_threads},
+    {"pinned_reserve_segment_size_mb", parse_reserve},
+    {"pinned_max_round_threshold_mb", parse_round_max},
+    {"pinned_max_cached_size_mb", parse_cached_max},
+    {"pinned_limit", parse_limit},
+    {NULL, NULL},
+};

@@ -1,0 +1,259 @@
+/* conf_pytorch.c - the keys of PyTorch that are about device memory. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "core/settings/conf_keys.h"
+
+enum { CONF_MIN_LARGE_MB = 10 }; /* requests below it must fit in a segment */
+
+static larder_result parse_backend(struct conf *conf, struct reader *r)
+{
+    larder_result result = larder__reader_word(r);
+
+    (void)conf;
+    if (result != LARDER_OK)
+        return result;
+    if (strcmp(r->word, "native") == 0)
+        return LARDER_OK;
+    if (strcmp(r->word, "cudaMallocAsync") == 0)
+        return larder__fail(LARDER_ERR_CONF,
+                            "backend: cudaMallocAsync is the driver's own "
+                            "allocator, which Larder does not model: expected "
+                            "native");
+    return larder__fail(LARDER_ERR_CONF,
+                        "Unknown allocator backend, options are native and "
+                        "cudaMallocAsync: backend is '%s'",
+                        r->word);
+}
+
+static larder_result parse_max_split(struct conf *conf, struct reader *r)
+{
+    uint64_t mb;
+    larder_result result = larder__read_number(r, "a number of MiB > 20", &mb);
+
+    if (result != LARDER_OK)
+        return result;
+    /* Of 20 itself the release decides, and it may come later. */
+    if (mb < CONF_LARGE_MB)
+        return larder__fail(LARDER_ERR_CONF,
+                            "CachingAllocator option max_split_size_mb too "
+                            "small, must be > %d: it is %s",
+                            CONF_LARGE_MB, r->word);
+    conf->max_split_bytes = mb * LARDER_MIB;
+    return LARDER_OK;
+}
+
+static larder_result parse_max_non_split(struct conf *conf, struct reader *r)
+{
+    uint64_t mb;
+    larder_result result = larder__read_number(r, "a number of MiB >= 20", &mb);
+
+    if (result != LARDER_OK)
+        return result;
+    if (mb < CONF_LARGE_MB)
+        return larder__fail(LARDER_ERR_CONF,
+                            "CachingAllocator option max_non_split_rounding_mb "
+                            "too small, must be >= %d: it is %s",
+                            CONF_LARGE_MB, r->word);
+    conf->max_non_split_rounding_bytes = mb * LARDER_MIB;
+    return LARDER_OK;
+}
+
+static larder_result parse_large_segment(struct conf *conf, struct reader *r)
+{
+    uint64_t mb;
+    larder_result result =
+        larder__read_number(r, "an even number of MiB > 10", &mb);
+
+    if (result != LARDER_OK)
+        return result;
+    if (mb <= CONF_MIN_LARGE_MB)
+        return larder__fail(LARDER_ERR_CONF,
+                            "CachingAllocator option large_segment_size_mb "
+                            "must be > %d MB: it is %s",
+                            CONF_MIN_LARGE_MB, r->word);
+    if (mb % 2 != 0) /* pages come in multiples of 2 MiB */
+        return larder__reader_fail(r, "an even number of MiB > 10");
+    conf->large_segment_bytes = mb * LARDER_MIB;
+    return LARDER_OK;
+}
+
+static larder_result parse_divisions_value(struct reader *r, uint32_t *out)
+{
+    uint64_t n;
+    larder_result result =
+        larder__read_number(r, "a power of 2, or 0 for none", &n);
+
+    if (result != LARDER_OK)
+        return result;
+    if (n > UINT32_MAX || (n != 0 && !bits_is_pow2(n)))
+        return larder__fail(LARDER_ERR_CONF,
+                            "For roundups, the divisons has to be power of 2 "
+                            "or 0 to disable roundup: %s is '%s'",
+                            r->key, r->word);
+    *out = (uint32_t)n;
+    return LARDER_OK;
+}
+
+/* One "MB:N" of the list, or ">:N" for all from the last one on.  The first
+ * also stands for every smaller class. */
+static larder_result parse_divisions_pair(struct conf *conf, struct reader *r,
+                                          int *last)
+{
+    uint64_t mb = 0;
+    uint32_t n;
+    larder_result result;
+    bool rest = larder__reader_peek(r) == '>';
+
+    if (rest)
+        result = larder__reader_word(r);
+    else
+        result = larder__read_number(r, "a power of 2 (in MiB), or >", &mb);
+    if (result != LARDER_OK)
+        return result;
+    if (rest ? strcmp(r->word, ">") != 0 : !bits_is_pow2(mb))
+        return larder__fail(LARDER_ERR_CONF,
+                            "For roundups, the intervals have to be power of "
+                            "2: %s has '%s'",
+                            r->key, r->word);
+    if ((result = larder__reader_expect(r, ':')) != LARDER_OK ||
+        (result = parse_divisions_value(r, &n)) != LARDER_OK)
+        return result;
+    if (rest) {
+        int from = *last < 0 ? 0 : *last + conf->rules->rest_after_last;
+
+        for (int i = from; i < CONF_SIZE_CLASSES; i++)
+            conf->divisions[i] = n;
+        return LARDER_OK;
+    }
+    int class = (int)bits_log2(mb);
+
+    if (class >= CONF_SIZE_CLASSES)
+        class = CONF_SIZE_CLASSES - 1;
+    for (int i = 0; *last < 0 && i < class; i++)
+        conf->divisions[i] = n;
+    conf->divisions[class] = n;
+    *last = class;
+    return LARDER_OK;
+}
+
+static larder_result parse_divisions(struct conf *conf, struct reader *r)
+{
+    int last = -1;
+    uint32_t n;
+    larder_result result;
+
+    if (larder__reader_peek(r) != '[') {
+        result = parse_divisions_value(r, &n);
+        for (int i = 0; result == LARDER_OK && i < CONF_SIZE_CLASSES; i++)
+            conf->divisions[i] = n;
+        return result;
+    }
+    do {
+        r->at++; /* the bracket, or the comma between two pairs */
+        result = parse_divisions_pair(conf, r, &last);
+        if (result != LARDER_OK)
+            return result;
+    } while (larder__reader_peek(r) == ',');
+    return larder__reader_expect(r, ']');
+}
+
+static larder_result parse_gc_threshold(struct conf *conf, struct reader *r)
+{
+    double value;
+    larder_result result =
+        larder__read_real(r, "a number between 0.0 and 1.0", &value);
+
+    if (result != LARDER_OK)
+        return result;
+    if (value <= 0 || value >= 1)
+        return larder__fail(LARDER_ERR_CONF,
+                            "garbage_collect_threshold too %s, set it "
+                            "0.0~1.0: garbage_collection_threshold is %s",
+                            value <= 0 ? "small" : "big", r->word);
+    conf->gc_threshold = value;
+    return LARDER_OK;
+}
+
+static larder_result parse_fraction(struct conf *conf, struct reader *r)
+{
+    double value;
+    larder_result result =
+        larder__read_real(r, "a number in [0.0, 1.0]", &value);
+
+    if (result != LARDER_OK)
+        return result;
+    if (value < 0 || value > 1)
+        return larder__fail(LARDER_ERR_CONF,
+                            "per_process_memory_fraction is invalid, set it "
+                            "in [0.0, 1.0]: it is %s",
+                            r->word);
+    conf->fraction = value;
+    conf->fraction_given = true;
+    return LARDER_OK;
+}
+
+static larder_result parse_expandable(struct conf *conf, struct reader *r)
+{
+    return larder__read_bool(r, &conf->expandable_segments);
+}
+
+static larder_result parse_throw_on_oom(struct conf *conf, struct reader *r)
+{
+    return larder__read_bool(r, &conf->throw_on_oom);
+}
+
+/* What PyTorch does with it is not known well enough to do the same. */
+static larder_result parse_capture_reuse(struct conf *conf, struct reader *r)
+{
+    bool on;
+    larder_result result = larder__read_bool(r, &on);
+
+    (void)conf;
+    if (result == LARDER_OK && on)
+        return larder__fail(LARDER_ERR_CONF,
+                            "%s: True is not supported: expected False",
+                            r->key);
+    return result;
+}
+
+/* PyTorch's ways of locking have no effect here: checked, so that a mistake is
+ * found, then left. */
+static larder_result parse_unused_bool(struct conf *conf, struct reader *r)
+{
+    bool ignored;
+
+    (void)conf;
+    return larder__read_bool(r, &ignored);
+}
+
+static larder_result parse_release(struct conf *conf, struct reader *r)
+{
+    const struct pytorch_rules *rules;
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    rules = larder__pytorch_rules(r->word);
+    if (rules == NULL)
+        return larder__reader_fail(r, "a release of PyTorch from 2.4 to 2.15");
+    conf->rules = rules;
+    return LARDER_OK;
+}
+
+const struct conf_key larder__conf_pytorch_keys[] = {
+    {"pytorch", parse_release},
+    {"backend", parse_backend},
+    {"max_split_size_mb", parse_max_split},
+    {"max_non_split_rounding_mb", parse_max_non_split},
+    {"large_segment_size_mb", parse_large_segment},
+    {"roundup_power2_divisions", parse_divisions},
+    {"garbage_collection_threshold", parse_gc_threshold},
+    {"per_process_memory_fraction", parse_fraction},
+    {"expandable_segments", parse_expandable},
+    {"throw_on_cudamalloc_oom", parse_throw_on_oom},
+    {"graph_capture_record_stream_reuse", parse_capture_reuse},
+    {"release_lock_on_cudamalloc", parse_unused_bool},
+    {"release_lock_on_hipmalloc", parse_unused_bool},
+    {NULL, NULL},
+};

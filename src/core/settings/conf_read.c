@@ -1,0 +1,170 @@
+#include "core/settings/conf_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+enum { CONF_DIGITS_MAX = 15 }; /* of a fraction: all that a double holds */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+char larder__reader_peek(struct reader *r)
+{
+    while (is_blank(*r->at))
+        r->at++;
+    return *r->at;
+}
+
+static bool is_mark(char c)
+{
+    return c == '\0' || c == ',' || c == ':' || c == '[' || c == ']';
+}
+
+larder_result larder__reader_fail(const struct reader *r, const char *accepted)
+{
+    return larder__fail(LARDER_ERR_CONF,
+                        "%s: '%s' is not accepted: expected %s", r->key,
+                        r->word, accepted);
+}
+
+larder_result larder__reader_word(struct reader *r)
+{
+    size_t n = 0;
+
+    for (char c = larder__reader_peek(r); !is_mark(c);
+         c = larder__reader_peek(r)) {
+        if (n == CONF_WORD_MAX)
+            return larder__fail(LARDER_ERR_CONF,
+                                "a word longer than %d characters: '%.20s...'",
+                                CONF_WORD_MAX, r->word);
+        r->word[n++] = c;
+        r->word[n] = '\0';
+        r->at++;
+    }
+    r->word[n] = '\0';
+    return LARDER_OK;
+}
+
+larder_result larder__reader_expect(struct reader *r, char mark)
+{
+    if (larder__reader_peek(r) != mark) {
+        if (*r->at == '\0')
+            return larder__fail(LARDER_ERR_CONF,
+                                "%s: expected '%c', found the end", r->key,
+                                mark);
+        return larder__fail(LARDER_ERR_CONF, "%s: expected '%c' before '%.20s'",
+                            r->key, mark, r->at);
+    }
+    r->at++;
+    return LARDER_OK;
+}
+
+larder_result larder__read_number(struct reader *r, const char *accepted,
+                                  uint64_t *out)
+{
+    char *end;
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    if (r->word[0] < '0' || r->word[0] > '9')
+        return larder__reader_fail(r, accepted);
+    *out = strtoull(r->word, &end, 10);
+    /* MiB counts become bytes: more would not fit. */
+    if (*end != '\0' || *out > UINT64_MAX >> 21)
+        return larder__reader_fail(r, accepted);
+    return LARDER_OK;
+}
+
+/* Read "0.85".  strtod() would want a comma in some locales. */
+static bool parse_decimal(const char *text, double *out)
+{
+    bool negative = *text == '-';
+    const char *p = text + negative;
+    uint64_t digits = 0;
+    uint64_t scale = 1;
+    bool point = false;
+    int count = 0;
+
+    for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
+        if (*p == '.') {
+            point = true;
+        } else if (++count <= CONF_DIGITS_MAX) {
+            digits = digits * 10 + (uint64_t)(*p - '0');
+            scale *= point ? 10 : 1;
+        } else if (!point) {
+            return false;
+        }
+    }
+    *out = (double)digits / (double)scale * (negative ? -1 : 1);
+    return *p == '\0' && count > 0;
+}
+
+larder_result larder__read_real(struct reader *r, const char *accepted,
+                                double *out)
+{
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    return parse_decimal(r->word, out) ? LARDER_OK
+                                       : larder__reader_fail(r, accepted);
+}
+
+larder_result larder__read_bool(struct reader *r, bool *out)
+{
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    if (strcmp(r->word, "True") != 0 && strcmp(r->word, "False") != 0)
+        return larder__fail(LARDER_ERR_CONF,
+                            "Expected a single True/False argument for %s, "
+                            "but got '%s'",
+                            r->key, r->word);
+    *out = r->word[0] == 'T';
+    return LARDER_OK;
+}
+
+larder_result larder__read_size(struct reader *r, uint64_t *out)
+{
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    if (larder_parse_size(r->word, out) != LARDER_OK)
+        return larder__reader_fail(r, "a size such as 512MiB or 2g");
+    return LARDER_OK;
+}
+
+larder_result larder__read_choice(struct reader *r, const char *const names[3],
+                                  const char *accepted, int *out)
+{
+    larder_result result = larder__reader_word(r);
+
+    for (int i = 0; result == LARDER_OK && i < 3 && names[i] != NULL; i++) {
+        if (strcmp(r->word, names[i]) == 0) {
+            *out = i;
+            return LARDER_OK;
+        }
+    }
+    return result != LARDER_OK ? result : larder__reader_fail(r, accepted);
+}
+
+larder_result larder__read_mb(struct reader *r, uint64_t *out)
+{
+    uint64_t mb;
+    larder_result result = larder__read_number(r, "a number of MiB > 0", &mb);
+
+    if (result == LARDER_OK && mb == 0)
+        return larder__fail(LARDER_ERR_CONF,
+                            "%s: 0 is not accepted: has to be greater than 0",
+                            r->key);
+    if (result == LARDER_OK)
+        *out = mb * LARDER_MIB;
+    return result;
+}

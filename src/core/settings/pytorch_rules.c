@@ -1,0 +1,63 @@
+#include "core/settings/pytorch_rules.h"
+
+#include <string.h>
+
+#include <larder/larder.h>
+
+#include "base/fail.h"
+
+/* Fields in the order of PYTORCH_RULE_MAP. */
+/* clang-format off */
+const struct pytorch_rules larder__pytorch_releases[] = {
+    {"2.4", PYTORCH_ADDRESSES, 0, 0, 0, PYTORCH_LENDS_NEVER, 0, 0, 0, 0, 0},
+    {"2.5", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_NEVER, 0, 0, 0, 0, 0},
+    {"2.6", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_NEVER, 0, 0, 0, 0, 0},
+    {"2.7", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_NEVER, 0, 0, 0, 0, 0},
+    {"2.8", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_LAST, 0, 0, 0, 0, 0},
+    {"2.9", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_LAST, 0, 0, 0, 0, 0},
+    {"2.10", PYTORCH_ADDRESSES, 1, 1, 1, PYTORCH_LENDS_LAST, 0, 0, 1, 1, 1},
+    {"2.11", PYTORCH_ADDRESSES, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 0, 1, 1, 1},
+    {"2.12", PYTORCH_NEW_BLOCKS, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 0, 1, 1, 1},
+    {"2.13", PYTORCH_NEW_SEGMENTS, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 1, 1, 1, 1},
+    {"2.14", PYTORCH_NEW_SEGMENTS, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 1, 1, 1, 1},
+    {"2.15", PYTORCH_NEW_SEGMENTS, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 1, 1, 1, 1},
+    {.version = NULL},
+};
+/* clang-format on */
+
+const struct pytorch_rules *larder__pytorch_rules(const char *version)
+{
+    const struct pytorch_rules *r = larder__pytorch_releases;
+
+    while (r->version != NULL && strcmp(r->version, version) != 0)
+        r++;
+    return r->version == NULL ? NULL : r;
+}
+
+enum {
+    RELEASES =
+        sizeof larder__pytorch_releases / sizeof larder__pytorch_releases[0] - 1
+};
+
+const char *larder_pytorch_release(size_t index)
+{
+    return index < RELEASES ? larder__pytorch_releases[index].version : NULL;
+}
+
+larder_result larder_pytorch_change(size_t index, size_t number,
+                                    const char **words, const char **restored)
+{
+    const struct pytorch_rules *r = larder__pytorch_releases + index;
+
+    if (words == NULL || restored == NULL || index >= RELEASES)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+#define X(type, field, text, setting)                                          \
+    if (index > 0 && r->field != r[-1].field && number-- == 0) {               \
+        *words = (text);                                                       \
+        *restored = (setting);                                                 \
+        return LARDER_OK;                                                      \
+    }
+    PYTORCH_RULE_MAP(X)
+#undef X
+    return larder__fail_plain(LARDER_ERR_INVALID);
+}

@@ -1,0 +1,234 @@
+/* share_export.c - memory of this allocator for another process. */
+#include <inttypes.h>
+#include <string.h>
+
+#include <larder/share.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
+#include "core/entry/handle.h"
+#include "core/policy_larder/pages.h"
+#include "core/share/share_message.h"
+#include "core/share/share_socket.h"
+
+struct larder_export {
+    larder_allocator *handle;
+    larder_device *device;
+    struct use *hold; /* the allocator's: gone with it */
+    struct share_header header;
+    size_t handle_count;
+    struct physical handles[]; /* the block's, as long as it is held */
+};
+
+/* ---- opening -------------------------------------------------------------- */
+
+static larder_result check_exportable(const struct allocator *a,
+                                      const struct block *b)
+{
+    if (!segment_is_expandable(b->segment))
+        return larder__fail(LARDER_ERR_UNSUPPORTED,
+                            "0x%" PRIx64 " does not lie in pages, which are "
+                            "all that can be exported: use the policy larder "
+                            "or expandable_segments:True",
+                            b->addr);
+    if (a->props.export_kind == LARDER_HANDLE_NONE)
+        return larder__fail(LARDER_ERR_UNSUPPORTED,
+                            "the pages of this device were not made to be "
+                            "exported: open it with export=fd");
+    if (b->segment->paused != NULL)
+        return larder__fail(LARDER_ERR_PAUSED,
+                            "0x%" PRIx64 " is paused: it has no pages",
+                            b->addr);
+    return LARDER_OK;
+}
+
+/* The pages of the handles that the block lies in: a handle is mapped whole. */
+static struct page_span handles_span(const struct segment *s,
+                                     const struct block *b)
+{
+    struct page_span span = {
+        .begin = (size_t)((b->addr - s->addr) / s->page_bytes),
+        .end = (size_t)((b->addr + b->bytes - 1 - s->addr) / s->page_bytes) + 1,
+    };
+
+    if (s->kind == SEGMENT_PAGED) {
+        span.begin = larder__handle_begin(s, span.begin);
+        span.end = larder__handle_end(s, span.end - 1);
+    }
+    return span;
+}
+
+/* Expandable segments have a handle for each page. */
+static void handles_list(const struct segment *s, struct page_span span,
+                         larder_export *e)
+{
+    for (size_t i = span.begin, end; i < span.end; i = end) {
+        end = s->kind == SEGMENT_PAGED ? larder__handle_end(s, i) : i + 1;
+        e->handles[e->handle_count++] =
+            (struct physical){.handle = s->pages[i], .pages = end - i};
+    }
+}
+
+static larder_result export_make(larder_allocator *handle, struct allocator *a,
+                                 struct block *b, larder_export **out)
+{
+    const struct segment *s = b->segment;
+    struct page_span span = handles_span(s, b);
+    size_t count = span.end - span.begin;
+    larder_export *e =
+        larder__host_alloc(1, sizeof *e + count * sizeof e->handles[0]);
+    larder_result r;
+
+    if (e == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    e->handle = handle;
+    e->device = a->device;
+    e->header = (struct share_header){
+        .kind = a->props.export_kind,
+        .bytes = b->requested,
+        .offset = b->addr - s->addr - span.begin * s->page_bytes,
+        .page_bytes = s->page_bytes,
+        .page_count = count,
+    };
+    memcpy(e->header.uuid, a->props.uuid, sizeof e->header.uuid);
+    handles_list(s, span, e);
+    r = larder__events_hold(a, b, &e->hold);
+    if (r != LARDER_OK) {
+        larder__host_free(e);
+        return r;
+    }
+    *out = e;
+    return LARDER_OK;
+}
+
+static larder_result export_open(larder_allocator *handle, struct allocator *a,
+                                 larder_addr addr, larder_export **out)
+{
+    struct block *b = map_find(&a->map, &a->slab, addr);
+    larder_result r;
+
+    if (b == NULL || b->state != BLOCK_LIVE)
+        return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                            "no live allocation of this allocator begins at "
+                            "0x%" PRIx64,
+                            addr);
+    r = check_exportable(a, b);
+    return r == LARDER_OK ? export_make(handle, a, b, out) : r;
+}
+
+larder_result larder_export_open(larder_allocator *handle, larder_addr addr,
+                                 larder_export **out)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = export_open(handle, a, addr, out);
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* ---- sending -------------------------------------------------------------- */
+
+/* A batch of handles on its way out. */
+struct batch {
+    struct share_batch told;
+    int fds[SHARE_BATCH_MAX];
+    unsigned char fabric[SHARE_BATCH_MAX * LARDER_FABRIC_BYTES];
+};
+
+/* Export the handles from the i-th on; what was made is closed on failure. */
+static larder_result batch_make(const larder_export *e, size_t i,
+                                struct batch *out)
+{
+    uint32_t *n = &out->told.count;
+
+    for (*n = 0; *n < SHARE_BATCH_MAX && i < e->handle_count; i++, ++*n) {
+        larder_page_handle handle = {.fd = -1};
+        larder_result r = larder__device_page_export(
+            e->device, e->handles[i].handle, &handle);
+
+        if (r != LARDER_OK) {
+            if (e->header.kind == LARDER_HANDLE_FD)
+                larder__fds_close(out->fds, *n);
+            return r;
+        }
+        out->told.pages[*n] = (uint32_t)e->handles[i].pages;
+        out->fds[*n] = handle.fd;
+        memcpy(out->fabric + (size_t)*n * LARDER_FABRIC_BYTES, handle.fabric,
+               LARDER_FABRIC_BYTES);
+    }
+    return LARDER_OK;
+}
+
+static larder_result batch_send(const larder_export *e, int socket,
+                                const struct batch *batch)
+{
+    bool is_fd = e->header.kind == LARDER_HANDLE_FD;
+    uint32_t count = batch->told.count;
+    unsigned char bytes[SHARE_BATCH_BYTES];
+    larder_result r;
+
+    larder__share_batch_write(&batch->told, bytes);
+    r = larder__socket_send(socket, bytes, sizeof bytes, batch->fds,
+                            is_fd ? count : 0);
+    if (is_fd)
+        larder__fds_close(batch->fds, count);
+    else if (r == LARDER_OK)
+        r = larder__socket_send(socket, batch->fabric,
+                                (size_t)count * LARDER_FABRIC_BYTES, NULL, 0);
+    return r;
+}
+
+static larder_result handles_send(const larder_export *e, int socket)
+{
+    struct batch batch = {0};
+    larder_result r = LARDER_OK;
+
+    for (size_t i = 0; r == LARDER_OK && i < e->handle_count;) {
+        r = batch_make(e, i, &batch);
+        if (r == LARDER_OK)
+            r = batch_send(e, socket, &batch);
+        i += batch.told.count;
+        for (uint32_t k = 0; k < batch.told.count; k++)
+            batch.told.first += batch.told.pages[k];
+    }
+    return r;
+}
+
+larder_result larder_export_send(larder_export *e, int socket)
+{
+    unsigned char header[SHARE_HEADER_BYTES];
+    larder_result r;
+
+    if (e == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (handle_allocator(e->handle) == NULL)
+        return larder__handle_bad(e->handle);
+    larder__share_header_write(&e->header, header);
+    r = larder__socket_send(socket, header, sizeof header, NULL, 0);
+    return r == LARDER_OK ? handles_send(e, socket) : r;
+}
+
+/* ---- closing -------------------------------------------------------------- */
+
+larder_result larder_export_close(larder_export *e)
+{
+    struct allocator *a;
+
+    if (e == NULL)
+        return LARDER_OK;
+    if (handle_allocator(e->handle) != NULL &&
+        larder__handle_lock(e->handle, &a) == LARDER_OK) {
+        larder__events_unhold(a, e->hold);
+        larder__handle_unlock(a);
+    }
+    larder__host_free(e);
+    return LARDER_OK;
+}

@@ -1,0 +1,381 @@
+/* allocator.h - the allocator's parts and how they hang together.  Private to
+ * core.
+ *
+ *   allocator
+ *     pools      small and large, the default ones and each private pool's
+ *       heaps    one per stream: the free blocks, and unmapped addresses
+ *     segments   what the device gave, each of one heap
+ *     pieces     reserved memory that segments are carved from
+ *     events     blocks that wait for recorded streams
+ *     map, slab  address -> header
+ *     fronts     one per stream: the short way of its requests (front.h)
+ *     history    what happened, if it is recorded
+ *
+ * Locks: the allocator's and those of its fronts.  Functions of core expect all
+ * of them held unless they say otherwise.  User callbacks run without, but for
+ * the filters of private pools and the visitors of larder_walk(). */
+#ifndef LARDER_CORE_ALLOCATOR_H
+#define LARDER_CORE_ALLOCATOR_H
+
+#include <stdbool.h>
+
+#include <larder/hint.h>
+#include <larder/history.h>
+
+#include "base/lock.h"
+#include "core/heap/bins.h"
+#include "core/settings/conf.h"
+#include "core/heap/fit.h"
+#include "core/block/map.h"
+#include "core/block/slab.h"
+#include "core/state/stats.h"
+#include "core/state/tally.h"
+#include "device/device.h"
+
+/* PyTorch's constants (CUDACachingAllocator; the same from 1.8 to 2.13). */
+enum {
+    UNIT_BYTES = 512,              /* every size is a multiple */
+    SMALL_MAX_BYTES = 1 << 20,     /* the largest request of the small pool */
+    SMALL_SEGMENT_BYTES = 2 << 20, /* its segments and pages */
+    LARGE_MIN_BYTES = 10 << 20,    /* from here on a segment of one's own */
+    ROUND_SEGMENT_BYTES = 2 << 20
+};
+
+struct allocator;
+struct front;
+struct history;
+struct larder;
+struct trimmer;
+struct paused;
+struct tag;
+struct pool;
+struct private_pool;
+
+/* Free memory of one stream in one pool.  It is in `fit` where that is not
+ * NULL, and `bins` is empty then; else in `bins`. */
+struct heap {
+    struct pool *pool;
+    struct front *front; /* front.h; NULL: none */
+    larder_stream stream;
+    struct block *unmapped; /* tree by address */
+    struct bins *bins;
+    struct fit *fit;
+    size_t page_count;    /* in its paged segments, */
+    uint64_t range_bytes; /* and their addresses */
+};
+
+/* How many parts trim_age is measured in (trim_age.h). */
+enum { TRIM_STEPS = 4 };
+
+struct pool {
+    struct heap **heaps; /* ascending streams */
+    uint32_t heap_count;
+    uint32_t heap_capacity;
+    struct heap *last_heap; /* the one asked for last */
+    bool is_small;
+    enum stats_pool stats;
+    uint64_t searches;          /* for the age of free blocks; see gc.c */
+    uint64_t marks[TRIM_STEPS]; /* what it was, for trim_age.c */
+    struct private_pool *owner; /* NULL: a default pool */
+};
+
+/* POOL_LONG is for hinted requests of the policy larder (hint.h). */
+enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_LONG, POOL_KINDS };
+
+/* What a private pool holds and hands out (usage.h). */
+struct usage {
+    uint64_t allocations;
+    uint64_t allocated_bytes;
+    uint64_t requested_bytes; /* of blocks handed out */
+    uint64_t reserved_bytes;  /* but not of reserved pieces */
+    uint64_t allocated_peak;
+    uint64_t reserved_peak;
+    uint64_t refused; /* requests of a tag, for its limit */
+};
+
+struct private_pool {
+    larder_pool_id id;
+    int users; /* 0: its memory may be given back, and it goes with the last */
+    struct pool pools[POOL_KINDS];
+    uint16_t history_id;  /* its number in the history; 0: none yet */
+    uint64_t limit_bytes; /* of its segments; 0: none */
+    bool lends;           /* its free blocks, when memory runs out */
+    bool is_kept_whole;   /* its blocks are never split */
+    struct usage usage;
+    struct tag *tag; /* whose memory it is; NULL: a pool of the user's */
+    struct private_pool *next; /* in the order they were made */
+};
+
+/* A pool allocations are routed to now. */
+struct route {
+    struct private_pool *to;
+    larder_pool_filter *filter;
+    void *ctx;
+    struct route *next; /* in the order they are asked */
+};
+
+enum segment_kind {
+    SEGMENT_DRIVER,     /* one allocation of the driver */
+    SEGMENT_CARVED,     /* a part of a reserved piece */
+    SEGMENT_EXPANDABLE, /* a range of addresses that pages are mapped into */
+    SEGMENT_PAGED       /* the same of the policy larder, whose pages move */
+};
+
+struct segment {
+    larder_addr addr;
+    uint64_t bytes; /* of addresses; an expandable one has fewer mapped */
+    struct heap *heap;
+    struct block *head; /* the block at addr, for the segment's whole life */
+    enum segment_kind kind;
+    struct segment *prev; /* in the allocator's list */
+    struct segment *next;
+
+    /* SEGMENT_CARVED */
+    struct piece *piece;
+    struct segment *piece_next; /* the next part of the piece, by address */
+
+    /* SEGMENT_EXPANDABLE: the handle mapped at each page, 0: none */
+    uint64_t page_bytes;
+    uint64_t *pages;
+
+    struct paused *paused; /* NULL: it is not (pause.h) */
+
+    /* SEGMENT_PAGED, which has `pages` too */
+    size_t page_end;   /* no page from here on */
+    size_t page_count; /* pages there are */
+    uint32_t *stamps;  /* when each page was last in use; NULL: unknown */
+};
+
+/* Memory of the device: a handle of some pages, mapped whole or not at all. */
+struct physical {
+    uint64_t handle;
+    size_t pages;
+};
+
+/* Memory that the device refused to take back (orphan.h): a driver
+ * allocation, or a page. */
+struct orphan {
+    larder_addr memory; /* 0: a page */
+    uint64_t page;
+    larder_addr mapped_at; /* of a page; 0: only to be released */
+    uint64_t bytes;
+};
+
+/* Memory from larder_reserve() or preallocate:SIZE. */
+struct piece {
+    larder_addr addr;
+    uint64_t bytes;
+    struct segment *parts; /* by address; what lies between is free */
+    struct piece *next;
+};
+
+/* A stream recorded for a block; once the block is given back, the event that
+ * says the stream has passed. */
+struct use {
+    larder_stream stream;
+    struct use *next;
+    struct block *block; /* with an event */
+    uint64_t event;
+    bool captured; /* the end of a capture orders it: no event is needed */
+    bool is_hold;  /* no stream but a hold (events.h), */
+    bool is_held;  /* counted by its block, which was given back */
+};
+
+/* The events recorded on one stream, in order. */
+struct event_queue {
+    larder_stream stream;
+    struct use *first;
+    struct use *last;
+};
+
+struct events {
+    struct event_queue *queues; /* ascending streams */
+    uint32_t queue_count;
+    uint32_t queue_capacity;
+    uint64_t waiting; /* in all queues */
+    uint64_t held;    /* holds that pending blocks count */
+    struct use *free_uses;
+    struct use_chunk *chunks;
+    uint64_t *idle; /* events of the device, to be recorded again */
+    size_t idle_count;
+    size_t idle_capacity; /* never below the number of events made */
+    size_t made;
+    uint32_t deferred_first; /* blocks that wait for an event; 0: none */
+    uint32_t deferred_last;
+};
+
+struct callback {
+    void (*fn)(void); /* larder_reclaim_fn or larder_oom_fn */
+    void *ctx;
+};
+
+struct callbacks {
+    struct callback *list;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* A request on its way through the allocator. */
+struct request {
+    uint64_t bytes; /* as asked; never 0 */
+    uint64_t size;  /* rounded */
+    uint64_t segment_bytes;
+    larder_stream stream;
+    larder_hint hint;
+    struct heap *heap;
+    struct block *block; /* the answer, taken out of its heap */
+    struct use *uses;    /* streams to be recorded for it from the start */
+    bool borrows;        /* the heap is another pool's, which lends */
+    bool rejected;       /* by throw_on_cudamalloc_oom: not counted as OOM */
+    bool over_limit;     /* refused by a limit, not by the device */
+    bool over_pool;      /* by that of a private pool */
+    bool out_of_time;    /* reclaim_budget_ms ended the waiting */
+    bool reclaimed;      /* the reclaim callbacks were asked */
+    uint64_t give_up_ns; /* when it does; 0: nothing was waited for yet */
+};
+
+/* A policy that keeps memory of its own kind: what the rest of core asks it to
+ * do with that.  Locks as for everything in core. */
+struct policy_state {
+    /* Make a->larder; ERR_NO_HOST_MEMORY.  All that it holds was given back
+     * before it is unmade. */
+    larder_result (*make)(struct allocator *a);
+    void (*unmake)(struct allocator *a);
+    /* The settings, the limit or the device's memory may have changed. */
+    void (*settings_changed)(struct allocator *a);
+    /* Give the device what is free of a default pool's heap, or what is mapped
+     * nowhere.  Returns the first refusal. */
+    larder_result (*release_heap)(struct allocator *a, struct heap *heap);
+    void (*release_loose)(struct allocator *a);
+    /* Give back as much, until no more than target bytes are held. */
+    void (*trim)(struct allocator *a, uint64_t target);
+    /* Bytes that could be given back, or moved to another heap. */
+    uint64_t (*movable_bytes)(const struct allocator *a);
+    uint64_t (*loose_bytes)(const struct allocator *a);
+    /* larder_check(): its own rules. */
+    larder_result (*check)(const struct allocator *a, size_t mapped_pages);
+};
+
+/* A way to choose memory. */
+struct policy {
+    /* Find q->block, large enough, or say why not.  May drop and retake the
+     * lock. */
+    larder_result (*find)(struct allocator *a, struct request *q);
+    /* Whether to cut what exceeds q->size off q->block. */
+    bool (*should_split)(const struct allocator *a, const struct request *q);
+    /* A free block has just gone into its heap. */
+    void (*freed)(struct allocator *a, struct block *b);
+    /* What the policy makes of settings.  NULL: nothing. */
+    void (*adjust)(struct conf *conf);
+    /* What it has for itself, beside the allocator.  NULL: nothing. */
+    const struct policy_state *state;
+    bool explain_fully; /* an out-of-memory, beyond PyTorch's words */
+    /* While anything may be captured, its end is taken to order every stream
+     * that is recorded, as in PyTorch. */
+    bool captures_order_all;
+    /* Segments: held above the peak in use before unused ones go; 0: all. */
+    uint32_t slack_percent;
+    uint32_t unit_bytes;      /* sizes and addresses are multiples */
+    uint32_t small_max_bytes; /* the largest request of the small pool */
+};
+
+enum { FRONT_SLOTS_LOG2 = 8, FRONT_SLOTS = 1 << FRONT_SLOTS_LOG2 };
+
+/* Fronts of streams, and what one thread alone counts in all of them. */
+struct fronts {
+    uint64_t most_bytes; /* what may be asked for there (fast.h); 0: nothing */
+    uint32_t looks;      /* own_looks and patience, of tuning.h */
+    uint32_t patience;
+    bool has_waiting; /* blocks wait for recorded streams */
+    bool is_shared;   /* two threads have allocated or freed */
+    uint8_t count;
+    uintptr_t owner;   /* the thread, until there are two; 0: none yet */
+    int64_t allowance; /* bytes a front may count for itself */
+    _Atomic(struct front *) slots[FRONT_SLOTS]; /* by stream */
+    struct front *list[UINT8_MAX + 1];          /* by number, from 1 */
+    struct tally tally;
+};
+
+/* The public call under way, for the history: where it came from. */
+struct history_call {
+    const void *caller; /* it returns to; NULL: not known */
+    uint32_t stack;     /* if captured */
+    bool captured;
+};
+
+struct allocator {
+    struct lock lock;
+    bool owns_device;  /* it is closed with the allocator */
+    bool preallocated; /* preallocate:SIZE was taken */
+    const struct policy *policy;
+    struct history *history; /* NULL: off; asked for at each call */
+    struct history_call call;
+    larder_device *device;
+    larder_device_props props;
+    struct conf conf;
+
+    struct slab slab;
+    struct map map;
+    struct pool pools[POOL_KINDS];
+    struct private_pool *private_pools;
+    struct route *routes;
+    uint32_t captures; /* under way, by larder_capture_begin() */
+    struct segment *segments;
+    struct piece *pieces;
+    struct events events;
+    struct stats stats;
+    struct fronts fronts;
+
+    uint64_t held_bytes;    /* from the device, without the context */
+    uint64_t allowed_bytes; /* the most to hold; CONF_UNLIMITED: no limit */
+    double fraction;        /* of the device's memory; part of allowed_bytes */
+    bool fraction_is_set;   /* garbage is collected only then, as in PyTorch */
+
+    struct tag *tags;
+    uint32_t tag_frames; /* tags begun by any thread and not ended */
+
+    bool has_pages; /* the device can map pages of 2 MiB */
+    bool is_paged;  /* the larder policy on such a device */
+    bool is_fast;   /* and settings that leave the fast path open (fast.h) */
+    uint64_t small_max_bytes; /* of requests of the small pool, for good */
+    uint64_t quiet_points;    /* begun and not ended (migrate.h) */
+    struct larder *larder;    /* the policy's own; NULL: it is another */
+
+    struct trimmer *trimmer; /* its thread; NULL: trim_age was never set */
+    int64_t trim_activity;   /* allocations at the last look of trim_age */
+    uint32_t trim_idle;      /* looks since that changed */
+    uint32_t trim_now;       /* looks it has had */
+
+    struct orphan *orphans;
+    size_t orphan_count;
+    size_t orphan_capacity; /* above the number of pages held */
+    size_t page_count;
+
+    struct callbacks reclaims;
+    struct callbacks oom_observers;
+
+    larder_frame_fn *frame_fn; /* NULL: none */
+    void *frame_ctx;
+    uint64_t dump_count; /* of dump_on_oom, tried */
+    uint64_t failed_dumps;
+    bool is_dumping;
+};
+
+/* What sizes are rounded up to.  Where segments are had as PyTorch has them,
+ * so are the sizes. */
+static inline uint32_t allocator_unit(const struct allocator *a)
+{
+    return a->is_paged || a->larder == NULL ? a->policy->unit_bytes
+                                            : UNIT_BYTES;
+}
+
+/* Whether a stream may be captured now, so that no event is polled and nothing
+ * given back: PyTorch's "captures underway", for which its older releases take
+ * any pool that is begun. */
+static inline bool allocator_is_capturing(const struct allocator *a)
+{
+    return a->captures > 0 ||
+           (a->routes != NULL && !a->conf.rules->scope_is_no_capture);
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* tally.h - counts of blocks, to be added to the statistics later.  Private to
+ * core. */
+#ifndef LARDER_CORE_TALLY_H
+#define LARDER_CORE_TALLY_H
+
+#include <stdbool.h>
+
+#include "core/state/stats.h"
+
+/* Changes of a count in one pool since they were last added up: of what is
+ * there now by added - freed. */
+struct tally_metric {
+    int64_t added;
+    int64_t freed;
+    int64_t peak; /* before the last free */
+};
+
+/* Without splits, events and limits, blocks that are allocated are active and
+ * the other way round: three counts stand for five. */
+struct tally_pool {
+    struct tally_metric blocks;
+    struct tally_metric bytes;
+    struct tally_metric requested;
+};
+
+/* Of both pools together. */
+struct tally_peaks {
+    int64_t blocks;
+    int64_t bytes;
+    int64_t requested;
+};
+
+struct tally {
+    struct tally_pool pools[STATS_POOLS];
+    struct tally_peaks peaks;
+    bool is_used;
+    bool is_rising; /* something was allocated since the last free */
+};
+
+static inline void tally_raise(int64_t *peak, int64_t value)
+{
+    if (value > *peak)
+        *peak = value;
+}
+
+static inline int64_t tally_current(const struct tally_metric *m)
+{
+    return m->added - m->freed;
+}
+
+/* Its peak, what was allocated since the last free included. */
+static inline int64_t tally_highest(const struct tally_metric *m)
+{
+    return tally_current(m) > m->peak ? tally_current(m) : m->peak;
+}
+
+static inline void tally_raise_metric(struct tally_metric *small,
+                                      struct tally_metric *large, int64_t *both)
+{
+    int64_t of_small = tally_current(small);
+    int64_t of_large = tally_current(large);
+
+    tally_raise(&small->peak, of_small);
+    tally_raise(&large->peak, of_large);
+    tally_raise(both, of_small + of_large);
+}
+
+/* Between two frees counts only rise: peaks need be looked at no sooner than
+ * before the next free, and when they are read. */
+static inline void tally_settle(struct tally *t)
+{
+    struct tally_pool *small = &t->pools[STATS_SMALL];
+    struct tally_pool *large = &t->pools[STATS_LARGE];
+
+    tally_raise_metric(&small->blocks, &large->blocks, &t->peaks.blocks);
+    tally_raise_metric(&small->bytes, &large->bytes, &t->peaks.bytes);
+    tally_raise_metric(&small->requested, &large->requested,
+                       &t->peaks.requested);
+    t->is_rising = false;
+}
+
+/* A block is allocated. */
+static inline void tally_add(struct tally *t, unsigned pool, uint64_t bytes,
+                             uint64_t requested)
+{
+    struct tally_pool *here = &t->pools[pool];
+
+    t->is_used = true;
+    t->is_rising = true;
+    here->blocks.added++;
+    here->bytes.added += (int64_t)bytes;
+    here->requested.added += (int64_t)requested;
+}
+
+/* A block is given back. */
+static inline void tally_sub(struct tally *t, unsigned pool, uint64_t bytes,
+                             uint64_t requested)
+{
+    struct tally_pool *here = &t->pools[pool];
+
+    if (t->is_rising)
+        tally_settle(t);
+    t->is_used = true;
+    here->blocks.freed++;
+    here->bytes.freed += (int64_t)bytes;
+    here->requested.freed += (int64_t)requested;
+}
+
+/* How much more is allocated than when it was last added up. */
+static inline int64_t tally_bytes(const struct tally *t)
+{
+    return tally_current(&t->pools[STATS_SMALL].bytes) +
+           tally_current(&t->pools[STATS_LARGE].bytes);
+}
+
+/* Raise the peaks of what `t` counts, as if nothing else had changed since. */
+void larder__tally_peaks(struct stats *st, struct tally *t);
+
+/* Add the changes to the current values and sums; t is 0 then. */
+void larder__tally_currents(struct stats *st, struct tally *t);
+
+#endif

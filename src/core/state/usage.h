@@ -1,0 +1,65 @@
+/* usage.h - what each private pool holds, hands out, and may hold.  Private to
+ * core.  Pools without an owner, the default ones, cost a branch. */
+#ifndef LARDER_CORE_USAGE_H
+#define LARDER_CORE_USAGE_H
+
+#include "core/state/allocator.h"
+#include "core/block/block.h"
+
+static inline void usage_hold(const struct pool *pool, uint64_t bytes)
+{
+    if (pool->owner != NULL) {
+        struct usage *u = &pool->owner->usage;
+
+        u->reserved_bytes += bytes;
+        if (u->reserved_bytes > u->reserved_peak)
+            u->reserved_peak = u->reserved_bytes;
+    }
+}
+
+static inline void usage_drop(const struct pool *pool, uint64_t bytes)
+{
+    if (pool->owner != NULL)
+        pool->owner->usage.reserved_bytes -= bytes;
+}
+
+/* The block has become live, or was given back. */
+static inline void usage_allocate(const struct block *b)
+{
+    const struct pool *pool = b->segment->heap->pool;
+
+    if (pool->owner != NULL) {
+        struct usage *u = &pool->owner->usage;
+
+        u->allocations++;
+        u->requested_bytes += b->requested;
+        u->allocated_bytes += b->bytes;
+        if (u->allocated_bytes > u->allocated_peak)
+            u->allocated_peak = u->allocated_bytes;
+    }
+}
+
+static inline void usage_free(const struct block *b)
+{
+    const struct pool *pool = b->segment->heap->pool;
+
+    if (pool->owner != NULL) {
+        struct usage *u = &pool->owner->usage;
+
+        u->allocations--;
+        u->requested_bytes -= b->requested;
+        u->allocated_bytes -= b->bytes;
+    }
+}
+
+/* Whether the limit of the request's pool lets it grow: for a tag once what it
+ * has cached was given back, else the refusal is counted. */
+bool larder__usage_allows(struct allocator *a, const struct request *q);
+
+/* A tag's limit has refused: nothing that others give back helps. */
+static inline bool usage_is_final(const struct request *q)
+{
+    return q->over_pool && q->heap->pool->owner->tag != NULL;
+}
+
+#endif

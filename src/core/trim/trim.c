@@ -1,0 +1,83 @@
+#include "core/trim/trim.h"
+
+#include "base/fail.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
+#include "core/entry/handle.h"
+#include "core/segments/orphan.h"
+#include "core/state/policy.h"
+#include "core/pools/private.h"
+#include "core/history/recording.h"
+#include "core/segments/release.h"
+#include "core/segments/segment.h"
+
+static uint64_t excess(const struct allocator *a, uint64_t target)
+{
+    return a->held_bytes > target ? a->held_bytes - target : 0;
+}
+
+/* Blocks of expandable segments, the largest first. */
+static void trim_heap(struct allocator *a, const struct heap *heap,
+                      uint64_t target)
+{
+    struct block *b = bins_largest(heap->bins);
+
+    while (b != NULL && a->held_bytes > target) {
+        struct tree_key key = bins_key(heap->bins, b);
+
+        if (b->segment->kind == SEGMENT_EXPANDABLE)
+            (void)larder__expandable_release(a, b);
+        b = larder__bins_before(heap->bins, key);
+    }
+}
+
+static void trim_expandable(struct allocator *a, uint64_t target)
+{
+    for (int kind = POOL_KINDS; kind-- > 0;) {
+        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
+            trim_heap(a, a->pools[kind].heaps[i], target);
+    }
+}
+
+/* What the driver refuses stays: the next kind may do. */
+static void trim_to(struct allocator *a, uint64_t target)
+{
+    uint64_t before = a->held_bytes;
+
+    if (!events_are_idle(&a->events))
+        larder__events_poll(a);
+    if (excess(a, target) > 0 && a->larder != NULL)
+        a->policy->state->trim(a, target);
+    if (excess(a, target) > 0)
+        (void)larder__release_unused(a, excess(a, target));
+    if (excess(a, target) > 0)
+        trim_expandable(a, target);
+    if (excess(a, target) > 0)
+        (void)larder__private_release_unused(a);
+    (void)larder__orphans_release(a);
+    larder__trim_count(a, before);
+}
+
+larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
+                          uint64_t *released)
+{
+    struct allocator *a;
+    uint64_t before;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    history_enter(a, __builtin_return_address(0));
+    if (allocator_is_capturing(a)) {
+        r = larder__fail(LARDER_ERR_CAPTURING,
+                         "memory cannot be given back while allocations go to "
+                         "a private pool");
+    } else {
+        before = a->held_bytes;
+        trim_to(a, target_bytes);
+        if (released != NULL)
+            *released = before - a->held_bytes;
+    }
+    larder__handle_unlock(a);
+    return r;
+}

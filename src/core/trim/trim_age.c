@@ -1,0 +1,231 @@
+#include "core/trim/trim_age.h"
+
+#include "base/host.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
+#include "core/state/held.h"
+#include "core/policy_larder/physical.h"
+#include "core/policy_larder/spot.h"
+#include "core/pools/pool.h"
+#include "core/pools/private.h"
+#include "core/segments/segment.h"
+#include "core/trim/trim.h"
+
+/* ---- when not -------------------------------------------------------------- */
+
+static bool is_capturing(struct allocator *a, larder_stream stream)
+{
+    int capturing = 0;
+    larder_result r =
+        larder_device_stream_is_capturing(a->device, stream, &capturing);
+
+    return r != LARDER_OK || capturing;
+}
+
+/* Whether a stream with memory in the pool is. */
+static bool pool_is_capturing(struct allocator *a, const struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        if (is_capturing(a, pool->heaps[i]->stream))
+            return true;
+    }
+    return false;
+}
+
+static bool pools_are_capturing(struct allocator *a)
+{
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        if (pool_is_capturing(a, &a->pools[kind]))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a stream is whose events would be asked about, or recorded. */
+static bool events_are_capturing(struct allocator *a)
+{
+    const struct events *e = &a->events;
+
+    for (uint32_t i = 0; i < e->queue_count; i++) {
+        const struct event_queue *queue = &e->queues[i];
+
+        if ((queue->first != NULL || e->deferred_first != 0) &&
+            is_capturing(a, queue->stream))
+            return true;
+    }
+    return false;
+}
+
+bool larder__trim_is_barred(struct allocator *a)
+{
+    return allocator_is_capturing(a) || pools_are_capturing(a) ||
+           events_are_capturing(a);
+}
+
+/* ---- segments -------------------------------------------------------------- */
+
+static void release_block(struct allocator *a, struct block *b)
+{
+    if (b->segment->kind == SEGMENT_EXPANDABLE)
+        (void)larder__expandable_release(a, b);
+    else if (b->segment->kind == SEGMENT_DRIVER && !block_is_split(b))
+        (void)larder__segment_release(a, b);
+}
+
+/* Free blocks that are older than `mark`. */
+static void release_old(struct allocator *a, struct heap *heap, uint64_t mark)
+{
+    struct block *b = larder__bins_fit(heap->bins, 0);
+
+    while (b != NULL) {
+        struct tree_key key = bins_key(heap->bins, b);
+
+        if (b->born < mark)
+            release_block(a, b);
+        b = bins_after(heap->bins, key);
+    }
+}
+
+static void look_at_pool(struct allocator *a, struct pool *pool)
+{
+    uint64_t *mark = &pool->marks[a->trim_now % TRIM_STEPS];
+    uint64_t old = *mark;
+
+    *mark = ++pool->searches;
+    for (uint32_t i = 0; i < pool->heap_count; i++)
+        release_old(a, pool->heaps[i], old);
+}
+
+/* ---- pages ----------------------------------------------------------------- */
+
+static bool page_is_old(const struct allocator *a, const struct segment *s,
+                        size_t i)
+{
+    return s->pages[i] != 0 && a->trim_now - s->stamps[i] >= TRIM_STEPS;
+}
+
+/* What any block in use touches is in use. */
+static void stamp_range(struct allocator *a, struct segment *s)
+{
+    for (struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_LIVE || b->state == BLOCK_PENDING)
+            trim_touch(a, b);
+    }
+}
+
+/* A range that was not looked at before: all of it is new. */
+static void begin_range(struct allocator *a, struct segment *s)
+{
+    size_t pages = s->bytes / PAGE_BYTES;
+
+    s->stamps = larder__host_alloc(pages, sizeof *s->stamps);
+    for (size_t i = 0; s->stamps != NULL && i < pages; i++)
+        s->stamps[i] = a->trim_now;
+}
+
+static void look_at_ranges(struct allocator *a)
+{
+    for (struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->kind != SEGMENT_PAGED)
+            continue;
+        if (s->stamps == NULL)
+            begin_range(a, s);
+        else
+            stamp_range(a, s);
+    }
+}
+
+static bool heap_has_old(const struct allocator *a, const struct heap *heap)
+{
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap != heap || s->stamps == NULL)
+            continue;
+        for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++) {
+            if (page_is_old(a, s, i))
+                return true;
+        }
+    }
+    return false;
+}
+
+struct heap *larder__trim_next_heap(struct allocator *a, size_t *at)
+{
+    size_t first = 0; /* number of the pool's first heap */
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        const struct pool *pool = &a->pools[kind];
+
+        for (; *at < first + pool->heap_count; ++*at) {
+            struct heap *heap = pool->heaps[*at - first];
+
+            if (heap_has_old(a, heap)) {
+                ++*at;
+                return heap;
+            }
+        }
+        first += pool->heap_count;
+    }
+    return NULL;
+}
+
+static bool spot_is_old(const struct allocator *a, const struct spot *spot)
+{
+    for (size_t i = 0; i < spot->pages; i++) {
+        if (!page_is_old(a, spot->block->segment, spot->begin + i))
+            return false;
+    }
+    return true;
+}
+
+void larder__trim_heap(struct allocator *a, const struct heap *heap)
+{
+    struct spots *spots = &a->larder->spots;
+    uint64_t before = a->held_bytes;
+    size_t loose = a->larder->loose.pages;
+
+    larder__spots_find_of(a, heap);
+    for (size_t i = 0; i < spots->count; i++) {
+        struct spot *s = &spots->list[i];
+
+        s->is_chosen = s->block->segment->stamps != NULL && spot_is_old(a, s);
+    }
+    (void)larder__spots_unmap(a);
+    larder__physical_drop(a, a->larder->loose.pages - loose);
+    larder__trim_count(a, before);
+}
+
+/* ---- a look ---------------------------------------------------------------- */
+
+static int64_t activity(const struct allocator *a)
+{
+    larder_stats st;
+
+    larder__stats_copy(&a->stats, &st);
+    return st.allocation.all.allocated + st.allocation.all.freed;
+}
+
+/* Where nobody asked for anything in all the time, loose pages are old. */
+static void look_at_loose(struct allocator *a)
+{
+    int64_t now = activity(a);
+
+    a->trim_idle = now == a->trim_activity ? a->trim_idle + 1 : 0;
+    a->trim_activity = now;
+    if (a->trim_idle >= TRIM_STEPS && a->larder != NULL)
+        larder__physical_drop(a, SIZE_MAX);
+}
+
+void larder__trim_look(struct allocator *a)
+{
+    uint64_t before = a->held_bytes;
+
+    if (!events_are_idle(&a->events))
+        larder__events_poll(a);
+    a->trim_now++;
+    look_at_ranges(a);
+    look_at_loose(a);
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        look_at_pool(a, &a->pools[kind]);
+    larder__trim_count(a, before);
+}

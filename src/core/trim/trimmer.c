@@ -1,0 +1,256 @@
+/* trimmer.c - see trimmer.h.
+ *
+ * Locks: the allocator's before the trimmer's own, which guards `age_ns` and
+ * `is_ending` and is held for no longer than it takes to read them. */
+#include "core/trim/trimmer.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "base/ticks.h"
+#include "core/state/front.h"
+#include "core/trim/trim_age.h"
+
+enum { NS_PER_S = 1000000000, PERIOD_MIN_NS = 1000000, NAP_NS = 1000000 };
+
+struct trimmer {
+    struct allocator *a;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    uint64_t age_ns; /* 0: wait for another setting */
+    bool is_ending;
+};
+
+/* ---- waiting --------------------------------------------------------------- */
+
+static struct timespec timespec_at(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
+                             .tv_nsec = (long)(ns % NS_PER_S)};
+}
+
+/* Wait so long, or for another setting; false: it is to end. */
+static bool nap(struct trimmer *t, uint64_t ns)
+{
+    struct timespec until = timespec_at(larder__ticks_system_ns() + ns);
+    bool goes_on;
+
+    pthread_mutex_lock(&t->lock);
+    if (!t->is_ending)
+        pthread_cond_timedwait(&t->wake, &t->lock, &until);
+    goes_on = !t->is_ending;
+    pthread_mutex_unlock(&t->lock);
+    return goes_on;
+}
+
+/* Wait until a look is due; false: it is to end. */
+static bool wait_for_look(struct trimmer *t)
+{
+    uint64_t begin_ns = larder__ticks_system_ns();
+    bool goes_on;
+
+    pthread_mutex_lock(&t->lock);
+    for (;;) {
+        uint64_t period_ns = t->age_ns / TRIM_STEPS;
+        struct timespec until;
+
+        if (period_ns < PERIOD_MIN_NS)
+            period_ns = PERIOD_MIN_NS;
+        until = timespec_at(begin_ns + period_ns);
+        if (t->is_ending || (t->age_ns != 0 &&
+                             larder__ticks_system_ns() >= begin_ns + period_ns))
+            break;
+        if (t->age_ns == 0)
+            pthread_cond_wait(&t->wake, &t->lock);
+        else
+            pthread_cond_timedwait(&t->wake, &t->lock, &until);
+    }
+    goes_on = !t->is_ending;
+    pthread_mutex_unlock(&t->lock);
+    return goes_on;
+}
+
+/* ---- looking --------------------------------------------------------------- */
+
+/* An event after all that the stream has now; false: the device refuses. */
+static bool event_put(struct allocator *a, larder_stream stream,
+                      uint64_t *event)
+{
+    if (larder__device_event_create(a->device, event) != LARDER_OK)
+        return false;
+    if (larder__device_event_record(a->device, *event, stream) == LARDER_OK)
+        return true;
+    (void)larder__device_event_destroy(a->device, *event);
+    return false;
+}
+
+/* Whether the event came to pass while others could use the allocator. */
+static bool event_passes(struct trimmer *t, uint64_t event)
+{
+    struct allocator *a = t->a;
+    larder_result r = LARDER_ERR_NOT_READY;
+    int naps = 0;
+
+    while (naps++ < TRIM_STEPS) {
+        bool is_barred;
+
+        larder__lock_all(a);
+        is_barred = larder__trim_is_barred(a);
+        r = is_barred ? LARDER_ERR_NOT_READY
+                      : larder__device_event_query(a->device, event);
+        larder__unlock_all(a);
+        if (r != LARDER_ERR_NOT_READY || !nap(t, NAP_NS))
+            break;
+    }
+    (void)larder__device_event_destroy(a->device, event);
+    return r == LARDER_OK;
+}
+
+/* Old pages of one heap after the other.  A stream that has not passed keeps
+ * them until a later look. */
+static void trim_pages(struct trimmer *t)
+{
+    struct allocator *a = t->a;
+    size_t at = 0;
+    bool goes_on = true;
+
+    while (goes_on) {
+        const struct heap *heap;
+        uint64_t event = 0;
+        bool is_put = false;
+
+        larder__lock_all(a);
+        heap =
+            larder__trim_is_barred(a) ? NULL : larder__trim_next_heap(a, &at);
+        if (heap != NULL)
+            is_put = event_put(a, heap->stream, &event);
+        larder__unlock_all(a);
+        goes_on = heap != NULL;
+        if (!is_put || !event_passes(t, event))
+            continue;
+        larder__lock_all(a);
+        if (!larder__trim_is_barred(a))
+            larder__trim_heap(a, heap);
+        larder__unlock_all(a);
+    }
+}
+
+static void *trimmer_run(void *ctx)
+{
+    struct trimmer *t = ctx;
+    struct allocator *a = t->a;
+
+    while (wait_for_look(t)) {
+        bool is_barred;
+
+        larder__lock_all(a);
+        is_barred = larder__trim_is_barred(a);
+        if (!is_barred)
+            larder__trim_look(a);
+        larder__unlock_all(a);
+        if (!is_barred)
+            trim_pages(t);
+    }
+    return NULL;
+}
+
+/* ---- beginning and ending -------------------------------------------------- */
+
+/* The library's thread takes none of the program's signals. */
+static int thread_create(struct trimmer *t)
+{
+    sigset_t all;
+    sigset_t before;
+    int failed;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&t->thread, NULL, trimmer_run, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+static int wake_init(pthread_cond_t *wake)
+{
+    pthread_condattr_t attr;
+    int failed = pthread_condattr_init(&attr);
+
+    if (failed)
+        return failed;
+    failed = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    if (!failed)
+        failed = pthread_cond_init(wake, &attr);
+    pthread_condattr_destroy(&attr);
+    return failed;
+}
+
+static void trimmer_free(struct trimmer *t)
+{
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+    larder__host_free(t);
+}
+
+static struct trimmer *trimmer_make(struct allocator *a)
+{
+    struct trimmer *t = larder__host_alloc(1, sizeof *t);
+
+    if (t == NULL)
+        return NULL;
+    t->a = a;
+    t->age_ns = a->conf.trim_age_ns;
+    if (pthread_mutex_init(&t->lock, NULL) != 0) {
+        larder__host_free(t);
+        return NULL;
+    }
+    if (wake_init(&t->wake) != 0) {
+        pthread_mutex_destroy(&t->lock);
+        larder__host_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+larder_result larder__trimmer_set(struct allocator *a)
+{
+    struct trimmer *t = a->trimmer;
+
+    if (t != NULL) {
+        pthread_mutex_lock(&t->lock);
+        t->age_ns = a->conf.trim_age_ns;
+        pthread_cond_signal(&t->wake);
+        pthread_mutex_unlock(&t->lock);
+        return LARDER_OK;
+    }
+    if (a->conf.trim_age_ns == 0)
+        return LARDER_OK;
+    t = trimmer_make(a);
+    if (t == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (thread_create(t) != 0) {
+        trimmer_free(t);
+        return larder__fail(LARDER_ERR_SYSTEM,
+                            "trim_age: no thread could be made");
+    }
+    a->trimmer = t;
+    return LARDER_OK;
+}
+
+void larder__trimmer_end(struct allocator *a)
+{
+    struct trimmer *t = a->trimmer;
+
+    if (t == NULL)
+        return;
+    a->trimmer = NULL;
+    pthread_mutex_lock(&t->lock);
+    t->is_ending = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    trimmer_free(t);
+}

@@ -1,0 +1,14 @@
+/* trimmer.h - the thread behind trim_age.  Private to core. */
+#ifndef LARDER_CORE_TRIMMER_H
+#define LARDER_CORE_TRIMMER_H
+
+#include "core/state/allocator.h"
+
+/* Have the thread heed conf.trim_age_ns, and be there if that is not 0.
+ * ERR_NO_HOST_MEMORY, ERR_SYSTEM: there is none, and nothing is trimmed. */
+larder_result larder__trimmer_set(struct allocator *a);
+
+/* End the thread and wait for it.  Called without the lock. */
+void larder__trimmer_end(struct allocator *a);
+
+#endif

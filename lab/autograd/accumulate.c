@@ -62,7 +62,7 @@ static larder_result accumulate(struct lab__node *node, lab_tensor **grads,
 
     (void)results;
     if (meta->grad != NULL) {
-        r = lab__check_distinct("backward", meta->grad);
+        r = lab__check_writable("backward", meta->grad);
         if (r != LARDER_OK)
             return r;
         lab__binary(LAB__ADD, meta->grad, meta->grad, grad, 1);

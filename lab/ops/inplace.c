@@ -81,7 +81,7 @@ static uint64_t end_of(const lab_tensor *t)
 static larder_result overlap_check(const char *op, const lab_tensor *a,
                                    const lab_tensor *b)
 {
-    larder_result r = lab__check_distinct(op, a);
+    larder_result r = lab__check_writable(op, a);
 
     if (r != LARDER_OK || a->storage != b->storage || lab_numel(a) == 0 ||
         !lab__is_dense(a) || !lab__is_dense(b))
@@ -269,7 +269,7 @@ static larder_result number_check(const char *op, const lab_tensor *a, double b)
 {
     if (a->kind == LAB_FLOAT32 ||
         (a->kind == LAB_INT64 && b == (double)lab__to_int64(b)))
-        return lab__check_distinct(op, a);
+        return lab__check_writable(op, a);
     return lab__fail(LARDER_ERR_INVALID, "%s: the result can't be cast to %s",
                      op, lab__dtype_name((lab_dtype)a->dtype));
 }
@@ -314,7 +314,7 @@ larder_result lab_relu_inplace(lab_tensor *a)
     larder_result r = lab__check_float("relu_", a);
 
     if (r == LARDER_OK)
-        r = lab__check_distinct("relu_", a);
+        r = lab__check_writable("relu_", a);
     if (r == LARDER_OK)
         r = node_for("relu_", &relu_kind, 1, &a, &node);
     if (r == LARDER_OK && node != NULL)

@@ -95,7 +95,7 @@ larder_result lab_raw_scatter(lab_tensor *t, int dim, lab_tensor *index,
                               lab_tensor *src, double number, bool add)
 {
     lab_tensor *dense;
-    larder_result r = lab__check_distinct("scatter", t);
+    larder_result r = lab__check_writable("scatter", t);
 
     if (r == LARDER_OK)
         r = index_check("scatter", t, &dim, index);
@@ -235,7 +235,7 @@ larder_result lab_raw_index_put(lab_tensor *t, int dim,
 {
     lab_tensor *dense[LAB_MAX_DIMS];
     struct lab__places places;
-    larder_result r = lab__check_distinct("index_put", t);
+    larder_result r = lab__check_writable("index_put", t);
 
     if (r == LARDER_OK)
         r = places_take(t, dim, indices, count, dense, &places);

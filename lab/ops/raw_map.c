@@ -122,7 +122,7 @@ static larder_result into_check(const struct lab__map_op *op,
 {
     int64_t sizes[LAB_MAX_DIMS];
     int ndim;
-    larder_result r = lab__check_distinct(op->name, to);
+    larder_result r = lab__check_writable(op->name, to);
     char want[LAB__SHAPE_TEXT], have[LAB__SHAPE_TEXT];
     bool fits;
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <larder/sim.h>
 
@@ -115,6 +116,7 @@ larder_result lab_open(const lab_options *opt, lab **out)
     l = lab__host_zeroed(sizeof *l);
     if (l == NULL)
         return lab__fail_host(sizeof *l);
+    l->process = getpid();
     r = session_open(l, &own);
     if (r != LARDER_OK) {
         session_free(l);
@@ -128,6 +130,8 @@ larder_result lab_close(lab *l)
 {
     if (l == NULL)
         return LARDER_OK;
+    if (lab__check_session("close", l) != LARDER_OK)
+        return LARDER_ERR_FORKED;
     if (l->storages != 0)
         return lab__fail(LARDER_ERR_BUSY,
                          "the session has tensors in %" PRIu64

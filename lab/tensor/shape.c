@@ -221,10 +221,12 @@ larder_result lab__check_place(const char *op, const lab_tensor *a,
                      op);
 }
 
-larder_result lab__check_distinct(const char *op, const lab_tensor *t)
+larder_result lab__check_writable(const char *op, const lab_tensor *t)
 {
-    if (lab_numel(t) == 0)
-        return LARDER_OK;
+    larder_result r = lab__check_process(op, t);
+
+    if (r != LARDER_OK || lab_numel(t) == 0)
+        return r;
     for (int i = 0; i < t->ndim; i++) {
         if (t->sizes[i] > 1 && t->strides[i] == 0)
             return lab__fail(LARDER_ERR_INVALID,

@@ -1,6 +1,7 @@
 #include "tensor/tensor.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "tensor/host_memory.h"
 #include "tensor/storage.h"
@@ -185,9 +186,34 @@ uint64_t lab_storage_id(const lab_tensor *t)
     return t->storage->id;
 }
 
+static bool is_of_parent(const lab *l)
+{
+    return l->process != getpid();
+}
+
+larder_result lab__check_session(const char *op, const lab *l)
+{
+    if (!is_of_parent(l))
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_FORKED,
+                     "%s: the session was opened before a fork: it is the "
+                     "parent process's",
+                     op);
+}
+
+/* Memory of the host is the child's own copy. */
+larder_result lab__check_process(const char *op, const lab_tensor *t)
+{
+    return t->storage->place == LAB_HOST
+               ? LARDER_OK
+               : lab__check_session(op, t->storage->session);
+}
+
 bool lab__readable(const lab_tensor *t)
 {
-    return t->storage->place == LAB_HOST || t->storage->session->computes;
+    const lab *l = t->storage->session;
+
+    return t->storage->place == LAB_HOST || (l->computes && !is_of_parent(l));
 }
 
 void *lab__data(const lab_tensor *t)

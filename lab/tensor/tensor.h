@@ -11,12 +11,15 @@
  *     and beside them `values` of that kind, which loops read and write, and
  *     which are rounded to what the type can hold (narrow.c).
  * T4  Kernels do nothing when one of their tensors cannot be read
- *     (lab__readable()): device memory without bytes behind it.
+ *     (lab__readable()): device memory without bytes behind it, or of the
+ *     process that this one was forked from.  That is an error besides, of
+ *     lab__check_process(), wherever no request for memory has failed by then.
  */
 #ifndef LAB_TENSOR_TENSOR_H
 #define LAB_TENSOR_TENSOR_H
 
 #include <stdarg.h>
+#include <sys/types.h>
 
 #include <larder/device.h>
 #include <larder/lab.h>
@@ -27,6 +30,7 @@ struct lab__rng;  /* rng.h */
 struct lab {
     larder_device *device;
     larder_allocator *allocator;
+    pid_t process; /* that opened it */
     bool computes;
     bool grad_enabled;
     uint64_t host_bytes, host_peak;
@@ -164,8 +168,12 @@ larder_result lab__check_float(const char *op, const lab_tensor *t);
  * device". */
 larder_result lab__check_place(const char *op, const lab_tensor *a,
                                const lab_tensor *b);
-/* t can be written to: it was not expanded. */
-larder_result lab__check_distinct(const char *op, const lab_tensor *t);
+/* ERR_FORKED where the session is the parent process's; */
+larder_result lab__check_session(const char *op, const lab *l);
+/* where t is in device memory of the parent process. */
+larder_result lab__check_process(const char *op, const lab_tensor *t);
+/* t can be written to: it was not expanded, and is no parent's. */
+larder_result lab__check_writable(const char *op, const lab_tensor *t);
 /* Broadcast sizes of a and b. */
 larder_result lab__broadcast(const char *op, const lab_tensor *a,
                              const lab_tensor *b, int *ndim,

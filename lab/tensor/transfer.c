@@ -55,13 +55,16 @@ larder_result lab__copy(lab_tensor *a, const lab_tensor *b)
 {
     const lab_tensor *both[] = {a, b};
     struct lab__odometer o;
+    larder_result r = lab__check_process("copy", a);
 
-    if (lab__odometer_init(&o, 2, both)) {
+    if (r == LARDER_OK)
+        r = lab__check_process("copy", b);
+    if (r == LARDER_OK && lab__odometer_init(&o, 2, both)) {
         lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
                           copy_rows[a->kind][b->kind], NULL);
         lab__round(a);
     }
-    return LARDER_OK;
+    return r;
 }
 
 /* ---- filling ------------------------------------------------------------ */
@@ -93,13 +96,14 @@ larder_result lab__fill(lab_tensor *a, double value)
 {
     const lab_tensor *one[] = {a};
     struct lab__odometer o;
+    larder_result r = lab__check_process("fill", a);
 
-    if (lab__odometer_init(&o, 1, one)) {
+    if (r == LARDER_OK && lab__odometer_init(&o, 1, one)) {
         lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
                           fill_rows[a->kind], &value);
         lab__round(a);
     }
-    return LARDER_OK;
+    return r;
 }
 
 /* ---- reading and writing ------------------------------------------------ */
@@ -170,6 +174,8 @@ larder_result lab_read(lab_tensor *t, void *to, uint64_t bytes)
     larder_result r = bytes_check("read", t, bytes);
     void *values;
 
+    if (r == LARDER_OK)
+        r = lab__check_process("read", t);
     if (r != LARDER_OK || bytes == 0)
         return r;
     if (t->dtype == t->kind)
@@ -189,7 +195,7 @@ larder_result lab_write(lab_tensor *t, const void *from, uint64_t bytes)
     void *values;
 
     if (r == LARDER_OK)
-        r = lab__check_distinct("write", t);
+        r = lab__check_writable("write", t);
     if (r != LARDER_OK || bytes == 0)
         return r;
     t->storage->version++;
@@ -223,7 +229,10 @@ static double element_get(const lab_tensor *t)
 larder_result lab_item(lab_tensor *t, double *out)
 {
     char text[LAB__SHAPE_TEXT];
+    larder_result r = lab__check_process("item", t);
 
+    if (r != LARDER_OK)
+        return r;
     if (lab_numel(t) != 1)
         return lab__fail(LARDER_ERR_INVALID,
                          "item: a tensor of sizes %s cannot be converted to a "

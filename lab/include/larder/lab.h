@@ -25,6 +25,9 @@
  *            failed call leaves every tensor as it was, and the session usable.
  * Threads    A session and its tensors belong to one thread at a time; the
  *            loops inside run on all cores.  Two sessions are independent.
+ * Forks      A child of fork() is refused what is on the device, in place too,
+ *            and the closing of the session, with LARDER_ERR_FORKED; tensors on
+ *            the host are copies of its own.
  * Ownership  Every tensor a call writes to `out` is a reference of the
  *            caller's, to be given up by lab_unref().  Arguments are borrowed.
  *            Memory is freed at the moment the last reference goes, as in

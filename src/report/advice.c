@@ -58,8 +58,7 @@ static uint64_t in_use(const struct run_summary *r, const struct shortage *s,
 
 /* What goes with a batch's size: activations, temporaries, the request. */
 static uint64_t tell_less(const struct run_summary *r, const struct shortage *s,
-                          const struct report_group *lines, size_t count,
-                          FILE *out)
+                          uint32_t activations, FILE *out)
 {
     uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
     uint64_t missing =
@@ -77,15 +76,14 @@ static uint64_t tell_less(const struct run_summary *r, const struct shortage *s,
         fprintf(out,
                 "  A batch or sequence smaller by %" PRIu64
                 " %% would (activations, "
-                "temporaries and the request are %s), or recomputing "
-                "activations",
+                "temporaries and the request are %s)",
                 rounded_up(missing, passing), report_bytes(passing, b));
     else
         fputs("  Quantising, sharding or offloading what stays would", out);
-    if (count > 0 && lines[0].key != UINT32_MAX)
+    if (missing < passing && activations != UINT32_MAX)
         fprintf(
-            out, ", first those of %s",
-            report_frame(r->lifetimes->snapshot, lines[0].key, false, frame));
+            out, ", or recomputing activations, first those of %s",
+            report_frame(r->lifetimes->snapshot, activations, false, frame));
     fputs(".", out);
     return missing;
 }
@@ -122,8 +120,7 @@ static uint64_t tell_waiting(const struct shortage *s, FILE *out)
 
 uint64_t advice_for_failure(const struct run_summary *r,
                             const struct shortage *s, const char *cure,
-                            const struct report_group *lines, size_t count,
-                            FILE *out)
+                            uint32_t activations, FILE *out)
 {
     char a[REPORT_WORD];
 
@@ -133,7 +130,7 @@ uint64_t advice_for_failure(const struct run_summary *r,
     }
     switch (s->cause) {
     case SHORTAGE_TOO_MUCH:
-        return tell_less(r, s, lines, count, out);
+        return tell_less(r, s, activations, out);
     case SHORTAGE_PIECES:
         return tell_pieces(r, s, out);
     case SHORTAGE_PENDING:
@@ -174,6 +171,7 @@ enum remedy {
     REMEDY_ACTIVATIONS,
     REMEDY_TEMPORARIES,
     REMEDY_OPTIMIZER,
+    REMEDY_WEIGHTS,
     REMEDY_LEAK,
     REMEDIES
 };
@@ -203,28 +201,6 @@ static uint64_t stuck(const struct run_summary *r)
     return sum;
 }
 
-/* The line with most bytes of a category. */
-static uint32_t main_line(const struct run_summary *r,
-                          enum report_category category)
-{
-    const struct moment *m = &r->peak;
-    const struct lifetimes *l = r->lifetimes;
-    uint64_t most = 0;
-    uint32_t line = UINT32_MAX;
-
-    /* The largest one's is taken: adding up by line is what the list does. */
-    for (size_t i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &l->allocs[m->live[i]];
-
-        if (r->categories[m->live[i]] != category || a->rounded <= most ||
-            !moment_in_use(a, m->state))
-            continue;
-        most = a->rounded;
-        line = report_own_frame(l->snapshot, a->stack);
-    }
-    return line;
-}
-
 static void fill_worth(const struct run_summary *r, uint64_t worth[REMEDIES])
 {
     uint32_t largest = 0;
@@ -236,6 +212,11 @@ static void fill_worth(const struct run_summary *r, uint64_t worth[REMEDIES])
     worth[REMEDY_ACTIVATIONS] = of_category(r, REPORT_ACTIVATIONS) / 2;
     worth[REMEDY_TEMPORARIES] = of_category(r, REPORT_TEMPORARIES) / 2;
     worth[REMEDY_OPTIMIZER] = of_category(r, REPORT_OPTIMIZER) / 4 * 3;
+    worth[REMEDY_WEIGHTS] = of_category(r, REPORT_WEIGHTS) / 2;
+    /* What is trained needs its bits, and a guess that matters little is not
+     * acted on. */
+    if (r->trains || worth[REMEDY_WEIGHTS] < r->peak_allocated / 4)
+        worth[REMEDY_WEIGHTS] = 0;
     worth[REMEDY_LEAK] = finding_leak(r, &largest) * r->iterations.count;
 }
 
@@ -264,7 +245,7 @@ static void tell_temporaries(const struct run_summary *r, uint64_t bytes,
                              FILE *out)
 {
     const struct snapshot *s = r->lifetimes->snapshot;
-    uint32_t line = main_line(r, REPORT_TEMPORARIES);
+    uint32_t line = r->main_temporaries;
     char a[REPORT_WORD];
     char b[REPORT_WORD];
     char frame[REPORT_FRAME];
@@ -273,11 +254,12 @@ static void tell_temporaries(const struct run_summary *r, uint64_t bytes,
     report_bytes(bytes, b);
     report_frame(s, line, false, frame);
     if (line == UINT32_MAX || frame_kind_of(s, line) < FRAME_TORCH)
-        fprintf(out,
-                "Halve the batch, or fuse what the backward pass takes apart: "
-                "its temporaries are %s of the peak (the largest from %s), and "
-                "half of them %s less.",
-                a, frame, b);
+        fprintf(
+            out,
+            "Halve the batch, or fuse what the backward pass takes apart: "
+            "its temporaries are %s of the peak (most of them from %s), and "
+            "half of them %s less.",
+            a, frame, b);
     else
         fprintf(out,
                 "Do the step at %s in place or in parts: temporaries are %s "
@@ -285,12 +267,26 @@ static void tell_temporaries(const struct run_summary *r, uint64_t bytes,
                 frame, a, b);
 }
 
+/* What no backward pass will want is not kept to be computed again. */
+static void tell_activations(const struct run_summary *r, uint64_t bytes,
+                             FILE *out)
+{
+    char a[REPORT_WORD];
+    char frame[REPORT_FRAME];
+
+    fprintf(out, "%s: that saves about %s; the largest are from %s.",
+            r->trains
+                ? "Recompute activations (checkpointing), or halve the batch"
+                : "Halve the batch or the sequence",
+            report_bytes(bytes, a),
+            report_frame(r->lifetimes->snapshot, r->main_activations, false,
+                         frame));
+}
+
 static void tell_remedy(const struct run_summary *r, enum remedy remedy,
                         uint64_t bytes, FILE *out)
 {
-    const struct snapshot *s = r->lifetimes->snapshot;
     char a[REPORT_WORD];
-    char frame[REPORT_FRAME];
 
     report_bytes(bytes, a);
     switch (remedy) {
@@ -302,11 +298,7 @@ static void tell_remedy(const struct run_summary *r, enum remedy remedy,
                 a);
         break;
     case REMEDY_ACTIVATIONS:
-        fprintf(
-            out,
-            "Recompute activations (checkpointing), or halve the batch: "
-            "that saves about %s; the largest are from %s.",
-            a, report_frame(s, main_line(r, REPORT_ACTIVATIONS), false, frame));
+        tell_activations(r, bytes, out);
         break;
     case REMEDY_TEMPORARIES:
         tell_temporaries(r, bytes, out);
@@ -315,6 +307,12 @@ static void tell_remedy(const struct run_summary *r, enum remedy remedy,
         fprintf(out,
                 "An optimizer with state of 8 bits, or sharded or offloaded "
                 "state, saves about %s.",
+                a);
+        break;
+    case REMEDY_WEIGHTS:
+        fprintf(out,
+                "Keep the weights in half as many bits (quantised), or part of "
+                "them elsewhere: %s less of the peak.",
                 a);
         break;
     case REMEDY_LEAK:

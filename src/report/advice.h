@@ -10,11 +10,11 @@
 
 /* Each writes to `out` and returns the bytes it is worth; 0: not known. */
 
-/* After a failure: `lines` hold most, `cure` as in report_verdict_make(). */
+/* After a failure: `activations` is the line that held most of them, UINT32_MAX
+ * if none is known; `cure` as in report_verdict_make(). */
 uint64_t advice_for_failure(const struct run_summary *r,
                             const struct shortage *s, const char *cure,
-                            const struct report_group *lines, size_t count,
-                            FILE *out);
+                            uint32_t activations, FILE *out);
 
 /* What would lower the peak most. */
 uint64_t advice_for_peak(const struct run_summary *r, FILE *out);

@@ -267,8 +267,17 @@ static enum report_category category_of(const struct sorting *s,
     return REPORT_ACTIVATIONS;
 }
 
+/* An allocation of a training step, as far as is known who asked. */
+static bool is_of_training(const struct sorting *s, const struct lifetime *a)
+{
+    unsigned by = s->by[a->stack];
+
+    return a->start != LIFETIME_BEFORE &&
+           (by == 0 || (by & (BY_BACKWARD | BY_OPTIMIZER)) != 0);
+}
+
 bool report_categorize(const struct lifetimes *l, uint8_t *categories,
-                       struct tool_error *error)
+                       bool *trains, struct tool_error *error)
 {
     uint8_t *by = stack_signs(l->snapshot);
     const struct sorting s = {l, by};
@@ -276,8 +285,11 @@ bool report_categorize(const struct lifetimes *l, uint8_t *categories,
 
     if (by == NULL)
         return tool_fail(error, "not enough host memory for the categories");
-    for (i = 0; i < l->alloc_count; i++)
+    *trains = false;
+    for (i = 0; i < l->alloc_count; i++) {
         categories[i] = (uint8_t)category_of(&s, &l->allocs[i]);
+        *trains = *trains || is_of_training(&s, &l->allocs[i]);
+    }
     free(by);
     return true;
 }

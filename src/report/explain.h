@@ -25,10 +25,11 @@ const char *report_category_name(enum report_category category);
 bool report_category_told(const struct snapshot *s, uint32_t user_metadata,
                           enum report_category *out);
 
-/* The category of each of l->allocs, into an array of alloc_count.  False: no
- * host memory. */
+/* The category of each of l->allocs, into an array of alloc_count; into *trains
+ * whether the backward pass or an optimizer asked for any, or may have, as
+ * nobody knows who did.  False: no host memory. */
 bool report_categorize(const struct lifetimes *l, uint8_t *categories,
-                       struct tool_error *error);
+                       bool *trains, struct tool_error *error);
 
 /* Each takes a look at all that lived: of a device's out-of-memory events so
  * many are explained. */

@@ -13,6 +13,7 @@ struct gathering {
     const struct moment *m;
     enum group_by by;
     const uint8_t *categories;
+    int only; /* a category; -1: all */
     struct report_group *groups;
     uint32_t *of_key; /* its group + 1; 0: none yet */
     uint32_t *own;    /* by stack: its own frame + 1 (0: not asked) */
@@ -89,6 +90,8 @@ static void gather(struct gathering *g)
     for (i = 0; i < g->m->live_count; i++) {
         uint32_t number = g->m->live[i];
 
+        if (g->only >= 0 && g->categories[number] != g->only)
+            continue;
         if (moment_in_use(&g->m->lifetimes->allocs[number], g->m->state))
             add(g, number);
     }
@@ -99,28 +102,54 @@ static void gather(struct gathering *g)
     }
 }
 
+/* On success g->groups is the caller's to free(). */
+static bool make(struct gathering *g, struct tool_error *error)
+{
+    const struct moment *m = g->m;
+    size_t bound = key_bound(g);
+    bool ok;
+
+    g->groups = calloc((m->live_count < bound ? m->live_count : bound) + 1,
+                       sizeof(*g->groups));
+    g->of_key = calloc(bound + 1, sizeof(*g->of_key));
+    g->own = calloc(m->lifetimes->snapshot->stack_count + 1, sizeof(*g->own));
+    ok = g->groups != NULL && g->of_key != NULL && g->own != NULL;
+    if (ok)
+        gather(g);
+    free(g->of_key);
+    free(g->own);
+    if (ok)
+        return true;
+    free(g->groups);
+    return tool_fail(error, "not enough host memory for the groups");
+}
+
 bool report_groups_make(const struct moment *m, enum group_by by,
                         const uint8_t *categories, struct report_group **out,
                         size_t *count, struct tool_error *error)
 {
-    struct gathering g = {.m = m, .by = by, .categories = categories};
-    size_t bound = key_bound(&g);
-    bool ok;
+    struct gathering g = {
+        .m = m, .by = by, .categories = categories, .only = -1};
 
-    g.groups = calloc((m->live_count < bound ? m->live_count : bound) + 1,
-                      sizeof(*g.groups));
-    g.of_key = calloc(bound + 1, sizeof(*g.of_key));
-    g.own = calloc(m->lifetimes->snapshot->stack_count + 1, sizeof(*g.own));
-    ok = g.groups != NULL && g.of_key != NULL && g.own != NULL;
-    if (ok)
-        gather(&g);
-    free(g.of_key);
-    free(g.own);
-    if (!ok) {
-        free(g.groups);
-        return tool_fail(error, "not enough host memory for the groups");
-    }
+    if (!make(&g, error))
+        return false;
     *out = g.groups;
     *count = g.count;
+    return true;
+}
+
+bool report_main_line(const struct moment *m, const uint8_t *categories,
+                      uint8_t category, uint32_t *frame,
+                      struct tool_error *error)
+{
+    struct gathering g = {.m = m,
+                          .by = GROUP_BY_LINE,
+                          .categories = categories,
+                          .only = category};
+
+    if (!make(&g, error))
+        return false;
+    *frame = g.count > 0 ? g.groups[0].key : UINT32_MAX;
+    free(g.groups);
     return true;
 }

@@ -21,4 +21,10 @@ bool report_groups_make(const struct moment *m, enum group_by by,
                         const uint8_t *categories, struct report_group **out,
                         size_t *count, struct tool_error *error);
 
+/* The line that holds most of one category, into *frame; UINT32_MAX: none is
+ * known.  False: no host memory. */
+bool report_main_line(const struct moment *m, const uint8_t *categories,
+                      uint8_t category, uint32_t *frame,
+                      struct tool_error *error);
+
 #endif

@@ -183,6 +183,20 @@ static const char *after_folders(const char *path)
     return base;
 }
 
+/* "MmBackward0 of the backward pass" of "torch::…::MmBackward0::apply(…)". */
+static void put_node(char buf[REPORT_FRAME], const char *name)
+{
+    const char *end = strstr(name, "::apply(");
+    const char *begin = end;
+
+    while (begin > name && begin[-1] != ':')
+        begin--;
+    snprintf(
+        buf, REPORT_FRAME, "%.*s of the backward pass",
+        whole_characters(begin, end - begin < 60 ? (size_t)(end - begin) : 60),
+        begin);
+}
+
 const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
                          char buf[REPORT_FRAME])
 {
@@ -197,6 +211,11 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
         return strcpy(buf, "(no call path recorded)");
     file = snapshot_string(s, s->frames[frame].filename);
     name = snapshot_string(s, s->frames[frame].name);
+    if (!whole && frame_kind_of(s, frame) == FRAME_BACKWARD) {
+        put_node(buf, name);
+        report_defuse(buf);
+        return buf;
+    }
     if (frame_is_cell(s, frame, &number)) {
         snprintf(cell, sizeof(cell), "cell %u", number);
         file = cell;

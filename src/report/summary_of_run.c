@@ -187,14 +187,18 @@ bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
         return tool_fail(error, "not enough host memory for the report");
     }
     count_events(out);
-    if (report_categorize(l, out->categories, error) &&
+    if (report_categorize(l, out->categories, &out->trains, error) &&
         moment_make(l, out->peak_state, &out->peak, error) &&
         report_groups_make(&out->peak, GROUP_BY_LINE, NULL, &out->lines,
                            &out->line_count, error) &&
         report_groups_make(&out->peak, GROUP_BY_PATH, NULL, &out->paths,
                            &out->path_count, error) &&
         report_groups_make(&out->peak, GROUP_BY_CATEGORY, out->categories,
-                           &out->kinds, &out->kind_count, error))
+                           &out->kinds, &out->kind_count, error) &&
+        report_main_line(&out->peak, out->categories, REPORT_ACTIVATIONS,
+                         &out->main_activations, error) &&
+        report_main_line(&out->peak, out->categories, REPORT_TEMPORARIES,
+                         &out->main_temporaries, error))
         return true;
     run_summary_free(out);
     return false;

@@ -23,6 +23,10 @@ struct run_summary {
     uint64_t reserved[RUN_COLUMNS];
     struct moment peak;
     uint8_t *categories; /* by allocation */
+    bool trains;         /* a training step was recorded, or may have been */
+    /* Whose most is alive at the peak; UINT32_MAX: nobody's that is known. */
+    uint32_t main_activations;
+    uint32_t main_temporaries;
     struct report_group *lines;
     size_t line_count;
     struct report_group *paths;

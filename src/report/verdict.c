@@ -144,8 +144,9 @@ static bool tell_oom(const struct run_summary *r,
                      struct telling *t, uint64_t *saves,
                      struct tool_error *error)
 {
-    struct report_group *lines;
+    struct report_group *lines = NULL;
     struct shortage s;
+    uint32_t activations;
     char *words;
     size_t count;
     bool ok;
@@ -153,15 +154,17 @@ static bool tell_oom(const struct run_summary *r,
     if (!shortage_make(r->lifetimes, event, &s, error))
         return false;
     ok = report_groups_make(&s.moment, GROUP_BY_LINE, NULL, &lines, &count,
-                            error);
+                            error) &&
+         report_main_line(&s.moment, r->categories, REPORT_ACTIVATIONS,
+                          &activations, error);
     if (ok) {
         tell_failure(r, &s, t->what.out);
         tell_holders(r, lines, count, s.moment.allocated, t->who.out);
         words = find_cure(r, &s, cure);
-        *saves = advice_for_failure(r, &s, words, lines, count, t->advice.out);
+        *saves = advice_for_failure(r, &s, words, activations, t->advice.out);
         free(words);
-        free(lines);
     }
+    free(lines);
     moment_free(&s.moment);
     return ok;
 }

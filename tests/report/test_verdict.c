@@ -160,6 +160,51 @@ static void what_lowers_a_peak_most_is_advised(void **state)
                "Up to 60.0 MiB that were free beside what was in use");
 }
 
+/* Not whose single one is the largest. */
+static void a_line_is_named_that_holds_most_in_all(void **state)
+{
+    (void)state;
+    verdict_is("segment_alloc 0 60MiB\n"
+               "alloc 0 20MiB 0 m.py:1:big\n"
+               "alloc 20 15MiB 0 m.py:2:often\n"
+               "alloc 35 15MiB 0 m.py:2:often\n"
+               "alloc 50 10MiB 0 ??:0:MmBackward0::apply()\n"
+               "free_requested 0 20MiB\nfree_requested 20 15MiB\n"
+               "free_requested 35 15MiB\nfree_requested 50 10MiB\n",
+               NULL, NULL, "60.0 MiB were in use", "m.py:2 often 30.0 MiB",
+               "Do the step at m.py:2 often in place or in parts");
+}
+
+/* Nothing that only training has is advised to a program that infers. */
+static void inference_is_told_apart(void **state)
+{
+    char lines[16384] = "segment_alloc 0 100MiB\n"
+                        "alloc 0 80MiB 0 m.py:2:forward\n";
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        strcat(lines, "alloc 95 1MiB 0 m.py:3:forward\n"
+                      "free_requested 95 1MiB\n");
+    strcat(lines, "free_requested 0 80MiB\n");
+    for (int i = 0; i < 62; i++)
+        strcat(lines, "alloc 96 1MiB 0 m.py:4:forward\n"
+                      "free_requested 96 1MiB\n");
+    verdict_is(lines, NULL, NULL, "did not", "m.py:2 forward",
+               "Halve the batch or the sequence: that saves about 40.0 MiB");
+    verdict_is("segment_alloc 0 100MiB\nalloc 0 80MiB 0 m.py:1:__init__\n"
+               "alloc 90 1MiB 0 m.py:2:forward\n",
+               NULL, NULL, "did not", "m.py:1",
+               "Keep the weights in half as many bits (quantised), or part of "
+               "them elsewhere: 40.0 MiB less");
+    /* The weights' line is not one of activations. */
+    verdict_is("segment_alloc 0 100MiB\n"
+               "alloc 0 80MiB 0 model.py:1:__init__\n"
+               "alloc 80 20MiB 0 model.py:2:forward\n"
+               "oom 30MiB 64MiB 0 model.py:3:loss\n",
+               NULL, NULL, "ran out", "model.py:1 __init__ 80.0 MiB",
+               "or recomputing activations, first those of model.py:2 forward");
+}
+
 /* ---- categories --------------------------------------------------------- */
 
 /* Of the allocation `number`, in the order of their beginnings. */
@@ -297,7 +342,7 @@ static void a_tree_leaves_frameworks_out(void **state)
         "    8.00 MiB   53 %      llama.py:9 mlp\n"
         "    4.00 MiB   27 %      llama.py:7 attn\n"
         "    2.00 MiB   13 %    train.py:8 mlp\n"
-        "    1.00 MiB    7 %  MmBackward0::apply()\n";
+        "    1.00 MiB    7 %  MmBackward0 of the backward pass\n";
     struct report_text text;
     struct call_tree tree;
     struct tool_error error;
@@ -323,6 +368,8 @@ int main(void)
         cmocka_unit_test(advice_in_pieces_is_a_cure_or_what_is_not_on),
         cmocka_unit_test(a_snapshot_without_history_says_so),
         cmocka_unit_test(what_lowers_a_peak_most_is_advised),
+        cmocka_unit_test(a_line_is_named_that_holds_most_in_all),
+        cmocka_unit_test(inference_is_told_apart),
         cmocka_unit_test(old_memory_is_told_by_its_end),
         cmocka_unit_test(gradients_stay_for_the_optimizer),
         cmocka_unit_test(what_pytorch_says_counts_before_any_guess),

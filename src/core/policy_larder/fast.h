@@ -12,9 +12,9 @@
 #define LARDER_CORE_FAST_H
 
 #include "base/bits.h"
+#include "core/policy_larder/stamp.h"
 #include "core/segments/events.h"
 #include "core/state/front.h"
-#include "core/trim/trim_age.h"
 
 /* The policy larder alone has fronts; its unit is the alignment that CUDA
  * promises. */
@@ -110,7 +110,7 @@ static FAST_INLINE bool fast_alloc(struct allocator *a, struct front *f,
         b = fast_cut(a, f, heap->fit, b, size);
     else
         return false;
-    trim_touch(a, b);
+    stamp_block(a, b);
     fast_hand_out(a, b, bytes, out);
     tally_add(tally, kind, size, bytes);
     return true;

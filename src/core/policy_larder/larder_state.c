@@ -8,6 +8,7 @@
 #include "core/policy_larder/physical.h"
 #include "core/policy_larder/addresses.h"
 #include "core/policy_larder/spot.h"
+#include "core/policy_larder/stamp.h"
 #include "core/pools/pool.h"
 #include "core/segments/segment.h"
 
@@ -77,6 +78,29 @@ static void release_loose(struct allocator *a)
 {
     larder__physical_drop(a, SIZE_MAX);
     larder__carry_tidy(a);
+}
+
+static bool spot_is_old(const struct allocator *a, const struct spot *spot)
+{
+    const struct segment *s = spot->block->segment;
+    size_t old = 0;
+
+    while (s->stamps != NULL && old < spot->pages &&
+           stamp_is_old(a, s, spot->begin + old))
+        old++;
+    return old == spot->pages;
+}
+
+static void release_old(struct allocator *a, const struct heap *heap)
+{
+    struct spots *spots = &a->larder->spots;
+    size_t loose = a->larder->loose.pages;
+
+    larder__spots_find_of(a, heap);
+    for (size_t i = 0; i < spots->count; i++)
+        spots->list[i].is_chosen = spot_is_old(a, &spots->list[i]);
+    (void)larder__spots_unmap(a);
+    larder__physical_drop(a, a->larder->loose.pages - loose);
 }
 
 static void trim(struct allocator *a, uint64_t target)
@@ -155,6 +179,7 @@ const struct policy_state larder__state = {
     .settings_changed = settings_changed,
     .release_heap = release_heap,
     .release_loose = release_loose,
+    .release_old = release_old,
     .trim = trim,
     .movable_bytes = movable_bytes,
     .loose_bytes = loose_bytes,

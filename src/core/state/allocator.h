@@ -247,6 +247,9 @@ struct policy_state {
      * nowhere.  Returns the first refusal. */
     larder_result (*release_heap)(struct allocator *a, struct heap *heap);
     void (*release_loose)(struct allocator *a);
+    /* Give back the pages of a default pool's heap that trim_age calls old
+     * (stamp.h).  Its stream has passed where it was when they last were not. */
+    void (*release_old)(struct allocator *a, const struct heap *heap);
     /* Give back as much, until no more than target bytes are held. */
     void (*trim)(struct allocator *a, uint64_t target);
     /* Bytes that could be given back, or moved to another heap. */

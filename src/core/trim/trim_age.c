@@ -1,11 +1,10 @@
 #include "core/trim/trim_age.h"
 
 #include "base/host.h"
+#include "core/policy_larder/stamp.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/state/held.h"
-#include "core/policy_larder/physical.h"
-#include "core/policy_larder/spot.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
 #include "core/segments/segment.h"
@@ -98,19 +97,13 @@ static void look_at_pool(struct allocator *a, struct pool *pool)
 
 /* ---- pages ----------------------------------------------------------------- */
 
-static bool page_is_old(const struct allocator *a, const struct segment *s,
-                        size_t i)
-{
-    return s->pages[i] != 0 && a->trim_now - s->stamps[i] >= TRIM_STEPS;
-}
-
 /* What any block in use touches is in use. */
 static void stamp_range(struct allocator *a, struct segment *s)
 {
     for (struct block *b = s->head; b != NULL;
          b = slab_get(&a->slab, b->next)) {
         if (b->state == BLOCK_LIVE || b->state == BLOCK_PENDING)
-            trim_touch(a, b);
+            stamp_block(a, b);
     }
 }
 
@@ -142,7 +135,7 @@ static bool heap_has_old(const struct allocator *a, const struct heap *heap)
         if (s->heap != heap || s->stamps == NULL)
             continue;
         for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++) {
-            if (page_is_old(a, s, i))
+            if (stamp_is_old(a, s, i))
                 return true;
         }
     }
@@ -169,29 +162,11 @@ struct heap *larder__trim_next_heap(struct allocator *a, size_t *at)
     return NULL;
 }
 
-static bool spot_is_old(const struct allocator *a, const struct spot *spot)
-{
-    for (size_t i = 0; i < spot->pages; i++) {
-        if (!page_is_old(a, spot->block->segment, spot->begin + i))
-            return false;
-    }
-    return true;
-}
-
 void larder__trim_heap(struct allocator *a, const struct heap *heap)
 {
-    struct spots *spots = &a->larder->spots;
     uint64_t before = a->held_bytes;
-    size_t loose = a->larder->loose.pages;
 
-    larder__spots_find_of(a, heap);
-    for (size_t i = 0; i < spots->count; i++) {
-        struct spot *s = &spots->list[i];
-
-        s->is_chosen = s->block->segment->stamps != NULL && spot_is_old(a, s);
-    }
-    (void)larder__spots_unmap(a);
-    larder__physical_drop(a, a->larder->loose.pages - loose);
+    a->policy->state->release_old(a, heap);
     larder__trim_count(a, before);
 }
 
@@ -213,7 +188,7 @@ static void look_at_loose(struct allocator *a)
     a->trim_idle = now == a->trim_activity ? a->trim_idle + 1 : 0;
     a->trim_activity = now;
     if (a->trim_idle >= TRIM_STEPS && a->larder != NULL)
-        larder__physical_drop(a, SIZE_MAX);
+        a->policy->state->release_loose(a);
 }
 
 void larder__trim_look(struct allocator *a)

@@ -8,20 +8,7 @@
 #ifndef LARDER_CORE_TRIM_AGE_H
 #define LARDER_CORE_TRIM_AGE_H
 
-#include "core/policy_larder/pages.h"
-
-/* A block of a range is taken: its pages are in use. */
-static inline void trim_touch(const struct allocator *a, const struct block *b)
-{
-    const struct segment *s = b->segment;
-    struct page_span span;
-
-    if (s->stamps == NULL)
-        return;
-    span = pages_touched(s, b->addr, b->bytes);
-    for (size_t i = span.begin; i < span.end; i++)
-        s->stamps[i] = a->trim_now;
-}
+#include "core/state/allocator.h"
 
 /* Whether giving back must not even be thought of: a pool is begun, or a
  * stream is being captured. */

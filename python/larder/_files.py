@@ -1,24 +1,47 @@
 """Files written as the library writes them: whole or not at all."""
 
 import ctypes
+import functools
 import os
+
+from larder._finding import VARIABLE, candidates
+
+_NAMES = ("liblarder.so", "liblarder.so.0")
+
+
+@functools.lru_cache(maxsize=None)
+def _library():
+    """The library itself, whichever of those on it the process has loaded."""
+    tried = []
+    for path in candidates(_NAMES):
+        try:
+            loaded = ctypes.CDLL(path)
+        except OSError as error:
+            tried.append(str(error))
+            continue
+        loaded.larder_last_error.restype = ctypes.c_char_p
+        loaded.larder_file_descriptor.argtypes = [ctypes.c_void_p]
+        loaded.larder_file_close.argtypes = [ctypes.c_void_p, ctypes.c_int]
+        return loaded
+    raise OSError(
+        f"liblarder.so, which writes files, cannot be loaded ({'; '.join(tried)}); "
+        f"set {VARIABLE} to the folder it is in"
+    )
 
 
 class NewFile:
     """A file of larder/file.h as a context that gives a file object.  It takes
     its place when the context ends well."""
 
-    def __init__(self, library, path, mode="w", **options):
-        self._library = library
+    def __init__(self, path, mode="w", **options):
+        self._library = _library()
         self._path = os.fsencode(path)
         self._mode = mode
         self._options = options
 
     def _must(self, result):
         if result != 0:
-            words = self._library.larder_last_error
-            words.restype = ctypes.c_char_p
-            raise OSError(words().decode(errors="replace"))
+            raise OSError(self._library.larder_last_error().decode(errors="replace"))
 
     def __enter__(self):
         self._handle = ctypes.c_void_p()

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include <larder/file.h>
 
 #include "tune/tune_cell.h"
+
+/* Six numbers and some words. */
+enum { CELL_TEXT_MAX = 256 };
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t count)
 {
@@ -76,25 +80,22 @@ void tune_cell_write(const char *folder, const struct tune_question *q,
                      const struct tune_cell *cell)
 {
     char path[PATH_MAX];
-    char part[PATH_MAX + 32];
-    bool ok;
-    FILE *f;
+    char text[CELL_TEXT_MAX];
+    larder_file *f;
+    int n;
 
     if (folder == NULL || !cell_path(folder, q, path))
         return;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return;
-    snprintf(part, sizeof part, "%s.%ld", path, (long)getpid());
-    f = fopen(part, "we");
-    if (f == NULL)
-        return;
-    ok = fprintf(f,
+    n = snprintf(text, sizeof text,
                  "cell 1 %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
                  " %" PRIu64 " end\n",
                  cell->fits, cell->peak_allocated_bytes,
                  cell->peak_reserved_bytes, cell->min_capacity_bytes,
-                 cell->driver_calls, cell->driver_time_ns) > 0;
-    ok = fclose(f) == 0 && ok;
-    if (!ok || rename(part, path) != 0)
-        unlink(part);
+                 cell->driver_calls, cell->driver_time_ns);
+    /* A cell that cannot be kept is worked out again. */
+    if (larder_file_create(path, &f) == LARDER_OK)
+        (void)larder_file_close(f, larder_file_write(f, text, (size_t)n) ==
+                                       LARDER_OK);
 }

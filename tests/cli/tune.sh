@@ -60,9 +60,16 @@ expect 0 tune --json --capacity 16GiB "$tmp/load41.trace"
 # What was cut short is not believed.
 for cell in "$tmp"/cache/larder/*; do
     printf 'cell 1 1 5 5' >"$cell"
+    chmod 640 "$cell"
 done
 expect 0 tune --json --capacity 16GiB "$tmp/load.trace"
 is 'the cure, measured again' "$(best conf)" '"max_split_size_mb:21"'
+# Written as every file is: whole, with the mode of the one before.
+is 'modes of cells that were replaced' "$(find "$tmp/cache/larder" -type f \
+    -size +12c ! -perm 640 | wc -l)" 0
+is 'cells half written' "$(find "$tmp/cache/larder" -name '*.*' | wc -l)" 0
+[ -n "$(find "$tmp/cache/larder" -type f -size +12c)" ] ||
+    say_failed 'no cell was written again'
 
 # fit answers yes or no, to the byte.
 expect 0 replay --repeat 0 --json --min-capacity --policy pytorch \

@@ -3,8 +3,10 @@
 import importlib.util
 import json
 import os
+import shutil
 import sys
 
+from larder._files import NewFile
 from larder.fit import cards as table
 from larder.fit import options as reading
 from larder.fit import replays, search, verdict
@@ -87,8 +89,8 @@ def _write_files(told, options, snapshot):
             os.unlink(snapshot)
     if options.trace:
         with open(told["trace"], encoding="utf-8") as source:
-            with open(options.trace, "w", encoding="utf-8") as target:
-                target.write(source.read())
+            with NewFile(options.trace, encoding="utf-8") as target:
+                shutil.copyfileobj(source, target)
 
 
 def _report(runner, options, card, cards):

@@ -5,6 +5,8 @@ say what stands where."""
 
 import sys
 
+from larder._files import NewFile
+
 # An allocation's record.
 BYTES, STREAM, PHASE, MODULE, OPERATOR, FILE, LINE, KIND, STEP = range(9)
 
@@ -83,7 +85,7 @@ class Ledger:
 
     def write_trace(self, path):
         """As a trace of larder-replay(1)."""
-        with open(path, "w", encoding="utf-8") as out:
+        with NewFile(path, encoding="utf-8") as out:
             for event in self.events:
                 out.write(self._line(event))
 

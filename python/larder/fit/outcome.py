@@ -4,6 +4,7 @@ import collections
 import json
 import sys
 
+from larder._files import NewFile
 from larder.fit import gpu, ledger
 from larder.torch import statistics
 
@@ -100,5 +101,5 @@ def write(run, how, seconds):
         "by_step": _steps(book),
         "made_up": [[f"{p[0]}:{p[1]}", w] for p, w in run.mode.values.places.items()],
     }
-    with open(options.result, "w", encoding="utf-8") as file:
+    with NewFile(options.result, encoding="utf-8") as file:
         json.dump(told, file)

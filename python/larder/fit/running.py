@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+from larder._files import NewFile
+
 # A device on which everything fits, to see what would be needed.
 ROOMY = "sim:4TiB"
 
@@ -58,7 +60,7 @@ class Runner:
             arguments = self._options.arguments
         settings = self._settings(device, arguments, snapshot)
         path = self._file("settings")
-        with open(path, "w", encoding="utf-8") as file:
+        with NewFile(path, encoding="utf-8") as file:
             json.dump(settings, file)
         sink = subprocess.DEVNULL if quiet else None
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)

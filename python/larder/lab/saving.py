@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import pickle
 
+from larder._files import NewFile
 from larder._library import library
 from larder.lab import kinds
 from larder.lab.failures import InvalidError, check
@@ -62,16 +63,17 @@ def rebuilt(code, shape, device, content, requires_grad, is_parameter):
 
 
 @contextlib.contextmanager
-def _opened(file, mode):
-    if hasattr(file, "read" if mode == "rb" else "write"):
+def _opened(file, method, opening, mode):
+    """What is a file already, and is not closed then, or the path of one."""
+    if hasattr(file, method):
         yield file
         return
-    with open(file, mode) as opened:
+    with opening(file, mode) as opened:
         yield opened
 
 
 def save(obj, f, pickle_protocol=4):
-    with _opened(f, "wb") as file:
+    with _opened(f, "write", NewFile, "wb") as file:
         file.write(_MAGIC)
         pickle.dump(obj, file, protocol=pickle_protocol)
 
@@ -101,7 +103,7 @@ class _Careful(pickle.Unpickler):
 
 
 def load(f, map_location=None, weights_only=True, mmap=None):
-    with _opened(f, "rb") as file:
+    with _opened(f, "read", open, "rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
             raise InvalidError(
                 f"{f}: not a file that the lab's torch.save() wrote; it does "

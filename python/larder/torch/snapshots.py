@@ -109,10 +109,10 @@ def _dump_snapshot(
             OSError,
         )
     elif name.endswith(b".json"):
-        with NewFile(library, name, "w", encoding="utf-8") as file:
+        with NewFile(name, "w", encoding="utf-8") as file:
             json.dump(_snapshot(), file)
     else:
-        with NewFile(library, name, "wb") as file:
+        with NewFile(name, "wb") as file:
             pickle.dump(_snapshot(), file, protocol=4)
 
 

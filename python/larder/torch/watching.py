@@ -14,6 +14,8 @@ import weakref
 
 import torch
 
+from larder._files import NewFile
+
 # Of an optimizer's steps: the first ones fill caches and choose algorithms.
 WARM_UP = 2
 
@@ -132,6 +134,6 @@ class Watch:
         }
 
     def write(self, path, status):
-        with open(path, "w", encoding="utf-8") as file:
+        with NewFile(path, encoding="utf-8") as file:
             json.dump(self.report(status), file)
             file.write("\n")

@@ -3,7 +3,6 @@
 import pickle
 
 from larder._files import NewFile
-from larder._library import library
 from larder.lab import OutOfMemoryError
 from larder.lab import session as _session
 from larder.lab.failures import InvalidError, gate
@@ -149,7 +148,7 @@ def _dump_snapshot(filename="dump_snapshot.pickle"):
     if _Recording.kept is None:
         _session().write_snapshot(filename)
         return
-    with NewFile(library, filename, "wb") as file:
+    with NewFile(filename, "wb") as file:
         pickle.dump(_snapshot(), file)
 
 

@@ -30,6 +30,15 @@ larder_result larder__device_check(const larder_device *dev);
 void larder__device_hold(larder_device *dev);
 void larder__device_drop(larder_device *dev);
 
+/* Allocators over the device hold so much more, or less: what is pinned counts
+ * for the device it is pinned for. */
+void larder__device_holds(larder_device *dev, uint64_t bytes);
+void larder__device_lacks(larder_device *dev, uint64_t bytes);
+
+/* What they all hold, and of the host what is pinned. */
+uint64_t larder__device_held(const larder_device *dev);
+uint64_t larder__device_pinned(const larder_device *dev);
+
 larder_result larder__device_mem_alloc(larder_device *dev, uint64_t bytes,
                                        larder_addr *out);
 larder_result larder__device_mem_free(larder_device *dev, larder_addr addr);

@@ -33,6 +33,10 @@ struct larder_device {
     _Atomic long holders;
     unsigned process; /* whose it is (base/process.h) */
 
+    larder_device *over; /* a device whose memory is pinned for it, or NULL */
+    _Atomic uint64_t held_bytes;   /* by allocators */
+    _Atomic uint64_t pinned_bytes; /* of the host, for this device */
+
     _Atomic uint64_t prices[DEVICE_PRICE_COUNT];
     _Atomic uint64_t calls[LARDER_CALL_COUNT];
     _Atomic uint64_t failed[LARDER_CALL_COUNT];

@@ -208,10 +208,12 @@ larder_result larder__pinned_device_create(larder_device *over,
     r = pinned_init(p);
     if (r == LARDER_OK)
         r = larder_device_create(&pinned_ops, p, out);
-    if (r == LARDER_OK)
+    if (r == LARDER_OK) {
+        (*out)->over = over;
         larder__device_hold(over);
-    else
+    } else {
         larder__host_free(p);
+    }
     return r;
 }
 

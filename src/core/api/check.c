@@ -3,6 +3,7 @@
  * Rules B1 to B6 are in block.h.  The others:
  *   S1  the statistics' current values are what the blocks add up to;
  *   S2  held_bytes is what segments and pieces add up to;
+ *   A1 and A2 are in state/holding.h;
  *   G1 to G4 are in policy_larder/pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
  *   P2  the parts of a piece lie in it, in order, without overlap;
@@ -363,6 +364,23 @@ static larder_result check_sums(const struct allocator *a,
     return LARDER_OK;
 }
 
+static larder_result check_account(const struct allocator *a)
+{
+    uint64_t held = a->account.cache.held_bytes;
+    uint64_t kept = holding_kept(&a->account.cache);
+
+    for (const struct private_pool *p = a->private_pools; p != NULL;
+         p = p->next) {
+        held += p->holding.held_bytes;
+        kept += holding_kept(&p->holding);
+    }
+    if (held != a->held_bytes)
+        return broken("A1", "what the owners hold", held);
+    if (kept != a->account.kept_bytes)
+        return broken("A2", "what is kept for owners", kept);
+    return LARDER_OK;
+}
+
 static larder_result check_events(const struct allocator *a,
                                   const struct sums *sums)
 {
@@ -405,6 +423,8 @@ static larder_result check_all(struct allocator *a)
     if (a->larder == NULL && sums.pages != a->page_count)
         return broken("G3", "the number of pages", 0);
     if ((r = check_events(a, &sums)) != LARDER_OK)
+        return r;
+    if ((r = check_account(a)) != LARDER_OK)
         return r;
     return check_sums(a, &sums);
 }

@@ -87,9 +87,9 @@ static void explain(struct allocator *a, const struct request *q,
         const struct private_pool *owner = q->heap->pool->owner;
 
         larder__text_add(&t, "The tag '%s' may hold ", owner->tag->name);
-        larder__text_add_bytes(&t, owner->limit_bytes);
+        larder__text_add_bytes(&t, owner->holding.limit_bytes);
         larder__text_add(&t, " and holds ");
-        larder__text_add_bytes(&t, owner->usage.reserved_bytes);
+        larder__text_add_bytes(&t, owner->holding.held_bytes);
         larder__text_add(&t, ". ");
     }
     larder__text_add(&t, "Of the allocated memory ");

@@ -203,7 +203,7 @@ void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
     larder__text_add(t, " Why: private pool (%" PRIu64 ", %" PRIu64 ") holds ",
                      p->id.first, p->id.second);
     add(t, "", info.reserved_bytes);
-    add(t, " of the ", p->limit_bytes);
+    add(t, " of the ", p->holding.limit_bytes);
     larder__text_add(t, " that larder_pool_set_limit() allows it.");
 }
 

@@ -312,9 +312,9 @@ static larder_result supply(struct allocator *a, const struct tag *tag)
     if (!larder__orphans_make_room(a, m.pages))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     (void)larder__orphans_release(a); /* memory of use here */
-    if (!held_allows(a, m.bytes))
+    if (!held_allows_owner(a, &tag->pool->holding, m.bytes))
         (void)larder__release_cached(a);
-    if (!held_allows(a, m.bytes))
+    if (!held_allows_owner(a, &tag->pool->holding, m.bytes))
         return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
                             "the tag '%s' needs %llu bytes to resume, which "
                             "the limit does not leave",

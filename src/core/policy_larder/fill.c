@@ -196,7 +196,7 @@ static void publish(struct allocator *a, const struct filling *f)
         s->page_count += pages;
         s->heap->page_count += pages;
         a->larder->loose.pages -= pages;
-        larder__pages_recount(a, STATS_LARGE, s->heap->pool->stats, pages);
+        larder__pages_recount(a, &a->pools[POOL_LARGE], s->heap->pool, pages);
         history_segment(a, s, page_at(s, run.begin),
                         (uint64_t)pages * PAGE_BYTES,
                         LARDER_ACTION_segment_map);

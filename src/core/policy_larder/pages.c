@@ -1,6 +1,7 @@
 #include "core/policy_larder/pages.h"
 
 #include "core/segments/blocks.h"
+#include "core/state/held.h"
 #include "core/policy_larder/physical.h"
 #include "core/pools/pool.h"
 #include "core/history/recording.h"
@@ -42,15 +43,16 @@ struct page_span larder__pages_movable(const struct block *b)
 
 /* ---- counting -------------------------------------------------------------- */
 
-void larder__pages_recount(struct allocator *a, unsigned from, unsigned to,
-                           size_t pages)
+void larder__pages_recount(struct allocator *a, const struct pool *from,
+                           const struct pool *to, size_t pages)
 {
     uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
 
-    if (from == to)
+    held_move(a, from, to, bytes);
+    if (from->stats == to->stats)
         return;
-    metric_sub(&a->stats.reserved_bytes, from, bytes);
-    metric_add(&a->stats.reserved_bytes, to, bytes);
+    metric_sub(&a->stats.reserved_bytes, from->stats, bytes);
+    metric_add(&a->stats.reserved_bytes, to->stats, bytes);
 }
 
 /* ---- unmapping ------------------------------------------------------------- */
@@ -108,7 +110,7 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
     }
     s->page_count -= pages;
     s->heap->page_count -= pages;
-    larder__pages_recount(a, s->heap->pool->stats, STATS_LARGE, pages);
+    larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
     (void)larder__pages_gone(a, b, all);
     history_range(a, LARDER_ACTION_segment_unmap, s, addr, bytes);
     return LARDER_OK;

@@ -89,8 +89,8 @@ struct block *larder__pages_gone(struct allocator *a, struct block *b,
 struct block *larder__pages_back(struct allocator *a, struct block *b,
                                  struct page_span span);
 
-/* Count pages as reserved by another pool. */
-void larder__pages_recount(struct allocator *a, unsigned from, unsigned to,
-                           size_t pages);
+/* Count pages as reserved by another pool, and as held by its owner. */
+void larder__pages_recount(struct allocator *a, const struct pool *from,
+                           const struct pool *to, size_t pages);
 
 #endif

@@ -13,17 +13,25 @@
 uint64_t larder__physical_capacity(const struct allocator *a)
 {
     uint64_t bytes = a->props.total_bytes - a->props.context_bytes;
+    uint64_t kept = account_kept_from(&a->account, account_drawer(&a->account));
 
     if (bytes > a->larder->refused_at)
         bytes = a->larder->refused_at;
-    return bytes > a->allowed_bytes ? a->allowed_bytes : bytes;
+    bytes = bits_lesser(bytes, a->allowed_bytes);
+    return kept < bytes ? bytes - kept : 0;
 }
 
 size_t larder__physical_room(const struct allocator *a)
 {
+    const struct holding *owner = account_drawer(&a->account);
     uint64_t bytes = larder__physical_capacity(a);
 
-    return bytes > a->held_bytes ? (bytes - a->held_bytes) / PAGE_BYTES : 0;
+    bytes -= bits_lesser(bytes, a->held_bytes);
+    if (owner->limit_bytes != 0)
+        bytes = bits_lesser(bytes, owner->limit_bytes -
+                                       bits_lesser(owner->limit_bytes,
+                                                   owner->held_bytes));
+    return bytes / PAGE_BYTES;
 }
 
 /* The most a handle may have: its part of all memory, or a segment of

@@ -8,7 +8,8 @@
 
 #include "core/policy_larder/own.h"
 
-/* What the limit, the device's size and its last refusal leave, in bytes. */
+/* What the limit, the device's size and its last refusal leave, in bytes, but
+ * for what is kept for others than the default pools. */
 uint64_t larder__physical_capacity(const struct allocator *a);
 
 /* Pages that can be had without giving any back, as far as is known. */

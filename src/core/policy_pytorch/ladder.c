@@ -2,10 +2,12 @@
 
 #include <time.h>
 
+#include "base/bits.h"
 #include "base/fail.h"
 #include "base/ticks.h"
-#include "core/segments/events.h"
 #include "core/pools/tags.h"
+#include "core/segments/events.h"
+#include "core/state/held.h"
 
 enum { NS_PER_MS = 1000000, NAP_MIN_NS = 20000, NAP_MAX_NS = NS_PER_MS };
 
@@ -23,6 +25,8 @@ bool larder__ladder_is_hopeless(const struct allocator *a,
 
     if (a->allowed_bytes < total)
         total = a->allowed_bytes;
+    total -= bits_lesser(
+        total, account_kept_from(&a->account, holding_of(a, q->heap->pool)));
     return q->size > total || live > total - q->size;
 }
 

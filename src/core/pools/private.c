@@ -136,8 +136,9 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id)
     return LARDER_OK;
 }
 
-static void private_free(struct private_pool *p)
+static void private_free(struct allocator *a, struct private_pool *p)
 {
+    holding_set(&a->account, &p->holding, 0, 0);
     larder__pools_destroy(p->pools);
     larder__host_free(p);
 }
@@ -180,7 +181,7 @@ larder_result larder__private_release_unused(struct allocator *a)
             fail_keep_first(&r, larder__private_release_cached(a, p));
         if (p->users == 0 && p->tag == NULL && private_is_empty(a, p)) {
             *link = p->next;
-            private_free(p);
+            private_free(a, p);
         } else {
             link = &p->next;
         }
@@ -227,6 +228,6 @@ void larder__private_destroy(struct allocator *a)
         struct private_pool *p = a->private_pools;
 
         a->private_pools = p->next;
-        private_free(p);
+        private_free(a, p);
     }
 }

@@ -21,10 +21,10 @@ bool larder__private_allows(const struct allocator *a, const struct request *q)
 {
     const struct private_pool *p = q->heap->pool->owner;
 
-    if (p == NULL || p->limit_bytes == 0)
+    if (p == NULL || p->holding.limit_bytes == 0)
         return true;
-    return q->segment_bytes <= p->limit_bytes &&
-           reserved_bytes(a, p) <= p->limit_bytes - q->segment_bytes;
+    return q->segment_bytes <= p->holding.limit_bytes &&
+           reserved_bytes(a, p) <= p->holding.limit_bytes - q->segment_bytes;
 }
 
 static void count_block(const struct block *b, larder_pool_info *out)
@@ -51,7 +51,7 @@ static bool is_begun(const struct allocator *a, const struct private_pool *p)
 void larder__private_info(struct allocator *a, const struct private_pool *p,
                           larder_pool_info *out)
 {
-    out->limit_bytes = p->limit_bytes;
+    out->limit_bytes = p->holding.limit_bytes;
     out->users = p->users;
     out->is_begun = is_begun(a, p);
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
@@ -78,7 +78,7 @@ larder_result larder_pool_set_limit(larder_allocator *handle, larder_pool_id id,
         return r;
     r = larder__private_find(a, id, &p);
     if (r == LARDER_OK)
-        p->limit_bytes = bytes;
+        p->holding.limit_bytes = bytes;
     larder__handle_unlock(a);
     return r;
 }

@@ -26,8 +26,7 @@ static uint64_t growth_bytes(const struct allocator *a, const struct request *q)
 
 static bool has_room(const struct private_pool *p, uint64_t bytes)
 {
-    return bytes <= p->limit_bytes &&
-           p->usage.reserved_bytes <= p->limit_bytes - bytes;
+    return holding_is_within(&p->holding, bytes);
 }
 
 bool larder__usage_allows(struct allocator *a, const struct request *q)
@@ -35,7 +34,7 @@ bool larder__usage_allows(struct allocator *a, const struct request *q)
     struct private_pool *owner = q->heap->pool->owner;
     uint64_t bytes;
 
-    if (owner == NULL || owner->limit_bytes == 0)
+    if (owner == NULL || owner->holding.limit_bytes == 0)
         return true;
     if (owner->tag == NULL)
         return larder__private_allows(a, q);
@@ -63,9 +62,9 @@ static larder_result usage_copy(const struct private_pool *p,
         .allocated_bytes = u->allocated_bytes,
         .peak_allocated_bytes = u->allocated_peak,
         .requested_bytes = u->requested_bytes,
-        .reserved_bytes = u->reserved_bytes,
+        .reserved_bytes = p->holding.held_bytes,
         .peak_reserved_bytes = u->reserved_peak,
-        .limit_bytes = p->limit_bytes,
+        .limit_bytes = p->holding.limit_bytes,
         .refused_count = u->refused,
         .is_paused = p->tag->is_paused,
         .paused_bytes = p->tag->paused_bytes,
@@ -113,7 +112,7 @@ larder_result larder_tag_limit(larder_allocator *handle, const char *name,
         return r;
     r = larder__tag_get(a, name, &tag);
     if (r == LARDER_OK)
-        tag->pool->limit_bytes = bytes;
+        tag->pool->holding.limit_bytes = bytes;
     larder__handle_unlock(a);
     return r;
 }

@@ -37,8 +37,11 @@ static larder_result orphan_release(struct allocator *a, struct orphan *o)
 
 void larder__orphan_give(struct allocator *a, struct orphan orphan)
 {
-    if (orphan_release(a, &orphan) != LARDER_OK)
-        a->orphans[a->orphan_count++] = orphan;
+    if (orphan_release(a, &orphan) == LARDER_OK)
+        return;
+    a->orphans[a->orphan_count++] = orphan;
+    a->account.refused_bytes += orphan.bytes;
+    larder__device_holds(a->device, orphan.bytes);
 }
 
 larder_result larder__orphans_release(struct allocator *a)
@@ -49,8 +52,12 @@ larder_result larder__orphans_release(struct allocator *a)
     for (size_t i = 0; i < a->orphan_count; i++) {
         larder_result one = orphan_release(a, &a->orphans[i]);
 
-        if (one != LARDER_OK)
+        if (one != LARDER_OK) {
             a->orphans[kept++] = a->orphans[i];
+        } else {
+            a->account.refused_bytes -= a->orphans[i].bytes;
+            larder__device_lacks(a->device, a->orphans[i].bytes);
+        }
         fail_keep_first(&r, one);
     }
     a->orphan_count = kept;

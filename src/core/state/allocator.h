@@ -28,6 +28,7 @@
 #include "core/heap/fit.h"
 #include "core/block/map.h"
 #include "core/block/slab.h"
+#include "core/state/holding.h"
 #include "core/state/stats.h"
 #include "core/state/tally.h"
 #include "device/device.h"
@@ -87,7 +88,6 @@ struct usage {
     uint64_t allocations;
     uint64_t allocated_bytes;
     uint64_t requested_bytes; /* of blocks handed out */
-    uint64_t reserved_bytes;  /* but not of reserved pieces */
     uint64_t allocated_peak;
     uint64_t reserved_peak;
     uint64_t refused; /* requests of a tag, for its limit */
@@ -98,9 +98,9 @@ struct private_pool {
     int users; /* 0: its memory may be given back, and it goes with the last */
     struct pool pools[POOL_KINDS];
     uint16_t history_id;  /* its number in the history; 0: none yet */
-    uint64_t limit_bytes; /* of its segments; 0: none */
-    bool lends;           /* its free blocks, when memory runs out */
-    bool is_kept_whole;   /* its blocks are never split */
+    struct holding holding;
+    bool lends;         /* its free blocks, when memory runs out */
+    bool is_kept_whole; /* its blocks are never split */
     struct usage usage;
     struct tag *tag; /* whose memory it is; NULL: a pool of the user's */
     struct private_pool *next; /* in the order they were made */
@@ -330,6 +330,7 @@ struct allocator {
     struct fronts fronts;
 
     uint64_t held_bytes;    /* from the device, without the context */
+    struct account account; /* whose that is */
     uint64_t allowed_bytes; /* the most to hold; CONF_UNLIMITED: no limit */
     double fraction;        /* of the device's memory; part of allowed_bytes */
     bool fraction_is_set;   /* garbage is collected only then, as in PyTorch */

@@ -5,11 +5,39 @@
 
 #include "core/state/usage.h"
 
-/* Whether the limit leaves room for so many more. */
+/* Whose the pool's memory is. */
+static inline struct holding *holding_of(struct allocator *a,
+                                         const struct pool *pool)
+{
+    return pool->owner != NULL ? &pool->owner->holding : &a->account.cache;
+}
+
+/* The most that may be held, if something is kept for others: the limit, or
+ * what the device has. */
+static inline uint64_t held_capacity(const struct allocator *a)
+{
+    uint64_t device = a->props.total_bytes - a->props.context_bytes;
+
+    return a->allowed_bytes < device ? a->allowed_bytes : device;
+}
+
+/* Whether the owner's limit, the allocator's, and what is kept for other owners
+ * leave room for so many more. */
+static inline bool held_allows_owner(const struct allocator *a,
+                                     const struct holding *h, uint64_t bytes)
+{
+    uint64_t kept = account_kept_from(&a->account, h);
+    uint64_t capacity = kept > 0 ? held_capacity(a) : a->allowed_bytes;
+
+    return holding_is_within(h, bytes) && kept <= capacity &&
+           bytes <= capacity - kept &&
+           a->held_bytes <= capacity - kept - bytes;
+}
+
+/* The same for who draws now: the default pools, unless it is said. */
 static inline bool held_allows(const struct allocator *a, uint64_t bytes)
 {
-    return bytes <= a->allowed_bytes &&
-           a->held_bytes <= a->allowed_bytes - bytes;
+    return held_allows_owner(a, account_drawer(&a->account), bytes);
 }
 
 /* Whether so much is above all that was ever in use by more than a part. */
@@ -29,13 +57,35 @@ static inline bool held_passes_threshold(const struct allocator *a,
            (double)bytes > a->conf.gc_threshold * (double)a->allowed_bytes;
 }
 
+/* So much is the pool's from now on; its owner's, that is. */
+static inline void held_draw(struct allocator *a, const struct pool *pool,
+                             uint64_t bytes)
+{
+    struct holding *h = holding_of(a, pool);
+
+    holding_add(&a->account, h, bytes);
+    if (pool->owner != NULL && h->held_bytes > pool->owner->usage.reserved_peak)
+        pool->owner->usage.reserved_peak = h->held_bytes;
+}
+
+/* So much went from one pool to another. */
+static inline void held_move(struct allocator *a, const struct pool *from,
+                             const struct pool *to, uint64_t bytes)
+{
+    if (from->owner == to->owner)
+        return;
+    holding_sub(&a->account, holding_of(a, from), bytes);
+    held_draw(a, to, bytes);
+}
+
 /* One piece of `bytes` came from the device for this pool. */
 static inline void held_add(struct allocator *a, const struct pool *pool,
                             uint64_t bytes)
 {
     a->held_bytes += bytes;
     metric_add(&a->stats.reserved_bytes, pool->stats, bytes);
-    usage_hold(pool, bytes);
+    held_draw(a, pool, bytes);
+    larder__device_holds(a->device, bytes);
     a->stats.num_device_alloc++;
 }
 
@@ -45,7 +95,8 @@ static inline void held_sub(struct allocator *a, const struct pool *pool,
 {
     a->held_bytes -= bytes;
     metric_sub(&a->stats.reserved_bytes, pool->stats, bytes);
-    usage_drop(pool, bytes);
+    holding_sub(&a->account, holding_of(a, pool), bytes);
+    larder__device_lacks(a->device, bytes);
     a->stats.num_device_free++;
 }
 

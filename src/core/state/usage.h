@@ -6,23 +6,6 @@
 #include "core/state/allocator.h"
 #include "core/block/block.h"
 
-static inline void usage_hold(const struct pool *pool, uint64_t bytes)
-{
-    if (pool->owner != NULL) {
-        struct usage *u = &pool->owner->usage;
-
-        u->reserved_bytes += bytes;
-        if (u->reserved_bytes > u->reserved_peak)
-            u->reserved_peak = u->reserved_bytes;
-    }
-}
-
-static inline void usage_drop(const struct pool *pool, uint64_t bytes)
-{
-    if (pool->owner != NULL)
-        pool->owner->usage.reserved_bytes -= bytes;
-}
-
 /* The block has become live, or was given back. */
 static inline void usage_allocate(const struct block *b)
 {

@@ -1,0 +1,284 @@
+#include "core/account/account.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/segments/cached.h"
+#include "core/entry/handle.h"
+#include "core/state/held.h"
+#include "core/pools/private.h"
+#include "core/pools/tags.h"
+
+const char *larder_owner_name(larder_owner_kind kind)
+{
+    switch (kind) {
+#define X(name, value, text)                                                   \
+    case LARDER_OWNER_##name:                                                  \
+        return text;
+        LARDER_OWNER_MAP(X)
+#undef X
+    }
+    return "?";
+}
+
+/* ---- the lines ------------------------------------------------------------- */
+
+/* An account that is being told. */
+struct telling {
+    const struct allocator *a;
+    larder_account_fn *fn;
+    void *ctx;
+    uint64_t used; /* by all owners */
+    uint64_t kept_on_host;
+};
+
+static void tell(const struct telling *t, larder_account_line line)
+{
+    line.size = sizeof line;
+    if (line.name == NULL)
+        line.name = "";
+    t->fn(t->ctx, &line);
+}
+
+/* Handed out or waiting, of the private pool. */
+static uint64_t used_by(const struct allocator *a, const struct private_pool *p)
+{
+    uint64_t bytes = 0;
+
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap->pool->owner != p || s->paused != NULL)
+            continue;
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next))
+            bytes += b->state == BLOCK_LIVE || b->state == BLOCK_PENDING
+                         ? b->bytes
+                         : 0;
+    }
+    return bytes;
+}
+
+/* What the owner may come to hold beside what it has, if nobody else holds more
+ * than it uses, or than its minimum. */
+static uint64_t available_to(const struct telling *t, const struct holding *h,
+                             uint64_t used)
+{
+    const struct account *account = &t->a->account;
+    uint64_t capacity = held_capacity(t->a);
+    uint64_t others = t->used - used + account_kept_from(account, h);
+    uint64_t most = capacity > others ? capacity - others : 0;
+
+    if (h->limit_bytes != 0)
+        most = bits_lesser(most, h->limit_bytes);
+    return most > h->held_bytes ? most - h->held_bytes : 0;
+}
+
+static void tell_owner(const struct telling *t, const struct holding *h,
+                       larder_account_line line)
+{
+    line.held_bytes = h->held_bytes;
+    line.minimum_bytes = h->minimum_bytes;
+    line.limit_bytes = h->limit_bytes;
+    line.available_bytes = available_to(t, h, line.used_bytes);
+    tell(t, line);
+}
+
+static void tell_private(struct telling *t, const struct private_pool *p)
+{
+    larder_account_line line = {.kind = LARDER_OWNER_POOL, .pool = p->id};
+
+    if (p->tag != NULL) {
+        line.kind = LARDER_OWNER_TAG;
+        line.pool = (larder_pool_id){0};
+        line.name = p->tag->name;
+        line.asleep_bytes = p->tag->paused_bytes;
+        t->kept_on_host += p->tag->kept_bytes;
+    }
+    line.used_bytes = used_by(t->a, p);
+    tell_owner(t, &p->holding, line);
+}
+
+/* Of the device, what nobody of this allocator holds. */
+static void tell_rest(const struct telling *t, uint64_t held_there,
+                      uint64_t free_bytes, uint64_t total_bytes)
+{
+    const struct allocator *a = t->a;
+    uint64_t own = a->held_bytes + a->account.refused_bytes;
+    uint64_t rest = total_bytes - bits_lesser(total_bytes, free_bytes);
+    uint64_t other = held_there - bits_lesser(held_there, own);
+    uint64_t context;
+
+    rest -= bits_lesser(rest, own);
+    other = bits_lesser(rest, other);
+    rest -= other;
+    context = bits_lesser(rest, a->props.context_bytes);
+    tell(t, (larder_account_line){.kind = LARDER_OWNER_REFUSED,
+                                  .held_bytes = a->account.refused_bytes});
+    tell(t, (larder_account_line){.kind = LARDER_OWNER_ALLOCATORS,
+                                  .held_bytes = other});
+    tell(t, (larder_account_line){.kind = LARDER_OWNER_CONTEXT,
+                                  .held_bytes = context});
+    tell(t, (larder_account_line){.kind = LARDER_OWNER_OTHERS,
+                                  .held_bytes = rest - context});
+    tell(t, (larder_account_line){.kind = LARDER_OWNER_FREE,
+                                  .held_bytes = free_bytes});
+}
+
+/* What all allocators over the device hold, and what is free, of one moment:
+ * asked again while others come or go. */
+static larder_result ask_device(const struct allocator *a, uint64_t *held,
+                                uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    enum { TRIES = 100 };
+    larder_result r = LARDER_OK;
+
+    for (int i = 0; i < TRIES && r == LARDER_OK; i++) {
+        *held = larder__device_held(a->device);
+        r = larder__device_mem_info(a->device, free_bytes, total_bytes);
+        if (*held == larder__device_held(a->device))
+            break;
+    }
+    return r;
+}
+
+static larder_result tell_all(struct allocator *a, struct telling *t)
+{
+    uint64_t used = (uint64_t)metric_all(&a->stats.active_bytes);
+    uint64_t free_bytes;
+    uint64_t total_bytes;
+    uint64_t held;
+    larder_result r = ask_device(a, &held, &free_bytes, &total_bytes);
+
+    if (r != LARDER_OK)
+        return r;
+    if (a->props.total_bytes == 0) /* of the host's memory nothing is known */
+        total_bytes = free_bytes + a->held_bytes;
+    t->used = used - larder__tags_paused_bytes(a);
+    used = t->used;
+    for (const struct private_pool *p = a->private_pools; p != NULL;
+         p = p->next)
+        used -= used_by(a, p);
+    tell_owner(t, &a->account.cache,
+               (larder_account_line){.kind = LARDER_OWNER_CACHE,
+                                     .used_bytes = used});
+    for (const struct private_pool *p = a->private_pools; p != NULL;
+         p = p->next)
+        tell_private(t, p);
+    tell_rest(t, held, free_bytes, total_bytes);
+    tell(t, (larder_account_line){
+                .kind = LARDER_OWNER_PINNED,
+                .held_bytes =
+                    larder__device_pinned(a->device) + t->kept_on_host,
+                .asleep_bytes = t->kept_on_host});
+    return LARDER_OK;
+}
+
+larder_result larder_account(larder_allocator *handle, larder_account_fn *fn,
+                             void *ctx)
+{
+    struct telling t = {.fn = fn, .ctx = ctx};
+    struct allocator *a;
+    larder_result r;
+
+    if (fn == NULL)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "larder_account() has no function to tell");
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    t.a = a;
+    r = tell_all(a, &t);
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* ---- minimums and limits --------------------------------------------------- */
+
+/* Whether `kept`, what all lack of their minimums, is there to be had. */
+static bool is_there(const struct allocator *a, uint64_t kept)
+{
+    uint64_t capacity = held_capacity(a);
+
+    return kept <= capacity && a->held_bytes <= capacity - kept;
+}
+
+larder_result larder__account_keep(struct allocator *a, struct holding *h,
+                                   uint64_t bytes)
+{
+    uint64_t before = h->minimum_bytes;
+    uint64_t kept;
+
+    holding_set(&a->account, h, h->held_bytes, bytes);
+    kept = a->account.kept_bytes;
+    if (bytes <= before || is_there(a, kept))
+        return LARDER_OK;
+    if (!allocator_is_capturing(a))
+        (void)larder__release_cached(a); /* what went is what counts */
+    if (is_there(a, a->account.kept_bytes))
+        return LARDER_OK;
+    kept = a->account.kept_bytes;
+    holding_set(&a->account, h, h->held_bytes, before);
+    return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                        "a minimum of %llu bytes cannot be kept: %llu bytes "
+                        "would be kept and not held, of %llu that may be held, "
+                        "%llu of them are",
+                        (unsigned long long)bytes, (unsigned long long)kept,
+                        (unsigned long long)held_capacity(a),
+                        (unsigned long long)a->held_bytes);
+}
+
+larder_result larder_cache_set_minimum(larder_allocator *handle, uint64_t bytes)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__account_keep(a, &a->account.cache, bytes);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_pool_set_minimum(larder_allocator *handle,
+                                      larder_pool_id id, uint64_t bytes)
+{
+    struct allocator *a;
+    struct private_pool *p;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__private_find(a, id, &p);
+    if (r == LARDER_OK)
+        r = larder__account_keep(a, &p->holding, bytes);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_tag_set_minimum(larder_allocator *handle, const char *name,
+                                     uint64_t bytes)
+{
+    struct allocator *a;
+    struct tag *tag;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__tag_get(a, name, &tag);
+    if (r == LARDER_OK)
+        r = larder__account_keep(a, &tag->pool->holding, bytes);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_cache_set_limit(larder_allocator *handle, uint64_t bytes)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    a->account.cache.limit_bytes = bytes;
+    if (a->larder != NULL)
+        a->policy->state->settings_changed(a);
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}

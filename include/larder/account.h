@@ -26,18 +26,18 @@ extern "C" {
 
 /* X(name, value, what it is).  Values are part of the ABI. */
 #define LARDER_OWNER_MAP(X)                                                    \
-    X(CACHE, 0, "cache")           /* the default pools, in use and free */    \
-    X(POOL, 1, "pool")             /* a private pool */                        \
-    X(TAG, 2, "tag")               /* a tag */                                 \
-    X(REGION, 3, "region")         /* a region */                              \
-    X(REFUSED, 4, "refused")       /* the device refused to take it back; it   \
-                                      is asked again */                        \
+    X(CACHE, 0, "cache")     /* the default pools, in use and free */          \
+    X(POOL, 1, "pool")       /* a private pool */                              \
+    X(TAG, 2, "tag")         /* a tag */                                       \
+    X(REGION, 3, "region")   /* a region */                                    \
+    X(REFUSED, 4, "refused") /* the device refused to take it back; it   \
+                                      is asked again */     \
     X(ALLOCATORS, 5, "allocators") /* other allocators over this device */     \
     X(CONTEXT, 6, "context")       /* the driver's, for this process */        \
-    X(OTHERS, 7, "others")         /* other processes and libraries, and what  \
-                                      the driver rounds up to */               \
-    X(FREE, 8, "free")             /* nobody's */                              \
-    X(PINNED, 9, "pinned")         /* of the host, not of the device: pinned   \
+    X(OTHERS, 7, "others") /* other processes and libraries, and what  \
+                                      the driver rounds up to */       \
+    X(FREE, 8, "free")     /* nobody's */                                      \
+    X(PINNED, 9, "pinned") /* of the host, not of the device: pinned   \
                                       for it, and what tags and regions that   \
                                       are paused keep there */
 

@@ -149,16 +149,16 @@ larder_result larder_device_close(larder_device *dev)
 
 void larder__device_holds(larder_device *dev, uint64_t bytes)
 {
-    atomic_fetch_add_explicit(
-        dev->over != NULL ? &dev->over->pinned_bytes : &dev->held_bytes, bytes,
-        memory_order_relaxed);
+    atomic_fetch_add_explicit(dev->over != NULL ? &dev->over->pinned_bytes
+                                                : &dev->held_bytes,
+                              bytes, memory_order_relaxed);
 }
 
 void larder__device_lacks(larder_device *dev, uint64_t bytes)
 {
-    atomic_fetch_sub_explicit(
-        dev->over != NULL ? &dev->over->pinned_bytes : &dev->held_bytes, bytes,
-        memory_order_relaxed);
+    atomic_fetch_sub_explicit(dev->over != NULL ? &dev->over->pinned_bytes
+                                                : &dev->held_bytes,
+                              bytes, memory_order_relaxed);
 }
 
 uint64_t larder__device_held(const larder_device *dev)

@@ -4,6 +4,8 @@
 #include <larder/account.h>
 #include <larder/pinned.h>
 
+#include "device/device.h"
+
 enum { LINES = 16 };
 
 struct told {
@@ -51,8 +53,8 @@ static void assert_balanced(struct rig *rig)
 
     assert_ok(larder_device_get_props(rig->dev, &props));
     for (int i = 0; i < t.count; i++)
-        sum += t.lines[i].kind == LARDER_OWNER_PINNED ? 0
-                                                      : t.lines[i].held_bytes;
+        sum +=
+            t.lines[i].kind == LARDER_OWNER_PINNED ? 0 : t.lines[i].held_bytes;
     assert_int_equal(sum, props.total_bytes);
     assert_ok(larder_check(rig->a));
 }
@@ -101,14 +103,14 @@ static void every_owner_has_a_line_and_they_add_up(void **state)
 
 static void what_others_hold_is_a_line_of_its_own(void **state)
 {
-    struct rig rig =
-        rig_up_policy("sim:4GiB", LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_policy("sim:4GiB", LARDER_POLICY_LARDER, "");
     larder_addr mine = rig_alloc(&rig, MIB(10));
     larder_allocator *second;
+    larder_addr library;
     larder_addr theirs;
 
     (void)state;
-    assert_ok(larder_sim_occupy(rig.dev, MIB(300)));
+    assert_ok(larder__device_mem_alloc(rig.dev, MIB(300), &library));
     assert_int_equal(line_of(rig.a, LARDER_OWNER_OTHERS).held_bytes, MIB(300));
     assert_ok(larder_create(rig.dev, NULL, &second));
     assert_ok(larder_alloc(second, MIB(40), 0, &theirs));
@@ -119,7 +121,148 @@ static void what_others_hold_is_a_line_of_its_own(void **state)
     assert_ok(larder_destroy(second));
     assert_int_equal(line_of(rig.a, LARDER_OWNER_ALLOCATORS).held_bytes, 0);
     rig_free(&rig, mine);
-    assert_ok(larder_sim_occupy(rig.dev, 0));
+    assert_ok(larder__device_mem_free(rig.dev, library));
+    rig_down(&rig);
+}
+
+static void a_minimum_is_kept_from_the_others(void **state)
+{
+    static const larder_pool_id id = {7, 1};
+
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        struct rig rig = way_up("sim:1GiB", i);
+        larder_addr big = rig_alloc(&rig, MIB(100));
+        larder_addr more = 0;
+        larder_addr weights;
+
+        assert_ok(larder_tag_set_minimum(rig.a, "weights", MIB(400)));
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(560), 0, &more));
+        assert_ok(larder_alloc(rig.a, MIB(500), 0, &more));
+        assert_int_equal(line_of(rig.a, LARDER_OWNER_TAG).minimum_bytes,
+                         MIB(400));
+        assert_in_range(line_of(rig.a, LARDER_OWNER_TAG).available_bytes,
+                        MIB(400), MIB(424));
+        weights = tagged(&rig, "weights", MIB(400));
+        assert_balanced(&rig);
+        rig_free(&rig, weights);
+        assert_ok(larder_empty_cache(rig.a));
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(200), 0, &weights));
+        assert_ok(larder_tag_set_minimum(rig.a, "weights", 0));
+        weights = rig_alloc(&rig, MIB(200));
+        rig_free(&rig, weights);
+        rig_free(&rig, big);
+        rig_free(&rig, more);
+        assert_result(LARDER_ERR_UNKNOWN_POOL,
+                      larder_pool_set_minimum(rig.a, id, MIB(1)));
+        rig_down(&rig);
+    }
+}
+
+static void a_minimum_that_cannot_be_kept_is_refused(void **state)
+{
+    struct rig rig = rig_up_policy("sim:1GiB", LARDER_POLICY_LARDER, "");
+    larder_addr live = rig_alloc(&rig, MIB(600));
+    larder_addr cached = rig_alloc(&rig, MIB(300));
+
+    (void)state;
+    rig_free(&rig, cached);
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_tag_set_minimum(rig.a, "weights", MIB(500)),
+                   "cannot be kept");
+    assert_int_equal(line_of(rig.a, LARDER_OWNER_TAG).minimum_bytes, 0);
+    assert_ok(larder_tag_set_minimum(rig.a, "weights", MIB(400)));
+    assert_ok(larder_check(rig.a));
+    rig_free(&rig, live);
+    rig_down(&rig);
+}
+
+static void the_limit_of_the_cache_counts_all_it_holds(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        struct rig rig = way_up("sim:1GiB", i);
+        larder_addr first = rig_alloc(&rig, MIB(60));
+        larder_addr second = 0;
+        larder_addr tag;
+
+        assert_ok(larder_cache_set_limit(rig.a, MIB(100)));
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(60), 0, &second));
+        tag = tagged(&rig, "weights", MIB(300)); /* is no cache */
+        rig_free(&rig, first);
+        second = rig_alloc(&rig, MIB(90)); /* in place of the first */
+        assert_in_range(line_of(rig.a, LARDER_OWNER_CACHE).held_bytes, MIB(90),
+                        MIB(100));
+        rig_free(&rig, second);
+        rig_free(&rig, tag);
+        rig_down(&rig);
+    }
+}
+
+static void pinned_memory_counts_for_the_device_it_is_pinned_for(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB", "");
+    larder_allocator *pinned;
+    void *ptr;
+
+    (void)state;
+    assert_ok(larder_pinned_create(rig.dev, NULL, &pinned));
+    assert_ok(larder_pinned_alloc(pinned, MIB(8), &ptr));
+    assert_in_range(line_of(rig.a, LARDER_OWNER_PINNED).held_bytes, MIB(8),
+                    MIB(32));
+    assert_int_equal(line_of(rig.a, LARDER_OWNER_PINNED).held_bytes,
+                     line_of(pinned, LARDER_OWNER_CACHE).held_bytes);
+    assert_ok(larder_pinned_free(pinned, ptr));
+    assert_ok(larder_destroy(pinned));
+    assert_int_equal(line_of(rig.a, LARDER_OWNER_PINNED).held_bytes, 0);
+    rig_down(&rig);
+}
+
+static void the_limit_of_a_pool_counts_pages_and_not_addresses(void **state)
+{
+    static const larder_pool_id id = {7, 1};
+    struct rig rig = rig_up("sim:4GiB", "expandable_segments:True");
+    larder_pool_info info;
+    larder_addr second = 0;
+    larder_addr first;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_ok(larder_pool_set_limit(rig.a, id, MIB(200)));
+    first = rig_alloc(&rig, MIB(100));
+    second = rig_alloc(&rig, MIB(60));
+    larder_pool_info_init(&info);
+    assert_ok(larder_pool_info_get(rig.a, id, &info));
+    assert_int_equal(info.reserved_bytes, MIB(160));
+    rig_free(&rig, second);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(120), 0, &second));
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_free(&rig, first);
+    rig_down(&rig);
+}
+
+/* A page that the device keeps is nobody's, and not lost from the account. */
+static void what_the_device_refuses_to_take_back_is_told(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB", "expandable_segments:True");
+    larder_addr block = rig_alloc(&rig, MIB(40));
+
+    (void)state;
+    rig_free(&rig, block);
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_page_release, 1, 0,
+                                 LARDER_ERR_DEVICE));
+    (void)larder_empty_cache(rig.a);
+    assert_int_equal(line_of(rig.a, LARDER_OWNER_REFUSED).held_bytes, MIB(40));
+    assert_int_equal(line_of(rig.a, LARDER_OWNER_CACHE).held_bytes, 0);
+    assert_balanced(&rig);
+    assert_ok(
+        larder_device_fail(rig.dev, LARDER_CALL_page_release, 0, 0, LARDER_OK));
+    assert_ok(larder_empty_cache(rig.a));
+    assert_int_equal(line_of(rig.a, LARDER_OWNER_REFUSED).held_bytes, 0);
     rig_down(&rig);
 }
 
@@ -128,6 +271,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_owner_has_a_line_and_they_add_up),
         cmocka_unit_test(what_others_hold_is_a_line_of_its_own),
+        cmocka_unit_test(a_minimum_is_kept_from_the_others),
+        cmocka_unit_test(a_minimum_that_cannot_be_kept_is_refused),
+        cmocka_unit_test(the_limit_of_the_cache_counts_all_it_holds),
+        cmocka_unit_test(pinned_memory_counts_for_the_device_it_is_pinned_for),
+        cmocka_unit_test(the_limit_of_a_pool_counts_pages_and_not_addresses),
+        cmocka_unit_test(what_the_device_refuses_to_take_back_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

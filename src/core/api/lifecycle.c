@@ -480,8 +480,7 @@ static larder_result give_everything_back(struct allocator *a)
     fail_keep_first(&r, larder__pieces_release(a));
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r, larder__events_destroy(a));
-    larder__device_lacks(a->device,
-                         a->held_bytes + a->account.refused_bytes);
+    larder__device_lacks(a->device, a->held_bytes + a->account.refused_bytes);
     return r;
 }
 

@@ -28,9 +28,9 @@ size_t larder__physical_room(const struct allocator *a)
 
     bytes -= bits_lesser(bytes, a->held_bytes);
     if (owner->limit_bytes != 0)
-        bytes = bits_lesser(bytes, owner->limit_bytes -
-                                       bits_lesser(owner->limit_bytes,
-                                                   owner->held_bytes));
+        bytes = bits_lesser(
+            bytes, owner->limit_bytes -
+                       bits_lesser(owner->limit_bytes, owner->held_bytes));
     return bytes / PAGE_BYTES;
 }
 

@@ -25,8 +25,7 @@ bool larder__ladder_is_hopeless(const struct allocator *a,
 
     if (a->allowed_bytes < total)
         total = a->allowed_bytes;
-    total -= bits_lesser(
-        total, account_kept_from(&a->account, holding_of(a, q->heap->pool)));
+    total -= bits_lesser(total, held_kept_from(a, q->heap->pool));
     return q->size > total || live > total - q->size;
 }
 

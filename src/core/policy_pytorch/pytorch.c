@@ -109,8 +109,8 @@ larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
             : larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
-    q->over_limit = !held_allows_owner(a, holding_of(a, q->heap->pool),
-                                       q->segment_bytes);
+    q->over_limit =
+        !held_allows_owner(a, holding_of(a, q->heap->pool), q->segment_bytes);
     if (q->over_limit)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     if (in_pages)

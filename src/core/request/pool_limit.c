@@ -5,13 +5,14 @@
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 
+/* What it holds, and what it has of reserved pieces. */
 static uint64_t reserved_bytes(const struct allocator *a,
                                const struct private_pool *p)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = p->holding.held_bytes;
 
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner == p)
+        if (s->heap->pool->owner == p && s->kind == SEGMENT_CARVED)
             bytes += s->bytes;
     }
     return bytes;
@@ -54,11 +55,11 @@ void larder__private_info(struct allocator *a, const struct private_pool *p,
     out->limit_bytes = p->holding.limit_bytes;
     out->users = p->users;
     out->is_begun = is_begun(a, p);
+    out->reserved_bytes = reserved_bytes(a, p);
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         if (s->heap->pool->owner != p)
             continue;
         out->segments++;
-        out->reserved_bytes += s->bytes;
         for (const struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next))
             count_block(b, out);

@@ -12,6 +12,15 @@ static inline struct holding *holding_of(struct allocator *a,
     return pool->owner != NULL ? &pool->owner->holding : &a->account.cache;
 }
 
+/* What is kept for other owners than the pool's. */
+static inline uint64_t held_kept_from(const struct allocator *a,
+                                      const struct pool *pool)
+{
+    return account_kept_from(&a->account, pool->owner != NULL
+                                              ? &pool->owner->holding
+                                              : &a->account.cache);
+}
+
 /* The most that may be held, if something is kept for others: the limit, or
  * what the device has. */
 static inline uint64_t held_capacity(const struct allocator *a)
@@ -30,8 +39,7 @@ static inline bool held_allows_owner(const struct allocator *a,
     uint64_t capacity = kept > 0 ? held_capacity(a) : a->allowed_bytes;
 
     return holding_is_within(h, bytes) && kept <= capacity &&
-           bytes <= capacity - kept &&
-           a->held_bytes <= capacity - kept - bytes;
+           bytes <= capacity - kept && a->held_bytes <= capacity - kept - bytes;
 }
 
 /* The same for who draws now: the default pools, unless it is said. */

@@ -1,12 +1,12 @@
-#include "core/account/account.h"
+#include "core/account/owners.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/segments/cached.h"
 #include "core/entry/handle.h"
-#include "core/state/held.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
+#include "core/segments/cached.h"
+#include "core/state/held.h"
 
 const char *larder_owner_name(larder_owner_kind kind)
 {
@@ -24,7 +24,7 @@ const char *larder_owner_name(larder_owner_kind kind)
 
 /* An account that is being told. */
 struct telling {
-    const struct allocator *a;
+    struct allocator *a;
     larder_account_fn *fn;
     void *ctx;
     uint64_t used; /* by all owners */
@@ -40,7 +40,7 @@ static void tell(const struct telling *t, larder_account_line line)
 }
 
 /* Handed out or waiting, of the private pool. */
-static uint64_t used_by(const struct allocator *a, const struct private_pool *p)
+static uint64_t used_by(struct allocator *a, const struct private_pool *p)
 {
     uint64_t bytes = 0;
 
@@ -156,18 +156,18 @@ static larder_result tell_all(struct allocator *a, struct telling *t)
     for (const struct private_pool *p = a->private_pools; p != NULL;
          p = p->next)
         used -= used_by(a, p);
-    tell_owner(t, &a->account.cache,
-               (larder_account_line){.kind = LARDER_OWNER_CACHE,
-                                     .used_bytes = used});
+    tell_owner(
+        t, &a->account.cache,
+        (larder_account_line){.kind = LARDER_OWNER_CACHE, .used_bytes = used});
     for (const struct private_pool *p = a->private_pools; p != NULL;
          p = p->next)
         tell_private(t, p);
     tell_rest(t, held, free_bytes, total_bytes);
-    tell(t, (larder_account_line){
-                .kind = LARDER_OWNER_PINNED,
-                .held_bytes =
-                    larder__device_pinned(a->device) + t->kept_on_host,
-                .asleep_bytes = t->kept_on_host});
+    tell(t,
+         (larder_account_line){.kind = LARDER_OWNER_PINNED,
+                               .held_bytes = larder__device_pinned(a->device) +
+                                             t->kept_on_host,
+                               .asleep_bytes = t->kept_on_host});
     return LARDER_OK;
 }
 

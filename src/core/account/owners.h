@@ -1,7 +1,7 @@
-/* account.h (private) - what the owners of a device's memory hold, and the
+/* owners.h - what the owners of a device's memory hold, and the
  * public calls on that.  Private to core. */
-#ifndef LARDER_CORE_ACCOUNT_ACCOUNT_H
-#define LARDER_CORE_ACCOUNT_ACCOUNT_H
+#ifndef LARDER_CORE_ACCOUNT_OWNERS_H
+#define LARDER_CORE_ACCOUNT_OWNERS_H
 
 #include <larder/account.h>
 

@@ -1,24 +1,18 @@
-/* Three locks.  A file lock on the object orders joining and leaving: nobody
- * sees the object half made, or joins one that is being removed.  A robust
- * mutex inside it guards the slots.  And each slot has a byte of the object
- * that its holder keeps locked: the token that it lives.  The system releases
- * all of them for the dead, the last for who becomes another program too. */
+/* Three locks.  The object's file lock orders joining and leaving, and each
+ * slot has a token that says whether its holder lives (base/shared_object.h).
+ * A robust mutex inside the object guards the slots. */
 #include "device/sim_share.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "base/process.h"
+#include "base/shared_object.h"
 #include "device/sim_spec.h"
 
 enum { SHARE_SLOTS = 256 };
@@ -43,51 +37,25 @@ struct share_object {
 };
 
 struct sim_share {
-    struct share_object *object;
+    struct shared_object shared;
+    struct share_object *object; /* what is shared */
     struct share_slot *self;
     pid_t pid;
-    struct own_fd file;
-    char name[SIM_SHARED_MAX + 32];
 };
 
 /* ---- tokens --------------------------------------------------------------- */
 
-static struct flock token_of(const struct sim_share *share,
-                             const struct share_slot *s, short type)
-{
-    return (struct flock){
-        .l_type = type,
-        .l_whence = SEEK_SET,
-        .l_start = s - share->object->slots,
-        .l_len = 1,
-    };
-}
-
-static bool token_take(const struct sim_share *share,
-                       const struct share_slot *s)
-{
-    struct flock token = token_of(share, s, F_WRLCK);
-
-    return fcntl(share->file.fd, F_OFD_SETLK, &token) == 0;
-}
-
-static void token_leave(const struct sim_share *share,
+static size_t number_of(const struct sim_share *share,
                         const struct share_slot *s)
 {
-    struct flock token = token_of(share, s, F_UNLCK);
-
-    (void)fcntl(share->file.fd, F_OFD_SETLK, &token);
+    return (size_t)(s - share->object->slots);
 }
 
-/* When in doubt the slot's holder lives.  One's own token does not show. */
 static bool slot_lives(const struct sim_share *share,
                        const struct share_slot *s)
 {
-    struct flock token = token_of(share, s, F_WRLCK);
-
     return s == share->self ||
-           fcntl(share->file.fd, F_OFD_GETLK, &token) != 0 ||
-           token.l_type != F_UNLCK;
+           larder__token_is_held(&share->shared, number_of(share, s));
 }
 
 /* ---- slots; the lock is held ---------------------------------------------- */
@@ -146,11 +114,11 @@ static bool share_has_room(const struct sim_share *share, uint64_t bytes)
 /* A free slot made this device's; NULL: all are taken. */
 static struct share_slot *slot_take(const struct sim_share *share)
 {
-    for (int i = 0; i < SHARE_SLOTS; i++) {
+    for (size_t i = 0; i < SHARE_SLOTS; i++) {
         struct share_slot *s = &share->object->slots[i];
 
         /* Who is about to go may still have the token. */
-        if (s->pid == 0 && token_take(share, s)) {
+        if (s->pid == 0 && larder__token_take(&share->shared, i)) {
             *s = (struct share_slot){.pid = share->pid};
             return s;
         }
@@ -194,28 +162,11 @@ static void slot_leave(struct sim_share *share)
     if (heir != NULL && s->context_bytes != 0)
         heir->context_bytes = s->context_bytes;
     *s = (struct share_slot){0};
-    token_leave(share, s);
+    larder__token_leave(&share->shared, number_of(share, s));
     share->self = NULL;
 }
 
 /* ---- joining; the file lock is held ------------------------------------- */
-
-static larder_result share_refused(const struct sim_share *share,
-                                   const char *what)
-{
-    return larder__fail(LARDER_ERR_SYSTEM,
-                        "%s the shared memory object '%s' failed: %s", what,
-                        share->name, strerror(errno));
-}
-
-static larder_result share_foreign(const struct sim_share *share,
-                                   const char *what)
-{
-    return larder__fail(LARDER_ERR_SYSTEM,
-                        "the shared memory object '%s' %s: remove it, or use "
-                        "another name",
-                        share->name, what);
-}
 
 static larder_result object_init(struct share_object *o,
                                  uint64_t capacity_bytes)
@@ -252,132 +203,37 @@ static larder_result object_join(struct sim_share *share,
         r = larder__fail(LARDER_ERR_INVALID,
                          "shared device '%s' is in use with %" PRIu64
                          " bytes: it cannot be opened with %" PRIu64,
-                         share->name, o->capacity_bytes, capacity_bytes);
+                         share->shared.name, o->capacity_bytes, capacity_bytes);
     else if ((share->self = slot_take(share)) == NULL)
         r = larder__fail(LARDER_ERR_BUSY,
                          "shared device '%s' is open %d times, which is the "
                          "most it can be",
-                         share->name, SHARE_SLOTS);
+                         share->shared.name, SHARE_SLOTS);
     share_unlock(o);
     return r;
 }
 
-/* All of the object's memory is had before its size says so: touching it
- * cannot fail later. */
-static bool object_reserve(int fd)
-{
-    int failed;
-
-    do
-        failed =
-            fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, sizeof(struct share_object));
-    while (failed != 0 && errno == EINTR);
-    return failed == 0 && ftruncate(fd, sizeof(struct share_object)) == 0;
-}
-
-static larder_result object_map(struct sim_share *share)
-{
-    struct stat st;
-    void *p;
-
-    if (fstat(share->file.fd, &st) != 0)
-        return share_refused(share, "asking about");
-    if (st.st_size == 0 && !object_reserve(share->file.fd)) {
-        larder_result r = share_refused(share, "making");
-
-        shm_unlink(share->name);
-        return r;
-    }
-    if (st.st_size != 0 && st.st_size != sizeof *share->object)
-        return share_foreign(share, "has another size than a device's");
-    p = mmap(NULL, sizeof *share->object, PROT_READ | PROT_WRITE, MAP_SHARED,
-             share->file.fd, 0);
-    if (p == MAP_FAILED)
-        return share_refused(share, "mapping");
-    /* A child's copy would keep the token: a mapping has a part in the file. */
-    madvise(p, sizeof *share->object, MADV_DONTFORK);
-    share->object = p;
-    if (share->object->magic != share_magic && share->object->magic != 0)
-        return share_foreign(share, "holds something else than a device");
-    return LARDER_OK;
-}
-
-/* Whether only this user can have made it what it is.  Before that is known
- * its locks are not waited for: they may be another's. */
-static larder_result object_check(const struct sim_share *share)
-{
-    struct stat st;
-
-    if (fstat(share->file.fd, &st) != 0)
-        return share_refused(share, "asking about");
-    if (!S_ISREG(st.st_mode))
-        return share_foreign(share, "is no regular file");
-    if (st.st_uid != geteuid())
-        return share_foreign(share, "belongs to another user");
-    if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return share_foreign(share, "is open to other users");
-    return LARDER_OK;
-}
-
-static bool file_lock_take(int fd)
-{
-    int failed;
-
-    do
-        failed = flock(fd, LOCK_EX);
-    while (failed != 0 && errno == EINTR);
-    return failed == 0;
-}
-
-/* Open the object and take its file lock. */
-static larder_result file_lock(struct sim_share *share)
-{
-    for (;;) {
-        int fd = shm_open(share->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        larder_result r;
-        struct stat st;
-
-        if (fd < 0)
-            return share_refused(share, "opening");
-        larder__own_fd_keep(&share->file, fd);
-        r = object_check(share);
-        if (r != LARDER_OK)
-            return r;
-        if (!file_lock_take(fd) || fstat(fd, &st) != 0)
-            return share_refused(share, "locking");
-        if (st.st_nlink > 0)
-            return LARDER_OK;
-        larder__own_fd_close(&share->file); /* removed while we waited */
-    }
-}
-
-/* Closing would not do it while a child has a copy of the descriptor. */
-static void file_unlock(struct sim_share *share)
-{
-    flock(share->file.fd, LOCK_UN);
-}
-
 static void share_free(struct sim_share *share)
 {
-    if (share->object != NULL)
-        munmap(share->object, sizeof *share->object);
-    larder__own_fd_close(&share->file);
+    larder__shared_close(&share->shared);
     larder__host_free(share);
 }
 
 static larder_result share_join(struct sim_share *share,
                                 uint64_t capacity_bytes)
 {
-    larder_result r = file_lock(share);
+    larder_result r = larder__shared_join(&share->shared);
 
     if (r != LARDER_OK)
         return r;
-    r = object_map(share);
-    if (r == LARDER_OK && share->object->magic == 0)
+    share->object = share->shared.memory;
+    if (share->object->magic != share_magic && share->object->magic != 0)
+        r = larder__shared_foreign(&share->shared, "holds something else than");
+    else if (share->object->magic == 0)
         r = object_init(share->object, capacity_bytes);
     if (r == LARDER_OK)
         r = object_join(share, capacity_bytes);
-    file_unlock(share);
+    larder__shared_unlock(&share->shared);
     return r;
 }
 
@@ -392,11 +248,16 @@ larder_result larder__sim_share_open(const char *name, int ordinal,
 
     if (share == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    share->file.fd = -1;
     share->pid = getpid();
-    snprintf(share->name, sizeof share->name, share_name_format, name, ordinal);
-    r = larder__process_watch() ? share_join(share, capacity_bytes)
-                                : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    share->shared = (struct shared_object){
+        .bytes = sizeof *share->object,
+        .kind = "a device",
+        .advice = "remove it, or use another name",
+        .file = {.fd = -1},
+    };
+    snprintf(share->shared.name, sizeof share->shared.name, share_name_format,
+             name, ordinal);
+    r = share_join(share, capacity_bytes);
     if (r != LARDER_OK) {
         share_free(share);
         return r;
@@ -410,16 +271,16 @@ larder_result larder__sim_share_open(const char *name, int ordinal,
 void larder__sim_share_close(struct sim_share *share)
 {
     struct share_object *o = share->object;
-    bool has_file_lock = file_lock_take(share->file.fd);
+    bool has_file_lock = larder__shared_lock(&share->shared);
 
     share_lock(o);
     slot_leave(share);
     share_sweep(share);
     if (has_file_lock && share_is_empty(o))
-        shm_unlink(share->name);
+        larder__shared_remove(&share->shared);
     share_unlock(o);
     if (has_file_lock)
-        file_unlock(share);
+        larder__shared_unlock(&share->shared);
     share_free(share);
 }
 

@@ -328,8 +328,39 @@ class Snapshots(TorchCase):
             y = torch.empty(4096)
             alloc = [e for e in memory._snapshot()["device_traces"][0]
                      if e["action"] == "alloc"]
-            texts = [e.get("user_metadata", "") for e in alloc]
+            texts = [e["user_metadata"] for e in alloc]
             assert texts == ["layer 3", ""], texts
+            memory._set_memory_metadata({"layer": 3, "of": None})
+            assert memory._get_memory_metadata() == '{"layer":3,"of":null}'
+            """
+        )
+
+    def test_what_lives_at_an_address_has_its_callers(self):
+        self.program(
+            """
+            memory = torch.cuda.memory
+            x = torch.empty(4096)
+            callers = memory._allocation_traceback
+            assert callers(x.data_ptr()) is None
+            memory._record_memory_history()
+            y = torch.empty(4096)
+            assert any(f["name"] == "<module>" for f in callers(y.data_ptr()))
+            assert callers(y.data_ptr() + 1) is None
+            gone = y.data_ptr()
+            del y
+            assert callers(gone) is None
+            """
+        )
+
+    def test_the_arguments_are_named_as_in_pytorch(self):
+        self.program(
+            """
+            import inspect
+            memory = torch.cuda.memory
+            memory._set_allocator_settings(env="max_split_size_mb:200")
+            assert list(inspect.signature(
+                memory._record_memory_history).parameters)[:4] == [
+                    "enabled", "context", "stacks", "max_entries"]
             """
         )
 

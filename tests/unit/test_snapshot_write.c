@@ -205,6 +205,23 @@ static void test_text_is_escaped(void **state)
     rig_down(&rig);
 }
 
+/* Keys that PyTorch writes whether there is something to say or not. */
+static void test_what_is_empty_is_written(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none",
+                            "history:9,pinned_max_cached_size_mb:2");
+    struct bytes b;
+
+    (void)state;
+    rig_alloc(&rig, 1000);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_has(&b, "\"user_metadata\":\"\",\"compile_context\":\"N/A\"");
+    assert_has(&b, "\"host_segments\":[],\"host_traces\":[]");
+    assert_has(&b, "\"max_round_threshold\":-1,\"max_cached_size\":2097152");
+    free(b.at);
+    rig_down(&rig);
+}
+
 /* Numbers of every width, as protocol 4 has them. */
 static void test_a_pickle_holds_numbers_of_64_bits(void **state)
 {
@@ -458,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_without_history_there_are_segments_and_settings),
         cmocka_unit_test(test_reserved_memory_is_there_whole),
         cmocka_unit_test(test_text_is_escaped),
+        cmocka_unit_test(test_what_is_empty_is_written),
         cmocka_unit_test(test_a_pickle_holds_numbers_of_64_bits),
         cmocka_unit_test(test_history_can_be_left_out),
         cmocka_unit_test(test_refused_bytes_end_it),

@@ -20,7 +20,7 @@ _ALWAYS = (
     ),
     Unsupported(
         "CUDA tensors through torch.multiprocessing",
-        "RuntimeError: getIpcDevPtr",
+        "RuntimeError: shareIPcHandle",
         _CALLS_CXX,
         "send host tensors",
     ),
@@ -33,7 +33,7 @@ _ALWAYS = (
     ),
     Unsupported(
         "torch.cuda.MemPool() and use_mem_pool()",
-        "RuntimeError: createOrIncrefPool",
+        "RuntimeError: createOrIncrefPool (2.6: ensureExistsAndIncrefPool)",
         "a pool is made within PyTorch's own allocator",
         "larder.torch.MemPool, without enable()",
     ),
@@ -48,6 +48,18 @@ _ALWAYS = (
         "no events of memory",
         "PyTorch's own allocator reports them",
         "_record_memory_history(), larder view",
+    ),
+    Unsupported(
+        "torch.cuda.memory._annotate_tensor()",
+        "ignored, with a warning of PyTorch's",
+        _CALLS_CXX,
+        "_set_memory_metadata() before the allocation",
+    ),
+    Unsupported(
+        "caching_allocator_enable(False), caching_allocator_disabled()",
+        "nothing: memory is cached",
+        _CALLS_CXX,
+        "enable(policy='direct')",
     ),
     Unsupported(
         "backend:cudaMallocAsync in PYTORCH_CUDA_ALLOC_CONF",

@@ -2,6 +2,7 @@
 
 Each is PyTorch's in name, arguments and result."""
 
+import json
 import threading
 
 from larder.torch._plugin import library
@@ -10,7 +11,10 @@ _of_thread = threading.local()
 
 
 def _set_memory_metadata(metadata):
-    """The events of this thread carry the text from now on; "" for none."""
+    """The events of this thread carry the text from now on, a dict as JSON; ""
+    for none."""
+    if isinstance(metadata, dict):
+        metadata = json.dumps(metadata, separators=(",", ":"))
     library.larder_annotate(metadata.encode(errors="replace"))
     _of_thread.metadata = metadata
 

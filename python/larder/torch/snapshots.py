@@ -4,6 +4,7 @@ Larder.
 Each is PyTorch's in name, arguments and result."""
 
 import ctypes
+import inspect
 import json
 import os
 import pickle
@@ -93,6 +94,17 @@ def memory_snapshot(mempool_id=None, include_traces=True):
         for segment in segments
         if tuple(segment["segment_pool_id"]) == tuple(mempool_id)
     ]
+
+
+def _allocation_traceback(data_ptr):
+    """The frames of what lives at the address, or None.  Looks through all
+    that is allocated."""
+    for segment in _snapshot()["segments"]:
+        for block in segment["blocks"]:
+            if block["address"] == data_ptr:
+                is_live = block["state"] == "active_allocated"
+                return block["frames"] or None if is_live else None
+    return None
 
 
 def _dump_snapshot(
@@ -238,9 +250,13 @@ def _record_memory_history(enabled="all", *args, **kwargs):
     return _record(enabled, *args, **kwargs)
 
 
+_record_memory_history.__signature__ = inspect.signature(_record)
+
+
 __all__ = [
     "_snapshot",
     "memory_snapshot",
+    "_allocation_traceback",
     "_dump_snapshot",
     "_record_memory_history",
 ]

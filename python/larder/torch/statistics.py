@@ -166,8 +166,8 @@ def get_per_process_memory_fraction(device=None):
     return fraction.value
 
 
-def _set_allocator_settings(settings):
-    text = settings.encode()
+def _set_allocator_settings(env):
+    text = env.encode()
     must(library.larder_conf_check(text), ValueError)
     for device in range(_torch.device_count()):
         must(library.larder_configure(allocator(device), text), ValueError)

@@ -19,6 +19,8 @@
     X(device_traces)                                                           \
     X(allocator_settings)                                                      \
     X(external_annotations)                                                    \
+    X(host_segments)                                                           \
+    X(host_traces)                                                             \
     X(device)                                                                  \
     X(address)                                                                 \
     X(total_size)                                                              \
@@ -40,6 +42,7 @@
     X(small)                                                                   \
     X(large)                                                                   \
     X(user_metadata)                                                           \
+    X(compile_context)                                                         \
     X(action)                                                                  \
     X(addr)                                                                    \
     X(device_free)                                                             \

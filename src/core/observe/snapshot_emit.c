@@ -49,15 +49,22 @@ static void put_frames(struct writer *w, uint32_t stack)
 
 static const char *text_of(const struct writer *w, uint16_t number)
 {
+    if (number == 0)
+        return "";
     return larder__texts_get(&w->snapshot->history->texts, number);
 }
 
-static void put_annotation(struct writer *w, uint16_t number)
+static void put_key_text(struct writer *w, enum emit_word key, const char *text)
 {
-    if (number == 0)
-        return;
-    larder__emit_key(&w->emit, WORD_user_metadata);
-    larder__emit_text(&w->emit, text_of(w, number));
+    larder__emit_key(&w->emit, key);
+    larder__emit_text(&w->emit, text);
+}
+
+static void put_empty_list(struct writer *w, enum emit_word key)
+{
+    larder__emit_key(&w->emit, key);
+    larder__emit_list_begin(&w->emit);
+    larder__emit_list_end(&w->emit);
 }
 
 static uint64_t time_us(const struct writer *w, uint64_t ticks)
@@ -88,7 +95,8 @@ static void emit_block(struct writer *w, const struct snapshot_block *b)
     put_unsigned(w, WORD_requested_size, b->requested);
     put_word(w, WORD_state, state_word(b->state));
     put_frames(w, b->stack);
-    put_annotation(w, b->annotation);
+    if (b->annotation != 0)
+        put_key_text(w, WORD_user_metadata, text_of(w, b->annotation));
     larder__emit_dict_end(&w->emit);
 }
 
@@ -175,7 +183,8 @@ static void emit_event(struct writer *w, const struct history_event *event)
     put_signed(w, WORD_device, w->snapshot->props.ordinal);
     put_pool(w, WORD_pool_id, pool_of(w, event->pool));
     put_frames(w, event->stack);
-    put_annotation(w, event->annotation);
+    put_key_text(w, WORD_user_metadata, text_of(w, event->annotation));
+    put_key_text(w, WORD_compile_context, "N/A");
     larder__emit_dict_end(&w->emit);
 }
 
@@ -211,8 +220,7 @@ static void emit_traces(struct writer *w)
 static void emit_mark(struct writer *w, const struct history_mark *mark)
 {
     larder__emit_dict_begin(&w->emit);
-    larder__emit_key(&w->emit, WORD_name);
-    larder__emit_text(&w->emit, text_of(w, mark->text));
+    put_key_text(w, WORD_name, text_of(w, mark->text));
     put_word(w, WORD_stage, WORD_START);
     put_signed(w, WORD_device, w->snapshot->props.ordinal);
     put_unsigned(w, WORD_time_us, time_us(w, mark->ticks));
@@ -244,6 +252,9 @@ static bool emit_document(struct writer *w)
     larder__emit_key(e, WORD_allocator_settings);
     larder__emit_settings(e, w->snapshot);
     emit_marks(w);
+    /* Of pinned memory, which has an allocator of its own here. */
+    put_empty_list(w, WORD_host_segments);
+    put_empty_list(w, WORD_host_traces);
     larder__emit_key_text(e, "larder");
     larder__emit_larder(e, w->snapshot);
     larder__emit_dict_end(e);

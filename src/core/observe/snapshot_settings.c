@@ -24,6 +24,12 @@ static void put_unsigned(struct emit *e, const char *key, uint64_t value)
     larder__emit_unsigned(e, value);
 }
 
+/* -1, as in PyTorch, where there is none. */
+static void put_limit(struct emit *e, const char *key, uint64_t bytes)
+{
+    put_signed(e, key, bytes == CONF_UNLIMITED ? -1 : (int64_t)bytes);
+}
+
 static void put_bool(struct emit *e, const char *key, bool value)
 {
     larder__emit_key_text(e, key);
@@ -176,6 +182,8 @@ void larder__emit_settings(struct emit *e, const struct snapshot *s)
     put_bool(e, "release_lock_on_cudamalloc", false);
     put_bool(e, "pinned_use_cuda_host_register", false);
     put_bool(e, "graph_capture_record_stream_reuse", false);
+    put_limit(e, "max_round_threshold", c->pinned_round_max_bytes);
+    put_limit(e, "max_cached_size", c->pinned_cached_max_bytes);
     emit_divisions(e, c);
     larder__emit_dict_end(e);
 }

@@ -47,7 +47,7 @@ endfunction()
 
 # The order in which the scripts are joined.  The page and the app are the
 # same but for where their data comes from.
-set(scripts state.js units.js frames.js device.js groups.js axis.js bands.js
+set(scripts state.js units.js frames.js lengths.js device.js groups.js axis.js bands.js
     timeline.js map.js find.js calltree.js flame.js treerows.js span.js
     panels.js pointers.js draw.js keys.js main.js)
 

@@ -90,7 +90,7 @@ class Browser:
             data = data[os.write(self.orders, data):]
         until = time.monotonic() + self.seconds
         while True:
-            answer = self._message(until, method)
+            answer = self.message(until, method)
             if answer.get('id') == self.number:
                 break
             if 'method' in answer:
@@ -99,7 +99,7 @@ class Browser:
             raise PageError(f"{method}: {answer['error']['message']}")
         return answer['result']
 
-    def _message(self, until, method):
+    def message(self, until, method):
         while b'\0' not in self.unread:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.answers], [], [], left)[0]:
@@ -167,6 +167,22 @@ class Page:
         """Until what was asked for is drawn."""
         self.run('new Promise((done) => requestAnimationFrame(() => '
                  'requestAnimationFrame(() => done(true))))')
+
+    def traced(self, act):
+        """What the page's threads did while act() ran: events of a trace,
+        with the processor's time that each took (`tdur`, in µs)."""
+        browser = self.browser
+        self.send('Tracing.start', categories='devtools.timeline',
+                  transferMode='ReportEvents')
+        act()
+        self.send('Tracing.end')
+        until = time.monotonic() + browser.seconds
+        told = browser.events
+        while not any(m['method'] == 'Tracing.tracingComplete' for m in told):
+            told.append(browser.message(until, 'Tracing.end'))
+        browser.events = [m for m in told if 'Tracing' not in m['method']]
+        return [event for m in told if m['method'] == 'Tracing.dataCollected'
+                for event in m['params']['value']]
 
     def complaints(self):
         """Errors of scripts and refused loads, so far."""

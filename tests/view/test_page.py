@@ -16,6 +16,27 @@ if (data[i + 3] > 0) seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
 return seen.size; })'''
 
 
+# Levels of detail against going through everything, at a prime step: how many
+# moments and stretches differ.
+LEVELS = '''(() => {
+  const d = state.device, a = d.alloc, { lengths } = d;
+  const alive = (from, to) => [...a.start.keys()].filter((i) =>
+    a.start[i] < to && a.end[i] >= from).join();
+  let wrong = 0;
+  for (let k = 0; k <= d.events; k += 61) {
+    wrong += aliveAt(d, k).join() !== alive(k, k);
+    const found = [], to = Math.min(d.events, k + 97);
+    lengths.forAlive(k, to, 0, (at) => found.push(lengths.order[at]));
+    wrong += found.sort((x, y) => x - y).join() !== alive(k, to);
+    const curve = [...d.curve.allocated.subarray(k, to + 1)];
+    const { least, most, highest } = d.pyramid.allocated.range(k, to);
+    wrong += least !== Math.min(...curve) || most !== Math.max(...curve) ||
+      highest !== k + curve.indexOf(most);
+  }
+  return wrong;
+})()'''
+
+
 class Page(page_case.PageCase):
     """What most of the tests look at: a run on two devices, the second of
     which runs out of memory."""
@@ -71,6 +92,9 @@ class Page(page_case.PageCase):
         self.assertEqual(said, [
             [e['action'], e['size'], 0 if e['action'] == 'oom' else e['addr']]
             for e in events])
+
+    def test_levels_of_detail_lose_nothing(self):
+        self.assertEqual(self.run_out().run(LEVELS), 0)
 
     def test_two_runs_share_an_axis(self):
         page = self.open(SNAPSHOTS[0], SNAPSHOTS[-1])

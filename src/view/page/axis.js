@@ -9,10 +9,13 @@ function fitCanvas(canvas, height) {
   const ratio = window.devicePixelRatio || 1;
   const width = Math.max(canvas.clientWidth, 200);
   canvas.style.height = `${height}px`;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
+  const pixels = [Math.round(width * ratio), Math.round(height * ratio)];
+  // Said anew, even the same size throws all pixels away.
+  if (canvas.width !== pixels[0] || canvas.height !== pixels[1])
+    [canvas.width, canvas.height] = pixels;
   const ctx = canvas.getContext("2d");
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.clearRect(0, 0, width, height);
   return { ctx, width, height, ratio };
 }
 

@@ -24,43 +24,48 @@ function columnStates(device, axis, view, width) {
 }
 
 // Those that last: the weightiest of all that are alive in the picture.
-function chooseLasting(device, states, lasting, wanted, chosen, room) {
-  const { order, start, end } = device.weighty;
-  const from = states[0], to = states[states.length - 1];
-  for (let at = 0; at < order.length && room.lasting > 0; at++) {
-    if (start[at] >= to || end[at] < from || end[at] - start[at] < lasting ||
-        !wanted(order[at]))
-      continue;
-    chosen.push(order[at]);
-    room.lasting--;
-  }
+function chooseLasting({ lengths }, states, lasting, wanted, chosen, room) {
+  const { order, start, end, weight } = lengths;
+  const found = [], count = new Uint32Array(WEIGHTS);
+  lengths.forAlive(states[0], states[states.length - 1],
+    lengths.levelFrom(lasting), (at) => {
+      if (end[at] - start[at] < lasting || !wanted(order[at])) return;
+      found.push(at);
+      count[weight[at]]++;
+    });
+  let least = 0;
+  for (let sum = count[0]; sum < room.lasting && least < WEIGHTS - 1;)
+    sum += count[++least];
+  const take = (fits) => {
+    for (const at of found) {
+      if (room.lasting === 0) return;
+      if (!fits(weight[at])) continue;
+      chosen.push(order[at]);
+      room.lasting--;
+    }
+  };
+  take((step) => step < least);
+  take((step) => step === least);
 }
 
-// Those that pass: an allocation that lived only between the states of two
-// columns is not seen, and must not take the place of one that is.  They are
-// in the order of their beginnings, and so are the columns.
-function choosePassing(device, states, lasting, wanted, chosen, room) {
-  const { start, end } = device.alloc;
-  let x = 0;
-  for (let i = firstSince(start, states[0] - lasting); i < start.length; i++) {
-    while (x < states.length && states[x] <= start[i]) x++;
-    if (x === states.length) break;
-    if (end[i] < states[x] || end[i] - start[i] >= lasting || !wanted(i) ||
-        room.passing[x] === 0)
-      continue;
-    room.passing[x]--;
-    chosen.push(i);
+// Those that pass, of one level after the other: an allocation that lived only
+// between the states of two columns is not seen, and must not take the place of
+// one that is.
+function choosePassing({ lengths }, states, lasting, wanted, chosen, room) {
+  const { begin, order, start, end } = lengths;
+  for (let level = lengths.levelFrom(lasting); level >= 0; level--) {
+    let at = begin[level];
+    for (let x = 0; x < states.length; x++) {
+      at = lengths.since(at, begin[level + 1], states[x] - 2 ** level);
+      for (; at < begin[level + 1] && start[at] < states[x]; at++) {
+        if (end[at] < states[x] || end[at] - start[at] >= lasting ||
+            room.passing[x] === 0 || !wanted(order[at]))
+          continue;
+        room.passing[x]--;
+        chosen.push(order[at]);
+      }
+    }
   }
-}
-
-// The first of ascending numbers that is not below one.
-function firstSince(numbers, least) {
-  let low = 0, high = numbers.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (numbers[middle] < least) low = middle + 1; else high = middle;
-  }
-  return low;
 }
 
 // The allocations that are drawn one by one, in the order they were made;
@@ -90,19 +95,36 @@ class Alive {
     this.chosen = chosen;
     this.next = 0;
     this.list = [];
+    this.firstEnd = Infinity;
   }
 
+  // Returns how many at the beginning of the list stay where they were.
   advance(state) {
-    const { a, chosen } = this;
-    let kept = 0;
-    for (const i of this.list)
-      if (a.end[i] >= state) this.list[kept++] = i;
-    this.list.length = kept;
+    const same = this.firstEnd < state ? this.leave(state) : this.list.length;
+    const { a, chosen, list } = this;
     while (this.next < chosen.length && a.start[chosen[this.next]] < state) {
       const i = chosen[this.next++];
-      if (a.end[i] >= state) this.list.push(i);
+      if (a.end[i] < state) continue;
+      list.push(i);
+      this.firstEnd = Math.min(this.firstEnd, a.end[i]);
     }
-    return this.list;
+    return same;
+  }
+
+  leave(state) {
+    const { a: { end }, list } = this;
+    let kept = 0, same = -1;
+    this.firstEnd = Infinity;
+    for (const i of list) {
+      if (end[i] >= state) {
+        list[kept++] = i;
+        this.firstEnd = Math.min(this.firstEnd, end[i]);
+      } else if (same < 0) {
+        same = kept;
+      }
+    }
+    list.length = kept;
+    return same;
   }
 }
 
@@ -146,13 +168,35 @@ function hiddenCurve(device, groups, hidden) {
   return bytes;
 }
 
-// Draws into an image of w × h device pixels; returns what hitStack() needs.
+// One column of pixels after the other: what is the same as in the column
+// before is copied from there.
+class Columns {
+  constructor(image) {
+    this.width = image.width;
+    this.height = image.height;
+    this.out = new Uint32Array(image.data.buffer);
+    this.out.fill(0);
+  }
+
+  // Rows from one to the bottom.
+  copy(x, from) {
+    const { out, width } = this;
+    for (let at = from * width + x; at < out.length; at += width)
+      out[at] = out[at - 1];
+  }
+
+  fill(x, from, to, pixel) {
+    const { out, width } = this, end = to * width;
+    for (let at = from * width + x; at < end; at += width) out[at] = pixel;
+  }
+}
+
+// Draws into an image of device pixels; returns what hitStack() needs.
 // `look` says how: groups, isShown(allocation), hidden (bytes by state or
 // null), mask (found allocations or null), selected.
 function drawStack(image, device, axis, view, look) {
-  const w = image.width, h = image.height;
-  const out = new Uint32Array(image.data.buffer);
-  const states = columnStates(device, axis, view, w);
+  const columns = new Columns(image), h = image.height;
+  const states = columnStates(device, axis, view, image.width);
   const perByte = h / view.top;
   const chosen = chooseAllocations(device, states, look,
     HEIGHT_LEAST / perByte);
@@ -160,26 +204,27 @@ function drawStack(image, device, axis, view, look) {
   const pixels = stackPixels(look);
   const grey = cssColour("--rest");
   const rest = look.mask ? fade(grey) : pixelOf(grey);
-  for (let x = 0; x < w; x++) {
-    if (x > 0 && states[x] === states[x - 1]) {
-      for (let at = x; at < out.length; at += w) out[at] = out[at - 1];
-      continue;
+  // By place in the list: bytes up to its upper edge, and the row of that.
+  const sums = [], rows = [];
+  states.forEach((state, x) => {
+    if (x > 0 && state === states[x - 1]) {
+      columns.copy(x, 0);
+      return;
     }
-    let sum = 0, y = h;
-    for (const i of alive.advance(states[x])) {
-      sum += device.alloc.rounded[i];
-      const top = Math.max(0, h - Math.round(sum * perByte));
-      const [inside, edge] = pixels(i);
-      if (y - top >= 4) {
-        out[(y - 1) * w + x] = edge;
-        y--;
-      }
-      while (y > top) out[--y * w + x] = inside;
+    const same = alive.advance(state), { list } = alive;
+    let sum = same > 0 ? sums[same - 1] : 0, y = same > 0 ? rows[same - 1] : h;
+    columns.copy(x, y);
+    for (let k = same; k < list.length; k++) {
+      sums[k] = sum += device.alloc.rounded[list[k]];
+      const top = rows[k] = Math.max(0, h - Math.round(sum * perByte));
+      const pixel = pixels(list[k]);
+      columns.fill(x, top, y, pixel[0]);
+      if (y - top >= 4) columns.fill(x, y - 1, y, pixel[1]);
+      y = top;
     }
-    const top = Math.max(0, h - Math.round(
-      shownBytes(device, states[x], look) * perByte));
-    while (y > top) out[--y * w + x] = rest;
-  }
+    columns.fill(x, Math.max(0, h - Math.round(
+      shownBytes(device, state, look) * perByte)), y, rest);
+  });
   return { states, chosen };
 }
 
@@ -191,8 +236,10 @@ function shownBytes(device, state, look) {
 // The allocation at a byte height in a state, of those drawn; -1: the band of
 // smaller ones; -2: nothing.
 function hitStack(device, chosen, state, bytes, look) {
+  const alive = new Alive(device, chosen);
   let sum = 0;
-  for (const i of new Alive(device, chosen).advance(state)) {
+  alive.advance(state);
+  for (const i of alive.list) {
     sum += device.alloc.rounded[i];
     if (bytes < sum) return i;
   }

@@ -16,15 +16,18 @@ const NODE_KINDS = ["cpp", "cpp", "cpp", "torch", "library", "own"];
 function weighStacks(device, what, from, to, mask) {
   const a = device.alloc, n = stackCount(device.run);
   const bytes = new Float64Array(n), count = new Float64Array(n);
-  for (let i = 0; i < a.start.length; i++) {
-    if (mask && !mask[i]) continue;
-    const start = a.start[i], end = a.end[i];
-    let weight = start < to && end >= to ? 1 : 0;
-    if (what === "grew" && start < from && end >= from) weight--;
-    if (what === "made") weight = start >= from && start < to ? 1 : 0;
-    bytes[a.stack[i]] += weight * a.rounded[i];
-    count[a.stack[i]] += weight;
+  const add = (i, times) => {
+    if (mask && !mask[i]) return;
+    bytes[a.stack[i]] += times * a.rounded[i];
+    count[a.stack[i]] += times;
+  };
+  if (what === "made") {
+    for (let i = 0; i < a.start.length; i++)
+      if (a.start[i] >= from && a.start[i] < to) add(i, 1);
+    return { bytes, count };
   }
+  for (const i of aliveAt(device, to)) add(i, 1);
+  if (what === "grew") for (const i of aliveAt(device, from)) add(i, -1);
   return { bytes, count };
 }
 

@@ -69,55 +69,27 @@ class Pyramid {
 
   // Of entries from … to, both included: the least, and where the most is.
   range(from, to) {
-    let least = Infinity, best = from, level = 0;
-    const take = (i) => {
-      const at = level > 0 ? this.levels[level - 1] : null;
-      const lowest = at ? at.low[i] : this.values[i];
-      const high = at ? at.highest[i] : i;
-      if (lowest < least) least = lowest;
-      if (this.values[high] > this.values[best]) best = high;
-    };
-    while (from <= to) {
-      while (from <= to && (from & 15) !== 0) take(from++);
-      while (from <= to && (to & 15) !== 15) take(to--);
-      if (from > to) break;
-      if (level >= this.levels.length) {
-        while (from <= to) take(from++);
-        break;
+    let least = Infinity, best = from;
+    const { values, levels } = this;
+    for (let level = 0; from <= to; level++) {
+      const low = level > 0 ? levels[level - 1].low : values;
+      const highest = level > 0 ? levels[level - 1].highest : null;
+      // What the next level has whole is taken there.
+      const above = level < levels.length;
+      const left = above ? Math.min(to + 1, (from + 15) & ~15) : to + 1;
+      const right = above ? Math.max(left, (to + 1) & ~15) : to + 1;
+      for (let i = from; i <= to; i++) {
+        if (i === left) i = right;
+        if (i > to) break;
+        const high = highest ? highest[i] : i;
+        if (low[i] < least) least = low[i];
+        if (values[high] > values[best]) best = high;
       }
-      from >>= 4;
-      to >>= 4;
-      level++;
+      from = left >> 4;
+      to = (right >> 4) - 1;
     }
-    return { least, highest: best, most: this.values[best] };
+    return { least, highest: best, most: values[best] };
   }
-}
-
-// Allocations by bytes times lifetime, within an eighth of a power of two:
-// that is enough to choose which are drawn, and takes no sorting.  Their
-// lifetimes lie in that order too, so that looking for those of a stretch goes
-// straight through memory.
-function byWeight(alloc) {
-  const n = alloc.start.length;
-  const STEPS = 8, KEYS = 128 * STEPS;
-  const keys = new Uint16Array(n), begin = new Uint32Array(KEYS + 1);
-  for (let i = 0; i < n; i++) {
-    const weight = alloc.rounded[i] * (alloc.end[i] - alloc.start[i]);
-    const key = weight < 1 ? KEYS - 1
-      : KEYS - 1 - Math.min(KEYS - 1, Math.floor(Math.log2(weight) * STEPS));
-    keys[i] = key;
-    begin[key + 1]++;
-  }
-  for (let key = 0; key < KEYS; key++) begin[key + 1] += begin[key];
-  const order = new Uint32Array(n);
-  const start = new Int32Array(n), end = new Int32Array(n);
-  for (let i = 0; i < n; i++) {
-    const at = begin[keys[i]]++;
-    order[at] = i;
-    start[at] = alloc.start[i];
-    end[at] = alloc.end[i];
-  }
-  return { order, start, end };
 }
 
 // `texts` has what is said in words, `columns` events, allocations, segments.
@@ -132,7 +104,7 @@ function makeDevice(run, texts, columns) {
   device.pyramid = {};
   for (const name of Object.keys(device.curve))
     device.pyramid[name] = new Pyramid(device.curve[name]);
-  device.weighty = byWeight(device.alloc);
+  device.lengths = new Lengths(device.alloc);
   device.peak = device.pyramid.allocated.range(0, device.events).highest;
   device.top = Math.max(1, device.curve.allocated[device.peak],
     device.pyramid.reserved.range(0, device.events).most);
@@ -158,8 +130,7 @@ function noteText(device, i) {
 
 // Allocations in use in a state.
 function aliveAt(device, k) {
-  const a = device.alloc, list = [];
-  for (let i = 0; i < a.start.length; i++)
-    if (a.start[i] < k && a.end[i] >= k) list.push(i);
-  return list;
+  const { lengths } = device, list = [];
+  lengths.forAlive(k, k, 0, (at) => list.push(lengths.order[at]));
+  return list.sort((x, y) => x - y);
 }

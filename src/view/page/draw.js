@@ -25,18 +25,21 @@ const OTHER_CURVES = [
   { name: "reserved", style: "dotted", dash: [1, 3] },
 ];
 
+// Its pixels are drawn over each time.
+let bandsImage = { width: 0, height: 0 };
+
 function drawTimeline() {
   const g = fitCanvas($("timeline"), 330);
   const v = view(g), d = state.device;
-  g.ctx.clearRect(0, 0, g.width, g.height);
   const w = Math.max(1, Math.round((g.width - GRAPH_LEFT) * g.ratio));
   const h = Math.round((g.height - GRAPH_TOP - GRAPH_BOTTOM) * g.ratio);
-  const image = g.ctx.createImageData(w, h);
-  state.drawn = drawStack(image, d, state.axis, v, look());
+  if (bandsImage.width !== w || bandsImage.height !== h)
+    bandsImage = g.ctx.createImageData(w, h);
+  state.drawn = drawStack(bandsImage, d, state.axis, v, look());
   state.drawn.view = v;
   state.drawn.width = g.width - GRAPH_LEFT;
   state.drawn.height = g.height - GRAPH_TOP - GRAPH_BOTTOM;
-  g.ctx.putImageData(image, Math.round(GRAPH_LEFT * g.ratio),
+  g.ctx.putImageData(bandsImage, Math.round(GRAPH_LEFT * g.ratio),
     Math.round(GRAPH_TOP * g.ratio));
   drawGrid(g, v);
   drawAxis(g, v, state.axisKind);

@@ -81,7 +81,6 @@ function drawFlame(canvas, run, tree) {
   const deepest = boxes.reduce((most, box) =>
     box.width >= FLAME_COUNTS ? Math.max(most, box.depth) : most, 0);
   const g = fitCanvas(canvas, (deepest + 1) * FLAME_ROW);
-  g.ctx.clearRect(0, 0, g.width, g.height);
   g.ctx.font = "12px system-ui, sans-serif";
   g.ctx.textBaseline = "middle";
   g.ctx.textAlign = "left";

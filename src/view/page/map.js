@@ -119,7 +119,6 @@ function drawMap(canvas, device, k, paint, finer) {
   const scale = mapScale(rows, width, finer);
   const height = layOut(rows, width, scale);
   const g = fitCanvas(canvas, Math.max(60, Math.min(height, MAP_HIGHEST)));
-  g.ctx.clearRect(0, 0, g.width, g.height);
   g.ctx.font = "12px system-ui, sans-serif";
   g.ctx.textBaseline = "top";
   g.ctx.textAlign = "left";

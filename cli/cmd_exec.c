@@ -106,9 +106,14 @@ static int no_memory(void)
 static int set_driver(const char *spec, const char *report)
 {
     char folder[PATH_MAX];
+    char runtime[PATH_MAX];
+    bool is_wrong;
+    bool has_runtime = exec_find_runtime(runtime, &is_wrong);
 
-    if (!exec_find_folder(folder))
+    if (is_wrong || !exec_find_folder(folder))
         return CLI_EXIT_BAD;
+    if (has_runtime && !exec_set_runtime(runtime))
+        return no_memory();
     if (exec_set_path("LD_LIBRARY_PATH", folder) &&
         setenv("LARDER_FAKECUDA", spec, 1) == 0 &&
         setenv("LARDER_FAKECUDA_REPORT", report, 1) == 0)
@@ -208,12 +213,12 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_command_exec = {
     .name = "exec",
-    .summary = "Run a program of the CUDA driver API on simulated GPUs.",
+    .summary = "Run a CUDA program on simulated GPUs.",
     .operands = "PROGRAM [ARG...]",
-    .text = "The program finds a libcuda.so.1 whose GPUs are simulated: "
-            "memory, streams and\nevents work, kernels do not run.  Calls that "
-            "break a rule of the driver are\nrefused and counted.  The exit "
-            "status is the program's.\n",
+    .text = "The program finds a driver and a CUDA runtime whose GPUs are "
+            "simulated: memory,\nstreams and events work, kernels are counted "
+            "and do not run.  Calls that break a\nrule of the driver are "
+            "refused and counted.  The exit status is the program's.\n",
     .options = exec_table,
     .run = run_exec,
 };

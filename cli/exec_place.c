@@ -9,6 +9,8 @@
 
 #define DRIVER "libcuda.so.1"
 #define PRELOAD "liblarder_preload.so"
+#define RUNTIME "libcudart.so.13"
+#define REDIRECT "liblarder_redirect.so"
 
 static bool join(char out[PATH_MAX], const char *folder, const char *rest)
 {
@@ -67,6 +69,35 @@ bool exec_find_folder(char out[PATH_MAX])
           "LARDER_FAKECUDA_DIR can name its folder\n",
           stderr);
     return false;
+}
+
+bool exec_find_runtime(char out[PATH_MAX], bool *is_wrong)
+{
+    const char *set = secure_getenv("LARDER_CUDART_DIR");
+
+    *is_wrong = false;
+    if (set == NULL || *set == '\0')
+        return find_beside("cudart", "larder/cudart", RUNTIME, out);
+    if (holds(set, RUNTIME) && realpath(set, out) != NULL)
+        return true;
+    *is_wrong = true;
+    fprintf(stderr,
+            "larder exec: LARDER_CUDART_DIR '%s' does not hold " RUNTIME "\n",
+            set);
+    return false;
+}
+
+/* The loader takes a list of auditors, split at colons. */
+bool exec_set_runtime(const char *folder)
+{
+    char auditor[PATH_MAX];
+
+    if (!exec_set_path("LD_LIBRARY_PATH", folder))
+        return false;
+    if (!holds(folder, REDIRECT) || !join(auditor, folder, REDIRECT) ||
+        strchr(auditor, ':') != NULL)
+        return true;
+    return exec_set_path("LD_AUDIT", auditor);
 }
 
 bool exec_find_preload(char out[PATH_MAX])

@@ -34,6 +34,7 @@ static void print_device(const json_t *line, FILE *out)
     char b[UNITS_MAX];
     uint64_t failed = number(line, "failed_calls");
     uint64_t broken = number(line, "broken_rules");
+    uint64_t launches = number(line, "launches");
 
     fprintf(out, "Simulated GPU %d, process %ld\n", (int)number(line, "device"),
             (long)number(line, "pid"));
@@ -43,6 +44,9 @@ static void print_device(const json_t *line, FILE *out)
     fprintf(out, "  held at end  %s\n",
             units_bytes(number(line, "held_bytes"), a));
     print_calls(line, out);
+    if (launches != 0)
+        fprintf(out, "  launches     %llu, of kernels and graphs: none ran\n",
+                (unsigned long long)launches);
     if (failed != 0)
         fprintf(out, "  failed       %llu calls\n", (unsigned long long)failed);
     fprintf(out, "  driver time  %s, estimated\n",

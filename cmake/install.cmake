@@ -22,6 +22,12 @@ if(TARGET larder_command)
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
     install(TARGETS fakecuda LIBRARY
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/larder/fakecuda NAMELINK_SKIP)
+    install(TARGETS cudart12 cudart13 LIBRARY
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/larder/cudart)
+    if(TARGET larder_redirect)
+        install(TARGETS larder_redirect LIBRARY
+                DESTINATION ${CMAKE_INSTALL_LIBDIR}/larder/cudart)
+    endif()
     # Where the command looks for it; PYTHONPATH names it for other programs.
     install(DIRECTORY python/larder
             DESTINATION ${CMAKE_INSTALL_DATADIR}/larder/python

@@ -174,6 +174,7 @@ endif()
 
 include(${PROJECT_SOURCE_DIR}/cmake/preload_tests.cmake)
 include(${PROJECT_SOURCE_DIR}/cmake/adapters_tests.cmake)
+include(${PROJECT_SOURCE_DIR}/cmake/cudart_tests.cmake)
 
 larder_support_library(bench_support bench bench_)
 larder_programs(bench bench_ bench_support)

@@ -20,10 +20,12 @@
 # and in the adapters, each a library of its own:
 #
 #   torch, functions -> <larder/*>       preload -> <larder/*>, base, device
+#   cudart   -> device (what the driver is)  standins -> libc
 #
 # core has no business with <stdio.h>: it reaches the world through a device.
 # <dlfcn.h> is for the names of functions (base), for drivers (device,
-# preload) and for what other programs bring (torch).
+# preload), for what other programs bring (torch) and for the loader
+# (standins).
 # File names are unique, so that "who includes block.h?" has
 # one answer; files stay under 600 lines.  Prints each violation; exit 1 if
 # there are any.
@@ -53,6 +55,7 @@ includes() {
         own["optim"] = "tensor kernels optim"
         own["show"] = "tensor show"
         own["preload"] = "base device"
+        own["cudart"] = "device"
         third["trace"] = "zstd.h"
         third["replay"] = "jansson.h"
         third["tune"] = "jansson.h"
@@ -73,7 +76,7 @@ includes() {
     # The quoted header may be included by the layer.
     function quoted_ok(layer, name, folder) {
         if (index(name, "/") == 0)
-            return has("cli torch preload functions", layer)
+            return has("cli torch preload functions cudart standins", layer)
         folder = name
         sub("/.*", "", folder)
         if (layer == "core" && name == "device/device.h")
@@ -88,7 +91,7 @@ includes() {
         if (layer == "core" && name == "stdio.h")
             return 0
         if (name == "dlfcn.h")
-            return has("base device torch preload", layer)
+            return has("base device torch preload standins", layer)
         if (name ~ "^(zstd|jansson|cmocka|cuda.*|hip/.*)[.]?h?$")
             return has(third[layer], name)
         return 1

@@ -314,8 +314,6 @@ static void calls_fail_when_told_to(void **state)
         assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), CUD_UNKNOWN);
     fake()->plan(NULL, 0, 0, 0);
     assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), 0);
-    assert_int_equal(DRIVER(cuMemAllocAsync)(&addr, 512, NULL),
-                     CUD_NOT_SUPPORTED);
 }
 
 static void *allocate_until_told(void *ends)

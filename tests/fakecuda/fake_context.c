@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 12040, CAPABILITY_MAJOR = 8, CAPABILITY_MINOR = 0 };
+/* Of the newest driver: programs refuse one that is older than they are. */
+enum { VERSION = 13030 };
 
 int fake_trait_integrated;
 int fake_trait_fabric;
@@ -108,53 +109,34 @@ cud_result cuDeviceTotalMem_v2(size_t *out, cud_device device)
     return fake_end(CUD_SUCCESS);
 }
 
-cud_result cuDeviceComputeCapability(int *major, int *minor, cud_device device)
-{
-    (void)device;
-    *major = CAPABILITY_MAJOR;
-    *minor = CAPABILITY_MINOR;
-    return CUD_SUCCESS;
-}
-
-/* Both drivers' numbers: the calls are the same under other names. */
-enum {
-#define X(name, cuda, hip, theirs) CUDA_##name = (cuda), HIP_##name = (hip),
-    CUD_ATTRIBUTE_MAP(X)
-#undef X
-};
-
-#ifdef FAKE_IS_HIP
-#define ATTRIBUTE(name) HIP_##name
-#else
-#define ATTRIBUTE(name) CUDA_##name
-#endif
-
-cud_result cuDeviceGetAttribute(int *out, cud_attribute which,
-                                cud_device device)
+/* Each on a bus of its own. */
+cud_result cuDeviceGetPCIBusId(char *out, int capacity, cud_device device)
 {
     struct fake_device *d;
     cud_result answer = begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
-    *out = 0;
-    if (which == ATTRIBUTE(integrated))
-        *out = fake_trait_integrated;
-    else if (which == ATTRIBUTE(virtual_memory))
-        *out = d->sim->has_vmm;
-#ifndef FAKE_IS_HIP
-    else if (which == CUDA_export_fd || which == 41) /* unified addresses */
-        *out = 1;
-    else if (which == CUDA_export_fabric)
-        *out = fake_trait_fabric;
-    else if (which == 75)
-        *out = CAPABILITY_MAJOR;
-    else if (which == 76)
-        *out = CAPABILITY_MINOR;
-    else if (which == 16) /* processors */
-        *out = 108;
-#endif
+    snprintf(out, (size_t)capacity, "0000:%02X:00.0", device + 1);
     return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuDeviceGetByPCIBusId(cud_device *out, const char *id)
+{
+    unsigned domain;
+    unsigned bus;
+
+    if (sscanf(id, "%x:%x:", &domain, &bus) != 2 || bus == 0)
+        return CUD_INVALID_VALUE;
+    return cuDeviceGet(out, (int)bus - 1);
+}
+
+cud_result cuDeviceComputeCapability(int *major, int *minor, cud_device device)
+{
+    (void)device;
+    *major = fake_capability / 100;
+    *minor = fake_capability % 100;
+    return CUD_SUCCESS;
 }
 
 cud_result cuDeviceCanAccessPeer(int *out, cud_device device, cud_device peer)
@@ -383,6 +365,58 @@ cud_result cuCtxGetDevice(cud_device *out)
         return answer;
     *out = fake_number(d);
     return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuCtxGetApiVersion(cud_context context, unsigned *out)
+{
+    (void)context;
+    *out = VERSION;
+    return CUD_SUCCESS;
+}
+
+cud_result cuCtxGetFlags(unsigned *out)
+{
+    *out = 0;
+    return CUD_SUCCESS;
+}
+
+/* Sizes of things that no kernel here uses: what is set can be read. */
+enum { LIMITS = 16 };
+
+static size_t limits[LIMITS] = {1024, 1 << 20, 8 << 20};
+
+cud_result cuCtxGetLimit(size_t *out, int which)
+{
+    if (which < 0 || which >= LIMITS)
+        return CUD_INVALID_VALUE;
+    *out = limits[which];
+    return CUD_SUCCESS;
+}
+
+cud_result cuCtxSetLimit(int which, size_t value)
+{
+    if (which < 0 || which >= LIMITS)
+        return CUD_INVALID_VALUE;
+    limits[which] = value;
+    return CUD_SUCCESS;
+}
+
+cud_result cuCtxGetCacheConfig(int *out)
+{
+    *out = 0;
+    return CUD_SUCCESS;
+}
+
+cud_result cuCtxSetCacheConfig(int config)
+{
+    (void)config;
+    return CUD_SUCCESS;
+}
+
+cud_result cuCtxDisablePeerAccess(cud_context context)
+{
+    (void)context;
+    return CUD_SUCCESS;
 }
 
 cud_result cuCtxEnablePeerAccess(cud_context context, unsigned flags)

@@ -10,6 +10,92 @@
 #define FAKE_ENTRY_MAP(X)                                                      \
     X(cuDriverGetVersion, (int *))                                             \
     X(cuDeviceComputeCapability, (int *, int *, cud_device))                   \
+    X(cuDeviceGetPCIBusId, (char *, int, cud_device))                          \
+    X(cuDeviceGetByPCIBusId, (cud_device *, const char *))                     \
+    X(cuDeviceGetDefaultMemPool, (void **, cud_device))                        \
+    X(cuDeviceGetMemPool, (void **, cud_device))                               \
+    X(cuDeviceSetMemPool, (cud_device, void *))                                \
+    X(cuCtxGetApiVersion, (cud_context, unsigned *))                           \
+    X(cuCtxGetFlags, (unsigned *))                                             \
+    X(cuCtxGetLimit, (size_t *, int))                                          \
+    X(cuCtxSetLimit, (int, size_t))                                            \
+    X(cuCtxGetCacheConfig, (int *))                                            \
+    X(cuCtxSetCacheConfig, (int))                                              \
+    X(cuCtxDisablePeerAccess, (cud_context))                                   \
+    X(cuMemPoolCreate, (void **, const void *))                                \
+    X(cuMemPoolDestroy, (void *))                                              \
+    X(cuMemPoolTrimTo, (void *, size_t))                                       \
+    X(cuMemPoolGetAttribute, (void *, int, void *))                            \
+    X(cuMemPoolSetAttribute, (void *, int, void *))                            \
+    X(cuMemPoolSetAccess, (void *, const cud_access *, size_t))                \
+    X(cuMemPoolGetAccess, (int *, void *, cud_location *))                     \
+    X(cuMemHostRegister_v2, (void *, size_t, unsigned))                        \
+    X(cuMemHostUnregister, (void *))                                           \
+    X(cuMemHostGetDevicePointer_v2, (cud_addr *, void *, unsigned))            \
+    X(cuMemHostGetFlags, (unsigned *, void *))                                 \
+    X(cuMemcpyPeerAsync,                                                       \
+      (cud_addr, cud_context, cud_addr, cud_context, size_t, cud_stream))      \
+    X(cuStreamBeginCaptureToGraph, (cud_stream, void *, const void *,          \
+                                    const void *, size_t, cud_capture_mode))   \
+    X(cuStreamGetCaptureInfo_v3,                                               \
+      (cud_stream, cud_capture_status *, unsigned long long *, void **,        \
+       const void **, const void **, size_t *))                                \
+    X(cuStreamGetPriority, (cud_stream, int *))                                \
+    X(cuStreamGetId, (cud_stream, unsigned long long *))                       \
+    X(cuStreamUpdateCaptureDependencies_v2,                                    \
+      (cud_stream, void *, const void *, size_t, unsigned))                    \
+    X(cuEventRecordWithFlags, (cud_event, cud_stream, unsigned))               \
+    X(cuStreamAddCallback,                                                     \
+      (cud_stream, void (*)(cud_stream, cud_result, void *), void *,           \
+       unsigned))                                                              \
+    X(cuLaunchHostFunc, (cud_stream, void (*)(void *), void *))                \
+    X(cuGraphCreate, (void **, unsigned))                                      \
+    X(cuGraphExecDestroy, (void *))                                            \
+    X(cuGraphUpload, (void *, cud_stream))                                     \
+    X(cuGraphGetNodes, (void *, void **, size_t *))                            \
+    X(cuGraphRetainUserObject, (void *, void *, unsigned, unsigned))           \
+    X(cuUserObjectCreate,                                                      \
+      (void **, void *, void (*)(void *), unsigned, unsigned))                 \
+    X(cuUserObjectRetain, (void *, unsigned))                                  \
+    X(cuUserObjectRelease, (void *, unsigned))                                 \
+    X(cuModuleLoad, (void **, const char *))                                   \
+    X(cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **))   \
+    X(cuModuleLoadFatBinary, (void **, const void *))                          \
+    X(cuModuleUnload, (void *))                                                \
+    X(cuModuleGetFunction, (void **, void *, const char *))                    \
+    X(cuModuleGetGlobal_v2, (cud_addr *, size_t *, void *, const char *))      \
+    X(cuModuleGetLoadingMode, (int *))                                         \
+    X(cuLibraryLoadData, (void **, const void *, int *, void **, unsigned,     \
+                          int *, void **, unsigned))                           \
+    X(cuLibraryLoadFromFile, (void **, const char *, int *, void **, unsigned, \
+                              int *, void **, unsigned))                       \
+    X(cuLibraryUnload, (void *))                                               \
+    X(cuLibraryGetKernel, (void **, void *, const char *))                     \
+    X(cuLibraryGetModule, (void **, void *))                                   \
+    X(cuKernelGetFunction, (void **, void *))                                  \
+    X(cuKernelGetAttribute, (int *, int, void *, cud_device))                  \
+    X(cuKernelSetAttribute, (int, int, void *, cud_device))                    \
+    X(cuFuncGetAttribute, (int *, int, void *))                                \
+    X(cuFuncSetAttribute, (void *, int, int))                                  \
+    X(cuFuncSetCacheConfig, (void *, int))                                     \
+    X(cuFuncSetSharedMemConfig, (void *, int))                                 \
+    X(cuFuncGetName, (const char **, void *))                                  \
+    X(cuFuncGetModule, (void **, void *))                                      \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                             \
+      (int *, void *, int, size_t))                                            \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,                    \
+      (int *, void *, int, size_t, unsigned))                                  \
+    X(cuLaunchCooperativeKernel,                                               \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
+       unsigned, cud_stream, void **))                                         \
+    X(cuLaunchKernelEx, (const void *, void *, void **, void **))              \
+    X(cuLinkCreate_v2, (unsigned, int *, void **, void **))                    \
+    X(cuLinkAddData_v2,                                                        \
+      (void *, int, void *, size_t, const char *, unsigned, int *, void **))   \
+    X(cuLinkAddFile_v2, (void *, int, const char *, unsigned, int *, void **)) \
+    X(cuLinkComplete, (void *, const void **, size_t *))                       \
+    X(cuLinkDestroy, (void *))                                                 \
+    X(cuGetExportTable, (const void **, const void *))                         \
     X(cuDevicePrimaryCtxGetState, (cud_device, unsigned *, int *))             \
     X(cuDevicePrimaryCtxSetFlags_v2, (cud_device, unsigned))                   \
     X(cuDevicePrimaryCtxReset_v2, (cud_device))                                \

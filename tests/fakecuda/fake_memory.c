@@ -34,9 +34,11 @@ cud_result cuMemFree_v2(cud_addr addr)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    return addr == 0 ? fake_end(CUD_SUCCESS)
-                     : fake_end_sim(__func__, d,
-                                    larder__device_mem_free(d->dev, addr));
+    if (addr == 0)
+        return fake_end(CUD_SUCCESS);
+    if (fake_pool_owns(addr))
+        return fake_end_sim(__func__, d, fake_pool_free(d, addr));
+    return fake_end_sim(__func__, d, larder__device_mem_free(d->dev, addr));
 }
 
 cud_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
@@ -72,37 +74,21 @@ static cud_result refuse(const char *symbol)
     return answer != CUD_SUCCESS ? answer : fake_end(CUD_NOT_SUPPORTED);
 }
 
+/* The device's: the host can use its addresses too, where there is memory
+ * behind them. */
 cud_result cuMemAllocManaged(cud_addr *out, size_t bytes, unsigned flags)
 {
-    (void)out;
-    (void)bytes;
-    (void)flags;
-    return refuse(__func__);
-}
+    struct fake_device *d;
+    cud_result answer = fake_begin(__func__, &d);
 
-cud_result cuMemAllocAsync(cud_addr *out, size_t bytes, cud_stream stream)
-{
-    (void)out;
-    (void)bytes;
-    (void)stream;
-    return refuse(__func__);
-}
-
-cud_result cuMemAllocFromPoolAsync(cud_addr *out, size_t bytes, void *pool,
-                                   cud_stream stream)
-{
-    (void)out;
-    (void)bytes;
-    (void)pool;
-    (void)stream;
-    return refuse(__func__);
-}
-
-cud_result cuMemFreeAsync(cud_addr addr, cud_stream stream)
-{
-    (void)addr;
-    (void)stream;
-    return refuse(__func__);
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (flags != 1 && flags != 2)
+        return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
+                                    "there are no flags 0x%x", flags));
+    answer = d->sim->backing.is_real ? CUD_SUCCESS : CUD_NOT_SUPPORTED;
+    fake_unlock();
+    return answer == CUD_SUCCESS ? cuMemAlloc_v2(out, bytes) : answer;
 }
 
 cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
@@ -123,53 +109,6 @@ cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
     return fake_end(CUD_SUCCESS);
 }
 
-/* The device whose memory it is; NULL: none's. */
-static struct fake_device *owner_of(cud_addr addr)
-{
-    for (int i = 0; i < FAKE_DEVICES; i++) {
-        struct fake_device *d = fake_device_get(i);
-
-        if (d != NULL && larder__sim_is_accessible(d->sim, addr, 1))
-            return d;
-    }
-    return NULL;
-}
-
-/* The kind of memory (2), its address (3) and its device's number (9). */
-cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
-{
-    cud_result answer = fake_begin_bare(__func__);
-    const struct fake_device *d;
-    unsigned kind = 2;
-    int number;
-
-    if (answer != CUD_SUCCESS)
-        return answer;
-    d = owner_of(addr);
-    if (d == NULL)
-        return fake_end(CUD_INVALID_VALUE);
-    number = fake_number(d);
-    if (which == 2)
-        memcpy(out, &kind, sizeof kind);
-    else if (which == 3)
-        memcpy(out, &addr, sizeof addr);
-    else if (which == 9)
-        memcpy(out, &number, sizeof number);
-    else
-        return fake_end(CUD_NOT_SUPPORTED);
-    return fake_end(CUD_SUCCESS);
-}
-
-cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
-                                  cud_addr addr)
-{
-    cud_result answer = CUD_SUCCESS;
-
-    for (unsigned i = 0; i < count && answer == CUD_SUCCESS; i++)
-        answer = cuPointerGetAttribute(out[i], which[i], addr);
-    return answer;
-}
-
 /* A handle is of the whole allocation that the address lies in; there is no
  * other process to open it. */
 cud_result cuIpcGetMemHandle(void *out, cud_addr addr)
@@ -183,66 +122,6 @@ cud_result cuIpcGetMemHandle(void *out, cud_addr addr)
     memset(out, 0, HANDLE_BYTES);
     memcpy(out, &base, sizeof base);
     return CUD_SUCCESS;
-}
-
-/* ---- host ------------------------------------------------------------------ */
-
-struct host_piece {
-    struct host_piece *next;
-    void *ptr;
-};
-
-static struct host_piece *pieces;
-
-cud_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
-{
-    struct fake_device *d;
-    cud_result answer = fake_begin(__func__, &d);
-    struct host_piece *piece;
-
-    if (answer != CUD_SUCCESS)
-        return answer;
-    if (flags > 7)
-        return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
-                                    "there are no flags 0x%x", flags));
-    answer = fake_capture_guard(__func__, d);
-    if (answer != CUD_SUCCESS)
-        return fake_end(answer);
-    piece = calloc(1, sizeof *piece);
-    if (piece == NULL || bytes > SIZE_MAX / 2 ||
-        posix_memalign(&piece->ptr, 4096, bytes) != 0) {
-        free(piece);
-        return fake_end(CUD_OUT_OF_MEMORY);
-    }
-    piece->next = pieces;
-    pieces = piece;
-    *out = piece->ptr;
-    return fake_end(CUD_SUCCESS);
-}
-
-cud_result cuMemAllocHost_v2(void **out, size_t bytes)
-{
-    return cuMemHostAlloc(out, bytes, 0);
-}
-
-cud_result cuMemFreeHost(void *ptr)
-{
-    struct host_piece **at = &pieces;
-    struct host_piece *gone;
-    cud_result answer = fake_begin_bare(__func__);
-
-    if (answer != CUD_SUCCESS)
-        return answer;
-    while (*at != NULL && (*at)->ptr != ptr)
-        at = &(*at)->next;
-    gone = *at;
-    if (gone == NULL)
-        return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
-                                    "not memory of cuMemHostAlloc()"));
-    *at = gone->next;
-    free(gone->ptr);
-    free(gone);
-    return fake_end(CUD_SUCCESS);
 }
 
 /* ---- moving bytes ---------------------------------------------------------- */
@@ -262,6 +141,10 @@ static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     r = larder_device_copy(d->dev, dst, src, bytes, kind, number);
+    /* Memory that is not there reads as zeros. */
+    if (r == LARDER_OK && kind == LARDER_COPY_TO_HOST &&
+        !d->sim->backing.is_real)
+        memset((void *)(uintptr_t)dst, 0, bytes);
     if (r == LARDER_OK && waits)
         r = larder_sim_complete(d->dev, number);
     return fake_end_sim(symbol, d, r);
@@ -332,9 +215,9 @@ static larder_copy_kind kind_of(cud_addr dst, cud_addr src)
     if (fake_is_child())
         return kind;
     fake_lock();
-    if (owner_of(src) == NULL)
+    if (fake_owner_of(src) == NULL)
         kind = LARDER_COPY_TO_DEVICE;
-    else if (owner_of(dst) == NULL)
+    else if (fake_owner_of(dst) == NULL)
         kind = LARDER_COPY_TO_HOST;
     fake_unlock();
     return kind;
@@ -349,6 +232,15 @@ cud_result cuMemcpyAsync(cud_addr dst, cud_addr src, size_t bytes,
                          cud_stream stream)
 {
     return copy(__func__, dst, src, bytes, kind_of(dst, src), stream, false);
+}
+
+cud_result cuMemcpyPeerAsync(cud_addr dst, cud_context to, cud_addr src,
+                             cud_context from, size_t bytes, cud_stream stream)
+{
+    (void)to;
+    (void)from;
+    return copy(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, stream,
+                false);
 }
 
 cud_result cuMemsetD8Async(cud_addr dst, unsigned char value, size_t bytes,

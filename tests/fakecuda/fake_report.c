@@ -41,9 +41,9 @@ static void report_device(FILE *f, const struct fake_device *d,
             use.self_bytes);
     report_calls(f, &n);
     fprintf(f,
-            ",\"failed_calls\":%" PRIu64 ",\"driver_time_ns\":%" PRIu64
-            ",\"broken_rules\":%lu}\n",
-            failed, n.time_ns, broken);
+            ",\"failed_calls\":%" PRIu64 ",\"launches\":%" PRIu64
+            ",\"driver_time_ns\":%" PRIu64 ",\"broken_rules\":%lu}\n",
+            failed, d->launches, n.time_ns, broken);
 }
 
 /* Several processes may write: each line with one call. */
@@ -70,7 +70,7 @@ static void report_append(const char *path, const struct fake_device *d,
 static bool is_used(const struct fake_device *d)
 {
     larder_device_counters n = {.size = sizeof n};
-    uint64_t calls = d->peak_bytes;
+    uint64_t calls = d->peak_bytes + d->launches;
 
     if (d->dev == NULL || larder_device_get_counters(d->dev, &n) != LARDER_OK)
         return false;

@@ -103,7 +103,7 @@ void fake_plan_read(const char *text)
 
 /* ---- calls ---------------------------------------------------------------- */
 
-enum { SYMBOLS = 128 };
+enum { SYMBOLS = 256 };
 
 static struct {
     const char *symbol; /* __func__ of the call */

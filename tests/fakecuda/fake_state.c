@@ -68,6 +68,7 @@ larder_result fake_device_open(struct fake_device *d, const char *spec,
 void fake_device_close(struct fake_device *d)
 {
     fake_pages_forget(fake_number(d));
+    fake_pools_forget(fake_number(d));
     larder_device_close(d->dev);
     free(d->waited);
     free(d->stream_used);
@@ -93,12 +94,18 @@ cud_result fake_init(void)
 {
     const char *spec = getenv("LARDER_FAKECUDA");
     const char *plan = getenv("LARDER_FAKECUDA_FAIL");
+    const char *capability = getenv("LARDER_FAKECUDA_CAPABILITY");
     larder_result r;
 
     if (is_initialized)
         return CUD_SUCCESS;
     if (plan != NULL)
         fake_plan_read(plan);
+    if (capability != NULL && !fake_capability_read(capability)) {
+        fprintf(stderr, "LARDER_FAKECUDA_CAPABILITY: '%s' is not MAJOR.MINOR\n",
+                capability);
+        return CUD_NO_DEVICE;
+    }
     spec = spec == NULL || *spec == '\0' ? DEFAULT_SPEC : spec;
     if (strcmp(spec, "none") != 0 && fake_devices[0].dev == NULL) {
         r = open_all(spec);

@@ -15,6 +15,15 @@
 
 enum { FAKE_DEVICES = 64, FAKE_STACK = 32, FAKE_LINES = 8192 };
 
+/* What a processor of the simulated GPU has. */
+enum {
+    FAKE_THREADS = 2048,
+    FAKE_BLOCKS = 32,
+    FAKE_SHARED_BYTES = 163 << 10, /* that a block may have */
+};
+
+struct fake_graph;
+
 struct fake_context {
     struct fake_context *next;
     int device;
@@ -28,10 +37,12 @@ struct fake_device {
     bool has_loose_streams; /* numbers are streams */
     struct fake_context primary;
     uint64_t peak_bytes;
+    uint64_t launches; /* of kernels and graphs, which do nothing */
     /* Up to which ticket of each stream somebody has waited. */
     uint64_t *waited;
     unsigned char *stream_used; /* by number */
     int captures;
+    struct fake_graph *captured; /* being made; NULL: nobody asked for it */
 };
 
 extern struct fake_device fake_devices[FAKE_DEVICES];
@@ -102,6 +113,32 @@ void fake_capture_note(struct fake_device *d, bool begins, int mode);
 void fake_waited_all(struct fake_device *d);
 /* Whether work that nobody waited for uses the range. */
 bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
+
+/* ---- fake_attributes.c -------------------------------------------------- */
+
+/* Of every device: 100 times the major number, and the minor one. */
+extern int fake_capability;
+/* LARDER_FAKECUDA_CAPABILITY, as MAJOR.MINOR.  False if it is not such. */
+bool fake_capability_read(const char *text);
+
+/* ---- fake_host.c -------------------------------------------------------- */
+
+/* The device whose memory it is; NULL: none's. */
+struct fake_device *fake_owner_of(cud_addr addr);
+
+/* ---- fake_pool.c -------------------------------------------------------- */
+
+/* Whether it is a live piece of some pool. */
+bool fake_pool_owns(cud_addr addr);
+larder_result fake_pool_free(struct fake_device *d, cud_addr addr);
+/* What was freed and is passed goes back, down to the pools' thresholds. */
+void fake_pools_settle(struct fake_device *d);
+void fake_pools_forget(int device);
+
+/* ---- fake_graph.c ------------------------------------------------------- */
+
+/* NULL: no host memory. */
+struct fake_graph *fake_graph_make(void);
 
 /* ---- fake_virtual.c ----------------------------------------------------- */
 

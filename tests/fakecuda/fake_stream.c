@@ -141,6 +141,14 @@ cud_result cuStreamDestroy_v2(cud_stream stream)
     return d == NULL ? fake_end(CUD_SUCCESS) : fake_end_sim(__func__, d, r);
 }
 
+/* There is one priority. */
+cud_result cuStreamGetPriority(cud_stream stream, int *out)
+{
+    (void)stream;
+    *out = 0;
+    return CUD_SUCCESS;
+}
+
 /* Begin a call about a stream of the current device. */
 static cud_result begin_stream(const char *symbol, cud_stream stream,
                                struct fake_device **d, larder_stream *number)
@@ -166,6 +174,18 @@ cud_result cuStreamGetFlags(cud_stream stream, unsigned *out)
         return answer;
     s = *stream_find(stream);
     *out = s == NULL ? 0 : s->flags;
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuStreamGetId(cud_stream stream, unsigned long long *out)
+{
+    struct fake_device *d;
+    larder_stream number;
+    cud_result answer = begin_stream(__func__, stream, &d, &number);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = number;
     return fake_end(CUD_SUCCESS);
 }
 
@@ -218,8 +238,10 @@ cud_result cuStreamSynchronize(cud_stream stream)
     r = larder_device_stream_sync(d->dev, number);
     if (r == LARDER_OK && !d->has_loose_streams)
         r = larder_sim_complete(d->dev, number);
-    if (r == LARDER_OK)
+    if (r == LARDER_OK) {
         waited_note(d, number);
+        fake_pools_settle(d);
+    }
     return fake_end_sim(__func__, d, r);
 }
 
@@ -227,7 +249,7 @@ static bool has_work(const struct fake_device *d, larder_stream number)
 {
     const struct sim_stream *s = larder__sim_stream_find(d->sim, number);
 
-    return s != NULL && s->first != NULL;
+    return s != NULL && s->done < s->queued;
 }
 
 cud_result cuStreamQuery(cud_stream stream)
@@ -254,8 +276,10 @@ cud_result cuCtxSynchronize(void)
         if (!d->has_loose_streams && has_work(d, n))
             r = larder_sim_complete(d->dev, n);
     }
-    if (r == LARDER_OK)
+    if (r == LARDER_OK) {
         fake_waited_all(d);
+        fake_pools_settle(d);
+    }
     return fake_end_sim(__func__, d, r);
 }
 
@@ -373,6 +397,13 @@ cud_result cuEventRecord(cud_event event, cud_stream stream)
                         larder__device_event_record(d->dev, inner, number));
 }
 
+cud_result cuEventRecordWithFlags(cud_event event, cud_stream stream,
+                                  unsigned flags)
+{
+    (void)flags;
+    return cuEventRecord(event, stream);
+}
+
 cud_result cuEventQuery(cud_event event)
 {
     struct fake_device *d;
@@ -431,6 +462,7 @@ cud_result cuEventElapsedTime(float *out, cud_event from, cud_event to)
 /* ---- captures --------------------------------------------------------------- */
 
 static _Thread_local cud_capture_mode mode; /* 0: global, as at the start */
+static unsigned long long capture_count;    /* the last one's number */
 
 cud_result cuThreadExchangeStreamCaptureMode(cud_capture_mode *inout)
 {
@@ -472,9 +504,22 @@ cud_result cuStreamBeginCapture_v2(cud_stream stream, cud_capture_mode with)
         return fake_end(fake_broken(__func__, CUD_CAPTURE_UNSUPPORTED,
                                     "the default stream cannot be captured"));
     r = larder_sim_capture_begin(d->dev, number);
-    if (r == LARDER_OK)
+    if (r == LARDER_OK) {
+        capture_count++;
         fake_capture_note(d, true, with);
+    }
     return fake_end_sim(__func__, d, r);
+}
+
+cud_result cuStreamBeginCaptureToGraph(cud_stream stream, void *graph,
+                                       const void *nodes, const void *edges,
+                                       size_t count, cud_capture_mode with)
+{
+    (void)graph;
+    (void)nodes;
+    (void)edges;
+    (void)count;
+    return cuStreamBeginCapture_v2(stream, with);
 }
 
 /* A graph that holds nothing. */
@@ -490,9 +535,52 @@ cud_result cuStreamEndCapture(cud_stream stream, void **graph)
     r = larder_sim_capture_end(d->dev, number);
     if (r == LARDER_OK && d->captures > 0)
         fake_capture_note(d, false, 0);
-    if (r == LARDER_OK)
-        *graph = malloc(1);
+    if (r == LARDER_OK) {
+        *graph = d->captured != NULL ? d->captured : fake_graph_make();
+        d->captured = NULL;
+    }
     return fake_end_sim(__func__, d, r);
+}
+
+/* What is captured is nowhere kept: no graph, nothing to depend on. */
+cud_result cuStreamGetCaptureInfo_v3(cud_stream stream, cud_capture_status *out,
+                                     unsigned long long *id, void **graph,
+                                     const void **nodes, const void **edges,
+                                     size_t *count)
+{
+    struct fake_device *d;
+    cud_result answer = cuStreamIsCapturing(stream, out);
+
+    if (answer != CUD_SUCCESS || *out == CUD_CAPTURE_NONE)
+        return answer;
+    answer = fake_begin(__func__, &d);
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (d->captured == NULL)
+        d->captured = fake_graph_make();
+    if (id != NULL)
+        *id = capture_count;
+    if (graph != NULL)
+        *graph = d->captured;
+    if (nodes != NULL)
+        *nodes = NULL;
+    if (edges != NULL)
+        *edges = NULL;
+    if (count != NULL)
+        *count = 0;
+    return fake_end(d->captured == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
+}
+
+cud_result cuStreamUpdateCaptureDependencies_v2(cud_stream stream, void *nodes,
+                                                const void *edges, size_t count,
+                                                unsigned flags)
+{
+    (void)stream;
+    (void)nodes;
+    (void)edges;
+    (void)count;
+    (void)flags;
+    return CUD_SUCCESS;
 }
 
 cud_result cuStreamIsCapturing(cud_stream stream, cud_capture_status *out)

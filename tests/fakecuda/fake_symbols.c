@@ -1,7 +1,8 @@
 /* fake_symbols.c - errors in words, calls by name, and what is not there. */
 #include "fakecuda/fake_state.h"
 
-#include <stdlib.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- errors ---------------------------------------------------------------- */
@@ -123,29 +124,25 @@ cud_result cuGetProcAddress(const char *name, void **out, int version,
     return cuGetProcAddress_v2(name, out, version, flags, NULL);
 }
 
+/* ---- a runtime within ---------------------------------------------------------- */
+
+/* Tables of the driver that nobody has described; NVIDIA's runtime, of which a
+ * program may have brought a copy, does nothing without them. */
+cud_result cuGetExportTable(const void **out, const void *which)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    (void)which;
+    *out = NULL;
+    if (!atomic_flag_test_and_set(&is_told))
+        fputs("larder: this program has NVIDIA's CUDA runtime within it, which "
+              "needs NVIDIA's driver; link it with the shared one: nvcc "
+              "-cudart shared\n",
+              stderr);
+    return CUD_NOT_FOUND;
+}
+
 /* ---- what is not simulated --------------------------------------------------- */
-
-cud_result cuGraphDestroy(void *graph)
-{
-    free(graph);
-    return CUD_SUCCESS;
-}
-
-cud_result cuGraphInstantiateWithFlags(void **out, void *graph,
-                                       unsigned long long flags)
-{
-    (void)out;
-    (void)graph;
-    (void)flags;
-    return CUD_NOT_SUPPORTED;
-}
-
-cud_result cuGraphLaunch(void *graph, cud_stream stream)
-{
-    (void)graph;
-    (void)stream;
-    return CUD_NOT_SUPPORTED;
-}
 
 cud_result cuMulticastCreate(void *out, const void *properties)
 {
@@ -191,31 +188,5 @@ cud_result cuStreamWriteValue32(cud_stream stream, cud_addr addr,
     (void)addr;
     (void)value;
     (void)flags;
-    return CUD_NOT_SUPPORTED;
-}
-
-cud_result cuModuleLoadData(void **out, const void *image)
-{
-    (void)out;
-    (void)image;
-    return CUD_NOT_SUPPORTED;
-}
-
-cud_result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
-                          unsigned bx, unsigned by, unsigned bz,
-                          unsigned shared, cud_stream stream, void **arguments,
-                          void **extra)
-{
-    (void)function;
-    (void)gx;
-    (void)gy;
-    (void)gz;
-    (void)bx;
-    (void)by;
-    (void)bz;
-    (void)shared;
-    (void)stream;
-    (void)arguments;
-    (void)extra;
     return CUD_NOT_SUPPORTED;
 }

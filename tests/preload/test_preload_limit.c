@@ -116,17 +116,31 @@ static void a_mapped_page_counts_after_its_release(void **state)
     assert_int_equal(DRIVER(cuMemAddressFree)(addr, MIB(8)), CUD_SUCCESS);
 }
 
+/* The next call of it is refused, as by a driver that lacks it. */
+static void refuse(const char *symbol)
+{
+    fake()->plan(symbol, 1, 1, CUD_NOT_SUPPORTED);
+}
+
 static void other_kinds_of_memory_count_while_they_live(void **state)
 {
     cud_addr addr = 9;
 
     (void)state;
-    /* The stand-in has none of these: what it refuses is not counted. */
+    /* What the driver refuses is not counted. */
+    refuse("cuMemAllocManaged");
     assert_int_equal(cuMemAllocManaged(&addr, MIB(1), 1), CUD_NOT_SUPPORTED);
+    refuse("cuMemAllocAsync");
     assert_int_equal(cuMemAllocAsync(&addr, MIB(1), NULL), CUD_NOT_SUPPORTED);
+    refuse("cuMemAllocFromPoolAsync");
     assert_int_equal(cuMemAllocFromPoolAsync(&addr, MIB(1), NULL, NULL),
                      CUD_NOT_SUPPORTED);
     assert_int_equal(stats_now().outside_bytes, 0);
+    assert_int_equal(cuMemAllocAsync(&addr, MIB(1), NULL), CUD_SUCCESS);
+    assert_int_equal(stats_now().outside_bytes, MIB(1));
+    assert_int_equal(cuMemFreeAsync(addr, NULL), CUD_SUCCESS);
+    assert_int_equal(stats_now().outside_bytes, 0);
+    addr = 9;
     /* Beyond the limit it is not even asked. */
     assert_int_equal(cuMemAllocManaged(&addr, MIB(65), 1), CUD_OUT_OF_MEMORY);
     assert_int_equal(cuMemAllocAsync(&addr, MIB(65), NULL), CUD_OUT_OF_MEMORY);

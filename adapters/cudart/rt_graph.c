@@ -1,0 +1,218 @@
+/* rt_graph.c - captures and graphs. */
+#include "rt_state.h"
+
+/* ---- captures ------------------------------------------------------------------ */
+
+int cudaStreamBeginCapture(cud_stream stream, int mode)
+{
+    int answer = rt_begin();
+
+    return rt_end(answer == CUD_SUCCESS ? cuStreamBeginCapture_v2(stream, mode)
+                                        : answer);
+}
+
+int cudaStreamBeginCaptureToGraph(cud_stream stream, void *graph,
+                                  const void *nodes, const void *edges,
+                                  size_t count, int mode)
+{
+    int answer = rt_begin();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuStreamBeginCaptureToGraph(stream, graph, nodes, edges, count,
+                                             mode);
+    return rt_end(answer);
+}
+
+int cudaStreamEndCapture(cud_stream stream, void **graph)
+{
+    int answer = rt_begin();
+
+    return rt_end(answer == CUD_SUCCESS ? cuStreamEndCapture(stream, graph)
+                                        : answer);
+}
+
+int cudaStreamIsCapturing(cud_stream stream, int *out)
+{
+    int answer = rt_begin();
+
+    return rt_end(answer == CUD_SUCCESS ? cuStreamIsCapturing(stream, out)
+                                        : answer);
+}
+
+int cudaThreadExchangeStreamCaptureMode(int *mode)
+{
+    int answer = rt_begin_bare();
+
+    return rt_end(answer == CUD_SUCCESS
+                      ? cuThreadExchangeStreamCaptureMode(mode)
+                      : answer);
+}
+
+static int capture_info(cud_stream stream, int *status, unsigned long long *id,
+                        void **graph, const void **nodes, const void **edges,
+                        size_t *count)
+{
+    int answer = rt_begin();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes,
+                                           edges, count);
+    return rt_end(answer);
+}
+
+static int update_dependencies(cud_stream stream, const void *nodes,
+                               size_t count, unsigned flags)
+{
+    int answer = rt_begin();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuStreamUpdateCaptureDependencies_v2(stream, (void *)nodes,
+                                                      NULL, count, flags);
+    return rt_end(answer);
+}
+
+#if RT_MAJOR >= 13
+
+int cudaStreamGetCaptureInfo(cud_stream stream, int *status,
+                             unsigned long long *id, void **graph,
+                             const void **nodes, const void **edges,
+                             size_t *count)
+{
+    return capture_info(stream, status, id, graph, nodes, edges, count);
+}
+
+int cudaStreamUpdateCaptureDependencies(cud_stream stream, void *nodes,
+                                        const void *edges, size_t count,
+                                        unsigned flags)
+{
+    (void)edges;
+    return update_dependencies(stream, nodes, count, flags);
+}
+
+#else
+
+int cudaStreamGetCaptureInfo(cud_stream stream, int *status,
+                             unsigned long long *id)
+{
+    return capture_info(stream, status, id, NULL, NULL, NULL, NULL);
+}
+
+int cudaStreamGetCaptureInfo_v2(cud_stream stream, int *status,
+                                unsigned long long *id, void **graph,
+                                const void **nodes, size_t *count)
+{
+    return capture_info(stream, status, id, graph, nodes, NULL, count);
+}
+
+int cudaStreamGetCaptureInfo_v3(cud_stream stream, int *status,
+                                unsigned long long *id, void **graph,
+                                const void **nodes, const void **edges,
+                                size_t *count)
+{
+    return capture_info(stream, status, id, graph, nodes, edges, count);
+}
+
+int cudaStreamUpdateCaptureDependencies(cud_stream stream, void *nodes,
+                                        size_t count, unsigned flags)
+{
+    return update_dependencies(stream, nodes, count, flags);
+}
+
+int cudaStreamUpdateCaptureDependencies_v2(cud_stream stream, void *nodes,
+                                           const void *edges, size_t count,
+                                           unsigned flags)
+{
+    (void)edges;
+    return update_dependencies(stream, nodes, count, flags);
+}
+
+#endif
+
+/* ---- graphs ---------------------------------------------------------------------- */
+
+int cudaGraphCreate(void **out, unsigned flags)
+{
+    return rt_end(cuGraphCreate(out, flags));
+}
+
+int cudaGraphDestroy(void *graph)
+{
+    return rt_end(cuGraphDestroy(graph));
+}
+
+int cudaGraphInstantiate(void **out, void *graph, unsigned long long flags)
+{
+    return rt_end(cuGraphInstantiateWithFlags(out, graph, flags));
+}
+
+int cudaGraphInstantiateWithFlags(void **out, void *graph,
+                                  unsigned long long flags)
+{
+    return cudaGraphInstantiate(out, graph, flags);
+}
+
+int cudaGraphInstantiateWithParams(void **out, void *graph, void *parameters)
+{
+    (void)parameters;
+    return cudaGraphInstantiate(out, graph, 0);
+}
+
+int cudaGraphExecDestroy(void *graph)
+{
+    return rt_end(cuGraphExecDestroy(graph));
+}
+
+int cudaGraphExecUpdate(void *exec, void *graph, void *info)
+{
+    (void)exec;
+    (void)graph;
+    (void)info;
+    return RT_SUCCESS;
+}
+
+int cudaGraphUpload(void *graph, cud_stream stream)
+{
+    return rt_end(cuGraphUpload(graph, stream));
+}
+
+int cudaGraphLaunch(void *graph, cud_stream stream)
+{
+    int answer = rt_begin();
+
+    return rt_end(answer == CUD_SUCCESS ? cuGraphLaunch(graph, stream)
+                                        : answer);
+}
+
+int cudaGraphGetNodes(void *graph, void **nodes, size_t *count)
+{
+    return rt_end(cuGraphGetNodes(graph, nodes, count));
+}
+
+int cudaGraphGetRootNodes(void *graph, void **nodes, size_t *count)
+{
+    return rt_end(cuGraphGetNodes(graph, nodes, count));
+}
+
+/* ---- objects that graphs keep --------------------------------------------------------- */
+
+int cudaGraphRetainUserObject(void *graph, void *object, unsigned count,
+                              unsigned flags)
+{
+    return rt_end(cuGraphRetainUserObject(graph, object, count, flags));
+}
+
+int cudaUserObjectCreate(void **out, void *ptr, rt_host_fn *destroy,
+                         unsigned count, unsigned flags)
+{
+    return rt_end(cuUserObjectCreate(out, ptr, destroy, count, flags));
+}
+
+int cudaUserObjectRetain(void *object, unsigned count)
+{
+    return rt_end(cuUserObjectRetain(object, count));
+}
+
+int cudaUserObjectRelease(void *object, unsigned count)
+{
+    return rt_end(cuUserObjectRelease(object, count));
+}

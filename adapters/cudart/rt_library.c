@@ -1,0 +1,51 @@
+/* rt_library.c - code for GPUs that a program loads as it runs. */
+#include "rt_state.h"
+
+int cudaLibraryLoadData(void **out, const void *image, int *jit,
+                        void **jit_values, unsigned jit_count, int *options,
+                        void **values, unsigned count)
+{
+    int answer = rt_begin();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuLibraryLoadData(out, image, jit, jit_values, jit_count,
+                                   options, values, count);
+    return rt_end(answer);
+}
+
+int cudaLibraryLoadFromFile(void **out, const char *path, int *jit,
+                            void **jit_values, unsigned jit_count, int *options,
+                            void **values, unsigned count)
+{
+    int answer = rt_begin();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuLibraryLoadFromFile(out, path, jit, jit_values, jit_count,
+                                       options, values, count);
+    return rt_end(answer);
+}
+
+int cudaLibraryUnload(void *library)
+{
+    return rt_end(cuLibraryUnload(library));
+}
+
+int cudaLibraryGetKernel(void **out, void *library, const char *name)
+{
+    return rt_end(cuLibraryGetKernel(out, library, name));
+}
+
+/* What an image holds is not looked at. */
+int cudaLibraryGetKernelCount(unsigned *out, void *library)
+{
+    (void)library;
+    *out = 0;
+    return RT_SUCCESS;
+}
+
+int cudaLibraryEnumerateKernels(void **out, unsigned count, void *library)
+{
+    (void)out;
+    (void)library;
+    return rt_end(count == 0 ? RT_SUCCESS : RT_INVALID_VALUE);
+}

@@ -1,0 +1,178 @@
+/* rt_stream.c - streams and events. */
+#include <string.h>
+
+#include "rt_state.h"
+
+/* Begin and end a call that is the driver's alone. */
+#define PASS(call)                                                             \
+    int answer = rt_begin();                                                   \
+                                                                               \
+    if (answer == CUD_SUCCESS)                                                 \
+        answer = (call);                                                       \
+    return rt_end(answer)
+
+/* ---- streams ------------------------------------------------------------------ */
+
+int cudaStreamCreateWithPriority(cud_stream *out, unsigned flags, int priority)
+{
+    PASS(cuStreamCreateWithPriority(out, flags, priority));
+}
+
+int cudaStreamCreateWithFlags(cud_stream *out, unsigned flags)
+{
+    return cudaStreamCreateWithPriority(out, flags, 0);
+}
+
+int cudaStreamCreate(cud_stream *out)
+{
+    return cudaStreamCreateWithPriority(out, 0, 0);
+}
+
+int cudaStreamDestroy(cud_stream stream)
+{
+    PASS(cuStreamDestroy_v2(stream));
+}
+
+int cudaStreamSynchronize(cud_stream stream)
+{
+    PASS(cuStreamSynchronize(stream));
+}
+
+int cudaStreamQuery(cud_stream stream)
+{
+    PASS(cuStreamQuery(stream));
+}
+
+int cudaStreamWaitEvent(cud_stream stream, cud_event event, unsigned flags)
+{
+    PASS(cuStreamWaitEvent(stream, event, flags));
+}
+
+int cudaStreamGetFlags(cud_stream stream, unsigned *out)
+{
+    PASS(cuStreamGetFlags(stream, out));
+}
+
+int cudaStreamGetPriority(cud_stream stream, int *out)
+{
+    PASS(cuStreamGetPriority(stream, out));
+}
+
+int cudaStreamGetId(cud_stream stream, unsigned long long *out)
+{
+    PASS(cuStreamGetId(stream, out));
+}
+
+/* Of the context that the stream was made in. */
+int cudaStreamGetDevice(cud_stream stream, int *out)
+{
+    cud_context context = NULL;
+    cud_context popped = NULL;
+    int answer = rt_begin();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuStreamGetCtx(stream, &context);
+    if (answer == CUD_SUCCESS)
+        answer = cuCtxPushCurrent_v2(context);
+    if (answer != CUD_SUCCESS)
+        return rt_end(answer);
+    answer = cuCtxGetDevice(out);
+    (void)cuCtxPopCurrent_v2(&popped);
+    return rt_end(answer);
+}
+
+int cudaStreamAddCallback(cud_stream stream, rt_callback_fn *fn, void *data,
+                          unsigned flags)
+{
+    PASS(cuStreamAddCallback(stream, fn, data, flags));
+}
+
+int cudaLaunchHostFunc(cud_stream stream, rt_host_fn *fn, void *data)
+{
+    PASS(cuLaunchHostFunc(stream, fn, data));
+}
+
+int cudaStreamAttachMemAsync(cud_stream stream, void *ptr, size_t bytes,
+                             unsigned flags)
+{
+    (void)stream;
+    (void)ptr;
+    (void)bytes;
+    (void)flags;
+    return RT_SUCCESS;
+}
+
+/* What can be asked about a stream has 64 bytes. */
+int cudaStreamGetAttribute(cud_stream stream, int which, void *out)
+{
+    enum { VALUE_BYTES = 64 };
+
+    (void)stream;
+    (void)which;
+    memset(out, 0, VALUE_BYTES);
+    return RT_SUCCESS;
+}
+
+int cudaStreamSetAttribute(cud_stream stream, int which, const void *value)
+{
+    (void)stream;
+    (void)which;
+    (void)value;
+    return RT_SUCCESS;
+}
+
+int cudaStreamCopyAttributes(cud_stream to, cud_stream from)
+{
+    (void)to;
+    (void)from;
+    return RT_SUCCESS;
+}
+
+/* ---- events -------------------------------------------------------------------- */
+
+int cudaEventCreateWithFlags(cud_event *out, unsigned flags)
+{
+    PASS(cuEventCreate(out, flags));
+}
+
+int cudaEventCreate(cud_event *out)
+{
+    return cudaEventCreateWithFlags(out, 0);
+}
+
+int cudaEventDestroy(cud_event event)
+{
+    PASS(cuEventDestroy_v2(event));
+}
+
+int cudaEventRecord(cud_event event, cud_stream stream)
+{
+    PASS(cuEventRecord(event, stream));
+}
+
+int cudaEventRecordWithFlags(cud_event event, cud_stream stream, unsigned flags)
+{
+    PASS(cuEventRecordWithFlags(event, stream, flags));
+}
+
+int cudaEventQuery(cud_event event)
+{
+    PASS(cuEventQuery(event));
+}
+
+int cudaEventSynchronize(cud_event event)
+{
+    PASS(cuEventSynchronize(event));
+}
+
+int cudaEventElapsedTime(float *out, cud_event from, cud_event to)
+{
+    PASS(cuEventElapsedTime(out, from, to));
+}
+
+#if RT_MAJOR < 13
+int cudaEventElapsedTime_v2(float *out, cud_event from, cud_event to)
+{
+    return cudaEventElapsedTime(out, from, to);
+}
+#endif

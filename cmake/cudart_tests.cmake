@@ -1,0 +1,39 @@
+# Tests of the runtime of ours, on the simulated driver; programs of nvcc and
+# `larder exec` are for tests/cli/exec_runtime.sh.
+
+set(folder ${PROJECT_SOURCE_DIR}/tests/cudart)
+foreach(major 12 13)
+    set(name test_cudart_calls_${major})
+    add_executable(${name} ${folder}/test_cudart_calls.c)
+    set_target_properties(${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
+    target_include_directories(${name} PRIVATE
+        ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/adapters/cudart)
+    target_compile_definitions(${name} PRIVATE RT_MAJOR=${major})
+    target_compile_options(${name} PRIVATE -UNDEBUG)
+    target_link_libraries(${name} PRIVATE larder_flags cudart${major}
+                                          PkgConfig::cmocka)
+    larder_test(${name} cudart ${name})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT
+        "LARDER_FAKECUDA=sim:64MiB,events=manual,count=2;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/fakecuda")
+endforeach()
+
+add_executable(test_cudart_header ${folder}/test_cudart_header.c)
+set_target_properties(test_cudart_header PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
+target_include_directories(test_cudart_header PRIVATE
+                           ${PROJECT_SOURCE_DIR}/adapters/cudart)
+target_link_libraries(test_cudart_header PRIVATE larder_flags)
+if(LARDER_CUDA_INCLUDE_DIR AND
+   EXISTS ${LARDER_CUDA_INCLUDE_DIR}/cuda_runtime_api.h)
+    target_include_directories(test_cudart_header SYSTEM PRIVATE
+                               ${LARDER_CUDA_INCLUDE_DIR})
+    target_compile_definitions(test_cudart_header PRIVATE HAVE_CUDA_RUNTIME_H)
+endif()
+larder_test(test_cudart_header cudart test_cudart_header)
+
+# What `larder exec` is tried on.
+add_executable(runtime_subject ${folder}/subject/runtime_subject.c)
+set_target_properties(runtime_subject PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
+target_link_libraries(runtime_subject PRIVATE larder_flags ${CMAKE_DL_LIBS})

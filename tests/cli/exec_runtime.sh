@@ -1,0 +1,55 @@
+#!/bin/sh
+# `larder exec`: programs of the CUDA runtime, and with nvcc where it is, one
+# with a kernel, linked with the runtime both ways.  $1: the command.
+. tests/cli/harness
+subject=$(dirname "$1")/tests/cudart/runtime_subject
+runtime=$(dirname "$1")/cudart
+
+# run STATUS ARGUMENT...: like expect, whatever is said on the standard error.
+run() {
+    wanted=$1
+    shift
+    last="exec $*"
+    "$larder" exec "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    is 'exit status' "$?" "$wanted"
+}
+
+# By its name, and by a path where there is something else.
+run 0 --sim 1GiB "$subject" libcudart.so.12
+stderr_has '^  memory       6.00 MiB at most, of 1.00 GiB$'
+run 2 --sim 4MiB "$subject" libcudart.so.13
+mkdir "$tmp/wheel"
+echo 'no library' >"$tmp/wheel/libcudart.so.12"
+if [ -e "$runtime/liblarder_redirect.so" ]; then
+    run 0 --json "$subject" "$tmp/wheel/libcudart.so.12"
+    cp "$tmp/err" "$tmp/out"
+    is 'held at the end' "$(field held_bytes)" 6291456
+fi
+run 99 --sim none "$subject" "$tmp/wheel/libcudart.so.12"
+
+LARDER_CUDART_DIR=/nowhere
+export LARDER_CUDART_DIR
+run 2 true
+stderr_has "LARDER_CUDART_DIR '/nowhere' does not hold libcudart.so.13"
+unset LARDER_CUDART_DIR
+
+nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc)
+[ -n "$nvcc" ] || finish
+source=tests/cudart/subject/kernels.cu
+"$nvcc" -cudart shared -o "$tmp/shared" "$source" >"$tmp/out" 2>&1 ||
+    say_failed "nvcc: $(cat "$tmp/out")"
+run 0 --sim 64MiB "$tmp/shared" 0x10000000
+stdout_has '^capability 8.0, 64 MiB$'
+stdout_has '^more: cudaErrorMemoryAllocation$'
+stderr_has '^  launches     3, of kernels and graphs: none ran$'
+LARDER_FAKECUDA_CAPABILITY=9.0 run 0 --sim 64MiB "$tmp/shared"
+stdout_has '^capability 9.0, '
+LARDER_FAKECUDA_CAPABILITY=x run 99 --sim 64MiB "$tmp/shared"
+stderr_has "LARDER_FAKECUDA_CAPABILITY: 'x' is not MAJOR.MINOR"
+
+# With the runtime within: one line, and the cure.
+"$nvcc" -cudart static -o "$tmp/static" "$source" >"$tmp/out" 2>&1 ||
+    say_failed "nvcc: $(cat "$tmp/out")"
+run 99 "$tmp/static"
+stderr_has "NVIDIA's CUDA runtime within it.*nvcc -cudart shared"
+finish

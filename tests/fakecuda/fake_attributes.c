@@ -1,0 +1,147 @@
+/* fake_attributes.c - what can be asked about a device, by number. */
+#include "fakecuda/fake_state.h"
+
+#include <stdio.h>
+
+int fake_capability = 800;
+
+bool fake_capability_read(const char *text)
+{
+    int major;
+    int minor;
+    char rest;
+
+    if (sscanf(text, "%2d.%2d%c", &major, &minor, &rest) != 2 || major < 1 ||
+        minor < 0)
+        return false;
+    fake_capability = 100 * major + minor;
+    return true;
+}
+
+#ifdef FAKE_IS_HIP
+
+enum {
+#define X(name, cuda, hip, theirs) ATTRIBUTE_##name = (hip),
+    CUD_ATTRIBUTE_MAP(X)
+#undef X
+};
+
+static int fixed_attribute(int which)
+{
+    (void)which;
+    return 0;
+}
+
+#else
+
+enum {
+#define X(name, cuda, hip, theirs) ATTRIBUTE_##name = (cuda),
+    CUD_ATTRIBUTE_MAP(X)
+#undef X
+};
+
+/* Those that are the same for every simulated GPU: of a large card of compute
+ * capability 8.0.  The runtime asks by the same numbers. */
+static const struct {
+    int which;
+    int value;
+} fixed[] = {
+    {1, 1024}, /* threads of a block */
+    {2, 1024}, /* and by dimension */
+    {3, 1024},
+    {4, 64},
+    {5, 2147483647}, /* a grid's dimensions */
+    {6, 65535},
+    {7, 65535},
+    {8, 48 << 10},    /* shared memory of a block */
+    {9, 64 << 10},    /* constant memory */
+    {10, 32},         /* threads of a warp */
+    {11, 2147483647}, /* bytes of a pitch */
+    {12, 65536},      /* registers of a block */
+    {13, 1410000},    /* clock, kHz */
+    {14, 512},        /* alignment of textures */
+    {15, 1},          /* copies beside kernels */
+    {16, 108},        /* processors */
+    {19, 1},          /* host memory can be mapped */
+    {30, 512},        /* alignment of surfaces */
+    {31, 1},          /* kernels beside kernels */
+    {36, 1215000},    /* clock of the memory, kHz */
+    {37, 5120},       /* width of its bus */
+    {38, 40 << 20},   /* second-level cache */
+    {39, FAKE_THREADS},
+    {40, 3},  /* engines for copies */
+    {41, 1},  /* one space of addresses */
+    {51, 32}, /* alignment of texture pitches */
+    {78, 1},  /* priorities of streams */
+    {79, 1},  /* first-level caches */
+    {80, 1},
+    {81, 164 << 10}, /* shared memory of a processor */
+    {82, 65536},     /* registers of a processor */
+    {90, 1},         /* preemption */
+    {91, 1},         /* registered memory under its own address */
+    {95, 1},         /* cooperative launches */
+    {97, FAKE_SHARED_BYTES},
+    {99, 1}, /* host memory can be registered */
+    {106, FAKE_BLOCKS},
+    {111, 1 << 10}, /* shared memory that a block loses */
+    {115, 1},       /* pools */
+};
+
+static int fixed_attribute(int which)
+{
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        if (fixed[i].which == which)
+            return fixed[i].value;
+    }
+    return 0;
+}
+
+#endif
+
+enum {
+    ATTRIBUTE_BUS = 33,
+    ATTRIBUTE_MAJOR = 75,
+    ATTRIBUTE_MINOR = 76,
+    ATTRIBUTE_MANAGED = 83
+};
+
+static int attribute_of(const struct fake_device *d, int which)
+{
+    switch (which) {
+    case ATTRIBUTE_integrated:
+        return fake_trait_integrated;
+    case ATTRIBUTE_virtual_memory:
+        return d->sim->has_vmm;
+#ifndef FAKE_IS_HIP
+    case ATTRIBUTE_export_fd:
+        return 1;
+    case ATTRIBUTE_export_fabric:
+        return fake_trait_fabric;
+    case ATTRIBUTE_BUS:
+        return fake_number(d) + 1;
+    case ATTRIBUTE_MAJOR:
+        return fake_capability / 100;
+    case ATTRIBUTE_MINOR:
+        return fake_capability % 100;
+    case ATTRIBUTE_MANAGED:
+        return d->sim->backing.is_real;
+#endif
+    default:
+        return fixed_attribute(which);
+    }
+}
+
+cud_result cuDeviceGetAttribute(int *out, cud_attribute which,
+                                cud_device device)
+{
+    cud_result answer = fake_begin_bare(__func__);
+    const struct fake_device *d;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    d = fake_device_get(device);
+    if (d == NULL)
+        return fake_end(CUD_INVALID_DEVICE);
+    *out = attribute_of(d, which);
+    return fake_end(CUD_SUCCESS);
+}

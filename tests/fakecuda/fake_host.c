@@ -1,0 +1,254 @@
+/* fake_host.c - page-locked memory of the host, made here or registered, and
+ * whose an address is. */
+#include "fakecuda/fake_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct host_piece {
+    struct host_piece *next;
+    char *ptr;
+    size_t bytes;
+    bool is_theirs; /* registered, not made */
+};
+
+static struct host_piece *pieces;
+
+static struct host_piece **piece_at(const void *ptr)
+{
+    struct host_piece **at = &pieces;
+
+    while (*at != NULL && (*at)->ptr != ptr)
+        at = &(*at)->next;
+    return at;
+}
+
+/* That the address lies in. */
+static const struct host_piece *piece_around(cud_addr addr)
+{
+    const struct host_piece *p = pieces;
+
+    while (p != NULL &&
+           (addr < (uintptr_t)p->ptr || addr - (uintptr_t)p->ptr >= p->bytes))
+        p = p->next;
+    return p;
+}
+
+static cud_result piece_keep(void *ptr, size_t bytes, bool is_theirs)
+{
+    struct host_piece *p = calloc(1, sizeof *p);
+
+    if (p == NULL)
+        return CUD_OUT_OF_MEMORY;
+    *p = (struct host_piece){
+        .next = pieces, .ptr = ptr, .bytes = bytes, .is_theirs = is_theirs};
+    pieces = p;
+    return CUD_SUCCESS;
+}
+
+/* ---- making and registering -------------------------------------------------- */
+
+cud_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    struct fake_device *d;
+    cud_result answer = fake_begin(__func__, &d);
+    void *ptr = NULL;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (flags > 7)
+        return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
+                                    "there are no flags 0x%x", flags));
+    answer = fake_capture_guard(__func__, d);
+    if (answer != CUD_SUCCESS)
+        return fake_end(answer);
+    if (bytes > SIZE_MAX / 2 || posix_memalign(&ptr, 4096, bytes) != 0)
+        return fake_end(CUD_OUT_OF_MEMORY);
+    answer = piece_keep(ptr, bytes, false);
+    if (answer == CUD_SUCCESS)
+        *out = ptr;
+    else
+        free(ptr);
+    return fake_end(answer);
+}
+
+cud_result cuMemAllocHost_v2(void **out, size_t bytes)
+{
+    return cuMemHostAlloc(out, bytes, 0);
+}
+
+static cud_result piece_drop(const char *symbol, const void *ptr,
+                             bool is_theirs, const char *wrong)
+{
+    cud_result answer = fake_begin_bare(symbol);
+    struct host_piece **at;
+    struct host_piece *gone;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    at = piece_at(ptr);
+    gone = *at;
+    if (gone == NULL || gone->is_theirs != is_theirs)
+        return fake_end(fake_broken(symbol, CUD_INVALID_VALUE, "%s", wrong));
+    *at = gone->next;
+    if (!is_theirs)
+        free(gone->ptr);
+    free(gone);
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuMemFreeHost(void *ptr)
+{
+    return piece_drop(__func__, ptr, false, "not memory of cuMemHostAlloc()");
+}
+
+cud_result cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags)
+{
+    enum { ALREADY = 712 };
+    cud_result answer = fake_begin_bare(__func__);
+
+    (void)flags;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (ptr == NULL || bytes == 0)
+        answer = fake_broken(__func__, CUD_INVALID_VALUE, "there are no bytes");
+    else if (piece_around((uintptr_t)ptr) != NULL)
+        answer = ALREADY;
+    else
+        answer = piece_keep(ptr, bytes, true);
+    return fake_end(answer);
+}
+
+cud_result cuMemHostUnregister(void *ptr)
+{
+    return piece_drop(__func__, ptr, true, "not memory of cuMemHostRegister()");
+}
+
+cud_result cuMemHostGetDevicePointer_v2(cud_addr *out, void *ptr,
+                                        unsigned flags)
+{
+    cud_result answer = fake_begin_bare(__func__);
+
+    (void)flags;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (piece_around((uintptr_t)ptr) == NULL)
+        return fake_end(CUD_INVALID_VALUE);
+    *out = (uintptr_t)ptr;
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuMemHostGetFlags(unsigned *out, void *ptr)
+{
+    cud_result answer = fake_begin_bare(__func__);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (piece_around((uintptr_t)ptr) == NULL)
+        return fake_end(CUD_INVALID_VALUE);
+    *out = 0;
+    return fake_end(CUD_SUCCESS);
+}
+
+/* ---- whose an address is -------------------------------------------------------- */
+
+struct fake_device *fake_owner_of(cud_addr addr)
+{
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        struct fake_device *d = fake_device_get(i);
+
+        if (d != NULL && larder__sim_is_accessible(d->sim, addr, 1))
+            return d;
+    }
+    return NULL;
+}
+
+/* CUpointer_attribute. */
+enum {
+    POINTER_CONTEXT = 1,
+    POINTER_KIND = 2,
+    POINTER_ON_DEVICE = 3,
+    POINTER_ON_HOST = 4,
+    POINTER_IS_MANAGED = 8,
+    POINTER_DEVICE = 9
+};
+
+enum { KIND_HOST = 1, KIND_DEVICE = 2 };
+
+static cud_result pointer_attribute(void *out, int which, cud_addr addr,
+                                    struct fake_device *d)
+{
+    unsigned kind = d == NULL ? KIND_HOST : KIND_DEVICE;
+    int number = d == NULL ? 0 : fake_number(d);
+    cud_context context = d == NULL ? NULL : &d->primary;
+
+    switch (which) {
+    case POINTER_CONTEXT:
+        memcpy(out, &context, sizeof context);
+        return CUD_SUCCESS;
+    case POINTER_KIND:
+        memcpy(out, &kind, sizeof kind);
+        return CUD_SUCCESS;
+    case POINTER_ON_DEVICE:
+        memcpy(out, &addr, sizeof addr);
+        return CUD_SUCCESS;
+    case POINTER_ON_HOST:
+        memcpy(out, &addr, sizeof addr);
+        return d == NULL ? CUD_SUCCESS : CUD_INVALID_VALUE;
+    case POINTER_IS_MANAGED:
+        memset(out, 0, sizeof(int));
+        return CUD_SUCCESS;
+    case POINTER_DEVICE:
+        memcpy(out, &number, sizeof number);
+        return CUD_SUCCESS;
+    default:
+        return CUD_NOT_SUPPORTED;
+    }
+}
+
+cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
+{
+    cud_result answer = fake_begin_bare(__func__);
+    struct fake_device *d;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    d = fake_owner_of(addr);
+    if (d == NULL && piece_around(addr) == NULL)
+        return fake_end(CUD_INVALID_VALUE);
+    return fake_end(pointer_attribute(out, which, addr, d));
+}
+
+cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
+                                  cud_addr addr)
+{
+    cud_result answer = CUD_SUCCESS;
+
+    for (unsigned i = 0; i < count && answer == CUD_SUCCESS; i++)
+        answer = cuPointerGetAttribute(out[i], which[i], addr);
+    return answer;
+}
+
+/* ---- calls on the host, in a stream's order -------------------------------------- */
+
+/* What the stream holds is run first; the function may call the driver. */
+cud_result cuLaunchHostFunc(cud_stream stream, void (*fn)(void *), void *data)
+{
+    cud_result answer = cuStreamSynchronize(stream);
+
+    if (answer == CUD_SUCCESS)
+        fn(data);
+    return answer;
+}
+
+cud_result cuStreamAddCallback(cud_stream stream,
+                               void (*fn)(cud_stream, cud_result, void *),
+                               void *data, unsigned flags)
+{
+    cud_result answer = cuStreamSynchronize(stream);
+
+    (void)flags;
+    if (answer == CUD_SUCCESS)
+        fn(stream, answer, data);
+    return answer;
+}

@@ -1,0 +1,424 @@
+/* fake_module.c - modules, their functions, and launching them: all of it is
+ * accepted, counted, and does nothing. */
+#include "fakecuda/fake_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 256 };
+
+struct fake_function {
+    struct fake_function *next;
+    struct fake_module *module;
+    char name[NAME_BYTES];
+};
+
+struct fake_module {
+    struct fake_module *next;
+    struct fake_function *functions;
+};
+
+static struct fake_module *modules;
+
+/* ---- modules ------------------------------------------------------------------ */
+
+static cud_result module_make(const char *symbol, void **out, const void *image)
+{
+    cud_result answer = fake_begin_bare(symbol);
+    struct fake_module *m;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (image == NULL)
+        return fake_end(
+            fake_broken(symbol, CUD_INVALID_VALUE, "there is no image"));
+    m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return fake_end(CUD_OUT_OF_MEMORY);
+    m->next = modules;
+    modules = m;
+    *out = m;
+    return fake_end(CUD_SUCCESS);
+}
+
+static cud_result module_drop(const char *symbol, void *module)
+{
+    cud_result answer = fake_begin_bare(symbol);
+    struct fake_module **at = &modules;
+    struct fake_module *gone;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    while (*at != NULL && *at != module)
+        at = &(*at)->next;
+    gone = *at;
+    if (gone == NULL)
+        return fake_end(fake_broken(symbol, CUD_INVALID_HANDLE,
+                                    "there is no module %p, or no longer",
+                                    module));
+    *at = gone->next;
+    while (gone->functions != NULL) {
+        struct fake_function *f = gone->functions;
+
+        gone->functions = f->next;
+        free(f);
+    }
+    free(gone);
+    return fake_end(CUD_SUCCESS);
+}
+
+/* Whatever the name: what an image holds is not looked at. */
+static cud_result function_find(const char *symbol, void **out, void *module,
+                                const char *name)
+{
+    cud_result answer = fake_begin_bare(symbol);
+    struct fake_module *m = module;
+    struct fake_function *f;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (m == NULL || name == NULL)
+        return fake_end(fake_broken(symbol, CUD_INVALID_VALUE,
+                                    "neither module nor name may be NULL"));
+    f = m->functions;
+    while (f != NULL && strncmp(f->name, name, NAME_BYTES - 1) != 0)
+        f = f->next;
+    if (f == NULL && (f = calloc(1, sizeof *f)) != NULL) {
+        f->module = m;
+        strncpy(f->name, name, NAME_BYTES - 1);
+        f->next = m->functions;
+        m->functions = f;
+    }
+    *out = f;
+    return fake_end(f == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
+}
+
+cud_result cuModuleLoad(void **out, const char *path)
+{
+    return module_make(__func__, out, path);
+}
+
+cud_result cuModuleLoadData(void **out, const void *image)
+{
+    return module_make(__func__, out, image);
+}
+
+cud_result cuModuleLoadDataEx(void **out, const void *image, unsigned count,
+                              int *options, void **values)
+{
+    (void)count;
+    (void)options;
+    (void)values;
+    return module_make(__func__, out, image);
+}
+
+cud_result cuModuleLoadFatBinary(void **out, const void *image)
+{
+    return module_make(__func__, out, image);
+}
+
+cud_result cuModuleUnload(void *module)
+{
+    return module_drop(__func__, module);
+}
+
+cud_result cuModuleGetFunction(void **out, void *module, const char *name)
+{
+    return function_find(__func__, out, module, name);
+}
+
+cud_result cuModuleGetGlobal_v2(cud_addr *out, size_t *bytes, void *module,
+                                const char *name)
+{
+    (void)out;
+    (void)bytes;
+    (void)module;
+    (void)name;
+    return CUD_NOT_FOUND;
+}
+
+cud_result cuModuleGetLoadingMode(int *out)
+{
+    *out = 2; /* lazily */
+    return CUD_SUCCESS;
+}
+
+/* ---- libraries: modules of no context ------------------------------------------- */
+
+cud_result cuLibraryLoadData(void **out, const void *image, int *jit,
+                             void **jit_values, unsigned jit_count,
+                             int *options, void **values, unsigned count)
+{
+    (void)jit;
+    (void)jit_values;
+    (void)jit_count;
+    (void)options;
+    (void)values;
+    (void)count;
+    return module_make(__func__, out, image);
+}
+
+cud_result cuLibraryLoadFromFile(void **out, const char *path, int *jit,
+                                 void **jit_values, unsigned jit_count,
+                                 int *options, void **values, unsigned count)
+{
+    (void)jit;
+    (void)jit_values;
+    (void)jit_count;
+    (void)options;
+    (void)values;
+    (void)count;
+    return module_make(__func__, out, path);
+}
+
+cud_result cuLibraryUnload(void *library)
+{
+    return module_drop(__func__, library);
+}
+
+cud_result cuLibraryGetKernel(void **out, void *library, const char *name)
+{
+    return function_find(__func__, out, library, name);
+}
+
+cud_result cuLibraryGetModule(void **out, void *library)
+{
+    *out = library;
+    return CUD_SUCCESS;
+}
+
+cud_result cuKernelGetFunction(void **out, void *kernel)
+{
+    *out = kernel;
+    return CUD_SUCCESS;
+}
+
+/* ---- functions ------------------------------------------------------------------- */
+
+/* CUfunction_attribute, as of a small kernel. */
+static int function_attribute(int which)
+{
+    enum {
+        THREADS = 0,
+        REGISTERS = 4,
+        PTX = 5,
+        BINARY = 6,
+        DYNAMIC_SHARED = 8
+    };
+
+    switch (which) {
+    case THREADS:
+        return 1024;
+    case REGISTERS:
+        return 32;
+    case PTX:
+    case BINARY:
+        return 10 * fake_capability / 100 + fake_capability % 100;
+    case DYNAMIC_SHARED:
+        return FAKE_SHARED_BYTES;
+    default:
+        return 0;
+    }
+}
+
+cud_result cuFuncGetAttribute(int *out, int which, void *function)
+{
+    if (function == NULL)
+        return CUD_INVALID_HANDLE;
+    *out = function_attribute(which);
+    return CUD_SUCCESS;
+}
+
+cud_result cuFuncSetAttribute(void *function, int which, int value)
+{
+    (void)which;
+    (void)value;
+    return function == NULL ? CUD_INVALID_HANDLE : CUD_SUCCESS;
+}
+
+cud_result cuFuncSetCacheConfig(void *function, int config)
+{
+    (void)config;
+    return function == NULL ? CUD_INVALID_HANDLE : CUD_SUCCESS;
+}
+
+cud_result cuFuncSetSharedMemConfig(void *function, int config)
+{
+    (void)config;
+    return function == NULL ? CUD_INVALID_HANDLE : CUD_SUCCESS;
+}
+
+cud_result cuFuncGetName(const char **out, void *function)
+{
+    if (function == NULL)
+        return CUD_INVALID_HANDLE;
+    *out = ((struct fake_function *)function)->name;
+    return CUD_SUCCESS;
+}
+
+cud_result cuFuncGetModule(void **out, void *function)
+{
+    if (function == NULL)
+        return CUD_INVALID_HANDLE;
+    *out = ((struct fake_function *)function)->module;
+    return CUD_SUCCESS;
+}
+
+cud_result cuKernelGetAttribute(int *out, int which, void *kernel,
+                                cud_device device)
+{
+    (void)device;
+    return cuFuncGetAttribute(out, which, kernel);
+}
+
+cud_result cuKernelSetAttribute(int which, int value, void *kernel,
+                                cud_device device)
+{
+    (void)device;
+    return cuFuncSetAttribute(kernel, which, value);
+}
+
+/* As many blocks as there are threads for. */
+cud_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, void *function,
+                                                       int threads,
+                                                       size_t shared)
+{
+    (void)shared;
+    if (function == NULL || threads <= 0)
+        return CUD_INVALID_VALUE;
+    *out = threads > FAKE_THREADS ? 0 : FAKE_THREADS / threads;
+    if (*out > FAKE_BLOCKS)
+        *out = FAKE_BLOCKS;
+    return CUD_SUCCESS;
+}
+
+cud_result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *out, void *function, int threads, size_t shared, unsigned flags)
+{
+    (void)flags;
+    return cuOccupancyMaxActiveBlocksPerMultiprocessor(out, function, threads,
+                                                       shared);
+}
+
+/* ---- launching -------------------------------------------------------------------- */
+
+static cud_result launch(const char *symbol, const void *function,
+                         const unsigned size[6], cud_stream stream)
+{
+    struct fake_device *d;
+    cud_result answer = fake_begin(symbol, &d);
+    larder_stream number;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (function == NULL)
+        return fake_end(
+            fake_broken(symbol, CUD_INVALID_HANDLE, "there is no function"));
+    for (int i = 0; i < 6; i++) {
+        if (size[i] == 0)
+            return fake_end(fake_broken(symbol, CUD_INVALID_VALUE,
+                                        "the grid or block is empty"));
+    }
+    answer = fake_stream_number(symbol, d, stream, &number);
+    if (answer == CUD_SUCCESS)
+        d->launches++;
+    return fake_end(answer);
+}
+
+cud_result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+                          unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, cud_stream stream, void **arguments,
+                          void **extra)
+{
+    const unsigned size[] = {gx, gy, gz, bx, by, bz};
+
+    (void)shared;
+    (void)arguments;
+    (void)extra;
+    return launch(__func__, function, size, stream);
+}
+
+cud_result cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
+                                     unsigned gz, unsigned bx, unsigned by,
+                                     unsigned bz, unsigned shared,
+                                     cud_stream stream, void **arguments)
+{
+    const unsigned size[] = {gx, gy, gz, bx, by, bz};
+
+    (void)shared;
+    (void)arguments;
+    return launch(__func__, function, size, stream);
+}
+
+/* The beginning of CUlaunchConfig. */
+struct launch_config {
+    unsigned size[6];
+    unsigned shared;
+    cud_stream stream;
+};
+
+cud_result cuLaunchKernelEx(const void *config, void *function,
+                            void **arguments, void **extra)
+{
+    const struct launch_config *c = config;
+
+    (void)arguments;
+    (void)extra;
+    return launch(__func__, function, c->size, c->stream);
+}
+
+/* ---- linking code at run time ------------------------------------------------------ */
+
+/* Something for cuModuleLoadData() to be given. */
+static const char linked[64] = "linked by the simulated driver";
+
+cud_result cuLinkCreate_v2(unsigned count, int *options, void **values,
+                           void **out)
+{
+    (void)count;
+    (void)options;
+    (void)values;
+    *out = malloc(1);
+    return *out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS;
+}
+
+cud_result cuLinkAddData_v2(void *state, int type, void *data, size_t bytes,
+                            const char *name, unsigned count, int *options,
+                            void **values)
+{
+    (void)state;
+    (void)type;
+    (void)data;
+    (void)bytes;
+    (void)name;
+    (void)count;
+    (void)options;
+    (void)values;
+    return CUD_SUCCESS;
+}
+
+cud_result cuLinkAddFile_v2(void *state, int type, const char *path,
+                            unsigned count, int *options, void **values)
+{
+    (void)state;
+    (void)type;
+    (void)path;
+    (void)count;
+    (void)options;
+    (void)values;
+    return CUD_SUCCESS;
+}
+
+cud_result cuLinkComplete(void *state, const void **out, size_t *bytes)
+{
+    (void)state;
+    *out = linked;
+    *bytes = sizeof linked;
+    return CUD_SUCCESS;
+}
+
+cud_result cuLinkDestroy(void *state)
+{
+    free(state);
+    return CUD_SUCCESS;
+}

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/process.h"
-#include "device/sized.h"
+#include "base/sized.h"
 
 /* ---- the table ---------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "device/sized.h"
+#include "base/sized.h"
 
 const char *larder_call_name(larder_call call)
 {

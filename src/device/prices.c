@@ -11,7 +11,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "device/sized.h"
+#include "base/sized.h"
 
 /* A table has a dozen lines; room for very long comments. */
 enum { PRICE_FILE_MAX = 65536, PIPE_PATIENCE_MS = 2000 };

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "device/device.h"
 #include "device/sim_fail.h"
-#include "device/sized.h"
+#include "base/sized.h"
 
 static larder_result control_get(const larder_device *dev, struct sim **out)
 {

@@ -5,6 +5,7 @@
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
+#include "core/region/region_pages.h"
 #include "core/segments/cached.h"
 #include "core/state/held.h"
 
@@ -91,6 +92,11 @@ static void tell_private(struct telling *t, const struct private_pool *p)
         line.name = p->tag->name;
         line.asleep_bytes = p->tag->paused_bytes;
         t->kept_on_host += p->tag->kept_bytes;
+    }
+    if (p->region != NULL) {
+        line.kind = LARDER_OWNER_REGION;
+        line.pool = (larder_pool_id){0};
+        line.name = p->region->name;
     }
     line.used_bytes = used_by(t->a, p);
     tell_owner(t, &p->holding, line);

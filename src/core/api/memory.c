@@ -165,6 +165,13 @@ static larder_result find_live(struct allocator *a, larder_addr addr,
     return explain_unknown(a, addr);
 }
 
+static bool is_of_region(const struct block *b)
+{
+    const struct private_pool *p = b->segment->heap->pool->owner;
+
+    return p != NULL && p->region != NULL;
+}
+
 static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
                                       const void *caller)
 {
@@ -177,6 +184,11 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
     larder__front_enter(a);
     history_enter(a, caller);
     r = find_live(a, addr, &b);
+    if (r == LARDER_OK && is_of_region(b))
+        r = larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
+                         "0x%" PRIx64 " lies in a region: expected "
+                         "larder_region_decommit()",
+                         addr);
     if (r == LARDER_OK) {
         map_remove(&a->map, b);
         larder__give_back(a, b);

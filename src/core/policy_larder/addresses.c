@@ -24,7 +24,7 @@ static void segment_free(struct allocator *a, struct segment *s)
 
 /* ---- giving back ----------------------------------------------------------- */
 
-static larder_result range_release(struct allocator *a, struct segment *s)
+larder_result larder__range_release(struct allocator *a, struct segment *s)
 {
     larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
 
@@ -45,8 +45,8 @@ static larder_result release_empty(struct allocator *a, const struct heap *heap)
     for (struct segment *s = a->segments; s != NULL; s = next) {
         next = s->next;
         if (s->kind == SEGMENT_PAGED && s->page_count == 0 &&
-            (heap == NULL || s->heap == heap))
-            fail_keep_first(&r, range_release(a, s));
+            s->heap->pool->owner == NULL && (heap == NULL || s->heap == heap))
+            fail_keep_first(&r, larder__range_release(a, s));
     }
     return r;
 }
@@ -102,8 +102,8 @@ static uint64_t range_bytes(const struct allocator *a, const struct heap *heap,
     return bits_up(wanted, PAGE_BYTES);
 }
 
-static larder_result reserve(struct allocator *a, struct heap *heap,
-                             uint64_t bytes)
+larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
+                                    uint64_t bytes)
 {
     struct block *b;
     larder_result r =
@@ -124,9 +124,9 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
 
     if (bytes > a->props.total_bytes) /* never to be had */
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    r = reserve(a, heap, range_bytes(a, heap, bytes));
+    r = larder__range_reserve(a, heap, range_bytes(a, heap, bytes));
     if (r == LARDER_OK || r == LARDER_ERR_NO_HOST_MEMORY)
         return r;
     (void)release_empty(a, NULL);
-    return reserve(a, heap, bits_up(bytes, PAGE_BYTES));
+    return larder__range_reserve(a, heap, bits_up(bytes, PAGE_BYTES));
 }

@@ -14,7 +14,15 @@
 larder_result larder__range_create(struct allocator *a, struct heap *heap,
                                    uint64_t bytes);
 
-/* Give back the heap's ranges that have no page.  The first refusal. */
+/* Reserve just so many, a multiple of PAGE_BYTES. */
+larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
+                                    uint64_t bytes);
+
+/* Give back the addresses of a range without pages. */
+larder_result larder__range_release(struct allocator *a, struct segment *s);
+
+/* Give back the heap's ranges that have no page, but for a region's.  The first
+ * refusal. */
 larder_result larder__ranges_release(struct allocator *a, struct heap *heap);
 
 /* Give back the pages and addresses of a range, whatever is in it, when the

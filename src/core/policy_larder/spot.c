@@ -19,50 +19,76 @@ static bool is_excepted(const struct spot_except *except, const struct block *b,
            handle.end > except->span.begin;
 }
 
+/* Mapped pages that may be taken from an owner if they are for another: those
+ * beyond its minimum.  What is loose goes first. */
+static size_t lent_pages(const struct allocator *a, const struct holding *h)
+{
+    size_t spare = holding_spare(h) / PAGE_BYTES;
+    size_t loose = h == &a->account.cache ? a->larder->loose.pages : 0;
+
+    if (h == account_drawer(&a->account))
+        return SIZE_MAX;
+    return spare > loose ? spare - loose : 0;
+}
+
 static void find_in_block(struct allocator *a, struct block *b,
-                          const struct spot_except *except)
+                          const struct spot_except *except, size_t *lent)
 {
     struct page_span span = larder__pages_movable(b);
     struct page_span handle = {.begin = span.end};
 
     while (handle.begin > span.begin) {
+        size_t pages;
+
         handle.end = handle.begin;
         handle.begin = larder__handle_begin(b->segment, handle.end - 1);
-        if (!is_excepted(except, b, handle))
-            add(a, (struct spot){.block = b,
-                                 .begin = handle.begin,
-                                 .pages = handle.end - handle.begin});
+        pages = handle.end - handle.begin;
+        if (pages > *lent || is_excepted(except, b, handle))
+            continue;
+        *lent -= pages;
+        add(a,
+            (struct spot){.block = b, .begin = handle.begin, .pages = pages});
     }
 }
 
 /* Smaller blocks hold no page. */
 static void find_in_heap(struct allocator *a, const struct heap *heap,
-                         const struct spot_except *except)
+                         const struct spot_except *except, size_t *lent)
 {
     if (heap->fit == NULL || heap->page_count == 0)
         return;
     for (unsigned i = fit_next_used(heap->fit, fit_class(PAGE_BYTES));
          i < FIT_CLASSES; i = fit_next_used(heap->fit, i + 1)) {
         for (struct block *b = heap->fit->first[i]; b != NULL; b = b->left)
-            find_in_block(a, b, except);
+            find_in_block(a, b, except, lent);
     }
 }
 
 void larder__spots_find(struct allocator *a, struct spot_except except)
 {
+    size_t lent = lent_pages(a, &a->account.cache);
+
     a->larder->spots.count = 0;
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
-            find_in_heap(a, a->pools[kind].heaps[i], &except);
+            find_in_heap(a, a->pools[kind].heaps[i], &except, &lent);
+    }
+    for (const struct private_pool *p = a->private_pools; p != NULL;
+         p = p->next) {
+        if (p->region == NULL)
+            continue;
+        lent = lent_pages(a, &p->holding);
+        find_in_heap(a, p->pools[POOL_LARGE].heaps[0], &except, &lent);
     }
 }
 
 void larder__spots_find_of(struct allocator *a, const struct heap *heap)
 {
     static const struct spot_except nothing = {.segment = NULL};
+    size_t all = SIZE_MAX;
 
     a->larder->spots.count = 0;
-    find_in_heap(a, heap, &nothing);
+    find_in_heap(a, heap, &nothing, &all);
 }
 
 void larder__spots_add_loose(struct allocator *a)

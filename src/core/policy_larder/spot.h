@@ -10,8 +10,10 @@ struct spot_except {
     struct page_span span;
 };
 
-/* List the handles of free blocks of the default pools in a->larder->spots,
- * those of one block from its end to its beginning; none is chosen. */
+/* List the handles of free blocks of the default pools and of regions in
+ * a->larder->spots, those of one block from its end to its beginning; none is
+ * chosen.  No owner but the one that draws lends more than it holds beyond its
+ * minimum. */
 void larder__spots_find(struct allocator *a, struct spot_except except);
 
 /* The same of one heap. */

@@ -94,7 +94,8 @@ static struct heap *heap_make(const struct allocator *a, bool is_paged)
 static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
                                    larder_stream stream, uint32_t at)
 {
-    bool is_paged = a->is_paged && pool->owner == NULL;
+    bool is_own = pool->owner == NULL;
+    bool is_paged = a->is_paged && (is_own || pool->owner->region != NULL);
     struct heap *heap;
 
     if (!pool_make_room(pool))
@@ -104,7 +105,7 @@ static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     heap->pool = pool;
     heap->stream = stream;
-    if (is_paged)
+    if (is_paged && is_own)
         join_front(a, heap);
     for (uint32_t i = pool->heap_count; i > at; i--)
         pool->heaps[i] = pool->heaps[i - 1];

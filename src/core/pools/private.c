@@ -23,7 +23,8 @@ static struct private_pool *private_get(struct allocator *a, larder_pool_id id)
 {
     struct private_pool *p = a->private_pools;
 
-    while (p != NULL && (p->tag != NULL || !id_equal(p->id, id)))
+    while (p != NULL &&
+           (p->tag != NULL || p->region != NULL || !id_equal(p->id, id)))
         p = p->next;
     return p;
 }
@@ -139,6 +140,7 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id)
 static void private_free(struct allocator *a, struct private_pool *p)
 {
     holding_set(&a->account, &p->holding, 0, 0);
+    larder__host_free(p->region);
     larder__pools_destroy(p->pools);
     larder__host_free(p);
 }
@@ -164,6 +166,16 @@ larder_result larder__private_release_cached(struct allocator *a,
     return r;
 }
 
+void larder__private_remove(struct allocator *a, struct private_pool *p)
+{
+    struct private_pool **link = &a->private_pools;
+
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    private_free(a, p);
+}
+
 static bool private_is_paused(const struct private_pool *p)
 {
     return p->tag != NULL && p->tag->is_paused;
@@ -177,9 +189,10 @@ larder_result larder__private_release_unused(struct allocator *a)
     while (*link != NULL) {
         struct private_pool *p = *link;
 
-        if (p->users == 0 && !private_is_paused(p))
+        if (p->users == 0 && p->region == NULL && !private_is_paused(p))
             fail_keep_first(&r, larder__private_release_cached(a, p));
-        if (p->users == 0 && p->tag == NULL && private_is_empty(a, p)) {
+        if (p->users == 0 && p->tag == NULL && p->region == NULL &&
+            private_is_empty(a, p)) {
             *link = p->next;
             private_free(a, p);
         } else {
@@ -201,6 +214,17 @@ static uint64_t pool_cached_bytes(const struct pool *pool)
             bytes += b->bytes;
     }
     return bytes;
+}
+
+larder_result larder__private_release_idle(struct allocator *a)
+{
+    larder_result r = larder__private_release_unused(a);
+
+    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+        if (p->region != NULL)
+            fail_keep_first(&r, larder__private_release_cached(a, p));
+    }
+    return r;
 }
 
 uint64_t larder__private_cached_bytes(const struct allocator *a)

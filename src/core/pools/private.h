@@ -18,6 +18,9 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
 struct private_pool *larder__private_create(larder_pool_id id);
 void larder__private_append(struct allocator *a, struct private_pool *p);
 
+/* Take a pool without memory out of the list; it is gone. */
+void larder__private_remove(struct allocator *a, struct private_pool *p);
+
 /* Give back the unused memory of one pool. */
 larder_result larder__private_release_cached(struct allocator *a,
                                              struct private_pool *p);
@@ -25,6 +28,9 @@ larder_result larder__private_release_cached(struct allocator *a,
 /* Give back the unused memory of pools without users; those that have none
  * left vanish. */
 larder_result larder__private_release_unused(struct allocator *a);
+
+/* The same, and what regions have at hand. */
+larder_result larder__private_release_idle(struct allocator *a);
 
 /* Whether the request's pool may grow by its segment. */
 bool larder__private_allows(const struct allocator *a, const struct request *q);

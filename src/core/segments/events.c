@@ -148,6 +148,32 @@ larder_result larder__events_use(struct allocator *a, struct block *b,
     return LARDER_OK;
 }
 
+bool larder__events_copy(struct allocator *a, const struct block *b,
+                         struct use **out)
+{
+    struct events *e = &a->events;
+
+    *out = NULL;
+    for (const struct use *use = b->uses; use != NULL; use = use->next) {
+        struct use *copy = use->is_hold ? NULL : use_take(e);
+
+        if (use->is_hold)
+            continue;
+        if (copy == NULL) {
+            while (*out != NULL) {
+                copy = *out;
+                *out = copy->next;
+                use_give(e, copy);
+            }
+            return false;
+        }
+        *copy = *use;
+        copy->next = *out;
+        *out = copy;
+    }
+    return true;
+}
+
 static larder_result event_take(struct allocator *a, uint64_t *out)
 {
     struct events *e = &a->events;

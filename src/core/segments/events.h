@@ -17,6 +17,11 @@
 larder_result larder__events_use(struct allocator *a, struct block *b,
                                  larder_stream stream);
 
+/* The same streams for a block of which b becomes a part: *out, NULL if there
+ * are none.  False: no host memory.  Holds are not copied. */
+bool larder__events_copy(struct allocator *a, const struct block *b,
+                         struct use **out);
+
 /* Keep the live block, once it is given back, until the hold ends: for memory
  * that others have too. */
 larder_result larder__events_hold(struct allocator *a, struct block *b,

@@ -51,6 +51,7 @@ struct paused;
 struct tag;
 struct pool;
 struct private_pool;
+struct region;
 
 /* Free memory of one stream in one pool.  It is in `fit` where that is not
  * NULL, and `bins` is empty then; else in `bins`. */
@@ -102,7 +103,8 @@ struct private_pool {
     bool lends;         /* its free blocks, when memory runs out */
     bool is_kept_whole; /* its blocks are never split */
     struct usage usage;
-    struct tag *tag; /* whose memory it is; NULL: a pool of the user's */
+    struct tag *tag; /* whose memory it is; NULL: a pool of the user's, */
+    struct region *region;     /* or a region's (region_pages.h) */
     struct private_pool *next; /* in the order they were made */
 };
 

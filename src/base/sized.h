@@ -1,7 +1,7 @@
 /* sized.h - structs that begin with their own size and grow at the end, so
- * that old and new callers both work.  Private to the device layer. */
-#ifndef LARDER_DEVICE_SIZED_H
-#define LARDER_DEVICE_SIZED_H
+ * that old and new callers both work.  Private. */
+#ifndef LARDER_BASE_SIZED_H
+#define LARDER_BASE_SIZED_H
 
 #include <string.h>
 

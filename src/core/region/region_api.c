@@ -1,0 +1,330 @@
+/* region_api.c - the public calls on regions: check, lock, delegate. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "base/host.h"
+#include "base/sized.h"
+#include "core/account/owners.h"
+#include "core/entry/handle.h"
+#include "core/history/recording.h"
+#include "core/pools/tags.h"
+#include "core/region/region_pages.h"
+#include "core/state/front.h"
+
+struct larder_region {
+    larder_allocator *handle;
+    struct region *region; /* the allocator's: valid as long as that lives */
+};
+
+/* ---- making ---------------------------------------------------------------- */
+
+void larder_region_options_init_sized(larder_region_options *opt, size_t size)
+{
+    if (opt == NULL || size < sizeof opt->size)
+        return;
+    memset(opt, 0, size);
+    opt->size = size;
+}
+
+static bool is_whole_pages(uint64_t bytes)
+{
+    return bytes % PAGE_BYTES == 0;
+}
+
+static larder_result check_options(const larder_region_options *opt,
+                                   uint64_t bytes)
+{
+    if (opt->name != NULL && strlen(opt->name) > LARDER_REGION_NAME_MAX)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "'%.80s' is no name of a region: expected up to %d "
+                            "bytes",
+                            opt->name, LARDER_REGION_NAME_MAX);
+    if (bytes == 0 || !is_whole_pages(bytes) ||
+        !is_whole_pages(opt->handle_bytes))
+        return larder__fail(LARDER_ERR_INVALID,
+                            "a region of %llu bytes in handles of %llu: "
+                            "expected multiples of %d",
+                            (unsigned long long)bytes,
+                            (unsigned long long)opt->handle_bytes, PAGE_BYTES);
+    return LARDER_OK;
+}
+
+static larder_result check_device(const struct allocator *a)
+{
+    if (a->is_paged)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_UNSUPPORTED,
+                        "a region needs the policy larder and a device with "
+                        "virtual memory");
+}
+
+static larder_result make(struct larder_region *made, uint64_t bytes,
+                          const larder_region_options *opt, const void *caller)
+{
+    struct allocator *a;
+    larder_result r = larder__handle_lock(made->handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    history_enter(a, caller);
+    r = check_device(a);
+    if (r == LARDER_OK)
+        r = larder__region_make(a, bytes, opt, &made->region);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_region_create(larder_allocator *handle, uint64_t bytes,
+                                   const larder_region_options *opt,
+                                   larder_region **out)
+{
+    larder_region_options own = {.size = sizeof own};
+    struct larder_region *made;
+    larder_result r = LARDER_OK;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (opt != NULL)
+        r = sized_read(&own, sizeof own, opt);
+    if (r == LARDER_OK)
+        r = check_options(&own, bytes);
+    if (r != LARDER_OK)
+        return r;
+    made = larder__host_alloc(1, sizeof *made);
+    if (made == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    made->handle = handle;
+    r = make(made, bytes, &own, __builtin_return_address(0));
+    if (r != LARDER_OK) {
+        larder__host_free(made);
+        return r;
+    }
+    *out = made;
+    return LARDER_OK;
+}
+
+/* ---- using ----------------------------------------------------------------- */
+
+static larder_result region_lock(larder_region *region, struct allocator **out)
+{
+    if (region == NULL)
+        return larder__fail(LARDER_ERR_INVALID, "the region is NULL");
+    return larder__handle_lock(region->handle, out);
+}
+
+/* The same, for a change of what is committed. */
+static larder_result region_enter(larder_region *region, struct allocator **out,
+                                  const void *caller)
+{
+    larder_result r = region_lock(region, out);
+
+    if (r != LARDER_OK)
+        return r;
+    larder__front_enter(*out);
+    history_enter(*out, caller);
+    if (region->region->tag != NULL)
+        r = larder__tag_check(region->region->tag);
+    if (r != LARDER_OK)
+        larder__handle_unlock(*out);
+    return r;
+}
+
+/* Which pages are meant. */
+static larder_result span_of(const struct region *g, uint64_t offset,
+                             uint64_t bytes, struct page_span *out)
+{
+    if (!is_whole_pages(offset) || !is_whole_pages(bytes) ||
+        offset > g->segment->bytes || bytes > g->segment->bytes - offset)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "%llu bytes at %llu of the region '%s': expected "
+                            "multiples of %d within its %llu bytes",
+                            (unsigned long long)bytes,
+                            (unsigned long long)offset, g->name, PAGE_BYTES,
+                            (unsigned long long)g->segment->bytes);
+    *out =
+        (struct page_span){offset / PAGE_BYTES, (offset + bytes) / PAGE_BYTES};
+    return LARDER_OK;
+}
+
+typedef larder_result change(struct allocator *a, struct region *g,
+                             struct page_span span);
+
+static larder_result change_span(larder_region *region, uint64_t offset,
+                                 uint64_t bytes, change *what,
+                                 const void *caller)
+{
+    struct page_span span;
+    struct allocator *a;
+    larder_result r = region_enter(region, &a, caller);
+
+    if (r != LARDER_OK)
+        return r;
+    r = span_of(region->region, offset, bytes, &span);
+    if (r == LARDER_OK && span.begin < span.end)
+        r = what(a, region->region, span);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_region_commit(larder_region *region, uint64_t offset,
+                                   uint64_t bytes)
+{
+    return change_span(region, offset, bytes, larder__region_commit,
+                       __builtin_return_address(0));
+}
+
+larder_result larder_region_decommit(larder_region *region, uint64_t offset,
+                                     uint64_t bytes)
+{
+    return change_span(region, offset, bytes, larder__region_decommit,
+                       __builtin_return_address(0));
+}
+
+larder_result larder_region_record_stream(larder_region *region,
+                                          uint64_t offset, uint64_t bytes,
+                                          larder_stream stream)
+{
+    struct page_span span;
+    struct allocator *a;
+    larder_result r = region_lock(region, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = span_of(region->region, offset, bytes, &span);
+    if (r == LARDER_OK && span.begin < span.end)
+        r = larder__region_record(a, region->region, span, stream);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_region_at_hand(larder_region *region, uint64_t offset,
+                                    uint64_t bytes, uint64_t *out)
+{
+    struct page_span span;
+    struct allocator *a;
+    larder_result r;
+
+    if (out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = region_lock(region, &a);
+    if (r != LARDER_OK)
+        return r;
+    r = span_of(region->region, offset, bytes, &span);
+    if (r == LARDER_OK)
+        *out = span.begin < span.end
+                   ? larder__region_at_hand(a, region->region, span)
+                   : 0;
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_region_trim(larder_region *region, uint64_t *released)
+{
+    struct allocator *a;
+    uint64_t before;
+    larder_result r = region_enter(region, &a, __builtin_return_address(0));
+
+    if (r != LARDER_OK)
+        return r;
+    before = a->held_bytes;
+    if (allocator_is_capturing(a))
+        r = larder__fail(LARDER_ERR_CAPTURING,
+                         "memory cannot be given back while allocations go to "
+                         "a private pool");
+    else
+        r = larder__region_trim(a, region->region);
+    if (released != NULL)
+        *released = before - bits_lesser(before, a->held_bytes);
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* ---- the account ----------------------------------------------------------- */
+
+larder_result larder_region_set_minimum(larder_region *region, uint64_t bytes)
+{
+    struct allocator *a;
+    larder_result r = region_lock(region, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__account_keep(a, &region->region->pool->holding, bytes);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_region_set_limit(larder_region *region, uint64_t bytes)
+{
+    struct allocator *a;
+    larder_result r = region_lock(region, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    region->region->pool->holding.limit_bytes = bytes;
+    larder__handle_unlock(a);
+    return LARDER_OK;
+}
+
+static larder_region_info info_of(struct allocator *a, const struct region *g)
+{
+    const struct segment *s = g->segment;
+    larder_region_info info = {
+        .size = sizeof info,
+        .addr = s->addr,
+        .bytes = s->bytes,
+        .committed_bytes = g->pool->usage.allocated_bytes,
+        .held_bytes = g->pool->holding.held_bytes,
+        .minimum_bytes = g->pool->holding.minimum_bytes,
+        .limit_bytes = g->pool->holding.limit_bytes,
+        .is_paused = g->tag != NULL && g->tag->is_paused,
+    };
+
+    for (const struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next))
+        info.pending_bytes += b->state == BLOCK_PENDING ? b->bytes : 0;
+    if (!info.is_paused)
+        info.idle_bytes =
+            info.held_bytes - info.committed_bytes - info.pending_bytes;
+    return info;
+}
+
+larder_result larder_region_get_info(larder_region *region,
+                                     larder_region_info *out)
+{
+    larder_region_info info;
+    struct allocator *a;
+    larder_result r = region_lock(region, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    info = info_of(a, region->region);
+    larder__handle_unlock(a);
+    return sized_write(out, &info, sizeof info);
+}
+
+/* ---- destroying ------------------------------------------------------------ */
+
+larder_result larder_region_destroy(larder_region *region)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if (region == NULL)
+        return LARDER_OK;
+    r = region_enter(region, &a, __builtin_return_address(0));
+    if (r == LARDER_ERR_DESTROYED)
+        larder__host_free(region);
+    if (r != LARDER_OK)
+        return r == LARDER_ERR_DESTROYED ? LARDER_OK : r;
+    if (allocator_is_capturing(a))
+        r = larder__fail(LARDER_ERR_CAPTURING,
+                         "a region cannot be destroyed while allocations go to "
+                         "a private pool");
+    else
+        r = larder__region_unmake(a, region->region);
+    larder__handle_unlock(a);
+    if (r == LARDER_OK)
+        larder__host_free(region);
+    return r;
+}

@@ -1,0 +1,227 @@
+/* region_commit.c - memory for a region's pages: those at hand, then what is
+ * mapped nowhere, new handles, and at last what others do not use. */
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/policy_larder/carry.h"
+#include "core/policy_larder/fill.h"
+#include "core/policy_larder/physical.h"
+#include "core/policy_larder/spot.h"
+#include "core/policy_pytorch/ladder.h"
+#include "core/pools/pool.h"
+#include "core/region/region_pages.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
+#include "core/state/held.h"
+
+enum { CUTS = 2 }; /* headers that cutting a free block to a span may take */
+
+/* What of a span is not committed. */
+struct lack {
+    size_t pages;    /* without memory */
+    uint32_t blocks; /* free and unmapped ones */
+    bool is_pending; /* some is waited for */
+};
+
+static struct lack count_lack(struct allocator *a, const struct region *g,
+                              struct page_span span)
+{
+    larder_addr end = page_at(g->segment, span.end);
+    struct lack lack = {0};
+
+    for (const struct block *b =
+             larder__region_block(a, g, page_at(g->segment, span.begin));
+         b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
+        lack.blocks += b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED;
+        lack.is_pending |= b->state == BLOCK_PENDING;
+    }
+    for (size_t i = span.begin; i < span.end; i++)
+        lack.pages += g->segment->pages[i] == 0;
+    return lack;
+}
+
+/* ---- memory ---------------------------------------------------------------- */
+
+/* A request that is only a wait: what it waited so far. */
+static bool wait_one(struct allocator *a, struct request *q)
+{
+    return !allocator_is_capturing(a) && larder__ladder_wait_one(a, q);
+}
+
+/* The cache's minimum is not lent: what is mapped nowhere beyond the rest of it
+ * goes to the device, where the account keeps it. */
+static void keep_minimum_of_cache(struct allocator *a)
+{
+    uint64_t loose = (uint64_t)a->larder->loose.pages * PAGE_BYTES;
+    uint64_t spare = holding_spare(&a->account.cache);
+
+    if (loose > spare)
+        larder__physical_drop(a, (loose - spare + PAGE_BYTES - 1) / PAGE_BYTES);
+}
+
+/* Unmap what others do not use, as much as is lacking. */
+static larder_result pull(struct allocator *a, const struct region *g,
+                          struct page_span span, size_t pages)
+{
+    larder_result r = larder__carry_back(a);
+    size_t there = a->larder->loose.pages + larder__physical_room(a);
+
+    if (r != LARDER_OK || there >= pages)
+        return r;
+    larder__spots_find(a, (struct spot_except){g->segment, span});
+    larder__spots_choose(a, pages - there);
+    return larder__spots_unmap(a);
+}
+
+/* Blocks know nothing of it yet, but have the headers for it. */
+static larder_result fill(struct allocator *a, const struct region *g,
+                          struct page_span span, bool may_break)
+{
+    const struct fill_rules rules = {.handle_pages = g->handle_pages,
+                                     .may_break = may_break};
+    uint32_t headers =
+        count_lack(a, g, span).blocks * (PAGES_HEADERS + CUTS) + SLAB_SPARE;
+
+    if (!larder__slab_ensure(&a->slab, headers))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    return larder__fill(a, g->segment, span, &rules);
+}
+
+/* As long as something comes free that is waited for. */
+static larder_result pull_and_fill(struct allocator *a, const struct region *g,
+                                   struct page_span span, size_t pages)
+{
+    struct request q = {.heap = g->segment->heap};
+    larder_result r;
+
+    a->larder->refused_at = UINT64_MAX;
+    do {
+        r = pull(a, g, span, pages);
+        keep_minimum_of_cache(a);
+        if (r == LARDER_OK)
+            r = fill(a, g, span, true);
+    } while (r == LARDER_ERR_OUT_OF_MEMORY && wait_one(a, &q));
+    return r;
+}
+
+static larder_result refuse(struct allocator *a, const struct region *g,
+                            size_t pages)
+{
+    const struct holding *h = &g->pool->holding;
+    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+
+    a->stats.num_ooms++;
+    if (!holding_is_within(h, bytes))
+        return larder__fail(
+            LARDER_ERR_OUT_OF_MEMORY,
+            "the region '%s' may hold %llu bytes, holds %llu, and needs %llu "
+            "more",
+            g->name, (unsigned long long)h->limit_bytes,
+            (unsigned long long)h->held_bytes, (unsigned long long)bytes);
+    return larder__fail(
+        LARDER_ERR_OUT_OF_MEMORY,
+        "the region '%s' needs %llu bytes more: %llu of %llu that may be held "
+        "are, %llu are kept for others, and nobody has as much that is free",
+        g->name, (unsigned long long)bytes, (unsigned long long)a->held_bytes,
+        (unsigned long long)held_capacity(a),
+        (unsigned long long)account_kept_from(&a->account, h));
+}
+
+static larder_result supply(struct allocator *a, struct region *g,
+                            struct page_span span, size_t pages)
+{
+    larder_result r = LARDER_ERR_OUT_OF_MEMORY;
+
+    if (holding_is_within(&g->pool->holding, (uint64_t)pages * PAGE_BYTES)) {
+        a->account.drawer = &g->pool->holding;
+        keep_minimum_of_cache(a);
+        r = fill(a, g, span, false);
+        if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_capturing(a))
+            r = pull_and_fill(a, g, span, pages);
+        a->account.drawer = NULL;
+    }
+    return r == LARDER_ERR_OUT_OF_MEMORY ? refuse(a, g, pages) : r;
+}
+
+/* ---- blocks ---------------------------------------------------------------- */
+
+/* What the span has of the free block b becomes live.  Two headers are
+ * ensured. */
+static void take_free(struct allocator *a, const struct region *g,
+                      struct block *b, struct page_span span)
+{
+    larder_addr begin = page_at(g->segment, span.begin);
+    larder_addr end = page_at(g->segment, span.end);
+
+    heap_remove(b);
+    if (b->addr < begin) {
+        struct block *rest = larder__block_split(a, b, begin - b->addr);
+
+        heap_insert(b);
+        b = rest;
+    }
+    if (b->addr + b->bytes > end)
+        heap_insert(larder__block_split(a, b, end - b->addr));
+    larder__block_allocate(a, b, b->bytes, b->bytes, false);
+    map_put(&a->map, b);
+}
+
+static void take_all(struct allocator *a, const struct region *g,
+                     struct page_span span)
+{
+    larder_addr at = page_at(g->segment, span.begin);
+    larder_addr end = page_at(g->segment, span.end);
+
+    while (at < end) {
+        struct block *b = larder__region_block(a, g, at);
+
+        if (b->state == BLOCK_FREE) {
+            take_free(a, g, b, span);
+            b = larder__region_block(a, g, at);
+        }
+        at = b->addr + b->bytes;
+    }
+}
+
+/* Memory that recorded streams still use is the span's again when they have
+ * passed. */
+static larder_result wait_for_pending(struct allocator *a,
+                                      const struct region *g,
+                                      struct page_span span)
+{
+    struct request q = {.heap = g->segment->heap};
+
+    while (count_lack(a, g, span).is_pending) {
+        if (!wait_one(a, &q))
+            return larder__fail(LARDER_ERR_BUSY,
+                                "pages of the region '%s' are still used by a "
+                                "stream that was recorded",
+                                g->name);
+    }
+    return LARDER_OK;
+}
+
+larder_result larder__region_commit(struct allocator *a, struct region *g,
+                                    struct page_span span)
+{
+    struct lack lack = count_lack(a, g, span);
+    larder_result r;
+
+    if (lack.is_pending) {
+        r = wait_for_pending(a, g, span);
+        if (r != LARDER_OK)
+            return r;
+        lack = count_lack(a, g, span);
+    }
+    if (!larder__slab_ensure(&a->slab, lack.blocks * CUTS + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (lack.pages > 0) {
+        r = supply(a, g, span, lack.pages);
+        if (r != LARDER_OK)
+            return r;
+        (void)larder__pages_back(
+            a, larder__region_block(a, g, page_at(g->segment, span.begin)),
+            span);
+    }
+    take_all(a, g, span);
+    return LARDER_OK;
+}

@@ -1,0 +1,141 @@
+/* region_life.c - regions made, emptied and unmade. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/account/owners.h"
+#include "core/policy_larder/addresses.h"
+#include "core/policy_larder/physical.h"
+#include "core/pools/pool.h"
+#include "core/pools/private.h"
+#include "core/pools/tags.h"
+#include "core/region/region_pages.h"
+#include "core/segments/events.h"
+#include "core/segments/release.h"
+
+/* Names the pools of regions where pools are told of. */
+#define REGION_POOL_FIRST (UINT32_MAX - UINT64_C(1))
+
+/* ---- making ---------------------------------------------------------------- */
+
+static larder_pool_id new_id(const struct allocator *a)
+{
+    larder_pool_id id = {.first = REGION_POOL_FIRST, .second = 1};
+
+    for (const struct private_pool *p = a->private_pools; p != NULL;
+         p = p->next) {
+        if (p->region != NULL && p->id.second >= id.second)
+            id.second = p->id.second + 1;
+    }
+    return id;
+}
+
+/* In no list yet. */
+static struct region *region_new(const struct allocator *a,
+                                 const larder_region_options *opt)
+{
+    struct region *g = larder__host_alloc(1, sizeof *g);
+
+    if (g == NULL)
+        return NULL;
+    g->pool = larder__private_create(new_id(a));
+    if (g->pool == NULL) {
+        larder__host_free(g);
+        return NULL;
+    }
+    if (opt->name != NULL)
+        strcpy(g->name, opt->name);
+    g->handle_pages = SIZE_MAX;
+    if (opt->handle_bytes != 0)
+        g->handle_pages = opt->handle_bytes / PAGE_BYTES;
+    g->pool->region = g;
+    g->pool->holding.limit_bytes = opt->limit_bytes;
+    return g;
+}
+
+/* The heap and its one segment. */
+static larder_result reserve(struct allocator *a, struct region *g,
+                             uint64_t bytes, larder_stream stream)
+{
+    struct heap *heap;
+    larder_result r =
+        larder__pool_heap(a, &g->pool->pools[POOL_LARGE], stream, &heap);
+
+    if (r == LARDER_OK)
+        r = larder__range_reserve(a, heap, bytes);
+    if (r == LARDER_OK)
+        g->segment = a->segments; /* linked in last */
+    return r;
+}
+
+larder_result larder__region_make(struct allocator *a, uint64_t bytes,
+                                  const larder_region_options *opt,
+                                  struct region **out)
+{
+    struct region *g = region_new(a, opt);
+    larder_result r;
+
+    if (g == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    larder__private_append(a, g->pool);
+    r = opt->tag == NULL ? LARDER_OK : larder__tag_get(a, opt->tag, &g->tag);
+    if (r == LARDER_OK && g->tag != NULL)
+        r = larder__tag_check(g->tag);
+    if (r == LARDER_OK)
+        r = larder__account_keep(a, &g->pool->holding, opt->minimum_bytes);
+    if (r == LARDER_OK)
+        r = reserve(a, g, bytes, opt->stream);
+    if (r != LARDER_OK) {
+        larder__private_remove(a, g->pool);
+        return r;
+    }
+    *out = g;
+    return LARDER_OK;
+}
+
+/* ---- emptying -------------------------------------------------------------- */
+
+static bool has_pending(struct allocator *a, const struct region *g)
+{
+    const struct block *b = g->segment->head;
+
+    while (b != NULL && b->state != BLOCK_PENDING)
+        b = slab_get(&a->slab, b->next);
+    return b != NULL;
+}
+
+/* All idle pages become loose. */
+static larder_result unmap_idle(struct allocator *a, const struct region *g)
+{
+    return a->policy->state->release_heap(a, g->segment->heap);
+}
+
+larder_result larder__region_trim(struct allocator *a, struct region *g)
+{
+    size_t before = g->segment->page_count;
+    larder_result r = unmap_idle(a, g);
+
+    larder__physical_drop(a, before - g->segment->page_count);
+    return r;
+}
+
+larder_result larder__region_unmake(struct allocator *a, struct region *g)
+{
+    const struct page_span all = {0, g->segment->bytes / PAGE_BYTES};
+    larder_result r = larder__region_decommit(a, g, all);
+
+    while (r == LARDER_OK && has_pending(a, g)) {
+        if (!larder__events_wait_one(a))
+            return larder__fail(LARDER_ERR_BUSY,
+                                "memory of the region '%s' is still used",
+                                g->name);
+    }
+    if (r == LARDER_OK)
+        r = unmap_idle(a, g);
+    if (r == LARDER_OK)
+        r = larder__range_release(a, g->segment);
+    if (r == LARDER_OK)
+        larder__private_remove(a, g->pool);
+    return r;
+}

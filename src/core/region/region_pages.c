@@ -1,0 +1,200 @@
+#include "core/region/region_pages.h"
+
+#include "base/fail.h"
+#include "core/history/recording.h"
+#include "core/pools/pool.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
+#include "core/segments/release.h"
+#include "core/state/held.h"
+
+/* Pages before an address that are asked whether a block begins there. */
+enum { LOOKS = 512 };
+
+/* ---- finding --------------------------------------------------------------- */
+
+static struct block *live_before(struct allocator *a, const struct region *g,
+                                 larder_addr addr)
+{
+    struct block *b = NULL;
+
+    for (int i = 0; b == NULL && i < LOOKS && addr > g->segment->addr; i++) {
+        addr -= PAGE_BYTES;
+        b = map_find(&a->map, &a->slab, addr);
+    }
+    return b != NULL ? b : g->segment->head;
+}
+
+struct block *larder__region_block(struct allocator *a, const struct region *g,
+                                   larder_addr addr)
+{
+    struct block *b = map_find(&a->map, &a->slab, addr);
+
+    if (b != NULL)
+        return b;
+    b = live_before(a, g, addr);
+    while (b->addr + b->bytes <= addr)
+        b = slab_at(&a->slab, b->next);
+    return b;
+}
+
+/* What the block and the span have in common. */
+static uint64_t common_bytes(const struct region *g, const struct block *b,
+                             struct page_span span)
+{
+    larder_addr begin = page_at(g->segment, span.begin);
+    larder_addr end = page_at(g->segment, span.end);
+
+    if (b->addr > begin)
+        begin = b->addr;
+    if (b->addr + b->bytes < end)
+        end = b->addr + b->bytes;
+    return end > begin ? end - begin : 0;
+}
+
+uint64_t larder__region_at_hand(struct allocator *a, const struct region *g,
+                                struct page_span span)
+{
+    larder_addr end = page_at(g->segment, span.end);
+    uint64_t bytes = 0;
+
+    for (struct block *b =
+             larder__region_block(a, g, page_at(g->segment, span.begin));
+         b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_LIVE || b->state == BLOCK_FREE)
+            bytes += common_bytes(g, b, span);
+    }
+    return bytes;
+}
+
+/* ---- cutting --------------------------------------------------------------- */
+
+static bool is_exported(const struct block *b)
+{
+    const struct use *use = b->uses;
+
+    while (use != NULL && !use->is_hold)
+        use = use->next;
+    return use != NULL;
+}
+
+static larder_result check_exports(struct allocator *a, const struct region *g,
+                                   struct page_span span)
+{
+    larder_addr end = page_at(g->segment, span.end);
+
+    for (struct block *b =
+             larder__region_block(a, g, page_at(g->segment, span.begin));
+         b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_LIVE && is_exported(b))
+            return larder__fail(LARDER_ERR_BUSY,
+                                "the memory at 0x%llx is exported: close that "
+                                "first",
+                                (unsigned long long)b->addr);
+    }
+    return LARDER_OK;
+}
+
+/* What is told of a block that becomes two: it went, and both came. */
+static void history_cut(struct allocator *a, const struct block *b)
+{
+    history_range(a, LARDER_ACTION_free_requested, b->segment, b->addr,
+                  b->requested);
+    history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
+                  b->requested);
+}
+
+/* The live block becomes two that are used by the same streams.  A header is
+ * ensured. */
+static larder_result cut_live(struct allocator *a, struct block *b,
+                              uint64_t bytes)
+{
+    unsigned pool = b->segment->heap->pool->stats;
+    struct use *uses = NULL;
+    struct block *rest;
+
+    if (!larder__events_copy(a, b, &uses))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    history_cut(a, b);
+    rest = larder__block_split(a, b, bytes);
+    b->requested = b->bytes;
+    rest->requested = rest->bytes;
+    rest->uses = uses;
+    rest->events = 0;
+    map_put(&a->map, rest);
+    metric_add(&a->stats.allocation, pool, 1);
+    metric_add(&a->stats.active, pool, 1);
+    b->segment->heap->pool->owner->usage.allocations++;
+    history_alloc(a, b);
+    history_alloc(a, rest);
+    return LARDER_OK;
+}
+
+/* No live block crosses the border. */
+static larder_result cut_at(struct allocator *a, const struct region *g,
+                            larder_addr border)
+{
+    struct block *b;
+
+    if (border == g->segment->addr ||
+        border == g->segment->addr + g->segment->bytes)
+        return LARDER_OK;
+    b = larder__region_block(a, g, border);
+    if (b->state != BLOCK_LIVE || b->addr == border)
+        return LARDER_OK;
+    return cut_live(a, b, border - b->addr);
+}
+
+/* ---- decommitting ---------------------------------------------------------- */
+
+static void free_live(struct allocator *a, const struct region *g,
+                      struct page_span span)
+{
+    larder_addr at = page_at(g->segment, span.begin);
+    larder_addr end = page_at(g->segment, span.end);
+
+    while (at < end) {
+        struct block *b = larder__region_block(a, g, at);
+
+        at = b->addr + b->bytes;
+        if (b->state != BLOCK_LIVE)
+            continue;
+        map_remove(&a->map, b);
+        larder__give_back(a, b);
+    }
+}
+
+larder_result larder__region_decommit(struct allocator *a, struct region *g,
+                                      struct page_span span)
+{
+    larder_result r = check_exports(a, g, span);
+
+    if (r != LARDER_OK)
+        return r;
+    if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = cut_at(a, g, page_at(g->segment, span.begin));
+    if (r == LARDER_OK)
+        r = cut_at(a, g, page_at(g->segment, span.end));
+    if (r == LARDER_OK)
+        free_live(a, g, span);
+    return r;
+}
+
+larder_result larder__region_record(struct allocator *a, struct region *g,
+                                    struct page_span span, larder_stream stream)
+{
+    larder_addr end = page_at(g->segment, span.end);
+    larder_result r = LARDER_OK;
+
+    if (stream == g->segment->heap->stream)
+        return r;
+    for (struct block *b =
+             larder__region_block(a, g, page_at(g->segment, span.begin));
+         r == LARDER_OK && b != NULL && b->addr < end;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_LIVE)
+            r = larder__events_use(a, b, stream);
+    }
+    return r;
+}

@@ -1,0 +1,391 @@
+/* test_region.c - reserved addresses with memory where it is needed
+ * (larder/region.h). */
+#include <stdbool.h>
+
+#include "support/tag_rig.h"
+
+#include <larder/account.h>
+#include <larder/region.h>
+
+#define PAGE ((uint64_t)LARDER_REGION_PAGE)
+
+static struct rig up(const char *spec)
+{
+    return rig_up_policy(spec, LARDER_POLICY_LARDER, "");
+}
+
+static larder_region *region_of(struct rig *rig, uint64_t pages)
+{
+    larder_region_options opt;
+    larder_region *region;
+
+    larder_region_options_init(&opt);
+    opt.name = "kv";
+    assert_ok(larder_region_create(rig->a, pages * PAGE, &opt, &region));
+    return region;
+}
+
+static void commit(larder_region *region, uint64_t page, uint64_t count)
+{
+    assert_ok(larder_region_commit(region, page * PAGE, count * PAGE));
+}
+
+static void decommit(larder_region *region, uint64_t page, uint64_t count)
+{
+    assert_ok(larder_region_decommit(region, page * PAGE, count * PAGE));
+}
+
+static larder_region_info info_of(larder_region *region)
+{
+    larder_region_info info = {.size = sizeof info};
+
+    assert_ok(larder_region_get_info(region, &info));
+    return info;
+}
+
+static uint64_t at_hand(larder_region *region, uint64_t page, uint64_t count)
+{
+    uint64_t bytes = 0;
+
+    assert_ok(larder_region_at_hand(region, page * PAGE, count * PAGE, &bytes));
+    return bytes / PAGE;
+}
+
+/* Calls of the driver of every kind but questions. */
+static uint64_t all_calls(struct rig *rig)
+{
+    larder_device_counters c = rig_counters(rig);
+    uint64_t sum = 0;
+
+    for (int i = 0; i < LARDER_CALL_COUNT; i++)
+        sum += i == LARDER_CALL_mem_info ? 0 : c.calls[i];
+    return sum;
+}
+
+/* ---- driver calls ---------------------------------------------------------- */
+
+static void a_run_of_pages_takes_one_map_and_one_access(void **state)
+{
+    struct rig rig = up("sim:1GiB,backing=none");
+    larder_region *kv = region_of(&rig, 200);
+
+    (void)state;
+    assert_ok(larder_device_reset_counters(rig.dev));
+    commit(kv, 50, 100);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_map), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_set_access), 1);
+    assert_int_equal(all_calls(&rig), 3);
+    assert_int_equal(info_of(kv).committed_bytes, 100 * PAGE);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+static void what_is_at_hand_costs_no_call(void **state)
+{
+    struct rig rig = up("sim:1GiB,backing=none");
+    larder_region *kv = region_of(&rig, 200);
+
+    (void)state;
+    commit(kv, 0, 100);
+    assert_ok(larder_device_reset_counters(rig.dev));
+    decommit(kv, 20, 50);
+    assert_int_equal(info_of(kv).committed_bytes, 50 * PAGE);
+    assert_int_equal(info_of(kv).idle_bytes, 50 * PAGE);
+    assert_int_equal(at_hand(kv, 0, 200), 100);
+    commit(kv, 10, 30); /* in part committed already */
+    commit(kv, 40, 30);
+    assert_int_equal(all_calls(&rig), 0);
+    assert_int_equal(info_of(kv).committed_bytes, 100 * PAGE);
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+static void handles_are_as_short_as_is_asked_for(void **state)
+{
+    struct rig rig = up("sim:1GiB,backing=none");
+    larder_region_options opt;
+    larder_region *kv;
+
+    (void)state;
+    larder_region_options_init(&opt);
+    opt.handle_bytes = 4 * PAGE;
+    assert_ok(larder_region_create(rig.a, 100 * PAGE, &opt, &kv));
+    assert_ok(larder_device_reset_counters(rig.dev));
+    commit(kv, 0, 10);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_map), 3);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_set_access), 1);
+    decommit(kv, 0, 10);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+/* ---- whose memory it is ---------------------------------------------------- */
+
+static void idle_pages_serve_others_and_come_back(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none");
+    larder_region *kv = region_of(&rig, 200);
+    larder_addr big;
+
+    (void)state;
+    for (uint64_t i = 0; i < 150; i += 10)
+        commit(kv, i, 10); /* 300 MiB */
+    decommit(kv, 0, 120);
+    big = rig_alloc(&rig, MIB(300)); /* 100 MiB of it from the region */
+    assert_ok(larder_check(rig.a));
+    assert_in_range(info_of(kv).held_bytes, 60 * PAGE / 2, 50 * PAGE);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_region_commit(kv, 0, 60 * PAGE));
+    assert_words("'kv' needs");
+    rig_free(&rig, big);
+    commit(kv, 0, 150); /* from the cache */
+    assert_int_equal(info_of(kv).committed_bytes, 150 * PAGE);
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+static void a_minimum_stays_with_the_region(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none");
+    larder_region *kv = region_of(&rig, 200);
+    larder_addr big = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 150; i += 10)
+        commit(kv, i, 10);
+    assert_ok(larder_region_set_minimum(kv, 100 * PAGE));
+    decommit(kv, 0, 150);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(220), 0, &big));
+    big = rig_alloc(&rig, MIB(190));
+    assert_in_range(info_of(kv).held_bytes, 100 * PAGE, 110 * PAGE);
+    commit(kv, 0, 100);
+    assert_ok(larder_check(rig.a));
+    rig_free(&rig, big);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+/* The cache's minimum is not taken for the region either. */
+static void a_minimum_stays_with_the_cache(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none");
+    larder_region *kv = region_of(&rig, 200);
+    larder_addr block = rig_alloc(&rig, MIB(200));
+
+    (void)state;
+    assert_ok(larder_cache_set_minimum(rig.a, MIB(200)));
+    rig_free(&rig, block);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_region_commit(kv, 0, 120 * PAGE));
+    commit(kv, 0, 100);
+    assert_ok(larder_check(rig.a));
+    block = rig_alloc(&rig, MIB(200));
+    rig_free(&rig, block);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+static void a_limit_is_kept(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none");
+    larder_region *kv = region_of(&rig, 200);
+
+    (void)state;
+    assert_ok(larder_region_set_limit(kv, 20 * PAGE));
+    commit(kv, 0, 20);
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_region_commit(kv, 20 * PAGE, PAGE), "may hold");
+    decommit(kv, 0, 20);
+    commit(kv, 10, 10);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+static void idle_pages_go_back_when_asked(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none");
+    larder_region *kv = region_of(&rig, 200);
+    uint64_t released = 0;
+
+    (void)state;
+    commit(kv, 0, 10);
+    commit(kv, 10, 10);
+    decommit(kv, 0, 10);
+    assert_ok(larder_region_trim(kv, &released));
+    assert_int_equal(released, 10 * PAGE);
+    assert_int_equal(info_of(kv).held_bytes, 10 * PAGE);
+    decommit(kv, 10, 10);
+    assert_ok(larder_empty_cache(rig.a));
+    assert_int_equal(rig_usage(rig.dev).pages, 0);
+    commit(kv, 3, 5); /* its addresses are still there */
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+/* ---- work that is queued --------------------------------------------------- */
+
+static void what_a_recorded_stream_uses_is_waited_for(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none,events=manual");
+    larder_region *kv = region_of(&rig, 20);
+
+    (void)state;
+    commit(kv, 0, 10);
+    assert_ok(larder_region_record_stream(kv, 2 * PAGE, 2 * PAGE, 5));
+    decommit(kv, 0, 3);
+    assert_int_equal(info_of(kv).pending_bytes, 3 * PAGE);
+    assert_ok(larder_sim_complete(rig.dev, 5));
+    commit(kv, 0, 3);
+    assert_int_equal(info_of(kv).committed_bytes, 10 * PAGE);
+    decommit(kv, 0, 10);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+static void contents_stay_while_pages_are_committed(void **state)
+{
+    struct rig rig = up("sim:64MiB");
+    larder_region *kv = region_of(&rig, 16);
+    larder_addr base = info_of(kv).addr;
+
+    (void)state;
+    commit(kv, 0, 8);
+    for (unsigned i = 0; i < 8; i++)
+        memset((void *)(uintptr_t)(base + i * PAGE), (int)i + 1, PAGE);
+    decommit(kv, 2, 3);
+    commit(kv, 4, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        const unsigned char *p =
+            (const unsigned char *)(uintptr_t)(base + i * PAGE);
+
+        if (i < 2 || i > 4)
+            assert_true(p[0] == i + 1 && p[PAGE - 1] == i + 1);
+    }
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+/* ---- anything goes --------------------------------------------------------- */
+
+enum { MODEL_PAGES = 64, MODEL_STEPS = 4000 };
+
+static unsigned random_below(uint64_t *seed, unsigned n)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*seed >> 33) % n;
+}
+
+/* A region against a list of which pages are committed, while the default pools
+ * and a second region compete for the memory. */
+static void random_steps_agree_with_a_list_of_pages(void **state)
+{
+    struct rig rig = up("sim:96MiB,backing=none");
+    larder_region *regions[2] = {region_of(&rig, MODEL_PAGES),
+                                 region_of(&rig, MODEL_PAGES)};
+    bool committed[2][MODEL_PAGES] = {{false}};
+    larder_addr blocks[8] = {0};
+    uint64_t seed = 17;
+    int refused = 0;
+
+    (void)state;
+    for (int step = 0; step < MODEL_STEPS; step++) {
+        unsigned g = random_below(&seed, 2);
+        unsigned first = random_below(&seed, MODEL_PAGES);
+        unsigned count = 1 + random_below(&seed, 12);
+        unsigned kind = random_below(&seed, 10);
+        uint64_t sum = 0;
+
+        if (count > MODEL_PAGES - first)
+            count = MODEL_PAGES - first;
+        if (kind < 4) {
+            larder_result r =
+                larder_region_commit(regions[g], first * PAGE, count * PAGE);
+
+            assert_true(r == LARDER_OK || r == LARDER_ERR_OUT_OF_MEMORY);
+            refused += r != LARDER_OK;
+            for (unsigned i = 0; r == LARDER_OK && i < count; i++)
+                committed[g][first + i] = true;
+        } else if (kind < 8) {
+            decommit(regions[g], first, count);
+            for (unsigned i = 0; i < count; i++)
+                committed[g][first + i] = false;
+        } else {
+            larder_addr *b = &blocks[random_below(&seed, 8)];
+
+            rig_free(&rig, *b);
+            *b = 0;
+            (void)larder_alloc(rig.a, KIB(100) + random_below(&seed, 8 << 20),
+                               0, b);
+        }
+        for (unsigned i = 0; i < MODEL_PAGES; i++)
+            sum += committed[g][i];
+        assert_int_equal(info_of(regions[g]).committed_bytes, sum * PAGE);
+        assert_ok(larder_check(rig.a));
+    }
+    assert_in_range(refused, 1, MODEL_STEPS / 4);
+    for (int i = 0; i < 8; i++)
+        rig_free(&rig, blocks[i]);
+    assert_ok(larder_region_destroy(regions[0]));
+    assert_ok(larder_region_destroy(regions[1]));
+    rig_down(&rig);
+}
+
+/* ---- mistakes -------------------------------------------------------------- */
+
+static void mistakes_are_refused_and_change_nothing(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none");
+    struct rig other = rig_up("sim:400MiB,backing=none", "");
+    larder_region *kv = region_of(&rig, 20);
+    larder_region *none = NULL;
+    larder_region_info info = {.size = 0};
+
+    (void)state;
+    commit(kv, 0, 4);
+    assert_refused(LARDER_ERR_INVALID, larder_region_commit(kv, 1, PAGE),
+                   "multiples of 2097152");
+    assert_refused(LARDER_ERR_INVALID,
+                   larder_region_commit(kv, 19 * PAGE, 2 * PAGE), "'kv'");
+    assert_result(LARDER_ERR_INVALID,
+                  larder_region_decommit(kv, UINT64_MAX - PAGE + 1, PAGE));
+    assert_result(LARDER_ERR_INVALID, larder_region_commit(NULL, 0, PAGE));
+    assert_result(LARDER_ERR_INVALID, larder_region_get_info(kv, &info));
+    assert_refused(LARDER_ERR_UNSUPPORTED,
+                   larder_region_create(other.a, PAGE, NULL, &none),
+                   "policy larder");
+    assert_refused(LARDER_ERR_INVALID,
+                   larder_region_create(rig.a, PAGE + 1, NULL, &none),
+                   "multiples");
+    assert_refused(LARDER_ERR_UNKNOWN_ADDRESS,
+                   larder_free(rig.a, info_of(kv).addr), "decommit");
+    assert_int_equal(info_of(kv).committed_bytes, 4 * PAGE);
+    rig_down(&other);
+    rig_down(&rig);
+    assert_result(LARDER_ERR_DESTROYED, larder_region_commit(kv, 0, PAGE));
+    assert_ok(larder_region_destroy(kv));
+    assert_ok(larder_region_destroy(NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_of_pages_takes_one_map_and_one_access),
+        cmocka_unit_test(what_is_at_hand_costs_no_call),
+        cmocka_unit_test(handles_are_as_short_as_is_asked_for),
+        cmocka_unit_test(idle_pages_serve_others_and_come_back),
+        cmocka_unit_test(a_minimum_stays_with_the_region),
+        cmocka_unit_test(a_minimum_stays_with_the_cache),
+        cmocka_unit_test(a_limit_is_kept),
+        cmocka_unit_test(idle_pages_go_back_when_asked),
+        cmocka_unit_test(what_a_recorded_stream_uses_is_waited_for),
+        cmocka_unit_test(contents_stay_while_pages_are_committed),
+        cmocka_unit_test(random_steps_agree_with_a_list_of_pages),
+        cmocka_unit_test(mistakes_are_refused_and_change_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -22,6 +22,26 @@
 #   torch, functions -> <larder/*>       preload -> <larder/*>, base, device
 #   cudart   -> device (what the driver is)  standins -> libc
 #
+# The rooms of core, from low to high, and whom each includes:
+#
+#   block, settings  -> nobody           heap    -> block
+#   state    -> block, heap, settings    history -> state
+#   entry    -> state, history           pools   -> state, entry
+#   segments -> state, history, pools
+#   observe  -> those of segments, entry, segments
+#   request  -> state, entry, pools, segments, observe
+#   account  -> state, segments
+#   policy_pytorch -> state, pools, segments, observe, request
+#   policy_larder  -> settings, state, history, entry, pools, segments,
+#                     request, policy_pytorch
+#   region   -> state, history, entry, pools, account, segments,
+#               policy_pytorch, policy_larder
+#   trim     -> those of segments, entry, segments
+#   pause    -> those of segments, entry, segments
+#   share    -> state, entry, segments
+#   api      -> all of these but share
+#   pinned   -> state, entry, segments, request, policy_pytorch, api
+#
 # core has no business with <stdio.h>: it reaches the world through a device.
 # <dlfcn.h> is for the names of functions (base), for drivers (device,
 # preload), for what other programs bring (torch) and for the loader
@@ -56,6 +76,29 @@ includes() {
         own["show"] = "tensor show"
         own["preload"] = "base device"
         own["cudart"] = "device"
+        room["block"] = ""
+        room["settings"] = ""
+        room["heap"] = "block"
+        room["state"] = "block heap settings"
+        room["history"] = "state"
+        room["entry"] = "state history"
+        room["pools"] = "state entry"
+        room["segments"] = "state history pools"
+        room["observe"] = "state history entry pools segments"
+        room["request"] = "state entry pools segments observe"
+        room["policy_pytorch"] = "state pools segments observe request"
+        room["policy_larder"] = "settings state history entry pools " \
+                                "segments request policy_pytorch"
+        room["trim"] = "state history entry pools segments"
+        room["account"] = "state segments"
+        room["region"] = "state history entry pools account segments " \
+                         "policy_pytorch policy_larder"
+        room["pause"] = "state history entry pools segments"
+        room["share"] = "state entry segments"
+        room["api"] = "state history entry pools segments observe request " \
+                      "policy_pytorch policy_larder account region " \
+                      "trim pause"
+        room["pinned"] = "state entry segments request policy_pytorch api"
         third["trace"] = "zstd.h"
         third["replay"] = "jansson.h"
         third["tune"] = "jansson.h"
@@ -73,6 +116,14 @@ includes() {
         return part[1] ~ "^(src|lab|adapters)$" ? part[2] : part[1]
     }
 
+    # The room of a file of core may include the header of another one.
+    function room_ok(path, name, part, other) {
+        split(path, part, "/")
+        split(name, other, "/")
+        return part[3] in room &&
+               (part[3] == other[2] || has(room[part[3]], other[2]))
+    }
+
     # The quoted header may be included by the layer.
     function quoted_ok(layer, name, folder) {
         if (index(name, "/") == 0)
@@ -81,6 +132,8 @@ includes() {
         sub("/.*", "", folder)
         if (layer == "core" && name == "device/device.h")
             return 1
+        if (layer == "core" && folder == "core")
+            return room_ok(FILENAME, name)
         return has(own[layer], folder)
     }
 

@@ -26,6 +26,11 @@ must_refuse_include src/trace/trace.h '<dlfcn.h>'
 must_refuse_include src/core/block/block.h '<zstd.h>'
 must_refuse_include src/core/block/block.h '<cuda.h>'
 must_refuse_include src/core/block/block.h '"block.h"'
+must_refuse_include src/core/block/block.h '"core/heap/bins.h"'
+must_refuse_include src/core/segments/events.h '"core/trim/trim.h"'
+must_refuse_include src/core/policy_pytorch/pytorch.h \
+    '"core/policy_larder/pages.h"'
+must_refuse_include src/core/api/lifecycle.h '"core/nowhere/nothing.h"'
 must_refuse_include src/trace/trace.h '"base/host.h"'
 must_refuse_include src/trace/trace.h '"replay/replay.h"'
 must_refuse_include src/replay/replay.h '"core/block/block.h"'
@@ -52,5 +57,5 @@ cp "$planted_copy/src/base/host.c" "$planted_copy/cli/host.c"
 must_find 'its name is also that of' "$check" "$planted_copy"
 
 plant
-yes '/**/' | head -n 601 >"$planted_copy/src/core/long.c"
-must_find 'src/core/long.c: 601 lines' "$check" "$planted_copy"
+yes '/**/' | head -n 601 >"$planted_copy/src/core/block/long.c"
+must_find 'src/core/block/long.c: 601 lines' "$check" "$planted_copy"

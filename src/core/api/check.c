@@ -14,13 +14,12 @@
 #include <inttypes.h>
 
 #include "base/fail.h"
-#include "core/segments/blocks.h"
-#include "core/state/front.h"
 #include "core/entry/handle.h"
 #include "core/pause/pause.h"
-#include "core/policy_larder/pages.h"
-#include "core/state/policy.h"
 #include "core/pools/pool.h"
+#include "core/segments/blocks.h"
+#include "core/segments/page_span.h"
+#include "core/state/front.h"
 
 /* What the walk adds up. */
 struct sums {
@@ -155,54 +154,44 @@ static void sum_block(struct sums *sums, const struct block *b)
 
 /* ---- segments ------------------------------------------------------------- */
 
-static larder_result check_pages(const struct segment *s, const struct block *b,
-                                 struct sums *sums)
+/* Whose rules a segment's pages keep. */
+static const char *pages_rule(const struct segment *s)
 {
-    size_t begin = (b->addr - s->addr) / s->page_bytes;
-    size_t end = (b->addr - s->addr + b->bytes - 1) / s->page_bytes;
+    return s->kind == SEGMENT_PAGED ? "G1" : "P1";
+}
+
+/* The pages of a block of a segment that pages are mapped into. */
+static larder_result check_pages(const struct segment *s, const struct block *b)
+{
+    struct page_span span = block_pages(b);
     bool mapped = b->state != BLOCK_UNMAPPED;
 
     if (s->paused != NULL) /* what pages it has, is counted by the segment */
         return LARDER_OK;
-    if (!mapped && (b->addr - s->addr) % s->page_bytes != 0)
-        return broken("P1", "an unmapped block within a page", b->addr);
-    for (size_t i = begin; i <= end; i++) {
-        if ((s->pages[i] != 0) != mapped)
-            return broken("P1", "a page too many or too few", b->addr);
-    }
-    if (!mapped)
-        return LARDER_OK;
-    sums->reserved_bytes[s->heap->pool->stats] += (int64_t)b->bytes;
-    return LARDER_OK;
-}
-
-/* The pages of a block of a paged segment. */
-static larder_result check_block_pages(const struct segment *s,
-                                       const struct block *b)
-{
-    struct page_span span = pages_touched(s, b->addr, b->bytes);
-    bool mapped = b->state != BLOCK_UNMAPPED;
-
-    if (!mapped &&
-        ((b->addr - s->addr) % PAGE_BYTES != 0 || b->bytes % PAGE_BYTES != 0))
-        return broken("G1", "an unmapped block within a page", b->addr);
+    if (!mapped && ((b->addr - s->addr) % s->page_bytes != 0 ||
+                    b->bytes % s->page_bytes != 0))
+        return broken(pages_rule(s), "an unmapped block within a page",
+                      b->addr);
     for (size_t i = span.begin; i < span.end; i++) {
         if ((s->pages[i] != 0) != mapped)
-            return broken("G1", "a page too many or too few", b->addr);
+            return broken(pages_rule(s), "a page too many or too few", b->addr);
     }
     return LARDER_OK;
 }
 
-/* All pages of a paged segment. */
+/* All pages of a segment that pages are mapped into. */
 static larder_result check_paged(const struct segment *s, struct sums *sums)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++)
+    for (size_t i = 0; i < s->bytes / s->page_bytes; i++)
         count += s->pages[i] != 0;
-    if (count != s->page_count)
+    if (s->kind == SEGMENT_PAGED && count != s->page_count)
         return broken("G2", "the number of pages", s->addr);
-    sums->reserved_bytes[s->heap->pool->stats] += (int64_t)count * PAGE_BYTES;
+    if (s->paused == NULL)
+        sums->reserved_bytes[s->heap->pool->stats] +=
+            (int64_t)(count * s->page_bytes);
+    sums->pages += count;
     return LARDER_OK;
 }
 
@@ -220,11 +209,7 @@ static larder_result check_segment(struct allocator *a, const struct segment *s,
         if ((r = check_place(a, b, before)) != LARDER_OK ||
             (r = check_state(a, b)) != LARDER_OK)
             return r;
-        if (s->kind == SEGMENT_EXPANDABLE &&
-            (r = check_pages(s, b, sums)) != LARDER_OK)
-            return r;
-        if (s->kind == SEGMENT_PAGED &&
-            (r = check_block_pages(s, b)) != LARDER_OK)
+        if (s->pages != NULL && (r = check_pages(s, b)) != LARDER_OK)
             return r;
         sum_block(sums, b);
         before = b;
@@ -239,11 +224,7 @@ static larder_result check_segment(struct allocator *a, const struct segment *s,
         return broken("P3", "a page too many or too few", s->addr);
     if (s->paused != NULL)
         sums->reserved_bytes[pool] += (int64_t)larder__paused_held_bytes(s);
-    if (s->kind == SEGMENT_PAGED && (r = check_paged(s, sums)) != LARDER_OK)
-        return r;
-    for (size_t i = 0; s->pages != NULL && i < s->bytes / s->page_bytes; i++)
-        sums->pages += s->pages[i] != 0;
-    return LARDER_OK;
+    return s->pages != NULL ? check_paged(s, sums) : LARDER_OK;
 }
 
 static larder_result check_piece(const struct piece *p, struct sums *sums)

@@ -11,11 +11,11 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/segments/blocks.h"
-#include "core/segments/events.h"
 #include "core/entry/handle.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
 #include "core/segments/release.h"
 
 /* A block of one of the pool's segments. */

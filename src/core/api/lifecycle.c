@@ -2,23 +2,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/segments/events.h"
-#include "core/state/front.h"
-#include "core/entry/handle.h"
 #include "core/api/lifecycle.h"
-#include "core/segments/orphan.h"
-#include "base/bits.h"
-#include "core/policy_larder/addresses.h"
+#include "core/entry/handle.h"
 #include "core/pause/pause.h"
-#include "core/state/policy.h"
+#include "core/policy_larder/larder_policy.h"
+#include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/segments/events.h"
+#include "core/segments/orphan.h"
+#include "core/state/front.h"
 
 #include "core/history/recording.h"
-#include "core/segments/segment.h"
 #include "core/pools/tags.h"
+#include "core/segments/segment.h"
 #include "core/trim/trimmer.h"
 
 /* ---- options -------------------------------------------------------------- */
@@ -60,50 +60,33 @@ larder_result larder__options_read(const larder_options *opt,
     return LARDER_OK;
 }
 
-static const struct policy_entry {
-    larder_policy id;
-    const char *name;
-    const struct policy *policy;
-} policies[] = {
-    {LARDER_POLICY_PYTORCH, "pytorch", &larder__policy_pytorch},
-    {LARDER_POLICY_DIRECT, "direct", &larder__policy_direct},
-    {LARDER_POLICY_LARDER, "larder", &larder__policy_larder},
-    /* Not to be chosen: larder_pinned_create() has it. */
-    {LARDER_POLICY_PINNED, "pinned", &larder__policy_pinned},
+/* To be chosen; the first is the default. */
+static const struct policy *const policies[] = {
+    &larder__policy_larder,
+    &larder__policy_pytorch,
+    &larder__policy_direct,
 };
 
-enum {
-    POLICIES = sizeof policies / sizeof policies[0],
-    POLICIES_TO_CHOOSE = POLICIES - 1
-};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
 
-static const struct policy_entry *policy_get(larder_policy id)
+static const struct policy *policy_get(larder_policy id)
 {
     if (id == LARDER_POLICY_DEFAULT)
-        id = LARDER_POLICY_LARDER;
+        return policies[0];
     for (int i = 0; i < POLICIES; i++) {
-        if (policies[i].id == id)
-            return &policies[i];
+        if (policies[i]->id == id)
+            return policies[i];
     }
     return NULL;
-}
-
-larder_policy larder__policy_id(const struct policy *policy)
-{
-    for (int i = 0; i < POLICIES; i++) {
-        if (policies[i].policy == policy)
-            return policies[i].id;
-    }
-    return LARDER_POLICY_DEFAULT;
 }
 
 larder_result larder_policy_parse(const char *name, larder_policy *out)
 {
     if (name == NULL || out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    for (int i = 0; i < POLICIES_TO_CHOOSE; i++) {
-        if (strcmp(policies[i].name, name) == 0) {
-            *out = policies[i].id;
+    for (int i = 0; i < POLICIES; i++) {
+        if (strcmp(policies[i]->name, name) == 0) {
+            *out = policies[i]->id;
             return LARDER_OK;
         }
     }
@@ -114,9 +97,9 @@ larder_result larder_policy_parse(const char *name, larder_policy *out)
 
 const char *larder_policy_name(larder_policy policy)
 {
-    const struct policy_entry *entry = policy_get(policy);
+    const struct policy *p = policy_get(policy);
 
-    return entry == NULL ? "?" : entry->name;
+    return p == NULL ? "?" : p->name;
 }
 
 /* ---- settings ------------------------------------------------------------- */
@@ -181,17 +164,12 @@ static bool may_be_fast(const struct conf *conf)
            conf->preallocate_bytes == 0;
 }
 
-void larder__decide_fast(struct allocator *a)
-{
-    a->is_fast = a->is_paged && may_be_fast(&a->conf) && a->tag_frames == 0;
-}
-
 /* What follows from the settings, but the history. */
 static void apply_conf(struct allocator *a)
 {
     apply_limits(a);
-    a->is_paged = a->policy == &larder__policy_larder && a->has_pages;
-    larder__decide_fast(a);
+    a->is_paged = a->policy->is_paged && a->has_pages;
+    a->is_fast = a->is_paged && may_be_fast(&a->conf);
     a->fronts.looks = (uint32_t)a->conf.tuning[TUNING_own_looks];
     a->fronts.patience = (uint32_t)a->conf.tuning[TUNING_patience];
     if (a->larder != NULL)
@@ -314,6 +292,7 @@ static void allocator_free(struct allocator *a)
     larder__map_destroy(&a->map);
     larder__pools_destroy(a->pools);
     larder__private_destroy(a);
+    larder__pause_end(a);
     larder__tags_destroy(a);
     larder__host_free(a->orphans);
     if (a->policy != NULL && a->policy->state != NULL)
@@ -338,7 +317,6 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
     larder_result r;
 
     a->device = dev;
-    a->policy = policy_get(opt->policy)->policy;
     a->props.size = sizeof a->props;
     r = larder_device_get_props(dev, &a->props);
     if (r != LARDER_OK)
@@ -350,7 +328,7 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
         return r;
     r = configure(a, conf != NULL ? conf : "");
     a->small_max_bytes = small_max(a); /* for good */
-    a->slab.has_serials = a->policy == &larder__policy_pytorch &&
+    a->slab.has_serials = a->policy->has_serials &&
                           a->conf.rules->free_order != PYTORCH_ADDRESSES;
     if (r == LARDER_OK)
         r = apply_history(a);
@@ -362,6 +340,7 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
 }
 
 static larder_result allocator_make(larder_device *dev,
+                                    const struct policy *policy,
                                     const larder_options *opt,
                                     struct allocator **out)
 {
@@ -373,6 +352,7 @@ static larder_result allocator_make(larder_device *dev,
     lock_init(&a->lock);
     larder__slab_init(&a->slab);
     larder__pools_init(a->pools, NULL);
+    a->policy = policy;
     r = allocator_init(a, dev, opt);
     if (r != LARDER_OK)
         allocator_free(a);
@@ -382,12 +362,13 @@ static larder_result allocator_make(larder_device *dev,
 }
 
 larder_result larder__allocator_create(larder_device *dev,
+                                       const struct policy *policy,
                                        const larder_options *own,
                                        larder_allocator **out)
 {
     struct allocator *a = NULL;
     larder_allocator *handle;
-    larder_result r = allocator_make(dev, own, &a);
+    larder_result r = allocator_make(dev, policy, own, &a);
 
     if (r != LARDER_OK)
         return r;
@@ -407,6 +388,7 @@ larder_result larder__allocator_create(larder_device *dev,
 larder_result larder_create(larder_device *dev, const larder_options *opt,
                             larder_allocator **out)
 {
+    const struct policy *policy;
     larder_options own;
     larder_result r;
 
@@ -418,10 +400,11 @@ larder_result larder_create(larder_device *dev, const larder_options *opt,
     r = larder__options_read(opt, &own);
     if (r != LARDER_OK)
         return r;
-    if (policy_get(own.policy) == NULL || own.policy == LARDER_POLICY_PINNED)
+    policy = policy_get(own.policy);
+    if (policy == NULL)
         return larder__fail(LARDER_ERR_INVALID, "%d is not a policy",
                             (int)own.policy);
-    return larder__allocator_create(dev, &own, out);
+    return larder__allocator_create(dev, policy, &own, out);
 }
 
 /* ---- destroying ----------------------------------------------------------- */
@@ -450,7 +433,7 @@ static larder_result segment_destroy(struct allocator *a, struct segment *s)
     if (s->kind == SEGMENT_EXPANDABLE)
         return larder__expandable_destroy(a, s);
     if (s->kind == SEGMENT_PAGED)
-        return larder__range_destroy(a, s);
+        return a->policy->state->destroy_segment(a, s);
     if (s->kind == SEGMENT_DRIVER)
         r = larder__device_mem_free(a->device, s->addr);
     larder__segment_unlink(a, s);

@@ -9,8 +9,9 @@
 larder_result larder__options_read(const larder_options *opt,
                                    larder_options *out);
 
-/* Make an allocator of a known policy. */
+/* Make an allocator of that policy; own->policy is not looked at. */
 larder_result larder__allocator_create(larder_device *dev,
+                                       const struct policy *policy,
                                        const larder_options *own,
                                        larder_allocator **out);
 

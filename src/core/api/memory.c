@@ -4,17 +4,17 @@
 #include <larder/hint.h>
 
 #include "base/fail.h"
+#include "core/entry/handle.h"
+#include "core/history/recording.h"
+#include "core/observe/walk.h"
+#include "core/policy_larder/fast.h"
+#include "core/pools/pool.h"
+#include "core/request/request.h"
 #include "core/segments/blocks.h"
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
-#include "core/policy_larder/fast.h"
-#include "core/entry/handle.h"
-#include "core/state/policy.h"
-#include "core/pools/pool.h"
-#include "core/history/recording.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
-#include "core/observe/walk.h"
 
 /* What follows a hit is out of line and called last, so that a hit saves no
  * registers. */

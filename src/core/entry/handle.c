@@ -4,8 +4,8 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/state/front.h"
 #include "core/history/recording.h"
+#include "core/state/front.h"
 
 /* Keeps dead handles reachable, so that leak checkers know them. */
 static _Atomic(struct larder_allocator *) all_handles;

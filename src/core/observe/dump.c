@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "core/state/front.h"
 #include "core/observe/snapshot_state.h"
+#include "core/state/front.h"
 
 enum { PATH_ROOM = 2 * CONF_PATH_MAX };
 

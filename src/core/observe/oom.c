@@ -5,13 +5,13 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/text.h"
-#include "core/observe/dump.h"
-#include "core/state/front.h"
-#include "core/state/policy.h"
-#include "core/pools/private.h"
 #include "core/history/recording.h"
+#include "core/observe/dump.h"
+#include "core/observe/oom.h"
 #include "core/observe/shortfall.h"
+#include "core/pools/private.h"
 #include "core/pools/tags.h"
+#include "core/state/front.h"
 #include "core/state/usage.h"
 
 enum { MESSAGE_PART_MAX = 512 };
@@ -66,11 +66,10 @@ static void explain(struct allocator *a, const struct request *q,
     (void)larder__device_processes(a->device, add_process, &p);
     larder__text_init(&t, message, sizeof message);
     larder__text_add(&t, "%s. Tried to allocate ",
-                     a->policy == &larder__policy_pinned
-                         ? "Out of pinned host memory"
-                         : "CUDA out of memory");
+                     a->policy->is_host ? "Out of pinned host memory"
+                                        : "CUDA out of memory");
     larder__text_add_bytes(&t, tried_bytes(a, q));
-    if (a->policy == &larder__policy_pinned)
+    if (a->policy->is_host)
         larder__text_add(&t, ". The host has a total capacity of ");
     else
         larder__text_add(&t, ". GPU %d has a total capacity of ",

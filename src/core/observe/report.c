@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/entry/handle.h"
+#include "core/observe/summary.h"
 #include "core/state/stats.h"
 
 void larder_stats_init_sized(larder_stats *st, size_t size)

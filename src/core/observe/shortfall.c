@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "base/bits.h"
-#include "core/state/policy.h"
 #include "core/pools/private.h"
 #include "core/segments/release.h"
 

@@ -250,7 +250,7 @@ void larder__emit_larder(struct emit *e, const struct snapshot *s)
     add_own(&t, &s->conf);
     larder__emit_dict_begin(e);
     put_text(e, "version", LARDER_VERSION_STRING);
-    put_text(e, "policy", larder_policy_name(s->policy));
+    put_text(e, "policy", s->policy);
     put_text(e, "conf", text);
     put_text(e, "device_name", s->props.name);
     put_unsigned(e, "device_total_bytes", s->props.total_bytes);

@@ -4,7 +4,6 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/state/policy.h"
 #include "core/observe/walk.h"
 
 enum { FIRST_CAPACITY = 64 };
@@ -173,7 +172,7 @@ static void take_rest(struct allocator *a, struct snapshot *out)
                                     ? -1
                                     : (int64_t)a->conf.max_split_bytes;
     out->conf = a->conf;
-    out->policy = larder__policy_id(a->policy);
+    out->policy = a->policy->name;
     out->props = a->props;
     out->allowed_bytes = a->allowed_bytes;
     out->fraction = a->fraction;

@@ -7,8 +7,8 @@
 #ifndef LARDER_CORE_SNAPSHOT_STATE_H
 #define LARDER_CORE_SNAPSHOT_STATE_H
 
-#include "core/observe/emit.h"
 #include "core/history/recording.h"
+#include "core/observe/emit.h"
 
 struct snapshot_segment {
     larder_segment_info info;
@@ -45,7 +45,7 @@ struct snapshot {
 
     struct conf conf;
     larder_stats stats;
-    larder_policy policy;
+    const char *policy; /* its name */
     larder_device_props props;
     uint64_t allowed_bytes;
     double fraction;

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
-#include "core/state/stats.h"
+#include "core/observe/summary.h"
 
 enum { SUMMARY_WIDTH = 75 };
 

@@ -6,15 +6,15 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/entry/handle.h"
+#include "core/pools/private.h"
+#include "core/pools/tags.h"
 #include "core/segments/blocks.h"
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
-#include "core/entry/handle.h"
-#include "core/state/held.h"
 #include "core/segments/orphan.h"
-#include "core/pools/private.h"
 #include "core/segments/segment.h"
-#include "core/pools/tags.h"
+#include "core/state/held.h"
 
 /* The tag's segments, one after the other. */
 static struct segment *segment_from(const struct tag *tag, struct segment *s)
@@ -405,5 +405,18 @@ void larder__pause_forget(struct allocator *a)
             continue;
         (void)larder__paused_release(a, s, false);
         larder__paused_free(a, s);
+    }
+}
+
+void larder__pause_end(struct allocator *a)
+{
+    for (struct tag *tag = a->tags; tag != NULL; tag = tag->next) {
+        larder__paused_free_stale(a, tag);
+        while (tag->stale != NULL) { /* the device keeps what they hold */
+            struct paused *p = tag->stale;
+
+            tag->stale = p->next;
+            larder__host_free(p);
+        }
     }
 }

@@ -45,6 +45,8 @@ bool larder__paused_is_sound(const struct segment *s);
 
 /* Before all segments are destroyed: none is paused any more. */
 void larder__pause_forget(struct allocator *a);
+/* After them, and before the tags: nothing is queued any more. */
+void larder__pause_end(struct allocator *a);
 
 /* ---- steps over one segment (pause_pages.c) ------------------------------- */
 

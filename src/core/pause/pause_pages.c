@@ -2,11 +2,11 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/segments/events.h"
-#include "core/state/held.h"
-#include "core/segments/orphan.h"
 #include "core/history/recording.h"
 #include "core/pools/tags.h"
+#include "core/segments/events.h"
+#include "core/segments/orphan.h"
+#include "core/state/held.h"
 
 enum { HOST_ALIGN = 4096 };
 

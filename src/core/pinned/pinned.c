@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "core/entry/handle.h"
 #include "core/api/lifecycle.h"
-#include "core/state/policy.h"
+#include "core/entry/handle.h"
+#include "core/pinned/pinned_policy.h"
 
 /* ---- making ---------------------------------------------------------------- */
 
@@ -32,11 +32,10 @@ larder_result larder_pinned_create(larder_device *dev,
                             "pinned memory has a policy of its own: "
                             "larder_options.policy is %d, must be 0",
                             (int)own.policy);
-    own.policy = LARDER_POLICY_PINNED;
     r = larder__pinned_device_create(dev, &pinned);
     if (r != LARDER_OK)
         return r;
-    r = larder__allocator_create(pinned, &own, &made);
+    r = larder__allocator_create(pinned, &larder__policy_pinned, &own, &made);
     if (r != LARDER_OK) {
         (void)larder_device_close(pinned);
         return r;
@@ -54,7 +53,7 @@ static larder_result check_is_pinned(larder_allocator *handle)
 
     if (a == NULL)
         return larder__handle_bad(handle);
-    if (a->policy == &larder__policy_pinned)
+    if (a->policy->is_host)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_INVALID,
                         "the allocator is of device memory: expected one of "

@@ -7,7 +7,9 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/state/policy.h"
+#include "core/pinned/pinned_policy.h"
+#include "core/policy_pytorch/pytorch.h"
+#include "core/request/request.h"
 #include "core/segments/segment.h"
 
 enum {
@@ -74,6 +76,8 @@ static void pinned_freed(struct allocator *a, struct block *b)
 }
 
 const struct policy larder__policy_pinned = {
+    .name = "pinned",
+    .is_host = true,
     .find = pinned_find,
     .slack_percent = SLACK_PERCENT,
     .should_split = pinned_should_split,

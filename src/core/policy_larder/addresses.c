@@ -3,13 +3,13 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/state/front.h"
-#include "core/segments/orphan.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/pages.h"
-#include "core/settings/tuning.h"
 #include "core/pools/pool.h"
+#include "core/segments/orphan.h"
 #include "core/segments/segment.h"
+#include "core/settings/tuning.h"
+#include "core/state/front.h"
 
 enum { GROWTH = 3 }; /* times all that the heap has */
 
@@ -69,7 +69,7 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
         end = i + 1;
         if (orphan.page == 0)
             continue;
-        end = larder__handle_end(s, i);
+        end = page_handle_end(s, i);
         orphan.bytes = (uint64_t)(end - i) * PAGE_BYTES;
         a->page_count -= end - i;
         larder__orphan_give(a, orphan);

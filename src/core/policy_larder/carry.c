@@ -3,11 +3,11 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/state/held.h"
-#include "core/segments/orphan.h"
+#include "core/history/recording.h"
 #include "core/policy_larder/carry_steps.h"
 #include "core/policy_larder/physical.h"
-#include "core/history/recording.h"
+#include "core/segments/orphan.h"
+#include "core/state/held.h"
 
 enum { HOST_ALIGN = 4096 };
 

@@ -12,8 +12,8 @@
 #define LARDER_CORE_FAST_H
 
 #include "base/bits.h"
-#include "core/policy_larder/stamp.h"
 #include "core/segments/events.h"
+#include "core/segments/stamp.h"
 #include "core/state/front.h"
 
 /* The policy larder alone has fronts; its unit is the alignment that CUDA

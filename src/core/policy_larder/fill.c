@@ -2,11 +2,11 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
+#include "core/history/recording.h"
+#include "core/policy_larder/physical.h"
+#include "core/segments/orphan.h"
 #include "core/state/front.h"
 #include "core/state/held.h"
-#include "core/segments/orphan.h"
-#include "core/policy_larder/physical.h"
-#include "core/history/recording.h"
 
 /* A span being filled.  Nothing is published before all is mapped. */
 struct filling {

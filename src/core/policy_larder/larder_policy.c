@@ -6,19 +6,21 @@
  * policy does but for what it does before giving up (segment_ladder.c). */
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/segments/blocks.h"
-#include "core/segments/cached.h"
-#include "core/segments/events.h"
 #include "core/policy_larder/fast.h"
-#include "core/policy_pytorch/ladder.h"
-#include "core/state/policy.h"
+#include "core/policy_larder/larder_policy.h"
 #include "core/policy_larder/larder_state.h"
 #include "core/policy_larder/migration.h"
 #include "core/policy_larder/supply.h"
-#include "core/settings/tuning.h"
+#include "core/policy_pytorch/ladder.h"
+#include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/request/request.h"
+#include "core/segments/blocks.h"
+#include "core/segments/cached.h"
+#include "core/segments/events.h"
 #include "core/segments/segment.h"
+#include "core/settings/tuning.h"
 
 /* ---- taking --------------------------------------------------------------- */
 
@@ -138,6 +140,9 @@ static bool larder_should_split(const struct allocator *a,
 }
 
 const struct policy larder__policy_larder = {
+    .name = "larder",
+    .id = LARDER_POLICY_LARDER,
+    .is_paged = true,
     .find = larder_find,
     .should_split = larder_should_split,
     .state = &larder__state,

@@ -2,15 +2,15 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/segments/blocks.h"
+#include "core/policy_larder/addresses.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/pages.h"
 #include "core/policy_larder/physical.h"
-#include "core/policy_larder/addresses.h"
 #include "core/policy_larder/spot.h"
-#include "core/policy_larder/stamp.h"
 #include "core/pools/pool.h"
+#include "core/segments/blocks.h"
 #include "core/segments/segment.h"
+#include "core/segments/stamp.h"
 
 /* ---- making ---------------------------------------------------------------- */
 
@@ -183,5 +183,6 @@ const struct policy_state larder__state = {
     .trim = trim,
     .movable_bytes = movable_bytes,
     .loose_bytes = loose_bytes,
+    .destroy_segment = larder__range_destroy,
     .check = check,
 };

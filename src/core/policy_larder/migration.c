@@ -6,12 +6,12 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/segments/events.h"
 #include "core/entry/handle.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/gap.h"
 #include "core/policy_larder/physical.h"
 #include "core/policy_larder/spot.h"
+#include "core/segments/events.h"
 
 /* A handle of several pages, some of them in use. */
 struct candidate {
@@ -104,7 +104,7 @@ static bool find_in(struct allocator *a, struct segment *s,
         handle.end = handle.begin + 1;
         if (s->pages[handle.begin] == 0)
             continue;
-        handle.end = larder__handle_end(s, handle.begin);
+        handle.end = page_handle_end(s, handle.begin);
         if (handle.end - handle.begin == 1 || is_excepted(except, s, handle))
             continue;
         while (b->addr + b->bytes <= page_at(s, handle.begin))

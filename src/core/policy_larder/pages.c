@@ -1,29 +1,12 @@
 #include "core/policy_larder/pages.h"
 
-#include "core/segments/blocks.h"
-#include "core/state/held.h"
+#include "core/history/recording.h"
 #include "core/policy_larder/physical.h"
 #include "core/pools/pool.h"
-#include "core/history/recording.h"
+#include "core/segments/blocks.h"
+#include "core/state/held.h"
 
 /* ---- handles --------------------------------------------------------------- */
-
-size_t larder__handle_begin(const struct segment *s, size_t i)
-{
-    while (i > 0 && s->pages[i - 1] == s->pages[i])
-        i--;
-    return i;
-}
-
-size_t larder__handle_end(const struct segment *s, size_t i)
-{
-    size_t last = s->bytes / PAGE_BYTES;
-    size_t end = i + 1;
-
-    while (end < last && s->pages[end] == s->pages[i])
-        end++;
-    return end;
-}
 
 struct page_span larder__pages_movable(const struct block *b)
 {
@@ -33,11 +16,10 @@ struct page_span larder__pages_movable(const struct block *b)
     if (s->kind != SEGMENT_PAGED)
         return (struct page_span){0};
     span = pages_within(s, b->addr, b->bytes);
-    if (span.begin < span.end &&
-        larder__handle_begin(s, span.begin) < span.begin)
-        span.begin = larder__handle_end(s, span.begin);
-    if (span.begin < span.end && larder__handle_end(s, span.end - 1) > span.end)
-        span.end = larder__handle_begin(s, span.end - 1);
+    if (span.begin < span.end && page_handle_begin(s, span.begin) < span.begin)
+        span.begin = page_handle_end(s, span.begin);
+    if (span.begin < span.end && page_handle_end(s, span.end - 1) > span.end)
+        span.end = page_handle_begin(s, span.end - 1);
     return span.begin < span.end ? span : (struct page_span){0};
 }
 
@@ -82,7 +64,7 @@ static size_t count_handles(const struct segment *s, struct page_span run)
 {
     size_t count = 0;
 
-    for (; run.begin < run.end; run.begin = larder__handle_end(s, run.begin))
+    for (; run.begin < run.end; run.begin = page_handle_end(s, run.begin))
         count++;
     return count;
 }
@@ -101,7 +83,7 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
     if (r != LARDER_OK)
         return r;
     while (run.begin < run.end) {
-        size_t end = larder__handle_end(s, run.begin);
+        size_t end = page_handle_end(s, run.begin);
 
         larder__physical_loosen(
             a, (struct physical){s->pages[run.begin], end - run.begin});

@@ -25,14 +25,9 @@
 #define LARDER_CORE_POLICY_LARDER_PAGES_H
 
 #include "core/policy_larder/own.h"
+#include "core/segments/page_span.h"
 
 enum { PAGE_BYTES = 2 << 20 };
-
-/* Pages of a segment, by number: from begin up to end. */
-struct page_span {
-    size_t begin;
-    size_t end;
-};
 
 /* The pages that [addr, addr + bytes) touches. */
 static inline struct page_span pages_touched(const struct segment *s,
@@ -58,11 +53,6 @@ static inline larder_addr page_at(const struct segment *s, size_t i)
 {
     return s->addr + (uint64_t)i * PAGE_BYTES;
 }
-
-/* The first page of the handle that page i, which is there, is of, and where
- * that handle ends. */
-size_t larder__handle_begin(const struct segment *s, size_t i);
-size_t larder__handle_end(const struct segment *s, size_t i);
 
 /* Of the pages within a free block, those of handles that lie in it whole. */
 struct page_span larder__pages_movable(const struct block *b);

@@ -3,10 +3,10 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/state/held.h"
-#include "core/segments/orphan.h"
 #include "core/policy_larder/pages.h"
+#include "core/segments/orphan.h"
 #include "core/settings/tuning.h"
+#include "core/state/held.h"
 
 /* ---- how much -------------------------------------------------------------- */
 

@@ -41,7 +41,7 @@ static void find_in_block(struct allocator *a, struct block *b,
         size_t pages;
 
         handle.end = handle.begin;
-        handle.begin = larder__handle_begin(b->segment, handle.end - 1);
+        handle.begin = page_handle_begin(b->segment, handle.end - 1);
         pages = handle.end - handle.begin;
         if (pages > *lent || is_excepted(except, b, handle))
             continue;

@@ -2,15 +2,15 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/state/held.h"
+#include "core/policy_larder/addresses.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/fill.h"
 #include "core/policy_larder/gap.h"
 #include "core/policy_larder/physical.h"
-#include "core/policy_larder/addresses.h"
 #include "core/policy_larder/spot.h"
-#include "core/settings/tuning.h"
 #include "core/pools/pool.h"
+#include "core/settings/tuning.h"
+#include "core/state/held.h"
 
 static larder_result out_of_memory(void)
 {

@@ -4,15 +4,16 @@
  * (while allocations are routed to a private pool it is not even asked) stay
  * in their heap and go with the next allocation that finds routing off. */
 #include "base/fail.h"
-#include "core/state/policy.h"
 
 #include "base/fail.h"
-#include "core/segments/cached.h"
-#include "core/state/held.h"
+#include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/request/limits.h"
+#include "core/segments/cached.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
+#include "core/state/held.h"
 #include "core/state/usage.h"
 
 /* Some free block of the default pools: left behind, as nothing is cached. */
@@ -76,6 +77,8 @@ static void direct_freed(struct allocator *a, struct block *b)
 }
 
 const struct policy larder__policy_direct = {
+    .name = "direct",
+    .id = LARDER_POLICY_DIRECT,
     .find = direct_find,
     .should_split = direct_should_split,
     .unit_bytes = UNIT_BYTES,

@@ -5,14 +5,17 @@
  * (pytorch_rules.h); docs/FIDELITY.md lists what differs. */
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/state/policy.h"
-#include "core/segments/blocks.h"
-#include "core/segments/cached.h"
-#include "core/state/held.h"
+#include "core/observe/oom.h"
+#include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/request/limits.h"
+#include "core/request/request.h"
+#include "core/segments/blocks.h"
+#include "core/segments/cached.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
+#include "core/state/held.h"
 #include "core/state/usage.h"
 
 /* Whether the pool's memory comes in pages: by the setting, but for private
@@ -247,6 +250,9 @@ static bool pytorch_should_split(const struct allocator *a,
 }
 
 const struct policy larder__policy_pytorch = {
+    .name = "pytorch",
+    .id = LARDER_POLICY_PYTORCH,
+    .has_serials = true,
     .find = pytorch_find,
     .captures_order_all = true,
     .should_split = pytorch_should_split,

@@ -13,11 +13,12 @@
  * needs none larger than under PyTorch. */
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/segments/cached.h"
-#include "core/state/held.h"
 #include "core/policy_pytorch/ladder.h"
-#include "core/state/policy.h"
+#include "core/policy_pytorch/pytorch.h"
+#include "core/request/request.h"
+#include "core/segments/cached.h"
 #include "core/segments/release.h"
+#include "core/state/held.h"
 #include "core/state/usage.h"
 
 /* What must go back to the device for the request's segment to come. */

@@ -2,8 +2,8 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/state/front.h"
 #include "core/pools/tags.h"
+#include "core/state/front.h"
 
 void larder__pools_init(struct pool *pools, struct private_pool *owner)
 {

@@ -3,7 +3,6 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/pools/pool.h"
-#include "core/segments/release.h"
 #include "core/pools/tags.h"
 
 static bool id_equal(larder_pool_id x, larder_pool_id y)
@@ -137,33 +136,12 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id)
     return LARDER_OK;
 }
 
-static void private_free(struct allocator *a, struct private_pool *p)
+void larder__private_free(struct allocator *a, struct private_pool *p)
 {
     holding_set(&a->account, &p->holding, 0, 0);
     larder__host_free(p->region);
     larder__pools_destroy(p->pools);
     larder__host_free(p);
-}
-
-/* Whether no segment is the pool's any more. */
-static bool private_is_empty(const struct allocator *a,
-                             const struct private_pool *p)
-{
-    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner == p)
-            return false;
-    }
-    return true;
-}
-
-larder_result larder__private_release_cached(struct allocator *a,
-                                             struct private_pool *p)
-{
-    larder_result r = LARDER_OK;
-
-    for (int kind = 0; kind < POOL_KINDS; kind++)
-        fail_keep_first(&r, larder__release_pool(a, &p->pools[kind]));
-    return r;
 }
 
 void larder__private_remove(struct allocator *a, struct private_pool *p)
@@ -173,33 +151,7 @@ void larder__private_remove(struct allocator *a, struct private_pool *p)
     while (*link != p)
         link = &(*link)->next;
     *link = p->next;
-    private_free(a, p);
-}
-
-static bool private_is_paused(const struct private_pool *p)
-{
-    return p->tag != NULL && p->tag->is_paused;
-}
-
-larder_result larder__private_release_unused(struct allocator *a)
-{
-    struct private_pool **link = &a->private_pools;
-    larder_result r = LARDER_OK;
-
-    while (*link != NULL) {
-        struct private_pool *p = *link;
-
-        if (p->users == 0 && p->region == NULL && !private_is_paused(p))
-            fail_keep_first(&r, larder__private_release_cached(a, p));
-        if (p->users == 0 && p->tag == NULL && p->region == NULL &&
-            private_is_empty(a, p)) {
-            *link = p->next;
-            private_free(a, p);
-        } else {
-            link = &p->next;
-        }
-    }
-    return r;
+    larder__private_free(a, p);
 }
 
 static uint64_t pool_cached_bytes(const struct pool *pool)
@@ -214,17 +166,6 @@ static uint64_t pool_cached_bytes(const struct pool *pool)
             bytes += b->bytes;
     }
     return bytes;
-}
-
-larder_result larder__private_release_idle(struct allocator *a)
-{
-    larder_result r = larder__private_release_unused(a);
-
-    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
-        if (p->region != NULL)
-            fail_keep_first(&r, larder__private_release_cached(a, p));
-    }
-    return r;
 }
 
 uint64_t larder__private_cached_bytes(const struct allocator *a)
@@ -252,6 +193,6 @@ void larder__private_destroy(struct allocator *a)
         struct private_pool *p = a->private_pools;
 
         a->private_pools = p->next;
-        private_free(a, p);
+        larder__private_free(a, p);
     }
 }

@@ -21,16 +21,8 @@ void larder__private_append(struct allocator *a, struct private_pool *p);
 /* Take a pool without memory out of the list; it is gone. */
 void larder__private_remove(struct allocator *a, struct private_pool *p);
 
-/* Give back the unused memory of one pool. */
-larder_result larder__private_release_cached(struct allocator *a,
-                                             struct private_pool *p);
-
-/* Give back the unused memory of pools without users; those that have none
- * left vanish. */
-larder_result larder__private_release_unused(struct allocator *a);
-
-/* The same, and what regions have at hand. */
-larder_result larder__private_release_idle(struct allocator *a);
+/* Free a pool without memory that was taken out of the list. */
+void larder__private_free(struct allocator *a, struct private_pool *p);
 
 /* Whether the request's pool may grow by its segment. */
 bool larder__private_allows(const struct allocator *a, const struct request *q);

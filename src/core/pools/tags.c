@@ -6,8 +6,6 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/entry/handle.h"
-#include "core/pause/pause.h"
-#include "core/state/policy.h"
 #include "core/pools/private.h"
 
 /* Names the pools of tags where pools are told of; users' own may be the
@@ -174,13 +172,6 @@ void larder__tags_destroy(struct allocator *a)
         struct tag *tag = a->tags;
 
         a->tags = tag->next;
-        larder__paused_free_stale(a, tag);
-        while (tag->stale != NULL) { /* the device keeps what they hold */
-            struct paused *p = tag->stale;
-
-            tag->stale = p->next;
-            larder__host_free(p);
-        }
         larder__host_free(tag);
     }
 }
@@ -198,10 +189,8 @@ larder_result larder_tag_begin(larder_allocator *handle, const char *name)
     r = larder__tag_get(a, name, &tag);
     if (r == LARDER_OK)
         r = frame_add(handle, tag);
-    if (r == LARDER_OK) {
+    if (r == LARDER_OK)
         a->tag_frames++;
-        larder__decide_fast(a);
-    }
     larder__handle_unlock(a);
     return r;
 }
@@ -218,7 +207,6 @@ larder_result larder_tag_end(larder_allocator *handle)
     if (at >= 0) {
         frame_remove(at);
         a->tag_frames--;
-        larder__decide_fast(a);
     } else {
         r = larder__fail(LARDER_ERR_INVALID,
                          "this thread has begun no tag of this allocator");

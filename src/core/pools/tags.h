@@ -28,12 +28,18 @@ larder_result larder__tag_get(struct allocator *a, const char *name,
 /* The pool of the tag that this thread has begun, or NULL. */
 struct private_pool *larder__tag_pool(const struct allocator *a);
 
+static inline bool private_is_paused(const struct private_pool *p)
+{
+    return p->tag != NULL && p->tag->is_paused;
+}
+
 /* ERR_PAUSED while nothing can be allocated for the tag. */
 larder_result larder__tag_check(const struct tag *tag);
 
 /* What is allocated, but paused: not among the reserved bytes. */
 uint64_t larder__tags_paused_bytes(const struct allocator *a);
 
+/* After larder__pause_end(). */
 void larder__tags_destroy(struct allocator *a);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/sized.h"
-#include "core/account/owners.h"
+#include "core/account/keep.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/pools/tags.h"

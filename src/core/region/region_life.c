@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/account/owners.h"
+#include "core/account/keep.h"
 #include "core/policy_larder/addresses.h"
 #include "core/policy_larder/physical.h"
 #include "core/pools/pool.h"

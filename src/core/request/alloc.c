@@ -1,11 +1,12 @@
 /* alloc.c - the path of a request: size, pool, find, split, count. */
 #include "base/bits.h"
 #include "base/fail.h"
+#include "core/observe/oom.h"
+#include "core/pools/pool.h"
+#include "core/request/request.h"
 #include "core/segments/blocks.h"
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
-#include "core/state/policy.h"
-#include "core/pools/pool.h"
 #include "core/segments/segment.h"
 
 /* From here on PyTorch refuses without looking. */

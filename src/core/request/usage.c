@@ -1,4 +1,6 @@
 /* usage.c - statistics and limits of tags. */
+#include "core/request/limits.h"
+#include "core/segments/cached.h"
 #include "core/state/usage.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "core/segments/blocks.h"
 
-#include "core/state/front.h"
-#include "core/pools/pool.h"
 #include "core/history/recording.h"
+#include "core/pools/pool.h"
+#include "core/state/front.h"
 #include "core/state/usage.h"
 
 /* ---- neighbours ----------------------------------------------------------- */

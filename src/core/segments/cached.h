@@ -12,4 +12,15 @@ larder_result larder__release_cached(struct allocator *a);
 /* The same without waiting: blocks that wait for a stream stay. */
 larder_result larder__release_idle(struct allocator *a);
 
+/* Give back the unused memory of one pool. */
+larder_result larder__private_release_cached(struct allocator *a,
+                                             struct private_pool *p);
+
+/* Give back the unused memory of pools without users; those that have none
+ * left vanish. */
+larder_result larder__private_release_unused(struct allocator *a);
+
+/* The same, and what regions have at hand. */
+larder_result larder__private_release_idle(struct allocator *a);
+
 #endif

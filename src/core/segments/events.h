@@ -35,12 +35,6 @@ void larder__events_defer(struct allocator *a, struct block *b);
  * order up to the first that has not. */
 void larder__events_poll(struct allocator *a);
 
-/* Whether larder__events_poll() has anything to do. */
-static inline bool events_are_idle(const struct events *e)
-{
-    return e->waiting == 0 && e->deferred_first == 0;
-}
-
 /* Wait for every event and free the blocks. */
 larder_result larder__events_sync(struct allocator *a);
 

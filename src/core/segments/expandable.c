@@ -9,11 +9,11 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/segments/blocks.h"
-#include "core/state/held.h"
-#include "core/segments/orphan.h"
-#include "core/pools/pool.h"
 #include "core/history/recording.h"
+#include "core/pools/pool.h"
+#include "core/segments/blocks.h"
+#include "core/segments/orphan.h"
+#include "core/state/held.h"
 
 enum { FULL_RANGES = 16 }; /* streams of a pool with ranges as PyTorch's */
 

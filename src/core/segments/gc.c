@@ -4,8 +4,8 @@
  * free.  When more is held than the threshold allows, unused segments of the
  * large default pool go, those at least of average age first, round by
  * round. */
-#include "core/segments/blocks.h"
 #include "core/pools/pool.h"
+#include "core/segments/blocks.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
 

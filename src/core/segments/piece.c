@@ -8,8 +8,8 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/state/held.h"
 #include "core/history/recording.h"
+#include "core/state/held.h"
 
 larder_result larder__piece_take(struct allocator *a, uint64_t bytes)
 {

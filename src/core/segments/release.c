@@ -1,11 +1,10 @@
 #include "core/segments/release.h"
 
 #include "base/fail.h"
+#include "core/history/recording.h"
+#include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
-#include "core/state/policy.h"
-#include "core/pools/pool.h"
-#include "core/history/recording.h"
 #include "core/segments/segment.h"
 #include "core/state/usage.h"
 

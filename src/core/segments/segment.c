@@ -2,11 +2,11 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/segments/blocks.h"
-#include "core/state/held.h"
-#include "core/segments/orphan.h"
-#include "core/pools/pool.h"
 #include "core/history/recording.h"
+#include "core/pools/pool.h"
+#include "core/segments/blocks.h"
+#include "core/segments/orphan.h"
+#include "core/state/held.h"
 
 void larder__segment_link(struct allocator *a, struct segment *s)
 {

@@ -1,6 +1,6 @@
 /* unused.c - whole segments that nothing uses, across the default pools. */
-#include "core/segments/blocks.h"
 #include "core/pools/pool.h"
+#include "core/segments/blocks.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
 

@@ -10,8 +10,8 @@
 
 #include <larder/history.h>
 
-#include "core/settings/tuning.h"
 #include "core/settings/pytorch_rules.h"
+#include "core/settings/tuning.h"
 
 /* Sizes from 1 MiB on, a class for each power of two, have their own number
  * of roundup divisions; the last class is 32 GiB and all above. */

@@ -6,10 +6,10 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/entry/handle.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
-#include "core/entry/handle.h"
-#include "core/policy_larder/pages.h"
+#include "core/segments/page_span.h"
 #include "core/share/share_message.h"
 #include "core/share/share_socket.h"
 
@@ -45,27 +45,20 @@ static larder_result check_exportable(const struct allocator *a,
 }
 
 /* The pages of the handles that the block lies in: a handle is mapped whole. */
-static struct page_span handles_span(const struct segment *s,
-                                     const struct block *b)
+static struct page_span handles_span(const struct block *b)
 {
-    struct page_span span = {
-        .begin = (size_t)((b->addr - s->addr) / s->page_bytes),
-        .end = (size_t)((b->addr + b->bytes - 1 - s->addr) / s->page_bytes) + 1,
-    };
+    struct page_span span = block_pages(b);
 
-    if (s->kind == SEGMENT_PAGED) {
-        span.begin = larder__handle_begin(s, span.begin);
-        span.end = larder__handle_end(s, span.end - 1);
-    }
+    span.begin = page_handle_begin(b->segment, span.begin);
+    span.end = page_handle_end(b->segment, span.end - 1);
     return span;
 }
 
-/* Expandable segments have a handle for each page. */
 static void handles_list(const struct segment *s, struct page_span span,
                          larder_export *e)
 {
     for (size_t i = span.begin, end; i < span.end; i = end) {
-        end = s->kind == SEGMENT_PAGED ? larder__handle_end(s, i) : i + 1;
+        end = page_handle_end(s, i);
         e->handles[e->handle_count++] =
             (struct physical){.handle = s->pages[i], .pages = end - i};
     }
@@ -75,7 +68,7 @@ static larder_result export_make(larder_allocator *handle, struct allocator *a,
                                  struct block *b, larder_export **out)
 {
     const struct segment *s = b->segment;
-    struct page_span span = handles_span(s, b);
+    struct page_span span = handles_span(b);
     size_t count = span.end - span.begin;
     larder_export *e =
         larder__host_alloc(1, sizeof *e + count * sizeof e->handles[0]);

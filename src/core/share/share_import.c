@@ -5,9 +5,9 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/state/allocator.h"
 #include "core/share/share_message.h"
 #include "core/share/share_socket.h"
+#include "core/state/allocator.h"
 #include "device/device.h"
 
 struct larder_import {

@@ -23,12 +23,13 @@
 #include <larder/history.h>
 
 #include "base/lock.h"
-#include "core/heap/bins.h"
-#include "core/settings/conf.h"
-#include "core/heap/fit.h"
 #include "core/block/map.h"
 #include "core/block/slab.h"
+#include "core/heap/bins.h"
+#include "core/heap/fit.h"
+#include "core/settings/conf.h"
 #include "core/state/holding.h"
+#include "core/state/policy.h"
 #include "core/state/stats.h"
 #include "core/state/tally.h"
 #include "device/device.h"
@@ -98,13 +99,13 @@ struct private_pool {
     larder_pool_id id;
     int users; /* 0: its memory may be given back, and it goes with the last */
     struct pool pools[POOL_KINDS];
-    uint16_t history_id;  /* its number in the history; 0: none yet */
+    uint16_t history_id; /* its number in the history; 0: none yet */
     struct holding holding;
     bool lends;         /* its free blocks, when memory runs out */
     bool is_kept_whole; /* its blocks are never split */
     struct usage usage;
-    struct tag *tag; /* whose memory it is; NULL: a pool of the user's, */
-    struct region *region;     /* or a region's (region_pages.h) */
+    struct tag *tag;       /* whose memory it is; NULL: a pool of the user's, */
+    struct region *region; /* or a region's (region_pages.h) */
     struct private_pool *next; /* in the order they were made */
 };
 
@@ -217,73 +218,6 @@ struct callbacks {
     uint32_t capacity;
 };
 
-/* A request on its way through the allocator. */
-struct request {
-    uint64_t bytes; /* as asked; never 0 */
-    uint64_t size;  /* rounded */
-    uint64_t segment_bytes;
-    larder_stream stream;
-    larder_hint hint;
-    struct heap *heap;
-    struct block *block; /* the answer, taken out of its heap */
-    struct use *uses;    /* streams to be recorded for it from the start */
-    bool borrows;        /* the heap is another pool's, which lends */
-    bool rejected;       /* by throw_on_cudamalloc_oom: not counted as OOM */
-    bool over_limit;     /* refused by a limit, not by the device */
-    bool over_pool;      /* by that of a private pool */
-    bool out_of_time;    /* reclaim_budget_ms ended the waiting */
-    bool reclaimed;      /* the reclaim callbacks were asked */
-    uint64_t give_up_ns; /* when it does; 0: nothing was waited for yet */
-};
-
-/* A policy that keeps memory of its own kind: what the rest of core asks it to
- * do with that.  Locks as for everything in core. */
-struct policy_state {
-    /* Make a->larder; ERR_NO_HOST_MEMORY.  All that it holds was given back
-     * before it is unmade. */
-    larder_result (*make)(struct allocator *a);
-    void (*unmake)(struct allocator *a);
-    /* The settings, the limit or the device's memory may have changed. */
-    void (*settings_changed)(struct allocator *a);
-    /* Give the device what is free of a default pool's heap, or what is mapped
-     * nowhere.  Returns the first refusal. */
-    larder_result (*release_heap)(struct allocator *a, struct heap *heap);
-    void (*release_loose)(struct allocator *a);
-    /* Give back the pages of a default pool's heap that trim_age calls old
-     * (stamp.h).  Its stream has passed where it was when they last were not. */
-    void (*release_old)(struct allocator *a, const struct heap *heap);
-    /* Give back as much, until no more than target bytes are held. */
-    void (*trim)(struct allocator *a, uint64_t target);
-    /* Bytes that could be given back, or moved to another heap. */
-    uint64_t (*movable_bytes)(const struct allocator *a);
-    uint64_t (*loose_bytes)(const struct allocator *a);
-    /* larder_check(): its own rules. */
-    larder_result (*check)(const struct allocator *a, size_t mapped_pages);
-};
-
-/* A way to choose memory. */
-struct policy {
-    /* Find q->block, large enough, or say why not.  May drop and retake the
-     * lock. */
-    larder_result (*find)(struct allocator *a, struct request *q);
-    /* Whether to cut what exceeds q->size off q->block. */
-    bool (*should_split)(const struct allocator *a, const struct request *q);
-    /* A free block has just gone into its heap. */
-    void (*freed)(struct allocator *a, struct block *b);
-    /* What the policy makes of settings.  NULL: nothing. */
-    void (*adjust)(struct conf *conf);
-    /* What it has for itself, beside the allocator.  NULL: nothing. */
-    const struct policy_state *state;
-    bool explain_fully; /* an out-of-memory, beyond PyTorch's words */
-    /* While anything may be captured, its end is taken to order every stream
-     * that is recorded, as in PyTorch. */
-    bool captures_order_all;
-    /* Segments: held above the peak in use before unused ones go; 0: all. */
-    uint32_t slack_percent;
-    uint32_t unit_bytes;      /* sizes and addresses are multiples */
-    uint32_t small_max_bytes; /* the largest request of the small pool */
-};
-
 enum { FRONT_SLOTS_LOG2 = 8, FRONT_SLOTS = 1 << FRONT_SLOTS_LOG2 };
 
 /* Fronts of streams, and what one thread alone counts in all of them. */
@@ -366,6 +300,12 @@ struct allocator {
     uint64_t failed_dumps;
     bool is_dumping;
 };
+
+/* Whether nothing waits for a recorded stream. */
+static inline bool events_are_idle(const struct events *e)
+{
+    return e->waiting == 0 && e->deferred_first == 0;
+}
 
 /* What sizes are rounded up to.  Where segments are had as PyTorch has them,
  * so are the sizes. */

@@ -1,77 +1,93 @@
-/* policy.h - the policies, and the path of a request that they share.  Private
- * to core. */
+/* policy.h - what a policy is, to the rest of core.  Private to core. */
 #ifndef LARDER_CORE_POLICY_H
 #define LARDER_CORE_POLICY_H
 
-#include "core/state/allocator.h"
+#include <stdbool.h>
 
-/* PyTorch 2.4's native policy (pytorch.c). */
-extern const struct policy larder__policy_pytorch;
+#include <larder/hint.h>
+#include <larder/larder.h>
 
-/* One driver call for every request (direct.c). */
-extern const struct policy larder__policy_direct;
+struct allocator;
+struct block;
+struct conf;
+struct heap;
+struct segment;
+struct use;
 
-/* Larder's own (larder_policy.c). */
-extern const struct policy larder__policy_larder;
+/* A request on its way through the allocator. */
+struct request {
+    uint64_t bytes; /* as asked; never 0 */
+    uint64_t size;  /* rounded */
+    uint64_t segment_bytes;
+    larder_stream stream;
+    larder_hint hint;
+    struct heap *heap;
+    struct block *block; /* the answer, taken out of its heap */
+    struct use *uses;    /* streams to be recorded for it from the start */
+    bool borrows;        /* the heap is another pool's, which lends */
+    bool rejected;       /* by throw_on_cudamalloc_oom: not counted as OOM */
+    bool over_limit;     /* refused by a limit, not by the device */
+    bool over_pool;      /* by that of a private pool */
+    bool out_of_time;    /* reclaim_budget_ms ended the waiting */
+    bool reclaimed;      /* the reclaim callbacks were asked */
+    uint64_t give_up_ns; /* when it does; 0: nothing was waited for yet */
+};
 
-/* For pinned host memory (pinned_policy.c).  Its number is no one's to
- * choose. */
-extern const struct policy larder__policy_pinned;
-#define LARDER_POLICY_PINNED ((larder_policy)100)
+/* A policy that keeps memory of its own kind: what the rest of core asks it to
+ * do with that.  Locks as for everything in core. */
+struct policy_state {
+    /* Make a->larder; ERR_NO_HOST_MEMORY.  All that it holds was given back
+     * before it is unmade. */
+    larder_result (*make)(struct allocator *a);
+    void (*unmake)(struct allocator *a);
+    /* The settings, the limit or the device's memory may have changed. */
+    void (*settings_changed)(struct allocator *a);
+    /* Give the device what is free of a default pool's heap, or what is mapped
+     * nowhere.  Returns the first refusal. */
+    larder_result (*release_heap)(struct allocator *a, struct heap *heap);
+    void (*release_loose)(struct allocator *a);
+    /* Give back the pages of a default pool's heap that trim_age calls old
+     * (stamp.h).  Its stream has passed where it was when they last were not. */
+    void (*release_old)(struct allocator *a, const struct heap *heap);
+    /* Give back as much, until no more than target bytes are held. */
+    void (*trim)(struct allocator *a, uint64_t target);
+    /* Bytes that could be given back, or moved to another heap. */
+    uint64_t (*movable_bytes)(const struct allocator *a);
+    uint64_t (*loose_bytes)(const struct allocator *a);
+    /* The allocator goes: give back the pages and addresses of a segment of the
+     * policy's own kind, whatever is in it.  It is gone even if the device
+     * refuses. */
+    larder_result (*destroy_segment)(struct allocator *a, struct segment *s);
+    /* larder_check(): its own rules. */
+    larder_result (*check)(const struct allocator *a, size_t mapped_pages);
+};
 
-/* Steps of PyTorch's policy that others go too: take the best fitting free
- * block of the heap; get memory that is reserved, or else from the device
- * (pytorch.c). */
-bool larder__pytorch_search(struct allocator *a, struct request *q);
-larder_result larder__pytorch_grow(struct allocator *a, struct request *q);
-
-/* Find memory in segments, giving up late; the same where PyTorch would, as
- * long as it does not give up (segment_ladder.c). */
-larder_result larder__segment_ladder_find(struct allocator *a,
-                                          struct request *q);
-larder_result larder__segment_ladder_find_alike(struct allocator *a,
-                                                struct request *q);
-
-/* The number of a policy (lifecycle.c). */
-larder_policy larder__policy_id(const struct policy *policy);
-
-/* Whether the short way of fast.h is open: to be asked again when the settings
- * or the tags that are begun change (lifecycle.c). */
-void larder__decide_fast(struct allocator *a);
-
-/* Serve a request of `bytes` > 0 (alloc.c).  The lock is held, and may be
- * dropped in between. */
-larder_result larder__request(struct allocator *a, uint64_t bytes,
-                              larder_stream stream, larder_hint hint,
-                              larder_addr *out);
-
-/* Find q->heap, for q->size and q->stream, and have the header that a split
- * takes: to be done again when the lock was dropped, as the pool asked before
- * may be gone. */
-larder_result larder__request_route(struct allocator *a, struct request *q);
-
-/* Run the reclaim callbacks, once for a request, then find anew, from the
- * heap on: anything may have changed meanwhile, even the pool and with it the
- * kind of its memory. */
-larder_result larder__find_reclaimed(struct allocator *a, struct request *q);
-
-/* Round a request's size as the settings say; `unit` is the policy's. */
-uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
-                            uint64_t bytes);
-
-/* The size of the segment a request of this rounded size would come from. */
-uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
-
-/* Count the failure, tell the observers, and return ERR_OUT_OF_MEMORY with
- * the explanation (oom.c).  Drops and retakes the lock. */
-larder_result larder__out_of_memory(struct allocator *a,
-                                    const struct request *q);
-
-/* The same for a failure whose explanation is the last error already. */
-larder_result larder__out_of_memory_explained(struct allocator *a,
-                                              const struct request *q);
-
-/* Run the callbacks without the lock; whether one of them freed something. */
-bool larder__run_reclaims(struct allocator *a);
+/* A way to choose memory. */
+struct policy {
+    const char *name;
+    larder_policy id; /* 0: not to be chosen */
+    /* Find q->block, large enough, or say why not.  May drop and retake the
+     * lock. */
+    larder_result (*find)(struct allocator *a, struct request *q);
+    /* Whether to cut what exceeds q->size off q->block. */
+    bool (*should_split)(const struct allocator *a, const struct request *q);
+    /* A free block has just gone into its heap. */
+    void (*freed)(struct allocator *a, struct block *b);
+    /* What the policy makes of settings.  NULL: nothing. */
+    void (*adjust)(struct conf *conf);
+    /* What it has for itself, beside the allocator.  NULL: nothing. */
+    const struct policy_state *state;
+    bool explain_fully; /* an out-of-memory, beyond PyTorch's words */
+    /* While anything may be captured, its end is taken to order every stream
+     * that is recorded, as in PyTorch. */
+    bool captures_order_all;
+    /* Segments: held above the peak in use before unused ones go; 0: all. */
+    uint32_t slack_percent;
+    bool is_paged;    /* where the device can map pages, its heaps have `fit` */
+    bool has_serials; /* equal free blocks are in the order of its release */
+    bool is_host;     /* what it hands out is memory of the host */
+    uint32_t unit_bytes;      /* sizes and addresses are multiples */
+    uint32_t small_max_bytes; /* the largest request of the small pool */
+};
 
 #endif

@@ -63,9 +63,4 @@ void larder__stats_reset_accumulated(struct stats *st);
 /* Fill all but `size` and `max_split_size`. */
 void larder__stats_copy(const struct stats *st, larder_stats *out);
 
-/* The text of memory_summary() for device number `ordinal`: at most
- * `capacity` bytes with the NUL; returns the length of the whole. */
-size_t larder__summary(const larder_stats *st, int ordinal, int abbreviated,
-                       char *out, size_t capacity);
-
 #endif

@@ -3,8 +3,8 @@
 #ifndef LARDER_CORE_USAGE_H
 #define LARDER_CORE_USAGE_H
 
-#include "core/state/allocator.h"
 #include "core/block/block.h"
+#include "core/state/allocator.h"
 
 /* The block has become live, or was given back. */
 static inline void usage_allocate(const struct block *b)
@@ -34,10 +34,6 @@ static inline void usage_free(const struct block *b)
         u->allocated_bytes -= b->bytes;
     }
 }
-
-/* Whether the limit of the request's pool lets it grow: for a tag once what it
- * has cached was given back, else the refusal is counted. */
-bool larder__usage_allows(struct allocator *a, const struct request *q);
 
 /* A tag's limit has refused: nothing that others give back helps. */
 static inline bool usage_is_final(const struct request *q)

@@ -1,13 +1,13 @@
 #include "core/trim/trim.h"
 
 #include "base/fail.h"
-#include "core/segments/blocks.h"
-#include "core/segments/events.h"
 #include "core/entry/handle.h"
-#include "core/segments/orphan.h"
-#include "core/state/policy.h"
-#include "core/pools/private.h"
 #include "core/history/recording.h"
+#include "core/pools/private.h"
+#include "core/segments/blocks.h"
+#include "core/segments/cached.h"
+#include "core/segments/events.h"
+#include "core/segments/orphan.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
 

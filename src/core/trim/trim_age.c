@@ -1,13 +1,13 @@
 #include "core/trim/trim_age.h"
 
 #include "base/host.h"
-#include "core/policy_larder/stamp.h"
-#include "core/segments/blocks.h"
-#include "core/segments/events.h"
-#include "core/state/held.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
 #include "core/segments/segment.h"
+#include "core/segments/stamp.h"
+#include "core/state/held.h"
 #include "core/trim/trim.h"
 
 /* ---- when not -------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static void stamp_range(struct allocator *a, struct segment *s)
 /* A range that was not looked at before: all of it is new. */
 static void begin_range(struct allocator *a, struct segment *s)
 {
-    size_t pages = s->bytes / PAGE_BYTES;
+    size_t pages = s->bytes / s->page_bytes;
 
     s->stamps = larder__host_alloc(pages, sizeof *s->stamps);
     for (size_t i = 0; s->stamps != NULL && i < pages; i++)
@@ -134,7 +134,7 @@ static bool heap_has_old(const struct allocator *a, const struct heap *heap)
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         if (s->heap != heap || s->stamps == NULL)
             continue;
-        for (size_t i = 0; i < s->bytes / PAGE_BYTES; i++) {
+        for (size_t i = 0; i < s->bytes / s->page_bytes; i++) {
             if (stamp_is_old(a, s, i))
                 return true;
         }

@@ -1,4 +1,7 @@
-#include "core/account/owners.h"
+/* owners.c - the public calls on the account of a device. */
+#include <larder/account.h>
+
+#include "core/account/keep.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
@@ -197,39 +200,6 @@ larder_result larder_account(larder_allocator *handle, larder_account_fn *fn,
 }
 
 /* ---- minimums and limits --------------------------------------------------- */
-
-/* Whether `kept`, what all lack of their minimums, is there to be had. */
-static bool is_there(const struct allocator *a, uint64_t kept)
-{
-    uint64_t capacity = held_capacity(a);
-
-    return kept <= capacity && a->held_bytes <= capacity - kept;
-}
-
-larder_result larder__account_keep(struct allocator *a, struct holding *h,
-                                   uint64_t bytes)
-{
-    uint64_t before = h->minimum_bytes;
-    uint64_t kept;
-
-    holding_set(&a->account, h, h->held_bytes, bytes);
-    kept = a->account.kept_bytes;
-    if (bytes <= before || is_there(a, kept))
-        return LARDER_OK;
-    if (!allocator_is_capturing(a))
-        (void)larder__release_cached(a); /* what went is what counts */
-    if (is_there(a, a->account.kept_bytes))
-        return LARDER_OK;
-    kept = a->account.kept_bytes;
-    holding_set(&a->account, h, h->held_bytes, before);
-    return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
-                        "a minimum of %llu bytes cannot be kept: %llu bytes "
-                        "would be kept and not held, of %llu that may be held, "
-                        "%llu of them are",
-                        (unsigned long long)bytes, (unsigned long long)kept,
-                        (unsigned long long)held_capacity(a),
-                        (unsigned long long)a->held_bytes);
-}
 
 larder_result larder_cache_set_minimum(larder_allocator *handle, uint64_t bytes)
 {

@@ -1,9 +1,6 @@
-/* owners.h - what the owners of a device's memory hold, and the
- * public calls on that.  Private to core. */
-#ifndef LARDER_CORE_ACCOUNT_OWNERS_H
-#define LARDER_CORE_ACCOUNT_OWNERS_H
-
-#include <larder/account.h>
+/* keep.h - memory kept for one of a device's owners.  Private to core. */
+#ifndef LARDER_CORE_KEEP_H
+#define LARDER_CORE_KEEP_H
 
 #include "core/state/allocator.h"
 

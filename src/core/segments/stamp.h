@@ -2,10 +2,10 @@
  *
  * With trim_age a page of a range has the number of the last look (trim_age.h)
  * that it was in use at or after. */
-#ifndef LARDER_CORE_POLICY_LARDER_STAMP_H
-#define LARDER_CORE_POLICY_LARDER_STAMP_H
+#ifndef LARDER_CORE_STAMP_H
+#define LARDER_CORE_STAMP_H
 
-#include "core/policy_larder/pages.h"
+#include "core/segments/page_span.h"
 
 /* A block of a range is taken: its pages are in use. */
 static inline void stamp_block(const struct allocator *a, const struct block *b)
@@ -15,7 +15,7 @@ static inline void stamp_block(const struct allocator *a, const struct block *b)
 
     if (s->stamps == NULL)
         return;
-    span = pages_touched(s, b->addr, b->bytes);
+    span = block_pages(b);
     for (size_t i = span.begin; i < span.end; i++)
         s->stamps[i] = a->trim_now;
 }

@@ -1,0 +1,38 @@
+#include "core/account/keep.h"
+
+#include "base/fail.h"
+#include "core/segments/cached.h"
+#include "core/state/held.h"
+
+/* Whether `kept`, what all lack of their minimums, is there to be had. */
+static bool is_there(const struct allocator *a, uint64_t kept)
+{
+    uint64_t capacity = held_capacity(a);
+
+    return kept <= capacity && a->held_bytes <= capacity - kept;
+}
+
+larder_result larder__account_keep(struct allocator *a, struct holding *h,
+                                   uint64_t bytes)
+{
+    uint64_t before = h->minimum_bytes;
+    uint64_t kept;
+
+    holding_set(&a->account, h, h->held_bytes, bytes);
+    kept = a->account.kept_bytes;
+    if (bytes <= before || is_there(a, kept))
+        return LARDER_OK;
+    if (!allocator_is_capturing(a))
+        (void)larder__release_cached(a); /* what went is what counts */
+    if (is_there(a, a->account.kept_bytes))
+        return LARDER_OK;
+    kept = a->account.kept_bytes;
+    holding_set(&a->account, h, h->held_bytes, before);
+    return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                        "a minimum of %llu bytes cannot be kept: %llu bytes "
+                        "would be kept and not held, of %llu that may be held, "
+                        "%llu of them are",
+                        (unsigned long long)bytes, (unsigned long long)kept,
+                        (unsigned long long)held_capacity(a),
+                        (unsigned long long)a->held_bytes);
+}

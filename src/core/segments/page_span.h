@@ -1,0 +1,47 @@
+/* page_span.h - pages of a segment that pages are mapped into.  Private to
+ * core.
+ *
+ * The pages of one handle lie together and have its number in segment.pages;
+ * those of expandable segments have a handle each. */
+#ifndef LARDER_CORE_PAGE_SPAN_H
+#define LARDER_CORE_PAGE_SPAN_H
+
+#include "core/state/allocator.h"
+
+/* Pages of a segment, by number: from begin up to end. */
+struct page_span {
+    size_t begin;
+    size_t end;
+};
+
+/* The pages that the block touches. */
+static inline struct page_span block_pages(const struct block *b)
+{
+    const struct segment *s = b->segment;
+
+    return (struct page_span){
+        .begin = (b->addr - s->addr) / s->page_bytes,
+        .end = (b->addr - s->addr + b->bytes - 1) / s->page_bytes + 1,
+    };
+}
+
+/* The first page of the handle that page i, which is there, is of, and where
+ * that handle ends. */
+static inline size_t page_handle_begin(const struct segment *s, size_t i)
+{
+    while (i > 0 && s->pages[i - 1] == s->pages[i])
+        i--;
+    return i;
+}
+
+static inline size_t page_handle_end(const struct segment *s, size_t i)
+{
+    size_t last = s->bytes / s->page_bytes;
+    size_t end = i + 1;
+
+    while (end < last && s->pages[end] == s->pages[i])
+        end++;
+    return end;
+}
+
+#endif

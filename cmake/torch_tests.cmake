@@ -35,6 +35,13 @@ set_target_properties(torch_cpu_allocator PROPERTIES
 target_compile_options(torch_cpu_allocator PRIVATE -fexceptions)
 target_link_libraries(torch_cpu_allocator PRIVATE larder_flags)
 
+# For the double of PyTorch.
+add_library(torch_alloc_thread MODULE
+            ${PROJECT_SOURCE_DIR}/tests/torch/alloc_thread.c)
+set_target_properties(torch_alloc_thread PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/torch)
+target_link_libraries(torch_alloc_thread PRIVATE larder_flags Threads::Threads)
+
 # Exceptions need a C++ compiler to be caught; without one this is left out.
 include(CheckLanguage)
 check_language(CXX)

@@ -19,7 +19,10 @@ typedef struct object object; /* Python's */
 
 #define PYTHON_MAP(X)                                                          \
     X(is_initialized, Py_IsInitialized, int, (void))                           \
+    X(thread_state, PyGILState_GetThisThreadState, void *, (void))             \
     X(has_lock, PyGILState_Check, int, (void))                                 \
+    X(take_lock, PyGILState_Ensure, int, (void))                               \
+    X(leave_lock, PyGILState_Release, void, (int))                             \
     X(frame_now, PyEval_GetFrame, object *, (void))                            \
     X(frame_back, PyFrame_GetBack, object *, (object *))                       \
     X(frame_code, PyFrame_GetCode, object *, (object *))                       \
@@ -52,10 +55,31 @@ static void python_find(void)
 #undef X
 }
 
-static bool python_is_ours(void)
+/* How this thread came to hold the interpreter's lock. */
+struct hold {
+    bool is_taken; /* by us, to be left with `state` */
+    int state;
+};
+
+/* PyTorch gives the lock up around the functions that allocate: it is taken
+ * again, as PyTorch's own allocator does for its callers.  False, and nothing
+ * held, in a thread that Python does not know. */
+static bool python_enter(struct hold *hold)
 {
     pthread_once(&python_once, python_find);
-    return has_python && python.is_initialized() && python.has_lock();
+    if (!has_python || !python.is_initialized() ||
+        python.thread_state() == NULL)
+        return false;
+    hold->is_taken = !python.has_lock();
+    if (hold->is_taken)
+        hold->state = python.take_lock();
+    return true;
+}
+
+static void python_leave(const struct hold *hold)
+{
+    if (hold->is_taken)
+        python.leave_lock(hold->state);
 }
 
 /* ---- lines that were seen ------------------------------------------------------- */
@@ -231,14 +255,12 @@ static uint64_t frame_value(object *frame)
     return value;
 }
 
-size_t larder__python_frames(uint64_t *frames, size_t capacity)
+/* With Python's lock. */
+static size_t frames_now(uint64_t *frames, size_t capacity)
 {
-    object *frame;
+    object *frame = python.frame_now();
     size_t n = 0;
 
-    if (!python_is_ours())
-        return 0;
-    frame = python.frame_now();
     if (frame != NULL)
         python.keep(frame);
     while (frame != NULL && n < capacity) {
@@ -252,6 +274,18 @@ size_t larder__python_frames(uint64_t *frames, size_t capacity)
     }
     if (frame != NULL)
         python.drop(frame);
+    return n;
+}
+
+size_t larder__python_frames(uint64_t *frames, size_t capacity)
+{
+    struct hold hold;
+    size_t n;
+
+    if (!python_enter(&hold))
+        return 0;
+    n = frames_now(frames, capacity);
+    python_leave(&hold);
     return n;
 }
 

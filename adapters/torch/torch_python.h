@@ -9,7 +9,8 @@
 #define TORCH_PYTHON_FRAME (UINT64_C(1) << 63)
 
 /* Write up to `capacity` values, the innermost caller first; how many.  0 if
- * this thread does not hold the interpreter's lock, or there is none. */
+ * this thread runs no Python.  May wait for the interpreter's lock: call it with
+ * no lock that a thread of Python can wait for. */
 size_t larder__python_frames(uint64_t *frames, size_t capacity);
 
 /* What such a value stands for; 0 if it is none. */

@@ -57,7 +57,22 @@ def _library():
     return loaded
 
 
+def _thread_library():
+    folder = os.environ["LARDER_LIBRARY_DIR"]
+    loaded = ctypes.CDLL(
+        os.path.join(folder, "tests", "torch", "libtorch_alloc_thread.so")
+    )
+    loaded.alloc_in_thread.restype = ctypes.c_void_p
+    loaded.alloc_in_thread.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+    )
+    return loaded
+
+
 _c10 = _library()
+_thread = _thread_library()
 
 
 class Pluggable:
@@ -98,13 +113,13 @@ class Pluggable:
         raise RuntimeError(words)
 
     def _ask(self, count, device, stream):
+        # Without the lock of Python, which torch.empty() gives up.
         if _c10 is None:
-            function = ctypes.PYFUNCTYPE(*_ALLOC)(self._alloc)
+            function = ctypes.CFUNCTYPE(*_ALLOC)(self._alloc)
             return function(count, device, stream)
         out = ctypes.c_void_p()
         words = ctypes.create_string_buffer(4096)
-        # The lock of Python is held, as by torch.empty().
-        call = ctypes.PYFUNCTYPE(
+        call = ctypes.CFUNCTYPE(
             ctypes.c_int, *_c10.stand_in_alloc.argtypes
         )(("stand_in_alloc", _c10))
         kind = call(
@@ -127,8 +142,7 @@ class Pluggable:
         return ptr
 
     def malloc_without_python(self, count, device):
-        function = ctypes.CFUNCTYPE(*_ALLOC)(self._alloc)
-        ptr = function(count, device, 0)
+        ptr = _thread.alloc_in_thread(self._alloc, count, device)
         with self._lock:
             self._map[ptr] = (count, device, 0)
         return ptr

@@ -9,7 +9,7 @@
 #include "commands.h"
 #include "help.h"
 #include "lab/lab_command.h"
-#include "lab/prompt_shell.h"
+#include "lab/prompt/prompt_shell.h"
 #include "terminal.h"
 
 enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF, ROW_SEED, ROW_SNAPSHOT, ROW_JSON };

@@ -28,7 +28,8 @@ add_custom_command(
     DEPENDS ${page_files} ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
     VERBATIM)
 
-file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c cli/lab/*.c)
+file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c cli/lab/*.c
+     cli/lab/*/*.c)
 
 add_library(larder_tools STATIC ${tools_sources} ${page_source})
 target_link_libraries(larder_tools

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments.h"
+#include "lab/experiments/experiments.h"
 #include "lab_history.h"
 #include "help.h"
 #include "lab_python.h"
-#include "prompt_shell.h"
+#include "lab/prompt/prompt_shell.h"
 #include "terminal.h"
 
 /* ---- shared ------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
 #include <larder/lab.h>
 
 #include "fuzz.h"
-#include "lab/prompt_shell.h"
+#include "lab/prompt/prompt_shell.h"
 
 enum { STEPS_MAX = 300, ELEMENTS_MAX = 4096 };
 

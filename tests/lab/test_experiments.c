@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "lab/experiment_list.h"
+#include "lab/experiments/experiment_list.h"
 
 static const int64_t one[] = {1};
 

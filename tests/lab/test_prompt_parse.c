@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "lab/prompt_tree.h"
+#include "lab/prompt/prompt_tree.h"
 
 /* A tree as text: (kind item item), names and numbers as they are. */
 struct drawing {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "experiment.h"
-#include "lab_history.h"
+#include "lab/lab_history.h"
 
 struct spec_text {
     char *out;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab_history.h"
+#include "lab/lab_history.h"
 
 /* ---- opening and closing ------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* Finding experiments by name or number, and running them. */
 #include "experiment_list.h"
-#include "lab_history.h"
+#include "lab/lab_history.h"
 
 #include <jansson.h>
 #include <stdio.h>

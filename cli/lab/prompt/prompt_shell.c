@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab_history.h"
+#include "lab/lab_history.h"
 
 /* What is shown of one statement. */
 struct report {

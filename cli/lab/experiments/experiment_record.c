@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "experiment.h"
-#include "lab_history.h"
+#include "lab/lab_history.h"
 
 static const char *const figure_names[EXP_FIGURES] = {
     [EXP_SMI] = "nvidia-smi",

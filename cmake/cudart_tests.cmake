@@ -37,3 +37,13 @@ add_executable(runtime_subject ${folder}/subject/runtime_subject.c)
 set_target_properties(runtime_subject PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
 target_link_libraries(runtime_subject PRIVATE larder_flags ${CMAKE_DL_LIBS})
+
+add_executable(test_standins ${folder}/test_standins.c)
+set_target_properties(test_standins PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
+target_compile_options(test_standins PRIVATE -UNDEBUG)
+target_link_libraries(test_standins PRIVATE larder_flags ${CMAKE_DL_LIBS}
+                                            PkgConfig::cmocka)
+larder_test(test_standins cudart test_standins)
+set_tests_properties(test_standins PROPERTIES ENVIRONMENT
+    "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/cudart")

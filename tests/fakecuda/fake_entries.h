@@ -95,6 +95,9 @@
     X(cuLinkAddFile_v2, (void *, int, const char *, unsigned, int *, void **)) \
     X(cuLinkComplete, (void *, const void **, size_t *))                       \
     X(cuLinkDestroy, (void *))                                                 \
+    X(cuTensorMapEncodeTiled,                                                  \
+      (void *, int, unsigned, void *, const void *, const void *,              \
+       const void *, const void *, int, int, int, int))                        \
     X(cuGetExportTable, (const void **, const void *))                         \
     X(cuDevicePrimaryCtxGetState, (cud_device, unsigned *, int *))             \
     X(cuDevicePrimaryCtxSetFlags_v2, (cud_device, unsigned))                   \

@@ -422,3 +422,28 @@ cud_result cuLinkDestroy(void *state)
     free(state);
     return CUD_SUCCESS;
 }
+
+/* ---- descriptions of tensors, which kernels read ------------------------------------ */
+
+cud_result cuTensorMapEncodeTiled(void *out, int type, unsigned rank,
+                                  void *base, const void *sizes,
+                                  const void *strides, const void *box,
+                                  const void *steps, int interleave,
+                                  int swizzle, int promotion, int fill)
+{
+    enum { MAP_BYTES = 128 };
+
+    (void)type;
+    (void)rank;
+    (void)base;
+    (void)sizes;
+    (void)strides;
+    (void)box;
+    (void)steps;
+    (void)interleave;
+    (void)swizzle;
+    (void)promotion;
+    (void)fill;
+    memset(out, 0, MAP_BYTES);
+    return CUD_SUCCESS;
+}

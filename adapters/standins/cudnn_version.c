@@ -1,0 +1,28 @@
+/* cudnn_version.c - which cuDNN it is: the newest that was tried, as programs
+ * refuse one that is older than they are. */
+#include "standin.h"
+
+enum { CUDNN_MAJOR = 9, CUDNN_MINOR = 26 };
+
+STANDIN_OWN(size_t, cudnnGetVersion, (void))
+{
+    return CUDNN_MAJOR * 10000 + CUDNN_MINOR * 100;
+}
+
+STANDIN_OWN(size_t, cudnnGetCudartVersion, (void))
+{
+    return 13000;
+}
+
+/* libraryPropertyType: major, minor, patch */
+STANDIN_OWN(int, cudnnGetProperty, (int which, int *out))
+{
+    *out = which == 0 ? CUDNN_MAJOR : which == 1 ? CUDNN_MINOR : 0;
+    return 0;
+}
+
+STANDIN_OWN(void, cudnnGetLastErrorString, (char *out, size_t room))
+{
+    if (room > 0)
+        *out = '\0';
+}

@@ -1,0 +1,53 @@
+/* standin.h - what the libraries above the runtime are made of here: functions
+ * that compute nothing and answer success.
+ *
+ * Most are made from lists (*.list, by tools/make_standins.py) and are weak, so
+ * that one written by hand takes its place.  They are declared with more
+ * arguments than callers pass: those that are there lie where the platform's
+ * calls put integers and pointers, and no other is looked at. */
+#ifndef LARDER_ADAPTERS_STANDINS_STANDIN_H
+#define LARDER_ADAPTERS_STANDINS_STANDIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STANDIN_HANDLE_BYTES = 128 };
+
+#define STANDIN_ARGUMENTS                                                      \
+    uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4, uintptr_t a5,      \
+        uintptr_t a6, uintptr_t a7, uintptr_t a8, uintptr_t a9, uintptr_t a10, \
+        uintptr_t a11, uintptr_t a12, uintptr_t a13, uintptr_t a14,            \
+        uintptr_t a15, uintptr_t a16
+
+/* A function of the lists: STANDIN(name) { ... } */
+#define STANDIN(name)                                                          \
+    __attribute__((weak)) intptr_t name(STANDIN_ARGUMENTS);                    \
+    intptr_t name(STANDIN_ARGUMENTS)
+
+/* One by hand, whose arguments are known. */
+#define STANDIN_OWN(type, name, arguments)                                     \
+    type name arguments;                                                       \
+    type name arguments
+
+/* Through the pointer, if there is one. */
+static inline void standin_zero(uintptr_t ptr, size_t bytes)
+{
+    if (ptr != 0)
+        memset((void *)ptr, 0, bytes);
+}
+
+/* Zeros, which nobody looks into.  NULL where there is no memory: a program
+ * takes that for a handle too, and no call here minds. */
+static inline void standin_handle(uintptr_t ptr)
+{
+    void *handle = calloc(1, STANDIN_HANDLE_BYTES);
+
+    if (ptr != 0)
+        memcpy((void *)ptr, &handle, sizeof handle);
+    else
+        free(handle);
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* test_standins.c - the libraries above the runtime: what programs rely on in
+ * what they answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <dlfcn.h>
+
+#include <cmocka.h>
+
+typedef int call_fn(uintptr_t, ...);
+
+static void *library_of(const char *name)
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+
+    if (library == NULL)
+        fail_msg("%s", dlerror());
+    return library;
+}
+
+static call_fn *call_of(const char *library, const char *symbol)
+{
+    void *found = dlsym(library_of(library), symbol);
+    call_fn *call;
+
+    assert_non_null(found);
+    memcpy(&call, &found, sizeof call);
+    return call;
+}
+
+#define P(pointer) ((uintptr_t)(pointer))
+
+static void each_handle_is_another(void **state)
+{
+    call_fn *create = call_of("libcublas.so.13", "cublasCreate_v2");
+    call_fn *destroy = call_of("libcublas.so.13", "cublasDestroy_v2");
+    void *first = NULL;
+    void *second = NULL;
+
+    (void)state;
+    assert_int_equal(create(P(&first)), 0);
+    assert_int_equal(create(P(&second)), 0);
+    assert_non_null(first);
+    assert_ptr_not_equal(first, second);
+    assert_int_equal(destroy(P(first)), 0);
+    assert_int_equal(destroy(P(second)), 0);
+}
+
+static void a_product_has_one_way_without_workspace(void **state)
+{
+    call_fn *ask =
+        call_of("libcublasLt.so.12", "cublasLtMatmulAlgoGetHeuristic");
+    struct {
+        uint64_t algorithm[8];
+        size_t workspace;
+        int rest[6];
+    } found[2];
+    int count = -1;
+
+    (void)state;
+    memset(found, 0xff, sizeof found);
+    assert_int_equal(ask(0, P(NULL), P(NULL), P(NULL), P(NULL), P(NULL),
+                         P(NULL), P(2), P(found), P(&count)),
+                     0);
+    assert_int_equal(count, 1);
+    assert_int_equal(found[0].workspace, 0);
+    assert_int_equal(found[1].workspace, SIZE_MAX);
+}
+
+static void a_size_that_is_asked_for_is_none(void **state)
+{
+    call_fn *ask = call_of("libcusolver.so.12", "cusolverDnSgetrf_bufferSize");
+    int size = -1;
+
+    (void)state;
+    assert_int_equal(ask(0, P(4), P(4), P(NULL), P(4), P(&size)), 0);
+    assert_int_equal(size, 0);
+}
+
+/* ---- cuDNN ---------------------------------------------------------------------- */
+
+#define CUDNN(name) call_of("libcudnn.so.9", #name)
+
+enum { LSTM = 2, GRU = 3, FLOAT = 0, HALF = 2 };
+
+static void *new_network(int cell, int both_ways, int type)
+{
+    void *network = NULL;
+
+    assert_int_equal(CUDNN(cudnnCreateRNNDescriptor)(P(&network)), 0);
+    /* Two layers: 10 in, 20 hidden, two biases. */
+    assert_int_equal(CUDNN(cudnnSetRNNDescriptor_v8)(
+                         P(network), P(0), P(cell), P(2), P(both_ways), P(0),
+                         P(type), P(type), P(0), P(10), P(20), P(20), P(2),
+                         P(NULL), P(1)),
+                     0);
+    return network;
+}
+
+static size_t weights_of(void *network)
+{
+    size_t bytes = 0;
+
+    assert_int_equal(
+        CUDNN(cudnnGetRNNWeightSpaceSize)(0, P(network), P(&bytes)), 0);
+    return bytes;
+}
+
+static void a_network_s_weights_are_all_there(void **state)
+{
+    const size_t of_lstm = 80 * (10 + 20) + 80 * (20 + 20) + 4 * 80;
+    const size_t of_gru = 60 * (10 + 20) + 60 * (20 + 20) + 4 * 60;
+    const size_t both_ways = 2 * (80 * (10 + 20) + 80 * (40 + 20)) + 2 * 4 * 80;
+
+    (void)state;
+    assert_int_equal(weights_of(new_network(LSTM, 0, FLOAT)), 4 * of_lstm);
+    assert_int_equal(weights_of(new_network(GRU, 0, HALF)), 2 * of_gru);
+    assert_int_equal(weights_of(new_network(LSTM, 1, FLOAT)), 4 * both_ways);
+}
+
+struct place {
+    char *matrix;
+    char *bias;
+    int sizes[3];
+};
+
+static struct place place_of(void *network, int layer, int number, char *space)
+{
+    struct place p = {NULL, NULL, {0, 0, 0}};
+    void *matrix = NULL;
+    void *bias = NULL;
+    int type = -1;
+    int count = 0;
+    int strides[3];
+
+    assert_int_equal(CUDNN(cudnnCreateTensorDescriptor)(P(&matrix)), 0);
+    assert_int_equal(CUDNN(cudnnCreateTensorDescriptor)(P(&bias)), 0);
+    assert_int_equal(CUDNN(cudnnGetRNNWeightParams)(
+                         0, P(network), P(layer), P(weights_of(network)),
+                         P(space), P(number), P(matrix), P(&p.matrix), P(bias),
+                         P(&p.bias)),
+                     0);
+    assert_int_equal(CUDNN(cudnnGetTensorNdDescriptor)(P(matrix), P(3),
+                                                       P(&type), P(&count),
+                                                       P(p.sizes), P(strides)),
+                     0);
+    assert_int_equal(count, 3);
+    return p;
+}
+
+/* Matrices one after the other, biases after all of them. */
+static void weights_lie_one_after_the_other(void **state)
+{
+    static char space[32768];
+    void *network = new_network(LSTM, 0, FLOAT);
+    struct place first = place_of(network, 0, 0, space);
+    struct place second = place_of(network, 0, 1, space);
+    struct place of_state = place_of(network, 0, 4, space);
+    struct place next_layer = place_of(network, 1, 0, space);
+
+    (void)state;
+    assert_ptr_equal(first.matrix, space);
+    assert_int_equal(first.sizes[1], 20);
+    assert_int_equal(first.sizes[2], 10);
+    assert_int_equal(second.matrix - first.matrix, 4 * 200);
+    assert_int_equal(of_state.matrix - first.matrix, 4 * 800);
+    assert_int_equal(of_state.sizes[2], 20);
+    assert_int_equal(next_layer.matrix - first.matrix, 4 * 80 * 30);
+    assert_int_equal(next_layer.sizes[2], 20);
+    assert_int_equal(first.bias - space, 4 * (80 * 30 + 80 * 40));
+    assert_int_equal(next_layer.bias - first.bias, 4 * 160);
+}
+
+static void what_is_set_in_a_descriptor_is_read(void **state)
+{
+    enum { INT64 = 3, DESCRIPTOR = 15, RESULTS = 202, WORKSPACE = 402 };
+    int64_t set[] = {3, 4, 5};
+    int64_t got[] = {0, 0, -1};
+    int64_t count = 0;
+    void *d = NULL;
+    void *theirs = set;
+
+    (void)state;
+    assert_int_equal(CUDNN(cudnnBackendCreateDescriptor)(P(17), P(&d)), 0);
+    assert_int_equal(
+        CUDNN(cudnnBackendSetAttribute)(P(d), P(900), P(INT64), P(3), P(set)),
+        0);
+    assert_int_equal(CUDNN(cudnnBackendGetAttribute)(P(d), P(900), P(INT64),
+                                                     P(2), P(&count), P(got)),
+                     0);
+    assert_int_equal(count, 3);
+    assert_int_equal(got[1], 4);
+    assert_int_equal(got[2], -1);
+    assert_int_equal(CUDNN(cudnnBackendGetAttribute)(
+                         P(d), P(WORKSPACE), P(INT64), P(1), P(&count), P(got)),
+                     0);
+    assert_int_equal(got[0], 0);
+    assert_int_equal(CUDNN(cudnnBackendGetAttribute)(P(d), P(RESULTS),
+                                                     P(DESCRIPTOR), P(1),
+                                                     P(&count), P(&theirs)),
+                     0);
+    assert_int_equal(count, 1);
+    assert_ptr_equal(theirs, set);
+    assert_int_equal(CUDNN(cudnnBackendDestroyDescriptor)(P(d)), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_handle_is_another),
+        cmocka_unit_test(a_product_has_one_way_without_workspace),
+        cmocka_unit_test(a_size_that_is_asked_for_is_none),
+        cmocka_unit_test(a_network_s_weights_are_all_there),
+        cmocka_unit_test(weights_lie_one_after_the_other),
+        cmocka_unit_test(what_is_set_in_a_descriptor_is_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

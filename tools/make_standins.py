@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""make_standins.py HEADERS LIBRARIES OUT [ADDITION...]: writes the lists of names in
+adapters/standins/, for developers, when a new toolkit is out.
+
+HEADERS and LIBRARIES are a toolkit's folders.  A line has a public function's name
+and what it does with its arguments, counted from 1: 3:handle writes a new handle, 3:free
+ends one, 3:8 writes eight bytes of zeros; "text" for one that returns words.  Names already in OUT
+stay.  ADDITION is a program's library: what it wants and has no list yet is added.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# Library, what its functions' names begin with, headers.
+FAMILIES = {
+    "cublas": (r"cublas(?!Lt)", ("cublas_v2.h", "cublasXt.h")),
+    "cublasLt": (r"cublasLt", ("cublasLt.h",)),
+    "cudnn": (r"cudnn", ("cudnn.h",)),
+    "cufft": (r"cufft", ("cufftXt.h",)),
+    "curand": (r"curand", ("curand.h",)),
+    "cusolver": (
+        r"cusolver",
+        ("cusolverDn.h", "cusolverSp.h", "cusolverRf.h"),
+    ),
+    "cusparse": (r"cusparse(?!Lt)", ("cusparse.h",)),
+    "nvrtc": (r"nvrtc", ("nvrtc.h",)),
+    "nccl": (r"nccl", ("nccl.h",)),
+    "cupti": (r"cupti", ("cupti.h",)),
+    # No header at hand: what programs want of them.
+    "cusparseLt": (r"cusparseLt", ()),
+    "cufile": (r"cuFile", ()),
+    "nvshmem_host": (r"nvshmem", ()),
+}
+
+# Arguments that a stand-in is declared with (standin.h).
+MOST = 16
+
+HANDLE_TYPE = re.compile(r"typedef\s+(?:struct\s+)?\w+\s*\*\s*(\w+)\s*;")
+ENUM_TYPE = re.compile(r"typedef\s+enum\s*\w*\s*\{[^}]*\}\s*(\w+)\s*;")
+CALL = re.compile(r"\b([\w]+(?:\s+\w+)*\s*\**)\s*\b(\w+)\s*\(([^;{}()]*)\)\s*;")
+ASKS = re.compile(r"Get|[Bb]uffer[Ss]ize|Size|Version|Query")
+MAKES = re.compile(r"Create|Init|Alloc|create|Plan|Get|Subscribe|Split|Dup")
+
+
+def preprocessed(headers, names):
+    text = "".join(f"#include <{name}>\n" for name in names)
+    made = subprocess.run(
+        ["cc", "-E", "-P", "-I", headers, "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return re.sub(r"__attribute__\s*\(\([^)]*\)+\)+", "", made)
+
+
+def arguments_of(text):
+    """The integers and pointers; others travel in registers of their own."""
+    parts = [part.strip() for part in text.split(",")]
+    return [
+        part
+        for part in parts
+        if part and not re.match(r"(const\s+)?(float|double)\s+\w*$", part)
+    ]
+
+
+def written(name, arguments, handles, enums):
+    found = []
+    first = arguments[0].split() if arguments else []
+    if "Destroy" in name and first and first[0] in handles:
+        return ["1:free"]
+    for number, argument in enumerate(arguments[:MOST], 1):
+        match = re.match(r"(?:struct\s+)?(\w+)\s*\*\s*\w*$", argument)
+        if match is None:
+            continue
+        kind = match[1]
+        if kind in handles and MAKES.search(name):
+            found.append(f"{number}:handle")
+        elif kind == "size_t" and ASKS.search(name):
+            found.append(f"{number}:8")
+        elif (kind == "int" or kind in enums) and ASKS.search(name):
+            found.append(f"{number}:4")
+    return found
+
+
+def prototypes(headers, names):
+    text = preprocessed(headers, names)
+    handles = set(HANDLE_TYPE.findall(text))
+    enums = set(ENUM_TYPE.findall(text))
+    found = {}
+    for returned, name, arguments in CALL.findall(text):
+        if re.search(r"char\s*\*$", returned):
+            found[name] = ["text"]
+        else:
+            found[name] = written(
+                name, arguments_of(arguments), handles, enums
+            )
+    return found
+
+
+def names_in(library, *options):
+    lines = subprocess.run(
+        ["nm", "-D", *options, library],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    return {line.split()[-1].partition("@")[0] for line in lines if line.strip()}
+
+
+def shown_by(libraries, library):
+    files = sorted(pathlib.Path(libraries).glob(f"lib{library}.so*"))
+    return names_in(files[0], "--defined-only") if files else set()
+
+
+def main():
+    headers, libraries, out, *additions = sys.argv[1:]
+    wanted = set().union(
+        *(names_in(file, "--undefined-only") for file in additions)
+    )
+    for library, (begin, files) in FAMILIES.items():
+        path = pathlib.Path(out) / f"{library}.list"
+        known = {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                name, *rest = line.split()
+                if name != "#":
+                    known[name] = rest
+        calls = prototypes(headers, files) if files else {}
+        for name in sorted(shown_by(libraries, library) | wanted):
+            if re.match(begin, name):
+                known.setdefault(name, calls.get(name, []))
+        path.write_text(
+            "# Made by tools/make_standins.py from public headers.\n"
+            + "".join(
+                " ".join([name, *known[name]]) + "\n" for name in sorted(known)
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -96,6 +96,40 @@ static void a_block_of_the_smallest_class_that_fits_is_found(void **state)
     free(f);
 }
 
+/* How many blocks there are of the class of `bytes` and above. */
+static uint32_t expected_from(const struct fixture *f, uint64_t bytes)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        count +=
+            f->is_in[i] && fit_class(f->blocks[i].bytes) >= fit_class(bytes);
+    return count;
+}
+
+static void from_a_size_on_each_block_is_come_by_once(void **state)
+{
+    struct fixture *f = fixture_make();
+
+    (void)state;
+    assert_null(fit_from(&f->fit, 0));
+    for (int round = 0; round < 200; round++) {
+        uint64_t bytes = any_size(f);
+        uint32_t count = 0;
+        unsigned at = fit_class(bytes);
+
+        for (int i = 0; i < 50; i++)
+            toggle(f, fixture_random(f, BLOCKS));
+        for (const struct block *b = fit_from(&f->fit, bytes); b != NULL;
+             b = fit_after(&f->fit, b), count++) {
+            assert_true(f->is_in[b - f->blocks] && fit_class(b->bytes) >= at);
+            at = fit_class(b->bytes);
+        }
+        assert_int_equal(count, expected_from(f, bytes));
+    }
+    free(f);
+}
+
 static void classes_grow_with_the_size(void **state)
 {
     unsigned before = 0;
@@ -134,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_of_the_smallest_class_that_fits_is_found),
+        cmocka_unit_test(from_a_size_on_each_block_is_come_by_once),
         cmocka_unit_test(classes_grow_with_the_size),
         cmocka_unit_test(the_last_given_back_is_the_first_found),
     };

@@ -124,4 +124,27 @@ static inline struct block *fit_find(const struct fit *fit, uint64_t bytes,
     return b;
 }
 
+/* ---- all of them, by ascending class --------------------------------------- */
+
+/* The first block whose class is that of `bytes` or a larger one; NULL: none.
+ * Where a class begins with `bytes` no smaller block follows. */
+static inline struct block *fit_from(const struct fit *fit, uint64_t bytes)
+{
+    unsigned i = fit_next_used(fit, fit_class(bytes));
+
+    return i == FIT_CLASSES ? NULL : fit->first[i];
+}
+
+/* The one after b, which is in its list; NULL: none. */
+static inline struct block *fit_after(const struct fit *fit,
+                                      const struct block *b)
+{
+    unsigned i;
+
+    if (b->left != NULL)
+        return b->left;
+    i = fit_next_used(fit, fit_class(b->bytes) + 1);
+    return i == FIT_CLASSES ? NULL : fit->first[i];
+}
+
 #endif

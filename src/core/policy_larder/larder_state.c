@@ -126,14 +126,11 @@ static size_t movable_pages_of(const struct heap *heap)
 
     if (heap->fit == NULL || heap->page_count == 0)
         return 0;
-    for (unsigned i = fit_next_used(heap->fit, fit_class(PAGE_BYTES));
-         i < FIT_CLASSES; i = fit_next_used(heap->fit, i + 1)) {
-        for (const struct block *b = heap->fit->first[i]; b != NULL;
-             b = b->left) {
-            struct page_span span = larder__pages_movable(b);
+    for (const struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
+         b = fit_after(heap->fit, b)) {
+        struct page_span span = larder__pages_movable(b);
 
-            pages += span.end - span.begin;
-        }
+        pages += span.end - span.begin;
     }
     return pages;
 }

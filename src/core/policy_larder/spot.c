@@ -57,11 +57,9 @@ static void find_in_heap(struct allocator *a, const struct heap *heap,
 {
     if (heap->fit == NULL || heap->page_count == 0)
         return;
-    for (unsigned i = fit_next_used(heap->fit, fit_class(PAGE_BYTES));
-         i < FIT_CLASSES; i = fit_next_used(heap->fit, i + 1)) {
-        for (struct block *b = heap->fit->first[i]; b != NULL; b = b->left)
-            find_in_block(a, b, except, lent);
-    }
+    for (struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
+         b = fit_after(heap->fit, b))
+        find_in_block(a, b, except, lent);
 }
 
 void larder__spots_find(struct allocator *a, struct spot_except except)

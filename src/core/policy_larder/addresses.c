@@ -70,7 +70,7 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
         if (orphan.page == 0)
             continue;
         end = page_handle_end(s, i);
-        orphan.bytes = (uint64_t)(end - i) * PAGE_BYTES;
+        orphan.bytes = pages_bytes(end - i);
         a->page_count -= end - i;
         larder__orphan_give(a, orphan);
     }

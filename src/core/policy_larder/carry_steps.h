@@ -8,11 +8,6 @@
 
 #include "core/policy_larder/pages.h"
 
-static inline uint64_t pages_bytes(size_t pages)
-{
-    return (uint64_t)pages * PAGE_BYTES;
-}
-
 /* Where the i-th page in use is, and stays. */
 static inline larder_addr carry_place(const struct carry *c, size_t i)
 {

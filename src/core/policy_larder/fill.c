@@ -58,8 +58,7 @@ static larder_result grow(struct allocator *a, size_t max,
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = larder__physical_create(a, pages);
     if (r == LARDER_ERR_OUT_OF_MEMORY) /* there may be room for a smaller one */
-        a->larder->refused_at =
-            a->held_bytes + (uint64_t)(pages - 1) * PAGE_BYTES;
+        a->larder->refused_at = a->held_bytes + pages_bytes(pages - 1);
     return r;
 }
 
@@ -117,8 +116,8 @@ static larder_result map_run(struct allocator *a, struct filling *f,
 
     for (size_t i = run.begin; i < run.end;) {
         struct physical p = a->larder->loose.list[f->mapped];
-        larder_result r = larder__device_map(
-            a->device, page_at(s, i), (uint64_t)p.pages * PAGE_BYTES, p.handle);
+        larder_result r = larder__device_map(a->device, page_at(s, i),
+                                             pages_bytes(p.pages), p.handle);
 
         if (r != LARDER_OK)
             return r;
@@ -126,8 +125,7 @@ static larder_result map_run(struct allocator *a, struct filling *f,
         i += p.pages;
     }
     return larder__device_set_access(a->device, page_at(s, run.begin),
-                                     (uint64_t)(run.end - run.begin) *
-                                         PAGE_BYTES);
+                                     pages_bytes(run.end - run.begin));
 }
 
 /* A handle that the device does not unmap: it is no more ours to use. */
@@ -136,7 +134,7 @@ static void strand(struct allocator *a, struct physical *p, larder_addr at)
     struct orphan orphan = {
         .page = p->handle,
         .mapped_at = at,
-        .bytes = (uint64_t)p->pages * PAGE_BYTES,
+        .bytes = pages_bytes(p->pages),
     };
 
     a->page_count -= p->pages;
@@ -162,7 +160,7 @@ static void undo(struct allocator *a, const struct filling *f)
         while (at < run.end && undone < f->mapped)
             at += list[undone++].pages;
         if (larder__device_unmap(a->device, page_at(s, run.begin),
-                                 (uint64_t)(at - run.begin) * PAGE_BYTES,
+                                 pages_bytes(at - run.begin),
                                  undone - first) == LARDER_OK)
             continue;
         for (at = run.begin; first < undone; first++) {
@@ -197,8 +195,7 @@ static void publish(struct allocator *a, const struct filling *f)
         s->heap->page_count += pages;
         a->larder->loose.pages -= pages;
         larder__pages_recount(a, &a->pools[POOL_LARGE], s->heap->pool, pages);
-        history_segment(a, s, page_at(s, run.begin),
-                        (uint64_t)pages * PAGE_BYTES,
+        history_segment(a, s, page_at(s, run.begin), pages_bytes(pages),
                         LARDER_ACTION_segment_map);
     }
     a->larder->loose.handles -= n;
@@ -214,8 +211,7 @@ static larder_result map(struct allocator *a, struct filling *f)
 
     if (!larder__map_prepare(
             &a->map, &a->slab, page_at(s, f->span.begin),
-            (uint64_t)(f->span.end - f->span.begin) * PAGE_BYTES,
-            s->heap->pool->is_small,
+            pages_bytes(f->span.end - f->span.begin), s->heap->pool->is_small,
             s->heap->front == NULL ? 0 : s->heap->front->number))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     while (r == LARDER_OK && next_missing(f, run.end, &run))

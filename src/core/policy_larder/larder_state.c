@@ -137,18 +137,18 @@ static size_t movable_pages_of(const struct heap *heap)
 
 static uint64_t movable_bytes(const struct allocator *a)
 {
-    uint64_t pages = 0;
+    size_t pages = 0;
 
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
             pages += movable_pages_of(a->pools[kind].heaps[i]);
     }
-    return pages * PAGE_BYTES;
+    return pages_bytes(pages);
 }
 
 static uint64_t loose_bytes(const struct allocator *a)
 {
-    return (uint64_t)a->larder->loose.pages * PAGE_BYTES;
+    return pages_bytes(a->larder->loose.pages);
 }
 
 static larder_result check(const struct allocator *a, size_t mapped_pages)

@@ -28,7 +28,7 @@ struct page_span larder__pages_movable(const struct block *b)
 void larder__pages_recount(struct allocator *a, const struct pool *from,
                            const struct pool *to, size_t pages)
 {
-    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+    uint64_t bytes = pages_bytes(pages);
 
     held_move(a, from, to, bytes);
     if (from->stats == to->stats)
@@ -43,7 +43,7 @@ struct block *larder__pages_gone(struct allocator *a, struct block *b,
                                  struct page_span run)
 {
     larder_addr addr = page_at(b->segment, run.begin);
-    uint64_t bytes = (uint64_t)(run.end - run.begin) * PAGE_BYTES;
+    uint64_t bytes = pages_bytes(run.end - run.begin);
     struct merged merged = {0};
     struct block *middle = b;
 
@@ -76,7 +76,7 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
     const struct page_span all = run;
     larder_addr addr = page_at(s, run.begin);
     size_t pages = run.end - run.begin;
-    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+    uint64_t bytes = pages_bytes(pages);
     larder_result r =
         larder__device_unmap(a->device, addr, bytes, count_handles(s, run));
 

@@ -49,9 +49,14 @@ static inline struct page_span pages_within(const struct segment *s,
     };
 }
 
+static inline uint64_t pages_bytes(size_t pages)
+{
+    return (uint64_t)pages * PAGE_BYTES;
+}
+
 static inline larder_addr page_at(const struct segment *s, size_t i)
 {
-    return s->addr + (uint64_t)i * PAGE_BYTES;
+    return s->addr + pages_bytes(i);
 }
 
 /* Of the pages within a free block, those of handles that lie in it whole. */

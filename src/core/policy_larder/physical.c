@@ -96,7 +96,7 @@ bool larder__physical_make_room(struct allocator *a, size_t count)
 
 larder_result larder__physical_create(struct allocator *a, size_t pages)
 {
-    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+    uint64_t bytes = pages_bytes(pages);
     struct physical p = {.pages = pages};
     larder_result r;
 
@@ -128,7 +128,7 @@ void larder__physical_release(struct allocator *a, size_t i)
 {
     struct loose *loose = &a->larder->loose;
     struct physical p = loose->list[i];
-    uint64_t bytes = (uint64_t)p.pages * PAGE_BYTES;
+    uint64_t bytes = pages_bytes(p.pages);
 
     loose->list[i] = loose->list[--loose->handles];
     loose->pages -= p.pages;

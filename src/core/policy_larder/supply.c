@@ -348,7 +348,7 @@ static larder_result move_somewhere(struct allocator *a, struct request *q,
 /* Whether moving is to come before growing. */
 static bool move_is_first(const struct allocator *a, const struct gap *gap)
 {
-    uint64_t after = a->held_bytes + (uint64_t)gap->missing * PAGE_BYTES;
+    uint64_t after = a->held_bytes + pages_bytes(gap->missing);
 
     if (!may_move(a))
         return false;

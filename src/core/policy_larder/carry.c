@@ -116,20 +116,6 @@ static void recount(struct allocator *a)
     a->larder->refused_at = UINT64_MAX;
 }
 
-/* The next run of the handle's pages from `from` on that have no memory. */
-static bool next_gone(const struct carry *c, size_t from, struct page_span *run)
-{
-    const uint64_t *pages = c->segment->pages;
-
-    while (from < c->end && pages[from] != 0)
-        from++;
-    run->begin = from;
-    while (from < c->end && pages[from] == 0)
-        from++;
-    run->end = from;
-    return run->end > run->begin;
-}
-
 static void publish(struct allocator *a, struct block *first)
 {
     const struct carry *c = &a->larder->carry;
@@ -142,7 +128,7 @@ static void publish(struct allocator *a, struct block *first)
     for (size_t i = 0; i < c->count; i++)
         s->pages[c->pages[i].at] = c->pages[i].handle;
     recount(a);
-    while (next_gone(c, run.end, &run)) {
+    while (larder__pages_next_missing(s, c->end, &run)) {
         while (b->addr + b->bytes <= page_at(s, run.begin))
             b = slab_at(&a->slab, b->next);
         b = larder__pages_gone(a, b, run);

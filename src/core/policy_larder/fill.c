@@ -17,19 +17,9 @@ struct filling {
     size_t mapped;  /* so many of them are */
 };
 
-/* The next run of missing pages from `from` on; false: none. */
-static bool next_missing(const struct filling *f, size_t from,
-                         struct page_span *run)
+static bool next_missing(const struct filling *f, struct page_span *run)
 {
-    const uint64_t *pages = f->segment->pages;
-
-    while (from < f->span.end && pages[from] != 0)
-        from++;
-    run->begin = from;
-    while (from < f->span.end && pages[from] == 0)
-        from++;
-    run->end = from;
-    return run->end > run->begin;
+    return larder__pages_next_missing(f->segment, f->span.end, run);
 }
 
 /* ---- planning ------------------------------------------------------------- */
@@ -102,7 +92,7 @@ static larder_result plan(struct allocator *a, struct filling *f,
     struct page_span run = {.end = f->span.begin};
     larder_result r = LARDER_OK;
 
-    while (r == LARDER_OK && next_missing(f, run.end, &run))
+    while (r == LARDER_OK && next_missing(f, &run))
         r = plan_run(a, f, run, rules);
     return r;
 }
@@ -153,7 +143,7 @@ static void undo(struct allocator *a, const struct filling *f)
     size_t undone = 0;
     size_t kept = 0;
 
-    while (undone < f->mapped && next_missing(f, run.end, &run)) {
+    while (undone < f->mapped && next_missing(f, &run)) {
         size_t first = undone;
         size_t at = run.begin;
 
@@ -184,7 +174,7 @@ static void publish(struct allocator *a, const struct filling *f)
     struct physical *list = a->larder->loose.list;
     size_t n = 0;
 
-    while (next_missing(f, run.end, &run)) {
+    while (next_missing(f, &run)) {
         size_t pages = run.end - run.begin;
 
         for (size_t i = run.begin; i < run.end; n++) {
@@ -214,7 +204,7 @@ static larder_result map(struct allocator *a, struct filling *f)
             pages_bytes(f->span.end - f->span.begin), s->heap->pool->is_small,
             s->heap->front == NULL ? 0 : s->heap->front->number))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    while (r == LARDER_OK && next_missing(f, run.end, &run))
+    while (r == LARDER_OK && next_missing(f, &run))
         r = map_run(a, f, run);
     return r;
 }

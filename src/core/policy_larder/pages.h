@@ -59,6 +59,11 @@ static inline larder_addr page_at(const struct segment *s, size_t i)
     return s->addr + pages_bytes(i);
 }
 
+/* The next run of pages that are not there, from run->end on and before page
+ * `end`; false: none. */
+bool larder__pages_next_missing(const struct segment *s, size_t end,
+                                struct page_span *run);
+
 /* Of the pages within a free block, those of handles that lie in it whole. */
 struct page_span larder__pages_movable(const struct block *b);
 

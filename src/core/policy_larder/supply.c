@@ -197,14 +197,11 @@ static bool plan_gap(struct plan *p, size_t pages)
 static bool plan_target(struct allocator *a, const struct target *t)
 {
     struct plan p = {&a->larder->spots, larder__physical_room(a)};
-    size_t i = t->span.begin;
+    struct page_span run = {.end = t->span.begin};
 
-    while (i < t->span.end) {
-        size_t missing = missing_from(t->segment, i, t->span.end - i);
-
-        if (missing > 0 && !plan_gap(&p, missing))
+    while (larder__pages_next_missing(t->segment, t->span.end, &run)) {
+        if (!plan_gap(&p, run.end - run.begin))
             return false;
-        i += missing > 0 ? missing : 1;
     }
     return true;
 }
@@ -313,20 +310,19 @@ static larder_result move_to_fresh(struct allocator *a, struct request *q)
 {
     struct target t;
     larder_addr addr;
-    size_t begin;
+    struct page_span run;
     size_t pages;
     larder_result r = find_fresh(a, q, &t, &addr);
 
     if (r != LARDER_OK)
         return r;
-    for (begin = t.span.begin;
-         begin < t.span.end && t.segment->pages[begin] != 0;)
-        begin++;
+    run.end = t.span.begin;
+    (void)larder__pages_next_missing(t.segment, t.span.end, &run);
     find_spots(a, &t);
-    if (!choose_whole(a, t.span.end - begin, &pages) ||
-        pages > missing_from(t.segment, begin, pages))
+    if (!choose_whole(a, t.span.end - run.begin, &pages) ||
+        pages > missing_from(t.segment, run.begin, pages))
         return out_of_memory();
-    t.span.end = begin + pages;
+    t.span.end = run.begin + pages;
     return move_chosen(a, q, &t, addr);
 }
 

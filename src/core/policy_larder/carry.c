@@ -129,9 +129,7 @@ static void publish(struct allocator *a, struct block *first)
         s->pages[c->pages[i].at] = c->pages[i].handle;
     recount(a);
     while (larder__pages_next_missing(s, c->end, &run)) {
-        while (b->addr + b->bytes <= page_at(s, run.begin))
-            b = slab_at(&a->slab, b->next);
-        b = larder__pages_gone(a, b, run);
+        b = larder__pages_gone(a, block_over(a, b, page_at(s, run.begin)), run);
         history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, run.begin),
                       pages_bytes(run.end - run.begin));
     }
@@ -168,16 +166,6 @@ static bool prepare(struct allocator *a, size_t used, size_t unused)
     }
     return larder__physical_make_room(a, used) &&
            larder__slab_ensure(&a->slab, headers);
-}
-
-static struct block *block_over(struct allocator *a, const struct segment *s,
-                                larder_addr addr)
-{
-    struct block *b = s->head;
-
-    while (b->addr + b->bytes <= addr)
-        b = slab_at(&a->slab, b->next);
-    return b;
 }
 
 /* An earlier copy to the host is over, as nothing is queued. */
@@ -219,7 +207,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
                             struct page_span handle)
 {
     struct carry *c = &a->larder->carry;
-    struct block *first = block_over(a, s, page_at(s, handle.begin));
+    struct block *first = block_over(a, s->head, page_at(s, handle.begin));
     size_t used = larder__carry_used(a, first, s, handle, NULL);
     size_t unused = handle.end - handle.begin - used;
     larder_result r;

@@ -94,7 +94,7 @@ static bool add(struct candidates *all, struct candidate c)
 static bool find_in(struct allocator *a, struct segment *s,
                     const struct spot_except *except, struct candidates *all)
 {
-    const struct block *b = s->head;
+    struct block *b = s->head;
     struct page_span handle;
 
     for (handle.begin = 0; handle.begin < s->bytes / PAGE_BYTES;
@@ -107,8 +107,7 @@ static bool find_in(struct allocator *a, struct segment *s,
         handle.end = page_handle_end(s, handle.begin);
         if (handle.end - handle.begin == 1 || is_excepted(except, s, handle))
             continue;
-        while (b->addr + b->bytes <= page_at(s, handle.begin))
-            b = slab_at(&a->slab, b->next);
+        b = block_over(a, b, page_at(s, handle.begin));
         used = larder__carry_used(a, b, s, handle, NULL);
         if (used == 0 || used == handle.end - handle.begin)
             continue;

@@ -59,6 +59,15 @@ static inline larder_addr page_at(const struct segment *s, size_t i)
     return s->addr + pages_bytes(i);
 }
 
+/* The block that addr lies in: b, or one behind it. */
+static inline struct block *block_over(struct allocator *a, struct block *b,
+                                       larder_addr addr)
+{
+    while (b->addr + b->bytes <= addr)
+        b = slab_at(&a->slab, b->next);
+    return b;
+}
+
 /* The next run of pages that are not there, from run->end on and before page
  * `end`; false: none. */
 bool larder__pages_next_missing(const struct segment *s, size_t end,

@@ -232,12 +232,8 @@ static uint32_t anchor_of(struct allocator *a, const struct target *t)
 static struct block *block_after(struct allocator *a, const struct target *t,
                                  uint32_t anchor, larder_addr addr)
 {
-    struct block *b =
-        anchor == 0 ? t->segment->head : slab_at(&a->slab, anchor);
-
-    while (b->addr + b->bytes <= addr)
-        b = slab_at(&a->slab, b->next);
-    return b;
+    return block_over(
+        a, anchor == 0 ? t->segment->head : slab_at(&a->slab, anchor), addr);
 }
 
 /* As planned; from here on a failure of the device is what ends it. */

@@ -51,28 +51,77 @@ void larder__pages_recount(struct allocator *a, const struct pool *from,
     metric_add(&a->stats.reserved_bytes, to->stats, bytes);
 }
 
-/* ---- unmapping ------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------- */
+
+static void put_in(struct block *b, enum block_state state)
+{
+    if (state == BLOCK_UNMAPPED)
+        heap_insert_unmapped(b);
+    else
+        heap_insert(b);
+}
+
+static void take_out(struct block *b)
+{
+    if (b->state == BLOCK_UNMAPPED)
+        heap_remove_unmapped(b);
+    else
+        heap_remove(b);
+}
+
+/* Of b, which is free or unmapped, [addr, addr + bytes) becomes the other.
+ * Returns the block that it is part of then. */
+static struct block *turn(struct allocator *a, struct block *b,
+                          larder_addr addr, uint64_t bytes)
+{
+    enum block_state before = b->state;
+    struct merged merged = {0};
+    struct block *middle = b;
+
+    take_out(b);
+    if (addr + bytes < b->addr + b->bytes)
+        put_in(larder__block_split(a, b, addr + bytes - b->addr), before);
+    if (addr > b->addr) {
+        middle = larder__block_split(a, b, addr - b->addr);
+        put_in(b, before);
+    }
+    middle->state = before == BLOCK_FREE ? BLOCK_UNMAPPED : BLOCK_FREE;
+    middle = larder__block_merge(a, middle, &merged);
+    put_in(middle, middle->state);
+    return middle;
+}
 
 struct block *larder__pages_gone(struct allocator *a, struct block *b,
                                  struct page_span run)
 {
-    larder_addr addr = page_at(b->segment, run.begin);
-    uint64_t bytes = pages_bytes(run.end - run.begin);
-    struct merged merged = {0};
-    struct block *middle = b;
-
-    heap_remove(b);
-    if (addr + bytes < b->addr + b->bytes)
-        heap_insert(larder__block_split(a, b, addr + bytes - b->addr));
-    if (addr > b->addr) {
-        middle = larder__block_split(a, b, addr - b->addr);
-        heap_insert(b);
-    }
-    middle->state = BLOCK_UNMAPPED;
-    middle = larder__block_merge(a, middle, &merged);
-    heap_insert_unmapped(middle);
-    return middle;
+    return turn(a, b, page_at(b->segment, run.begin),
+                pages_bytes(run.end - run.begin));
 }
+
+struct block *larder__pages_back(struct allocator *a, struct block *b,
+                                 struct page_span span)
+{
+    const struct segment *s = b->segment;
+    larder_addr begin = page_at(s, span.begin);
+    larder_addr end = page_at(s, span.end);
+    struct block *first = NULL; /* what follows merges with it */
+
+    while (b != NULL && b->addr < end) {
+        if (b->state == BLOCK_UNMAPPED) {
+            larder_addr from = b->addr > begin ? b->addr : begin;
+            larder_addr to =
+                b->addr + b->bytes < end ? b->addr + b->bytes : end;
+
+            b = turn(a, b, from, to - from);
+        }
+        if (first == NULL && b->state == BLOCK_FREE)
+            first = b;
+        b = slab_get(&a->slab, b->next);
+    }
+    return first;
+}
+
+/* ---- unmapping ------------------------------------------------------------- */
 
 static size_t count_handles(const struct segment *s, struct page_span run)
 {
@@ -110,50 +159,4 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
     (void)larder__pages_gone(a, b, all);
     history_range(a, LARDER_ACTION_segment_unmap, s, addr, bytes);
     return LARDER_OK;
-}
-
-/* ---- mapped ---------------------------------------------------------------- */
-
-/* Of the unmapped block b, [addr, addr + bytes) has pages now. */
-static struct block *block_back(struct allocator *a, struct block *b,
-                                larder_addr addr, uint64_t bytes)
-{
-    struct merged merged = {0};
-
-    heap_remove_unmapped(b);
-    if (addr + bytes < b->addr + b->bytes)
-        heap_insert_unmapped(larder__block_split(a, b, addr + bytes - b->addr));
-    if (addr > b->addr) {
-        struct block *before = b;
-
-        b = larder__block_split(a, before, addr - before->addr);
-        heap_insert_unmapped(before);
-    }
-    b->state = BLOCK_FREE;
-    b = larder__block_merge(a, b, &merged);
-    heap_insert(b);
-    return b;
-}
-
-struct block *larder__pages_back(struct allocator *a, struct block *b,
-                                 struct page_span span)
-{
-    const struct segment *s = b->segment;
-    larder_addr begin = page_at(s, span.begin);
-    larder_addr end = page_at(s, span.end);
-    struct block *first = NULL; /* what follows merges with it */
-
-    while (b != NULL && b->addr < end) {
-        if (b->state == BLOCK_UNMAPPED) {
-            larder_addr from = b->addr > begin ? b->addr : begin;
-            larder_addr to =
-                b->addr + b->bytes < end ? b->addr + b->bytes : end;
-
-            b = block_back(a, b, from, to - from);
-        }
-        if (first == NULL && b->state == BLOCK_FREE)
-            first = b;
-        b = slab_get(&a->slab, b->next);
-    }
-    return first;
 }

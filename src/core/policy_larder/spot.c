@@ -99,20 +99,28 @@ void larder__spots_add_loose(struct allocator *a)
 
 /* ---- choosing -------------------------------------------------------------- */
 
-/* The largest that is not chosen of at most so many pages, else the smallest
- * of more; NULL: none. */
-static struct spot *best_for(const struct spots *spots, size_t pages)
+struct spot *larder__spots_largest(const struct spots *spots, size_t pages)
 {
     struct spot *best = NULL;
 
     for (size_t i = 0; i < spots->count; i++) {
         struct spot *s = &spots->list[i];
-        bool fits = s->pages <= pages;
 
-        if (s->is_chosen)
-            continue;
-        if (best == NULL || (best->pages > pages && s->pages < best->pages) ||
-            (best->pages <= pages && fits && s->pages > best->pages))
+        if (!s->is_chosen && s->pages <= pages &&
+            (best == NULL || s->pages > best->pages))
+            best = s;
+    }
+    return best;
+}
+
+struct spot *larder__spots_smallest(const struct spots *spots)
+{
+    struct spot *best = NULL;
+
+    for (size_t i = 0; i < spots->count; i++) {
+        struct spot *s = &spots->list[i];
+
+        if (!s->is_chosen && (best == NULL || s->pages < best->pages))
             best = s;
     }
     return best;
@@ -128,10 +136,12 @@ void larder__spots_choose_all(struct allocator *a)
 
 void larder__spots_choose(struct allocator *a, size_t pages)
 {
-    while (pages > 0) {
-        struct spot *s = best_for(&a->larder->spots, pages);
+    const struct spots *spots = &a->larder->spots;
 
-        if (s == NULL)
+    while (pages > 0) {
+        struct spot *s = larder__spots_largest(spots, pages);
+
+        if (s == NULL && (s = larder__spots_smallest(spots)) == NULL)
             return;
         s->is_chosen = true;
         pages -= s->pages < pages ? s->pages : pages;

@@ -27,6 +27,11 @@ void larder__spots_add_loose(struct allocator *a);
  * nothing any more. */
 larder_result larder__spots_unmap(struct allocator *a);
 
+/* Of those that are not chosen: the largest of at most so many pages, the
+ * smallest of all.  NULL: none. */
+struct spot *larder__spots_largest(const struct spots *spots, size_t pages);
+struct spot *larder__spots_smallest(const struct spots *spots);
+
 /* Choose spots of at least `pages` together, if there are, of those as few
  * pages as it takes. */
 void larder__spots_choose(struct allocator *a, size_t pages);

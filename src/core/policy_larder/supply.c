@@ -140,40 +140,12 @@ struct plan {
     size_t room; /* pages that can be had anew */
 };
 
-/* The largest spot of at most so many pages; NULL: none. */
-static struct spot *largest_fitting(const struct plan *p, size_t pages)
-{
-    struct spot *best = NULL;
-
-    for (size_t i = 0; i < p->spots->count; i++) {
-        struct spot *s = &p->spots->list[i];
-
-        if (!s->is_chosen && s->pages <= pages &&
-            (best == NULL || s->pages > best->pages))
-            best = s;
-    }
-    return best;
-}
-
-static struct spot *smallest(const struct plan *p)
-{
-    struct spot *best = NULL;
-
-    for (size_t i = 0; i < p->spots->count; i++) {
-        struct spot *s = &p->spots->list[i];
-
-        if (!s->is_chosen && (best == NULL || s->pages < best->pages))
-            best = s;
-    }
-    return best;
-}
-
 /* Choose spots for a gap of so many pages, as larder__fill() will use them:
  * whole ones, then new pages, then what is left of larger ones. */
 static bool plan_gap(struct plan *p, size_t pages)
 {
     while (pages > 0) {
-        struct spot *s = largest_fitting(p, pages);
+        struct spot *s = larder__spots_largest(p->spots, pages);
 
         if (s == NULL && p->room > 0) {
             size_t fresh = bits_lesser(pages, p->room);
@@ -182,7 +154,7 @@ static bool plan_gap(struct plan *p, size_t pages)
             pages -= fresh;
             continue;
         }
-        if (s == NULL && (s = smallest(p)) == NULL)
+        if (s == NULL && (s = larder__spots_smallest(p->spots)) == NULL)
             return false;
         s->is_chosen = true;
         if (s->pages > pages) {
@@ -268,13 +240,13 @@ static bool choose_whole(struct allocator *a, size_t pages, size_t *out)
         chosen += s->is_chosen ? s->pages : 0;
     }
     while (chosen < pages) {
-        struct spot *s = largest_fitting(&p, pages - chosen);
+        struct spot *s = larder__spots_largest(p.spots, pages - chosen);
 
         if (s == NULL && p.room >= pages - chosen) {
             chosen = pages;
             break;
         }
-        if (s == NULL && (s = smallest(&p)) == NULL)
+        if (s == NULL && (s = larder__spots_smallest(p.spots)) == NULL)
             return false;
         s->is_chosen = true;
         chosen += s->pages;

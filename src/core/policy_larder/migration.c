@@ -68,13 +68,6 @@ static size_t pages_lacking(struct allocator *a, const struct request *q,
 
 /* ---- which ----------------------------------------------------------------- */
 
-static bool is_excepted(const struct spot_except *except,
-                        const struct segment *s, struct page_span handle)
-{
-    return except->segment == s && handle.begin < except->span.end &&
-           handle.end > except->span.begin;
-}
-
 static bool add(struct candidates *all, struct candidate c)
 {
     if (all->count == all->capacity) {
@@ -105,7 +98,8 @@ static bool find_in(struct allocator *a, struct segment *s,
         if (s->pages[handle.begin] == 0)
             continue;
         handle.end = page_handle_end(s, handle.begin);
-        if (handle.end - handle.begin == 1 || is_excepted(except, s, handle))
+        if (handle.end - handle.begin == 1 ||
+            spot_is_excepted(except, s, handle))
             continue;
         b = block_over(a, b, page_at(s, handle.begin));
         used = larder__carry_used(a, b, s, handle, NULL);

@@ -12,13 +12,6 @@ static void add(struct allocator *a, struct spot spot)
     spots->list[spots->count++] = spot;
 }
 
-static bool is_excepted(const struct spot_except *except, const struct block *b,
-                        struct page_span handle)
-{
-    return except->segment == b->segment && handle.begin < except->span.end &&
-           handle.end > except->span.begin;
-}
-
 /* Mapped pages that may be taken from an owner if they are for another: those
  * beyond its minimum.  What is loose goes first. */
 static size_t lent_pages(const struct allocator *a, const struct holding *h)
@@ -43,7 +36,7 @@ static void find_in_block(struct allocator *a, struct block *b,
         handle.end = handle.begin;
         handle.begin = page_handle_begin(b->segment, handle.end - 1);
         pages = handle.end - handle.begin;
-        if (pages > *lent || is_excepted(except, b, handle))
+        if (pages > *lent || spot_is_excepted(except, b->segment, handle))
             continue;
         *lent -= pages;
         add(a,

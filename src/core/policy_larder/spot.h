@@ -10,6 +10,14 @@ struct spot_except {
     struct page_span span;
 };
 
+static inline bool spot_is_excepted(const struct spot_except *except,
+                                    const struct segment *s,
+                                    struct page_span handle)
+{
+    return except->segment == s && handle.begin < except->span.end &&
+           handle.end > except->span.begin;
+}
+
 /* List the handles of free blocks of the default pools and of regions in
  * a->larder->spots, those of one block from its end to its beginning; none is
  * chosen.  No owner but the one that draws lends more than it holds beyond its

@@ -111,7 +111,7 @@ static void trim(struct allocator *a, uint64_t target)
 
     (void)larder__carry_back(a);
     if (loose < pages) {
-        larder__spots_find(a, (struct spot_except){0});
+        larder__spots_find(a);
         larder__spots_choose(a, pages - loose);
         (void)larder__spots_unmap(a);
     }

@@ -44,9 +44,10 @@ static size_t pages_to_be_had(struct allocator *a, struct spot_except except)
     const struct spots *spots = &a->larder->spots;
     size_t pages = a->larder->loose.pages + larder__physical_room(a);
 
-    larder__spots_find(a, except);
+    larder__spots_find(a);
+    larder__spots_except(a, except);
     for (size_t i = 0; i < spots->count; i++)
-        pages += spots->list[i].pages;
+        pages += spots->list[i].is_excepted ? 0 : spots->list[i].pages;
     return pages;
 }
 

@@ -26,6 +26,7 @@ struct spot {
     size_t begin;        /* its first page in the block's segment */
     size_t pages;
     bool is_chosen;
+    bool is_excepted; /* not to be chosen */
 };
 
 struct spots {

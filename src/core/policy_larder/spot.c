@@ -24,8 +24,7 @@ static size_t lent_pages(const struct allocator *a, const struct holding *h)
     return spare > loose ? spare - loose : 0;
 }
 
-static void find_in_block(struct allocator *a, struct block *b,
-                          const struct spot_except *except, size_t *lent)
+static void find_in_block(struct allocator *a, struct block *b, size_t *lent)
 {
     struct page_span span = larder__pages_movable(b);
     struct page_span handle = {.begin = span.end};
@@ -36,7 +35,7 @@ static void find_in_block(struct allocator *a, struct block *b,
         handle.end = handle.begin;
         handle.begin = page_handle_begin(b->segment, handle.end - 1);
         pages = handle.end - handle.begin;
-        if (pages > *lent || spot_is_excepted(except, b->segment, handle))
+        if (pages > *lent)
             continue;
         *lent -= pages;
         add(a,
@@ -46,40 +45,39 @@ static void find_in_block(struct allocator *a, struct block *b,
 
 /* Smaller blocks hold no page. */
 static void find_in_heap(struct allocator *a, const struct heap *heap,
-                         const struct spot_except *except, size_t *lent)
+                         size_t *lent)
 {
     if (heap->fit == NULL || heap->page_count == 0)
         return;
     for (struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
          b = fit_after(heap->fit, b))
-        find_in_block(a, b, except, lent);
+        find_in_block(a, b, lent);
 }
 
-void larder__spots_find(struct allocator *a, struct spot_except except)
+void larder__spots_find(struct allocator *a)
 {
     size_t lent = lent_pages(a, &a->account.cache);
 
     a->larder->spots.count = 0;
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
-            find_in_heap(a, a->pools[kind].heaps[i], &except, &lent);
+            find_in_heap(a, a->pools[kind].heaps[i], &lent);
     }
     for (const struct private_pool *p = a->private_pools; p != NULL;
          p = p->next) {
         if (p->region == NULL)
             continue;
         lent = lent_pages(a, &p->holding);
-        find_in_heap(a, p->pools[POOL_LARGE].heaps[0], &except, &lent);
+        find_in_heap(a, p->pools[POOL_LARGE].heaps[0], &lent);
     }
 }
 
 void larder__spots_find_of(struct allocator *a, const struct heap *heap)
 {
-    static const struct spot_except nothing = {.segment = NULL};
     size_t all = SIZE_MAX;
 
     a->larder->spots.count = 0;
-    find_in_heap(a, heap, &nothing, &all);
+    find_in_heap(a, heap, &all);
 }
 
 void larder__spots_add_loose(struct allocator *a)
@@ -92,16 +90,56 @@ void larder__spots_add_loose(struct allocator *a)
 
 /* ---- choosing -------------------------------------------------------------- */
 
-struct spot *larder__spots_largest(const struct spots *spots, size_t pages)
+void larder__spots_except(struct allocator *a, struct spot_except except)
 {
-    struct spot *best = NULL;
+    struct spots *spots = &a->larder->spots;
 
     for (size_t i = 0; i < spots->count; i++) {
         struct spot *s = &spots->list[i];
+        struct page_span handle = {s->begin, s->begin + s->pages};
 
-        if (!s->is_chosen && s->pages <= pages &&
-            (best == NULL || s->pages > best->pages))
-            best = s;
+        s->is_chosen = false;
+        s->is_excepted = s->block != NULL &&
+                         spot_is_excepted(&except, s->block->segment, handle);
+    }
+}
+
+static bool is_to_be_had(const struct spot *s)
+{
+    return !s->is_chosen && !s->is_excepted;
+}
+
+/* The first of exactly so many pages from number i on. */
+static struct spot *equal_from(const struct spots *spots, size_t i,
+                               size_t pages)
+{
+    for (; i < spots->count; i++) {
+        if (spots->list[i].pages == pages && is_to_be_had(&spots->list[i]))
+            return &spots->list[i];
+    }
+    return NULL;
+}
+
+struct spot *larder__spots_largest(const struct spots *spots, size_t pages,
+                                   const struct spot *last)
+{
+    struct spot *best = NULL;
+
+    if (last != NULL && last->pages <= pages) {
+        best = equal_from(spots, (size_t)(last - spots->list) + 1, last->pages);
+        if (best != NULL)
+            return best;
+        pages = last->pages - 1;
+    }
+    for (size_t i = 0; i < spots->count; i++) {
+        struct spot *s = &spots->list[i];
+
+        if (s->pages > pages || (best != NULL && s->pages <= best->pages) ||
+            !is_to_be_had(s))
+            continue;
+        best = s;
+        if (s->pages == pages)
+            break;
     }
     return best;
 }
@@ -113,7 +151,7 @@ struct spot *larder__spots_smallest(const struct spots *spots)
     for (size_t i = 0; i < spots->count; i++) {
         struct spot *s = &spots->list[i];
 
-        if (!s->is_chosen && (best == NULL || s->pages < best->pages))
+        if (is_to_be_had(s) && (best == NULL || s->pages < best->pages))
             best = s;
     }
     return best;
@@ -130,10 +168,10 @@ void larder__spots_choose_all(struct allocator *a)
 void larder__spots_choose(struct allocator *a, size_t pages)
 {
     const struct spots *spots = &a->larder->spots;
+    struct spot *s = NULL;
 
     while (pages > 0) {
-        struct spot *s = larder__spots_largest(spots, pages);
-
+        s = larder__spots_largest(spots, pages, s);
         if (s == NULL && (s = larder__spots_smallest(spots)) == NULL)
             return;
         s->is_chosen = true;

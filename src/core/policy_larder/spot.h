@@ -20,9 +20,9 @@ static inline bool spot_is_excepted(const struct spot_except *except,
 
 /* List the handles of free blocks of the default pools and of regions in
  * a->larder->spots, those of one block from its end to its beginning; none is
- * chosen.  No owner but the one that draws lends more than it holds beyond its
- * minimum. */
-void larder__spots_find(struct allocator *a, struct spot_except except);
+ * chosen or excepted.  No owner but the one that draws lends more than it holds
+ * beyond its minimum. */
+void larder__spots_find(struct allocator *a);
 
 /* The same of one heap. */
 void larder__spots_find_of(struct allocator *a, const struct heap *heap);
@@ -30,14 +30,19 @@ void larder__spots_find_of(struct allocator *a, const struct heap *heap);
 /* And the loose handles, which are listed last. */
 void larder__spots_add_loose(struct allocator *a);
 
+/* Choose none, and except those alone. */
+void larder__spots_except(struct allocator *a, struct spot_except except);
+
 /* Unmap the chosen ones, each run by one call: they become loose.  Waits for
  * the streams of their heaps first.  The first failure ends it; the list says
  * nothing any more. */
 larder_result larder__spots_unmap(struct allocator *a);
 
-/* Of those that are not chosen: the largest of at most so many pages, the
- * smallest of all.  NULL: none. */
-struct spot *larder__spots_largest(const struct spots *spots, size_t pages);
+/* Of those that are neither chosen nor excepted: the largest of at most so many
+ * pages, the smallest of all.  NULL: none.  `last`, if not NULL, was found and
+ * chosen last, for no fewer pages: none that is left and fits is larger. */
+struct spot *larder__spots_largest(const struct spots *spots, size_t pages,
+                                   const struct spot *last);
 struct spot *larder__spots_smallest(const struct spots *spots);
 
 /* Choose spots of at least `pages` together, if there are, of those as few

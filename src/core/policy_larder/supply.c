@@ -144,9 +144,10 @@ struct plan {
  * whole ones, then new pages, then what is left of larger ones. */
 static bool plan_gap(struct plan *p, size_t pages)
 {
-    while (pages > 0) {
-        struct spot *s = larder__spots_largest(p->spots, pages);
+    struct spot *s = NULL;
 
+    while (pages > 0) {
+        s = larder__spots_largest(p->spots, pages, s);
         if (s == NULL && p->room > 0) {
             size_t fresh = bits_lesser(pages, p->room);
 
@@ -178,11 +179,10 @@ static bool plan_target(struct allocator *a, const struct target *t)
     return true;
 }
 
-/* Everything that nothing uses, but for what is in the target. */
-static void find_spots(struct allocator *a, const struct target *t)
+/* What lies in the target is not to move there. */
+static void except_target(struct allocator *a, const struct target *t)
 {
-    larder__spots_find(a, (struct spot_except){t->segment, t->span});
-    larder__spots_add_loose(a);
+    larder__spots_except(a, (struct spot_except){t->segment, t->span});
 }
 
 static bool is_in_use(const struct block *b)
@@ -231,17 +231,17 @@ static larder_result move_chosen(struct allocator *a, struct request *q,
 static bool choose_whole(struct allocator *a, size_t pages, size_t *out)
 {
     struct plan p = {&a->larder->spots, larder__physical_room(a)};
+    struct spot *s = NULL;
     size_t chosen = 0;
 
     for (size_t i = 0; i < p.spots->count; i++) {
-        struct spot *s = &p.spots->list[i];
+        struct spot *one = &p.spots->list[i];
 
-        s->is_chosen = s->block == NULL;
-        chosen += s->is_chosen ? s->pages : 0;
+        one->is_chosen = one->block == NULL;
+        chosen += one->is_chosen ? one->pages : 0;
     }
     while (chosen < pages) {
-        struct spot *s = larder__spots_largest(p.spots, pages - chosen);
-
+        s = larder__spots_largest(p.spots, pages - chosen, s);
         if (s == NULL && p.room >= pages - chosen) {
             chosen = pages;
             break;
@@ -274,6 +274,7 @@ static larder_result find_fresh(struct allocator *a, const struct request *q,
     return LARDER_OK;
 }
 
+/* Of the spots that were found. */
 static larder_result move_to_fresh(struct allocator *a, struct request *q)
 {
     struct target t;
@@ -286,7 +287,7 @@ static larder_result move_to_fresh(struct allocator *a, struct request *q)
         return r;
     run.end = t.span.begin;
     (void)larder__pages_next_missing(t.segment, t.span.end, &run);
-    find_spots(a, &t);
+    except_target(a, &t);
     if (!choose_whole(a, t.span.end - run.begin, &pages) ||
         pages > missing_from(t.segment, run.begin, pages))
         return out_of_memory();
@@ -299,10 +300,12 @@ static larder_result move_to_fresh(struct allocator *a, struct request *q)
 static larder_result move_somewhere(struct allocator *a, struct request *q,
                                     const struct gap *gaps, size_t count)
 {
+    larder__spots_find(a);
+    larder__spots_add_loose(a);
     for (size_t i = 0; i < count; i++) {
         struct target t = target_of(q, &gaps[i]);
 
-        find_spots(a, &t);
+        except_target(a, &t);
         if (plan_target(a, &t))
             return move_chosen(a, q, &t, gaps[i].addr);
     }

@@ -67,7 +67,8 @@ static larder_result pull(struct allocator *a, const struct region *g,
 
     if (r != LARDER_OK || there >= pages)
         return r;
-    larder__spots_find(a, (struct spot_except){g->segment, span});
+    larder__spots_find(a);
+    larder__spots_except(a, (struct spot_except){g->segment, span});
     larder__spots_choose(a, pages - there);
     return larder__spots_unmap(a);
 }

@@ -272,6 +272,28 @@ static void test_a_full_device_takes_back_a_released_pool(void **state)
     rig_down(&rig);
 }
 
+/* As PyTorch's 2.13 has it, a begun pool is no capture: memory is given back
+ * meanwhile. */
+static void test_a_pool_released_while_it_is_begun_stays_until_its_end(
+    void **state)
+{
+    struct rig rig = rig_up(SPEC, "pytorch:2.13");
+    larder_addr p;
+
+    (void)state;
+    begin(&rig, pool_a);
+    release(&rig, pool_a);
+    assert_ok(larder_empty_cache(rig.a));
+    p = rig_alloc(&rig, 4096);
+    assert_in_pool(&rig, p, pool_a);
+    end(&rig, pool_a);
+    rig_free(&rig, p);
+    assert_ok(larder_empty_cache(rig.a));
+    assert_refused(LARDER_ERR_UNKNOWN_POOL, larder_pool_release(rig.a, pool_a),
+                   "does not exist");
+    rig_down(&rig);
+}
+
 static void test_an_allocator_with_begun_pools_can_be_destroyed(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -547,6 +569,8 @@ int main(void)
             test_a_shared_pool_stays_until_its_last_user_releases_it),
         cmocka_unit_test(test_live_memory_outlives_the_release_of_its_pool),
         cmocka_unit_test(test_a_full_device_takes_back_a_released_pool),
+        cmocka_unit_test(
+            test_a_pool_released_while_it_is_begun_stays_until_its_end),
         cmocka_unit_test(test_an_allocator_with_begun_pools_can_be_destroyed),
         cmocka_unit_test(test_mistakes_are_named_and_change_nothing),
         cmocka_unit_test(test_a_refused_begin_does_not_hold_the_pool),

@@ -309,6 +309,28 @@ static larder_result check_pools(const struct allocator *a,
     return r;
 }
 
+static larder_result check_private(const struct allocator *a)
+{
+    size_t users = 0;
+    size_t segments = 0;
+
+    for (const struct private_pool *p = a->private_pools; p != NULL;
+         p = p->next) {
+        segments += p->segment_count;
+        if (p->tag != NULL || p->region != NULL)
+            continue;
+        users++;
+        if (larder__pool_index_get(&a->pool_index, p->id) != p)
+            return broken("P1", "the pools by their ids", p->id.second);
+    }
+    for (const struct segment *s = a->segments; s != NULL; s = s->next)
+        segments -= s->heap->pool->owner != NULL;
+    if (users != a->pool_index.pool_count)
+        return broken("P1", "the number of pools", users);
+    return segments == 0 ? LARDER_OK
+                         : broken("P2", "the segments of pools", segments);
+}
+
 static larder_result check_metric(const char *name, const struct metric *m,
                                   const int64_t *sum)
 {
@@ -391,7 +413,8 @@ static larder_result check_all(struct allocator *a)
         if ((r = check_piece(p, &sums)) != LARDER_OK)
             return r;
     }
-    if ((r = check_pools(a, &indexed)) != LARDER_OK)
+    if ((r = check_pools(a, &indexed)) != LARDER_OK ||
+        (r = check_private(a)) != LARDER_OK)
         return r;
     if (a->larder != NULL)
         sums.reserved_bytes[STATS_LARGE] +=

@@ -40,21 +40,12 @@ static void count_block(const struct block *b, larder_pool_info *out)
     out->allocations++;
 }
 
-static bool is_begun(const struct allocator *a, const struct private_pool *p)
-{
-    for (const struct route *r = a->routes; r != NULL; r = r->next) {
-        if (r->to == p)
-            return true;
-    }
-    return false;
-}
-
 void larder__private_info(struct allocator *a, const struct private_pool *p,
                           larder_pool_info *out)
 {
     out->limit_bytes = p->holding.limit_bytes;
     out->users = p->users;
-    out->is_begun = is_begun(a, p);
+    out->is_begun = p->route != NULL;
     out->reserved_bytes = reserved_bytes(a, p);
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         if (s->heap->pool->owner != p)

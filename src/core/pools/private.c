@@ -5,11 +5,6 @@
 #include "core/pools/pool.h"
 #include "core/pools/tags.h"
 
-static bool id_equal(larder_pool_id x, larder_pool_id y)
-{
-    return x.first == y.first && x.second == y.second;
-}
-
 static larder_result id_fail(larder_result r, larder_pool_id id,
                              const char *what)
 {
@@ -18,32 +13,13 @@ static larder_result id_fail(larder_result r, larder_pool_id id,
                         (unsigned long long)id.second, what);
 }
 
-static struct private_pool *private_get(struct allocator *a, larder_pool_id id)
-{
-    struct private_pool *p = a->private_pools;
-
-    while (p != NULL &&
-           (p->tag != NULL || p->region != NULL || !id_equal(p->id, id)))
-        p = p->next;
-    return p;
-}
-
 larder_result larder__private_find(struct allocator *a, larder_pool_id id,
                                    struct private_pool **out)
 {
-    *out = private_get(a, id);
+    *out = larder__pool_index_get(&a->pool_index, id);
     return *out != NULL
                ? LARDER_OK
                : id_fail(LARDER_ERR_UNKNOWN_POOL, id, "does not exist");
-}
-
-static struct route **route_find(struct allocator *a, larder_pool_id id)
-{
-    struct route **link = &a->routes;
-
-    while (*link != NULL && !id_equal((*link)->to->id, id))
-        link = &(*link)->next;
-    return link;
 }
 
 struct private_pool *larder__private_create(larder_pool_id id)
@@ -57,68 +33,136 @@ struct private_pool *larder__private_create(larder_pool_id id)
     return p;
 }
 
+/* ---- lists ---------------------------------------------------------------- */
+
 void larder__private_append(struct allocator *a, struct private_pool *p)
 {
-    struct private_pool **link = &a->private_pools;
-
-    while (*link != NULL)
-        link = &(*link)->next;
-    *link = p;
+    p->prev = a->private_last;
+    if (p->prev != NULL)
+        p->prev->next = p;
+    else
+        a->private_pools = p;
+    a->private_last = p;
+    a->region_count += p->region != NULL;
 }
 
-static larder_result begin_check(struct allocator *a, larder_pool_id id,
+static bool is_of_user(const struct private_pool *p)
+{
+    return p->tag == NULL && p->region == NULL;
+}
+
+static void private_unlink(struct allocator *a, const struct private_pool *p)
+{
+    if (p->prev != NULL)
+        p->prev->next = p->next;
+    else
+        a->private_pools = p->next;
+    if (p->next != NULL)
+        p->next->prev = p->prev;
+    else
+        a->private_last = p->prev;
+    a->region_count -= p->region != NULL;
+}
+
+void larder__private_append_unused(struct allocator *a, struct private_pool *p)
+{
+    if (a->private_unused_last != NULL)
+        a->private_unused_last->unused_next = p;
+    else
+        a->private_unused = p;
+    a->private_unused_last = p;
+}
+
+static void route_link(struct allocator *a, struct route *route)
+{
+    if (a->conf.rules->newest_scope_first)
+        route->next = a->routes;
+    else
+        route->prev = a->route_last;
+    if (route->next != NULL)
+        route->next->prev = route;
+    else
+        a->route_last = route;
+    if (route->prev != NULL)
+        route->prev->next = route;
+    else
+        a->routes = route;
+}
+
+static void route_unlink(struct allocator *a, const struct route *route)
+{
+    if (route->prev != NULL)
+        route->prev->next = route->next;
+    else
+        a->routes = route->next;
+    if (route->next != NULL)
+        route->next->prev = route->prev;
+    else
+        a->route_last = route->prev;
+}
+
+/* ---- beginning and ending -------------------------------------------------- */
+
+static larder_result begin_check(larder_pool_id id,
                                  const struct private_pool *p)
 {
     if (id.first == 0 && id.second == 0)
         return larder__fail(LARDER_ERR_INVALID,
                             "pool (0, 0) is the default pool: it cannot be "
                             "begun");
-    if (*route_find(a, id) != NULL)
+    if (p != NULL && p->route != NULL)
         return id_fail(LARDER_ERR_INVALID, id, "is already begun");
     if (p != NULL && p->users == 0)
         return id_fail(LARDER_ERR_INVALID, id, "was released by its last user");
     return LARDER_OK;
 }
 
+/* A pool of the user's that is not there yet; NULL: no host memory. */
+static struct private_pool *private_make(struct allocator *a, larder_pool_id id)
+{
+    struct private_pool *p = larder__pool_index_reserve(&a->pool_index)
+                                 ? larder__private_create(id)
+                                 : NULL;
+
+    if (p == NULL)
+        return NULL;
+    larder__private_append(a, p);
+    larder__pool_index_add(&a->pool_index, p);
+    return p;
+}
+
 larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
                                     larder_pool_filter *filter, void *ctx)
 {
-    struct private_pool *p = private_get(a, id);
-    struct private_pool *made = NULL;
+    struct private_pool *p = larder__pool_index_get(&a->pool_index, id);
     struct route *route;
-    larder_result r = begin_check(a, id, p);
+    larder_result r = begin_check(id, p);
 
     if (r != LARDER_OK)
         return r;
     route = larder__host_alloc(1, sizeof *route);
     if (route != NULL && p == NULL)
-        p = made = larder__private_create(id);
+        p = private_make(a, id);
     if (route == NULL || p == NULL) {
         larder__host_free(route);
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }
-    if (made != NULL)
-        larder__private_append(a, made);
     p->users++;
+    p->route = route;
     *route = (struct route){.to = p, .filter = filter, .ctx = ctx};
-    if (a->conf.rules->newest_scope_first) {
-        route->next = a->routes;
-        a->routes = route;
-    } else {
-        *route_find(a, id) = route; /* not there: the end of the list */
-    }
+    route_link(a, route);
     return LARDER_OK;
 }
 
 larder_result larder__private_end(struct allocator *a, larder_pool_id id)
 {
-    struct route **link = route_find(a, id);
-    struct route *route = *link;
+    struct private_pool *p = larder__pool_index_get(&a->pool_index, id);
 
-    if (route == NULL)
+    if (p == NULL || p->route == NULL)
         return id_fail(LARDER_ERR_UNKNOWN_POOL, id, "is not begun");
-    *link = route->next;
-    larder__host_free(route);
+    route_unlink(a, p->route);
+    larder__host_free(p->route);
+    p->route = NULL;
     return LARDER_OK;
 }
 
@@ -132,11 +176,12 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id)
     if (p->users == 0)
         return id_fail(LARDER_ERR_UNKNOWN_POOL, id,
                        "was released by its last user");
-    p->users--;
+    if (--p->users == 0)
+        larder__private_append_unused(a, p);
     return LARDER_OK;
 }
 
-void larder__private_free(struct allocator *a, struct private_pool *p)
+static void private_free(struct allocator *a, struct private_pool *p)
 {
     holding_set(&a->account, &p->holding, 0, 0);
     larder__host_free(p->region);
@@ -146,12 +191,10 @@ void larder__private_free(struct allocator *a, struct private_pool *p)
 
 void larder__private_remove(struct allocator *a, struct private_pool *p)
 {
-    struct private_pool **link = &a->private_pools;
-
-    while (*link != p)
-        link = &(*link)->next;
-    *link = p->next;
-    larder__private_free(a, p);
+    private_unlink(a, p);
+    if (is_of_user(p))
+        larder__pool_index_remove(&a->pool_index, p);
+    private_free(a, p);
 }
 
 static uint64_t pool_cached_bytes(const struct pool *pool)
@@ -193,6 +236,7 @@ void larder__private_destroy(struct allocator *a)
         struct private_pool *p = a->private_pools;
 
         a->private_pools = p->next;
-        larder__private_free(a, p);
+        private_free(a, p);
     }
+    larder__pool_index_destroy(&a->pool_index);
 }

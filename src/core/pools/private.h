@@ -18,11 +18,12 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
 struct private_pool *larder__private_create(larder_pool_id id);
 void larder__private_append(struct allocator *a, struct private_pool *p);
 
-/* Take a pool without memory out of the list; it is gone. */
-void larder__private_remove(struct allocator *a, struct private_pool *p);
+/* It has lost its last user: what it does not use may be given back. */
+void larder__private_append_unused(struct allocator *a, struct private_pool *p);
 
-/* Free a pool without memory that was taken out of the list. */
-void larder__private_free(struct allocator *a, struct private_pool *p);
+/* Take a pool without memory, that is not among the unused ones, out of the
+ * list; it is gone. */
+void larder__private_remove(struct allocator *a, struct private_pool *p);
 
 /* Whether the request's pool may grow by its segment. */
 bool larder__private_allows(const struct allocator *a, const struct request *q);

@@ -125,6 +125,7 @@ static struct tag *tag_make(struct allocator *a, const char *name)
     strcpy(tag->name, name);
     tag->pool->tag = tag;
     larder__private_append(a, tag->pool);
+    larder__private_append_unused(a, tag->pool);
     return tag;
 }
 

@@ -9,17 +9,6 @@
 
 /* ---- private pools -------------------------------------------------------- */
 
-/* Whether no segment is the pool's any more. */
-static bool private_is_empty(const struct allocator *a,
-                             const struct private_pool *p)
-{
-    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner == p)
-            return false;
-    }
-    return true;
-}
-
 larder_result larder__private_release_cached(struct allocator *a,
                                              struct private_pool *p)
 {
@@ -30,23 +19,29 @@ larder_result larder__private_release_cached(struct allocator *a,
     return r;
 }
 
+/* Who gives it up may end it later: until then requests find it. */
+static bool private_is_over(const struct private_pool *p)
+{
+    return p->tag == NULL && p->route == NULL && p->segment_count == 0;
+}
+
 larder_result larder__private_release_unused(struct allocator *a)
 {
-    struct private_pool **link = &a->private_pools;
+    struct private_pool *unused = a->private_unused;
     larder_result r = LARDER_OK;
 
-    while (*link != NULL) {
-        struct private_pool *p = *link;
+    a->private_unused = a->private_unused_last = NULL;
+    while (unused != NULL) {
+        struct private_pool *p = unused;
 
-        if (p->users == 0 && p->region == NULL && !private_is_paused(p))
+        unused = p->unused_next;
+        p->unused_next = NULL;
+        if (!private_is_paused(p))
             fail_keep_first(&r, larder__private_release_cached(a, p));
-        if (p->users == 0 && p->tag == NULL && p->region == NULL &&
-            private_is_empty(a, p)) {
-            *link = p->next;
-            larder__private_free(a, p);
-        } else {
-            link = &p->next;
-        }
+        if (private_is_over(p))
+            larder__private_remove(a, p);
+        else
+            larder__private_append_unused(a, p);
     }
     return r;
 }
@@ -55,6 +50,8 @@ larder_result larder__private_release_idle(struct allocator *a)
 {
     larder_result r = larder__private_release_unused(a);
 
+    if (a->region_count == 0)
+        return r;
     for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
         if (p->region != NULL)
             fail_keep_first(&r, larder__private_release_cached(a, p));

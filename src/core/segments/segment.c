@@ -15,6 +15,8 @@ void larder__segment_link(struct allocator *a, struct segment *s)
     if (s->next != NULL)
         s->next->prev = s;
     a->segments = s;
+    if (s->heap->pool->owner != NULL)
+        s->heap->pool->owner->segment_count++;
 }
 
 void larder__segment_unlink(struct allocator *a, struct segment *s)
@@ -25,6 +27,8 @@ void larder__segment_unlink(struct allocator *a, struct segment *s)
         a->segments = s->next;
     if (s->next != NULL)
         s->next->prev = s->prev;
+    if (s->heap->pool->owner != NULL)
+        s->heap->pool->owner->segment_count--;
 }
 
 static struct block *segment_fill(struct allocator *a, struct segment *s)

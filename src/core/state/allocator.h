@@ -27,6 +27,7 @@
 #include "core/block/slab.h"
 #include "core/heap/bins.h"
 #include "core/heap/fit.h"
+#include "core/state/pool_index.h"
 #include "core/settings/conf.h"
 #include "core/state/holding.h"
 #include "core/state/policy.h"
@@ -106,7 +107,12 @@ struct private_pool {
     struct usage usage;
     struct tag *tag;       /* whose memory it is; NULL: a pool of the user's, */
     struct region *region; /* or a region's (region_pages.h) */
-    struct private_pool *next; /* in the order they were made */
+    struct route *route;   /* by which it is begun; NULL: it is not */
+    size_t segment_count;  /* segments that are its */
+    struct private_pool *prev; /* in the order they were made */
+    struct private_pool *next;
+    struct private_pool *unused_next; /* of those without users */
+    struct private_pool *chained;     /* pool_index.h */
 };
 
 /* A pool allocations are routed to now. */
@@ -114,7 +120,8 @@ struct route {
     struct private_pool *to;
     larder_pool_filter *filter;
     void *ctx;
-    struct route *next; /* in the order they are asked */
+    struct route *prev; /* in the order they are asked */
+    struct route *next;
 };
 
 enum segment_kind {
@@ -256,8 +263,15 @@ struct allocator {
     struct slab slab;
     struct map map;
     struct pool pools[POOL_KINDS];
-    struct private_pool *private_pools;
+    struct private_pool *private_pools; /* tags' and regions' too */
+    struct private_pool *private_last;
+    struct private_pool *private_unused; /* without users, the first to lose
+                                            them first */
+    struct private_pool *private_unused_last;
+    struct pool_index pool_index; /* the user's */
+    size_t region_count;          /* of private pools, those of regions */
     struct route *routes;
+    struct route *route_last;
     uint32_t captures; /* under way, by larder_capture_begin() */
     struct segment *segments;
     struct piece *pieces;

@@ -4,7 +4,7 @@
 # `pytorch`.  Traces, each of one device.
 #
 #   need      smallest device that works, over the peak of the bytes asked for
-#   calls     for memory, and giving it back, on that device
+#   calls     for memory, and releasing it, on that device
 #
 # shellcheck source=bench/harness
 . "$(dirname "$0")/harness"

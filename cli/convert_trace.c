@@ -1,7 +1,7 @@
 #include "convert_trace.h"
 
 /* An operation is two events at most, but for segments, and those are not
- * taken or given back more often than blocks. */
+ * taken or released more often than blocks. */
 enum { EVENTS_PER_OP = 4, EVENTS_MORE = 1024 };
 
 bool convert_trace_snapshot(const struct trace *t,

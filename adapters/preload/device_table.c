@@ -228,8 +228,8 @@ static void segment_forget(struct preload_slot *slot, struct segment *s)
     larder__host_free(s);
 }
 
-static cud_result give_back(const struct preload_calls *real,
-                            struct preload_slot *slot, struct segment *s)
+static cud_result release_memory(const struct preload_calls *real,
+                                 struct preload_slot *slot, struct segment *s)
 {
     bool pushed = false;
     cud_result answer;
@@ -256,7 +256,7 @@ static larder_result op_mem_free(void *self, larder_addr addr)
         return LARDER_ERR_DEVICE;
     if (preload_is_capturing(real))
         return LARDER_ERR_CAPTURING;
-    answer = give_back(real, slot, s);
+    answer = release_memory(real, slot, s);
     /* A driver that is gone has taken it all. */
     if (answer != CUD_SUCCESS && answer != CUD_DEINITIALIZED &&
         !slot->is_forgotten)

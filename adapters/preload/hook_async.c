@@ -140,7 +140,7 @@ cud_result cuMemAllocFromPoolAsync_ptsz(cud_addr *out, size_t bytes,
     return alloc_pool(out, bytes, pool, stream, true);
 }
 
-/* ---- giving back ---------------------------------------------------------------- */
+/* ---- releasing ---------------------------------------------------------------- */
 
 /* Into Larder's hands in the order of the stream.  False: it has to wait for
  * the device, as P1 says. */

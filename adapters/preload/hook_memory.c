@@ -1,4 +1,4 @@
-/* hook_memory.c - memory that is allocated and given back in no stream's
+/* hook_memory.c - memory that is allocated and freed in no stream's
  * order, and what is left to the driver but counted. */
 #include "preload_state.h"
 #include "base/host.h"

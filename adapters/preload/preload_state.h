@@ -3,15 +3,15 @@
  *   program -> hook_*.c -> slot (a device) -> Larder -> device_table.c -> driver
  *
  * Rules:
- *   P1  What cuMemFree() gave back is not reused before the device has done
+ *   P1  What cuMemFree() freed is not reused before the device has done
  *       everything that was queued until then: it waits (a slot's `waiting`)
  *       until slot_settle() has waited for the context.  So memory on Larder's
  *       stream 0 may be used on any stream at once.
  *   P2  What cuMemAllocAsync() took belongs to its stream, under the stream's
- *       handle, never under 0; given back on that stream it is reused there
+ *       handle, never under 0; freed on that stream it is reused there
  *       at once, and elsewhere not at all.
  *   P3  Every address handed out is in the table of allocations until it is
- *       given back; what is in no table is the driver's, unless it lies in
+ *       released; what is in no table is the driver's, unless it lies in
  *       memory that Larder holds: then it is refused.
  *   P4  Nothing waits for a device, frees or unmaps while one of its streams
  *       is captured.
@@ -96,7 +96,7 @@ struct preload_slot {
 
     pthread_rwlock_t gate;
     bool is_paused;
-    bool is_forgotten; /* by the driver: nothing is given back to it */
+    bool is_forgotten; /* by the driver: nothing is released to it */
 
     pthread_mutex_t lock;         /* of what follows */
     _Atomic uint64_t limit_bytes; /* 0: not known yet */
@@ -159,7 +159,7 @@ bool preload_is_child(void);
  * any became free. */
 bool preload_settle(struct preload_slot *slot);
 void preload_wait_add(struct preload_slot *slot, struct allocation *a);
-/* Settle, and give what is cached back to the driver. */
+/* Settle, and release what is cached to the driver. */
 larder_result preload_trim(struct preload_slot *slot);
 /* A stream is about to go (P2). */
 void preload_stream_gone(const struct preload_calls *real, cud_stream stream);
@@ -218,7 +218,7 @@ void preload_allocations_forget(const struct preload_slot *slot,
 cud_result preload_alloc(struct preload_place *p, cud_addr *out, size_t bytes,
                          larder_stream stream);
 /* Around a call that takes memory of the driver's own: counted, and tried
- * once more with what is cached given back. */
+ * once more with what is cached released. */
 struct passing {
     struct preload_place place;
     struct allocation *allocation;

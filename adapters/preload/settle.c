@@ -1,4 +1,4 @@
-/* settle.c - when memory that was given back may be reused (P1), and captures,
+/* settle.c - when memory that was freed may be reused (P1), and captures,
  * which forbid to wait (P4). */
 #include "preload_state.h"
 #include "base/host.h"

@@ -17,7 +17,7 @@ struct torch_stack {
 
 /* Find the callers of this thread into `stack`, which stays until _leave(),
  * if a history wants them; else false, and there is nothing to leave.  `caller` is where the plug-in
- * returns to.  enter_free: of a call that gives memory back. */
+ * returns to.  enter_free: of a call that releases memory. */
 bool larder__torch_stack_enter(struct torch_stack *stack, const void *caller);
 bool larder__torch_stack_enter_free(struct torch_stack *stack,
                                     const void *caller);

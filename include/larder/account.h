@@ -59,7 +59,7 @@ typedef struct larder_account_line {
     uint64_t held_bytes;      /* of the device (PINNED: of the host) */
     uint64_t used_bytes;      /* of these, handed out, committed, or waiting for
                                  a recorded stream */
-    uint64_t asleep_bytes;    /* given back by larder_pause(), and needed again
+    uint64_t asleep_bytes;    /* released by larder_pause(), and needed again
                                  by larder_resume() */
     uint64_t minimum_bytes;   /* kept for the owner; 0: nothing */
     uint64_t limit_bytes;     /* it may hold; 0: as much as there is */
@@ -92,7 +92,7 @@ LARDER_API larder_result larder_account(larder_allocator *a,
  *
  * ERR_OUT_OF_MEMORY, and nothing changes, if all minimums together and what is
  * in use beyond them exceed the allocator's limit or the device: what is cached
- * beyond is given back first if that makes the room.  ERR_UNKNOWN_POOL.
+ * beyond is released first if that makes the room.  ERR_UNKNOWN_POOL.
  * larder_tag_set_minimum() makes the tag if it is new. */
 LARDER_API larder_result larder_cache_set_minimum(larder_allocator *a,
                                                   uint64_t bytes);

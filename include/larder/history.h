@@ -26,7 +26,7 @@ extern "C" {
 /* The names are PyTorch's.  Values are part of the ABI. */
 #define LARDER_ACTION_MAP(X)                                                   \
     X(alloc, 0, "an allocation succeeded")                                     \
-    X(free_requested, 1, "an allocation was given back")                       \
+    X(free_requested, 1, "an allocation was freed")                            \
     X(free_completed, 2, "its block became reusable")                          \
     X(segment_alloc, 3, "the driver gave a segment")                           \
     X(segment_free, 4, "a segment went back to the driver")                    \

@@ -1,7 +1,7 @@
 /* larder.h - a caching memory allocator for GPUs: the allocator's public API.
  *
  * Larder takes big segments from a driver, hands out blocks of them, keeps
- * what is freed for reuse and gives it back when asked.  Addresses are device
+ * what is freed for reuse and releases it when asked.  Addresses are device
  * addresses: the library never reads or writes the memory behind them.
  *
  *   larder_device *dev;
@@ -189,7 +189,7 @@ LARDER_API larder_result larder_create(larder_device *dev,
                                        const larder_options *opt,
                                        larder_allocator **out);
 
-/* Give everything back to the device, live allocations included, after
+/* Release everything to the device, live allocations included, after
  * waiting for the streams that were recorded.  A destroyed handle stays
  * recognisable: later calls with it return LARDER_ERR_DESTROYED.  NULL is a
  * no-op.  LARDER_ERR_CAPTURING, and nothing happens, while a stream that memory
@@ -228,20 +228,20 @@ LARDER_API larder_result larder_pytorch_change(size_t index, size_t number,
  * nothing.  The block is at least `bytes` long and aligned to 512, under the
  * policy `larder` to 256.
  *
- * ERR_OUT_OF_MEMORY after everything that may be given back was; its
+ * ERR_OUT_OF_MEMORY after everything that may be released was; its
  * explanation is in larder_last_error().  ERR_UNKNOWN_STREAM,
  * ERR_NO_HOST_MEMORY and ERR_DEVICE leave every live allocation as it was.
  * Cost of a hit: tens of nanoseconds, no system call, no driver call. */
 LARDER_API larder_result larder_alloc(larder_allocator *a, uint64_t bytes,
                                       larder_stream stream, larder_addr *out);
 
-/* Give back an allocation.  Address 0 is a no-op.  The block may be reused on
+/* Free an allocation.  Address 0 is a no-op.  The block may be reused on
  * its own stream at once; if other streams were recorded, when they have
  * passed this point.
  *
  * ERR_DOUBLE_FREE and ERR_UNKNOWN_ADDRESS name the address and change
  * nothing.  A double free is told apart from a foreign address as long as the
- * memory behind it was not handed out again or given back to the device. */
+ * memory behind it was not handed out again or released to the device. */
 LARDER_API larder_result larder_free(larder_allocator *a, larder_addr addr);
 
 /* Say that work queued so far on `stream` uses this allocation.  When it is
@@ -251,18 +251,18 @@ LARDER_API larder_result larder_record_stream(larder_allocator *a,
                                               larder_addr addr,
                                               larder_stream stream);
 
-/* Give back to the device every segment, and every whole page of an
+/* Release to the device every segment, and every whole page of an
  * expandable segment, that nothing uses, after waiting for recorded streams.
  * Memory of private pools that are held, and reserved pieces, stay.
  * ERR_CAPTURING while allocations go to a private pool: nothing happens. */
 LARDER_API larder_result larder_empty_cache(larder_allocator *a);
 
-/* Give back cached memory until at most `target_bytes` are reserved, or none
+/* Release cached memory until at most `target_bytes` are reserved, or none
  * is left that may go: 0 for all.  No more goes than that takes, but for the
  * rest of a segment or page.  Memory that a recorded stream may still use
  * stays; where pages are taken, their streams are waited for.  What private
  * pools hold, and reserved pieces, stay.  `released`, if not NULL, gets the
- * bytes that went.  The setting `trim_age` gives back in the background.
+ * bytes that went.  The setting `trim_age` releases in the background.
  * ERR_CAPTURING while allocations go to a private pool: nothing happens.
  * Any thread.  O(free blocks), and what the driver takes. */
 LARDER_API larder_result larder_trim(larder_allocator *a, uint64_t target_bytes,
@@ -271,7 +271,7 @@ LARDER_API larder_result larder_trim(larder_allocator *a, uint64_t target_bytes,
 /* Take one piece of `bytes` (rounded up to 2 MiB) from the device now, and
  * serve segments from it before asking the device for more.  The piece counts
  * as reserved, and stays until larder_destroy(): larder_empty_cache() does
- * not give it back.  The setting `preallocate:SIZE` does this at the first
+ * not release it.  The setting `preallocate:SIZE` does this at the first
  * allocation. */
 LARDER_API larder_result larder_reserve(larder_allocator *a, uint64_t bytes);
 
@@ -336,7 +336,7 @@ typedef int larder_pool_filter(void *ctx, larder_stream stream);
 /* From now until larder_pool_end(), allocations on streams the filter accepts
  * (all, if NULL) come from this pool.  The first begin makes the pool, each
  * later one counts as one more user.  While any pool is begun, recorded
- * streams are not polled and cached memory is not given back, as a stream
+ * streams are not polled and cached memory is not released, as a stream
  * capture demands; but with the setting `pytorch:2.13` and later releases only
  * between larder_capture_begin() and larder_capture_end().  What
  * larder_record_stream() says meanwhile holds, but for a stream that is being
@@ -351,7 +351,7 @@ LARDER_API larder_result larder_pool_begin(larder_allocator *a,
 LARDER_API larder_result larder_pool_end(larder_allocator *a,
                                          larder_pool_id id);
 
-/* One user less.  With none left the pool's free memory may be given back
+/* One user less.  With none left the pool's free memory may be released
  * (larder_empty_cache() and the out-of-memory ladder do) and the pool
  * vanishes with its last segment.  ERR_UNKNOWN_POOL for a pool that is not
  * held. */
@@ -454,17 +454,17 @@ LARDER_API larder_result larder_pool_live_is(larder_allocator *a,
     X(requested_bytes, "bytes asked for, of active blocks")
 
 #define LARDER_COUNTER_MAP(X)                                                  \
-    X(num_alloc_retries, "device asked again after the cache was given back")  \
+    X(num_alloc_retries, "device asked again after the cache was released")    \
     X(num_ooms, "allocations that failed for lack of memory")                  \
     X(num_sync_all_streams, "times all recorded streams were waited for")      \
     X(num_device_alloc, "pieces got from the device, or ranges mapped")        \
-    X(num_device_free, "pieces given back, or ranges unmapped")                \
+    X(num_device_free, "pieces released, or ranges unmapped")                  \
     X(num_oom_rejections, "failures by a limit with throw_on_cudamalloc_oom")
 
 /* Counters that PyTorch does not have. */
 #define LARDER_OWN_COUNTER_MAP(X)                                              \
-    X(num_trims, "times larder_trim() or trim_age gave something back")        \
-    X(trimmed_bytes, "bytes they gave back")
+    X(num_trims, "times larder_trim() or trim_age released something")         \
+    X(trimmed_bytes, "bytes they released")
 
 typedef struct larder_stat {
     int64_t current;
@@ -542,7 +542,7 @@ typedef struct larder_segment_info {
     int is_expandable;
     int is_reserved; /* served from a piece of larder_reserve() */
     size_t block_count;
-    int is_paused; /* its memory was given back (larder/tag.h); not in `reserved` */
+    int is_paused; /* its memory was released (larder/tag.h); not in `reserved` */
 } larder_segment_info;
 
 typedef struct larder_block_info {

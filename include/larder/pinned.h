@@ -44,7 +44,7 @@ extern "C" {
  * LARDER_CONF) those named pinned_* are heeded, history*, dump_on_oom,
  * trim_age and reclaim_budget_ms; the others are about device memory and
  * checked only.  Takes nothing from the driver before the first allocation;
- * larder_destroy() gives all back.
+ * larder_destroy() releases all.
  * ERR_UNSUPPORTED if the device has no pinned memory. */
 LARDER_API larder_result larder_pinned_create(larder_device *dev,
                                               const larder_options *opt,
@@ -54,14 +54,14 @@ LARDER_API larder_result larder_pinned_create(larder_device *dev,
  * 0 bytes gives NULL and touches nothing.  Not zeroed.
  *
  * ERR_OUT_OF_MEMORY when pinned_limit or the driver leaves no more, after
- * what nothing uses was given back.  ERR_INVALID for an allocator that
+ * what nothing uses was released.  ERR_INVALID for an allocator that
  * larder_pinned_create() did not make.
  * Any thread.  A block that is cached costs under a microsecond; what must be
  * pinned costs the driver's time. */
 LARDER_API larder_result larder_pinned_alloc(larder_allocator *pinned,
                                              uint64_t bytes, void **out);
 
-/* Give back what larder_pinned_alloc() gave.  NULL is a no-op.  It is reused
+/* Free what larder_pinned_alloc() gave.  NULL is a no-op.  It is reused
  * at once, or when the streams recorded for it have passed this point.
  * ERR_DOUBLE_FREE and ERR_UNKNOWN_ADDRESS name the address and change
  * nothing.  Any thread. */

@@ -16,7 +16,7 @@
  * own use before it closes.
  *
  * Lifetime.  From larder_export_open() to larder_export_close() the pages are
- * neither given back nor put to another use, even if the allocation is freed
+ * neither released nor put to another use, even if the allocation is freed
  * in between; it is then free with the close.  The importer's mapping holds the
  * physical memory by itself: it stays valid whatever the exporter does, and
  * whether or not that lives.  It counts in no allocator of the importer.
@@ -61,7 +61,7 @@ LARDER_API larder_result larder_export_open(larder_allocator *a,
  * are open at once. */
 LARDER_API larder_result larder_export_send(larder_export *e, int socket);
 
-/* Let go of the allocation: from here on it is used and given back as any
+/* Let go of the allocation: from here on it is used and freed as any
  * other, or is free, if it was freed before.  The export is gone in any case,
  * and importers keep what they have.  After larder_destroy() too; NULL is a
  * no-op.  Nothing here waits for importers: they have to tell when they are

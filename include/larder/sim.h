@@ -24,7 +24,7 @@
  *
  * Sharing.  With shared=NAME the capacity is counted over all processes of
  * the machine that use this name, contexts included; what a process held is
- * given back when it dies or becomes another program (execve), by a lock that
+ * released when it dies or becomes another program (execve), by a lock that
  * the kernel takes from it.  Processes count by their number: all of them must
  * see the same ones, as those of one container do.  The object in shared memory
  * is refused with LARDER_ERR_SYSTEM unless it is the user's own, closed to

@@ -1,5 +1,5 @@
 /* tag.h - named sets of allocations: what they take, how much they may, and
- * giving their memory back for a while.
+ * releasing their memory for a while.
  *
  *   larder_tag_begin(a, "weights");
  *   larder_alloc(a, ...);              // this thread's go to the tag
@@ -11,11 +11,11 @@
  *
  * A tag's allocations have memory of their own, which nothing else shares: in
  * pages, where the device has virtual memory and the policy is not `direct`,
- * whatever expandable_segments says.  What a tag has cached is given back like
+ * whatever expandable_segments says.  What a tag has cached is released like
  * any cached memory.  A tag lives as long as its allocator.
  *
  * While any thread has begun a tag of an allocator, requests of all threads
- * take the long way, with all locks; otherwise tags cost a request nothing. */
+ * take the slow path, with all locks; otherwise tags cost a request nothing. */
 #ifndef LARDER_TAG_H
 #define LARDER_TAG_H
 
@@ -54,7 +54,7 @@ typedef struct larder_tag_usage {
     uint64_t limit_bytes;   /* 0: none */
     uint64_t refused_count; /* allocations that failed for the limit */
     int is_paused;
-    uint64_t paused_bytes; /* given back by larder_pause() */
+    uint64_t paused_bytes; /* released by larder_pause() */
     uint64_t kept_bytes;   /* of host memory with their contents */
 } larder_tag_usage;
 
@@ -63,7 +63,7 @@ LARDER_API larder_result larder_tag_stats(larder_allocator *a, const char *tag,
                                           larder_tag_usage *out);
 
 /* Let the tag hold at most so many bytes from the device; 0: no limit.  A
- * request that would need more gives back what the tag has cached, then fails
+ * request that would need more releases what the tag has cached, then fails
  * with ERR_OUT_OF_MEMORY, without asking the device.  What is held already
  * stays.  Memory grows by whole pages or segments: 2 MiB for small requests,
  * 20 MiB, or as large_segment_size_mb says, for others.  The tag is made if it
@@ -80,7 +80,7 @@ typedef enum larder_pause_mode {
 
 /* Give the device back the memory of a tag's allocations; their addresses
  * stay theirs.  Waits first for all work queued on their streams and on the
- * streams recorded for them.  KEEP takes as much host memory as is given back,
+ * streams recorded for them.  KEEP takes as much host memory as is released,
  * pinned if the device has that to give.  Reserved bytes fall, allocated bytes
  * do not.
  *
@@ -101,7 +101,7 @@ LARDER_API larder_result larder_pause(larder_allocator *a, const char *tag,
                                       larder_pause_mode mode);
 
 /* Map memory for what is still allocated, and copy its contents back.  Cached
- * memory is given back if that makes the room; nobody is told of a failure but
+ * memory is released if that makes the room; nobody is told of a failure but
  * the caller.  A failure leaves the tag paused, its contents kept.
  * ERR_OUT_OF_MEMORY, ERR_INVALID: it is not paused; else as above. */
 LARDER_API larder_result larder_resume(larder_allocator *a, const char *tag);

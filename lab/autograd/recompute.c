@@ -82,7 +82,7 @@ static const struct lab__node_kind checkpoint_kind = {
 
 /* ---- the first run ------------------------------------------------------ */
 
-/* What the segment gives back may be its input, or a parameter: the result
+/* What the segment returns may be its input, or a parameter: the result
  * has a history of its own. */
 static larder_result run_unrecorded(const struct segment *segment,
                                     lab_tensor *input, lab_tensor **out)

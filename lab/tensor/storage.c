@@ -52,7 +52,7 @@ static larder_result device_take(struct lab__storage *s)
     return r == LARDER_OK ? r : lab__fail_larder(r);
 }
 
-/* What the allocator cannot give back stays its own: there is nobody to tell
+/* What the allocator cannot release stays its own: there is nobody to tell
  * when the last reference goes. */
 static void device_give(struct lab__storage *s)
 {

@@ -152,7 +152,7 @@ class Adapter:
         return out.value
 
     def empty_cache(self, device=0):
-        """Give back to the driver what nothing uses."""
+        """Release to the driver what nothing uses."""
         check(library.larder_empty_cache(self.allocator(device)))
 
     def snapshot(self, path, device=0):
@@ -179,7 +179,7 @@ class Adapter:
         return text.value.decode()
 
     def close(self):
-        """Give everything back; nothing may use its memory any more."""
+        """Release everything; nothing may use its memory any more."""
         if self.handle is not None:
             check(library.larder_adapter_close(self.handle))
             self.handle = None

@@ -76,7 +76,7 @@ def resume(device=ALL):
 
 
 def empty_cache(device=ALL):
-    """Give back to the driver what nothing uses."""
+    """Release to the driver what nothing uses."""
     library = _library()
     _check(library, library.larder_preload_empty_cache(device))
 

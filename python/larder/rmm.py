@@ -3,7 +3,7 @@
     import rmm, larder.rmm
     rmm.mr.set_current_device_resource(larder.rmm.resource())
 
-Memory is reused in the order of its stream; given back on another one, it
+Memory is reused in the order of its stream; freed on another one, it
 waits for that."""
 
 import importlib

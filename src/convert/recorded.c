@@ -99,7 +99,7 @@ static bool tell_alloc(struct telling *t, uint32_t event)
     return true;
 }
 
-/* A request that failed then must fail now, giving back what it gave back. */
+/* A request that failed then must fail now, releasing what it released. */
 static bool tell_oom(struct telling *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
@@ -146,7 +146,7 @@ static void tell_late(struct telling *t, uint32_t request)
         tell_completed(t, event);
 }
 
-/* The whole run of memory given back, which begins here, may happen. */
+/* The whole run of memory released, which begins here, may happen. */
 static bool tell_empty(struct telling *t, uint32_t event)
 {
     uint32_t end = event;

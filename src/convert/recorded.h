@@ -1,6 +1,6 @@
 /* recorded.h - tell a recording to the allocator again, and see whether it
  * does what was recorded: the same address for each request, the same
- * segments taken and given back, the same state at the end.
+ * segments taken and released, the same state at the end.
  *
  * The state before the recording is rebuilt first, through the public calls;
  * driver memory stands where it stood (recorded_device.h). */

@@ -64,7 +64,7 @@ differ(struct recorded_device *d, const char *format, ...)
 }
 
 /* Whether the driver refused at this point: what comes next is that something
- * was given back, or that the request failed. */
+ * was released, or that the request failed. */
 static bool refused(struct recorded_device *d)
 {
     const struct snapshot_event *e = next_recorded(d);
@@ -243,7 +243,7 @@ static larder_result recorded_mem_free(void *self, larder_addr addr)
     live_remove(d, addr);
     if (!d->is_start && !use_in_run(d, addr))
         differ(d,
-               "the replay gave back the segment at 0x%" PRIx64
+               "the replay released the segment at 0x%" PRIx64
                "; recorded: it was kept",
                addr);
     return LARDER_OK;

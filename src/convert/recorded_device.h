@@ -1,6 +1,6 @@
 /* recorded_device.h - a device that answers as the driver did when a snapshot
  * was recorded: with the addresses it gave, and out of memory where the
- * allocator then gave something back first.
+ * allocator then released something first.
  *
  * What is asked for is held against what was recorded; the first thing that
  * differs is kept, and what comes after it is served as well as can be. */

@@ -109,11 +109,11 @@ static bool take(struct start *s, const struct segment_span *span,
     return true;
 }
 
-static bool give_back(struct start *s, larder_addr *list, size_t count)
+static bool free_all(struct start *s, larder_addr *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (larder_free(s->r->allocator, list[i]) != LARDER_OK)
-            return cannot(s, "0x%" PRIx64 " cannot be given back", list[i]);
+            return cannot(s, "0x%" PRIx64 " cannot be released", list[i]);
     }
     return true;
 }
@@ -310,8 +310,8 @@ static bool lay_span(struct start *s, size_t index, size_t *next)
     uint64_t end = span->address + span->size;
     uint64_t at = span->address;
 
-    if (!give_back(s, s->fillers + s->filler_begins[index],
-                   s->filler_begins[index + 1] - s->filler_begins[index]))
+    if (!free_all(s, s->fillers + s->filler_begins[index],
+                  s->filler_begins[index + 1] - s->filler_begins[index]))
         return false;
     for (; *next < s->block_count; ++*next) {
         uint32_t number = s->blocks[*next];
@@ -391,7 +391,7 @@ static bool open_holes(struct start *s)
 {
     if (s->hole_count == 0)
         return true;
-    return give_back(s, s->holes, s->hole_count) &&
+    return free_all(s, s->holes, s->hole_count) &&
            (larder_empty_cache(s->r->allocator) == LARDER_OK ||
             cannot(s, "unmapped parts cannot be rebuilt", 0));
 }
@@ -404,7 +404,7 @@ bool recorded_start_build(struct retelling *r, char *reason)
     reason[0] = '\0';
     r->device->is_start = true;
     ok = collect(&s) && fill_spans(&s) && lay_spans(&s) && open_holes(&s) &&
-         give_back(&s, s.gaps, s.gap_count) && free_pending(&s);
+         free_all(&s, s.gaps, s.gap_count) && free_pending(&s);
     r->device->is_start = false;
     free(s.spans);
     free(s.blocks);

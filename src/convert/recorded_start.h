@@ -25,7 +25,7 @@ larder_result retelling_free(struct retelling *r, uint32_t number);
 
 /* Build it: memory for every segment first, all of it in use, so that no
  * request finds any other; then, segment by segment, blocks in the order of
- * their addresses; what was free is given back last.  False: it cannot be
+ * their addresses; what was free is released last.  False: it cannot be
  * built; `reason` has RECORDED_TEXT_MAX bytes. */
 bool recorded_start_build(struct retelling *r, char *reason);
 

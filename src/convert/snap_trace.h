@@ -22,7 +22,7 @@ struct snap_trace_notes {
 /* Allocations from before the recording come first, by address.  Streams are
  * numbered in the order in which they come, the default stream being 0;
  * frees that waited are recorded on streams above all others.  A request that
- * failed is made, after a mark that says so, and given back at once if it
+ * failed is made, after a mark that says so, and released at once if it
  * succeeds here; out->refused is the last of them.  Annotations and changes of
  * user metadata become marks.
  *

@@ -49,7 +49,7 @@ static void name_subjects(struct story *story)
 
 /* ---- where the cache was emptied ---------------------------------------- */
 
-/* The first event from `i` on that is no part of memory being given back. */
+/* The first event from `i` on that is no part of memory being released. */
 static uint32_t run_end(const struct lifetimes *l, uint32_t i)
 {
     while (i < l->event_count &&
@@ -64,7 +64,7 @@ struct run {
     uint32_t end; /* the event after it */
 };
 
-/* Whether something that was given back would have done for the request that
+/* Whether something that was released would have done for the request that
  * took memory at once: a block of its stream and pool, long enough. */
 static bool had_a_fit(const struct lifetimes *l, struct run run)
 {
@@ -88,7 +88,7 @@ static bool had_a_fit(const struct lifetimes *l, struct run run)
     return false;
 }
 
-/* Whether the allocator gave the run back by itself, to make room for what
+/* Whether the allocator released the run by itself, to make room for what
  * follows.  It did not if there was room, as it has held more at another time
  * and no setting makes it collect garbage early; or if it had what was asked
  * for. */
@@ -113,7 +113,7 @@ static bool explained(const struct lifetimes *l, struct run run,
 }
 
 /* Those from `end` back to the last event that neither completes a free nor
- * gives back memory. */
+ * releases memory. */
 static void name_late(struct story *story, uint32_t end)
 {
     const struct snapshot_event *events = story->lifetimes.events;

@@ -34,7 +34,7 @@ struct cuda {
 
 /* What goes with one call: set what applies, the rest is zero. */
 struct cuda_scope {
-    /* Gives something back, or waits for work: where the driver has gone, both
+    /* Releases something, or waits for work: where the driver has gone, both
      * have gone too. */
     bool is_release;
     /* Allowed while a stream is captured, though the driver is wary of it. */

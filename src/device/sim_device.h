@@ -127,7 +127,7 @@ larder_result larder__sim_page_release(struct sim *sim, uint64_t page);
 /* After a mapping of it is gone. */
 void larder__sim_page_unmapped(struct sim *sim, struct sim_page *page);
 void larder__sim_pages_close(struct sim *sim);
-/* Give back a page's place in the file, and what it counted. */
+/* Release a page's place in the file, and what it counted. */
 void larder__sim_page_unplace(struct sim *sim, struct sim_range *place,
                               uint64_t bytes);
 
@@ -149,7 +149,7 @@ larder_result larder__sim_lend_map(struct sim *sim, larder_addr addr,
                                    const struct sim_page *page);
 /* An imported page ends. */
 void larder__sim_lend_return(struct sim *sim, struct sim_page *page);
-/* Give back what others kept until now. */
+/* Release what others kept until now. */
 void larder__sim_lend_sweep(struct sim *sim);
 void larder__sim_lend_close(struct sim *sim);
 

@@ -177,13 +177,13 @@ static bool lives_short(const struct lifetimes *l, const struct lifetime *a)
             a->end - a->start <= TEMPORARY_EVENTS);
 }
 
-/* Who gave it back; 0: nobody did, or it was not recorded. */
+/* Who released it; 0: nobody did, or it was not recorded. */
 static unsigned freed_by(const struct sorting *s, const struct lifetime *a)
 {
     return a->end < s->l->event_count ? s->by[s->l->events[a->end].stack] : 0;
 }
 
-/* Whether the optimizer's step, which gave it back, made another such: that is
+/* Whether the optimizer's step, which released it, made another such: that is
  * how state is written anew. */
 static bool is_remade(const struct sorting *s, const struct lifetime *a)
 {

@@ -348,7 +348,7 @@ static void help_pieces(const struct telling *t)
 
     if (s->whole_free > 0 && s->whole_free + s->driver_free >= s->asked)
         fprintf(t->out,
-                "  - Giving back what is wholly free (empty_cache) before this "
+                "  - Releasing what is wholly free (empty_cache) before this "
                 "request: %s.\n",
                 report_bytes(s->whole_free, a));
     if (!s->expandable)
@@ -361,7 +361,7 @@ static void help_pieces(const struct telling *t)
             report_bytes(s->attainable, b));
     else
         fputs("  - Segments could grow already (expandable_segments:True), but "
-              "pages in the middle of one are given back only when whole "
+              "pages in the middle of one are released only when whole "
               "blocks around them are free:\n    free the allocations named "
               "above earlier, or make them first.\n",
               t->out);

@@ -214,7 +214,7 @@ void find_pending(const struct run_summary *f, struct finding_list *list)
     fprintf(title.out, "%s freed but waiting at the peak",
             report_bytes(m->pending, a));
     fputs("record_stream holds freed memory back until the other stream has "
-          "passed.  Letting that stream catch up earlier gives it back.\n",
+          "passed.  Letting that stream catch up earlier releases it.\n",
           text.out);
     finding_end(list, &title, &text);
 }

@@ -286,7 +286,7 @@ void find_driver_calls(const struct run_summary *f, struct finding_list *list)
             given_back);
     fprintf(text.out,
             "%" PRIu64 " calls of the driver in all, each tens of microseconds "
-            "or more, and giving back waits for the device.  empty_cache in a "
+            "or more, and releasing waits for the device.  empty_cache in a "
             "loop does that, or a limit so near that the cache is emptied "
             "again and again.\n",
             calls);

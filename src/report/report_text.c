@@ -52,7 +52,7 @@ static void write_calls(const struct report_writing *w)
             " out of memory\n",
             n[SNAPSHOT_ALLOC], n[SNAPSHOT_FREE_REQUESTED], n[SNAPSHOT_OOM]);
     fprintf(w->out,
-            "  driver   %" PRIu64 " segments taken, %" PRIu64 " given back, "
+            "  driver   %" PRIu64 " segments taken, %" PRIu64 " released, "
             "%" PRIu64 " mapped, %" PRIu64 " unmapped: about %s\n",
             n[SNAPSHOT_SEGMENT_ALLOC], n[SNAPSHOT_SEGMENT_FREE],
             n[SNAPSHOT_SEGMENT_MAP], n[SNAPSHOT_SEGMENT_UNMAP],

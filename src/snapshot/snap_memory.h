@@ -29,7 +29,7 @@ void *snap_alloc(struct snap_memory *m, size_t count, size_t item);
 /* `bytes` is what was asked for.  Takes NULL. */
 void snap_release(struct snap_memory *m, void *p, size_t bytes);
 
-/* Give back what an array has beyond `count`. */
+/* Release what an array has beyond `count`. */
 void snap_trim(struct snap_memory *m, void *array, size_t *capacity,
                size_t count, size_t item);
 

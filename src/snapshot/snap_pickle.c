@@ -386,7 +386,7 @@ static inline uint64_t sign_extend(const unsigned char *p, unsigned bytes)
     return (uint64_t)((int64_t)v >> beyond);
 }
 
-/* Push what the memo holds if it is plain; else the long way. */
+/* Push what the memo holds if it is plain; else the slow path. */
 static inline bool get_fast(struct snap_builder *b, uint32_t index, uint32_t at)
 {
     uint32_t packed = index < b->memo_end ? b->memo[index] : 0;

@@ -315,7 +315,7 @@ bool snapshot_read_source(struct trace_source *source, const char *path,
 void snapshot_free(struct snapshot *s);
 
 /* Whether what happened on a device was recorded, be it little: a request or
- * something given back.  Where no history was asked for PyTorch keeps the one
+ * something released.  Where no history was asked for PyTorch keeps the one
  * event that came last, which tells nothing. */
 bool snapshot_has_history(const struct snapshot *s, size_t device);
 

@@ -7,7 +7,7 @@ const char *tune_reason(const struct replay_setting *s)
         return "pages move to where they are needed, so that next to nothing "
                "is lost to pieces";
     if (s->expandable)
-        return "segments grow and give back page by page, so that free memory "
+        return "segments grow and release page by page, so that free memory "
                "serves wherever it lies";
     if (s->max_split_mb != 0)
         return "larger blocks are no longer cut, so that no smaller tensor "

@@ -3,7 +3,7 @@
 . tests/cli/harness
 
 # The small trace holds 24 bytes and, one made while the other is still there,
-# twice 960000000; at its end it gives both back.
+# twice 960000000; at its end it releases both.
 expect 0 replay --json --policy pytorch "$trace"
 is lines "$(wc -l <"$tmp/out")" 1
 is trace "$(field trace)" "\"$trace\""
@@ -49,7 +49,7 @@ is driver_time_ns "$(field driver_time_ns)" 240000
 expect 0 replay --policy direct --device sim:1MiB "$tmp/fails.trace"
 stdout_has 'out of memory at operation 1, and once after it:$'
 
-# The prices by hand: a small and a large segment taken, then given back.
+# The prices by hand: a small and a large segment taken, then released.
 printf 'a 0 1000\na 1 2000000\nf 0\nf 1\ne\n' >"$tmp/prices.trace"
 expect 0 replay --policy pytorch --json "$tmp/prices.trace"
 is driver_time_ns "$(field driver_time_ns)" $((60000 + 61800 + 2 * 60000))
@@ -123,7 +123,7 @@ s 4
 s 5'
 is 'first statistic' "$(sed -n '1s/^s 2 \([^ ]*\) .*/\1/p' "$tmp/s")" \
     allocation.all=1/1/1/0
-is 'pieces given back' \
+is 'pieces released' \
     "$(sed -n '3s/.* num_device_free=\([0-9]*\).*/\1/p' "$tmp/s")" 1
 expect 0 replay --placements - --stats - --json "$tmp/t.trace"
 is 'lines begin with' "$(cut -c 1 "$tmp/out" | tr -d '\n')" 'ppps{'

@@ -137,7 +137,7 @@ static void piece_release(struct fake_device *d, struct pool_piece **at)
     free(gone);
 }
 
-/* Give back what is free and passed, of one pool or (NULL) of the device's,
+/* Release what is free and passed, of one pool or (NULL) of the device's,
  * until no more than `keep` is reserved. */
 static void pieces_trim(struct fake_device *d, const struct fake_pool *only,
                         const uint64_t *keep)

@@ -4,7 +4,7 @@
  * A fault is armed, the scenario runs, and each failure is judged on the
  * spot: the result is one the fault can explain, every structure is in order,
  * and what was live still holds the bytes that were written there.  At the
- * end, with the fault gone, the allocator works and gives everything back. */
+ * end, with the fault gone, the allocator works and releases everything. */
 #ifndef LARDER_TESTS_FAULT_SCENARIO_H
 #define LARDER_TESTS_FAULT_SCENARIO_H
 
@@ -192,7 +192,7 @@ static inline void put(struct scenario *s, int i, uint64_t bytes,
     put_or(s, i, bytes, stream, LARDER_OK);
 }
 
-/* Giving back does not fail, whatever else does. */
+/* Releasing does not fail, whatever else does. */
 static inline void drop(struct scenario *s, int i)
 {
     if (s->slots[i].addr == 0)

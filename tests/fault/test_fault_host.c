@@ -56,7 +56,7 @@ static void test_every_request_may_fail_while_history_is_recorded(void **state)
 /* ---- making and destroying ----------------------------------------------- */
 
 /* Make a device and an allocator, use both and take both apart; the first
- * failure ends it.  Giving back needs no memory. */
+ * failure ends it.  Releasing needs no memory. */
 static larder_result make_and_destroy(void)
 {
     larder_device *dev = NULL;

@@ -95,7 +95,7 @@ static void pages_touch(larder_addr got)
 }
 
 /* What could not be undone is, by the first call that can do it; the second
- * gives back addresses that something was stuck at until then. */
+ * releases addresses that something was stuck at until then. */
 static void judge(struct holes *h, const struct faults *f, uint64_t more,
                   larder_addr got)
 {

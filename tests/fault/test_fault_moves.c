@@ -1,4 +1,4 @@
-/* test_fault_moves.c - memory is moved to where it is needed, or given back,
+/* test_fault_moves.c - memory is moved to where it is needed, or released,
  * and any call of the driver in it fails, or any request for host memory; once,
  * twice, from then on, and together with a call of another kind, as in what
  * undoes the first.  Each time: the answer is one that the failure explains,

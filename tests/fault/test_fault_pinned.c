@@ -1,6 +1,6 @@
 /* test_fault_pinned.c - pinned memory, trimming and its thread when any
  * request for host memory, or call of the driver, fails: a result that names
- * it, bytes untouched, everything given back. */
+ * it, bytes untouched, everything released. */
 #include <larder/pinned.h>
 
 #include "support/host_faults.h"

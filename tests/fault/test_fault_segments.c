@@ -1,4 +1,4 @@
-/* Segments joined, given back for a request, and lent to another stream, with
+/* Segments joined, released for a request, and lent to another stream, with
  * every driver call and every request for host memory on the way failing. */
 #include "support/host_faults.h"
 #include "support/rig.h"
@@ -57,7 +57,7 @@ static void everything_once(struct run *run)
     get(run, BLOCKS + 4, MIB(50), 0);
     for (int i = 0; i < BLOCKS + EXTRA; i++)
         give(run, i);
-    get(run, 0, MIB(64), 3); /* given back for another stream */
+    get(run, 0, MIB(64), 3); /* released for another stream */
     give(run, 0);
 }
 

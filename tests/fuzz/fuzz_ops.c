@@ -207,7 +207,7 @@ static void op_checkpoint(struct machine *m)
 }
 
 /* Blocks that a restore took away are no longer ours, those it brought back
- * are: as many as there is room for, the rest is given back. */
+ * are: as many as there is room for, the rest is released. */
 static void take_over(struct machine *m, const larder_addr *freed,
                       size_t freed_count, const larder_addr *created,
                       size_t created_count)

@@ -142,7 +142,7 @@ static const char *const order_words[] = {
     "the lowest address", "the block made first, and every split makes one",
     "the segment made first, then the lowest address"};
 static const char *const lending_words[] = {"never", "after all else",
-                                            "before anything is given back"};
+                                            "before anything is released"};
 static const char *const bool_words[] = {"no", "yes"};
 
 /* clang-format off */

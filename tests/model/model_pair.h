@@ -35,7 +35,7 @@ bool model_pair_compare_blocks(struct model_pair *m);
 /* larder_check(). */
 bool model_pair_check(struct model_pair *m);
 
-/* Free all, give back all, and see that the device has everything again.
+/* Free all, release all, and see that the device has everything again.
  * Closes both whatever it sees. */
 bool model_pair_close(struct model_pair *m);
 

@@ -128,7 +128,7 @@ static bool search(struct reference *r, const struct ref_request *q,
     return true;
 }
 
-/* While a pool is begun nothing may be given back: a capture forbids it. */
+/* While a pool is begun nothing may be released: a capture forbids it. */
 static bool obtain_or_make_room(struct reference *r,
                                 const struct ref_request *q,
                                 struct ref_place *out)

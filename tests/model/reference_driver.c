@@ -1,5 +1,5 @@
 /* reference_driver.c - the model's ways to get memory from the device and to
- * give it back. */
+ * release it. */
 #include "model/reference_state.h"
 
 #include <assert.h>
@@ -234,7 +234,7 @@ bool ref_obtain(struct reference *r, const struct ref_request *q, bool retry,
     return obtain_segment(r, q, out);
 }
 
-/* ---- giving back -------------------------------------------------------- */
+/* ---- releasing -------------------------------------------------------- */
 
 static uint64_t age_of(const struct ref_segment *s)
 {
@@ -281,7 +281,7 @@ void ref_collect_garbage(struct reference *r)
     }
 }
 
-/* The largest block of the pool and stream that can be given back and is at
+/* The largest block of the pool and stream that can be freed and is at
  * least of this size. */
 static struct ref_segment *largest_releasable(const struct reference *r,
                                               const struct ref_request *q,

@@ -198,7 +198,7 @@ void ref_count(larder_stat_split *s, const struct ref_pool *pool,
                int64_t amount);
 void ref_count_one(larder_stat *s, int64_t amount);
 
-/* ---- getting from the device and giving back ---------------------------- */
+/* ---- getting from the device and releasing ---------------------------- */
 
 /* Get a block from the device; false: out of memory. */
 bool ref_obtain(struct reference *r, const struct ref_request *q, bool retry,

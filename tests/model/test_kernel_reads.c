@@ -138,7 +138,7 @@ static void allocate(struct model *m, struct block *b)
     queue_read(m, b, b->stream);
 }
 
-static void give_back(struct model *m, struct block *b)
+static void free_block(struct model *m, struct block *b)
 {
     if (b->addr != 0)
         rig_free(&m->rig, b->addr);
@@ -198,7 +198,7 @@ static void step(struct model *m)
     if (what < 600 && b->addr == 0)
         allocate(m, b);
     else if (what < 600)
-        give_back(m, b);
+        free_block(m, b);
     else if (what < 950)
         use_elsewhere(m, b);
     else if (what < 965)
@@ -239,7 +239,7 @@ static uint64_t seed = 1;
 static void end(struct model *m)
 {
     for (int i = 0; i < LIVE; i++)
-        give_back(m, &m->live[i]);
+        free_block(m, &m->live[i]);
     if (m->pool_begun)
         toggle_pool(m);
     complete_all(m);

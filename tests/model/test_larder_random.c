@@ -6,7 +6,7 @@
  *   test_larder_random [STEPS [SEED]]
  *
  * Every block that is live is written in full, or in places if it is large,
- * and compared when it goes; one that was given back while a recorded stream
+ * and compared when it goes; one that was released while a recorded stream
  * still had work is compared until that has completed; what a captured graph
  * writes to is written again with each replay. */
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 enum {
     SLOTS = 160,
     STREAMS = 4,
-    GHOSTS = 64,       /* given back, still used by a stream */
+    GHOSTS = 64,       /* released, still used by a stream */
     GRAPH_BLOCKS = 12, /* of a captured graph */
     GRAPH_STREAM = 9,
     FULL_BYTES = 1 << 14 /* written in full up to here */
@@ -122,7 +122,7 @@ static void ghosts_compare(struct random *m)
         if (is_passed(m, g))
             ghost_drop(m, g);
         else
-            piece_compare(&g->piece, "given back, in use");
+            piece_compare(&g->piece, "released, in use");
     }
 }
 
@@ -143,7 +143,7 @@ static bool ghost_event(struct random *m, struct ghost *g, larder_stream stream)
     return false;
 }
 
-/* Before the block is given back: our events come before the allocator's. */
+/* Before the block is freed: our events come before the allocator's. */
 static void ghost_add(struct random *m, const struct piece *p)
 {
     struct ghost *g = m->ghosts;
@@ -277,7 +277,7 @@ static void graph_drop(struct random *m)
     m->graph_count = 0;
 }
 
-/* Blocks that are had and given back while a graph is captured; the graph goes
+/* Blocks that are had and freed while a graph is captured; the graph goes
  * on writing to them. */
 static void graph_capture(struct random *m)
 {

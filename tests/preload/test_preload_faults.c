@@ -35,7 +35,7 @@ static void release_if(struct run *r, cud_page page)
         want(r, cuMemRelease(page));
 }
 
-/* Memory of every kind, held and given back; what fails is gone around. */
+/* Memory of every kind, held and freed; what fails is gone around. */
 static void scenario(struct run *r)
 {
     const cud_page_prop prop = {.type = CUD_PAGE_PINNED,
@@ -62,7 +62,7 @@ static void scenario(struct run *r)
     give_if(r, held);
 }
 
-/* What was refused may still wait to be given back: a later try does it. */
+/* What was refused may still wait to be released: a later try does it. */
 static void assert_nothing_left(void)
 {
     assert_ok(larder_preload_empty_cache(0));

@@ -220,7 +220,7 @@ static enum report_category category_of(const char *lines, size_t number)
     return category;
 }
 
-/* What is older than the recording, by who gave it back. */
+/* What is older than the recording, by who released it. */
 static void old_memory_is_told_by_its_end(void **state)
 {
     static const char optim[] = "free_requested 0 4MiB 0 p/optim/adam.py:7:step"

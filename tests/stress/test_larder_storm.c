@@ -209,7 +209,7 @@ static void graph_drop(struct worker *w)
     w->graph_count = 0;
 }
 
-/* What it wrote last is still there, though its blocks were given back. */
+/* What it wrote last is still there, though its blocks were freed. */
 static void step_graph(struct worker *w)
 {
     if (w->graph_count == 0) {
@@ -321,7 +321,7 @@ static void step_share(struct worker *w)
     close(sockets[1]);
 }
 
-static void step_give_back(struct worker *w)
+static void step_free_own(struct worker *w)
 {
     larder_result r = draw(w, 4) == 0
                           ? larder_empty_cache(w->a)
@@ -358,7 +358,7 @@ static const struct {
 } steps_of[] = {
     {600, step_record}, {500, step_hand_over}, {400, step_complete},
     {100, step_graph},  {100, step_tag},       {20, step_pause},
-    {20, step_share},   {20, step_give_back},  {6, step_setting},
+    {20, step_share},   {20, step_free_own},   {6, step_setting},
     {6, step_look},     {10000, step_slot},
 };
 

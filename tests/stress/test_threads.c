@@ -2,7 +2,7 @@
  * its owner wrote, structures stay in order, nothing is handed out twice.
  *
  * Memory is real.  A thread writes a value that nobody else would at both
- * ends of each block and looks for it before giving the block back; the
+ * ends of each block and looks for it before freeing the block; the
  * thread sanitizer sees the same accesses. */
 #include "support/thread_fail.h"
 
@@ -288,7 +288,7 @@ static void *produce(void *worker)
     return NULL;
 }
 
-/* Uses what it is handed on a stream of its own, then gives it back. */
+/* Uses what it is handed on a stream of its own, then releases it. */
 static void *consume(void *worker)
 {
     struct worker *w = worker;

@@ -487,7 +487,7 @@ static void a_child_of_a_fork_does_no_harm(void **state)
 }
 
 /* Takes the allocator's lock most of the time. */
-static void *take_and_give_back(void *arg)
+static void *take_and_free(void *arg)
 {
     atomic_bool *stop = arg;
 
@@ -502,7 +502,7 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
 {
     enum { FORKS = 100 };
     /* Looked up here: the loader has a lock of its own. */
-    __typeof__(&larder_torch_free) give_back = LIB(larder_torch_free);
+    __typeof__(&larder_torch_free) free_fn = LIB(larder_torch_free);
     atomic_bool stop = false;
     pthread_t thread;
     void *kept;
@@ -510,15 +510,14 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
     (void)state;
     up();
     kept = LIB(larder_torch_alloc)(MIB(30), 0, NULL);
-    assert_int_equal(pthread_create(&thread, NULL, take_and_give_back, &stop),
-                     0);
+    assert_int_equal(pthread_create(&thread, NULL, take_and_free, &stop), 0);
     for (int i = 0; i < FORKS; i++) {
         pid_t child = fork();
         int status = -1;
 
         if (child == 0) {
             end_after(20);
-            give_back(kept, MIB(30), 0, NULL);
+            free_fn(kept, MIB(30), 0, NULL);
             _exit(0);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
@@ -526,7 +525,7 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
     }
     atomic_store(&stop, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    give_back(kept, MIB(30), 0, NULL);
+    free_fn(kept, MIB(30), 0, NULL);
     host_down();
 }
 

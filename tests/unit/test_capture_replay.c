@@ -1,6 +1,6 @@
 /* test_capture_replay.c - a graph is captured in a private pool, which frees
  * some of its memory while it is captured; the rest of the program then takes
- * all it can, gives back all it can, and the graph is replayed: it finds its
+ * all it can, releases all it can, and the graph is replayed: it finds its
  * memory as it left it, and so does everybody else.
  *
  * A graph is a list of kernels.  Each reads what some earlier ones wrote and
@@ -252,7 +252,7 @@ static void take_all_there_is(struct scene *s)
         rig_free(&s->rig, most);
 }
 
-/* All that a program can do to have memory given back. */
+/* All that a program can do to have memory released. */
 static void give_all_back(struct scene *s)
 {
     assert_ok(larder_empty_cache(s->rig.a));

@@ -57,7 +57,7 @@ static void test_no_more_is_waited_for_than_is_needed(void **state)
     }
 }
 
-/* PyTorch gives the segments back, asks the device again, and fails with a
+/* PyTorch releases the segments, asks the device again, and fails with a
  * block in its pool that would do, if the device refuses again. */
 static void test_the_pool_is_looked_at_after_each_wait(void **state)
 {
@@ -78,7 +78,7 @@ static void test_the_pool_is_looked_at_after_each_wait(void **state)
     rig_down(&rig);
 }
 
-/* ---- giving back ----------------------------------------------------------- */
+/* ---- releasing ----------------------------------------------------------- */
 
 /* What nothing uses is not enough: none of it goes while a wait may do. */
 static void test_nothing_goes_back_in_vain(void **state)

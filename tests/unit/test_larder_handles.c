@@ -102,7 +102,7 @@ static void handles_move_whole(void **state)
 }
 
 /* One page is wanted again and again, and in the end all that are left are in
- * larger handles: one is given back, and the rest of it is not lost. */
+ * larger handles: one is released, and the rest of it is not lost. */
 static void a_handle_is_remade_where_it_is_too_large(void **state)
 {
     struct rig rig = up(SPEC);
@@ -326,7 +326,7 @@ static void slot_get(struct rig *rig, struct slot *s, uint32_t *seed,
         s->addr = 0;
 }
 
-/* More than the device has is asked for, so that handles move, are given back
+/* More than the device has is asked for, so that handles move, are released
  * and made anew. */
 static void contents_survive(void **state)
 {

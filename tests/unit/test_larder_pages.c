@@ -79,7 +79,7 @@ static void defrag_off_moves_nothing(void **state)
     (void)state;
     rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
     rig_free(&rig,
-             rig_alloc_on(&rig, MIB(62), other)); /* given back, had again */
+             rig_alloc_on(&rig, MIB(62), other)); /* released, had again */
     assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_release], 30);
     assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_create],
                      30 + 31);

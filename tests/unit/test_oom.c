@@ -1,4 +1,4 @@
-/* test_oom.c - when memory runs out: what is given back first, what is said,
+/* test_oom.c - when memory runs out: what is released first, what is said,
  * who is told, and that it ends there. */
 #include "../support/rig.h"
 
@@ -547,7 +547,7 @@ static void test_throwing_at_the_limit_skips_the_ladder(void **state)
 
     (void)state;
     rig_free(&rig, rig_alloc(&rig, MIB(30)));
-    assert_no_room(&rig, MIB(40)); /* giving back 30 MiB would have helped */
+    assert_no_room(&rig, MIB(40)); /* releasing 30 MiB would have helped */
     assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
     assert_int_equal(rig_stats(&rig).num_ooms, 0); /* as in PyTorch 2.12 */
     assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);

@@ -43,7 +43,7 @@ static void what_is_kept_comes_back_where_it_was(void **state)
         assert_int_equal(paused.kept_bytes, paused.paused_bytes);
         assert_true(paused.paused_bytes <= before.reserved_bytes);
         assert_int_equal(rig_reserved(&rig), reserved - before.reserved_bytes);
-        rig_alloc(&rig, MIB(200)); /* what was given back is for others */
+        rig_alloc(&rig, MIB(200)); /* what was released is for others */
         for (int i = 0; i < COUNT; i++)
             pattern_is(other[i], bytes_of(i), 100 + (uint64_t)i);
         assert_ok(larder_resume(rig.a, "weights"));
@@ -294,7 +294,7 @@ static void what_finds_no_room_stays_paused(void **state)
                       larder_resume(rig.a, "weights"));
         assert_ok(larder_check(rig.a));
         assert_int_equal(usage_of(&rig, "weights").reserved_bytes, 0);
-        rig_free(&rig, other); /* cached: given back by the resume */
+        rig_free(&rig, other); /* cached: released by the resume */
         assert_ok(larder_resume(rig.a, "weights"));
         pattern_is(at, MIB(60), 3);
         assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_KEEP));

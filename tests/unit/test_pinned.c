@@ -191,7 +191,7 @@ static void test_a_copy_is_done_before_the_block_is_reused(void **state)
     pinned_down(&rig);
 }
 
-/* ---- giving back ----------------------------------------------------------- */
+/* ---- releasing ----------------------------------------------------------- */
 
 static void test_unused_pieces_go_back(void **state)
 {
@@ -214,7 +214,7 @@ static void test_unused_pieces_go_back(void **state)
     pinned_down(&rig);
 }
 
-/* The driver refuses once: what is cached is given back for it. */
+/* The driver refuses once: what is cached is released for it. */
 static void test_a_refusal_gives_back_what_is_cached(void **state)
 {
     struct rig rig = pinned_up("");

@@ -412,7 +412,7 @@ static void assert_no_forbidden_call(const larder_device_counters *before,
     }
 }
 
-/* Leave something behind that every way of giving back would take: cached
+/* Leave something behind that every way of releasing would take: cached
  * segments of both pools, an oversize one, old ones, a block that waits. */
 static void leave_cached_memory(struct rig *rig)
 {

@@ -3,7 +3,7 @@
 #include "convert_rig.h"
 
 /* Two blocks of a small segment, one freed and its place used again; a large
- * segment, given back for a request that then fails. */
+ * segment, released for a request that then fails. */
 #define SMALL_PART                                                             \
     EVENT("segment_alloc", 140000000000000, 2097152)                           \
     "," EVENT("alloc", 140000000000000, 500) "," EVENT(                        \

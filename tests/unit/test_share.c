@@ -137,7 +137,7 @@ static void memory_of_many_pages_comes_whole(void **state)
     rig_down(&rig);
 }
 
-/* The exporter frees it, takes all there is, gives all back: it is still the
+/* The exporter frees it, takes all there is, releases all: it is still the
  * importer's. */
 static void what_is_freed_while_it_is_exported_stays(void **state)
 {
@@ -173,7 +173,7 @@ static void what_is_freed_while_it_is_exported_stays(void **state)
     rig_down(&rig);
 }
 
-/* Closed, freed, given back: the device has it until the importer is done. */
+/* Closed, freed, released: the device has it until the importer is done. */
 static void memory_is_held_as_long_as_the_importer_has_it(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
@@ -271,7 +271,7 @@ static void each_export_holds_for_itself(void **state)
     rig_down(&rig);
 }
 
-/* Given back while a pool is begun, when nothing may be recorded. */
+/* Released while a pool is begun, when nothing may be recorded. */
 static void an_export_ends_while_a_pool_is_begun(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");

@@ -140,7 +140,7 @@ static void a_page_is_one_on_both_sides(void **state)
     }
 }
 
-/* A descriptor that nobody took yet keeps the page too, and what is given back
+/* A descriptor that nobody took yet keeps the page too, and what is released
  * makes room when it is wanted. */
 static void a_handle_on_its_way_keeps_the_page(void **state)
 {

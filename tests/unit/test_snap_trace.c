@@ -90,7 +90,7 @@ static void frees_do_not_wait_where_none_was_seen_completed(void **state)
                 "a 0 100 0\nf 0\na 1 200 0\n");
 }
 
-/* Given back at the end, for no request: nothing but empty_cache does it. */
+/* Released at the end, for no request: nothing but empty_cache does it. */
 static void memory_given_back_for_nothing_is_empty_cache(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void memory_given_back_for_nothing_is_empty_cache(void **state)
                 "a 0 5000000 0\nf 0\ne\n");
 }
 
-/* The request would have found what was given back. */
+/* The request would have found what was released. */
 static void giving_back_a_fit_is_empty_cache(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void giving_back_a_fit_is_empty_cache(void **state)
         "a 0 5000000 0\nf 0\ne\na 1 5000000 0\n");
 }
 
-/* What was given back would not have done, and the card was never fuller: the
+/* What was released would not have done, and the card was never fuller: the
  * allocator did that itself. */
 static void making_room_is_not_empty_cache(void **state)
 {

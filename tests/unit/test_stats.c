@@ -381,7 +381,7 @@ static char *summary_text(struct rig *rig, int abbreviated)
     return text;
 }
 
-/* The small scenario: 512 bytes and 30 MiB live, 3 MiB given back. */
+/* The small scenario: 512 bytes and 30 MiB live, 3 MiB released. */
 static struct rig summary_rig(void)
 {
     struct rig rig = rig_up(SPEC, "");

@@ -99,7 +99,7 @@ static void a_stream_keeps_little_of_the_host(void **state)
     rig_down(&rig);
 }
 
-/* What is given back by some is had by others, when there is no more. */
+/* What is released by some is had by others, when there is no more. */
 static void streams_pass_memory_on(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB,backing=none,events=immediate",
@@ -117,7 +117,7 @@ static void streams_pass_memory_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        /* first: what others gave back to the C library is not all zero */
+        /* first: what others released to the C library is not all zero */
         cmocka_unit_test(a_stream_keeps_little_of_the_host),
         cmocka_unit_test(each_stream_costs_what_the_first_did),
         cmocka_unit_test(streams_pass_memory_on),

@@ -4,7 +4,7 @@
 Small devices, few sizes, streams and pools, so that memory runs out, pieces of
 equal size compete and pools lend.  The same seed gives the same script.
 
-Left out is what docs/FIDELITY.md says is done otherwise: memory given back for
+Left out is what docs/FIDELITY.md says is done otherwise: memory released for
 a large request or as garbage while a pool is begun, pools that lend while they
 are begun, or released, which PyTorch fails at, and several that lend, which it
 asks in the order of a hash table.

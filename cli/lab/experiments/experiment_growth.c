@@ -78,7 +78,7 @@ const struct experiment experiment_context_and_growth = {
         "916 MiB of its own.\n\n"
         "Binding y again needs a second such segment, since the new tensor is "
         "made before the old one goes. From then on the two take turns. "
-        "empty_cache() gives back the one not in use, and the other too once "
+        "empty_cache() releases the one not in use, and the other too once "
         "y holds no tensor. Nine tensors kept in a list need nine (they are "
         "not written to: nine such tensors are more than 8 GiB).",
     .run = run,

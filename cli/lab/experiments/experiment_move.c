@@ -54,7 +54,7 @@ static bool run(struct exp *e)
            exp_verdict(
                e, "What is freed on the device stays reserved, for the next "
                   "tensor; rebinding needs room for the old and the new; host "
-                  "memory is given back at once.");
+                  "memory is released at once.");
 }
 
 const struct experiment experiment_move_and_reuse = {
@@ -69,7 +69,7 @@ const struct experiment experiment_move_and_reuse = {
         "When b moves to the host, its place on the device is free but stays "
         "reserved, and c is put there. c = zeros(...) a second time makes the "
         "new tensor first and then lets go of the old one, so for a moment "
-        "there must be room for both. `del d` gives nothing back to the "
+        "there must be room for both. `del d` releases nothing to the "
         "driver. Host memory knows no such cache: it goes back at once.",
     .run = run,
 };

@@ -68,7 +68,7 @@ static larder_result make_allocator(larder_device *dev, larder_allocator **out)
 }
 
 /* All at once: a new allocator. */
-static uint64_t give_back(larder_device *dev, larder_allocator **a)
+static uint64_t release_all(larder_device *dev, larder_allocator **a)
 {
     if (larder_destroy(*a) != LARDER_OK || make_allocator(dev, a) != LARDER_OK)
         return NOT_DONE;
@@ -85,7 +85,7 @@ static void serve(const char *spec, int fd)
         make_allocator(dev, &a) != LARDER_OK)
         return;
     while (receive_all(fd, &command, 1)) {
-        uint64_t answer = command == TAKE ? take_all(a) : give_back(dev, &a);
+        uint64_t answer = command == TAKE ? take_all(a) : release_all(dev, &a);
 
         if (!send_all(fd, &answer, sizeof answer))
             break;

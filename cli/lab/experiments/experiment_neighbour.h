@@ -19,7 +19,7 @@ void neighbour_end(struct neighbour *n);
 /* It takes tensors of 512 MiB until it is refused one; *bytes is what it
  * then holds. */
 bool neighbour_takes_all(struct exp *e, struct neighbour *n, uint64_t *bytes);
-/* It gives back everything. */
+/* It releases everything. */
 bool neighbour_gives_back(struct exp *e, struct neighbour *n);
 
 #endif

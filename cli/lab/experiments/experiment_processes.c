@@ -82,7 +82,7 @@ static bool run(struct exp *e)
         return false;
     done = exp_open(e, &want) && with_cache(e, &other) &&
            without_cache(e, &other) &&
-           exp_verdict(e, "What empty_cache() gives back anyone may take. Our "
+           exp_verdict(e, "What empty_cache() releases anyone may take. Our "
                           "next step, which had its memory in the cache, then "
                           "fails; kept, it would have fitted.");
     neighbour_end(&other);

@@ -118,7 +118,7 @@ static bool run_one_empty_cache(struct exp *e)
         exp_drop(e, i);
     return exp_step(e, "the rest freed") &&
            empty_twice(e, "empty_cache()", 0) &&
-           exp_verdict(e, "One call gives back every segment that no tensor "
+           exp_verdict(e, "One call releases every segment that no tensor "
                           "lies in; a second one finds nothing. What stays "
                           "reserved is pinned by tensors that live.");
 }
@@ -129,7 +129,7 @@ const struct experiment experiment_one_empty_cache = {
     .title = "one call of empty_cache() is enough",
     .text =
         "Programs call empty_cache() two or three times in a row, to be sure. "
-        "It gives back whole segments in which nothing lives, all of them, at "
+        "It releases whole segments in which nothing lives, all of them, at "
         "the first call. A segment with one small tensor in it stays, however "
         "often it is called; and so do tensors that a variable still holds.",
     .run = run_one_empty_cache,

@@ -179,7 +179,7 @@ const struct prompt_builtin prompt_cuda_table[] = {
          cuda_figure, FIGURE_MAX_RESERVED),
     CUDA("reset_peak_memory_stats", "", "the most becomes what is now",
          cuda_reset_peak, 0),
-    CUDA("empty_cache", "", "give unused segments back to the driver",
+    CUDA("empty_cache", "", "release unused segments to the driver",
          cuda_empty_cache, 0),
     CUDA("memory_summary", "", "a table; print() shows it", cuda_summary, 0),
     CUDA("memory_stats", "", "every statistic; print() shows them", cuda_stats,

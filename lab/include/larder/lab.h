@@ -446,7 +446,7 @@ typedef struct lab_function {
     lab_tensor *const *inputs;  /* NULLs for arguments that are no tensors */
     lab_tensor *const *outputs; /* NULLs for those without a gradient; an input
                                  * too, where it was written to in place */
-    lab_tensor *const *saved;   /* NULLs are given back as such */
+    lab_tensor *const *saved;   /* NULLs are returned as such */
 } lab_function;
 
 /* Record it, where operations are recorded and an input requires a gradient.

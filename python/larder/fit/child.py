@@ -99,7 +99,7 @@ def _is_ours(name):
 
 
 def _without_compiling():
-    """torch.compile gives back what it was given."""
+    """torch.compile returns what it was given."""
     import torch
 
     said = []

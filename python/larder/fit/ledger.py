@@ -36,7 +36,7 @@ def caller():
 
 
 class Ledger:
-    """`events`: a number n >= 0 for allocation n, ~n when it is given back,
+    """`events`: a number n >= 0 for allocation n, ~n when it is freed,
     a text for a mark, and a pair for (allocation, stream) recorded."""
 
     def __init__(self):

@@ -111,7 +111,7 @@ class Temporaries:
         self._with_workspace = set()
 
     def passing(self, size):
-        """Taken and given back at once."""
+        """Taken and released at once."""
         self._storages.release(
             self._storages.allocate(size, "staging", ledger.TEMPORARY)
         )
@@ -124,7 +124,7 @@ class Temporaries:
         return self._take(func, rule(args, kwargs))
 
     def after(self, func, args):
-        """What is taken when the results are there, and given back."""
+        """What is taken when the results are there, and released."""
         if func not in _MATMULS:
             return
         if _by_cublaslt(func, args):

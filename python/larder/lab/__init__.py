@@ -6,7 +6,7 @@
     x = lab.zeros(256, 1024, 1024, device="cuda")   # room for both, then one
     print(lab.session().panel("twice"))
     del x                                           # freed, and kept: cached
-    lab.session().empty_cache()                     # given back
+    lab.session().empty_cache()                     # released
 
 Names and arguments are PyTorch's where it has them, and so are lifetimes:
 what an operation keeps for backward, when it lets go, and which temporary

@@ -135,7 +135,7 @@ class Context:
         self._plain = tuple(id(tensor) for tensor in tensors)
 
     def mark_dirty(self, *tensors):
-        """Tensors written to in place are told by being given back."""
+        """Tensors written to in place are told by being returned."""
 
     def set_materialize_grads(self, value):
         """Gradients that never came are None here in any case."""
@@ -185,7 +185,7 @@ class Function:
 
     @staticmethod
     def _own(output, arguments):
-        """What is given back as it came becomes another tensor."""
+        """What is returned as it came becomes another tensor."""
         if any(output is one for one in arguments) and not (
             isinstance(output, Tensor) and not output.is_leaf
         ):

@@ -431,7 +431,7 @@ def _converted(tensor, dtype):
 
 
 def _same_or_made(result, out, tensor):
-    """What a call made that gives back its own argument where it can: then it
+    """What a call made that returns its own argument where it can: then it
     is the same object too."""
     if result:
         raise failure(result)

@@ -10,7 +10,7 @@ from larder.lab.kinds import dtypes  # noqa: F401
 from larder.lab.making import zeros
 from larder.lab.tensors import Tensor
 
-# What max(dim=…), sort() and the like give back.
+# What max(dim=…), sort() and the like return.
 Found = collections.namedtuple("Found", "values indices")
 
 

@@ -57,7 +57,7 @@ class Session:
         return self.handle
 
     def close(self):
-        """Give everything back; an error while tensors live."""
+        """Release everything; an error while tensors live."""
         global _session
         check(library.lab_close(self.handle))
         if _session is self:
@@ -184,7 +184,7 @@ class Session:
     # What can be done about it.
 
     def empty_cache(self):
-        """Give back what is cached to the device."""
+        """Release what is cached to the device."""
         check_allocator(library.larder_empty_cache(self._allocator))
 
     def set_memory_fraction(self, fraction):

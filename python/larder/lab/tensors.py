@@ -14,7 +14,7 @@ _read = library.lab_read
 
 
 class Tensor:
-    """A tensor of the lab.  It owns one reference: memory is given back at
+    """A tensor of the lab.  It owns one reference: memory is released at
     the moment the last one goes."""
 
     # One word for the handle and nothing else: there may be millions.

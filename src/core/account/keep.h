@@ -4,7 +4,7 @@
 
 #include "core/state/allocator.h"
 
-/* Keep so much for an owner of the allocator, giving back what is cached if it
+/* Keep so much for an owner of the allocator, releasing what is cached if it
  * takes that.  ERR_OUT_OF_MEMORY, with the words. */
 larder_result larder__account_keep(struct allocator *a, struct holding *h,
                                    uint64_t bytes);

@@ -19,7 +19,7 @@
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/page_span.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 
 /* What the walk adds up. */
 struct sums {
@@ -362,7 +362,7 @@ static larder_result check_sums(const struct allocator *a,
     if (a->held_bytes != (uint64_t)metric_all(&a->stats.reserved_bytes))
         return broken("S2", "held bytes", 0);
     if (sums->blocks !=
-        a->slab.untouched - 1 - a->slab.free_count - larder__front_headers(a))
+        a->slab.untouched - 1 - a->slab.free_count - larder__shard_headers(a))
         return broken("H1", "the number of headers", 0);
     return LARDER_OK;
 }

@@ -216,7 +216,7 @@ static bool in_map(struct allocator *a, const struct block *b)
     return map_find(&a->map, &a->slab, b->addr) == b;
 }
 
-/* Give back the live blocks that the map names, or those that it does not. */
+/* Free the live blocks that the map names, or those that it does not. */
 static void free_live(struct allocator *a, const struct private_pool *p,
                       bool mapped, struct addr_list *freed)
 {
@@ -233,7 +233,7 @@ static void free_live(struct allocator *a, const struct private_pool *p,
                 addr_list_add(freed, b->addr);
                 map_remove(&a->map, b);
             }
-            larder__give_back(a, b);
+            larder__block_retire(a, b);
             if (joins)
                 b = before;
         }

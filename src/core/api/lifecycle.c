@@ -14,7 +14,7 @@
 #include "core/pools/private.h"
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 
 #include "core/history/recording.h"
 #include "core/pools/tags.h"
@@ -170,8 +170,8 @@ static void apply_conf(struct allocator *a)
     apply_limits(a);
     a->is_paged = a->policy->is_paged && a->has_pages;
     a->is_fast = a->is_paged && may_be_fast(&a->conf);
-    a->fronts.looks = (uint32_t)a->conf.tuning[TUNING_own_looks];
-    a->fronts.patience = (uint32_t)a->conf.tuning[TUNING_patience];
+    a->shards.looks = (uint32_t)a->conf.tuning[TUNING_own_looks];
+    a->shards.patience = (uint32_t)a->conf.tuning[TUNING_patience];
     if (a->larder != NULL)
         a->policy->state->settings_changed(a);
 }
@@ -287,7 +287,7 @@ larder_result larder_memory_fraction(larder_allocator *handle, double *out)
 static void allocator_free(struct allocator *a)
 {
     larder__history_end(a);
-    larder__fronts_destroy(a);
+    larder__shards_destroy(a);
     larder__slab_destroy(&a->slab);
     larder__map_destroy(&a->map);
     larder__pools_destroy(a->pools);
@@ -321,7 +321,7 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
     r = larder_device_get_props(dev, &a->props);
     if (r != LARDER_OK)
         return r;
-    larder__fronts_init(a);
+    larder__shards_init(a);
     larder__conf_init(&a->conf);
     if (a->policy->state != NULL &&
         (r = a->policy->state->make(a)) != LARDER_OK)

@@ -1,4 +1,4 @@
-/* memory.c - the public calls on memory: allocate, free, record, give back. */
+/* memory.c - the public calls on memory: allocate, free, record. */
 #include <inttypes.h>
 
 #include <larder/hint.h>
@@ -33,15 +33,15 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
         return LARDER_OK;
     }
     larder__lock_all(a);
-    larder__front_enter(a);
+    larder__shard_enter(a);
     history_enter(a, caller);
     r = larder__request(a, bytes, stream, hint, out);
-    larder__front_stock(a, stream);
+    larder__shard_stock(a, stream);
     larder__unlock_all(a);
     return r;
 }
 
-static LAST larder_result alloc_waiting(struct allocator *a, struct front *f,
+static LAST larder_result alloc_waiting(struct allocator *a, struct shard *f,
                                         uint64_t bytes, larder_addr *out,
                                         const void *caller)
 {
@@ -60,7 +60,7 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
 {
     const void *caller = __builtin_return_address(0);
     struct allocator *a;
-    struct front *f;
+    struct shard *f;
     bool done;
 
     if (out == NULL)
@@ -68,7 +68,7 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
     a = handle_allocator(handle);
     if (a == NULL)
         return larder__handle_bad(handle);
-    f = front_of(a, stream);
+    f = shard_of(a, stream);
     if (f == NULL)
         return alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
     if (!lock_try(&f->lock))
@@ -97,7 +97,7 @@ static bool alloc_quickly(struct allocator *a, uint64_t bytes,
                           larder_stream stream, larder_hint hint,
                           larder_addr *out)
 {
-    struct front *f = front_of(a, stream);
+    struct shard *f = shard_of(a, stream);
     bool done;
 
     if (f == NULL || hint == LARDER_HINT_LONG)
@@ -128,7 +128,7 @@ larder_result larder_alloc_hinted(larder_allocator *handle, uint64_t bytes,
                         __builtin_return_address(0));
 }
 
-/* ---- giving back ---------------------------------------------------------- */
+/* ---- freeing ---------------------------------------------------------- */
 
 /* Why no live block begins at addr. */
 static larder_result explain_unknown(struct allocator *a, larder_addr addr)
@@ -181,7 +181,7 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
     if (addr == 0)
         return LARDER_OK;
     larder__lock_all(a);
-    larder__front_enter(a);
+    larder__shard_enter(a);
     history_enter(a, caller);
     r = find_live(a, addr, &b);
     if (r == LARDER_OK && is_of_region(b))
@@ -191,14 +191,14 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
                          addr);
     if (r == LARDER_OK) {
         map_remove(&a->map, b);
-        larder__give_back(a, b);
+        larder__block_retire(a, b);
     }
     larder__unlock_all(a);
     return r;
 }
 
-/* The lock of f, which is released, is not enough to give back addr. */
-static LAST larder_result free_unfound(struct allocator *a, struct front *f,
+/* The lock of f, which is released, is not enough to free addr. */
+static LAST larder_result free_unfound(struct allocator *a, struct shard *f,
                                        larder_addr addr, const void *caller)
 {
     lock_leave(&f->lock);
@@ -207,7 +207,7 @@ static LAST larder_result free_unfound(struct allocator *a, struct front *f,
 
 /* With the lock of f, which is released. */
 static FAST_INLINE larder_result free_locked(struct allocator *a,
-                                             struct front *f,
+                                             struct shard *f,
                                              const map_granule *granule,
                                              larder_addr addr,
                                              const void *caller)
@@ -220,7 +220,7 @@ static FAST_INLINE larder_result free_locked(struct allocator *a,
     return LARDER_OK;
 }
 
-static LAST larder_result free_waiting(struct allocator *a, struct front *f,
+static LAST larder_result free_waiting(struct allocator *a, struct shard *f,
                                        const map_granule *granule,
                                        larder_addr addr, const void *caller)
 {
@@ -233,12 +233,12 @@ larder_result larder_free(larder_allocator *handle, larder_addr addr)
     const void *caller = __builtin_return_address(0);
     struct allocator *a = handle_allocator(handle);
     const map_granule *granule;
-    struct front *f;
+    struct shard *f;
 
     if (a == NULL)
         return larder__handle_bad(handle);
     granule = map_low_granule(&a->map, addr);
-    f = granule == NULL ? NULL : front_numbered(a, map_front(granule));
+    f = granule == NULL ? NULL : shard_numbered(a, map_shard(granule));
     if (f == NULL)
         return free_slowly(a, addr, caller);
     if (!lock_try(&f->lock))
@@ -300,7 +300,7 @@ larder_result larder_empty_cache(larder_allocator *handle)
     history_enter(a, __builtin_return_address(0));
     if (allocator_is_capturing(a))
         r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be given back while allocations go to "
+                         "memory cannot be released while allocations go to "
                          "a private pool");
     else
         r = larder__release_cached(a);

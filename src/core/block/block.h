@@ -30,7 +30,7 @@ enum block_state {
     BLOCK_UNUSED,  /* the header is in no segment */
     BLOCK_FREE,    /* mapped, may be handed out */
     BLOCK_LIVE,    /* handed out */
-    BLOCK_PENDING, /* given back, still used by recorded streams */
+    BLOCK_PENDING, /* freed, still used by recorded streams */
     BLOCK_UNMAPPED /* addresses of an expandable segment without memory */
 };
 
@@ -46,7 +46,7 @@ struct block {
     uint32_t next;
     uint32_t self; /* own slab number */
     uint8_t state; /* enum block_state */
-    uint8_t front; /* whose lock guards it (front.h); 0: none */
+    uint8_t shard; /* whose lock guards it (shard.h); 0: none */
     union {
         struct { /* free, unmapped: links of a tree, or of a list */
             struct block *left;

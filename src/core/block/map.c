@@ -21,10 +21,10 @@ static bool fits(const void *p)
 }
 
 static uint64_t make_word(_Atomic uint32_t *entries, unsigned shift,
-                          unsigned front)
+                          unsigned shard)
 {
     return (uint64_t)(uintptr_t)entries | (uint64_t)shift << MAP_SHIFT_AT |
-           (uint64_t)front << MAP_FRONT_AT;
+           (uint64_t)shard << MAP_SHARD_AT;
 }
 
 /* The entries in the granule's table; NULL: it has none. */
@@ -132,7 +132,7 @@ static _Atomic uint32_t *make_table(struct map *map, struct map_leaf *leaf,
 
 /* Room for the granule's blocks. */
 static bool granule_prepare(struct map *map, struct slab *slab,
-                            larder_addr addr, bool fine, uint8_t front)
+                            larder_addr addr, bool fine, uint8_t shard)
 {
     unsigned i = map_index(addr);
     struct map_leaf *leaf;
@@ -148,14 +148,14 @@ static bool granule_prepare(struct map *map, struct slab *slab,
         if (table == NULL)
             return false;
     }
-    word = table != NULL ? make_word(table, MAP_UNIT_LOG2, front)
-                         : make_word(leaf->slots[i], MAP_SLOT_LOG2, front);
+    word = table != NULL ? make_word(table, MAP_UNIT_LOG2, shard)
+                         : make_word(leaf->slots[i], MAP_SLOT_LOG2, shard);
     atomic_store_explicit(&leaf->granules[i], word, memory_order_release);
     return true;
 }
 
 bool larder__map_prepare(struct map *map, struct slab *slab, larder_addr addr,
-                         uint64_t bytes, bool fine, uint8_t front)
+                         uint64_t bytes, bool fine, uint8_t shard)
 {
     larder_addr last = addr + bytes - 1;
 
@@ -163,7 +163,7 @@ bool larder__map_prepare(struct map *map, struct slab *slab, larder_addr addr,
         return false;
     for (larder_addr at = addr >> MAP_GRANULE_LOG2;
          at <= last >> MAP_GRANULE_LOG2; at++) {
-        if (!granule_prepare(map, slab, at << MAP_GRANULE_LOG2, fine, front))
+        if (!granule_prepare(map, slab, at << MAP_GRANULE_LOG2, fine, shard))
             return false;
     }
     return true;

@@ -8,8 +8,8 @@
  * address that it is for.
  *
  * Leaves and tables stay until the map goes, and what they say of a granule is
- * one atomic word, so that a granule's front can be looked up without a lock.
- * Entries belong to whose lock guards the blocks (front.h).
+ * one atomic word, so that a granule's shard can be looked up without a lock.
+ * Entries belong to whose lock guards the blocks (shard.h).
  *
  * Cost in host memory: 145 KiB for 4 GiB of addresses, at most 32 KiB for each
  * granule with a table: 4 KiB for each 256 KiB that a block began in; the table
@@ -36,11 +36,11 @@ enum {
 };
 
 /* What is known of a granule: the host address of its entries, how far to
- * shift an offset in it to find the number of one, and the front that its
+ * shift an offset in it to find the number of one, and the shard that its
  * blocks belong to.  0: no room was made for it. */
 typedef _Atomic uint64_t map_granule;
 
-enum { MAP_SHIFT_AT = 48, MAP_SHIFT_BITS = 6, MAP_FRONT_AT = 56 };
+enum { MAP_SHIFT_AT = 48, MAP_SHIFT_BITS = 6, MAP_SHARD_AT = 56 };
 
 struct map_leaf {
     map_granule granules[1 << MAP_LEAF_LOG2];
@@ -72,10 +72,10 @@ void larder__map_destroy(struct map *map);
 
 /* Make room so that blocks in [addr, addr + bytes) can be put in.  `fine`:
  * some may be of 128 KiB or less.  False: no host memory, or addresses that
- * wrap around; what was made stays, and does no harm.  `front`: the number of
- * the front that the blocks there belong to, 0: none. */
+ * wrap around; what was made stays, and does no harm.  `shard`: the number of
+ * the shard that the blocks there belong to, 0: none. */
 bool larder__map_prepare(struct map *map, struct slab *slab, larder_addr addr,
-                         uint64_t bytes, bool fine, uint8_t front);
+                         uint64_t bytes, bool fine, uint8_t shard);
 
 /* ---- granules ------------------------------------------------------------- */
 
@@ -112,11 +112,11 @@ static inline map_granule *map_granule_of(const struct map *map,
     return leaf == NULL ? NULL : &leaf->granules[map_index(addr)];
 }
 
-/* The number of the front that the granule's blocks belong to; 0: none. */
-static inline unsigned map_front(const map_granule *granule)
+/* The number of the shard that the granule's blocks belong to; 0: none. */
+static inline unsigned map_shard(const map_granule *granule)
 {
     return (unsigned)(atomic_load_explicit(granule, memory_order_acquire) >>
-                      MAP_FRONT_AT);
+                      MAP_SHARD_AT);
 }
 
 /* Where the entry for addr is; NULL: no room was made.  Without a branch on

@@ -23,7 +23,7 @@ enum {
 
 struct slab {
     _Atomic(struct block *) chunks[SLAB_CHUNKS]; /* of 4096, 8192, ... */
-    uint32_t free_first; /* headers given back, linked by `next` */
+    uint32_t free_first; /* headers released, linked by `next` */
     uint32_t free_count;
     uint32_t untouched; /* the lowest number never handed out */
     uint32_t end;       /* the lowest number no chunk holds */
@@ -58,7 +58,7 @@ static inline struct block *slab_at(struct slab *slab, uint32_t number)
     return &chunk[biased - (1u << log2)];
 }
 
-/* A header that was given back, of which only `self` can be relied on; there
+/* A header that was released, of which only `self` can be relied on; there
  * must be one. */
 static inline struct block *slab_take_used(struct slab *slab)
 {

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/history/recording.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 
 /* Keeps dead handles reachable, so that leak checkers know them. */
 static _Atomic(struct larder_allocator *) all_handles;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "core/observe/snapshot_state.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 
 enum { PATH_ROOM = 2 * CONF_PATH_MAX };
 

@@ -11,7 +11,7 @@
 #include "core/observe/shortfall.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 #include "core/state/usage.h"
 
 enum { MESSAGE_PART_MAX = 512 };

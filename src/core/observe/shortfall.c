@@ -234,7 +234,7 @@ static void say_cause(struct allocator *a, const struct request *q,
         say_too_much(q, h, attainable, t);
     } else if (allocator_is_capturing(a)) {
         larder__text_add(t, " Why: while allocations go to a private pool "
-                            "nothing is given back for them.");
+                            "nothing is released for them.");
     } else if (h->foreign_largest >= q->size &&
                h->own_largest < h->foreign_largest) {
         add(t,
@@ -248,7 +248,7 @@ static void say_cause(struct allocator *a, const struct request *q,
 }
 
 /* The most that a request like this one could have had, once all that nothing
- * uses was given back. */
+ * uses was released. */
 static uint64_t would_fit(const struct allocator *a, const struct held_state *h,
                           uint64_t room)
 {

@@ -1,4 +1,4 @@
-/* pause.c - giving back the memory of a tag's allocations, and mapping it
+/* pause.c - releasing the memory of a tag's allocations, and mapping it
  * again. */
 #include "core/pause/pause.h"
 

@@ -1,4 +1,4 @@
-/* pause.h - segments whose memory is given back for a while.  Private to core.
+/* pause.h - segments whose memory is released for a while.  Private to core.
  *
  * Blocks and addresses stay as they are; each page that was there goes through
  *
@@ -62,7 +62,7 @@ void larder__paused_free_stale(struct allocator *a, struct tag *tag);
 larder_result larder__paused_unmap(struct allocator *a, struct segment *s);
 /* Map all held ones, and make all usable. */
 larder_result larder__paused_map(struct allocator *a, struct segment *s);
-/* Give back the held ones; with `only_new`, those this call created. */
+/* Release the held ones; with `only_new`, those this call created. */
 uint64_t larder__paused_release(struct allocator *a, struct segment *s,
                                 bool only_new);
 /* Create those that are gone.  Room for orphans was made. */

@@ -225,7 +225,7 @@ larder_result larder__paused_map(struct allocator *a, struct segment *s)
     return r;
 }
 
-/* ---- giving back and creating --------------------------------------------- */
+/* ---- releasing and creating --------------------------------------------- */
 
 uint64_t larder__paused_release(struct allocator *a, struct segment *s,
                                 bool only_new)

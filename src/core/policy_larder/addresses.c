@@ -9,7 +9,7 @@
 #include "core/segments/orphan.h"
 #include "core/segments/segment.h"
 #include "core/settings/tuning.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 
 enum { GROWTH = 3 }; /* times all that the heap has */
 
@@ -22,7 +22,7 @@ static void segment_free(struct allocator *a, struct segment *s)
     larder__host_free(s);
 }
 
-/* ---- giving back ----------------------------------------------------------- */
+/* ---- releasing ----------------------------------------------------------- */
 
 larder_result larder__range_release(struct allocator *a, struct segment *s)
 {
@@ -31,7 +31,7 @@ larder_result larder__range_release(struct allocator *a, struct segment *s)
     if (r != LARDER_OK)
         return r;
     heap_remove_unmapped(s->head);
-    front_give_header(a, s->head);
+    shard_give_header(a, s->head);
     segment_free(a, s);
     return LARDER_OK;
 }
@@ -112,7 +112,7 @@ larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
     if (r != LARDER_OK)
         return r;
     heap->range_bytes += bytes;
-    b->front = heap->front != NULL ? heap->front->number : 0;
+    b->shard = heap->shard != NULL ? heap->shard->number : 0;
     heap_insert_unmapped(b);
     return LARDER_OK;
 }

@@ -18,14 +18,14 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
 larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
                                     uint64_t bytes);
 
-/* Give back the addresses of a range without pages. */
+/* Release the addresses of a range without pages. */
 larder_result larder__range_release(struct allocator *a, struct segment *s);
 
-/* Give back the heap's ranges that have no page, but for a region's.  The first
+/* Release the heap's ranges that have no page, but for a region's.  The first
  * refusal. */
 larder_result larder__ranges_release(struct allocator *a, struct heap *heap);
 
-/* Give back the pages and addresses of a range, whatever is in it, when the
+/* Release the pages and addresses of a range, whatever is in it, when the
  * allocator goes; it is gone even if the device refuses. */
 larder_result larder__range_destroy(struct allocator *a, struct segment *s);
 

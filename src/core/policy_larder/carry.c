@@ -259,7 +259,7 @@ larder_result larder__carry_back(struct allocator *a)
     return LARDER_OK;
 }
 
-/* Everything is given back from where it is now. */
+/* Everything is released from where it is now. */
 static void give_all(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;

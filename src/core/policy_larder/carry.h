@@ -11,7 +11,7 @@
  *
  * What fails on the way is undone.  If that fails as well, as when the device
  * maps nothing any more, the handle, or its contents, are held, and undoing is
- * tried again before memory is supplied, given back or destroyed.  To all
+ * tried again before memory is supplied, released or destroyed.  To all
  * others it looks as before, though what lives there cannot be touched. */
 #ifndef LARDER_CORE_POLICY_LARDER_CARRY_H
 #define LARDER_CORE_POLICY_LARDER_CARRY_H
@@ -20,7 +20,7 @@
 
 /* How many pages of a handle are in use; all of them, if one may not be
  * carried: others have it too, or a stream may be at work on it after its block
- * was given back.  `first` is the block that the handle begins in, or one
+ * was freed.  `first` is the block that the handle begins in, or one
  * before it.  With `out`, which ones. */
 size_t larder__carry_used(struct allocator *a, const struct block *first,
                           const struct segment *s, struct page_span handle,
@@ -37,7 +37,7 @@ larder_result larder__carry_back(struct allocator *a);
 /* The segment goes: whatever was not undone goes with it. */
 void larder__carry_leave(struct allocator *a, struct segment *s);
 
-/* Give back the addresses and host memory that carrying took. */
+/* Release the addresses and host memory that carrying took. */
 void larder__carry_tidy(struct allocator *a);
 
 /* The allocator ends. */

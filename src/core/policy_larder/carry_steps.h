@@ -30,7 +30,7 @@ larder_result larder__carry_unmap(struct allocator *a);
 
 larder_result larder__carried_unmap(struct allocator *a);
 larder_result larder__carried_release(struct allocator *a);
-/* Have it again, if it was given back. */
+/* Have it again, if it was released. */
 larder_result larder__carried_remake(struct allocator *a);
 /* Where it was, usable and with its contents. */
 larder_result larder__carried_map(struct allocator *a);

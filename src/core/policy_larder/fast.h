@@ -1,7 +1,7 @@
 /* fast.h - the fast path: a request that its stream's own free blocks answer,
- * and a free, with the lock of one front alone (front.h).  Private to core.
+ * and a free, with the lock of one shard alone (shard.h).  Private to core.
  *
- * What larder__request() and larder__give_back() do, without what does not
+ * What larder__request() and larder__block_retire() do, without what does not
  * apply: it must stay the same to the last statistic, but that blocks that wait
  * for recorded streams are asked about less often.
  *
@@ -14,9 +14,9 @@
 #include "base/bits.h"
 #include "core/segments/events.h"
 #include "core/segments/stamp.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 
-/* The policy larder alone has fronts; its unit is the alignment that CUDA
+/* The policy larder alone has shards; its unit is the alignment that CUDA
  * promises. */
 enum { FAST_UNIT = 256 };
 
@@ -32,9 +32,9 @@ static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
 
 /* Blocks that recorded streams use are asked about at a miss, and so many
  * requests after the last time. */
-static inline bool fast_should_poll(const struct allocator *a, struct front *f)
+static inline bool fast_should_poll(const struct allocator *a, struct shard *f)
 {
-    if (!a->fronts.has_waiting || ++f->unasked < a->fronts.patience)
+    if (!a->shards.has_waiting || ++f->unasked < a->shards.patience)
         return false;
     f->unasked = 0;
     return true;
@@ -42,7 +42,7 @@ static inline bool fast_should_poll(const struct allocator *a, struct front *f)
 
 /* Give the first `size` bytes of the free block b to a header of their own; b
  * keeps the rest, in its list. */
-static FAST_INLINE struct block *fast_cut(struct allocator *a, struct front *f,
+static FAST_INLINE struct block *fast_cut(struct allocator *a, struct shard *f,
                                           struct fit *fit, struct block *b,
                                           uint64_t size)
 {
@@ -57,7 +57,7 @@ static FAST_INLINE struct block *fast_cut(struct allocator *a, struct front *f,
     low->segment = b->segment;
     low->prev = b->prev;
     low->next = b->self;
-    low->front = b->front;
+    low->shard = b->shard;
     if (b->prev != 0)
         slab_at(&a->slab, b->prev)->next = low->self;
     else
@@ -85,7 +85,7 @@ static FAST_INLINE void fast_hand_out(struct allocator *a, struct block *b,
 
 /* The lock of f is held.  False: nothing is done; the slow path has to be
  * asked. */
-static FAST_INLINE bool fast_alloc(struct allocator *a, struct front *f,
+static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
                                    uint64_t bytes, larder_addr *out)
 {
     uint64_t size = bits_up(bytes, FAST_UNIT);
@@ -95,13 +95,13 @@ static FAST_INLINE bool fast_alloc(struct allocator *a, struct front *f,
     struct block *b;
 
     /* None are of 0 bytes here, and none may be where most_bytes is 0. */
-    if (bytes - 1 >= a->fronts.most_bytes || heap == NULL ||
+    if (bytes - 1 >= a->shards.most_bytes || heap == NULL ||
         fast_should_poll(a, f))
         return false;
-    tally = front_tally(a, f, (int64_t)size);
+    tally = shard_tally(a, f, (int64_t)size);
     if (tally == NULL)
         return false;
-    b = fit_find(heap->fit, size, a->fronts.looks);
+    b = fit_find(heap->fit, size, a->shards.looks);
     if (b == NULL)
         return false;
     if (b->bytes == size)
@@ -119,16 +119,16 @@ static FAST_INLINE bool fast_alloc(struct allocator *a, struct front *f,
 /* ---- freeing --------------------------------------------------------------- */
 
 /* The block of f that begins at addr, NULL: there is none that can be given
- * back here.  Its front is looked at again: addresses may have changed hands
+ * back here.  Its shard is looked at again: addresses may have changed hands
  * before the lock was taken. */
 static FAST_INLINE struct block *fast_find(struct allocator *a,
-                                           const struct front *f,
+                                           const struct shard *f,
                                            const map_granule *granule,
                                            larder_addr addr)
 {
     struct block *b;
 
-    if (map_front(granule) != f->number || a->fronts.most_bytes == 0)
+    if (map_shard(granule) != f->number || a->shards.most_bytes == 0)
         return NULL;
     b = map_find_in(granule, &a->slab, addr);
     if (b == NULL || b->state != BLOCK_LIVE || b->uses != NULL)
@@ -136,7 +136,7 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
     return b;
 }
 
-static FAST_INLINE void fast_give_header(struct front *f, struct block *b)
+static FAST_INLINE void fast_give_header(struct shard *f, struct block *b)
 {
     b->state = BLOCK_UNUSED;
     b->next = f->header_first;
@@ -154,7 +154,7 @@ static FAST_INLINE void fast_link_after(struct allocator *a, struct block *b,
 }
 
 /* Merge b, in no list, with its neighbours, and put it into its list. */
-static FAST_INLINE void fast_merge(struct allocator *a, struct front *f,
+static FAST_INLINE void fast_merge(struct allocator *a, struct shard *f,
                                    struct fit *fit, struct block *b)
 {
     unsigned before;
@@ -190,12 +190,12 @@ static FAST_INLINE void fast_merge(struct allocator *a, struct front *f,
     fit_insert(fit, b);
 }
 
-/* Give back b, which fast_find() found.  The lock of f is held.  False: nothing
+/* Free b, which fast_find() found.  The lock of f is held.  False: nothing
  * is done; the slow path has to be asked. */
-static FAST_INLINE bool fast_free(struct allocator *a, struct front *f,
+static FAST_INLINE bool fast_free(struct allocator *a, struct shard *f,
                                   const map_granule *granule, struct block *b)
 {
-    struct tally *tally = front_tally(a, f, -(int64_t)b->bytes);
+    struct tally *tally = shard_tally(a, f, -(int64_t)b->bytes);
     struct heap *heap = b->segment->heap;
 
     if (tally == NULL)

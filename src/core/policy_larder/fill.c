@@ -5,7 +5,7 @@
 #include "core/history/recording.h"
 #include "core/policy_larder/physical.h"
 #include "core/segments/orphan.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 #include "core/state/held.h"
 
 /* A span being filled.  Nothing is published before all is mapped. */
@@ -202,7 +202,7 @@ static larder_result map(struct allocator *a, struct filling *f)
     if (!larder__map_prepare(
             &a->map, &a->slab, page_at(s, f->span.begin),
             pages_bytes(f->span.end - f->span.begin), s->heap->pool->is_small,
-            s->heap->front == NULL ? 0 : s->heap->front->number))
+            s->heap->shard == NULL ? 0 : s->heap->shard->number))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     while (r == LARDER_OK && next_missing(f, &run))
         r = map_run(a, f, run);

@@ -8,7 +8,7 @@
 struct fill_rules {
     size_t handle_pages; /* of a new handle, at most; 0: as larder__physical_
                             handle_pages() says */
-    bool may_break; /* a loose handle that is too large for a gap is given back
+    bool may_break; /* a loose handle that is too large for a gap is released
                        for a smaller one */
 };
 

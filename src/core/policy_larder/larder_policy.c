@@ -52,7 +52,7 @@ static bool take_carved(struct allocator *a, struct request *q)
 
 /* ---- the ladder ----------------------------------------------------------- */
 
-/* What defrag:off leaves: give back and ask again, after each wait. */
+/* What defrag:off leaves: release and ask again, after each wait. */
 static larder_result climb_without_moves(struct allocator *a, struct request *q)
 {
     larder_result r;
@@ -83,7 +83,7 @@ static larder_result migrate_and_supply(struct allocator *a, struct request *q)
     return r == LARDER_OK ? larder__supply(a, q) : r;
 }
 
-/* Others may have given back since the device refused. */
+/* Others may have released since the device refused. */
 static larder_result ask_again(struct allocator *a, struct request *q)
 {
     a->stats.num_alloc_retries++;

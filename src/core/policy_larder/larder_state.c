@@ -39,7 +39,7 @@ static void settings_changed(struct allocator *a)
     a->larder->refused_at = UINT64_MAX;
 }
 
-/* ---- giving back ----------------------------------------------------------- */
+/* ---- releasing ----------------------------------------------------------- */
 
 /* Carved segments of the heap that nothing uses. */
 static void release_carved(struct allocator *a, const struct heap *heap)

@@ -5,7 +5,7 @@
 
 #include "core/policy_larder/own.h"
 
-/* Give back as many handles that are partly in use as q lacks pages, those
+/* Release as many handles that are partly in use as q lacks pages, those
  * first that have the largest part free; q->heap has no room.
  * ERR_OUT_OF_MEMORY, and nothing was done: it is not allowed, there are not as
  * many, or the device refuses. */

@@ -45,7 +45,7 @@ struct carry {
     struct segment *segment; /* NULL: none is */
     size_t begin;            /* of the handle, in pages of the segment */
     size_t end;
-    uint64_t handle; /* 0: it was given back, `host` has its contents */
+    uint64_t handle; /* 0: it was released, `host` has its contents */
     bool is_mapped;
     bool is_usable; /* has access and contents */
     bool is_blank;  /* was made anew: `host` has its contents */

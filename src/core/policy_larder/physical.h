@@ -1,8 +1,8 @@
-/* physical.h - handles of the policy larder: got, held loose, given back.
+/* physical.h - handles of the policy larder: got, held loose, released.
  * Private to core.
  *
  * To the driver a handle costs about the same whatever its size.  But it is
- * mapped, moved and given back as a whole: one byte in use keeps all of it. */
+ * mapped, moved and released as a whole: one byte in use keeps all of it. */
 #ifndef LARDER_CORE_POLICY_LARDER_PHYSICAL_H
 #define LARDER_CORE_POLICY_LARDER_PHYSICAL_H
 
@@ -12,7 +12,7 @@
  * for what is kept for others than the default pools. */
 uint64_t larder__physical_capacity(const struct allocator *a);
 
-/* Pages that can be had without giving any back, as far as is known. */
+/* Pages that can be had without releasing any, as far as is known. */
 size_t larder__physical_room(const struct allocator *a);
 
 /* The most pages that a new handle should have now: many while there is much

@@ -1,6 +1,6 @@
 /* direct.c - a baseline: every request is one driver call, every free another.
  *
- * Freed segments are given back at once; those that the device does not take
+ * Freed segments are released at once; those that the device does not take
  * (while allocations are routed to a private pool it is not even asked) stay
  * in their heap and go with the next allocation that finds routing off. */
 #include "base/fail.h"
@@ -47,7 +47,7 @@ static larder_result direct_find(struct allocator *a, struct request *q)
     larder_result r;
 
     q->segment_bytes = q->size;
-    if (allocator_is_capturing(a)) /* nothing may be given back */
+    if (allocator_is_capturing(a)) /* nothing may be released */
         return direct_get(a, q);
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         if (has_backlog(&a->pools[kind]))

@@ -192,7 +192,7 @@ static larder_result climb(struct allocator *a, struct request *q)
         return r;
     if (borrow_when(a, q, PYTORCH_LENDS_FIRST))
         return LARDER_OK;
-    if (allocator_is_capturing(a)) /* nothing may be given back */
+    if (allocator_is_capturing(a)) /* nothing may be released */
         return r;
     if (larder__release_available(a, q)) {
         r = grow(a, q);

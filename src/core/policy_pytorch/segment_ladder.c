@@ -2,13 +2,13 @@
  * pinned memory, private pools, and the policy larder without virtual memory.
  *
  * The first steps are PyTorch's.  Then, unlike there: what cannot succeed is
- * refused before anything is given back for it; unused segments go back only
+ * refused before anything is released for it; unused segments go back only
  * if they are enough, and no more than that; a segment that others could share
  * is done without; streams are waited for one event at a time, and after each
  * the pool is searched again.
  *
- * The last of the three asks for what PyTorch asks for and gives back what it
- * gives back until PyTorch gives up: which segments a program has decides
+ * The last of the three asks for what PyTorch asks for and releases what it
+ * releases until PyTorch gives up: which segments a program has decides
  * how large a device it needs, in ways that no rule foresees, and this way it
  * needs none larger than under PyTorch. */
 #include "base/bits.h"
@@ -64,7 +64,7 @@ static larder_result wait_and_look(struct allocator *a, struct request *q)
     return r;
 }
 
-static larder_result give_back_and_grow(struct allocator *a, struct request *q)
+static larder_result release_and_grow(struct allocator *a, struct request *q)
 {
     larder_result r;
 
@@ -90,11 +90,11 @@ static void keep_within_slack(struct allocator *a, const struct request *q)
     (void)larder__release_unused(a, after - most);
 }
 
-static larder_result wait_and_give_back(struct allocator *a, struct request *q)
+static larder_result wait_and_release(struct allocator *a, struct request *q)
 {
     larder_result r = wait_and_look(a, q);
 
-    return r == LARDER_ERR_OUT_OF_MEMORY ? give_back_and_grow(a, q) : r;
+    return r == LARDER_ERR_OUT_OF_MEMORY ? release_and_grow(a, q) : r;
 }
 
 /* Refused for good: no step that is left may be taken. */
@@ -124,7 +124,7 @@ static larder_result climb(struct allocator *a, struct request *q)
     r = trade(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         r = grow_smaller(a, q);
-    return r == LARDER_ERR_OUT_OF_MEMORY ? wait_and_give_back(a, q) : r;
+    return r == LARDER_ERR_OUT_OF_MEMORY ? wait_and_release(a, q) : r;
 }
 
 static larder_result climb_alike(struct allocator *a, struct request *q)
@@ -140,7 +140,7 @@ static larder_result climb_alike(struct allocator *a, struct request *q)
     if (larder__release_available(a, q))
         r = larder__pytorch_grow(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
-        r = wait_and_give_back(a, q);
+        r = wait_and_release(a, q);
     return r == LARDER_ERR_OUT_OF_MEMORY ? grow_smaller(a, q) : r;
 }
 

@@ -3,7 +3,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/pools/tags.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 
 void larder__pools_init(struct pool *pools, struct private_pool *owner)
 {
@@ -63,14 +63,14 @@ static bool pool_make_room(struct pool *pool)
     return true;
 }
 
-/* A heap without a front works as well, by the slow path. */
-static void join_front(struct allocator *a, struct heap *heap)
+/* A heap without a shard works as well, by the slow path. */
+static void join_shard(struct allocator *a, struct heap *heap)
 {
     size_t kind = (size_t)(heap->pool - a->pools);
 
-    heap->front = larder__front_make(a, heap->stream);
-    if (heap->front != NULL)
-        heap->front->heaps[kind] = heap;
+    heap->shard = larder__shard_make(a, heap->stream);
+    if (heap->shard != NULL)
+        heap->shard->heaps[kind] = heap;
 }
 
 /* The index of a heap that has none: nothing is ever put in. */
@@ -106,7 +106,7 @@ static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
     heap->pool = pool;
     heap->stream = stream;
     if (is_paged && is_own)
-        join_front(a, heap);
+        join_shard(a, heap);
     for (uint32_t i = pool->heap_count; i > at; i--)
         pool->heaps[i] = pool->heaps[i - 1];
     pool->heaps[at] = heap;

@@ -1,7 +1,7 @@
 /* tags.h - named sets of allocations (larder/tag.h).  Private to core.
  *
  * A tag has a private pool without users: its memory is its own, and what it
- * has cached may be given back. */
+ * has cached may be released. */
 #ifndef LARDER_CORE_TAGS_H
 #define LARDER_CORE_TAGS_H
 
@@ -13,7 +13,7 @@ struct tag {
     char name[LARDER_TAG_MAX + 1];
     struct private_pool *pool;
     bool is_paused;
-    uint64_t paused_bytes; /* given back */
+    uint64_t paused_bytes; /* released */
     uint64_t kept_bytes;   /* of the host, for their contents */
     struct paused *stale;  /* to be freed when nothing is queued any more */
     struct tag *next;

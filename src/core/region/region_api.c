@@ -10,7 +10,7 @@
 #include "core/history/recording.h"
 #include "core/pools/tags.h"
 #include "core/region/region_pages.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 
 struct larder_region {
     larder_allocator *handle;
@@ -121,7 +121,7 @@ static larder_result region_enter(larder_region *region, struct allocator **out,
 
     if (r != LARDER_OK)
         return r;
-    larder__front_enter(*out);
+    larder__shard_enter(*out);
     history_enter(*out, caller);
     if (region->region->tag != NULL)
         r = larder__tag_check(region->region->tag);
@@ -230,7 +230,7 @@ larder_result larder_region_trim(larder_region *region, uint64_t *released)
     before = a->held_bytes;
     if (allocator_is_capturing(a))
         r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be given back while allocations go to "
+                         "memory cannot be released while allocations go to "
                          "a private pool");
     else
         r = larder__region_trim(a, region->region);

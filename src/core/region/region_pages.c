@@ -160,7 +160,7 @@ static void free_live(struct allocator *a, const struct region *g,
         if (b->state != BLOCK_LIVE)
             continue;
         map_remove(&a->map, b);
-        larder__give_back(a, b);
+        larder__block_retire(a, b);
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include "core/history/recording.h"
 #include "core/pools/pool.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 #include "core/state/usage.h"
 
 /* ---- neighbours ----------------------------------------------------------- */
@@ -10,7 +10,7 @@
 static struct block *block_part(struct allocator *a, struct block *b,
                                 uint64_t bytes)
 {
-    struct block *rest = front_take_header(a, b);
+    struct block *rest = shard_take_header(a, b);
     struct block *after = slab_get(&a->slab, b->next);
 
     assert(bytes > 0 && bytes < b->bytes);
@@ -18,7 +18,7 @@ static struct block *block_part(struct allocator *a, struct block *b,
     rest->bytes = b->bytes - bytes;
     rest->segment = b->segment;
     rest->state = b->state;
-    rest->front = b->front;
+    rest->shard = b->shard;
     rest->prev = b->self;
     rest->next = b->next;
     if (after != NULL)
@@ -65,7 +65,7 @@ static void block_join(struct allocator *a, struct block *low,
     low->next = high->next;
     if (after != NULL)
         after->prev = low->self;
-    front_give_header(a, high);
+    shard_give_header(a, high);
 }
 
 /* The neighbour, out of its index, if it is in the same state. */
@@ -163,7 +163,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     history_alloc(a, b);
 }
 
-/* ---- giving back ---------------------------------------------------------- */
+/* ---- releasing ---------------------------------------------------------- */
 
 void larder__block_free(struct allocator *a, struct block *b)
 {
@@ -178,7 +178,7 @@ void larder__block_free(struct allocator *a, struct block *b)
     b->state = BLOCK_FREE;
     b = larder__block_merge(a, b, &merged);
     heap_insert(b);
-    /* Whole pages of an expandable segment can always be given back, so its
+    /* Whole pages of an expandable segment can always be released, so its
      * free blocks are not counted as splits. */
     if (!segment_is_expandable(b->segment)) {
         int64_t blocks = -(int64_t)merged.count;

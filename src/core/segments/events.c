@@ -4,7 +4,7 @@
 #include "base/host.h"
 #include "core/segments/blocks.h"
 
-/* Uses come in chunks and go to a list of free ones: giving a block back
+/* Uses come in chunks and go to a list of free ones: freeing a block
  * allocates no host memory. */
 enum { USE_CHUNK = 64 };
 
@@ -260,7 +260,7 @@ void larder__events_defer(struct allocator *a, struct block *b)
     b->state = BLOCK_PENDING;
     b->events = 0;
     /* A device that refuses an event now is asked again at the next
-     * allocation: the block is given back all the same. */
+     * allocation: the block is freed all the same. */
     if (allocator_is_capturing(a) || block_record(a, b) != LARDER_OK)
         defer(a, b);
 }

@@ -13,7 +13,7 @@
 #include "core/state/allocator.h"
 
 /* Remember that the live block is used on `stream`, not its own.  Takes the
- * host memory that giving the block back will need. */
+ * host memory that freeing the block will need. */
 larder_result larder__events_use(struct allocator *a, struct block *b,
                                  larder_stream stream);
 
@@ -22,13 +22,13 @@ larder_result larder__events_use(struct allocator *a, struct block *b,
 bool larder__events_copy(struct allocator *a, const struct block *b,
                          struct use **out);
 
-/* Keep the live block, once it is given back, until the hold ends: for memory
+/* Keep the live block, once it is freed, until the hold ends: for memory
  * that others have too. */
 larder_result larder__events_hold(struct allocator *a, struct block *b,
                                   struct use **out);
 void larder__events_unhold(struct allocator *a, struct use *hold);
 
-/* The live block with recorded streams was given back. */
+/* The live block with recorded streams was freed. */
 void larder__events_defer(struct allocator *a, struct block *b);
 
 /* Free the blocks whose events have completed: asks each stream's events in

@@ -24,7 +24,7 @@ static larder_addr page_addr(const struct segment *s, size_t i)
     return s->addr + i * s->page_bytes;
 }
 
-/* Page i is out of use: give its handle back, now or later. */
+/* Page i is out of use: release its handle, now or later. */
 static void page_drop(struct allocator *a, struct segment *s, size_t i,
                       bool mapped)
 {

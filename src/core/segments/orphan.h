@@ -11,7 +11,7 @@
  * driver allocation, can be remembered. */
 bool larder__orphans_make_room(struct allocator *a, size_t count);
 
-/* Give this back, now or later.  Never fails; room was made. */
+/* Release this, now or later.  Never fails; room was made. */
 void larder__orphan_give(struct allocator *a, struct orphan orphan);
 
 /* Try all again; goes on past refusals and returns the first. */

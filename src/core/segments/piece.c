@@ -1,5 +1,5 @@
 /* piece.c - reserved memory: taken from the device in one piece, cut into
- * segments, never given back before the allocator goes.
+ * segments, never released before the allocator goes.
  *
  * A piece is counted as one segment of the large pool when it is taken; what
  * is carved from it is counted no second time. */

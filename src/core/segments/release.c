@@ -8,7 +8,7 @@
 #include "core/segments/segment.h"
 #include "core/state/usage.h"
 
-void larder__give_back(struct allocator *a, struct block *b)
+void larder__block_retire(struct allocator *a, struct block *b)
 {
     struct stats *st = &a->stats;
     unsigned pool = b->segment->heap->pool->stats;

@@ -16,7 +16,7 @@ larder_result larder__segment_get(struct allocator *a, struct heap *heap,
 larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
                                     uint64_t bytes, struct block **out);
 
-/* Give back the segment of b, its only block, free and in its heap.  If the
+/* Release the segment of b, its only block, free and in its heap.  If the
  * device refuses, everything stays as it was. */
 larder_result larder__segment_release(struct allocator *a, struct block *b);
 
@@ -55,7 +55,7 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
                                      uint64_t size, struct block **out);
 
 /* Unmap the whole pages within b, a free block of an expandable segment that
- * is in its heap, and give them back; b may be gone afterwards.  The segment
+ * is in its heap, and release them; b may be gone afterwards.  The segment
  * goes with its last page.  On failure what could not be unmapped stays. */
 larder_result larder__expandable_release(struct allocator *a, struct block *b);
 
@@ -66,7 +66,7 @@ larder_result larder__expandable_forget(struct allocator *a, struct block *b);
 /* Drop a segment that has no page any more. */
 void larder__expandable_tidy(struct allocator *a, struct segment *s);
 
-/* Give back the pages and addresses of a segment, whatever is in it, when the
+/* Release the pages and addresses of a segment, whatever is in it, when the
  * allocator goes; the segment is gone even if the device refuses. */
 larder_result larder__expandable_destroy(struct allocator *a,
                                          struct segment *s);

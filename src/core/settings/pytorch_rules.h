@@ -19,7 +19,7 @@ enum pytorch_order {
 };
 
 /* When memory runs out, the free blocks of pools that lend theirs are looked
- * at: after all else failed, or before anything is given back. */
+ * at: after all else failed, or before anything is released. */
 enum pytorch_lending {
     PYTORCH_LENDS_NEVER,
     PYTORCH_LENDS_LAST,

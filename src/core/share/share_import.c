@@ -26,7 +26,7 @@ static uint64_t bytes_of(const larder_import *m, uint64_t pages)
     return pages * m->header.page_bytes;
 }
 
-/* ---- giving back ---------------------------------------------------------- */
+/* ---- releasing ---------------------------------------------------------- */
 
 /* In order, so that what the device refuses can be tried again. */
 static larder_result import_undo(larder_import *m)

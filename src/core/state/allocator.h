@@ -8,10 +8,10 @@
  *     pieces     reserved memory that segments are carved from
  *     events     blocks that wait for recorded streams
  *     map, slab  address -> header
- *     fronts     one per stream: the short way of its requests (front.h)
+ *     shards     one per stream: the fast path of its requests (shard.h)
  *     history    what happened, if it is recorded
  *
- * Locks: the allocator's and those of its fronts.  Functions of core expect all
+ * Locks: the allocator's and those of its shards.  Functions of core expect all
  * of them held unless they say otherwise.  User callbacks run without, but for
  * the filters of private pools and the visitors of larder_walk(). */
 #ifndef LARDER_CORE_ALLOCATOR_H
@@ -45,7 +45,7 @@ enum {
 };
 
 struct allocator;
-struct front;
+struct shard;
 struct history;
 struct larder;
 struct trimmer;
@@ -59,7 +59,7 @@ struct region;
  * NULL, and `bins` is empty then; else in `bins`. */
 struct heap {
     struct pool *pool;
-    struct front *front; /* front.h; NULL: none */
+    struct shard *shard; /* shard.h; NULL: none */
     larder_stream stream;
     struct block *unmapped; /* tree by address */
     struct bins *bins;
@@ -98,7 +98,7 @@ struct usage {
 
 struct private_pool {
     larder_pool_id id;
-    int users; /* 0: its memory may be given back, and it goes with the last */
+    int users; /* 0: its memory may be released, and it goes with the last */
     struct pool pools[POOL_KINDS];
     uint16_t history_id; /* its number in the history; 0: none yet */
     struct holding holding;
@@ -179,7 +179,7 @@ struct piece {
     struct piece *next;
 };
 
-/* A stream recorded for a block; once the block is given back, the event that
+/* A stream recorded for a block; once the block is freed, the event that
  * says the stream has passed. */
 struct use {
     larder_stream stream;
@@ -188,7 +188,7 @@ struct use {
     uint64_t event;
     bool captured; /* the end of a capture orders it: no event is needed */
     bool is_hold;  /* no stream but a hold (events.h), */
-    bool is_held;  /* counted by its block, which was given back */
+    bool is_held;  /* counted by its block, which was freed */
 };
 
 /* The events recorded on one stream, in order. */
@@ -225,10 +225,10 @@ struct callbacks {
     uint32_t capacity;
 };
 
-enum { FRONT_SLOTS_LOG2 = 8, FRONT_SLOTS = 1 << FRONT_SLOTS_LOG2 };
+enum { SHARD_SLOTS_LOG2 = 8, SHARD_SLOTS = 1 << SHARD_SLOTS_LOG2 };
 
-/* Fronts of streams, and what one thread alone counts in all of them. */
-struct fronts {
+/* Shards of streams, and what one thread alone counts in all of them. */
+struct shards {
     uint64_t most_bytes; /* what may be asked for there (fast.h); 0: nothing */
     uint32_t looks;      /* own_looks and patience, of tuning.h */
     uint32_t patience;
@@ -236,9 +236,9 @@ struct fronts {
     bool is_shared;   /* two threads have allocated or freed */
     uint8_t count;
     uintptr_t owner;   /* the thread, until there are two; 0: none yet */
-    int64_t allowance; /* bytes a front may count for itself */
-    _Atomic(struct front *) slots[FRONT_SLOTS]; /* by stream */
-    struct front *list[UINT8_MAX + 1];          /* by number, from 1 */
+    int64_t allowance; /* bytes a shard may count for itself */
+    _Atomic(struct shard *) slots[SHARD_SLOTS]; /* by stream */
+    struct shard *list[UINT8_MAX + 1];          /* by number, from 1 */
     struct tally tally;
 };
 
@@ -277,7 +277,7 @@ struct allocator {
     struct piece *pieces;
     struct events events;
     struct stats stats;
-    struct fronts fronts;
+    struct shards shards;
 
     uint64_t held_bytes;    /* from the device, without the context */
     struct account account; /* whose that is */
@@ -330,7 +330,7 @@ static inline uint32_t allocator_unit(const struct allocator *a)
 }
 
 /* Whether a stream may be captured now, so that no event is polled and nothing
- * given back: PyTorch's "captures underway", for which its older releases take
+ * released: PyTorch's "captures underway", for which its older releases take
  * any pool that is begun. */
 static inline bool allocator_is_capturing(const struct allocator *a)
 {

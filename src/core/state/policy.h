@@ -36,7 +36,7 @@ struct request {
 /* A policy that keeps memory of its own kind: what the rest of core asks it to
  * do with that.  Locks as for everything in core. */
 struct policy_state {
-    /* Make a->larder; ERR_NO_HOST_MEMORY.  All that it holds was given back
+    /* Make a->larder; ERR_NO_HOST_MEMORY.  All that it holds was released
      * before it is unmade. */
     larder_result (*make)(struct allocator *a);
     void (*unmake)(struct allocator *a);
@@ -46,15 +46,15 @@ struct policy_state {
      * nowhere.  Returns the first refusal. */
     larder_result (*release_heap)(struct allocator *a, struct heap *heap);
     void (*release_loose)(struct allocator *a);
-    /* Give back the pages of a default pool's heap that trim_age calls old
+    /* Release the pages of a default pool's heap that trim_age calls old
      * (stamp.h).  Its stream has passed where it was when they last were not. */
     void (*release_old)(struct allocator *a, const struct heap *heap);
-    /* Give back as much, until no more than target bytes are held. */
+    /* Release as much, until no more than target bytes are held. */
     void (*trim)(struct allocator *a, uint64_t target);
-    /* Bytes that could be given back, or moved to another heap. */
+    /* Bytes that could be released, or moved to another heap. */
     uint64_t (*movable_bytes)(const struct allocator *a);
     uint64_t (*loose_bytes)(const struct allocator *a);
-    /* The allocator goes: give back the pages and addresses of a segment of the
+    /* The allocator goes: release the pages and addresses of a segment of the
      * policy's own kind, whatever is in it.  It is gone even if the device
      * refuses. */
     larder_result (*destroy_segment)(struct allocator *a, struct segment *s);

@@ -92,7 +92,7 @@ static inline void tally_add(struct tally *t, unsigned pool, uint64_t bytes,
     here->requested.added += (int64_t)requested;
 }
 
-/* A block is given back. */
+/* A block is freed. */
 static inline void tally_sub(struct tally *t, unsigned pool, uint64_t bytes,
                              uint64_t requested)
 {

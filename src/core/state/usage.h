@@ -6,7 +6,7 @@
 #include "core/block/block.h"
 #include "core/state/allocator.h"
 
-/* The block has become live, or was given back. */
+/* The block has become live, or was freed. */
 static inline void usage_allocate(const struct block *b)
 {
     const struct pool *pool = b->segment->heap->pool;
@@ -35,7 +35,7 @@ static inline void usage_free(const struct block *b)
     }
 }
 
-/* A tag's limit has refused: nothing that others give back helps. */
+/* A tag's limit has refused: nothing that others release helps. */
 static inline bool usage_is_final(const struct request *q)
 {
     return q->over_pool && q->heap->pool->owner->tag != NULL;

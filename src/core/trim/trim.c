@@ -70,7 +70,7 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
     history_enter(a, __builtin_return_address(0));
     if (allocator_is_capturing(a)) {
         r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be given back while allocations go to "
+                         "memory cannot be released while allocations go to "
                          "a private pool");
     } else {
         before = a->held_bytes;

@@ -1,4 +1,4 @@
-/* trim.h - giving back a part of what is cached.  Private to core. */
+/* trim.h - releasing a part of what is cached.  Private to core. */
 #ifndef LARDER_CORE_TRIM_H
 #define LARDER_CORE_TRIM_H
 

@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/ticks.h"
-#include "core/state/front.h"
+#include "core/state/shard.h"
 #include "core/trim/trim_age.h"
 
 enum { NS_PER_S = 1000000000, PERIOD_MIN_NS = 1000000, NAP_NS = 1000000 };

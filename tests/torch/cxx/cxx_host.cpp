@@ -213,6 +213,6 @@ int main(int argc, char **argv)
     other_failures_throw();
     exceptions_cross_threads();
     pools_take_pytorch_s_arguments();
-    check(LIB(larder_torch_close)() == LARDER_OK, "all is given back", "");
+    check(LIB(larder_torch_close)() == LARDER_OK, "all is released", "");
     return failures == 0 ? 0 : 1;
 }

@@ -73,7 +73,7 @@ LARDER_API void larder_cupy_free(void *adapter, void *ptr, int device);
 /* ---- RMM ----------------------------------------------------------------- */
 
 /* rmm::mr::callback_memory_resource's functions, of the adapter's device 0:
- * `adapter` is their argument.  Memory given back on another stream than its
+ * `adapter` is their argument.  Memory freed on another stream than its
  * own is reused when that has passed.  Threads' own default streams (handle 2)
  * are waited for, as all threads have one handle for them. */
 LARDER_API void *larder_rmm_allocate(size_t bytes, void *stream, void *adapter);

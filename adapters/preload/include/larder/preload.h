@@ -1,5 +1,5 @@
 /* preload.h - what a program can ask of liblarder_preload.so when it runs on
- * it: statistics, snapshots, and giving memory back for a while.
+ * it: statistics, snapshots, and releasing memory for a while.
  *
  *   LD_PRELOAD=liblarder_preload.so ./program
  *
@@ -44,21 +44,21 @@ typedef struct larder_preload_stats {
     uint64_t held_bytes_peak;
     uint64_t outside_bytes; /* counted, the driver's own */
     uint64_t limit_bytes;   /* UINT64_MAX: none */
-    uint64_t paused_bytes;  /* given back by larder_preload_pause() */
+    uint64_t paused_bytes;  /* released by larder_preload_pause() */
 } larder_preload_stats;
 
 /* O(1).  ERR_INVALID for a device the program took no memory of. */
 LARDER_API larder_result larder_preload_stats_get(int device,
                                                   larder_preload_stats *out);
 
-/* Wait for the device, then give back to the driver what is cached. */
+/* Wait for the device, then release to the driver what is cached. */
 LARDER_API larder_result larder_preload_empty_cache(int device);
 
 /* Write a snapshot, as larder_snapshot_write() does (history.h). */
 LARDER_API larder_result larder_preload_snapshot(int device, const char *path);
 
 /* Wait for the device, keep a copy of its memory on the host (unless flags
- * has LARDER_PRELOAD_DROP), and give the physical memory back; addresses stay
+ * has LARDER_PRELOAD_DROP), and release the physical memory; addresses stay
  * the program's.  Until larder_preload_resume() nothing may use them; what is
  * allocated meanwhile comes straight from the driver.  Takes as much host
  * memory as the program's allocations, in whole segments.

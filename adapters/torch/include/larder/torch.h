@@ -42,7 +42,7 @@ extern "C" {
  * atomic load. */
 LARDER_API void *larder_torch_alloc(size_t bytes, int device, void *stream);
 
-/* Give memory back; NULL is a no-op.  Size and stream are those of the
+/* Release memory; NULL is a no-op.  Size and stream are those of the
  * allocation and not needed.  Raises nothing. */
 LARDER_API void larder_torch_free(void *ptr, size_t bytes, int device,
                                   void *stream);

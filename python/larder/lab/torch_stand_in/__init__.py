@@ -308,7 +308,7 @@ def result_type(tensor1, tensor2):
 
 
 def compile(model=None, **options):
-    """Gives back what it gets, with a word: nothing is fused here."""
+    """Returns what it gets, with a word: nothing is fused here."""
     if model is None:
         return lambda function: compile(function, **options)
     print(

@@ -228,7 +228,7 @@ class DataLoader:
     """Batches of a data set, made on the host as they are asked for.
 
     Workers are accepted: what they would do is done here, in the order they
-    would give it back, which costs the device the same."""
+    would release it, which costs the device the same."""
 
     def __init__(
         self,

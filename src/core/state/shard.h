@@ -1,28 +1,28 @@
-/* front.h - what the requests and frees of one stream touch when its own free
+/* shard.h - what the requests and frees of one stream touch when its own free
  * blocks answer them: a lock, counts, spare headers.  Private to core.
  *
- * Only paged memory of the default pools has fronts.  The lock of a front
+ * Only paged memory of the default pools has shards.  The lock of a shard
  * guards its stream's heaps and the segments, blocks and entries of the map
- * that belong to them; all fronts' locks and the allocator's, taken together,
+ * that belong to them; all shards' locks and the allocator's, taken together,
  * guard everything, and that is how every other call works.  Order: the
- * allocator's lock, then the fronts' by number; who holds one front's lock
+ * allocator's lock, then the shards' by number; who holds one shard's lock
  * takes no other.
  *
  * Counting.  What one thread alone does is counted in one place and exact.
- * From the second thread on each front counts for itself, and what it counted
+ * From the second thread on each shard counts for itself, and what it counted
  * is added up when any call takes all locks, at the latest when it passes
- * fronts.allowance: the current values that are reported are always exact,
- * their peaks within the allowance for each front. */
-#ifndef LARDER_CORE_FRONT_H
-#define LARDER_CORE_FRONT_H
+ * shards.allowance: the current values that are reported are always exact,
+ * their peaks within the allowance for each shard. */
+#ifndef LARDER_CORE_SHARD_H
+#define LARDER_CORE_SHARD_H
 
 #include <pthread.h>
 
 #include "core/state/allocator.h"
 
-enum { FRONTS_MAX = 160 }; /* more streams do without: a number is a byte */
+enum { SHARDS_MAX = 160 }; /* more streams do without: a number is a byte */
 
-struct front {
+struct shard {
     struct lock lock;
     uint8_t number; /* from 1 */
     larder_stream stream;
@@ -39,7 +39,7 @@ struct front {
  * place is part of the ABI.  A thread-local variable of ours that is found as
  * fast could not be loaded into a program that runs (its block would have to
  * be static). */
-static inline uintptr_t front_thread(void)
+static inline uintptr_t shard_thread(void)
 {
     uintptr_t self;
 
@@ -55,31 +55,31 @@ static inline uintptr_t front_thread(void)
 
 /* ---- finding -------------------------------------------------------------- */
 
-static inline unsigned front_hash(larder_stream stream)
+static inline unsigned shard_hash(larder_stream stream)
 {
     return (unsigned)((stream * UINT64_C(0x9e3779b97f4a7c15)) >>
-                      (64 - FRONT_SLOTS_LOG2));
+                      (64 - SHARD_SLOTS_LOG2));
 }
 
-/* The stream's front; NULL: it has none.  No lock is needed. */
-static inline struct front *front_of(const struct allocator *a,
+/* The stream's shard; NULL: it has none.  No lock is needed. */
+static inline struct shard *shard_of(const struct allocator *a,
                                      larder_stream stream)
 {
-    for (unsigned i = front_hash(stream);; i++) {
-        struct front *f = atomic_load_explicit(
-            &a->fronts.slots[i % FRONT_SLOTS], memory_order_acquire);
+    for (unsigned i = shard_hash(stream);; i++) {
+        struct shard *f = atomic_load_explicit(
+            &a->shards.slots[i % SHARD_SLOTS], memory_order_acquire);
 
         if (f == NULL || f->stream == stream)
             return f;
     }
 }
 
-/* The stream's front, made if there is none; NULL: no host memory, or too
- * many.  All locks are held, the new front's too. */
-struct front *larder__front_make(struct allocator *a, larder_stream stream);
+/* The stream's shard, made if there is none; NULL: no host memory, or too
+ * many.  All locks are held, the new shard's too. */
+struct shard *larder__shard_make(struct allocator *a, larder_stream stream);
 
-void larder__fronts_init(struct allocator *a);
-void larder__fronts_destroy(struct allocator *a);
+void larder__shards_init(struct allocator *a);
+void larder__shards_destroy(struct allocator *a);
 
 /* ---- all locks ------------------------------------------------------------ */
 
@@ -87,30 +87,30 @@ void larder__lock_all(struct allocator *a);
 void larder__unlock_all(struct allocator *a);
 
 /* The calling thread allocates or frees: with all locks, before anything is
- * counted in a front. */
-void larder__front_enter(struct allocator *a);
+ * counted in a shard. */
+void larder__shard_enter(struct allocator *a);
 
-/* Leave the stream's front, if there is one, with spare headers for the next
+/* Leave the stream's shard, if there is one, with spare headers for the next
  * requests, as far as there is host memory, but not with too many. */
-void larder__front_stock(struct allocator *a, larder_stream stream);
+void larder__shard_stock(struct allocator *a, larder_stream stream);
 
-/* Headers that fronts have. */
-uint32_t larder__front_headers(const struct allocator *a);
+/* Headers that shards have. */
+uint32_t larder__shard_headers(const struct allocator *a);
 
 /* ---- headers -------------------------------------------------------------- */
 
-static inline struct front *front_numbered(const struct allocator *a,
+static inline struct shard *shard_numbered(const struct allocator *a,
                                            unsigned number)
 {
-    return a->fronts.list[number];
+    return a->shards.list[number];
 }
 
 /* A used header for a piece of b, of which only `self` can be relied on: one of
- * its front's, else the slab's.  There must be one. */
-static inline struct block *front_take_used(struct allocator *a,
+ * its shard's, else the slab's.  There must be one. */
+static inline struct block *shard_take_used(struct allocator *a,
                                             const struct block *b)
 {
-    struct front *f = front_numbered(a, b->front);
+    struct shard *f = shard_numbered(a, b->shard);
     struct block *header;
 
     if (f == NULL || f->header_count == 0)
@@ -122,22 +122,22 @@ static inline struct block *front_take_used(struct allocator *a,
 }
 
 /* A zeroed one, if need be one never used; the slab's must be ensured. */
-static inline struct block *front_take_header(struct allocator *a,
+static inline struct block *shard_take_header(struct allocator *a,
                                               const struct block *b)
 {
-    const struct front *f = front_numbered(a, b->front);
+    const struct shard *f = shard_numbered(a, b->shard);
     struct block *header;
 
     if (f == NULL || f->header_count == 0)
         return larder__slab_take(&a->slab);
-    header = front_take_used(a, b);
+    header = shard_take_used(a, b);
     *header = (struct block){.self = header->self};
     return header;
 }
 
-static inline void front_give_header(struct allocator *a, struct block *header)
+static inline void shard_give_header(struct allocator *a, struct block *header)
 {
-    struct front *f = front_numbered(a, header->front);
+    struct shard *f = shard_numbered(a, header->shard);
 
     if (f == NULL) {
         slab_give(&a->slab, header);
@@ -155,14 +155,14 @@ static inline void front_give_header(struct allocator *a, struct block *header)
  * change by so many; NULL: what was counted has to be added up before, or made
  * known that there is a second thread.  A change above the allowance is never
  * counted here: what other streams count meanwhile would miss it. */
-static inline struct tally *front_tally(struct allocator *a, struct front *f,
+static inline struct tally *shard_tally(struct allocator *a, struct shard *f,
                                         int64_t change)
 {
-    int64_t max = a->fronts.allowance;
+    int64_t max = a->shards.allowance;
     int64_t now;
 
-    if (!a->fronts.is_shared)
-        return a->fronts.owner == front_thread() ? &a->fronts.tally : NULL;
+    if (!a->shards.is_shared)
+        return a->shards.owner == shard_thread() ? &a->shards.tally : NULL;
     now = tally_bytes(&f->tally) + change;
     return now > max || now < -max ? NULL : &f->tally;
 }

@@ -129,7 +129,7 @@ static void one_thread_is_counted_exactly(void **state)
     rig_down(&rig);
 }
 
-static void more_streams_than_fronts(void **state)
+static void more_streams_than_shards(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:8GiB,backing=none", LARDER_POLICY_LARDER, "");
@@ -176,7 +176,7 @@ enum { BLOCKS = 80 };
 
 #define BLOCK_BYTES KIB(512)
 
-/* What a thread does to a stream's blocks: has all of them, gives all back. */
+/* What a thread does to a stream's blocks: has all of them, frees all. */
 struct walker {
     larder_allocator *a;
     larder_stream stream;
@@ -259,7 +259,7 @@ static void threads_are_counted_within_the_allowance(void **state)
     rig_down(&rig);
 }
 
-/* Blocks far larger than the allowance: a stream that gave one back and one
+/* Blocks far larger than the allowance: a stream that freed one and one
  * that has one count from the same moment. */
 static void large_blocks_are_counted_within_the_allowance(void **state)
 {
@@ -320,7 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_is_counted_exactly),
-        cmocka_unit_test(more_streams_than_fronts),
+        cmocka_unit_test(more_streams_than_shards),
         cmocka_unit_test(kept_blocks_are_not_live),
         cmocka_unit_test(threads_are_counted_within_the_allowance),
         cmocka_unit_test(large_blocks_are_counted_within_the_allowance),

@@ -1,0 +1,162 @@
+#include "core/state/shard.h"
+
+#include <string.h>
+
+#include "base/host.h"
+
+enum {
+    STOCK = 64,         /* spare headers a shard is left with */
+    STOCK_LARGEST = 512 /* and that it may keep */
+};
+
+#define ALLOWANCE_LEAST (INT64_C(2) << 20)
+/* Of the device's memory. */
+#define ALLOWANCE_PART 1024
+
+/* ---- counting ------------------------------------------------------------- */
+
+/* Each shard's rise counts from where all were when they were last added up,
+ * and where all are now is a peak too. */
+static void add_up_shards(struct allocator *a)
+{
+    struct tally now = {.is_used = true};
+
+    for (unsigned i = 1; i <= a->shards.count; i++)
+        larder__tally_peaks(&a->stats, &a->shards.list[i]->tally);
+    for (unsigned i = 1; i <= a->shards.count; i++)
+        larder__tally_currents(&a->stats, &a->shards.list[i]->tally);
+    larder__tally_peaks(&a->stats, &now);
+}
+
+static void add_up(struct allocator *a)
+{
+    larder__tally_peaks(&a->stats, &a->shards.tally);
+    larder__tally_currents(&a->stats, &a->shards.tally);
+    if (a->shards.is_shared)
+        add_up_shards(a);
+}
+
+/* ---- locks ---------------------------------------------------------------- */
+
+void larder__lock_all(struct allocator *a)
+{
+    lock_take(&a->lock);
+    if (a->shards.count == 0)
+        return;
+    for (unsigned i = 1; i <= a->shards.count; i++)
+        lock_take(&a->shards.list[i]->lock);
+    add_up(a);
+}
+
+/* Written only if they change: every request of every stream reads them. */
+static void publish(struct allocator *a, uint64_t most_bytes, bool has_waiting)
+{
+    if (a->shards.most_bytes != most_bytes)
+        a->shards.most_bytes = most_bytes;
+    if (a->shards.has_waiting != has_waiting)
+        a->shards.has_waiting = has_waiting;
+}
+
+void larder__unlock_all(struct allocator *a)
+{
+    bool is_open = a->is_fast && a->tag_frames == 0 && a->history == NULL &&
+                   a->routes == NULL && a->captures == 0 && a->pieces == NULL;
+
+    publish(a, is_open ? a->props.total_bytes : 0,
+            !events_are_idle(&a->events));
+    for (unsigned i = a->shards.count; i > 0; i--)
+        lock_leave(&a->shards.list[i]->lock);
+    lock_leave(&a->lock);
+}
+
+void larder__shard_enter(struct allocator *a)
+{
+    uintptr_t thread = shard_thread();
+
+    if (a->shards.owner == 0)
+        a->shards.owner = thread;
+    else if (a->shards.owner != thread)
+        a->shards.is_shared = true;
+}
+
+/* ---- headers -------------------------------------------------------------- */
+
+static void fill(struct allocator *a, struct shard *f)
+{
+    while (f->header_count < STOCK && larder__slab_ensure(&a->slab, 1)) {
+        struct block *b = larder__slab_take(&a->slab);
+
+        b->shard = f->number;
+        shard_give_header(a, b);
+    }
+}
+
+void larder__shard_stock(struct allocator *a, larder_stream stream)
+{
+    struct shard *f = shard_of(a, stream);
+
+    if (f == NULL)
+        return;
+    if (f->header_count == 0)
+        fill(a, f);
+    while (f->header_count > STOCK_LARGEST) {
+        const struct block of_shard = {.shard = f->number};
+
+        slab_give(&a->slab, shard_take_header(a, &of_shard));
+    }
+}
+
+uint32_t larder__shard_headers(const struct allocator *a)
+{
+    uint32_t count = 0;
+
+    for (unsigned i = 1; i <= a->shards.count; i++)
+        count += a->shards.list[i]->header_count;
+    return count;
+}
+
+/* ---- making --------------------------------------------------------------- */
+
+static void put_in_slot(struct allocator *a, struct shard *f)
+{
+    unsigned i = shard_hash(f->stream) % SHARD_SLOTS;
+
+    while (atomic_load_explicit(&a->shards.slots[i], memory_order_relaxed) !=
+           NULL)
+        i = (i + 1) % SHARD_SLOTS;
+    atomic_store_explicit(&a->shards.slots[i], f, memory_order_release);
+}
+
+struct shard *larder__shard_make(struct allocator *a, larder_stream stream)
+{
+    struct shard *f = shard_of(a, stream);
+
+    if (f != NULL || a->shards.count == SHARDS_MAX)
+        return f;
+    f = larder__host_alloc_aligned(_Alignof(struct shard), sizeof *f);
+    if (f == NULL)
+        return NULL;
+    memset(f, 0, sizeof *f);
+    lock_init(&f->lock);
+    lock_take(&f->lock); /* as all others */
+    f->number = (uint8_t)(a->shards.count + 1);
+    f->stream = stream;
+    a->shards.list[f->number] = f;
+    a->shards.count++;
+    put_in_slot(a, f);
+    return f;
+}
+
+void larder__shards_init(struct allocator *a)
+{
+    int64_t part = (int64_t)(a->props.total_bytes / ALLOWANCE_PART);
+
+    a->shards.allowance = part > ALLOWANCE_LEAST ? part : ALLOWANCE_LEAST;
+}
+
+void larder__shards_destroy(struct allocator *a)
+{
+    for (unsigned i = 1; i <= a->shards.count; i++)
+        larder__host_free(a->shards.list[i]);
+    a->shards.count = 0;
+}

@@ -42,16 +42,22 @@ static const char *last_parts(const char *path)
 /* "transformers/models/llama.py" as Python names it. */
 static void dotted(const char *path, char buf[REPORT_FRAME])
 {
-    size_t n = 0;
+    size_t n = (size_t)report_cut(path, REPORT_FRAME - 1);
 
-    for (; path[n] != '\0' && n + 1 < REPORT_FRAME; n++)
-        buf[n] = is_separator(path[n]) ? '.' : path[n];
+    for (size_t i = 0; i < n; i++)
+        buf[i] = is_separator(path[i]) ? '.' : path[i];
     buf[n] = '\0';
     if (n > 3 && strcmp(buf + n - 3, ".py") == 0)
         buf[n - 3] = '\0';
     n = strlen(buf);
     if (n > 9 && strcmp(buf + n - 9, ".__init__") == 0)
         buf[n - 9] = '\0';
+}
+
+static void put_path(const char *path, char buf[REPORT_FRAME])
+{
+    snprintf(buf, REPORT_FRAME, "%.*s", report_cut(path, REPORT_FRAME - 1),
+             path);
 }
 
 static void module_label(const struct snapshot *s, uint32_t frame, bool whole,
@@ -69,7 +75,7 @@ static void module_label(const struct snapshot *s, uint32_t frame, bool whole,
     else if (frame_kind_of(s, frame) < FRAME_TORCH)
         snprintf(buf, REPORT_FRAME, "(no Python)");
     else
-        snprintf(buf, REPORT_FRAME, "%s", whole ? file : last_parts(file));
+        put_path(whole ? file : last_parts(file), buf);
 }
 
 static void library_label(const struct snapshot *s, uint32_t frame,
@@ -111,7 +117,8 @@ static void function_label(const struct snapshot *s, uint32_t frame, bool whole,
         return;
     }
     module_label(s, frame, whole, module);
-    snprintf(buf, REPORT_FRAME, "%.300s %.150s", module, name);
+    snprintf(buf, REPORT_FRAME, "%.*s %.*s", report_cut(module, 300), module,
+             report_cut(name, 150), name);
     report_defuse(buf);
 }
 

@@ -90,8 +90,7 @@ uint32_t report_own_frame(const struct snapshot *s, uint32_t stack)
     return best;
 }
 
-/* As many of the first `most` bytes as end with a whole character. */
-static int whole_characters(const char *text, size_t most)
+int report_cut(const char *text, size_t most)
 {
     size_t n = strnlen(text, most + 1);
 
@@ -191,10 +190,9 @@ static void put_node(char buf[REPORT_FRAME], const char *name)
 
     while (begin > name && begin[-1] != ':')
         begin--;
-    snprintf(
-        buf, REPORT_FRAME, "%.*s of the backward pass",
-        whole_characters(begin, end - begin < 60 ? (size_t)(end - begin) : 60),
-        begin);
+    snprintf(buf, REPORT_FRAME, "%.*s of the backward pass",
+             report_cut(begin, end - begin < 60 ? (size_t)(end - begin) : 60),
+             begin);
 }
 
 const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
@@ -230,10 +228,10 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
     if (!whole && file[0] != '\0' && without_parameters(name) < most)
         most = without_parameters(name);
     if (strcmp(file, "??") == 0 || file[0] == '\0')
-        snprintf(buf, REPORT_FRAME, "%.*s", whole_characters(name, most), name);
+        snprintf(buf, REPORT_FRAME, "%.*s", report_cut(name, most), name);
     else
-        snprintf(buf, REPORT_FRAME, "%.*s%s %.*s", whole_characters(file, 300),
-                 file, line, whole_characters(name, most), name);
+        snprintf(buf, REPORT_FRAME, "%.*s%s %.*s", report_cut(file, 300), file,
+                 line, report_cut(name, most), name);
     report_defuse(buf);
     return buf;
 }

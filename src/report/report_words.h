@@ -35,6 +35,9 @@ uint32_t report_own_frame(const struct snapshot *s, uint32_t stack);
 const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
                          char buf[REPORT_FRAME]);
 
+/* As many of the first `most` bytes of a text as end with a whole character. */
+int report_cut(const char *text, size_t most);
+
 /* Replace what a terminal would obey, and what is no UTF-8. */
 void report_defuse(char *text);
 

@@ -9,6 +9,7 @@
 
 #include "report/report_words.h"
 #include "view/device_texts.h"
+#include "view/frame_words.h"
 
 /* ---- what a run shares ---------------------------------------------------- */
 
@@ -61,7 +62,7 @@ bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s)
                 stack_begin, s);
     blob_column(b, run, "stack_frame", "u32", BLOB_DELTA,
                 (size_t)s->stack_begins[s->stack_count], stack_frame, s);
-    return !b->failed;
+    return frame_words_add(b, run, s) && !b->failed;
 }
 
 /* ---- allocations ------------------------------------------------------------ */

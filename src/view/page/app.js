@@ -1,69 +1,65 @@
 // app.js - a page without data: snapshots are dropped into it, and read here.
-// What stands out, categories and why memory ran out are for `larder report`.
+// What stands out is for `larder report`.
 
-// The largest piece of the segments of a state that nothing lies in.
-function largestGap(rows) {
-  let largest = 0;
-  for (const row of rows) {
-    let free = row.address;
-    for (const block of row.blocks) {
-      largest = Math.max(largest, block.address - free);
-      free = Math.max(free, block.address + block.bytes);
-    }
-    largest = Math.max(largest, row.address + row.bytes - free);
-  }
-  return largest;
+function marksOf({ annotations }, lives, number) {
+  return annotations
+    .filter((a) => (a.device || 0) === number && a.stage !== "END")
+    .map((a) => ({ event: lives.eventAt(a.time_us || 0),
+      label: textOf(a.name, "name") }));
 }
 
-function failureText(device, oom, left) {
-  const k = oom.event, c = device.curve;
-  const rows = segmentsAt(device, k);
-  const reserved = c.reserved[k], allocated = c.allocated[k];
-  return `${bytesText(oom.bytes)} was asked for.` +
-    (left > 0 ? `  The driver had ${bytesText(left)} left.` : "") +
-    `\nReserved were ${bytesText(reserved)} in ${rows.length} segments: ` +
-    `${bytesText(allocated)} in use, ` +
-    `${bytesText(Math.max(0, reserved - allocated))} not, the largest piece ` +
-    `${bytesText(largestGap(rows))}.\n` +
-    "`larder report` says why, and what would have helped.";
-}
-
-function deviceTexts(snapshot, lives, number) {
-  const { annotations, streams } = snapshot;
+function failuresOf(lives) {
   const ooms = [];
   lives.events.forEach((event, n) => {
     if (ACTIONS[event.action] === "oom")
       ooms.push({ event: n, bytes: event.size, text: "" });
   });
-  const marks = annotations
-    .filter((a) => (a.device || 0) === number && a.stage !== "END")
-    .map((a) => ({ event: lives.eventAt(a.time_us || 0),
-      label: textOf(a.name, "name") }));
+  return ooms;
+}
+
+function deviceTexts(snapshot, lives, number) {
   return {
-    device: number, verdict: [], ooms, marks, categories: ["not worked out here"],
+    device: number, verdict: [], ooms: failuresOf(lives),
+    marks: marksOf(snapshot, lives, number), categories: CATEGORIES,
     findings: [{ title: "Read in the browser",
       text: "`larder report FILE` says what stands out in this run; " +
         "`larder view FILE` makes a page that has that in it." }],
-    streams: streams.list.map((stream) => stream < 65536 ? String(stream)
-      : addressText(stream)),
+    streams: snapshot.streams.list.map((stream) => stream < 65536
+      ? String(stream) : addressText(stream)),
     note: lives.events.length === 0
       ? "no events were recorded: the last state only"
       : lives.odd > 0 ? `${lives.odd} events do not fit the others` : "",
   };
 }
 
+// Each takes a look at all that lived.
+const FAILURES_EXPLAINED = 20;
+
+function deviceOf(snapshot, run, lives, number) {
+  const sorting = new Sorting(snapshot, run, lives);
+  const columns = lives.columns();
+  const categories = columns.alloc.category =
+    Uint8Array.from(lives.allocs, (a) => sorting.of(a));
+  const device = makeDevice(run, deviceTexts(snapshot, lives, number), columns);
+  const known = { snapshot, run, lives, device, categories,
+    trains: sorting.trains(lives.allocs) };
+  device.verdict = verdictOf(known);
+  device.ooms.forEach((oom, n) => {
+    oom.text = n < FAILURES_EXPLAINED ? failureText(known, oom.event)
+      : "Not explained: one of many.";
+  });
+  return device;
+}
+
 function runOf(name, snapshot) {
   const devices = snapshot.deviceNumbers()
     .map((number) => [number, new Lifetimes(snapshot, number)]);
-  const { frame, begin, ids } = snapshot.stacks.columns();
-  const run = makeRun(name, snapshot.stacks.strings.list, frame, begin, ids);
-  for (const [number, lives] of devices) {
-    const texts = deviceTexts(snapshot, lives, number);
-    const device = makeDevice(run, texts, lives.columns());
-    for (const oom of device.ooms)
-      oom.text = failureText(device, oom, lives.events[oom.event].address);
-    run.devices.push(device);
-  }
+  const { stacks } = snapshot, { frame, begin, ids } = stacks.columns();
+  const strings = stacks.strings.list;
+  const run = makeRun(name, strings, frame, begin, ids,
+    frameWords(strings, frame, begin, ids));
+  run.devices = devices.map(([number, lives]) =>
+    deviceOf(snapshot, run, lives, number));
   return run;
 }
 
@@ -77,7 +73,8 @@ async function openFile(file) {
   say(`Reading ${file.name} …`);
   await new Promise((done) => setTimeout(done, 30));
   try {
-    const bytes = new Uint8Array(await file.arrayBuffer());
+    const bytes =
+      await unpacked(new Uint8Array(await file.arrayBuffer()));
     show({ title: file.name, runs: [runOf(file.name, readSnapshot(bytes))] });
     say("");
     for (const id of ["main", "figures"]) $(id).hidden = false;
@@ -94,7 +91,7 @@ function watchDrops() {
   choose.type = "file";
   choose.id = "file";
   const label = element("label", "Drop a memory snapshot here (what torch." +
-    "cuda.memory._dump_snapshot() wrote, pickle or JSON), or choose one: ");
+    "cuda.memory._dump_snapshot() wrote, pickle or JSON, or either .zst), or choose one: ");
   label.append(choose);
   const said = element("p");
   said.id = "drop-said";
@@ -117,6 +114,5 @@ function watchDrops() {
 prepare();
 watchDrops();
 for (const id of ["main", "figures"]) $(id).hidden = true;
-$("colour").querySelector('[value="category"]').remove();
 $("title").textContent = document.title;
 ready();

@@ -26,7 +26,7 @@ function columnStates(device, axis, view, width) {
 // Those that last: the weightiest of all that are alive in the picture.
 function chooseLasting({ lengths }, states, lasting, wanted, chosen, room) {
   const { order, start, end, weight } = lengths;
-  const found = [], count = new Uint32Array(WEIGHTS);
+  const found = [], count = new Uint32Array(WEIGHT_KINDS);
   lengths.forAlive(states[0], states[states.length - 1],
     lengths.levelFrom(lasting), (at) => {
       if (end[at] - start[at] < lasting || !wanted(order[at])) return;
@@ -34,7 +34,7 @@ function chooseLasting({ lengths }, states, lasting, wanted, chosen, room) {
       count[weight[at]]++;
     });
   let least = 0;
-  for (let sum = count[0]; sum < room.lasting && least < WEIGHTS - 1;)
+  for (let sum = count[0]; sum < room.lasting && least < WEIGHT_KINDS - 1;)
     sum += count[++least];
   const take = (fits) => {
     for (const at of found) {

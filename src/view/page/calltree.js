@@ -9,7 +9,8 @@ const WHAT = {
 };
 // Steps of a path; deeper calls are left out.
 const PATH_LONGEST = 250;
-const NODE_KINDS = ["cpp", "cpp", "cpp", "torch", "library", "own"];
+// By kind of frame.
+const NODE_KINDS = ["cpp", "torch", "cpp", "cpp", "torch", "library", "own"];
 
 // Bytes and allocations by stack.  `mask`, if there is one, says which
 // allocations count; [from, to] are states, the moment is `to`.
@@ -32,11 +33,7 @@ function weighStacks(device, what, from, to, mask) {
 }
 
 function frameKey(run, id, by) {
-  if (by === "module") return moduleName(run, id);
-  if (by === "library") return libraryName(run, id);
-  if (by === "function")
-    return `${functionName(run, id)}  ${baseName(frameFile(run, id))}`;
-  return id;
+  return by === "line" ? id : frameLabel(run, id, by);
 }
 
 // A stack's frames from the outermost in, those that are folded left out; in
@@ -44,8 +41,9 @@ function frameKey(run, id, by) {
 function unfolded(run, stack, form) {
   const out = [];
   for (const id of stackFrames(run, stack)) {
-    const own = ownness(run, id);
-    if (own >= OWN_LIBRARY || (own === OWN_TORCH ? form.torch : form.cpp))
+    const kind = run.kind[id];
+    if (kind >= FRAME_PACKAGE || (kind === FRAME_TORCH ||
+        kind === FRAME_STANDARD ? form.torch : form.cpp))
       out.push(id);
   }
   const one = ownFrame(run, stack);
@@ -88,7 +86,7 @@ function makeNode(key, frame, kind, parent) {
 
 function nodeLabel(run, node, by) {
   if (node.frame < 0) return node.key;
-  return by === "line" ? frameShort(run, node.frame) : String(node.key);
+  return frameLabel(run, node.frame, by);
 }
 
 function addTo(node, bytes, count) {
@@ -111,7 +109,7 @@ function makeTree(run, weights, form) {
     for (const [key, frame] of path) {
       let child = node.children.get(key);
       if (!child) {
-        const kind = frame < 0 ? "cpp" : NODE_KINDS[ownness(run, frame)];
+        const kind = frame < 0 ? "cpp" : NODE_KINDS[run.kind[frame]];
         child = makeNode(key, frame, kind, node);
         node.children.set(key, child);
       }

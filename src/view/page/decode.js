@@ -93,9 +93,13 @@ function decodeEvents(bytes, table, alloc, segment) {
 }
 
 function decodeRun(meta, bytes) {
-  const run = makeRun(meta.name, meta.strings, decodeColumn(bytes, meta.frame),
-    decodeColumn(bytes, meta.stack_begin),
-    decodeColumn(bytes, meta.stack_frame));
+  const column = (name) => decodeColumn(bytes, meta[name]);
+  const by = {};
+  for (const name of ["line", "function", "module", "library"])
+    by[name] = column(`by_${name}`);
+  const run = makeRun(meta.name, meta.strings, column("frame"),
+    column("stack_begin"), column("stack_frame"),
+    { kind: column("kind"), own: column("own"), labels: meta.labels, by });
   for (const texts of meta.devices) {
     const alloc = decodeAllocations(bytes, texts.alloc);
     const segment = decodeColumns(bytes, texts.segment);

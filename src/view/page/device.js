@@ -67,7 +67,8 @@ class Pyramid {
     this.levels.push({ low, highest });
   }
 
-  // Of entries from … to, both included: the least, and where the most is.
+  // Of entries from … to, both included: the least, and where the most is
+  // first.
   range(from, to) {
     let least = Infinity, best = from;
     const { values, levels } = this;
@@ -83,7 +84,9 @@ class Pyramid {
         if (i > to) break;
         const high = highest ? highest[i] : i;
         if (low[i] < least) least = low[i];
-        if (values[high] > values[best]) best = high;
+        if (values[high] > values[best] ||
+            (values[high] === values[best] && high < best))
+          best = high;
       }
       from = left >> 4;
       to = (right >> 4) - 1;

@@ -22,7 +22,7 @@ function groupName(device, by, key) {
   if (by === "stream") return `stream ${device.streams[key]}`;
   if (by === "category") return device.categories[key];
   if (by === "size") return SIZE_STEPS[key][1];
-  return key < 0 ? "no call path recorded" : frameShort(device.run, key);
+  return key < 0 ? "no call path recorded" : frameLabel(device.run, key, "line");
 }
 
 // { of: for each allocation its group, names, colours }; the last group is

@@ -3,13 +3,13 @@
 // all there are.
 
 // Weights are told apart within an eighth of a power of two.
-const WEIGHT_STEPS = 8, WEIGHTS = 128 * WEIGHT_STEPS;
+const WEIGHT_STEPS = 8, WEIGHT_KINDS = 128 * WEIGHT_STEPS;
 
 // Bytes times lifetime, the heaviest first.
 function weightOf(rounded, length) {
   const weight = rounded * length;
-  return weight < 1 ? WEIGHTS - 1
-    : WEIGHTS - 1 - Math.min(WEIGHTS - 1,
+  return weight < 1 ? WEIGHT_KINDS - 1
+    : WEIGHT_KINDS - 1 - Math.min(WEIGHT_KINDS - 1,
       Math.floor(Math.log2(weight) * WEIGHT_STEPS));
 }
 

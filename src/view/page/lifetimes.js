@@ -158,7 +158,7 @@ class Lifetimes {
     const mapped = name === "segment_map" || name === "segment_unmap";
     const span = { address: event.address, size: event.size,
       start: begins ? n : BEFORE, end: this.events.length,
-      stream: event.stream, kind: mapped ? KIND_EXPANDABLE
+      stream: event.stream, pool: event.pool, kind: mapped ? KIND_EXPANDABLE
         : event.size <= SMALL_MOST ? KIND_SMALL : KIND_LARGE };
     if (!isSound(span)) return;
     if (begins) this.spans.add(span);
@@ -173,6 +173,7 @@ class Lifetimes {
   addSegment(segment) {
     const span = { address: segment.address, size: segment.size,
       start: BEFORE, end: this.events.length, stream: segment.stream,
+      pool: segment.pool,
       kind: this.kindOf(segment) };
     if (isSound(span)) this.spans.fillGaps(span);
     for (const block of segment.blocks)
@@ -222,7 +223,6 @@ class Lifetimes {
       rounded: column(Float64Array, "rounded"),
       stack: column(Uint32Array, "stack"),
       stream: column(Uint32Array, "stream"),
-      category: new Uint8Array(allocs.length),
     };
     if (allocs.some((a) => a.note !== 0))
       made.note = column(Uint32Array, "note");

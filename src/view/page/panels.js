@@ -55,7 +55,7 @@ function showFrame(panel, device, tree, list, groups, act) {
   addRow(table, "Here", nodeLabel(run, focus, tree.by));
   if (focus.frame >= 0 && frameFile(run, focus.frame))
     addRow(table, "In", `${frameFile(run, focus.frame)}, ` +
-      moduleName(run, focus.frame));
+      frameLabel(run, focus.frame, "module"));
   addRow(table, "Total", `${bytesExact(focus.total)}, ` +
     `${shareText(focus.total, root.total)} of all`);
   addRow(table, "Its own", bytesExact(focus.self));
@@ -64,7 +64,7 @@ function showFrame(panel, device, tree, list, groups, act) {
   if (focus.frame >= 0)
     bar.append(button("Only this, everywhere", () => act.only(
       tree.by === "line" ? frameText(run, focus.frame)
-        : functionName(run, focus.frame))));
+        : frameName(run, focus.frame))));
   bar.append(button("Back to all", act.leave));
   panel.append(table, bar);
   panel.append(element("h2", "The largest alive through it"),
@@ -103,7 +103,7 @@ function allocationTable(device, list, groups, onChoose, most) {
     const swatch = element("span", undefined, "swatch");
     swatch.style.background = groupColour(groups, groups.of[i]);
     const own = ownFrame(device.run, a.stack[i]);
-    what.append(swatch, own >= 0 ? frameShort(device.run, own)
+    what.append(swatch, own >= 0 ? frameLabel(device.run, own, "line")
       : `${addressText(a.address[i])}, ${device.categories[a.category[i]]}`);
     row.append(size, what);
     row.tabIndex = 0;

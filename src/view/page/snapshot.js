@@ -131,19 +131,51 @@ class Snapshot {
     if (root.segments === undefined)
       throw new ReadError('no key "segments"; expected a memory snapshot');
     this.roundup = this.readRoundup(root.allocator_settings);
+    this.expandable =
+      (root.allocator_settings || {}).expandable_segments === true;
+    this.maxSplit = (root.allocator_settings || {}).max_split_size > 0;
+    this.pools = new Numbers("0,0");
+    this.table = this.readTable(root);
     this.devices = listOf(root.device_traces, "device_traces").map((events) =>
       listOf(events, "device_traces").map((e) => this.readEvent(e)));
     this.segments = listOf(root.segments, "segments").map((segment) =>
       this.readSegment(segment));
     this.annotations = listOf(root.external_annotations,
       "external_annotations");
-    if (this.stacks.begins.length === 2) this.notesAsStacks();
+    this.stacksAreNotes = this.stacks.begins.length === 2;
+    if (this.stacksAreNotes) this.notesAsStacks();
+  }
+
+  // Stacks by number, as the command writes them as JSON; null: there are none.
+  readTable(root) {
+    if (root.stacks === undefined || root.frames === undefined) return null;
+    const { stacks } = this;
+    // A pickle's list of frames has become a stack.
+    const frames = typeof root.frames === "number"
+      ? stacks.ids.slice(stacks.begins[root.frames],
+        stacks.begins[root.frames + 1])
+      : listOf(root.frames, "frames").map((frame) => stacks.frameOf(frame));
+    return listOf(root.stacks, "stacks").map((list) => {
+      const ids = listOf(list, "stacks").map((n) => frames[n]);
+      if (ids.includes(undefined))
+        throw new ReadError("a stack holds what is no number of a frame");
+      return ids.length === 0 ? NO_STACK : stacks.numberOf(ids);
+    });
   }
 
   stackOf(value) {
     if (value === undefined || value === null) return NO_STACK;
-    return typeof value === "number" ? value
-      : this.stacks.of(listOf(value, "frames"));
+    if (typeof value !== "number")
+      return this.stacks.of(listOf(value, "frames"));
+    const stack = this.table ? this.table[value] : value;
+    if (stack === undefined || stack >= this.stacks.begins.length - 1)
+      throw new ReadError(`there is a reference to stack ${value}`);
+    return stack;
+  }
+
+  poolOf(record) {
+    return this.pools.of(listOf(record.pool_id ?? record.segment_pool_id ??
+      [0, 0], "pool_id").join());
   }
 
   // The program's own text, under either key.
@@ -160,7 +192,8 @@ class Snapshot {
       address: addressOf(record.addr ?? record.device_free, "addr"),
       size: sizeOf(record.size, "size"),
       stream: this.streams.of(addressOf(record.stream, "stream")),
-      time: record.time_us ?? null,
+      time: record.time_us ?? null, pool: this.poolOf(record),
+      known: (record.addr ?? record.device_free ?? null) !== null,
       stack: this.stackOf(record.frames),
       note: this.noteOf(record),
     };
@@ -174,6 +207,7 @@ class Snapshot {
       address, size: sizeOf(record.total_size, "total_size"),
       device: sizeOf(record.device, "device"),
       stream: this.streams.of(addressOf(record.stream, "stream")),
+      pool: this.poolOf(record),
       type: record.segment_type, expandable: record.is_expandable === true,
       blocks: listOf(record.blocks, "blocks").map((block) => {
         const made = this.readBlock(block, place);
@@ -242,13 +276,31 @@ class Snapshot {
   }
 }
 
+const ZSTD = "40 181 47 253";
+
+// A file that is compressed with zstd, as it was before; any other as it is.
+async function unpacked(bytes) {
+  if (bytes.subarray(0, 4).join(" ") !== ZSTD) return bytes;
+  let stream;
+  try {
+    stream = new DecompressionStream("zstd");
+  } catch {
+    throw new ReadError("it is compressed with zstd, which this browser does " +
+      "not unpack: unpack it first (zstd -d), or take `larder view`");
+  }
+  try {
+    const whole = new Response(new Blob([bytes]).stream().pipeThrough(stream));
+    return new Uint8Array(await whole.arrayBuffer());
+  } catch {
+    throw new ReadError("it is compressed with zstd, and broken or cut short");
+  }
+}
+
 // The bytes of a file; what is no snapshot is a ReadError.
 function readSnapshot(bytes) {
   const stacks = new Stacks();
   const start = bytes.findIndex((byte) => ![9, 10, 13, 32].includes(byte));
   const magic = [...bytes.subarray(0, 4)].join(" ");
-  if (magic === "40 181 47 253")
-    throw new ReadError("it is compressed with zstd: `larder view` reads it");
   if (magic.startsWith("31 139"))
     throw new ReadError("it is compressed with gzip: unpack it first");
   if (magic.startsWith("80 75"))

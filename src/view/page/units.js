@@ -1,6 +1,13 @@
 // units.js - bytes, times and addresses as people read them.
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+// As C prints it: of two that are as near the even one.
+function fixedText(n, digits) {
+  const scaled = n * 10 ** digits, low = Math.floor(scaled);
+  return scaled - low === 0.5 && low % 2 === 0
+    ? (low / 10 ** digits).toFixed(digits) : n.toFixed(digits);
+}
 
 function bytesText(bytes) {
   let unit = 0, n = Math.abs(bytes);
@@ -8,8 +15,8 @@ function bytesText(bytes) {
     n /= 1024;
     unit++;
   }
-  const digits = unit === 0 ? 0 : n < 10 ? 2 : n < 100 ? 1 : 0;
-  return `${bytes < 0 ? "−" : ""}${n.toFixed(digits)} ${UNITS[unit]}`;
+  const digits = unit === 0 ? 0 : n < 9.995 ? 2 : n < 99.95 ? 1 : 0;
+  return `${bytes < 0 ? "−" : ""}${fixedText(n, digits)} ${UNITS[unit]}`;
 }
 
 function bytesExact(bytes) {
@@ -18,8 +25,8 @@ function bytesExact(bytes) {
 
 function timeText(us) {
   if (us < 1000) return `${us.toFixed(0)} µs`;
-  if (us < 1e6) return `${(us / 1000).toFixed(us < 1e4 ? 2 : 1)} ms`;
-  return `${(us / 1e6).toFixed(us < 1e7 ? 2 : 1)} s`;
+  if (us < 1e6) return `${fixedText(us / 1000, 1)} ms`;
+  return `${fixedText(us / 1e6, 2)} s`;
 }
 
 function addressText(address) {

@@ -1,0 +1,204 @@
+// framewords.js - what frames are called and whose they are, where the page
+// reads the snapshot itself: by the rules of frame_kind.c, report_words.c and
+// frame_groups.c, to which tests hold it.
+
+const TEXT_MOST = 4096, LABEL_MOST = 511, HELPER_CALLS = 2;
+const PLUMBING = new RegExp("unwind|CapturedTraceback|gather_with_cpp|" +
+  "CachingAllocator|c10::|at::detail::|at::empty|empty_|set_output_|" +
+  "create_out|_Py|Py_|method_vectorcall|pthread|start_thread|clone|" +
+  "native_thread");
+
+// ---- texts ----
+
+// The first so many bytes of UTF-8, whole characters.
+function cutBytes(text, most) {
+  let bytes = 0, out = "";
+  for (const char of text) {
+    const code = char.codePointAt(0);
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (bytes > most) return out;
+    out += char;
+  }
+  return out;
+}
+
+// Without what a terminal would obey.
+function defused(text) {
+  return text.replace(/[\t-\r]/g, " ")
+    .replace(/[\u0000-\u001f\u007f]/g, "?").replace(/[\u0080-\u009f]/g, "??");
+}
+
+function afterFolders(path) {
+  return /[^/\\]*[/\\]?$/.exec(path)[0];
+}
+
+function lastParts(path) {
+  const parts = /[^/\\]*[/\\]+[^/\\]*[/\\]?$/.exec(path);
+  return parts ? parts[0] : path;
+}
+
+// A function of C++ without its parameters.
+function withoutParameters(name) {
+  for (let at = name.indexOf("(", 1); at > 0; at = name.indexOf("(", at + 1))
+    if (!name.startsWith("(anonymous", at) && !name.startsWith("()", at))
+      return name.slice(0, at);
+  return name;
+}
+
+// ---- whose ----
+
+// What stands behind a folder in a path, the last there is.
+function below(path, folder) {
+  for (let at = path.lastIndexOf(folder); at > 0;
+    at = path.lastIndexOf(folder, at - 1)) {
+    const after = at + folder.length;
+    if (/[/\\]/.test(path[at - 1]) && /[/\\]/.test(path[after] || ""))
+      return path.slice(after + 1);
+  }
+  return null;
+}
+
+function inPackages(file) {
+  return below(file, "site-packages") ?? below(file, "dist-packages");
+}
+
+function packageName(inside) {
+  const name = inside.split(/[/\\]/, 1)[0];
+  return name === inside && name.length > 3 ? name.replace(/\.py$/, "") : name;
+}
+
+function isKernelFile(file) {
+  const at = file.indexOf("ipykernel_");
+  return at > 0 && /[/\\]/.test(file[at - 1]);
+}
+
+function isCellFile(file) {
+  return file.startsWith("<ipython-input-") || file.startsWith("<cell") ||
+    isKernelFile(file);
+}
+
+function kindOf(file, name) {
+  if (isCellFile(file)) return FRAME_OWN;
+  if (!file.endsWith(".py") && !file.startsWith("<")) {
+    if (/Backward/.test(name) && name.includes("::apply(") &&
+        !name.startsWith("c10::"))
+      return FRAME_BACKWARD;
+    return PLUMBING.test(name) ? FRAME_PLUMBING : FRAME_COMPILED;
+  }
+  if (below(file, "torch") !== null || file.startsWith("<eval_with_key"))
+    return FRAME_TORCH;
+  if (inPackages(file) !== null) return FRAME_PACKAGE;
+  return file.includes("/lib/python") || file.startsWith("<") ? FRAME_STANDARD
+    : FRAME_OWN;
+}
+
+// ---- labels ----
+
+// Cells of a kernel are named by their content: they are counted.
+function cellNumbers(files) {
+  const numbers = new Map();
+  for (const file of files)
+    if (isKernelFile(file) && !numbers.has(file))
+      numbers.set(file, numbers.size + 1);
+  return numbers;
+}
+
+function cellLabel(file, kernels) {
+  return `cell ${kernels.get(file) ?? Number(/\d+/.exec(file) || 0)}`;
+}
+
+// With its whole path, and the function's parameters.
+function wholeLabel(run, id) {
+  if (id < 0) return "(no call path recorded)";
+  const f = run.frames[id], file = f.cell ?? f.file;
+  const name = cutBytes(f.name || "(no name)", 160);
+  const line = f.line ? `:${f.line}` : "";
+  return defused(file === "??" || file === "" ? name
+    : `${cutBytes(file, 300)}${line} ${name}`);
+}
+
+function lineLabel(f) {
+  if (f.kind === FRAME_BACKWARD) {
+    const node = f.name.slice(0, f.name.indexOf("::apply(")).split(":").pop();
+    return defused(`${cutBytes(node, 60)} of the backward pass`);
+  }
+  const file = f.cell ?? afterFolders(f.file);
+  const bare = file === "" ? f.name : withoutParameters(f.name);
+  const name = cutBytes(bare || "(no name)", 60);
+  const line = f.line ? `:${f.line}` : "";
+  return defused(file === "??" || file === "" ? name
+    : `${cutBytes(file, 300)}${line} ${name}`);
+}
+
+function moduleLabel(f) {
+  if (f.cell) return f.cell;
+  const inside = inPackages(f.file);
+  if (inside !== null)
+    return defused(cutBytes(inside, LABEL_MOST).replace(/[/\\]/g, ".")
+      .replace(/(.)\.py$/, "$1").replace(/(.)\.__init__$/, "$1"));
+  return f.kind < FRAME_TORCH ? "(no Python)"
+    : defused(cutBytes(lastParts(f.file), LABEL_MOST));
+}
+
+function libraryLabel(f) {
+  switch (f.kind) {
+    case FRAME_OWN: return "the program itself";
+    case FRAME_TORCH: return "torch";
+    case FRAME_BACKWARD: return "torch (the backward pass)";
+    case FRAME_STANDARD: return "Python's own library";
+    case FRAME_PACKAGE: return defused(packageName(inPackages(f.file)));
+    default: return "(no Python)";
+  }
+}
+
+function functionLabel(f) {
+  return f.kind < FRAME_TORCH ? lineLabel(f) : defused(
+    `${cutBytes(moduleLabel(f), 300)} ${cutBytes(f.name, 150)}`);
+}
+
+const LABELS = { line: lineLabel, function: functionLabel,
+  module: moduleLabel, library: libraryLabel };
+
+// ---- of all frames and stacks ----
+
+// The innermost of the program's own, unless a package was more than two calls
+// deep in its own code; else what says most.
+function ownOf(kind, frames) {
+  let best = -1, most = -1, helpers = 0;
+  for (const id of frames) {
+    if (kind[id] === FRAME_OWN) return id;
+    helpers += kind[id] === FRAME_PACKAGE;
+    if (kind[id] > most) {
+      most = kind[id];
+      best = id;
+    }
+    if (helpers > HELPER_CALLS) break;
+  }
+  return best;
+}
+
+function framesOf(strings, frame) {
+  const short = (text) => text.length > TEXT_MOST ? "" : text;
+  const files = strings.map(short), list = [];
+  const kernels = cellNumbers([...Array(frame.length / 3).keys()]
+    .map((id) => files[frame[id * 3]]));
+  for (let at = 0; at < frame.length; at += 3) {
+    const file = files[frame[at]], name = strings[frame[at + 2]];
+    list.push({ file: strings[frame[at]], name, line: frame[at + 1],
+      kind: kindOf(file, short(name)),
+      cell: isCellFile(file) ? cellLabel(file, kernels) : null });
+  }
+  return list;
+}
+
+// What makeRun() is given of a run's frames and stacks.
+function frameWords(strings, frame, begin, ids) {
+  const list = framesOf(strings, frame), labels = new Numbers("");
+  const kind = Uint8Array.from(list, (f) => f.kind), by = {};
+  for (const name of Object.keys(LABELS))
+    by[name] = Uint32Array.from(list, (f) => labels.of(LABELS[name](f)));
+  const own = new Uint32Array(begin.length - 1);
+  for (let stack = 0; stack < own.length; stack++)
+    own[stack] = ownOf(kind, ids.subarray(begin[stack], begin[stack + 1])) + 1;
+  return { kind, own, labels: labels.list, by, frames: list };
+}

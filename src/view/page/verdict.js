@@ -1,0 +1,276 @@
+// verdict.js - the three lines on top and why memory ran out, where the page
+// reads the snapshot itself: in the words of verdict.c, advice.c and
+// explain_oom.c, to which tests hold it.  What needs a replay, or iterations,
+// is left to the command.
+
+const HOLDERS_ON_TOP = 3, HOLDERS_SHOWN = 5;
+const TO_RECORD = "Record one: torch.cuda.memory._record_memory_history(" +
+  "max_entries=1000000) before the work, torch.cuda.memory._dump_snapshot(" +
+  '"snapshot.pickle") after it or where it runs out of memory.';
+
+function percentText(part, whole) {
+  return `${fixedText(whole > 0 ? 100 * part / whole : 0, 0)} %`;
+}
+
+function plural(count) {
+  return count === 1 ? "" : "s";
+}
+
+function lineText(run, own) {
+  return own < 0 ? "(no call path recorded)" : frameLabel(run, own, "line");
+}
+
+// ---- what happened ----
+
+// `known` has all of a device: snapshot, run, lives, device, categories, trains.
+function happenedFailure({ run, device }, s) {
+  const asker = s.event.stack === NO_STACK ? ""
+    : ` by ${lineText(run, ownFrame(run, s.event.stack))}`;
+  const times = device.ooms.length > 1
+    ? ` (the last of ${device.ooms.length} times)` : "";
+  const but = s.cause === "pieces"
+    ? `, but the rest lay in pieces of at most ${bytesText(s.wouldFit)}`
+    : s.cause === "limit" ? "; a limit of its own kept it from the driver's " +
+      bytesText(s.driverFree) : "";
+  return `It ran out of memory when ${bytesText(s.asked)} was asked for` +
+    `${asker}${times}: of the ${bytesText(s.attainable)} that it could have, ` +
+    `${bytesText(s.moment.allocated)} were in use${but}.`;
+}
+
+function mostReserved(device) {
+  return device.pyramid.reserved.range(0, device.events).most;
+}
+
+function happenedPeak({ device }) {
+  const { time } = device.event, reserved = mostReserved(device);
+  const last = device.events > 0 ? time[device.events - 1] : 0;
+  return `It did not run out of memory: at most ` +
+    `${bytesText(device.curve.allocated[device.peak])} were in use` +
+    (reserved > 0 ? `, and ${bytesText(reserved)} reserved from the driver`
+      : "") +
+    (last > 0 ? `, ${timeText(device.peak > 0 ? time[device.peak - 1] : 0)} ` +
+      `into ${timeText(last)}` : "") + ".";
+}
+
+function happenedNothing({ device }) {
+  return "No history was recorded: this is only what there was when the " +
+    `snapshot was taken, ${bytesText(device.curve.allocated[device.peak])} in ` +
+    `use of ${bytesText(mostReserved(device))} reserved.`;
+}
+
+function hasHistory({ device }) {
+  return [...device.event.action].some((action) =>
+    ["alloc", "free_requested", "oom"].includes(ACTIONS[action]));
+}
+
+// ---- who ----
+
+function whoHolds(known, moment) {
+  const { run, lives } = known;
+  const holders = holdersAt(run, moment).slice(0, HOLDERS_ON_TOP);
+  if (holders.length === 0) return "Nobody: nothing was in use.";
+  const old = lives.allocs.some((a) => a.start === BEFORE) && hasHistory(known)
+    ? "what is older than the recording" : lineText(run, -1);
+  return holders.map(({ own, bytes }) => (own < 0 ? old : lineText(run, own)) +
+    ` ${bytesText(bytes)} (${percentText(bytes, moment.allocated)})`)
+    .join("; ") + ".";
+}
+
+// ---- what to do ----
+
+function ofCategory(known, moment, ...wanted) {
+  return moment.used.reduce((sum, { a, number }) =>
+    wanted.includes(known.categories[number]) ? sum + a.rounded : sum, 0);
+}
+
+function mainLine(known, moment, category) {
+  const [first] = holdersAt(known.run, moment, (number) =>
+    known.categories[number] === category);
+  return first ? first.own : -1;
+}
+
+function missingBytes(s) {
+  return s.needed > s.attainable ? s.needed - s.attainable : s.asked;
+}
+
+function adviseLess(known, s) {
+  const missing = missingBytes(s), line =
+    mainLine(known, s.moment, ACTIVATIONS);
+  const passing = s.asked +
+    ofCategory(known, s.moment, ACTIVATIONS, TEMPORARIES);
+  const least = `Hold ${bytesText(missing)} less at that moment; no setting ` +
+    "does that.  ";
+  if (missing >= passing)
+    return `${least}Quantising, sharding or offloading what stays would.`;
+  return `${least}A batch or sequence smaller by ` +
+    `${Math.ceil(100 * missing / passing)} % would (activations, temporaries ` +
+    `and the request are ${bytesText(passing)})` + (line < 0 ? "" :
+    `, or recomputing activations, first those of ${lineText(known.run, line)}`) +
+    ".";
+}
+
+function advisePieces(known, s) {
+  return known.snapshot.expandable
+    ? `Free what pins ${bytesText(s.free)} of free memory sooner, or make it ` +
+      "first: segments can grow already."
+    : `Set expandable_segments:True, so that ${bytesText(s.free)} that were ` +
+      "free in pieces can serve; `larder tune` tries this and other settings.";
+}
+
+function adviseFailure(known, s) {
+  switch (s.cause) {
+    case "too much": return adviseLess(known, s);
+    case "pieces": return advisePieces(known, s);
+    case "pending":
+      return "Let the other stream catch up before this request, or use " +
+        `record_stream less: ${bytesText(s.moment.pending)} were freed and ` +
+        "waited for it.";
+    case "streams":
+      return "Allocate on the stream whose memory it is, or on fewer: a free " +
+        `piece of ${bytesText(s.streamLargest)} belonged to another.`;
+    case "pools":
+      return "Release the captured graph or memory pool that holds a free " +
+        `piece of ${bytesText(s.poolLargest)} before this request.`;
+    case "limit":
+      return "Raise the process's own limit (set_per_process_memory_" +
+        `fraction): the driver had ${bytesText(s.driverFree)} left.`;
+    default:
+      return `Raise the limit${known.snapshot.maxSplit ? " or max_split_size_mb"
+        : ""}: a free piece of ${bytesText(s.ownLargest)} was kept back.`;
+  }
+}
+
+function adviseTemporaries(known, moment, all, bytes) {
+  const line = mainLine(known, moment, TEMPORARIES);
+  const name = lineText(known.run, line);
+  if (line < 0 || known.run.kind[line] < FRAME_TORCH)
+    return "Halve the batch, or fuse what the backward pass takes apart: its " +
+      `temporaries are ${bytesText(all)} of the peak (most of them from ` +
+      `${name}), and half of them ${bytesText(bytes)} less.`;
+  return `Do the step at ${name} in place or in parts: temporaries are ` +
+    `${bytesText(all)} of the peak, and half of them ${bytesText(bytes)} less.`;
+}
+
+// Free, but beside what is in use.
+function stuckBytes(moment) {
+  return moment.areas.reduce((sum, area) => area.count > 0
+    ? sum + Math.max(0, area.size - area.allocated - area.pending) : sum, 0);
+}
+
+// What could be done, what it is worth, and its words.
+function remedies(known, moment) {
+  const half = (category) =>
+    Math.floor(ofCategory(known, moment, category) / 2);
+  const weights = half(WEIGHTS), passing = half(TEMPORARIES);
+  const of = (bytes) => bytesText(bytes);
+  return [
+    [known.snapshot.expandable ? 0 : stuckBytes(moment), (bytes) =>
+      `Up to ${of(bytes)} that were free beside what was in use could serve ` +
+      "with expandable_segments:True; `larder tune` says what each setting " +
+      "would need."],
+    [half(ACTIVATIONS), (bytes) => (known.trains
+      ? "Recompute activations (checkpointing), or halve the batch"
+      : "Halve the batch or the sequence") + `: that saves about ${of(bytes)}` +
+      "; the largest are from " +
+      `${lineText(known.run, mainLine(known, moment, ACTIVATIONS))}.`],
+    [passing, (bytes) => adviseTemporaries(known, moment,
+      ofCategory(known, moment, TEMPORARIES), bytes)],
+    [Math.floor(ofCategory(known, moment, OPTIMIZER) / 4) * 3, (bytes) =>
+      "An optimizer with state of 8 bits, or sharded or offloaded state, " +
+      `saves about ${of(bytes)}.`],
+    [known.trains || weights < Math.floor(moment.allocated / 4) ? 0 : weights,
+      (bytes) => "Keep the weights in half as many bits (quantised), or part " +
+        `of them elsewhere: ${of(bytes)} less of the peak.`],
+  ];
+}
+
+function advisePeak(known, moment) {
+  let most = Math.floor(moment.allocated / 20), words = () =>
+    "Nothing stands out: what is held is in use, and nothing of it is for " +
+    "long without need.";
+  for (const [bytes, text] of remedies(known, moment))
+    if (bytes > most) [most, words] = [bytes, text];
+  return words(most);
+}
+
+function verdictOf(known) {
+  const { device, snapshot, lives } = known, last = device.ooms.at(-1);
+  if (last) {
+    const s = new Shortage(snapshot, lives, last.event);
+    return [happenedFailure(known, s), whoHolds(known, s.moment),
+      adviseFailure(known, s)];
+  }
+  const moment = new Moment(lives, device.peak);
+  const who = whoHolds(known, moment);
+  return hasHistory(known)
+    ? [happenedPeak(known), who, advisePeak(known, moment)]
+    : [happenedNothing(known), who, TO_RECORD];
+}
+
+// ---- a failure ----
+
+function whyText(s) {
+  const free = bytesText(s.free + s.driverFree);
+  switch (s.cause) {
+    case "too much":
+      return "Why: there was not enough.  In use and asked for together are " +
+        `${bytesText(s.needed)}, but ${bytesText(s.attainable)} was all this ` +
+        `process could have: ${bytesText(Math.max(0, s.needed - s.attainable))}` +
+        " is missing.  No setting changes that.";
+    case "pieces":
+      return `Why: fragmentation.  ${free} was free` +
+        (s.driverFree > 0 ? ", the driver's part included" : "") +
+        ", which is enough, but not in one piece: " +
+        `${bytesText(s.free - s.wholeFree)} is held by segments of which ` +
+        "other parts are in use" + (s.wholeFree > 0
+        ? `, and ${bytesText(s.wholeFree)} by segments that are wholly free ` +
+          "and were not given back" : "") + ".";
+    case "streams":
+      return "Why: memory is kept for each stream.  A piece of " +
+        `${bytesText(s.streamLargest)} was free, but belongs to another stream.`;
+    case "pools":
+      return "Why: memory is kept for each pool.  A piece of " +
+        `${bytesText(s.poolLargest)} was free, but in a pool this request may ` +
+        "not use.";
+    case "pending":
+      return `Why: ${bytesText(s.moment.pending)} had been freed, but could ` +
+        "not be used yet: other streams it was recorded on had not passed.";
+    case "limit":
+      return "Why: not for lack of memory.  The driver had " +
+        `${bytesText(s.driverFree)} left, which is enough: a limit of this ` +
+        "process's own (set_per_process_memory_fraction) kept it from asking, " +
+        "or the driver could not find that much in one piece.";
+    default:
+      return `Why: a piece of ${bytesText(s.ownLargest)} was free, and was not ` +
+        "given out.  A memory limit, or max_split_size keeping large blocks " +
+        "whole, does that.";
+  }
+}
+
+function figuresText({ snapshot, run }, s) {
+  const m = s.moment, areas = m.areas.length;
+  const asker = s.event.stack === NO_STACK ? "" : "Asked by " +
+    `${wholeLabel(run, ownFrame(run, s.event.stack))}.\n`;
+  return `${bytesText(s.asked)} was asked for on stream ` +
+    `${snapshot.streams.list[s.event.stream]}.` +
+    (s.driverKnown ? `  The driver had ${bytesText(s.driverFree)} left.` : "") +
+    `\n${asker}Reserved were ${bytesText(m.reserved)} in ${areas} segment` +
+    `${plural(areas)}: ${bytesText(m.allocated)} in use, ${bytesText(s.free)} ` +
+    `free in ${m.gaps} piece${plural(m.gaps)}` + (m.pending > 0
+    ? `, ${bytesText(m.pending)} freed but waiting for another stream` : "") +
+    (m.outside > 0 ? `.\n${bytesText(m.outside)} lie in segments that the ` +
+      "recording does not show" : "") +
+    `.\nThe largest piece this request could use was ${bytesText(s.ownLargest)}.`;
+}
+
+function failureText(known, event) {
+  const s = new Shortage(known.snapshot, known.lives, event);
+  const holders = holdersAt(known.run, s.moment).slice(0, HOLDERS_SHOWN)
+    .map(({ own, bytes, count }) => `  ${bytesText(bytes).padStart(10)}  ` +
+      `${percentText(bytes, s.moment.allocated).padStart(5)}  in ` +
+      `${String(count).padStart(5)}  ${lineText(known.run, own)}`);
+  return [figuresText(known, s), whyText(s), "Who held most:", ...holders,
+    `What would have fitted: up to ${bytesText(s.wouldFit)}.`,
+    "`larder report` says what pinned the free memory, and `larder tune` which " +
+    "settings would have helped."].join("\n") + "\n";
+}

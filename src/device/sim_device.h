@@ -167,6 +167,10 @@ larder_result larder__sim_set_access(struct sim *sim, larder_addr addr,
                                      uint64_t bytes);
 bool larder__sim_vmm_is_accessible(const struct sim *sim, larder_addr addr,
                                    uint64_t bytes);
+/* Stands for the pages that are mapped there: other pages have another number.
+ * 0: it is not in the second region. */
+uint64_t larder__sim_vmm_pages(const struct sim *sim, larder_addr addr,
+                               uint64_t bytes);
 void larder__sim_vmm_close(struct sim *sim);
 
 /* ---- sim_stream.c ------------------------------------------------------- */
@@ -178,10 +182,14 @@ enum sim_work_kind {
     SIM_WORK_WAIT
 };
 
+/* Ranges of the device's memory that a piece of work touches, at most. */
+enum { SIM_WORK_RANGES = 2 };
+
 struct sim_work {
     struct sim_work *next;
     uint64_t ticket;
     enum sim_work_kind kind;
+    uint64_t pages[SIM_WORK_RANGES]; /* mapped there when it was queued */
     union {
         struct {
             uint64_t dst;
@@ -232,6 +240,12 @@ larder_result larder__sim_work_check(const struct sim *sim,
 /* Checks, and does it. */
 larder_result larder__sim_work_do(const struct sim *sim,
                                   const struct sim_work *work);
+/* Note which pages it is to touch, as it is queued. */
+void larder__sim_work_queued(const struct sim *sim, struct sim_work *work);
+/* The same as larder__sim_work_do() when its turn has come: ERR_DEVICE, too,
+ * if its memory was mapped to other pages meanwhile. */
+larder_result larder__sim_work_turn(const struct sim *sim,
+                                    const struct sim_work *work);
 
 /* ---- sim_event.c -------------------------------------------------------- */
 

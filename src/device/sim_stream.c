@@ -38,7 +38,7 @@ larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
     return LARDER_OK;
 }
 
-static larder_result stream_append(struct sim_stream *s,
+static larder_result stream_append(const struct sim *sim, struct sim_stream *s,
                                    const struct sim_work *work)
 {
     struct sim_work *w = larder__host_alloc(1, sizeof *w);
@@ -48,6 +48,7 @@ static larder_result stream_append(struct sim_stream *s,
     *w = *work;
     w->next = NULL;
     w->ticket = ++s->queued;
+    larder__sim_work_queued(sim, w);
     if (s->first == NULL)
         s->first = w;
     else
@@ -66,7 +67,7 @@ larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
         (r = larder__sim_work_check(sim, work)) != LARDER_OK)
         return r;
     if (sim->is_manual)
-        return stream_append(s, work);
+        return stream_append(sim, s, work);
     return larder__sim_work_do(sim, work);
 }
 
@@ -74,7 +75,7 @@ larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
 static larder_result stream_step(const struct sim *sim, struct sim_stream *s)
 {
     struct sim_work *w = s->first;
-    larder_result r = larder__sim_work_do(sim, w);
+    larder_result r = larder__sim_work_turn(sim, w);
 
     s->first = w->next;
     larder__host_free(w);

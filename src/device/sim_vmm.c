@@ -264,6 +264,29 @@ bool larder__sim_vmm_is_accessible(const struct sim *sim, larder_addr addr,
     return span_all(&s, GRANULE_ACCESS, true);
 }
 
+uint64_t larder__sim_vmm_pages(const struct sim *sim, larder_addr addr,
+                               uint64_t bytes)
+{
+    static const uint64_t fnv_basis = UINT64_C(0xcbf29ce484222325);
+    static const uint64_t fnv_prime = UINT64_C(0x100000001b3);
+    const struct reservation *res = reservation_find(sim, addr);
+    uint64_t number = fnv_basis;
+    uint64_t offset;
+
+    if (res == NULL || bytes == 0)
+        return 0;
+    offset = addr - res->range.addr;
+    for (uint64_t i = offset / SIM_GRANULE;
+         i <= (offset + bytes - 1) / SIM_GRANULE; i++) {
+        uint32_t slot = res->granules[i] & ~(GRANULE_BEGINS | GRANULE_ACCESS);
+        const void *page = larder__sim_slots_at(&sim->pages, slot - 1);
+
+        number ^= larder__sim_slots_handle(&sim->pages, page);
+        number *= fnv_prime;
+    }
+    return number;
+}
+
 void larder__sim_vmm_close(struct sim *sim)
 {
     struct sim_range *range;

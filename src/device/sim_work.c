@@ -22,15 +22,12 @@ static larder_result device_range_check(const struct sim *sim, uint64_t addr,
                             bytes, addr);
 }
 
-static larder_result copy_check(const struct sim *sim,
-                                const struct sim_work *work)
+static larder_result copy_check(const struct sim_work *work)
 {
     bool from_host = work->as.copy.kind == LARDER_COPY_TO_DEVICE;
     bool to_host = work->as.copy.kind == LARDER_COPY_TO_HOST;
-    uint64_t bytes = work->as.copy.bytes;
-    larder_result r = LARDER_OK;
 
-    if (bytes == 0)
+    if (work->as.copy.bytes == 0)
         return LARDER_OK;
     if (!from_host && !to_host && work->as.copy.kind != LARDER_COPY_ON_DEVICE)
         return larder__sim_fail(LARDER_ERR_DEVICE, "%d is not a kind of copy",
@@ -38,20 +35,73 @@ static larder_result copy_check(const struct sim *sim,
     if ((from_host && work->as.copy.src == 0) ||
         (to_host && work->as.copy.dst == 0))
         return larder__sim_fail(LARDER_ERR_DEVICE, "the host address is NULL");
-    if (!from_host)
-        r = device_range_check(sim, work->as.copy.src, bytes);
-    if (r == LARDER_OK && !to_host)
-        r = device_range_check(sim, work->as.copy.dst, bytes);
-    return r;
+    return LARDER_OK;
+}
+
+struct range {
+    uint64_t addr;
+    uint64_t bytes;
+};
+
+/* What it touches of the device's memory; how many ranges that is. */
+static int ranges_of(const struct sim_work *work,
+                     struct range out[SIM_WORK_RANGES])
+{
+    int count = 0;
+
+    if (work->kind == SIM_WORK_FILL)
+        out[count++] = (struct range){work->as.fill.dst, work->as.fill.bytes};
+    if (work->kind != SIM_WORK_COPY)
+        return count;
+    if (work->as.copy.kind != LARDER_COPY_TO_DEVICE)
+        out[count++] = (struct range){work->as.copy.src, work->as.copy.bytes};
+    if (work->as.copy.kind != LARDER_COPY_TO_HOST)
+        out[count++] = (struct range){work->as.copy.dst, work->as.copy.bytes};
+    return count;
 }
 
 larder_result larder__sim_work_check(const struct sim *sim,
                                      const struct sim_work *work)
 {
+    struct range ranges[SIM_WORK_RANGES];
+    int count = ranges_of(work, ranges);
+    larder_result r = LARDER_OK;
+
     if (work->kind == SIM_WORK_COPY)
-        return copy_check(sim, work);
-    if (work->kind == SIM_WORK_FILL && work->as.fill.bytes != 0)
-        return device_range_check(sim, work->as.fill.dst, work->as.fill.bytes);
+        r = copy_check(work);
+    for (int i = 0; i < count && r == LARDER_OK; i++) {
+        if (ranges[i].bytes != 0)
+            r = device_range_check(sim, ranges[i].addr, ranges[i].bytes);
+    }
+    return r;
+}
+
+void larder__sim_work_queued(const struct sim *sim, struct sim_work *work)
+{
+    struct range ranges[SIM_WORK_RANGES];
+    int count = ranges_of(work, ranges);
+
+    for (int i = 0; i < count; i++)
+        work->pages[i] =
+            larder__sim_vmm_pages(sim, ranges[i].addr, ranges[i].bytes);
+}
+
+/* Whoever mapped others there moved what the work was to find. */
+static larder_result pages_check(const struct sim *sim,
+                                 const struct sim_work *work)
+{
+    struct range ranges[SIM_WORK_RANGES];
+    int count = ranges_of(work, ranges);
+
+    for (int i = 0; i < count; i++) {
+        if (larder__sim_vmm_pages(sim, ranges[i].addr, ranges[i].bytes) !=
+            work->pages[i])
+            return larder__sim_fail(
+                LARDER_ERR_DEVICE,
+                "%" PRIu64 " bytes at 0x%" PRIx64
+                " were mapped to other pages while work on it was queued",
+                ranges[i].bytes, ranges[i].addr);
+    }
     return LARDER_OK;
 }
 
@@ -69,18 +119,34 @@ static void fill_do(const struct sim_work *work)
                work->as.fill.bytes);
 }
 
-larder_result larder__sim_work_do(const struct sim *sim,
-                                  const struct sim_work *work)
+static void work_do(const struct sim *sim, const struct sim_work *work)
 {
-    larder_result r = larder__sim_work_check(sim, work);
-
-    if (r != LARDER_OK)
-        return r;
     if (work->kind == SIM_WORK_LAUNCH)
         work->as.launch.fn(work->as.launch.ctx);
     else if (work->kind == SIM_WORK_COPY && sim->backing.is_real)
         copy_do(work);
     else if (work->kind == SIM_WORK_FILL && sim->backing.is_real)
         fill_do(work);
-    return LARDER_OK;
+}
+
+larder_result larder__sim_work_do(const struct sim *sim,
+                                  const struct sim_work *work)
+{
+    larder_result r = larder__sim_work_check(sim, work);
+
+    if (r == LARDER_OK)
+        work_do(sim, work);
+    return r;
+}
+
+larder_result larder__sim_work_turn(const struct sim *sim,
+                                    const struct sim_work *work)
+{
+    larder_result r = larder__sim_work_check(sim, work);
+
+    if (r == LARDER_OK)
+        r = pages_check(sim, work);
+    if (r == LARDER_OK)
+        work_do(sim, work);
+    return r;
 }

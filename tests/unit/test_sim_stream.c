@@ -352,6 +352,74 @@ static void work_that_comes_to_lost_memory_is_left_out_and_told(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+/* A page at addr, usable. */
+static uint64_t put_page(larder_device *dev, larder_addr addr)
+{
+    uint64_t page;
+
+    assert_ok(larder__device_page_create(dev, MIB(2), &page));
+    assert_ok(larder__device_map(dev, addr, MIB(2), page));
+    assert_ok(larder__device_set_access(dev, addr, MIB(2)));
+    return page;
+}
+
+/* Two pages with a copy and a fill queued on the second, on streams 1 and 2;
+ * then the second is taken away. */
+static larder_addr queue_and_unmap(larder_device *dev, uint64_t *second)
+{
+    larder_addr at;
+
+    assert_ok(larder__device_address_reserve(dev, MIB(4), &at));
+    (void)put_page(dev, at);
+    *second = put_page(dev, at + MIB(2));
+    assert_ok(larder_device_copy(dev, at + MIB(2) - 8, at, 16,
+                                 LARDER_COPY_ON_DEVICE, 1));
+    assert_ok(larder_device_fill(dev, at + MIB(3), 1, 8, 2));
+    assert_ok(larder_device_fill(dev, at, 1, 8, 3));
+    assert_ok(larder__device_unmap(dev, at + MIB(2), MIB(2), 1));
+    return at;
+}
+
+static void work_queued_on_pages_that_others_take_the_place_of_is_told(
+    void **state)
+{
+    static const char *const specs[] = {"sim:64MiB,events=manual",
+                                        "sim:64MiB,events=manual,backing=none"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        larder_device *dev = open_one(specs[i]);
+        uint64_t second;
+        larder_addr at = queue_and_unmap(dev, &second);
+
+        (void)put_page(dev, at + MIB(2));
+        assert_refused(LARDER_ERR_DEVICE, larder_sim_complete(dev, 1),
+                       "mapped to other pages while work on it was queued");
+        assert_refused(LARDER_ERR_DEVICE, larder_sim_complete(dev, 2),
+                       "mapped to other pages while work on it was queued");
+        assert_ok(larder_sim_complete(dev, 3));
+        /* What is queued from here on knows the new ones. */
+        assert_ok(larder_device_fill(dev, at + MIB(3), 1, 8, 2));
+        assert_ok(larder_sim_complete(dev, 2));
+        assert_ok(larder_device_close(dev));
+    }
+}
+
+static void work_on_pages_that_came_back_is_done(void **state)
+{
+    larder_device *dev = open_one("sim:64MiB,events=manual");
+    uint64_t second;
+    larder_addr at = queue_and_unmap(dev, &second);
+
+    (void)state;
+    assert_ok(larder__device_map(dev, at + MIB(2), MIB(2), second));
+    assert_ok(larder__device_set_access(dev, at + MIB(2), MIB(2)));
+    assert_ok(larder_sim_complete(dev, 1));
+    assert_ok(larder_sim_complete(dev, 2));
+    assert_int_equal(*(char *)(uintptr_t)(at + MIB(3) + 7), 1);
+    assert_ok(larder_device_close(dev));
+}
+
 static void work_on_memory_that_is_none_is_not_queued(void **state)
 {
     larder_device *dev = open_manual();
@@ -607,6 +675,8 @@ int main(void)
         TEST(random_work_keeps_every_order),
         TEST(copies_and_fills_happen_in_stream_order),
         TEST(work_that_comes_to_lost_memory_is_left_out_and_told),
+        TEST(work_queued_on_pages_that_others_take_the_place_of_is_told),
+        TEST(work_on_pages_that_came_back_is_done),
         TEST(work_on_memory_that_is_none_is_not_queued),
         TEST(an_event_never_recorded_is_complete),
         TEST(a_stream_is_a_number_below_the_limit),

@@ -16,8 +16,9 @@
  * unmapping and waiting for a stream complete nothing.  events=driver is the
  * same, but true to a driver where that is not: freeing memory, pinned memory
  * too, runs all that is queued first, and waiting for a stream runs that
- * stream.  Unmapping waits for nothing, as a driver need not.  Work that comes
- * to memory which is gone by then is left out, and reported by what ran it.
+ * stream.  Unmapping waits for nothing, as a driver need not.  A copy or a fill
+ * that comes to memory which is gone by then, or has been mapped to other pages
+ * since it was queued, is left out, and reported by what ran it.
  *
  * Capture.  While a stream is captured, freeing memory, asking or waiting for
  * events and streams fail with LARDER_ERR_CAPTURING, as a driver's do.

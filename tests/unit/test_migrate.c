@@ -176,6 +176,22 @@ static void what_is_queued_is_waited_for(void **state)
     rig_down(&h.rig);
 }
 
+/* Nobody was told of this stream: the promise of migrate:on was broken. */
+static void what_is_queued_unknown_to_all_is_told(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC ",events=manual", ON, MIB(2));
+    larder_addr got;
+
+    (void)state;
+    holes_write(&h);
+    assert_ok(larder_device_fill(h.rig.dev, h.live[1], 1, MIB(2), 7));
+    assert_ok(holes_ask(&h, HOLES_FREE, &got));
+    assert_refused(LARDER_ERR_DEVICE, larder_sim_complete(h.rig.dev, 7),
+                   "mapped to other pages");
+    holes_verify(&h);
+    rig_down(&h.rig);
+}
+
 static void too_little_moves_nothing(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
@@ -310,6 +326,7 @@ int main(void)
         cmocka_unit_test(what_moved_can_be_freed_and_had_again),
         cmocka_unit_test(small_and_long_blocks_keep_their_bytes),
         cmocka_unit_test(what_is_queued_is_waited_for),
+        cmocka_unit_test(what_is_queued_unknown_to_all_is_told),
         cmocka_unit_test(too_little_moves_nothing),
         cmocka_unit_test(pages_that_stay_by_setting_stay),
         cmocka_unit_test(nothing_moves_during_a_capture),

@@ -5,8 +5,8 @@
 #include "core/history/recording.h"
 #include "core/policy_larder/physical.h"
 #include "core/segments/orphan.h"
-#include "core/state/shard.h"
 #include "core/state/held.h"
+#include "core/state/shard.h"
 
 /* A span being filled.  Nothing is published before all is mapped. */
 struct filling {

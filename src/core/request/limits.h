@@ -6,7 +6,7 @@
 #include "core/state/allocator.h"
 
 /* Whether the limit of the request's pool lets it grow: for a tag once what it
- * has cached was released, else the refusal is counted (usage.c). */
+ * has cached was released, else the refusal is counted (tag_limit.c). */
 bool larder__usage_allows(struct allocator *a, const struct request *q);
 
 #endif

@@ -1,4 +1,4 @@
-/* usage.c - statistics and limits of tags. */
+/* tag_limit.c - statistics and limits of tags. */
 #include "core/request/limits.h"
 #include "core/segments/cached.h"
 #include "core/state/usage.h"

@@ -1,4 +1,4 @@
-/* report.c - the public calls that read and reset statistics, and those that
+/* stats_api.c - the public calls that read and reset statistics, and those that
  * register callbacks. */
 #include <string.h>
 

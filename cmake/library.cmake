@@ -1,7 +1,7 @@
 # liblarder: one set of objects, made into a shared and a static library.
 
 file(GLOB library_sources CONFIGURE_DEPENDS
-     src/base/*.c src/device/*.c src/core/*/*.c)
+     src/base/*.c src/device/*.c src/ledger/*.c src/core/*/*.c)
 file(GLOB library_headers CONFIGURE_DEPENDS include/larder/*.h)
 
 add_library(larder_objects OBJECT ${library_sources})

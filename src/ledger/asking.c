@@ -1,0 +1,187 @@
+/* asking.c - bells and answers. */
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/ticks.h"
+#include "ledger/ledger.h"
+
+enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
+
+static uint64_t now_ms(void)
+{
+    return larder__ticks_system_ns() / NS_PER_MS;
+}
+
+/* ---- who gives -------------------------------------------------------------- */
+
+struct giver {
+    uint16_t slot;
+    uint64_t bytes; /* that it can give, as far as it said */
+};
+
+/* Who caches most first. */
+static int by_bytes(const void *a, const void *b)
+{
+    uint64_t of_a = ((const struct giver *)a)->bytes;
+    uint64_t of_b = ((const struct giver *)b)->bytes;
+
+    return (of_a < of_b) - (of_a > of_b);
+}
+
+static uint64_t spare_of(const struct ledger_slot *s, bool of_all)
+{
+    uint64_t reserved = word_get(&s->reserved_bytes);
+    uint64_t beyond = rest_of(reserved, word_get(&s->minimum_bytes));
+
+    return of_all ? beyond
+                  : lesser_of(beyond,
+                              rest_of(reserved, word_get(&s->in_use_bytes)));
+}
+
+static size_t find_givers(const struct ledger *l, bool of_all,
+                          struct giver out[LEDGER_SLOTS])
+{
+    size_t count = 0;
+
+    for (uint16_t i = 0; i < LEDGER_SLOTS; i++) {
+        const struct ledger_slot *s = &l->page->slots[i];
+        uint64_t bytes = spare_of(s, of_all);
+
+        if (s->pid != 0 && s != l->self && bytes > 0)
+            out[count++] = (struct giver){i, bytes};
+    }
+    qsort(out, count, sizeof *out, by_bytes);
+    return count;
+}
+
+/* ---- ringing; with the lock ------------------------------------------------- */
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Whether its bell rings for so long that it is not waited for. */
+static bool is_deaf(const struct ledger_slot *s, uint64_t patience_ms)
+{
+    uint64_t since = word_get(&s->asked_ms);
+    uint64_t now = now_ms();
+
+    return s->bell != 0 && now > since && now - since > patience_ms;
+}
+
+static struct ledger_asked ring(struct ledger *l, uint16_t number,
+                                uint64_t bytes)
+{
+    struct ledger_slot *s = &l->page->slots[number];
+    struct ledger_asked asked = {
+        .slot = number,
+        .ticket = s->asked + 1,
+        .given_before = word_get(&s->given_bytes),
+    };
+
+    if (s->bell == 0)
+        word_set(&s->asked_ms, now_ms());
+    atomic_fetch_add(&s->asked_bytes, bytes);
+    s->asked = asked.ticket;
+    s->bell = 1;
+    futex_wake(&s->bell);
+    return asked;
+}
+
+size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
+                          uint64_t patience_ms, struct ledger_round *round)
+{
+    struct giver givers[LEDGER_SLOTS];
+    uint64_t wanted = bytes;
+    size_t count;
+
+    round->count = 0;
+    if (!larder__ledger_lock(l))
+        return 0;
+    larder__ledger_sweep(l);
+    count = find_givers(l, of_all, givers);
+    for (size_t i = 0; i < count && wanted > 0; i++) {
+        uint64_t part = lesser_of(givers[i].bytes, wanted);
+        bool waits = !is_deaf(&l->page->slots[givers[i].slot], patience_ms);
+        struct ledger_asked asked = ring(l, givers[i].slot, part);
+
+        if (waits)
+            round->asked[round->count++] = asked;
+        if (!of_all)
+            wanted -= part;
+    }
+    larder__ledger_unlock(l);
+    return round->count;
+}
+
+static bool has_answered(const struct ledger *l, const struct ledger_asked *a)
+{
+    const struct ledger_slot *s = &l->page->slots[a->slot];
+
+    return (int32_t)(s->answered - a->ticket) >= 0 || s->pid == 0 ||
+           !larder__token_is_held(&l->shared, a->slot);
+}
+
+bool larder__ledger_is_answered(const struct ledger *l,
+                                const struct ledger_round *round,
+                                uint64_t *given)
+{
+    *given = 0;
+    for (size_t i = 0; i < round->count; i++) {
+        const struct ledger_asked *a = &round->asked[i];
+
+        if (!has_answered(l, a))
+            return false;
+        *given = sum_of(*given,
+                        rest_of(word_get(&l->page->slots[a->slot].given_bytes),
+                                a->given_before));
+    }
+    return true;
+}
+
+/* ---- answering ------------------------------------------------------------ */
+
+/* The bell first: who asks while this is read rings again. */
+struct ledger_question larder__ledger_hear(struct ledger *l)
+{
+    struct ledger_slot *s = l->self;
+    struct ledger_question q;
+    uint64_t told;
+
+    s->bell = 0;
+    q.ticket = s->asked;
+    q.bytes = atomic_exchange(&s->asked_bytes, 0);
+    told = word_get(&s->told_limit_bytes);
+    pthread_mutex_lock(&l->lock);
+    l->told_limit_bytes = told == 0 ? UINT64_MAX : told;
+    pthread_mutex_unlock(&l->lock);
+    return q;
+}
+
+void larder__ledger_answer(struct ledger *l, const struct ledger_question *q,
+                           uint64_t given_bytes)
+{
+    pthread_mutex_lock(&l->lock);
+    l->given_bytes += given_bytes;
+    word_set(&l->self->given_bytes, l->given_bytes);
+    pthread_mutex_unlock(&l->lock);
+    l->self->answered = q->ticket;
+}
+
+void larder__ledger_doze(const struct ledger *l, uint64_t ns)
+{
+    const struct timespec t = {.tv_sec = (time_t)(ns / NS_PER_S),
+                               .tv_nsec = (long)(ns % NS_PER_S)};
+
+    (void)syscall(SYS_futex, &l->self->bell, FUTEX_WAIT, 0, &t, NULL, 0);
+}
+
+void larder__ledger_rouse(struct ledger *l)
+{
+    l->self->bell = 1;
+    futex_wake(&l->self->bell);
+}

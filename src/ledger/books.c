@@ -1,0 +1,260 @@
+/* books.c - what is had, kept and claimed. */
+#include "ledger/ledger.h"
+
+/* What the others' slots say together. */
+struct sums {
+    uint64_t held;    /* contexts included */
+    uint64_t pending; /* of it, on the way */
+    uint64_t lacking; /* of minima */
+    uint64_t group_limit;
+};
+
+/* ---- counting; with the lock ------------------------------------------------ */
+
+static void add_slot(struct sums *sums, const struct ledger_slot *s)
+{
+    uint64_t reserved = word_get(&s->reserved_bytes);
+    uint64_t group_limit = word_get(&s->group_limit_bytes);
+
+    sums->held =
+        sum_of(sums->held, sum_of(reserved, word_get(&s->context_bytes)));
+    sums->pending = sum_of(sums->pending, word_get(&s->pending_bytes));
+    sums->lacking =
+        sum_of(sums->lacking, rest_of(word_get(&s->minimum_bytes), reserved));
+    if (group_limit != 0)
+        sums->group_limit = lesser_of(sums->group_limit, group_limit);
+}
+
+static struct sums sum_others(const struct ledger *l)
+{
+    struct sums sums = {.group_limit = l->group_limit_bytes};
+
+    for (size_t i = 0; i < LEDGER_SLOTS; i++) {
+        const struct ledger_slot *s = &l->page->slots[i];
+
+        if (s->pid != 0 && s != l->self)
+            add_slot(&sums, s);
+    }
+    return sums;
+}
+
+static uint64_t own_held(const struct ledger *l)
+{
+    return l->reserved_bytes + (l->has_context ? l->context_bytes : 0);
+}
+
+/* What the slot says of this process, as it is: it may have been changed. */
+static void publish(struct ledger *l)
+{
+    struct ledger_slot *s = l->self;
+
+    word_set(&s->context_bytes, l->has_context ? l->context_bytes : 0);
+    word_set(&s->pending_bytes, l->pending_bytes);
+    word_set(&s->reserved_bytes, l->reserved_bytes);
+    word_set(&s->in_use_bytes, l->in_use_bytes);
+    word_set(&s->minimum_bytes, l->minimum_bytes);
+    word_set(&s->limit_bytes,
+             l->limit_bytes == UINT64_MAX ? 0 : l->limit_bytes);
+    word_set(&s->group_limit_bytes,
+             l->group_limit_bytes == UINT64_MAX ? 0 : l->group_limit_bytes);
+    word_set(&s->given_bytes, l->given_bytes);
+}
+
+/* What is held and in nobody's slot: of processes that keep no ledger, and of
+ * the driver.  Measured while nothing is on its way, else it stays as it was
+ * last. */
+static uint64_t measure_others(struct ledger *l, const struct sums *sums)
+{
+    uint64_t free_bytes;
+    struct sums after;
+
+    if (sums->pending != 0 || l->pending_bytes != 0 || l->free_fn == NULL ||
+        !l->free_fn(l->free_ctx, &free_bytes))
+        return word_get(&l->page->others_bytes);
+    after = sum_others(l);
+    if (after.pending == 0 && after.held == sums->held)
+        word_set(&l->page->others_bytes,
+                 rest_of(rest_of(l->total_bytes, free_bytes),
+                         sum_of(sums->held, own_held(l))));
+    return word_get(&l->page->others_bytes);
+}
+
+/* What is left of the device, by the books. */
+static uint64_t room(struct ledger *l, const struct sums *sums)
+{
+    uint64_t others = measure_others(l, sums);
+
+    return rest_of(rest_of(l->total_bytes, others),
+                   sum_of(sums->held, own_held(l)));
+}
+
+/* ---- claiming ------------------------------------------------------------- */
+
+/* The device's driver takes its part with the first memory. */
+static uint64_t context_due(const struct ledger *l)
+{
+    return l->has_context ? 0 : l->context_bytes;
+}
+
+static uint64_t limit_of(const struct ledger *l)
+{
+    return lesser_of(l->limit_bytes, l->told_limit_bytes);
+}
+
+static enum ledger_refusal check_claim(struct ledger *l, uint64_t bytes)
+{
+    struct sums sums = sum_others(l);
+    uint64_t due = sum_of(bytes, context_due(l));
+    uint64_t own = sum_of(own_held(l), due);
+
+    if (own > limit_of(l))
+        return LEDGER_OVER_LIMIT;
+    if (sum_of(sums.held, own) > sums.group_limit)
+        return LEDGER_OVER_GROUP;
+    if (sums.lacking == 0 ||
+        sum_of(l->reserved_bytes, bytes) <= l->minimum_bytes)
+        return LEDGER_GRANTED;
+    return sum_of(due, sums.lacking) > room(l, &sums) ? LEDGER_KEPT
+                                                      : LEDGER_GRANTED;
+}
+
+enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
+{
+    enum ledger_refusal refusal = LEDGER_GRANTED;
+    bool is_locked = larder__ledger_lock(l);
+
+    if (!is_locked)
+        pthread_mutex_lock(&l->lock);
+    else if ((refusal = check_claim(l, bytes)) != LEDGER_GRANTED) {
+        larder__ledger_sweep(l); /* the dead keep nothing */
+        refusal = check_claim(l, bytes);
+    }
+    if (refusal == LEDGER_GRANTED) {
+        l->has_context = true;
+        l->reserved_bytes += bytes;
+        l->pending_bytes += bytes;
+    }
+    publish(l);
+    if (is_locked)
+        larder__ledger_unlock(l);
+    else
+        pthread_mutex_unlock(&l->lock);
+    return refusal;
+}
+
+void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool came)
+{
+    pthread_mutex_lock(&l->lock);
+    if (!came)
+        l->reserved_bytes -= bytes;
+    l->pending_bytes -= bytes;
+    publish(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void larder__ledger_returning(struct ledger *l, uint64_t bytes)
+{
+    pthread_mutex_lock(&l->lock);
+    l->pending_bytes += bytes;
+    publish(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void larder__ledger_returned(struct ledger *l, uint64_t bytes, bool went)
+{
+    larder__ledger_settle(l, bytes, !went);
+}
+
+void larder__ledger_use(struct ledger *l, int64_t change)
+{
+    pthread_mutex_lock(&l->lock);
+    l->in_use_bytes += (uint64_t)change;
+    publish(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- minima and limits ------------------------------------------------------ */
+
+/* Not below what is free: a minimum that is had already lacks nothing. */
+static enum ledger_refusal check_minimum(struct ledger *l, uint64_t minimum,
+                                         uint64_t *lacking)
+{
+    struct sums sums = sum_others(l);
+    uint64_t need = rest_of(minimum, l->reserved_bytes);
+    uint64_t left = room(l, &sums);
+
+    if (minimum <= l->minimum_bytes)
+        return LEDGER_GRANTED;
+    need = sum_of(sum_of(need, context_due(l)), sums.lacking);
+    if (need <= left)
+        return LEDGER_GRANTED;
+    *lacking = need - left;
+    return LEDGER_KEPT;
+}
+
+enum ledger_refusal larder__ledger_keep(struct ledger *l, uint64_t minimum,
+                                        uint64_t *lacking)
+{
+    enum ledger_refusal refusal;
+
+    *lacking = 0;
+    if (!larder__ledger_lock(l))
+        return LEDGER_KEPT;
+    refusal = check_minimum(l, minimum, lacking);
+    if (refusal != LEDGER_GRANTED) {
+        larder__ledger_sweep(l);
+        refusal = check_minimum(l, minimum, lacking);
+    }
+    if (refusal == LEDGER_GRANTED) {
+        l->has_context = l->has_context || minimum > 0;
+        l->minimum_bytes = minimum;
+    }
+    publish(l);
+    larder__ledger_unlock(l);
+    return refusal;
+}
+
+void larder__ledger_set_limits(struct ledger *l, uint64_t limit,
+                               uint64_t group_limit)
+{
+    pthread_mutex_lock(&l->lock);
+    l->limit_bytes = limit;
+    l->group_limit_bytes = group_limit;
+    publish(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes)
+{
+    struct sums sums;
+    uint64_t left;
+
+    pthread_mutex_lock(&l->lock);
+    sums = sum_others(l);
+    left = rest_of(free_bytes, sums.lacking);
+    left = lesser_of(left, rest_of(limit_of(l), own_held(l)));
+    left = lesser_of(left,
+                     rest_of(sums.group_limit, sum_of(sums.held, own_held(l))));
+    pthread_mutex_unlock(&l->lock);
+    return left;
+}
+
+uint64_t larder__ledger_excess(struct ledger *l)
+{
+    uint64_t excess;
+
+    pthread_mutex_lock(&l->lock);
+    excess = rest_of(own_held(l), limit_of(l));
+    pthread_mutex_unlock(&l->lock);
+    return excess;
+}
+
+uint64_t larder__ledger_spare(struct ledger *l)
+{
+    uint64_t spare;
+
+    pthread_mutex_lock(&l->lock);
+    spare = rest_of(l->reserved_bytes, l->minimum_bytes);
+    pthread_mutex_unlock(&l->lock);
+    return spare;
+}

@@ -1,0 +1,289 @@
+#include "ledger/ledger.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "base/ticks.h"
+#include "ledger/ledger_name.h"
+
+enum { NAP_MIN_NS = 5000, NAP_MAX_NS = 500000 };
+
+/* ---- the lock ------------------------------------------------------------- */
+
+bool larder__ledger_lock(struct ledger *l)
+{
+    uint64_t give_up_ns = 0;
+    struct timespec nap = {.tv_nsec = NAP_MIN_NS};
+
+    pthread_mutex_lock(&l->lock);
+    while (!larder__token_take(&l->shared, LEDGER_LOCK)) {
+        uint64_t now_ns = larder__ticks_system_ns();
+
+        if (give_up_ns == 0)
+            give_up_ns = now_ns + LEDGER_PATIENCE_NS;
+        if (now_ns >= give_up_ns) {
+            pthread_mutex_unlock(&l->lock);
+            return false;
+        }
+        nanosleep(&nap, NULL);
+        if (nap.tv_nsec < NAP_MAX_NS)
+            nap.tv_nsec *= 2;
+    }
+    return true;
+}
+
+void larder__ledger_unlock(struct ledger *l)
+{
+    larder__token_leave(&l->shared, LEDGER_LOCK);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- slots; with the lock --------------------------------------------------- */
+
+static size_t number_of(const struct ledger *l, const struct ledger_slot *s)
+{
+    return (size_t)(s - l->page->slots);
+}
+
+static bool slot_lives(const struct ledger *l, const struct ledger_slot *s)
+{
+    return s == l->self || larder__token_is_held(&l->shared, number_of(l, s));
+}
+
+static void slot_clear(struct ledger_slot *s)
+{
+    s->pid = 0;
+    word_set(&s->context_bytes, 0);
+    word_set(&s->reserved_bytes, 0);
+    word_set(&s->pending_bytes, 0);
+    word_set(&s->in_use_bytes, 0);
+    word_set(&s->minimum_bytes, 0);
+    word_set(&s->limit_bytes, 0);
+    word_set(&s->group_limit_bytes, 0);
+    word_set(&s->given_bytes, 0);
+    s->answered = 0;
+    memset(s->name, 0, sizeof s->name);
+    s->bell = 0;
+    s->asked = 0;
+    word_set(&s->asked_bytes, 0);
+    word_set(&s->asked_ms, 0);
+    word_set(&s->told_limit_bytes, 0);
+}
+
+void larder__ledger_sweep(struct ledger *l)
+{
+    for (size_t i = 0; i < LEDGER_SLOTS; i++) {
+        struct ledger_slot *s = &l->page->slots[i];
+
+        if (s->pid != 0 && !slot_lives(l, s))
+            slot_clear(s);
+    }
+}
+
+static bool is_empty(const struct ledger *l)
+{
+    for (size_t i = 0; i < LEDGER_SLOTS; i++) {
+        if (l->page->slots[i].pid != 0)
+            return false;
+    }
+    return true;
+}
+
+/* What the process is called; "?" if the system does not tell. */
+static void name_read(char name[LEDGER_NAME_BYTES])
+{
+    int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, LEDGER_NAME_BYTES - 1);
+
+    if (fd >= 0)
+        close(fd);
+    if (n <= 1)
+        name[0] = '?';
+    name[n > 1 ? n - 1 : 1] = '\0'; /* a line ends it */
+}
+
+/* Who is about to go may still have the token of a free slot. */
+static larder_result slot_take(struct ledger *l)
+{
+    for (size_t i = 0; i < LEDGER_SLOTS; i++) {
+        struct ledger_slot *s = &l->page->slots[i];
+
+        if (s->pid != 0 || !larder__token_take(&l->shared, i))
+            continue;
+        slot_clear(s);
+        name_read(s->name);
+        s->pid = getpid();
+        l->self = s;
+        return LARDER_OK;
+    }
+    return larder__fail(LARDER_ERR_BUSY,
+                        "the ledger '%s' has %d processes, which is the most "
+                        "it can have",
+                        l->shared.name, LEDGER_SLOTS);
+}
+
+/* ---- opening -------------------------------------------------------------- */
+
+static void page_make(struct ledger *l, const struct ledger_spec *spec)
+{
+    struct ledger_page *p = l->page;
+
+    word_set(&p->total_bytes, spec->total_bytes);
+    word_set(&p->others_bytes, 0);
+    p->is_simulated = spec->is_simulated;
+    snprintf(p->device, sizeof p->device, "%s", spec->device);
+    word_set(&p->magic, LEDGER_MAGIC);
+}
+
+/* Map the page; the file lock is held then. */
+static larder_result page_join(struct ledger *l)
+{
+    larder_result r = larder__shared_join(&l->shared);
+
+    if (r != LARDER_OK)
+        return r;
+    l->page = l->shared.memory;
+    if (word_get(&l->page->magic) == LEDGER_MAGIC ||
+        word_get(&l->page->magic) == 0)
+        return LARDER_OK;
+    larder__shared_unlock(&l->shared);
+    return larder__shared_foreign(&l->shared, "holds something else than");
+}
+
+static larder_result slot_join(struct ledger *l, const struct ledger_spec *spec)
+{
+    larder_result r;
+
+    if (!larder__ledger_lock(l))
+        return larder__fail(LARDER_ERR_BUSY,
+                            "the ledger '%s' is locked by a process that does "
+                            "not run",
+                            l->shared.name);
+    larder__ledger_sweep(l);
+    /* Of the first to come, and the first since all others died. */
+    if (is_empty(l) || word_get(&l->page->magic) == 0)
+        page_make(l, spec);
+    r = slot_take(l);
+    larder__ledger_unlock(l);
+    return r;
+}
+
+static void ledger_free(struct ledger *l)
+{
+    larder__shared_close(&l->shared);
+    pthread_mutex_destroy(&l->lock);
+    larder__host_free(l);
+}
+
+static struct ledger *ledger_new(void)
+{
+    struct ledger *l = larder__host_alloc(1, sizeof *l);
+
+    if (l == NULL)
+        return NULL;
+    if (pthread_mutex_init(&l->lock, NULL) != 0) {
+        larder__host_free(l);
+        return NULL;
+    }
+    l->shared = (struct shared_object){
+        .bytes = sizeof *l->page,
+        .kind = "a ledger",
+        .advice = "remove it, or do without (ledger:off)",
+        .file = {.fd = -1},
+    };
+    l->limit_bytes = UINT64_MAX;
+    l->told_limit_bytes = UINT64_MAX;
+    l->group_limit_bytes = UINT64_MAX;
+    return l;
+}
+
+larder_result larder__ledger_open(const struct ledger_spec *spec,
+                                  ledger_free_fn *free_fn, void *ctx,
+                                  struct ledger **out)
+{
+    struct ledger *l = ledger_new();
+    larder_result r;
+
+    if (l == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    l->total_bytes = spec->total_bytes;
+    l->context_bytes = spec->context_bytes;
+    l->free_fn = free_fn;
+    l->free_ctx = ctx;
+    larder__ledger_name(spec, l->shared.name);
+    l->shared.is_of_group = spec->is_of_group;
+    l->shared.group = spec->group;
+    r = page_join(l);
+    if (r == LARDER_OK) {
+        r = slot_join(l, spec);
+        larder__shared_unlock(&l->shared);
+    }
+    if (r != LARDER_OK)
+        ledger_free(l);
+    else
+        *out = l;
+    return r;
+}
+
+/* The slot goes even if a lock cannot be had: its token does, with the file. */
+static void leave(struct ledger *l)
+{
+    bool has_file_lock = larder__shared_lock(&l->shared);
+
+    if (larder__ledger_lock(l)) {
+        if (l->self != NULL)
+            slot_clear(l->self);
+        l->self = NULL;
+        larder__ledger_sweep(l);
+        if (has_file_lock && is_empty(l))
+            larder__shared_remove(&l->shared);
+        larder__ledger_unlock(l);
+    }
+    if (has_file_lock)
+        larder__shared_unlock(&l->shared);
+}
+
+void larder__ledger_close(struct ledger *l)
+{
+    if (l == NULL)
+        return;
+    leave(l);
+    ledger_free(l);
+}
+
+/* ---- looking -------------------------------------------------------------- */
+
+larder_result larder__ledger_look(const char *id, struct ledger **out)
+{
+    struct ledger *l;
+    larder_result r;
+
+    if (!larder__ledger_id_is_good(id))
+        return larder__fail(LARDER_ERR_INVALID, "'%.40s' is no ledger's id",
+                            id);
+    l = ledger_new();
+    if (l == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    larder__ledger_name_of_id(id, &l->shared);
+    r = larder__ledger_exists(&l->shared)
+            ? page_join(l)
+            : larder__fail(LARDER_ERR_INVALID, "there is no ledger '%s'", id);
+    if (r != LARDER_OK) {
+        ledger_free(l);
+        return r;
+    }
+    larder__shared_unlock(&l->shared);
+    l->total_bytes = word_get(&l->page->total_bytes);
+    *out = l;
+    return LARDER_OK;
+}
+
+void larder__ledger_look_away(struct ledger *l)
+{
+    larder__ledger_close(l);
+}

@@ -2,8 +2,9 @@
 # check_layers.sh SOURCE - who may include whom, and how files are named.
 #
 #   include -> <larder/*> and two headers of libc
-#   base    -> libc, <larder/*>          core   -> base, device/device.h
-#   device  -> base                      trace  -> <larder/*>, zstd
+#   base    -> libc, <larder/*>          core   -> base, ledger,
+#   device  -> base                                device/device.h
+#   ledger  -> base                      trace  -> <larder/*>, zstd
 #   snapshot -> trace                    convert -> snapshot, trace
 #   replay  -> trace, snapshot, convert, jansson
 #   tune    -> replay and those, jansson
@@ -27,12 +28,13 @@
 #   block, settings  -> nobody           heap    -> block
 #   state    -> block, heap, settings    history -> state
 #   entry    -> state, history           pools   -> state, entry
-#   segments -> state, history, pools
+#   peers    -> state (and the ledger)   segments -> state, history, peers,
+#                                                     pools
 #   observe  -> those of segments, entry, segments
-#   request  -> state, entry, pools, segments, observe
+#   request  -> state, entry, peers, pools, segments, observe
 #   account  -> state, segments
 #   policy_pytorch -> state, pools, segments, observe, request
-#   policy_larder  -> settings, state, history, entry, pools, segments,
+#   policy_larder  -> settings, state, history, entry, peers, pools, segments,
 #                     request, policy_pytorch
 #   region   -> state, history, entry, pools, account, segments,
 #               policy_pytorch, policy_larder
@@ -59,7 +61,8 @@ includes() {
     BEGIN {
         own["base"] = "base"
         own["device"] = "base device"
-        own["core"] = "base core"
+        own["ledger"] = "base ledger"
+        own["core"] = "base ledger core"
         own["trace"] = "trace"
         own["snapshot"] = "trace snapshot"
         own["convert"] = "trace snapshot convert"
@@ -83,21 +86,22 @@ includes() {
         room["history"] = "state"
         room["entry"] = "state history"
         room["pools"] = "state entry"
-        room["segments"] = "state history pools"
+        room["peers"] = "state"
+        room["segments"] = "state history peers pools"
         room["observe"] = "state history entry pools segments"
-        room["request"] = "state entry pools segments observe"
+        room["request"] = "state entry peers pools segments observe"
         room["policy_pytorch"] = "state pools segments observe request"
-        room["policy_larder"] = "settings state history entry pools " \
+        room["policy_larder"] = "settings state history entry peers pools " \
                                 "segments request policy_pytorch"
-        room["trim"] = "state history entry pools segments"
+        room["trim"] = "state history entry peers pools segments"
         room["account"] = "state segments"
         room["region"] = "state history entry pools account segments " \
                          "policy_pytorch policy_larder"
-        room["pause"] = "state history entry pools segments"
+        room["pause"] = "state history entry peers pools segments"
         room["share"] = "state entry segments"
         room["api"] = "state history entry pools segments observe request " \
                       "policy_pytorch policy_larder account region " \
-                      "trim pause"
+                      "peers trim pause"
         room["pinned"] = "state entry segments request policy_pytorch api"
         third["trace"] = "zstd.h"
         third["replay"] = "jansson.h"

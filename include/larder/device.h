@@ -83,6 +83,8 @@ typedef struct larder_device_props {
     /* The same in every process that has this device, and of no other one; all
      * zero: unknown. */
     unsigned char uuid[LARDER_UUID_BYTES];
+    /* No other process can have it: it keeps no ledger (ledger.h). */
+    int is_exclusive;
 } larder_device_props;
 
 /* A process that holds memory of the device. */

@@ -48,6 +48,7 @@ static larder_result op_props(void *self, larder_device_props *out)
     out->context_bytes = sim->budget.context_bytes;
     out->ordinal = sim->ordinal;
     out->export_kind = sim->export_kind;
+    out->is_exclusive = sim->budget.share == NULL;
     memcpy(out->uuid, sim->uuid, sizeof out->uuid);
     strcpy(out->name, "simulated GPU");
     return LARDER_OK;

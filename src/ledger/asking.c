@@ -41,17 +41,21 @@ static uint64_t spare_of(const struct ledger_slot *s, bool of_all)
                               rest_of(reserved, word_get(&s->in_use_bytes)));
 }
 
+/* The one that can give most first; *sum gets what they can together. */
 static size_t find_givers(const struct ledger *l, bool of_all,
-                          struct giver out[LEDGER_SLOTS])
+                          struct giver out[LEDGER_SLOTS], uint64_t *sum)
 {
     size_t count = 0;
 
+    *sum = 0;
     for (uint16_t i = 0; i < LEDGER_SLOTS; i++) {
         const struct ledger_slot *s = &l->page->slots[i];
         uint64_t bytes = spare_of(s, of_all);
 
-        if (s->pid != 0 && s != l->self && bytes > 0)
-            out[count++] = (struct giver){i, bytes};
+        if (s->pid == 0 || s == l->self || bytes == 0)
+            continue;
+        out[count++] = (struct giver){i, bytes};
+        *sum = sum_of(*sum, bytes);
     }
     qsort(out, count, sizeof *out, by_bytes);
     return count;
@@ -97,13 +101,18 @@ size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
 {
     struct giver givers[LEDGER_SLOTS];
     uint64_t wanted = bytes;
+    uint64_t sum;
     size_t count;
 
     round->count = 0;
     if (!larder__ledger_lock(l))
         return 0;
     larder__ledger_sweep(l);
-    count = find_givers(l, of_all, givers);
+    count = find_givers(l, of_all, givers, &sum);
+    if (!of_all && sum < bytes) { /* as far as they said */
+        of_all = true;
+        count = find_givers(l, of_all, givers, &sum);
+    }
     for (size_t i = 0; i < count && wanted > 0; i++) {
         uint64_t part = lesser_of(givers[i].bytes, wanted);
         bool waits = !is_deaf(&l->page->slots[givers[i].slot], patience_ms);

@@ -137,8 +137,8 @@ struct ledger_round {
 };
 
 /* Ask for `bytes`: of those that cache most beyond their minima, as many as it
- * takes; or with `of_all` of each that has more than its minimum, whatever it
- * said that it caches.  Whose bell rings for longer than patience_ms is asked
+ * takes.  With `of_all`, and where they cache too little, of each that has more
+ * than its minimum: what it said that it caches may be old.  Whose bell rings for longer than patience_ms is asked
  * and not waited for.  How many are waited for. */
 size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
                           uint64_t patience_ms, struct ledger_round *round);
@@ -158,6 +158,11 @@ struct ledger_question {
 static inline const _Atomic uint32_t *ledger_bell(const struct ledger *l)
 {
     return &l->self->bell;
+}
+
+static inline bool ledger_is_asked(const struct ledger *l)
+{
+    return atomic_load_explicit(ledger_bell(l), memory_order_relaxed) != 0;
 }
 
 /* What is asked; the bell is silent then. */

@@ -8,6 +8,8 @@
 #include "core/api/lifecycle.h"
 #include "core/entry/handle.h"
 #include "core/pause/pause.h"
+#include "core/peers/draw.h"
+#include "core/peers/peers.h"
 #include "core/policy_larder/larder_policy.h"
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
@@ -19,6 +21,7 @@
 #include "core/history/recording.h"
 #include "core/pools/tags.h"
 #include "core/segments/segment.h"
+#include "core/trim/trim.h"
 #include "core/trim/trimmer.h"
 
 /* ---- options -------------------------------------------------------------- */
@@ -221,6 +224,8 @@ static larder_result configure_whole(struct allocator *a, const char *text)
     if (r == LARDER_OK)
         r = apply_history(a);
     if (r == LARDER_OK)
+        r = larder__peers_configure(a);
+    if (r == LARDER_OK)
         return r;
     a->conf = conf;
     a->fraction = fraction;
@@ -372,10 +377,13 @@ larder_result larder__allocator_create(larder_device *dev,
 
     if (r != LARDER_OK)
         return r;
-    r = larder__trimmer_set(a);
+    r = larder__peers_join(a, larder__trim_give);
+    if (r == LARDER_OK)
+        r = larder__trimmer_set(a);
     handle = r == LARDER_OK ? larder__handle_make(a) : NULL;
     if (handle == NULL) {
         larder__trimmer_end(a);
+        larder__peers_leave(a);
         allocator_free(a);
         return r != LARDER_OK ? r
                               : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
@@ -435,7 +443,7 @@ static larder_result segment_destroy(struct allocator *a, struct segment *s)
     if (s->kind == SEGMENT_PAGED)
         return a->policy->state->destroy_segment(a, s);
     if (s->kind == SEGMENT_DRIVER)
-        r = larder__device_mem_free(a->device, s->addr);
+        r = larder__return_memory(a, s->addr, s->bytes);
     larder__segment_unlink(a, s);
     larder__host_free(s);
     return r;
@@ -520,6 +528,7 @@ larder_result larder_destroy(larder_allocator *handle)
     owns_device = a->owns_device;
     larder__trimmer_end(a);
     r = give_everything_back(a);
+    larder__peers_leave(a);
     allocator_free(a);
     larder__device_drop(dev);
     if (owns_device)

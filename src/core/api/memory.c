@@ -7,6 +7,7 @@
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/observe/walk.h"
+#include "core/peers/peers.h"
 #include "core/policy_larder/fast.h"
 #include "core/pools/pool.h"
 #include "core/request/request.h"
@@ -32,6 +33,7 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
         *out = 0;
         return LARDER_OK;
     }
+    peers_heed(a);
     larder__lock_all(a);
     larder__shard_enter(a);
     history_enter(a, caller);
@@ -180,6 +182,7 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
 
     if (addr == 0)
         return LARDER_OK;
+    peers_heed(a);
     larder__lock_all(a);
     larder__shard_enter(a);
     history_enter(a, caller);

@@ -224,6 +224,8 @@ static void say_cause(struct allocator *a, const struct request *q,
 
     if (q->over_pool) {
         larder__shortfall_say_pool(a, q, t);
+    } else if (a->ledger_refusal != NULL) {
+        larder__text_add(t, " Why: %s leaves too little.", a->ledger_refusal);
     } else if (q->out_of_time) {
         larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " was over. ",
                          a->conf.reclaim_budget_ms);

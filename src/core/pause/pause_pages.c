@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/history/recording.h"
+#include "core/peers/draw.h"
 #include "core/pools/tags.h"
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
@@ -259,7 +260,7 @@ larder_result larder__paused_create(struct allocator *a, struct segment *s)
 
         if (p->pages[i].state != PAGE_GONE)
             continue;
-        r = larder__device_page_create(a->device, s->page_bytes, &s->pages[i]);
+        r = larder__draw_page(a, s->page_bytes, &s->pages[i]);
         if (r != LARDER_OK)
             return r;
         a->page_count++;

@@ -1,6 +1,7 @@
 #include "core/policy_larder/carry_steps.h"
 
 #include "base/fail.h"
+#include "core/peers/draw.h"
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
 
@@ -65,8 +66,7 @@ larder_result larder__carry_make(struct allocator *a)
     larder_result r = LARDER_OK;
 
     while (r == LARDER_OK && c->made < c->count) {
-        r = larder__device_page_create(a->device, PAGE_BYTES,
-                                       &c->pages[c->made].handle);
+        r = larder__draw_page(a, PAGE_BYTES, &c->pages[c->made].handle);
         c->made += r == LARDER_OK;
     }
     return r;
@@ -130,7 +130,8 @@ larder_result larder__carried_unmap(struct allocator *a)
 larder_result larder__carried_release(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
-    larder_result r = larder__device_page_release(a->device, c->handle);
+    larder_result r =
+        larder__return_page(a, c->handle, pages_bytes(c->end - c->begin));
 
     if (r == LARDER_OK)
         c->handle = 0;
@@ -144,8 +145,7 @@ larder_result larder__carried_remake(struct allocator *a)
 
     if (c->handle != 0)
         return LARDER_OK;
-    r = larder__device_page_create(a->device, pages_bytes(c->end - c->begin),
-                                   &c->handle);
+    r = larder__draw_page(a, pages_bytes(c->end - c->begin), &c->handle);
     if (r == LARDER_OK)
         c->is_blank = true;
     return r;

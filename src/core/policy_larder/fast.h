@@ -31,9 +31,13 @@ static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
 /* ---- allocating ------------------------------------------------------------ */
 
 /* Blocks that recorded streams use are asked about at a miss, and so many
- * requests after the last time. */
+ * requests after the last time; what other processes ask is heard at once. */
 static inline bool fast_should_poll(const struct allocator *a, struct shard *f)
 {
+    if (!a->shards.is_watching)
+        return false;
+    if (shards_are_called(a))
+        return true;
     if (!a->shards.has_waiting || ++f->unasked < a->shards.patience)
         return false;
     f->unasked = 0;

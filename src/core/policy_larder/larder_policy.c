@@ -116,7 +116,7 @@ static larder_result find_paged(struct allocator *a, struct request *q)
         return LARDER_OK;
     if (a->reclaims.count > 0 && !q->reclaimed)
         return larder__find_reclaimed(a, q);
-    if (!allocator_is_capturing(a) && larder__ladder_is_hopeless(a, q))
+    if (!allocator_is_capturing(a) && larder__request_is_hopeless(a, q))
         return larder__ladder_refuse(a, q);
     return climb(a, q);
 }

@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/peers/draw.h"
 #include "core/policy_larder/pages.h"
 #include "core/segments/orphan.h"
 #include "core/settings/tuning.h"
@@ -105,7 +106,7 @@ larder_result larder__physical_create(struct allocator *a, size_t pages)
     (void)larder__orphans_release(a); /* memory of use here */
     if (!held_allows(a, bytes))
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    r = larder__device_page_create(a->device, bytes, &p.handle);
+    r = larder__draw_page(a, bytes, &p.handle);
     if (r != LARDER_OK)
         return r;
     a->page_count += pages;

@@ -2,31 +2,15 @@
 
 #include <time.h>
 
-#include "base/bits.h"
 #include "base/fail.h"
 #include "base/ticks.h"
-#include "core/pools/tags.h"
 #include "core/segments/events.h"
-#include "core/state/held.h"
 
 enum { NS_PER_MS = 1000000, NAP_MIN_NS = 20000, NAP_MAX_NS = NS_PER_MS };
 
 static uint64_t device_bytes(const struct allocator *a)
 {
     return a->props.total_bytes - a->props.context_bytes;
-}
-
-bool larder__ladder_is_hopeless(const struct allocator *a,
-                                const struct request *q)
-{
-    uint64_t total = device_bytes(a);
-    uint64_t live = (uint64_t)metric_all(&a->stats.allocated_bytes) -
-                    larder__tags_paused_bytes(a);
-
-    if (a->allowed_bytes < total)
-        total = a->allowed_bytes;
-    total -= bits_lesser(total, held_kept_from(a, q->heap->pool));
-    return q->size > total || live > total - q->size;
 }
 
 larder_result larder__ladder_refuse(struct allocator *a, struct request *q)

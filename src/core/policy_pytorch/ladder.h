@@ -5,12 +5,7 @@
 
 #include "core/state/allocator.h"
 
-/* Whether no reclaiming can help: what is handed out and the request together
- * exceed the limit, or the device.  Asks nobody. */
-bool larder__ladder_is_hopeless(const struct allocator *a,
-                                const struct request *q);
-
-/* Refuse such a request, without asking the device: ERR_OUT_OF_MEMORY. */
+/* Refuse a hopeless request, without asking the device: ERR_OUT_OF_MEMORY. */
 larder_result larder__ladder_refuse(struct allocator *a, struct request *q);
 
 /* Wait until something that was freed on another stream can be used; false:

@@ -117,7 +117,7 @@ static larder_result climb(struct allocator *a, struct request *q)
     r = larder__pytorch_grow(a, q);
     if (r != LARDER_ERR_OUT_OF_MEMORY || is_refused(a, q))
         return r;
-    if (larder__ladder_is_hopeless(a, q))
+    if (larder__request_is_hopeless(a, q))
         return r; /* and its cache stays */
     if (allocator_is_capturing(a))
         return grow_smaller(a, q);
@@ -135,7 +135,7 @@ static larder_result climb_alike(struct allocator *a, struct request *q)
         return r;
     if (allocator_is_capturing(a))
         return grow_smaller(a, q);
-    if (larder__ladder_is_hopeless(a, q))
+    if (larder__request_is_hopeless(a, q))
         return r;
     if (larder__release_available(a, q))
         r = larder__pytorch_grow(a, q);

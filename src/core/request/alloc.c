@@ -132,7 +132,10 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
         r = preallocate(a, &q);
     if (r != LARDER_OK)
         return r;
+    a->ledger_refusal = NULL;
     r = a->policy->find(a, &q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && a->peers != NULL)
+        r = larder__request_ask(a, &q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         return larder__out_of_memory(a, &q);
     if (r != LARDER_OK)

@@ -28,4 +28,14 @@ uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
 /* The size of the segment a request of this rounded size would come from. */
 uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
 
+/* Whether no reclaiming can help: what is handed out and the request together
+ * exceed the limit, or the device.  Asks nobody (hopeless.c). */
+bool larder__request_is_hopeless(const struct allocator *a,
+                                 const struct request *q);
+
+/* A request found nothing: ask the other processes on the device, and find
+ * again as long as they give something and time is left (ask.c).  Drops and
+ * retakes the locks.  ERR_OUT_OF_MEMORY. */
+larder_result larder__request_ask(struct allocator *a, struct request *q);
+
 #endif

@@ -4,6 +4,7 @@
  * handle of 2 MiB (small pool) or large_segment_size_mb (large pool), mapped
  * one by one, access set once for a run, unmapped and released one by one
  * after waiting for the stream. */
+#include "core/peers/draw.h"
 #include "core/segments/segment.h"
 
 #include "base/bits.h"
@@ -46,8 +47,7 @@ static larder_result pages_create(struct allocator *a, struct segment *s,
     if (!larder__orphans_make_room(a, end - begin))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     for (size_t i = begin; i < end; i++) {
-        larder_result r =
-            larder__device_page_create(a->device, s->page_bytes, &s->pages[i]);
+        larder_result r = larder__draw_page(a, s->page_bytes, &s->pages[i]);
 
         if (r == LARDER_OK) {
             a->page_count++;

@@ -1,4 +1,5 @@
 #include "core/segments/orphan.h"
+#include "core/peers/draw.h"
 
 #include "base/fail.h"
 #include "base/host.h"
@@ -25,14 +26,14 @@ static larder_result orphan_release(struct allocator *a, struct orphan *o)
     larder_result r;
 
     if (o->memory != 0)
-        return larder__device_mem_free(a->device, o->memory);
+        return larder__return_memory(a, o->memory, o->bytes);
     if (o->mapped_at != 0) {
         r = larder__device_unmap(a->device, o->mapped_at, o->bytes, 1);
         if (r != LARDER_OK)
             return r;
         o->mapped_at = 0;
     }
-    return larder__device_page_release(a->device, o->page);
+    return larder__return_page(a, o->page, o->bytes);
 }
 
 void larder__orphan_give(struct allocator *a, struct orphan orphan)

@@ -3,6 +3,7 @@
  *
  * A piece is counted as one segment of the large pool when it is taken; what
  * is carved from it is counted no second time. */
+#include "core/peers/draw.h"
 #include "core/segments/segment.h"
 
 #include "base/bits.h"
@@ -30,7 +31,7 @@ larder_result larder__piece_take(struct allocator *a, uint64_t bytes)
     p = larder__host_alloc(1, sizeof *p);
     if (p == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_mem_alloc(a->device, bytes, &p->addr);
+    r = larder__draw_memory(a, bytes, &p->addr);
     if (r != LARDER_OK) {
         larder__host_free(p);
         return r;
@@ -100,7 +101,7 @@ larder_result larder__pieces_release(struct allocator *a)
     while (a->pieces != NULL) {
         struct piece *p = a->pieces;
 
-        fail_keep_first(&r, larder__device_mem_free(a->device, p->addr));
+        fail_keep_first(&r, larder__return_memory(a, p->addr, p->bytes));
         a->pieces = p->next;
         larder__host_free(p);
     }

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/history/recording.h"
+#include "core/peers/draw.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/orphan.h"
@@ -54,7 +55,7 @@ static larder_result segment_take_driver(struct allocator *a, struct segment *s)
 
     if (!larder__orphans_make_room(a, 0))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_mem_alloc(a->device, s->bytes, &s->addr);
+    r = larder__draw_memory(a, s->bytes, &s->addr);
     if (r != LARDER_OK)
         return r;
     if (!larder__map_prepare(&a->map, &a->slab, s->addr, s->bytes,
@@ -161,7 +162,7 @@ larder_result larder__segment_reserve(struct allocator *a, struct heap *heap,
 static larder_result segment_give_driver(struct allocator *a, struct segment *s)
 {
     struct pool *pool = s->heap->pool;
-    larder_result r = larder__device_mem_free(a->device, s->addr);
+    larder_result r = larder__return_memory(a, s->addr, s->bytes);
 
     if (r != LARDER_OK)
         return r;

@@ -6,12 +6,13 @@
 #include "base/text.h"
 #include "core/settings/conf_keys.h"
 
-enum { CONF_NAMES_MAX = 1536 }; /* room for the names of all keys */
+enum { CONF_NAMES_MAX = 2048 }; /* room for the names of all keys */
 
 static const struct conf_key *const lists[] = {
     larder__conf_pytorch_keys,
     larder__conf_pinned_keys,
     larder__conf_larder_keys,
+    larder__conf_peers_keys,
 };
 
 enum { LISTS = sizeof lists / sizeof lists[0] };
@@ -73,6 +74,10 @@ void larder__conf_init(struct conf *conf)
         LARDER_TUNING_MAP(X)
 #undef X
             .reclaim_budget_ms = CONF_UNLIMITED,
+        .ledger = true,
+        .ask_budget_ms = CONF_ASK_MS,
+        .process_limit_bytes = CONF_UNLIMITED,
+        .group_limit_bytes = CONF_UNLIMITED,
         .pinned_limit_bytes = CONF_UNLIMITED,
         .pinned_round_max_bytes = CONF_UNLIMITED,
         .pinned_cached_max_bytes = CONF_UNLIMITED,
@@ -87,6 +92,8 @@ static void conf_reset_each_parse(struct conf *conf)
     conf->gc_threshold = 0;
     conf->fraction_given = false;
     conf->history_given = false;
+    conf->minimum_given = false;
+    conf->limits_given = false;
     memset(conf->divisions, 0, sizeof conf->divisions);
 }
 

@@ -22,6 +22,9 @@ enum { CONF_SIZE_CLASSES = 16 };
 /* Room for the path of a snapshot, with its NUL. */
 enum { CONF_PATH_MAX = 256 };
 
+/* Room for the name of a group of users, with its NUL. */
+enum { CONF_GROUP_MAX = 65 };
+
 enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 
 /* Whether hints are heeded (hint.h). */
@@ -60,6 +63,19 @@ struct conf {
     uint64_t pinned_reserve_bytes;    /* had at the first request; 0: none */
     uint64_t pinned_round_max_bytes;  /* larger requests have no class */
     uint64_t pinned_cached_max_bytes; /* larger segments are not kept */
+
+    /* Of the processes on a device (peers.h), but for the first three for all
+     * of them in this process that are on it. */
+    bool ledger; /* on: joined where there can be others */
+    bool ledger_given;
+    char ledger_group[CONF_GROUP_MAX]; /* whose it is; "": the user's */
+    bool ledger_thread;                /* one answers between calls */
+    uint64_t ask_budget_ms;            /* others are waited for */
+    uint64_t minimum_bytes;            /* kept for this process, */
+    bool minimum_given;                /* if the last parse had it */
+    uint64_t process_limit_bytes;      /* CONF_UNLIMITED: none */
+    uint64_t group_limit_bytes;        /* the same */
+    bool limits_given;                 /* if the last parse had one */
 
     uint64_t history_events;       /* 0: off */
     int history_stacks;            /* larder_stacks */

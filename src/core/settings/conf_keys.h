@@ -6,6 +6,8 @@
 #include "core/settings/conf.h"
 #include "core/settings/conf_read.h"
 
+enum { CONF_ASK_MS = 1000 }; /* how long others are waited for */
+
 enum { CONF_LARGE_MB = 20 }; /* PyTorch's segment for requests below 10 MiB */
 
 struct conf_key {
@@ -18,5 +20,6 @@ struct conf_key {
 extern const struct conf_key larder__conf_pytorch_keys[];
 extern const struct conf_key larder__conf_pinned_keys[];
 extern const struct conf_key larder__conf_larder_keys[];
+extern const struct conf_key larder__conf_peers_keys[];
 
 #endif

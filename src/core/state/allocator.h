@@ -50,6 +50,7 @@ struct history;
 struct larder;
 struct trimmer;
 struct paused;
+struct peers;
 struct tag;
 struct pool;
 struct private_pool;
@@ -232,8 +233,11 @@ struct shards {
     uint64_t most_bytes; /* what may be asked for there (fast.h); 0: nothing */
     uint32_t looks;      /* own_looks and patience, of tuning.h */
     uint32_t patience;
-    bool has_waiting; /* blocks wait for recorded streams */
-    bool is_shared;   /* two threads have allocated or freed */
+    bool has_waiting;             /* blocks wait for recorded streams */
+    bool is_watching;             /* has_waiting, or there is a bell */
+    const _Atomic uint32_t *bell; /* not 0 while others ask (peers.h); NULL:
+                                     there are none */
+    bool is_shared;               /* two threads have allocated or freed */
     uint8_t count;
     uintptr_t owner;   /* the thread, until there are two; 0: none yet */
     int64_t allowance; /* bytes a shard may count for itself */
@@ -299,6 +303,12 @@ struct allocator {
     int64_t trim_activity;   /* allocations at the last look of trim_age */
     uint32_t trim_idle;      /* looks since that changed */
     uint32_t trim_now;       /* looks it has had */
+
+    struct peers *peers;          /* processes on the device; NULL: none */
+    struct allocator *peers_next; /* of this process, on the same device */
+    int64_t told_use;             /* bytes that others know are in use */
+    const char *ledger_refusal;   /* what its ledger refused the request under
+                                     way for; NULL: nothing */
 
     struct orphan *orphans;
     size_t orphan_count;

@@ -51,10 +51,14 @@ void larder__lock_all(struct allocator *a)
 /* Written only if they change: every request of every stream reads them. */
 static void publish(struct allocator *a, uint64_t most_bytes, bool has_waiting)
 {
+    bool is_watching = has_waiting || a->shards.bell != NULL;
+
     if (a->shards.most_bytes != most_bytes)
         a->shards.most_bytes = most_bytes;
     if (a->shards.has_waiting != has_waiting)
         a->shards.has_waiting = has_waiting;
+    if (a->shards.is_watching != is_watching)
+        a->shards.is_watching = is_watching;
 }
 
 void larder__unlock_all(struct allocator *a)

@@ -81,6 +81,13 @@ struct shard *larder__shard_make(struct allocator *a, larder_stream stream);
 void larder__shards_init(struct allocator *a);
 void larder__shards_destroy(struct allocator *a);
 
+/* Whether another process asks for something (peers.h): no lock is needed. */
+static inline bool shards_are_called(const struct allocator *a)
+{
+    return a->shards.bell != NULL &&
+           atomic_load_explicit(a->shards.bell, memory_order_relaxed) != 0;
+}
+
 /* ---- all locks ------------------------------------------------------------ */
 
 void larder__lock_all(struct allocator *a);

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
+#include "core/peers/peers.h"
 #include "core/pools/private.h"
 #include "core/segments/blocks.h"
 #include "core/segments/cached.h"
@@ -10,6 +11,8 @@
 #include "core/segments/orphan.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
+#include "core/state/shard.h"
+#include "core/trim/trim_age.h"
 
 static uint64_t excess(const struct allocator *a, uint64_t target)
 {
@@ -40,7 +43,7 @@ static void trim_expandable(struct allocator *a, uint64_t target)
 }
 
 /* What the driver refuses stays: the next kind may do. */
-static void trim_to(struct allocator *a, uint64_t target)
+void larder__trim_to(struct allocator *a, uint64_t target)
 {
     uint64_t before = a->held_bytes;
 
@@ -56,6 +59,21 @@ static void trim_to(struct allocator *a, uint64_t target)
         (void)larder__private_release_unused(a);
     (void)larder__orphans_release(a);
     larder__trim_count(a, before);
+}
+
+uint64_t larder__trim_give(struct allocator *a, uint64_t bytes)
+{
+    uint64_t before;
+    uint64_t gone;
+
+    larder__lock_all(a);
+    before = a->held_bytes;
+    if (bytes > 0 && !larder__trim_is_barred(a))
+        larder__trim_to(a, before > bytes ? before - bytes : 0);
+    gone = a->held_bytes < before ? before - a->held_bytes : 0;
+    larder__peers_tell_use(a);
+    larder__unlock_all(a);
+    return gone;
 }
 
 larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
@@ -74,7 +92,7 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
                          "a private pool");
     } else {
         before = a->held_bytes;
-        trim_to(a, target_bytes);
+        larder__trim_to(a, target_bytes);
         if (released != NULL)
             *released = before - a->held_bytes;
     }

@@ -5,12 +5,12 @@
 #include "core/trim/trimmer.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/ticks.h"
+#include "base/worker.h"
 #include "core/state/shard.h"
 #include "core/trim/trim_age.h"
 
@@ -160,20 +160,6 @@ static void *trimmer_run(void *ctx)
 
 /* ---- beginning and ending -------------------------------------------------- */
 
-/* The library's thread takes none of the program's signals. */
-static int thread_create(struct trimmer *t)
-{
-    sigset_t all;
-    sigset_t before;
-    int failed;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&t->thread, NULL, trimmer_run, t);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 static int wake_init(pthread_cond_t *wake)
 {
     pthread_condattr_t attr;
@@ -231,7 +217,7 @@ larder_result larder__trimmer_set(struct allocator *a)
     t = trimmer_make(a);
     if (t == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (thread_create(t) != 0) {
+    if (!larder__worker_begin(&t->thread, trimmer_run, t)) {
         trimmer_free(t);
         return larder__fail(LARDER_ERR_SYSTEM,
                             "trim_age: no thread could be made");

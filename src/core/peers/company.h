@@ -1,0 +1,32 @@
+/* company.h - what is behind peers.h: the allocators of this process on one
+ * shared device.  Private to these files. */
+#ifndef LARDER_CORE_COMPANY_H
+#define LARDER_CORE_COMPANY_H
+
+#include <pthread.h>
+
+#include "core/peers/peers.h"
+#include "ledger/ledger.h"
+
+struct peers {
+    struct ledger *ledger;
+    unsigned process; /* whose it is (base/process.h) */
+    struct ledger_spec spec;
+    larder_device *device; /* of some allocator here: which ones are all one */
+    long users;
+    peers_give_fn *give;
+
+    pthread_mutex_t lock; /* of the list */
+    struct allocator *first;
+
+    bool has_thread;
+    atomic_bool is_ending;
+    pthread_t thread;
+    struct peers *next; /* of all in the process */
+};
+
+/* Have the thread that answers while the program does not call, or end it. */
+larder_result larder__helper_begin(struct peers *p);
+void larder__helper_end(struct peers *p);
+
+#endif

@@ -1,0 +1,99 @@
+#include "core/peers/draw.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/peers/company.h"
+#include "core/peers/peers.h"
+
+enum { SMALL_BYTES = 1 << 20, WHOLE_BYTES = 2 << 20 };
+
+/* What the device takes for it: memory comes in 2 MiB, but for small pieces. */
+static uint64_t weight_of(uint64_t bytes)
+{
+    return bytes < SMALL_BYTES ? bytes : bits_up(bytes, WHOLE_BYTES);
+}
+
+static larder_result refuse(struct allocator *a, enum ledger_refusal refusal)
+{
+    static const char *const words[] = {
+        [LEDGER_OVER_LIMIT] = "the limit of this process (process_limit)",
+        [LEDGER_OVER_GROUP] = "the limit of all processes together "
+                              "(group_limit)",
+        [LEDGER_KEPT] = "what is kept for other processes (minimum)",
+    };
+
+    a->ledger_refusal = words[refusal];
+    return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s leaves too little",
+                        words[refusal]);
+}
+
+static larder_result draw_begin(struct allocator *a, uint64_t bytes)
+{
+    enum ledger_refusal refusal = larder__ledger_claim(a->peers->ledger, bytes);
+
+    return refusal == LEDGER_GRANTED ? LARDER_OK : refuse(a, refusal);
+}
+
+static larder_result draw_end(struct allocator *a, uint64_t bytes,
+                              larder_result r)
+{
+    larder__ledger_settle(a->peers->ledger, bytes, r == LARDER_OK);
+    larder__peers_tell_use(a);
+    return r;
+}
+
+larder_result larder__draw_memory(struct allocator *a, uint64_t bytes,
+                                  larder_addr *out)
+{
+    larder_result r;
+
+    if (a->peers == NULL)
+        return larder__device_mem_alloc(a->device, bytes, out);
+    r = draw_begin(a, weight_of(bytes));
+    if (r != LARDER_OK)
+        return r;
+    r = larder__device_mem_alloc(a->device, bytes, out);
+    return draw_end(a, weight_of(bytes), r);
+}
+
+larder_result larder__draw_page(struct allocator *a, uint64_t bytes,
+                                uint64_t *out)
+{
+    larder_result r;
+
+    if (a->peers == NULL)
+        return larder__device_page_create(a->device, bytes, out);
+    r = draw_begin(a, bytes);
+    if (r != LARDER_OK)
+        return r;
+    r = larder__device_page_create(a->device, bytes, out);
+    return draw_end(a, bytes, r);
+}
+
+larder_result larder__return_memory(struct allocator *a, larder_addr addr,
+                                    uint64_t bytes)
+{
+    larder_result r;
+
+    if (a->peers == NULL)
+        return larder__device_mem_free(a->device, addr);
+    larder__ledger_returning(a->peers->ledger, weight_of(bytes));
+    r = larder__device_mem_free(a->device, addr);
+    larder__ledger_returned(a->peers->ledger, weight_of(bytes), r == LARDER_OK);
+    larder__peers_tell_use(a);
+    return r;
+}
+
+larder_result larder__return_page(struct allocator *a, uint64_t page,
+                                  uint64_t bytes)
+{
+    larder_result r;
+
+    if (a->peers == NULL)
+        return larder__device_page_release(a->device, page);
+    larder__ledger_returning(a->peers->ledger, bytes);
+    r = larder__device_page_release(a->device, page);
+    larder__ledger_returned(a->peers->ledger, bytes, r == LARDER_OK);
+    larder__peers_tell_use(a);
+    return r;
+}

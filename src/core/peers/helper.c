@@ -1,0 +1,41 @@
+/* helper.c - the thread that answers while the program calls nothing. */
+#include "base/fail.h"
+#include "base/worker.h"
+#include "core/peers/company.h"
+#include "core/peers/peers.h"
+
+/* It sleeps until the bell rings; a ring that it missed it sees then. */
+#define DOZE_NS UINT64_C(1000000000)
+
+static void *helper_run(void *ctx)
+{
+    struct peers *p = ctx;
+
+    while (!p->is_ending) {
+        larder__ledger_doze(p->ledger, DOZE_NS);
+        if (!p->is_ending && ledger_is_asked(p->ledger))
+            larder__peers_answer(p);
+    }
+    return NULL;
+}
+
+larder_result larder__helper_begin(struct peers *p)
+{
+    if (p->has_thread)
+        return LARDER_OK;
+    if (!larder__worker_begin(&p->thread, helper_run, p))
+        return larder__fail(LARDER_ERR_SYSTEM,
+                            "ledger_thread: no thread could be made");
+    p->has_thread = true;
+    return LARDER_OK;
+}
+
+void larder__helper_end(struct peers *p)
+{
+    if (!p->has_thread)
+        return;
+    p->is_ending = true;
+    larder__ledger_rouse(p->ledger);
+    pthread_join(p->thread, NULL);
+    p->has_thread = false;
+}

@@ -1,0 +1,365 @@
+/* peers.c - joining and leaving, settings, answers. */
+#include "core/peers/peers.h"
+
+#include <grp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "base/process.h"
+#include "base/ticks.h"
+#include "core/peers/company.h"
+
+enum { NS_PER_MS = 1000000, GROUP_ROOM = 16384 };
+
+/* ---- all in the process ----------------------------------------------------- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
+static struct peers *list;
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* Those of the parent are the parent's; its allocators are not there any more
+ * either. */
+static void in_child(void)
+{
+    list = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_watched;
+
+static void watch(void)
+{
+    is_watched = pthread_atfork(before_fork, in_parent, in_child) == 0;
+}
+
+static bool watch_forks(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    return pthread_once(&once, watch) == 0 && is_watched;
+}
+
+/* ---- which ledger ----------------------------------------------------------- */
+
+static larder_result find_group(const char *name, gid_t *out)
+{
+    char room[GROUP_ROOM];
+    struct group entry;
+    struct group *found = NULL;
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+
+    if (*name >= '0' && *name <= '9' && *end == '\0') {
+        *out = (gid_t)number;
+        return LARDER_OK;
+    }
+    if (getgrnam_r(name, &entry, room, sizeof room, &found) != 0 ||
+        found == NULL)
+        return larder__fail(LARDER_ERR_CONF,
+                            "ledger_group: '%s' is not accepted: expected the "
+                            "name or number of a group of this system",
+                            name);
+    *out = entry.gr_gid;
+    return LARDER_OK;
+}
+
+/* Whether others can have the device, and know it for the same. */
+static bool is_shared(const struct allocator *a)
+{
+    static const unsigned char unknown[LARDER_UUID_BYTES];
+
+    return !a->props.is_exclusive &&
+           memcmp(a->props.uuid, unknown, sizeof unknown) != 0;
+}
+
+static larder_result spec_make(const struct allocator *a,
+                               struct ledger_spec *out)
+{
+    memset(out, 0, sizeof *out);
+    memcpy(out->uuid, a->props.uuid, sizeof out->uuid);
+    out->is_simulated = strcmp(larder_device_name(a->device), "sim") == 0;
+    out->device = a->props.name;
+    out->total_bytes = a->props.total_bytes;
+    out->context_bytes = a->props.context_bytes;
+    out->is_of_group = a->conf.ledger_group[0] != '\0';
+    return out->is_of_group ? find_group(a->conf.ledger_group, &out->group)
+                            : LARDER_OK;
+}
+
+static bool is_same(const struct ledger_spec *a, const struct ledger_spec *b)
+{
+    return memcmp(a->uuid, b->uuid, sizeof a->uuid) == 0 &&
+           a->is_of_group == b->is_of_group && a->group == b->group;
+}
+
+/* ---- making ----------------------------------------------------------------- */
+
+static bool device_free(void *ctx, uint64_t *out)
+{
+    struct peers *p = ctx;
+    uint64_t total;
+
+    return larder__device_mem_info(p->device, out, &total) == LARDER_OK;
+}
+
+static void peers_free(struct peers *p)
+{
+    larder__helper_end(p);
+    larder__ledger_close(p->ledger);
+    pthread_mutex_destroy(&p->lock);
+    larder__host_free(p);
+}
+
+static larder_result peers_make(struct allocator *a,
+                                const struct ledger_spec *spec,
+                                peers_give_fn *give, struct peers **out)
+{
+    struct peers *p = larder__host_alloc(1, sizeof *p);
+    larder_result r;
+
+    if (p == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (pthread_mutex_init(&p->lock, NULL) != 0) {
+        larder__host_free(p);
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    }
+    p->process = process_number();
+    p->spec = *spec;
+    p->device = a->device;
+    p->give = give;
+    r = larder__ledger_open(spec, device_free, p, &p->ledger);
+    if (r != LARDER_OK)
+        peers_free(p);
+    else
+        *out = p;
+    return r;
+}
+
+/* The process's, one user more; with the list's lock. */
+static larder_result peers_of(struct allocator *a,
+                              const struct ledger_spec *spec,
+                              peers_give_fn *give, struct peers **out)
+{
+    struct peers *p = list;
+    larder_result r = LARDER_OK;
+
+    while (p != NULL && !is_same(&p->spec, spec))
+        p = p->next;
+    if (p == NULL) {
+        r = peers_make(a, spec, give, &p);
+        if (r != LARDER_OK)
+            return r;
+        p->next = list;
+        list = p;
+    }
+    p->users++;
+    *out = p;
+    return r;
+}
+
+static void peers_drop(struct peers *p)
+{
+    struct peers **link = &list;
+
+    if (--p->users > 0)
+        return;
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    peers_free(p);
+}
+
+/* ---- the allocators --------------------------------------------------------- */
+
+static void link_in(struct peers *p, struct allocator *a)
+{
+    pthread_mutex_lock(&p->lock);
+    a->peers_next = p->first;
+    p->first = a;
+    pthread_mutex_unlock(&p->lock);
+    a->peers = p;
+    a->shards.bell = ledger_bell(p->ledger);
+}
+
+/* Another allocator's device is asked from now on. */
+static void link_out(struct peers *p, struct allocator *a)
+{
+    struct allocator **link;
+
+    pthread_mutex_lock(&p->lock);
+    for (link = &p->first; *link != a;)
+        link = &(*link)->peers_next;
+    *link = a->peers_next;
+    pthread_mutex_unlock(&p->lock);
+    a->shards.bell = NULL;
+    a->peers = NULL;
+}
+
+void larder__peers_tell_use(struct allocator *a)
+{
+    int64_t now = metric_all(&a->stats.allocated_bytes);
+
+    if (now != a->told_use)
+        larder__ledger_use(a->peers->ledger, now - a->told_use);
+    a->told_use = now;
+}
+
+/* ---- settings --------------------------------------------------------------- */
+
+uint64_t larder__peers_patience_ns(const struct allocator *a)
+{
+    uint64_t ms = a->conf.ask_budget_ms;
+
+    return ms > UINT64_MAX / 2 / NS_PER_MS ? UINT64_MAX / 2 : ms * NS_PER_MS;
+}
+
+static void set_limits(struct allocator *a)
+{
+    const struct conf *conf = &a->conf;
+    struct ledger *l = a->peers->ledger;
+
+    if (conf->limits_given)
+        larder__ledger_set_limits(l, conf->process_limit_bytes,
+                                  conf->group_limit_bytes);
+}
+
+static larder_result no_minimum(const struct allocator *a, uint64_t lacking)
+{
+    return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                        "minimum: %llu bytes cannot be kept: of what the "
+                        "device has left, beside what is kept for other "
+                        "processes, %llu are lacking",
+                        (unsigned long long)a->conf.minimum_bytes,
+                        (unsigned long long)lacking);
+}
+
+/* With `asks` others give back for it. */
+static larder_result keep_minimum(struct allocator *a, bool asks)
+{
+    struct peers *p = a->peers;
+    uint64_t patience_ns = larder__peers_patience_ns(a);
+    uint64_t until_ns = larder__ticks_system_ns() + patience_ns;
+    uint64_t lacking = 0;
+
+    if (!a->conf.minimum_given)
+        return LARDER_OK;
+    while (larder__ledger_keep(p->ledger, a->conf.minimum_bytes, &lacking) !=
+           LEDGER_GRANTED) {
+        if (!asks || !larder__peers_ask_for(p, lacking, patience_ns, until_ns))
+            return no_minimum(a, lacking);
+    }
+    return LARDER_OK;
+}
+
+static larder_result settings_apply(struct allocator *a, bool asks)
+{
+    larder_result r = LARDER_OK;
+
+    if (a->conf.ledger_thread)
+        r = larder__helper_begin(a->peers);
+    if (r == LARDER_OK)
+        r = keep_minimum(a, asks);
+    if (r == LARDER_OK)
+        set_limits(a);
+    return r;
+}
+
+larder_result larder__peers_configure(struct allocator *a)
+{
+    return a->peers == NULL ? LARDER_OK : settings_apply(a, false);
+}
+
+/* ---- joining and leaving ---------------------------------------------------- */
+
+static larder_result join(struct allocator *a, peers_give_fn *give)
+{
+    struct ledger_spec spec;
+    struct peers *p = NULL;
+    larder_result r = spec_make(a, &spec);
+
+    if (r != LARDER_OK)
+        return r;
+    if (!watch_forks())
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    pthread_mutex_lock(&lock);
+    r = peers_of(a, &spec, give, &p);
+    pthread_mutex_unlock(&lock);
+    if (r != LARDER_OK)
+        return r;
+    link_in(p, a);
+    r = settings_apply(a, true);
+    if (r != LARDER_OK)
+        larder__peers_leave(a);
+    return r;
+}
+
+larder_result larder__peers_join(struct allocator *a, peers_give_fn *give)
+{
+    bool is_wanted = a->conf.ledger_given || a->conf.ledger_group[0] != '\0' ||
+                     a->conf.minimum_given || a->conf.limits_given;
+    larder_result r;
+
+    if (!a->conf.ledger || !is_shared(a))
+        return LARDER_OK;
+    r = join(a, give);
+    if (r == LARDER_ERR_NO_HOST_MEMORY || is_wanted)
+        return r;
+    return LARDER_OK; /* one that nobody asked for is done without */
+}
+
+void larder__peers_leave(struct allocator *a)
+{
+    struct peers *p = a->peers;
+
+    if (p == NULL)
+        return;
+    larder__ledger_use(p->ledger, -a->told_use);
+    link_out(p, a);
+    pthread_mutex_lock(&lock);
+    peers_drop(p);
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes)
+{
+    return larder__ledger_room(p->ledger, free_bytes);
+}
+
+/* ---- answering -------------------------------------------------------------- */
+
+/* While another thread answers there is nothing to do. */
+void larder__peers_answer(struct peers *p)
+{
+    struct ledger_question q;
+    uint64_t left;
+    uint64_t gave = 0;
+
+    if (pthread_mutex_trylock(&p->lock) != 0)
+        return;
+    q = larder__ledger_hear(p->ledger);
+    left = larder__ledger_spare(p->ledger);
+    if (left > q.bytes)
+        left = q.bytes;
+    if (left < larder__ledger_excess(p->ledger))
+        left = larder__ledger_excess(p->ledger);
+    for (struct allocator *a = p->first; a != NULL; a = a->peers_next) {
+        uint64_t of_this = p->give(a, left);
+
+        gave += of_this;
+        left -= of_this < left ? of_this : left;
+    }
+    larder__ledger_answer(p->ledger, &q, gave);
+    pthread_mutex_unlock(&p->lock);
+}

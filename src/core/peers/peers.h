@@ -1,0 +1,61 @@
+/* peers.h - the other processes on the device: what this one has is in the
+ * ledger they share (ledger/ledger.h), what it lacks it asks them for, and what
+ * they ask for it gives back.  Private to core.
+ *
+ * One object for each device that a process shares, whatever number of
+ * allocators are on it.  An allocator whose device no other process can have
+ * has none, and all of this is left out.
+ *
+ * Locks: the list's before the allocators'; the ledger's own last of all. */
+#ifndef LARDER_CORE_PEERS_H
+#define LARDER_CORE_PEERS_H
+
+#include "core/state/shard.h"
+
+/* Give others up to `bytes` of what the allocator caches, and say what is in
+ * use; how many bytes went.  Without the allocator's locks. */
+typedef uint64_t peers_give_fn(struct allocator *a, uint64_t bytes);
+
+/* Join the others on the allocator's device, as its settings say; before the
+ * allocator is used.  Nothing happens where there cannot be others, and, unless
+ * the settings ask for it, where the ledger cannot be had.  ERR_OUT_OF_MEMORY:
+ * the minimum that is wanted cannot be kept; ERR_SYSTEM, ERR_BUSY, ERR_CONF:
+ * why there is no ledger. */
+larder_result larder__peers_join(struct allocator *a, peers_give_fn *give);
+
+/* All that was drawn has been returned.  Without the allocator's locks. */
+void larder__peers_leave(struct allocator *a);
+
+/* The settings have changed: ERR_OUT_OF_MEMORY for a minimum that what is free
+ * does not leave, and ERR_NO_HOST_MEMORY, ERR_SYSTEM for a thread that cannot
+ * be made; nothing has changed then. */
+larder_result larder__peers_configure(struct allocator *a);
+
+/* Say what the allocator's program uses.  Its locks are held. */
+void larder__peers_tell_use(struct allocator *a);
+
+/* Answer what others ask.  Without the allocators' locks. */
+void larder__peers_answer(struct peers *p);
+
+/* The same if they do ask. */
+static inline void peers_heed(struct allocator *a)
+{
+    if (shards_are_called(a))
+        larder__peers_answer(a->peers);
+}
+
+/* ---- asking ------------------------------------------------------------------ */
+
+/* How long to wait for others, in all. */
+uint64_t larder__peers_patience_ns(const struct allocator *a);
+
+/* What this process may still get, as far as others are concerned, if the
+ * device has so much left. */
+uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes);
+
+/* Ask the others for so many bytes, and wait for their answers, answering
+ * meanwhile, until then.  Whether they gave something.  No lock is held. */
+bool larder__peers_ask_for(struct peers *p, uint64_t bytes,
+                           uint64_t patience_ns, uint64_t until_ns);
+
+#endif

@@ -1,0 +1,62 @@
+/* ask.c - asking other processes for what a request lacks. */
+#include "base/bits.h"
+#include "base/ticks.h"
+#include "core/peers/peers.h"
+#include "core/request/request.h"
+#include "core/state/shard.h"
+#include "core/state/usage.h"
+
+enum { WHOLE_BYTES = 2 << 20 /* what a device gives at least */ };
+
+/* What others can give does not help. */
+static bool is_hopeless(const struct allocator *a, const struct request *q)
+{
+    return q->over_limit || usage_is_final(q) || q->rejected ||
+           larder__request_is_hopeless(a, q);
+}
+
+/* What the device has to have more for it to be found. */
+static uint64_t lacking(struct allocator *a, const struct request *q)
+{
+    uint64_t need = bits_up(q->size, WHOLE_BYTES);
+    uint64_t free_bytes = 0;
+    uint64_t total;
+    uint64_t have;
+
+    if (!a->is_paged && q->segment_bytes > need)
+        need = q->segment_bytes;
+    (void)larder__device_mem_info(a->device, &free_bytes, &total);
+    have = larder__peers_room(a->peers, free_bytes);
+    if (a->is_paged)
+        have += a->policy->state->movable_bytes(a);
+    return need > have ? need - have : WHOLE_BYTES;
+}
+
+static larder_result find_again(struct allocator *a, struct request *q)
+{
+    larder_result r;
+
+    q->segment_bytes = larder__segment_size(&a->conf, q->size);
+    a->ledger_refusal = NULL;
+    r = larder__request_route(a, q);
+    return r == LARDER_OK ? a->policy->find(a, q) : r;
+}
+
+larder_result larder__request_ask(struct allocator *a, struct request *q)
+{
+    uint64_t patience_ns = larder__peers_patience_ns(a);
+    uint64_t until_ns = larder__ticks_system_ns() + patience_ns;
+    larder_result r = LARDER_ERR_OUT_OF_MEMORY;
+    bool goes_on = true;
+
+    while (goes_on && r == LARDER_ERR_OUT_OF_MEMORY && !is_hopeless(a, q)) {
+        uint64_t bytes = lacking(a, q);
+
+        larder__unlock_all(a);
+        goes_on = larder__peers_ask_for(a->peers, bytes, patience_ns, until_ns);
+        larder__lock_all(a);
+        if (goes_on)
+            r = find_again(a, q);
+    }
+    return r;
+}

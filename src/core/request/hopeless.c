@@ -1,0 +1,17 @@
+#include "base/bits.h"
+#include "core/pools/tags.h"
+#include "core/request/request.h"
+#include "core/state/held.h"
+
+bool larder__request_is_hopeless(const struct allocator *a,
+                                 const struct request *q)
+{
+    uint64_t total = a->props.total_bytes - a->props.context_bytes;
+    uint64_t live = (uint64_t)metric_all(&a->stats.allocated_bytes) -
+                    larder__tags_paused_bytes(a);
+
+    if (a->allowed_bytes < total)
+        total = a->allowed_bytes;
+    total -= bits_lesser(total, held_kept_from(a, q->heap->pool));
+    return q->size > total || live > total - q->size;
+}

@@ -1,0 +1,605 @@
+/* test_peers.c - processes on one device: what one caches another gets, minima
+ * are kept, limits hold, and the ledger lets nobody else in. */
+#include "support/rig.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "ledger/ledger_name.h"
+
+/* A name of this run's own. */
+static char name[32];
+
+static const char *spec_of(const char *size)
+{
+    static char spec[128];
+
+    snprintf(spec, sizeof spec, "sim:%s,shared=%s", size, name);
+    return spec;
+}
+
+static struct rig rig_on(const char *size, larder_policy policy,
+                         const char *conf)
+{
+    struct rig rig = {0};
+    larder_options opt;
+
+    larder_options_init(&opt);
+    opt.policy = policy;
+    opt.conf = conf;
+    assert_ok(larder_device_open(spec_of(size), 0, &rig.dev));
+    assert_ok(larder_create(rig.dev, &opt, &rig.a));
+    return rig;
+}
+
+static void rig_end(struct rig *rig)
+{
+    assert_ok(larder_destroy(rig->a));
+    assert_ok(larder_device_close(rig->dev));
+}
+
+/* ---- another process --------------------------------------------------------- */
+
+/* It does what it is told, a letter each, and says 'y' or 'n':
+ *
+ *   a   allocate 8 MiB      f   free all of it
+ *   t   touch: a small request and its free, each answered from the cache
+ *   c   close and end */
+struct other {
+    pid_t pid;
+    int tell;
+    int hear;
+};
+
+enum { OTHER_MOST = 16 };
+
+static char other_step(struct rig *rig, char letter)
+{
+    static larder_addr held[OTHER_MOST];
+    static int count;
+    larder_addr addr;
+
+    if (letter == 'a')
+        return larder_alloc(rig->a, MIB(8), 0, &held[count]) == LARDER_OK &&
+                       ++count < OTHER_MOST
+                   ? 'y'
+                   : 'n';
+    if (letter == 't')
+        return larder_alloc(rig->a, MIB(1), 0, &addr) == LARDER_OK &&
+                       larder_free(rig->a, addr) == LARDER_OK
+                   ? 'y'
+                   : 'n';
+    while (count > 0) {
+        if (larder_free(rig->a, held[--count]) != LARDER_OK)
+            return 'n';
+    }
+    return 'y';
+}
+
+static void other_main(const char *size, const char *conf, int hear, int say)
+{
+    struct rig rig = {0};
+    larder_options opt;
+    char word = 'y';
+
+    larder_options_init(&opt);
+    opt.conf = conf;
+    if (larder_device_open(spec_of(size), 0, &rig.dev) != LARDER_OK ||
+        larder_create(rig.dev, &opt, &rig.a) != LARDER_OK)
+        word = 'n';
+    while (write(say, &word, 1) == 1 && read(hear, &word, 1) == 1) {
+        if (word == 'c')
+            _exit(larder_destroy(rig.a) == LARDER_OK &&
+                          larder_device_close(rig.dev) == LARDER_OK
+                      ? 0
+                      : 1);
+        word = other_step(&rig, word);
+    }
+    _exit(1);
+}
+
+static char other_hear(struct other *o)
+{
+    char word = 0;
+
+    assert_int_equal(read(o->hear, &word, 1), 1);
+    return word;
+}
+
+static struct other other_start(const char *size, const char *conf)
+{
+    int down[2], up[2];
+    struct other o;
+
+    assert_int_equal(pipe2(down, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(up, O_CLOEXEC), 0);
+    o.pid = fork();
+    assert_true(o.pid >= 0);
+    if (o.pid == 0) {
+        close(down[1]);
+        close(up[0]);
+        other_main(size, conf, down[0], up[1]);
+    }
+    close(down[0]);
+    close(up[1]);
+    o.tell = down[1];
+    o.hear = up[0];
+    assert_int_equal(other_hear(&o), 'y');
+    return o;
+}
+
+static void other_tell(struct other *o, char letter)
+{
+    assert_int_equal(write(o->tell, &letter, 1), 1);
+}
+
+static char other_do(struct other *o, const char *letters)
+{
+    char word = 'y';
+
+    for (; *letters != '\0' && word == 'y'; letters++) {
+        other_tell(o, *letters);
+        word = other_hear(o);
+    }
+    return word;
+}
+
+static void other_leave(struct other *o)
+{
+    int status;
+
+    other_tell(o, 'c');
+    assert_int_equal(waitpid(o->pid, &status, 0), o->pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(o->tell);
+    close(o->hear);
+}
+
+static void other_kill(struct other *o)
+{
+    assert_int_equal(kill(o->pid, SIGKILL), 0);
+    assert_int_equal(waitpid(o->pid, NULL, 0), o->pid);
+    close(o->tell);
+    close(o->hear);
+}
+
+/* ---- giving ------------------------------------------------------------------ */
+
+static void an_idle_process_gives_its_cache_by_its_thread(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_LARDER,
+                                             LARDER_POLICY_PYTORCH};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_on("64MiB", policies[i], "ask_budget_ms:10000");
+        struct other o = other_start("64MiB", "ledger_thread:True");
+        larder_addr addr;
+
+        assert_int_equal(other_do(&o, "aaaaaf"), 'y');
+        assert_ok(larder_alloc(rig.a, MIB(48), 0, &addr));
+        assert_ok(larder_free(rig.a, addr));
+        other_leave(&o);
+        rig_end(&rig);
+    }
+}
+
+static void a_process_that_only_hits_gives_at_its_next_request(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:20000");
+    struct other o = other_start("64MiB", "");
+    larder_addr addr = 0;
+    pid_t pid;
+    int status;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaaaaft"), 'y');
+    /* It is told to make one request, by a third process, a while after it was
+     * asked. */
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        usleep(100000);
+        _exit(write(o.tell, "t", 1) == 1 ? 0 : 1);
+    }
+    assert_ok(larder_alloc(rig.a, MIB(48), 0, &addr));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(other_hear(&o), 'y');
+    assert_ok(larder_free(rig.a, addr));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void who_does_not_answer_is_waited_for_once(void **state)
+{
+    struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:300");
+    struct other o = other_start("64MiB", "");
+    uint64_t begin = now_ms();
+    larder_addr addr;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaaaaf"), 'y');
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(48), 0, &addr));
+    assert_true(now_ms() - begin >= 300);
+    usleep(10000);
+    begin = now_ms();
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(48), 0, &addr));
+    assert_true(now_ms() - begin < 150);
+    assert_int_equal(other_do(&o, "t"), 'y'); /* now it has answered */
+    assert_ok(larder_alloc(rig.a, MIB(48), 0, &addr));
+    assert_ok(larder_free(rig.a, addr));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+static void nobody_is_asked_for_what_no_device_has(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
+    struct other o = other_start("64MiB", "");
+    uint64_t begin = now_ms();
+    larder_addr addr;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaf"), 'y');
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(65), 0, &addr));
+    assert_true(now_ms() - begin < 5000);
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+/* ---- minima ------------------------------------------------------------------ */
+
+static void a_minimum_is_there_whoever_else_wants_it(void **state)
+{
+    static const larder_policy policies[] = {
+        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+    static const int fits[] = {5, 4, 5}; /* segments of 20 MiB: two blocks */
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct rig rig = rig_on("64MiB", policies[i], "ask_budget_ms:0");
+        struct other o = other_start("64MiB", "minimum:24MiB");
+        larder_addr addr[8];
+        int count = 0;
+
+        while (count < 8 &&
+               larder_alloc(rig.a, MIB(8), 0, &addr[count]) == LARDER_OK)
+            count++;
+        assert_int_equal(count, fits[i]);
+        if (policies[i] == LARDER_POLICY_LARDER)
+            assert_words("what is kept for other processes");
+        assert_int_equal(other_do(&o, "aaa"), 'y');
+        assert_int_equal(other_do(&o, "a"), 'n');
+        while (count > 0)
+            assert_ok(larder_free(rig.a, addr[--count]));
+        other_leave(&o);
+        rig_end(&rig);
+    }
+}
+
+static void what_is_below_the_minimum_is_not_given(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
+    struct other o = other_start("64MiB", "minimum:24MiB,ledger_thread:True");
+    larder_addr addr;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaaaaf"), 'y');
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(42), 0, &addr));
+    assert_ok(larder_alloc(rig.a, MIB(40), 0, &addr));
+    assert_int_equal(other_do(&o, "aaa"), 'y');
+    assert_ok(larder_free(rig.a, addr));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+static void a_minimum_of_the_dead_is_nobodys(void **state)
+{
+    struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "");
+    struct other o = other_start("64MiB", "minimum:24MiB");
+    larder_addr addr;
+
+    (void)state;
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(48), 0, &addr));
+    other_kill(&o);
+    assert_ok(larder_alloc(rig.a, MIB(48), 0, &addr));
+    assert_ok(larder_free(rig.a, addr));
+    rig_end(&rig);
+}
+
+static void a_minimum_that_is_not_there_is_refused(void **state)
+{
+    struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "");
+    larder_addr addr;
+    larder_allocator *a = NULL;
+    larder_options opt;
+    struct other o;
+
+    (void)state;
+    assert_ok(larder_alloc(rig.a, MIB(40), 0, &addr));
+    o = other_start("64MiB", "");
+    assert_ok(larder_configure(rig.a, "minimum:60MiB"));
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_configure(rig.a, "minimum:66MiB"),
+                   "2097152 are lacking");
+    assert_ok(larder_configure(rig.a, "minimum:0"));
+    assert_int_equal(other_do(&o, "aaf"), 'y'); /* it caches 16 MiB */
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_configure(rig.a, "minimum:60MiB"), "are lacking");
+    larder_options_init(&opt);
+    opt.conf = "minimum:60MiB,ask_budget_ms:50";
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY, larder_create(rig.dev, &opt, &a),
+                   "cannot be kept");
+    assert_null(a);
+    assert_ok(larder_free(rig.a, addr));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+static void a_new_process_is_given_its_minimum_by_those_that_cache(void **state)
+{
+    struct other o = other_start("64MiB", "ledger_thread:True");
+    struct rig rig;
+    larder_addr addr;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaaaaaf"), 'y'); /* it caches 48 MiB */
+    rig = rig_on("64MiB", LARDER_POLICY_LARDER,
+                 "minimum:32MiB,ask_budget_ms:10000");
+    assert_int_equal(other_do(&o, "aaaa"), 'y');
+    assert_int_equal(other_do(&o, "a"), 'n');
+    assert_ok(larder_alloc(rig.a, MIB(32), 0, &addr));
+    assert_ok(larder_free(rig.a, addr));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+/* ---- limits ------------------------------------------------------------------ */
+
+static void a_process_limit_counts_all_its_allocators(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "process_limit:24MiB");
+    larder_allocator *second;
+    larder_options opt;
+    larder_addr addr[3];
+
+    (void)state;
+    larder_options_init(&opt);
+    opt.policy = LARDER_POLICY_PYTORCH;
+    opt.conf = "";
+    assert_ok(larder_create(rig.dev, &opt, &second));
+    assert_ok(larder_alloc(rig.a, MIB(10), 0, &addr[0]));
+    assert_ok(larder_alloc(second, MIB(10), 0, &addr[1]));
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_alloc(rig.a, MIB(10), 0, &addr[2]), "process_limit");
+    assert_ok(larder_configure(second, "process_limit:32MiB"));
+    assert_ok(larder_alloc(rig.a, MIB(10), 0, &addr[2]));
+    assert_ok(larder_configure(second, "process_limit:0"));
+    assert_ok(larder_destroy(second));
+    rig_end(&rig);
+}
+
+static void a_group_limit_counts_all_processes(void **state)
+{
+    struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER,
+                            "group_limit:32MiB,ask_budget_ms:10000");
+    struct other o = other_start("64MiB", "ledger_thread:True");
+    larder_addr addr;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aa"), 'y');
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_alloc(rig.a, MIB(18), 0, &addr), "group_limit");
+    assert_int_equal(other_do(&o, "f"), 'y'); /* it caches, and gives */
+    assert_ok(larder_alloc(rig.a, MIB(18), 0, &addr));
+    assert_int_equal(other_do(&o, "aa"), 'n');
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+/* ---- permissions ------------------------------------------------------------- */
+
+/* The name of the ledger of the device that is named so. */
+static void ledger_path(char out[SHARED_NAME_MAX + 1], bool is_of_group)
+{
+    struct ledger_spec spec = {.is_of_group = is_of_group, .group = getegid()};
+    larder_device_props props = {.size = sizeof props};
+    larder_device *dev;
+
+    assert_ok(larder_device_open(spec_of("64MiB"), 0, &dev));
+    assert_ok(larder_device_get_props(dev, &props));
+    memcpy(spec.uuid, props.uuid, sizeof spec.uuid);
+    larder__ledger_name(&spec, out);
+    assert_ok(larder_device_close(dev));
+}
+
+static bool exists(const char *path, struct stat *st)
+{
+    int fd = shm_open(path, O_RDONLY, 0);
+    bool is = fd >= 0 && fstat(fd, st) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+static void the_ledger_is_its_users_alone_and_goes_with_the_last(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct stat st;
+    struct rig rig;
+
+    (void)state;
+    ledger_path(path, false);
+    assert_false(exists(path, &st));
+    rig = rig_on("64MiB", LARDER_POLICY_LARDER, "");
+    assert_true(exists(path, &st));
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(st.st_uid, geteuid());
+    rig_end(&rig);
+    assert_false(exists(path, &st));
+}
+
+static void a_groups_ledger_is_open_to_the_group_alone(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    char conf[64];
+    struct stat st;
+    struct rig rig;
+
+    (void)state;
+    ledger_path(path, true);
+    snprintf(conf, sizeof conf, "ledger_group:%lu", (unsigned long)getegid());
+    umask(077); /* does not keep the group out */
+    rig = rig_on("64MiB", LARDER_POLICY_LARDER, conf);
+    umask(022);
+    assert_true(exists(path, &st));
+    assert_int_equal(st.st_mode & 0777, 0660);
+    assert_int_equal(st.st_gid, getegid());
+    rig_end(&rig);
+    assert_false(exists(path, &st));
+}
+
+/* A file of so many bytes in the ledger's place. */
+static void plant(const char *path, off_t bytes, mode_t mode, uid_t owner,
+                  gid_t group)
+{
+    int fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, bytes), 0);
+    assert_int_equal(fchown(fd, owner, group), 0);
+    assert_int_equal(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+/* Where it was asked for that is an error, else it is done without. */
+static void expect_untrusted(const char *path, const char *conf,
+                             const char *words)
+{
+    larder_device *dev;
+    larder_allocator *a = NULL;
+    larder_options opt;
+
+    larder_options_init(&opt);
+    opt.conf = conf;
+    assert_ok(larder_device_open(spec_of("64MiB"), 0, &dev));
+    assert_refused(LARDER_ERR_SYSTEM, larder_create(dev, &opt, &a), words);
+    opt.conf = "";
+    if (strcmp(conf, "ledger:on") == 0) {
+        larder_addr addr;
+
+        assert_ok(larder_create(dev, &opt, &a));
+        assert_ok(larder_alloc(a, MIB(8), 0, &addr));
+        assert_ok(larder_destroy(a));
+    }
+    assert_ok(larder_device_close(dev));
+    assert_int_equal(shm_unlink(path), 0);
+}
+
+static void a_ledger_that_others_could_have_made_is_not_used(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    char conf[64];
+    uid_t me = geteuid();
+    gid_t us = getegid();
+
+    (void)state;
+    ledger_path(path, false);
+    plant(path, 0, 0660, me, us);
+    expect_untrusted(path, "ledger:on", "is open to other users");
+    plant(path, 0, 0604, me, us);
+    expect_untrusted(path, "ledger:on", "is open to other users");
+    plant(path, 100, 0600, me, us);
+    expect_untrusted(path, "ledger:on", "has another size");
+    plant(path, sizeof(struct ledger_page), 0600, me, us);
+    if (me == 0) {
+        assert_int_equal(shm_unlink(path), 0);
+        plant(path, 0, 0600, 65534, us);
+        expect_untrusted(path, "ledger:on", "belongs to another user");
+        ledger_path(path, true);
+        snprintf(conf, sizeof conf, "ledger_group:%lu", (unsigned long)us);
+        plant(path, 0, 0660, me, 65534);
+        expect_untrusted(path, conf, "belongs to another group");
+        plant(path, 0, 0666, me, us);
+        expect_untrusted(path, conf, "is open to other users");
+    } else {
+        assert_int_equal(shm_unlink(path), 0);
+    }
+}
+
+static void a_group_that_is_none_is_named(void **state)
+{
+    larder_device *dev;
+    larder_allocator *a;
+    larder_options opt;
+
+    (void)state;
+    larder_options_init(&opt);
+    opt.conf = "ledger_group:no-such-group";
+    assert_ok(larder_device_open(spec_of("64MiB"), 0, &dev));
+    assert_refused(LARDER_ERR_CONF, larder_create(dev, &opt, &a),
+                   "ledger_group: 'no-such-group'");
+    assert_ok(larder_device_close(dev));
+}
+
+static void a_device_of_this_process_alone_has_no_ledger(void **state)
+{
+    larder_device_props props = {.size = sizeof props};
+    struct rig rig = rig_up("sim:64MiB", "");
+
+    (void)state;
+    assert_ok(larder_device_get_props(rig.dev, &props));
+    assert_true(props.is_exclusive);
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_idle_process_gives_its_cache_by_its_thread),
+        cmocka_unit_test(a_process_that_only_hits_gives_at_its_next_request),
+        cmocka_unit_test(who_does_not_answer_is_waited_for_once),
+        cmocka_unit_test(nobody_is_asked_for_what_no_device_has),
+        cmocka_unit_test(a_minimum_is_there_whoever_else_wants_it),
+        cmocka_unit_test(what_is_below_the_minimum_is_not_given),
+        cmocka_unit_test(a_minimum_of_the_dead_is_nobodys),
+        cmocka_unit_test(a_minimum_that_is_not_there_is_refused),
+        cmocka_unit_test(
+            a_new_process_is_given_its_minimum_by_those_that_cache),
+        cmocka_unit_test(a_process_limit_counts_all_its_allocators),
+        cmocka_unit_test(a_group_limit_counts_all_processes),
+        cmocka_unit_test(the_ledger_is_its_users_alone_and_goes_with_the_last),
+        cmocka_unit_test(a_groups_ledger_is_open_to_the_group_alone),
+        cmocka_unit_test(a_ledger_that_others_could_have_made_is_not_used),
+        cmocka_unit_test(a_group_that_is_none_is_named),
+        cmocka_unit_test(a_device_of_this_process_alone_has_no_ledger),
+    };
+
+    unsetenv("LARDER_CONF");
+    snprintf(name, sizeof name, "peers-%ld", (long)getpid());
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -49,8 +49,12 @@ static bool finish_segments(struct snap_builder *b, const struct snap_value *v)
     if (!whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
         return wrong(b, v, "segments",
                      "a list of segments, each with its blocks");
-    for (size_t i = 0; i < b->s->segment_count; i++)
+    for (size_t i = 0; i < b->s->segment_count; i++) {
+        if (b->s->segments[i].device == SNAPSHOT_ON_HOST)
+            return wrong(b, v, "segments",
+                         "a list of those of devices, from 0");
         blocks += b->s->segments[i].block_count;
+    }
     if (b->has_more && blocks < b->s->block_count)
         b->s->block_count = blocks;
     if (blocks != b->s->block_count)
@@ -77,8 +81,8 @@ static bool add_device(struct snap_builder *b, const struct snap_value *v,
     const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
     size_t count = 0;
 
-    if (s->device_count > UINT16_MAX)
-        return snap_fail_at(b, v->at, "more than 65536 devices");
+    if (s->device_count == SNAPSHOT_ON_HOST)
+        return snap_fail_at(b, v->at, "more than 65535 devices");
     if (v->kind != SNAP_EMPTY_LIST) {
         if (o == NULL || o->range != SNAP_EVENT || o->first != *seen)
             return wrong(b, v, "device_traces",

@@ -63,8 +63,10 @@ bool snap_take_device(const struct snap_record *r, uint16_t *out)
 
     if (v == NULL)
         return true;
-    if (v->kind != SNAP_INT || v->bits > UINT16_MAX)
-        return snap_record_wrong(r, KEY_DEVICE, "an integer from 0 to 65535");
+    if (v->kind != SNAP_INT ||
+        (v->bits >= SNAPSHOT_ON_HOST && (int64_t)v->bits != -1))
+        return snap_record_wrong(r, KEY_DEVICE,
+                                 "an integer from 0 to 65534, or -1");
     *out = (uint16_t)v->bits;
     return true;
 }

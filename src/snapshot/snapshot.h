@@ -74,6 +74,9 @@ enum {
     SNAPSHOT_HAS_HISTORY = 1 << 7
 };
 
+/* The device that a file calls -1: what host_segments hold has it. */
+enum { SNAPSHOT_ON_HOST = UINT16_MAX };
+
 /* Members that are 0 without their key: all but filename, name and line. */
 struct snapshot_frame {
     uint32_t filename; /* string */

@@ -18,6 +18,11 @@ static int rest_order(const void *record, const void *rest)
     return (x > y) - (x < y);
 }
 
+static void put_device(struct snap_sink *k, uint16_t device)
+{
+    put_signed(k, KEY_DEVICE, device == SNAPSHOT_ON_HOST ? -1 : device);
+}
+
 static void write_rest_of(struct snap_sink *k, enum snapshot_record kind,
                           uint64_t record)
 {
@@ -93,7 +98,7 @@ static void write_event(struct snap_sink *k, const struct snapshot_event *e)
     put_size(k, KEY_SIZE, e->size);
     put_stream(k, e->stream);
     if ((e->has & SNAPSHOT_HAS_DEVICE) != 0)
-        put_size(k, KEY_DEVICE, e->device);
+        put_device(k, e->device);
     if ((e->has & SNAPSHOT_HAS_POOL) != 0)
         put_pool(k, KEY_POOL_ID, e->pool);
     if ((e->has & SNAPSHOT_HAS_TIME) != 0)
@@ -163,7 +168,7 @@ static void write_block(struct snap_sink *k, const struct snapshot_block *b)
 static void write_segment(struct snap_sink *k, const struct snapshot_segment *g)
 {
     begin_item(k);
-    put_size(k, KEY_DEVICE, g->device);
+    put_device(k, g->device);
     put_size(k, KEY_ADDRESS, g->address);
     put_size(k, KEY_TOTAL_SIZE, g->total_size);
     put_size(k, KEY_ALLOCATED_SIZE, g->allocated_size);
@@ -210,7 +215,7 @@ static void write_annotations(struct snap_sink *k)
         begin_item(k);
         put_string(k, KEY_STAGE, a->stage);
         put_string(k, KEY_NAME, a->name);
-        put_size(k, KEY_DEVICE, a->device);
+        put_device(k, a->device);
         put_signed(k, KEY_TIME_US, a->time_us);
         write_rest_of(k, SNAPSHOT_OF_ANNOTATION, i);
         k->form->end(k);

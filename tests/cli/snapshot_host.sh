@@ -14,7 +14,9 @@ segment='{"device":0,"address":4096,"total_size":2097152,"stream":0,
 event='{"action":"alloc","addr":4096,"size":500,"stream":0,"time_us":1,
     "pool_id":[0,0],"frames":[]}'
 device='"segments":['$segment'],"device_traces":[['$event']]'
-host='"host_segments":['$segment'],"host_traces":[['$event','$event']]'
+# The device of the host is -1.
+of_host=$(echo "$segment" | sed 's/"device":0/"device":-1/')
+host='"host_segments":['$of_host'],"host_traces":[['$event','$event']]'
 
 echo "{$device}" >"$tmp/device.json"
 echo "{$device,$host}" >"$tmp/both.json"
@@ -30,6 +32,11 @@ expect 0 convert "$tmp/device.json" "$tmp/device.out.json"
 grep -q "registration_counter\": *-1" "$tmp/device.out.json" ||
     say_failed 'no counter of -1'
 expect 0 report "$tmp/both.json"
+
+# Among those of the device it is none.
+echo "{\"segments\":[$of_host],\"device_traces\":[]}" >"$tmp/lost.json"
+expect 2 report "$tmp/lost.json"
+stderr_has 'expected a list of those of devices'
 
 # Records that come before those of the device are not told from them.
 echo "{$host,$device}" >"$tmp/first.json"

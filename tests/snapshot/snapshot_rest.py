@@ -51,7 +51,7 @@ def snapshot():
         'external_annotations': [{'stage': 'START', 'name': 'step', 'device': 0,
                                   'time_us': 4, 'phase': 'forward'}],
         # Before its events are read, those of the device are.
-        'host_segments': [segment(1 << 40, node=3)],
+        'host_segments': [{**segment(1 << 40, node=3), 'device': -1}],
         'host_traces': [[event('alloc', 1 << 40, pinned=True)], []],
         'written_by': {'version': [2, 16, 0], 'ok': True, 'frames': [PLAIN],
                        'deep': [[[{'x': [1.5, -2, 1 << 63, '', 'é']}]], []]},

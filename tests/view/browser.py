@@ -47,7 +47,7 @@ def _above(fd):
 class Browser:
     """A browser of its own, with a profile that is thrown away."""
 
-    def __init__(self, seconds=30):
+    def __init__(self, seconds=30, env=None):
         self.seconds = seconds
         self.number = 0
         self.events = []
@@ -64,7 +64,8 @@ class Browser:
             [command(), *FLAGS, f'--user-data-dir={self.profile}',
              'about:blank'],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=place)
+            stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=place,
+            env={**os.environ, **(env or {})})
         for fd in theirs:
             os.close(fd)
         self.orders, self.answers = orders[1], answers[0]
@@ -266,6 +267,14 @@ class Page:
     def text(self, selector):
         return self.run('document.querySelector(%s).textContent' %
                         json.dumps(selector))
+
+    def small_picture(self, scale):
+        """A PNG of what is in sight, drawn as small as a scale says."""
+        width, height = self.run('[innerWidth, innerHeight]')
+        clip = {'x': 0, 'y': 0, 'width': width, 'height': height,
+                'scale': scale}
+        return base64.b64decode(self.send(
+            'Page.captureScreenshot', format='png', clip=clip)['data'])
 
     def picture(self, path=None, selector=None):
         """A PNG of the page, or of one element."""

@@ -50,15 +50,16 @@ class PageCase(unittest.TestCase):
         return path
 
 
-def run(module):
-    """The tests of a file; its argument is the command."""
+def run(module, prepare=lambda folder: None):
+    """The tests of a file; its argument is the command.  `prepare` is given a
+    folder, and says what the browser's environment has besides."""
     if browser.command() is None:
         print('skipped: there is no Chromium (tools/setup.sh installs it '
               'for root)')
         sys.exit(SKIPPED)
     PageCase.larder = sys.argv.pop(1)
-    with browser.Browser() as chromium, \
-            tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, \
+            browser.Browser(env=prepare(pathlib.Path(folder))) as chromium:
         PageCase.chromium = chromium
         PageCase.folder = pathlib.Path(folder)
         unittest.main(module=module)

@@ -68,8 +68,8 @@ def arguments_of(text):
 
 def written(name, arguments, handles, enums):
     found = []
-    first = arguments[0].split() if arguments else []
-    if "Destroy" in name and first and first[0] in handles:
+    first = re.match(r"(\w+)\s+\w+$", arguments[0]) if arguments else None
+    if "Destroy" in name and first and first[1] in handles:
         return ["1:free"]
     for number, argument in enumerate(arguments[:MOST], 1):
         match = re.match(r"(?:struct\s+)?(\w+)\s*\*\s*\w*$", argument)

@@ -53,3 +53,11 @@ RESULT(nvrtcGetPTXSize, nvrtcGetPTX, code)
 RESULT(nvrtcGetCUBINSize, nvrtcGetCUBIN, code)
 RESULT(nvrtcGetLTOIRSize, nvrtcGetLTOIR, code)
 RESULT(nvrtcGetProgramLogSize, nvrtcGetProgramLog, "")
+
+/* The handle that the list's nvrtcCreateProgram() made. */
+STANDIN_OWN(int, nvrtcDestroyProgram, (void **program))
+{
+    free(*program);
+    *program = NULL;
+    return 0;
+}

@@ -85,6 +85,8 @@
       (int *, void *, int, size_t))                                            \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,                    \
       (int *, void *, int, size_t, unsigned))                                  \
+    X(cuOccupancyMaxPotentialBlockSize,                                        \
+      (int *, int *, void *, size_t (*)(int), size_t, int))                    \
     X(cuLaunchCooperativeKernel,                                               \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
        unsigned, cud_stream, void **))                                         \

@@ -24,7 +24,7 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-fuzz check-gpu check-fit check-pytorch bench \
+        check-long check-fuzz check-gpu check-fit check-exec check-pytorch bench \
         bench-landscape wheel deb install lint format clean
 
 all: build
@@ -74,6 +74,9 @@ check-gpu: build ## run what needs a GPU: tests on cuda:0, prices of its driver
 
 check-fit: build ## run `larder run` under a PyTorch for processors
 	@tools/check_fit.sh $(B) || [ $$? -eq 77 ]
+
+check-exec: build ## run PyTorch's CUDA wheel and CuPy on simulated GPUs (fetched)
+	@tools/check_exec.sh $(B) || [ $$? -eq 77 ]
 
 check-pytorch: build ## compare with the libraries of PyTorch's releases (fetched)
 	@tools/check_pytorch.sh $(B) $(VERSIONS) || [ $$? -eq 77 ]

@@ -9,6 +9,7 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
 BUILD, TORCH, CUPY = "build", "", ""
 
 
@@ -21,6 +22,7 @@ class Case(unittest.TestCase):
                 *("exec", "--json", "--sim", sim, "--", python, "-W", "ignore"),
                 os.path.join(HERE, "programs", program),
             ],
+            env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "python")},
             capture_output=True,
             text=True,
             timeout=600,
@@ -49,6 +51,10 @@ class PyTorch(Case):
         with_memory = self.told(TORCH, "transformer.py")[0]
         without = self.told(TORCH, "transformer.py", "8GiB,backing=none")[0]
         self.assertEqual(without, with_memory)
+
+    def test_larder_run_knows_what_reductions_take(self):
+        printed, _ = self.told(TORCH, "reductions.py", "80GiB,backing=none")
+        self.assertRegex(printed.strip(), r"\A\d{3} cases\Z")
 
 
 class CuPy(Case):

@@ -122,7 +122,7 @@ class GpuMode(TorchDispatchMode):
             for tensor in made:
                 if isinstance(tensor, FakeTensor):
                     self.storages.watch(tensor, name)
-            self.temporaries.after(func, args)
+            self.temporaries.after(func, args, kwargs)
             if func._schema.is_mutable:
                 self._forget_values(args)
         finally:

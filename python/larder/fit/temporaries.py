@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from larder.fit import ledger
+from larder.fit import ledger, reductions
 from larder.fit.scopes import scopes
 
 aten = torch.ops.aten
@@ -102,16 +102,30 @@ _TABLE = {
 }
 
 
+# Threads that a processor holds, by compute capability: 2048 where it is not
+# here (the tables of the CUDA programming guide).
+_THREADS = {
+    (7, 5): 1024,
+    (8, 6): 1536,
+    (8, 7): 1536,
+    (8, 9): 1536,
+    (12, 0): 1536,
+    (12, 1): 1536,
+}
+
+
 class Temporaries:
     def __init__(self, storages, options):
         self._storages = storages
         self._cublas = (
             CUBLAS_FROM_9 if options.capability >= (9, 0) else CUBLAS_BEFORE_9
         )
+        self._processors = options.multiprocessors
+        self._threads = _THREADS.get(options.capability, 2048)
         self._with_workspace = set()
 
     def passing(self, size):
-        """Taken and released at once."""
+        """Taken and given back at once."""
         self._storages.release(
             self._storages.allocate(size, "staging", ledger.TEMPORARY)
         )
@@ -123,9 +137,13 @@ class Temporaries:
             return ()
         return self._take(func, rule(args, kwargs))
 
-    def after(self, func, args):
-        """What is taken when the results are there, and released."""
+    def after(self, func, args, kwargs):
+        """What is taken when the results are there, and given back."""
         if func not in _MATMULS:
+            sizes = reductions.temporaries(
+                func, args, kwargs, self._processors, self._threads
+            )
+            self._release(self._take(func, sizes))
             return
         if _by_cublaslt(func, args):
             taken = self._take(func, [CUBLASLT])

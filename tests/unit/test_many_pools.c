@@ -43,7 +43,7 @@ static void begin_and_end(struct rig *rig, larder_pool_id id)
 static void test_a_pool_is_found_in_few_steps_among_many(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
-    const struct pool_index *index = &inside(&rig)->pool_index;
+    const struct pool_index *index = &inside(&rig)->privates.index;
 
     (void)state;
     for (int i = 0; i < POOLS; i++) {
@@ -60,7 +60,7 @@ static void test_a_pool_is_found_in_few_steps_among_many(void **state)
                    larder_pool_release(rig.a, id_of(7)), "last user");
     assert_ok(larder_empty_cache(rig.a));
     assert_int_equal(index->pool_count, 0);
-    assert_null(inside(&rig)->private_pools);
+    assert_null(inside(&rig)->privates.first);
     begin_and_end(&rig, id_of(7));
     rig_down(&rig);
 }
@@ -74,13 +74,13 @@ static void test_pools_in_use_are_passed_over(void **state)
     (void)state;
     for (int i = 0; i < 100; i++)
         begin_and_end(&rig, id_of(i));
-    assert_null(a->private_unused);
+    assert_null(a->privates.unused);
     assert_ok(larder_pool_release(rig.a, id_of(40)));
     assert_ok(larder_pool_release(rig.a, id_of(30)));
-    assert_ptr_equal(a->private_unused->unused_next, a->private_unused_last);
+    assert_ptr_equal(a->privates.unused->unused_next, a->privates.unused_last);
     assert_ok(larder_empty_cache(rig.a));
-    assert_null(a->private_unused);
-    assert_int_equal(a->pool_index.pool_count, 98);
+    assert_null(a->privates.unused);
+    assert_int_equal(a->privates.index.pool_count, 98);
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
@@ -95,8 +95,8 @@ static void test_pools_begun_together_end_in_any_order(void **state)
         assert_ok(larder_pool_begin(rig.a, id_of(i), NULL, NULL));
     for (int i = 0; i < 1000; i++) /* 7 and 1000 have no common factor */
         assert_ok(larder_pool_end(rig.a, id_of(i * 7 % 1000)));
-    assert_null(inside(&rig)->routes);
-    assert_null(inside(&rig)->route_last);
+    assert_null(inside(&rig)->routes.first);
+    assert_null(inside(&rig)->routes.last);
     assert_refused(LARDER_ERR_UNKNOWN_POOL, larder_pool_end(rig.a, id_of(3)),
                    "is not begun");
     rig_down(&rig);

@@ -301,7 +301,7 @@ static larder_result check_pools(const struct allocator *a,
 
     for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
         r = check_pool(&a->pools[kind], indexed);
-    for (const struct private_pool *p = a->private_pools;
+    for (const struct private_pool *p = a->privates.first;
          r == LARDER_OK && p != NULL; p = p->next) {
         for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
             r = check_pool(&p->pools[kind], indexed);
@@ -314,18 +314,18 @@ static larder_result check_private(const struct allocator *a)
     size_t users = 0;
     size_t segments = 0;
 
-    for (const struct private_pool *p = a->private_pools; p != NULL;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         segments += p->segment_count;
         if (p->tag != NULL || p->region != NULL)
             continue;
         users++;
-        if (larder__pool_index_get(&a->pool_index, p->id) != p)
+        if (larder__pool_index_get(&a->privates.index, p->id) != p)
             return broken("P1", "the pools by their ids", p->id.second);
     }
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         segments -= s->heap->pool->owner != NULL;
-    if (users != a->pool_index.pool_count)
+    if (users != a->privates.index.pool_count)
         return broken("P1", "the number of pools", users);
     return segments == 0 ? LARDER_OK
                          : broken("P2", "the segments of pools", segments);
@@ -372,7 +372,7 @@ static larder_result check_account(const struct allocator *a)
     uint64_t held = a->account.cache.held_bytes;
     uint64_t kept = holding_kept(&a->account.cache);
 
-    for (const struct private_pool *p = a->private_pools; p != NULL;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         held += p->holding.held_bytes;
         kept += holding_kept(&p->holding);

@@ -231,7 +231,7 @@ static larder_result configure_whole(struct allocator *a, const char *text)
     a->fraction = fraction;
     a->fraction_is_set = fraction_is_set;
     apply_conf(a);
-    if (a->trimmer != NULL)
+    if (a->trim.thread != NULL)
         (void)larder__trimmer_set(a); /* there is a thread: it hears of it */
     return r;
 }
@@ -299,7 +299,7 @@ static void allocator_free(struct allocator *a)
     larder__private_destroy(a);
     larder__pause_end(a);
     larder__tags_destroy(a);
-    larder__host_free(a->orphans);
+    larder__host_free(a->orphans.list);
     if (a->policy != NULL && a->policy->state != NULL)
         a->policy->state->unmake(a);
     larder__host_free(a->reclaims.list);
@@ -500,7 +500,7 @@ static bool is_captured(struct allocator *a)
 
     larder__lock_all(a);
     is = pools_are_captured(a, a->pools);
-    for (const struct private_pool *p = a->private_pools; p != NULL && !is;
+    for (const struct private_pool *p = a->privates.first; p != NULL && !is;
          p = p->next)
         is = pools_are_captured(a, p->pools);
     larder__unlock_all(a);

@@ -366,7 +366,7 @@ larder_result larder_largest_cached(larder_allocator *handle, uint64_t *out)
     if (r != LARDER_OK)
         return r;
     *out = largest_of(a->pools, 0);
-    for (const struct private_pool *p = a->private_pools; p != NULL;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next)
         *out = largest_of(p->pools, *out);
     larder__handle_unlock(a);

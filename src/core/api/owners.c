@@ -162,13 +162,13 @@ static larder_result tell_all(struct allocator *a, struct telling *t)
         total_bytes = free_bytes + a->held_bytes;
     t->used = used - larder__tags_paused_bytes(a);
     used = t->used;
-    for (const struct private_pool *p = a->private_pools; p != NULL;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next)
         used -= used_by(a, p);
     tell_owner(
         t, &a->account.cache,
         (larder_account_line){.kind = LARDER_OWNER_CACHE, .used_bytes = used});
-    for (const struct private_pool *p = a->private_pools; p != NULL;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next)
         tell_private(t, p);
     tell_rest(t, held, free_bytes, total_bytes);

@@ -122,7 +122,7 @@ larder_result larder__history_begin(struct allocator *a,
     if (made == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     larder__history_end(a);
-    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next)
+    for (struct private_pool *p = a->privates.first; p != NULL; p = p->next)
         p->history_id = 0;
     a->call = (struct history_call){0};
     if (options->stacks == LARDER_STACKS_UNWIND)

@@ -37,7 +37,7 @@ static bool dump(struct allocator *a)
     struct snapshot s;
     larder_result r;
 
-    if (!expand(a->conf.dump_path, a->dump_count, path, sizeof path) ||
+    if (!expand(a->conf.dump_path, a->dumps.count, path, sizeof path) ||
         larder__snapshot_take(a, true, &s) != LARDER_OK)
         return false;
     larder__unlock_all(a);
@@ -52,13 +52,13 @@ void larder__dump_on_oom(struct allocator *a)
     const char *path = a->conf.dump_path;
     struct history_call call = a->call;
 
-    if (path[0] == '\0' || a->is_dumping ||
-        (a->dump_count > 0 && strstr(path, "%n") == NULL))
+    if (path[0] == '\0' || a->dumps.is_under_way ||
+        (a->dumps.count > 0 && strstr(path, "%n") == NULL))
         return;
-    a->is_dumping = true;
-    a->dump_count++;
+    a->dumps.is_under_way = true;
+    a->dumps.count++;
     if (!dump(a))
-        a->failed_dumps++;
-    a->is_dumping = false;
+        a->dumps.failed++;
+    a->dumps.is_under_way = false;
     history_reenter(a, call);
 }

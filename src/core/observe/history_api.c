@@ -177,8 +177,8 @@ larder_result larder_set_frame_resolver(larder_allocator *handle,
 
     if (r != LARDER_OK)
         return r;
-    a->frame_fn = fn;
-    a->frame_ctx = ctx;
+    a->frames.fn = fn;
+    a->frames.ctx = ctx;
     larder__handle_unlock(a);
     return LARDER_OK;
 }

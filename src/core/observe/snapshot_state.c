@@ -104,8 +104,8 @@ void larder__history_info(const struct allocator *a, larder_history_info *out)
     const struct history *h = a->history;
 
     *out = (larder_history_info){.size = sizeof *out};
-    out->dumps = a->dump_count - a->failed_dumps;
-    out->failed_dumps = a->failed_dumps;
+    out->dumps = a->dumps.count - a->dumps.failed;
+    out->failed_dumps = a->dumps.failed;
     if (h == NULL)
         return;
     out->is_on = 1;
@@ -177,8 +177,8 @@ static void take_rest(struct allocator *a, struct snapshot *out)
     out->allowed_bytes = a->allowed_bytes;
     out->fraction = a->fraction;
     out->fraction_is_set = a->fraction_is_set;
-    out->frame_fn = a->frame_fn;
-    out->frame_ctx = a->frame_ctx;
+    out->frame_fn = a->frames.fn;
+    out->frame_ctx = a->frames.ctx;
     larder__history_info(a, &out->info);
 }
 

@@ -214,7 +214,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
 
     if (used == 0 || unused == 0) /* it is to be had as it is, or not at all */
         return LARDER_OK;
-    if (a->orphan_count > 0 && larder__orphans_release(a) != LARDER_OK)
+    if (a->orphans.count > 0 && larder__orphans_release(a) != LARDER_OK)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     if (!prepare(a, used, unused))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
@@ -299,7 +299,7 @@ void larder__carry_tidy(struct allocator *a)
 {
     if (a->larder->carry.scratch == 0)
         return;
-    if (a->orphan_count > 0)
+    if (a->orphans.count > 0)
         (void)larder__orphans_release(a);
     (void)larder__scratch_free(a);
 }

@@ -216,7 +216,7 @@ larder_result larder__fill(struct allocator *a, struct segment *s,
     struct filling f = {.segment = s, .span = span};
     larder_result r;
 
-    if (a->orphan_count > 0) /* one may be mapped here still */
+    if (a->orphans.count > 0) /* one may be mapped here still */
         (void)larder__orphans_release(a);
     r = plan(a, &f, rules);
     if (r != LARDER_OK)

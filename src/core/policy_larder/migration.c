@@ -195,7 +195,7 @@ static larder_result device_pass(struct allocator *a)
         r = larder__events_pass(a, 0);
     if (r == LARDER_OK)
         r = heaps_pass(a, a->pools);
-    for (const struct private_pool *p = a->private_pools;
+    for (const struct private_pool *p = a->privates.first;
          p != NULL && r == LARDER_OK; p = p->next)
         r = heaps_pass(a, p->pools);
     for (const struct segment *s = a->segments; s != NULL && r == LARDER_OK;

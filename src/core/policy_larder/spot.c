@@ -63,7 +63,7 @@ void larder__spots_find(struct allocator *a)
         for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
             find_in_heap(a, a->pools[kind].heaps[i], &lent);
     }
-    for (const struct private_pool *p = a->private_pools; p != NULL;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         if (p->region == NULL)
             continue;

@@ -164,7 +164,7 @@ static bool borrow(struct allocator *a, struct request *q)
     if (own->pool->owner != NULL)
         return false;
     q->borrows = true;
-    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+    for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
         q->heap = p->lends ? heap_of(&p->pools[kind], q->stream) : NULL;
         if (q->heap != NULL && larder__pytorch_search(a, q))
             return true;

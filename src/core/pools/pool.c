@@ -143,7 +143,7 @@ struct pool *larder__pool_for(struct allocator *a, uint64_t size,
 {
     enum pool_kind kind = size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
 
-    for (const struct route *r = a->routes; r != NULL; r = r->next) {
+    for (const struct route *r = a->routes.first; r != NULL; r = r->next) {
         if (r->filter == NULL || r->filter(r->ctx, stream))
             return &r->to->pools[kind];
     }

@@ -16,7 +16,7 @@ static larder_result id_fail(larder_result r, larder_pool_id id,
 larder_result larder__private_find(struct allocator *a, larder_pool_id id,
                                    struct private_pool **out)
 {
-    *out = larder__pool_index_get(&a->pool_index, id);
+    *out = larder__pool_index_get(&a->privates.index, id);
     return *out != NULL
                ? LARDER_OK
                : id_fail(LARDER_ERR_UNKNOWN_POOL, id, "does not exist");
@@ -37,13 +37,13 @@ struct private_pool *larder__private_create(larder_pool_id id)
 
 void larder__private_append(struct allocator *a, struct private_pool *p)
 {
-    p->prev = a->private_last;
+    p->prev = a->privates.last;
     if (p->prev != NULL)
         p->prev->next = p;
     else
-        a->private_pools = p;
-    a->private_last = p;
-    a->region_count += p->region != NULL;
+        a->privates.first = p;
+    a->privates.last = p;
+    a->privates.regions += p->region != NULL;
 }
 
 static bool is_of_user(const struct private_pool *p)
@@ -56,37 +56,37 @@ static void private_unlink(struct allocator *a, const struct private_pool *p)
     if (p->prev != NULL)
         p->prev->next = p->next;
     else
-        a->private_pools = p->next;
+        a->privates.first = p->next;
     if (p->next != NULL)
         p->next->prev = p->prev;
     else
-        a->private_last = p->prev;
-    a->region_count -= p->region != NULL;
+        a->privates.last = p->prev;
+    a->privates.regions -= p->region != NULL;
 }
 
 void larder__private_append_unused(struct allocator *a, struct private_pool *p)
 {
-    if (a->private_unused_last != NULL)
-        a->private_unused_last->unused_next = p;
+    if (a->privates.unused_last != NULL)
+        a->privates.unused_last->unused_next = p;
     else
-        a->private_unused = p;
-    a->private_unused_last = p;
+        a->privates.unused = p;
+    a->privates.unused_last = p;
 }
 
 static void route_link(struct allocator *a, struct route *route)
 {
     if (a->conf.rules->newest_scope_first)
-        route->next = a->routes;
+        route->next = a->routes.first;
     else
-        route->prev = a->route_last;
+        route->prev = a->routes.last;
     if (route->next != NULL)
         route->next->prev = route;
     else
-        a->route_last = route;
+        a->routes.last = route;
     if (route->prev != NULL)
         route->prev->next = route;
     else
-        a->routes = route;
+        a->routes.first = route;
 }
 
 static void route_unlink(struct allocator *a, const struct route *route)
@@ -94,11 +94,11 @@ static void route_unlink(struct allocator *a, const struct route *route)
     if (route->prev != NULL)
         route->prev->next = route->next;
     else
-        a->routes = route->next;
+        a->routes.first = route->next;
     if (route->next != NULL)
         route->next->prev = route->prev;
     else
-        a->route_last = route->prev;
+        a->routes.last = route->prev;
 }
 
 /* ---- beginning and ending -------------------------------------------------- */
@@ -120,21 +120,21 @@ static larder_result begin_check(larder_pool_id id,
 /* A pool of the user's that is not there yet; NULL: no host memory. */
 static struct private_pool *private_make(struct allocator *a, larder_pool_id id)
 {
-    struct private_pool *p = larder__pool_index_reserve(&a->pool_index)
+    struct private_pool *p = larder__pool_index_reserve(&a->privates.index)
                                  ? larder__private_create(id)
                                  : NULL;
 
     if (p == NULL)
         return NULL;
     larder__private_append(a, p);
-    larder__pool_index_add(&a->pool_index, p);
+    larder__pool_index_add(&a->privates.index, p);
     return p;
 }
 
 larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
                                     larder_pool_filter *filter, void *ctx)
 {
-    struct private_pool *p = larder__pool_index_get(&a->pool_index, id);
+    struct private_pool *p = larder__pool_index_get(&a->privates.index, id);
     struct route *route;
     larder_result r = begin_check(id, p);
 
@@ -156,7 +156,7 @@ larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
 
 larder_result larder__private_end(struct allocator *a, larder_pool_id id)
 {
-    struct private_pool *p = larder__pool_index_get(&a->pool_index, id);
+    struct private_pool *p = larder__pool_index_get(&a->privates.index, id);
 
     if (p == NULL || p->route == NULL)
         return id_fail(LARDER_ERR_UNKNOWN_POOL, id, "is not begun");
@@ -193,7 +193,7 @@ void larder__private_remove(struct allocator *a, struct private_pool *p)
 {
     private_unlink(a, p);
     if (is_of_user(p))
-        larder__pool_index_remove(&a->pool_index, p);
+        larder__pool_index_remove(&a->privates.index, p);
     private_free(a, p);
 }
 
@@ -215,7 +215,7 @@ uint64_t larder__private_cached_bytes(const struct allocator *a)
 {
     uint64_t bytes = 0;
 
-    for (const struct private_pool *p = a->private_pools; p != NULL;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         if (!private_is_paused(p))
             bytes += pool_cached_bytes(&p->pools[POOL_SMALL]) +
@@ -226,17 +226,17 @@ uint64_t larder__private_cached_bytes(const struct allocator *a)
 
 void larder__private_destroy(struct allocator *a)
 {
-    while (a->routes != NULL) {
-        struct route *route = a->routes;
+    while (a->routes.first != NULL) {
+        struct route *route = a->routes.first;
 
-        a->routes = route->next;
+        a->routes.first = route->next;
         larder__host_free(route);
     }
-    while (a->private_pools != NULL) {
-        struct private_pool *p = a->private_pools;
+    while (a->privates.first != NULL) {
+        struct private_pool *p = a->privates.first;
 
-        a->private_pools = p->next;
+        a->privates.first = p->next;
         private_free(a, p);
     }
-    larder__pool_index_destroy(&a->pool_index);
+    larder__pool_index_destroy(&a->privates.index);
 }

@@ -23,7 +23,7 @@ static larder_pool_id new_id(const struct allocator *a)
 {
     larder_pool_id id = {.first = REGION_POOL_FIRST, .second = 1};
 
-    for (const struct private_pool *p = a->private_pools; p != NULL;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         if (p->region != NULL && p->id.second >= id.second)
             id.second = p->id.second + 1;

@@ -27,10 +27,10 @@ static bool private_is_over(const struct private_pool *p)
 
 larder_result larder__private_release_unused(struct allocator *a)
 {
-    struct private_pool *unused = a->private_unused;
+    struct private_pool *unused = a->privates.unused;
     larder_result r = LARDER_OK;
 
-    a->private_unused = a->private_unused_last = NULL;
+    a->privates.unused = a->privates.unused_last = NULL;
     while (unused != NULL) {
         struct private_pool *p = unused;
 
@@ -50,9 +50,9 @@ larder_result larder__private_release_idle(struct allocator *a)
 {
     larder_result r = larder__private_release_unused(a);
 
-    if (a->region_count == 0)
+    if (a->privates.regions == 0)
         return r;
-    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+    for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
         if (p->region != NULL)
             fail_keep_first(&r, larder__private_release_cached(a, p));
     }

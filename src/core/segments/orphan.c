@@ -7,17 +7,17 @@
 bool larder__orphans_make_room(struct allocator *a, size_t count)
 {
     /* One more than the pages: for memory that came in another way. */
-    size_t need = a->page_count + a->orphan_count + count + 1;
+    size_t need = a->page_count + a->orphans.count + count + 1;
     struct orphan *orphans;
 
-    if (need <= a->orphan_capacity)
+    if (need <= a->orphans.capacity)
         return true;
     need += need / 2;
-    orphans = larder__host_resize(a->orphans, need, sizeof *orphans);
+    orphans = larder__host_resize(a->orphans.list, need, sizeof *orphans);
     if (orphans == NULL)
         return false;
-    a->orphans = orphans;
-    a->orphan_capacity = need;
+    a->orphans.list = orphans;
+    a->orphans.capacity = need;
     return true;
 }
 
@@ -40,7 +40,7 @@ void larder__orphan_give(struct allocator *a, struct orphan orphan)
 {
     if (orphan_release(a, &orphan) == LARDER_OK)
         return;
-    a->orphans[a->orphan_count++] = orphan;
+    a->orphans.list[a->orphans.count++] = orphan;
     a->account.refused_bytes += orphan.bytes;
     larder__device_holds(a->device, orphan.bytes);
 }
@@ -50,17 +50,17 @@ larder_result larder__orphans_release(struct allocator *a)
     larder_result r = LARDER_OK;
     size_t kept = 0;
 
-    for (size_t i = 0; i < a->orphan_count; i++) {
-        larder_result one = orphan_release(a, &a->orphans[i]);
+    for (size_t i = 0; i < a->orphans.count; i++) {
+        larder_result one = orphan_release(a, &a->orphans.list[i]);
 
         if (one != LARDER_OK) {
-            a->orphans[kept++] = a->orphans[i];
+            a->orphans.list[kept++] = a->orphans.list[i];
         } else {
-            a->account.refused_bytes -= a->orphans[i].bytes;
-            larder__device_lacks(a->device, a->orphans[i].bytes);
+            a->account.refused_bytes -= a->orphans.list[i].bytes;
+            larder__device_lacks(a->device, a->orphans.list[i].bytes);
         }
         fail_keep_first(&r, one);
     }
-    a->orphan_count = kept;
+    a->orphans.count = kept;
     return r;
 }

@@ -17,14 +17,14 @@ static inline void stamp_block(const struct allocator *a, const struct block *b)
         return;
     span = block_pages(b);
     for (size_t i = span.begin; i < span.end; i++)
-        s->stamps[i] = a->trim_now;
+        s->stamps[i] = a->trim.now;
 }
 
 /* Page i, of a segment that has stamps, is there and was not in use for long. */
 static inline bool stamp_is_old(const struct allocator *a,
                                 const struct segment *s, size_t i)
 {
-    return s->pages[i] != 0 && a->trim_now - s->stamps[i] >= TRIM_STEPS;
+    return s->pages[i] != 0 && a->trim.now - s->stamps[i] >= TRIM_STEPS;
 }
 
 #endif

@@ -246,6 +246,51 @@ struct shards {
     struct tally tally;
 };
 
+/* Private pools, in the order they were made; tags' and regions' too. */
+struct privates {
+    struct private_pool *first;
+    struct private_pool *last;
+    struct private_pool *unused; /* without users, the first to lose them
+                                    first */
+    struct private_pool *unused_last;
+    struct pool_index index; /* the user's */
+    size_t regions;          /* how many are of regions */
+};
+
+/* Pools that allocations are routed to now, in the order they are asked. */
+struct routes {
+    struct route *first;
+    struct route *last;
+};
+
+/* What trim_age has seen (trim_age.h). */
+struct trim {
+    struct trimmer *thread; /* NULL: trim_age was never set */
+    int64_t activity;       /* allocations at the last look */
+    uint32_t idle;          /* looks since that changed */
+    uint32_t now;           /* looks there were */
+};
+
+/* What the device refused to take back (orphan.h). */
+struct orphans {
+    struct orphan *list;
+    size_t count;
+    size_t capacity; /* above the number of pages held */
+};
+
+/* Who names the frames of an interpreter, for the history. */
+struct frame_namer {
+    larder_frame_fn *fn; /* NULL: nobody */
+    void *ctx;
+};
+
+/* dump_on_oom. */
+struct dumps {
+    uint64_t count; /* tried */
+    uint64_t failed;
+    bool is_under_way;
+};
+
 /* The public call under way, for the history: where it came from. */
 struct history_call {
     const void *caller; /* it returns to; NULL: not known */
@@ -267,15 +312,8 @@ struct allocator {
     struct slab slab;
     struct map map;
     struct pool pools[POOL_KINDS];
-    struct private_pool *private_pools; /* tags' and regions' too */
-    struct private_pool *private_last;
-    struct private_pool *private_unused; /* without users, the first to lose
-                                            them first */
-    struct private_pool *private_unused_last;
-    struct pool_index pool_index; /* the user's */
-    size_t region_count;          /* of private pools, those of regions */
-    struct route *routes;
-    struct route *route_last;
+    struct privates privates;
+    struct routes routes;
     uint32_t captures; /* under way, by larder_capture_begin() */
     struct segment *segments;
     struct piece *pieces;
@@ -299,10 +337,9 @@ struct allocator {
     uint64_t quiet_points;    /* begun and not ended (migrate.h) */
     struct larder *larder;    /* the policy's own; NULL: it is another */
 
-    struct trimmer *trimmer; /* its thread; NULL: trim_age was never set */
-    int64_t trim_activity;   /* allocations at the last look of trim_age */
-    uint32_t trim_idle;      /* looks since that changed */
-    uint32_t trim_now;       /* looks it has had */
+    struct trim trim;
+    struct orphans orphans;
+    size_t page_count; /* held */
 
     struct peers *peers;          /* processes on the device; NULL: none */
     struct allocator *peers_next; /* of this process, on the same device */
@@ -310,19 +347,11 @@ struct allocator {
     const char *ledger_refusal;   /* what its ledger refused the request under
                                      way for; NULL: nothing */
 
-    struct orphan *orphans;
-    size_t orphan_count;
-    size_t orphan_capacity; /* above the number of pages held */
-    size_t page_count;
-
     struct callbacks reclaims;
     struct callbacks oom_observers;
 
-    larder_frame_fn *frame_fn; /* NULL: none */
-    void *frame_ctx;
-    uint64_t dump_count; /* of dump_on_oom, tried */
-    uint64_t failed_dumps;
-    bool is_dumping;
+    struct frame_namer frames;
+    struct dumps dumps;
 };
 
 /* Whether nothing waits for a recorded stream. */
@@ -345,7 +374,7 @@ static inline uint32_t allocator_unit(const struct allocator *a)
 static inline bool allocator_is_capturing(const struct allocator *a)
 {
     return a->captures > 0 ||
-           (a->routes != NULL && !a->conf.rules->scope_is_no_capture);
+           (a->routes.first != NULL && !a->conf.rules->scope_is_no_capture);
 }
 
 #endif

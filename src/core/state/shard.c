@@ -64,7 +64,8 @@ static void publish(struct allocator *a, uint64_t most_bytes, bool has_waiting)
 void larder__unlock_all(struct allocator *a)
 {
     bool is_open = a->is_fast && a->tag_frames == 0 && a->history == NULL &&
-                   a->routes == NULL && a->captures == 0 && a->pieces == NULL;
+                   a->routes.first == NULL && a->captures == 0 &&
+                   a->pieces == NULL;
 
     publish(a, is_open ? a->props.total_bytes : 0,
             !events_are_idle(&a->events));

@@ -87,7 +87,7 @@ static void release_old(struct allocator *a, struct heap *heap, uint64_t mark)
 
 static void look_at_pool(struct allocator *a, struct pool *pool)
 {
-    uint64_t *mark = &pool->marks[a->trim_now % TRIM_STEPS];
+    uint64_t *mark = &pool->marks[a->trim.now % TRIM_STEPS];
     uint64_t old = *mark;
 
     *mark = ++pool->searches;
@@ -114,7 +114,7 @@ static void begin_range(struct allocator *a, struct segment *s)
 
     s->stamps = larder__host_alloc(pages, sizeof *s->stamps);
     for (size_t i = 0; s->stamps != NULL && i < pages; i++)
-        s->stamps[i] = a->trim_now;
+        s->stamps[i] = a->trim.now;
 }
 
 static void look_at_ranges(struct allocator *a)
@@ -185,9 +185,9 @@ static void look_at_loose(struct allocator *a)
 {
     int64_t now = activity(a);
 
-    a->trim_idle = now == a->trim_activity ? a->trim_idle + 1 : 0;
-    a->trim_activity = now;
-    if (a->trim_idle >= TRIM_STEPS && a->larder != NULL)
+    a->trim.idle = now == a->trim.activity ? a->trim.idle + 1 : 0;
+    a->trim.activity = now;
+    if (a->trim.idle >= TRIM_STEPS && a->larder != NULL)
         a->policy->state->release_loose(a);
 }
 
@@ -197,7 +197,7 @@ void larder__trim_look(struct allocator *a)
 
     if (!events_are_idle(&a->events))
         larder__events_poll(a);
-    a->trim_now++;
+    a->trim.now++;
     look_at_ranges(a);
     look_at_loose(a);
     for (int kind = 0; kind < POOL_KINDS; kind++)

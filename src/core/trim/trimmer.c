@@ -203,7 +203,7 @@ static struct trimmer *trimmer_make(struct allocator *a)
 
 larder_result larder__trimmer_set(struct allocator *a)
 {
-    struct trimmer *t = a->trimmer;
+    struct trimmer *t = a->trim.thread;
 
     if (t != NULL) {
         pthread_mutex_lock(&t->lock);
@@ -222,17 +222,17 @@ larder_result larder__trimmer_set(struct allocator *a)
         return larder__fail(LARDER_ERR_SYSTEM,
                             "trim_age: no thread could be made");
     }
-    a->trimmer = t;
+    a->trim.thread = t;
     return LARDER_OK;
 }
 
 void larder__trimmer_end(struct allocator *a)
 {
-    struct trimmer *t = a->trimmer;
+    struct trimmer *t = a->trim.thread;
 
     if (t == NULL)
         return;
-    a->trimmer = NULL;
+    a->trim.thread = NULL;
     pthread_mutex_lock(&t->lock);
     t->is_ending = true;
     pthread_cond_signal(&t->wake);

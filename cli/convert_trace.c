@@ -1,23 +1,58 @@
 #include "convert_trace.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* An operation is two events at most, but for segments, and those are not
  * taken or released more often than blocks. */
 enum { EVENTS_PER_OP = 4, EVENTS_MORE = 1024 };
+
+static bool run(const struct trace *t, struct replay_options *options,
+                struct tool_error *error)
+{
+    struct replay_result result;
+
+    /* Who wants a snapshot wants to see what PyTorch would do. */
+    if (options->policy == LARDER_POLICY_DEFAULT)
+        options->policy = LARDER_POLICY_PYTORCH;
+    options->history_events = EVENTS_PER_OP * t->op_count + EVENTS_MORE;
+    if (!replay_run(t, options, &result, error))
+        return false;
+    replay_result_free(&result);
+    return true;
+}
 
 bool convert_trace_snapshot(const struct trace *t,
                             const struct replay_options *options,
                             const char *path, struct tool_error *error)
 {
-    struct replay_options with_history = *options;
-    struct replay_result result;
+    struct replay_options o = *options;
 
-    /* Who wants a snapshot wants to see what PyTorch would do. */
-    if (with_history.policy == LARDER_POLICY_DEFAULT)
-        with_history.policy = LARDER_POLICY_PYTORCH;
-    with_history.snapshot = path;
-    with_history.history_events = EVENTS_PER_OP * t->op_count + EVENTS_MORE;
-    if (!replay_run(t, &with_history, &result, error))
-        return false;
-    replay_result_free(&result);
-    return true;
+    o.snapshot = path;
+    return run(t, &o, error);
+}
+
+static int put(void *ctx, const void *bytes, size_t count)
+{
+    return fwrite(bytes, 1, count, ctx) != count;
+}
+
+bool convert_trace_pickle(const struct trace *t,
+                          const struct replay_options *options, char **out,
+                          size_t *size, struct tool_error *error)
+{
+    struct replay_options o = *options;
+    FILE *file = open_memstream(out, size);
+    bool ok;
+
+    if (file == NULL)
+        return tool_fail(error, "out of host memory");
+    o.take_snapshot = put;
+    o.take_snapshot_ctx = file;
+    ok = run(t, &o, error);
+    if (fclose(file) != 0 && ok)
+        ok = tool_fail(error, "out of host memory");
+    if (!ok)
+        free(*out);
+    return ok;
 }

@@ -11,4 +11,9 @@ bool convert_trace_snapshot(const struct trace *t,
                             const struct replay_options *options,
                             const char *path, struct tool_error *error);
 
+/* The same as a pickle in memory, the caller's to free(). */
+bool convert_trace_pickle(const struct trace *t,
+                          const struct replay_options *options, char **out,
+                          size_t *size, struct tool_error *error);
+
 #endif

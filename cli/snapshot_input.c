@@ -1,47 +1,26 @@
 #include "snapshot_input.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "convert_trace.h"
 #include "snapshot/notes_as_stacks.h"
-
-/* A name for a file that does not stay. */
-static bool temporary_path(char path[PATH_MAX], struct tool_error *error)
-{
-    const char *folder = getenv("TMPDIR");
-    int fd;
-
-    if (folder == NULL || folder[0] == '\0')
-        folder = "/tmp";
-    if (snprintf(path, PATH_MAX, "%s/larder.XXXXXX", folder) >= PATH_MAX)
-        return tool_fail(error, "TMPDIR: too long a name");
-    fd = mkstemp(path);
-    if (fd < 0)
-        return tool_fail(error, "%s: %s", path, strerror(errno));
-    close(fd);
-    return true;
-}
+#include "trace/trace_source.h"
 
 bool snapshot_input_replay(const struct trace *t, const char *path,
                            const struct replay_options *options,
                            struct snapshot **out, struct tool_error *error)
 {
-    char made[PATH_MAX];
+    struct trace_source *source;
     struct tool_error inner;
+    char *pickle;
+    size_t size;
     bool ok;
 
-    if (!temporary_path(made, error))
-        return false;
-    ok = convert_trace_snapshot(t, options, made, &inner);
-    if (!ok)
-        tool_set_error(error, "%s: %s", path, inner.text);
-    ok = ok && snapshot_read(made, NULL, out, error);
-    unlink(made);
+    if (!convert_trace_pickle(t, options, &pickle, &size, &inner))
+        return tool_fail(error, "%s: %s", path, inner.text);
+    ok = trace_source_open_memory(pickle, size, path, &source, error) &&
+         snapshot_read_source(source, path, NULL, out, error);
+    free(pickle);
     return ok;
 }
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <larder/history.h>
 #include <larder/larder.h>
 
 #include "convert/recorded.h"
@@ -77,6 +78,10 @@ struct replay_options {
     uint64_t history_events;
     const char *snapshot;
     const char *oom_snapshot;
+    /* Takes the snapshot at the pass's end, piece by piece, as a pickle; NULL:
+     * nobody does. */
+    larder_write_fn *take_snapshot;
+    void *take_snapshot_ctx;
     replay_progress_fn *progress; /* NULL: none */
     void *progress_ctx;
 };

@@ -224,7 +224,8 @@ static bool cold_steps(struct cold *c)
         if ((i + 1) % REPLAY_CHUNK_OPS == 0)
             replay_work_done(s->work, REPLAY_CHUNK_OPS);
     }
-    ok = ok && replay_history_write(s, c->options->snapshot, c->error);
+    ok = ok && replay_history_write(s, c->options->snapshot, c->error) &&
+         replay_history_hand_over(s, c->error);
     replay_history_end(s);
     return ok;
 }

@@ -7,7 +7,7 @@
 static bool is_wanted(const struct replay_options *o)
 {
     return o->history_events != 0 || o->snapshot != NULL ||
-           o->oom_snapshot != NULL;
+           o->oom_snapshot != NULL || o->take_snapshot != NULL;
 }
 
 bool replay_history_begin(struct replay_session *s, struct tool_error *error)
@@ -40,6 +40,18 @@ bool replay_history_write(struct replay_session *s, const char *path,
     if (path == NULL)
         return true;
     if (larder_snapshot_write(s->allocator, path, NULL) != LARDER_OK)
+        return tool_fail(error, "snapshot: %s", larder_last_error());
+    return true;
+}
+
+bool replay_history_hand_over(struct replay_session *s,
+                              struct tool_error *error)
+{
+    const struct replay_options *o = s->work->options;
+
+    if (o->take_snapshot != NULL &&
+        larder_snapshot_write_to(s->allocator, o->take_snapshot,
+                                 o->take_snapshot_ctx, NULL) != LARDER_OK)
         return tool_fail(error, "snapshot: %s", larder_last_error());
     return true;
 }

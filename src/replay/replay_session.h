@@ -53,6 +53,8 @@ bool replay_history_begin(struct replay_session *s, struct tool_error *error);
 void replay_history_mark(struct replay_session *s, const struct trace_op *op);
 bool replay_history_write(struct replay_session *s, const char *path,
                           struct tool_error *error);
+bool replay_history_hand_over(struct replay_session *s,
+                              struct tool_error *error);
 void replay_history_end(struct replay_session *s);
 
 /* Set *fits to whether every allocation succeeds; stops at the first that

@@ -14,7 +14,9 @@ enum { INPUT_BYTES = 128 * 1024 };
 
 struct trace_source {
     const char *path;
-    int fd;
+    int fd;                      /* -1: of memory */
+    const unsigned char *memory; /* what of it was not read yet */
+    size_t memory_left;
     ZSTD_DStream *zstd; /* NULL: plain text */
     bool in_frame;      /* the last frame begun has not ended */
     bool at_end;
@@ -27,24 +29,44 @@ struct trace_source {
     unsigned char input[INPUT_BYTES];
 };
 
+/* Read at most `capacity` bytes; *count is 0 at the end alone. */
+static bool source_take(struct trace_source *s, void *buffer, size_t capacity,
+                        size_t *count, struct tool_error *error)
+{
+    ssize_t n;
+
+    if (s->fd < 0) {
+        *count = s->memory_left < capacity ? s->memory_left : capacity;
+        if (*count > 0)
+            memcpy(buffer, s->memory, *count);
+        s->memory += *count;
+        s->memory_left -= *count;
+        return true;
+    }
+    do {
+        n = read(s->fd, buffer, capacity);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return tool_fail(error, "%s: cannot be read: %s", s->path,
+                         strerror(errno));
+    *count = (size_t)n;
+    return true;
+}
+
 /* Have the next bytes of the file in input[], keeping those not yet used. */
 static bool source_fill(struct trace_source *s, struct tool_error *error)
 {
     size_t left = s->input_count - s->input_used;
-    ssize_t n;
+    size_t n;
 
     memmove(s->input, s->input + s->input_used, left);
     s->input_offset += s->input_used;
     s->input_used = 0;
     s->input_count = left;
-    do {
-        n = read(s->fd, s->input + left, INPUT_BYTES - left);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return tool_fail(error, "%s: cannot be read: %s", s->path,
-                         strerror(errno));
+    if (!source_take(s, s->input + left, INPUT_BYTES - left, &n, error))
+        return false;
     s->at_end = n == 0;
-    s->input_count += (size_t)n;
+    s->input_count += n;
     return true;
 }
 
@@ -75,6 +97,18 @@ static bool source_begin(struct trace_source *s, struct tool_error *error)
     return true;
 }
 
+/* Look at the first bytes of what was opened; it becomes the source's. */
+static bool source_open(struct trace_source *s, struct trace_source **out,
+                        struct tool_error *error)
+{
+    if (!source_begin(s, error)) {
+        trace_source_close(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
 bool trace_source_open(const char *path, struct trace_source **out,
                        struct tool_error *error)
 {
@@ -91,12 +125,22 @@ bool trace_source_open(const char *path, struct trace_source **out,
         free(s);
         return false;
     }
-    if (!source_begin(s, error)) {
-        trace_source_close(s);
-        return false;
-    }
-    *out = s;
-    return true;
+    return source_open(s, out, error);
+}
+
+bool trace_source_open_memory(const void *bytes, size_t count, const char *path,
+                              struct trace_source **out,
+                              struct tool_error *error)
+{
+    struct trace_source *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return tool_fail(error, "%s: out of host memory", path);
+    s->path = path;
+    s->fd = -1;
+    s->memory = bytes;
+    s->memory_left = count;
+    return source_open(s, out, error);
 }
 
 void trace_source_close(struct trace_source *s)
@@ -104,7 +148,8 @@ void trace_source_close(struct trace_source *s)
     if (s == NULL)
         return;
     ZSTD_freeDStream(s->zstd);
-    close(s->fd);
+    if (s->fd >= 0)
+        close(s->fd);
     free(s);
 }
 
@@ -145,20 +190,13 @@ static bool source_read_through(struct trace_source *s, void *buffer,
                                 size_t capacity, size_t *count,
                                 struct tool_error *error)
 {
-    ssize_t n;
-
     s->input_offset += s->input_count;
     s->input_used = 0;
     s->input_count = 0;
-    do {
-        n = read(s->fd, buffer, capacity);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return tool_fail(error, "%s: cannot be read: %s", s->path,
-                         strerror(errno));
-    s->at_end = n == 0;
-    s->input_offset += (size_t)n;
-    *count = (size_t)n;
+    if (!source_take(s, buffer, capacity, count, error))
+        return false;
+    s->at_end = *count == 0;
+    s->input_offset += *count;
     return true;
 }
 

@@ -14,6 +14,12 @@ struct trace_source; /* opaque */
 bool trace_source_open(const char *path, struct trace_source **out,
                        struct tool_error *error);
 
+/* The same of bytes in memory, which must outlive the source; errors call them
+ * `path`. */
+bool trace_source_open_memory(const void *bytes, size_t count, const char *path,
+                              struct trace_source **out,
+                              struct tool_error *error);
+
 enum { TRACE_PEEK_BYTES = 64 };
 
 /* The first bytes, TRACE_PEEK_BYTES unless there are fewer, without taking

@@ -80,6 +80,9 @@ last='an empty pipe'
 "$larder" report - </dev/null >"$tmp/out" 2>"$tmp/err"
 is 'status' $? 2
 stderr_has '^larder report: -: nothing here; expected a memory snapshot or a trace'
+# What is replayed for it goes by way of no file.
+TMPDIR=$tmp/absent "$larder" report "$tmp/two.trace" >"$tmp/out" 2>"$tmp/err" ||
+    say_failed "a report of a trace: $(cat "$tmp/err")"
 
 # What differs is named, in words too.
 write_snapshot 150000000001024

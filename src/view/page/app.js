@@ -73,8 +73,7 @@ async function openFile(file) {
   say(`Reading ${file.name} …`);
   await new Promise((done) => setTimeout(done, 30));
   try {
-    const bytes =
-      await unpacked(new Uint8Array(await file.arrayBuffer()));
+    const bytes = new Uint8Array(await file.arrayBuffer());
     show({ title: file.name, runs: [runOf(file.name, readSnapshot(bytes))] });
     say("");
     for (const id of ["main", "figures"]) $(id).hidden = false;

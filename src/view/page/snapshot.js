@@ -278,26 +278,10 @@ class Snapshot {
 
 const ZSTD = "40 181 47 253";
 
-// A file that is compressed with zstd, as it was before; any other as it is.
-async function unpacked(bytes) {
-  if (bytes.subarray(0, 4).join(" ") !== ZSTD) return bytes;
-  let stream;
-  try {
-    stream = new DecompressionStream("zstd");
-  } catch {
-    throw new ReadError("it is compressed with zstd, which this browser does " +
-      "not unpack: unpack it first (zstd -d), or take `larder view`");
-  }
-  try {
-    const whole = new Response(new Blob([bytes]).stream().pipeThrough(stream));
-    return new Uint8Array(await whole.arrayBuffer());
-  } catch {
-    throw new ReadError("it is compressed with zstd, and broken or cut short");
-  }
-}
-
 // The bytes of a file; what is no snapshot is a ReadError.
 function readSnapshot(bytes) {
+  if (bytes.subarray(0, 4).join(" ") === ZSTD)
+    return readSnapshot(new ZstdReader(bytes).read());
   const stacks = new Stacks();
   const start = bytes.findIndex((byte) => ![9, 10, 13, 32].includes(byte));
   const magic = [...bytes.subarray(0, 4)].join(" ");

@@ -15,6 +15,7 @@
 #include "replay/replay.h"
 #include "snapshot/snapshot_write.h"
 #include "snapshot_input.h"
+#include "take_setting.h"
 #include "trace/trace_source.h"
 #include "trace/trace_zstd.h"
 
@@ -114,10 +115,7 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
         s->device = a->value;
         break;
     case ROW_POLICY:
-        if (larder_policy_parse(a->value, &s->options.policy) == LARDER_OK)
-            break;
-        cli_bad_usage(a->command, "--policy: %s", larder_last_error());
-        return false;
+        return take_policy(a, &s->options.policy);
     case ROW_CONF:
         s->options.conf = a->value;
         break;

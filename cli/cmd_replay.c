@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "replay/replay.h"
 #include "replay_report.h"
+#include "take_setting.h"
 
 enum { JOBS_MAX = 1024, HISTORY_MAX = 1 << 30 };
 
@@ -94,14 +95,6 @@ struct settings {
 
 /* ---- options ----------------------------------------------------------- */
 
-static bool set_policy(struct settings *s, const struct cli_args *a)
-{
-    if (larder_policy_parse(a->value, &s->options.policy) == LARDER_OK)
-        return true;
-    cli_bad_usage(a->command, "--policy: %s", larder_last_error());
-    return false;
-}
-
 static bool set_repeat(struct settings *s, const struct cli_args *a)
 {
     uint64_t n;
@@ -132,7 +125,7 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
 {
     switch ((enum row)row) {
     case ROW_POLICY:
-        return set_policy(s, a);
+        return take_policy(a, &s->options.policy);
     case ROW_CONF:
         s->options.conf = a->value;
         s->conf_set = true;

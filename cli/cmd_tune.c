@@ -11,6 +11,7 @@
 #include "help.h"
 #include "input_list.h"
 #include "progress.h"
+#include "take_setting.h"
 #include "tune_report.h"
 
 enum { JOBS_MAX = 1024 };
@@ -75,23 +76,6 @@ static bool set_capacity(struct settings *s, const struct cli_args *a)
     return false;
 }
 
-static bool set_policy(struct settings *s, const struct cli_args *a)
-{
-    if (larder_policy_parse(a->value, &s->base.policy) == LARDER_OK)
-        return true;
-    cli_bad_usage(a->command, "--policy: %s", larder_last_error());
-    return false;
-}
-
-static bool set_conf(struct settings *s, const struct cli_args *a)
-{
-    s->base.conf = a->value;
-    if (larder_conf_check(a->value) == LARDER_OK)
-        return true;
-    cli_bad_usage(a->command, "--conf: %s", larder_last_error());
-    return false;
-}
-
 static bool set_jobs(struct settings *s, const struct cli_args *a, int row)
 {
     uint64_t n;
@@ -122,9 +106,9 @@ static bool take(void *ctx, const struct cli_args *a, int got)
     case ROW_CAPACITY:
         return set_capacity(s, a);
     case ROW_POLICY:
-        return set_policy(s, a);
+        return take_policy(a, &s->base.policy);
     case ROW_CONF:
-        return set_conf(s, a);
+        return take_conf(a, &s->base.conf);
     case ROW_JSON:
         s->json = true;
         break;

@@ -1,6 +1,7 @@
 """test_hostile.py LARDER - whatever a snapshot calls its functions, files and
 categories, nothing of it runs as script: the page shows it as text, and its
 policy lets no script in but its own."""
+import app_case
 import page_case
 
 HOSTILE = [
@@ -25,22 +26,35 @@ def event(n, name):
                        {'filename': name, 'line': 2, 'name': name}]}
 
 
-class Hostile(page_case.PageCase):
+def snapshot():
+    events = [event(n, name) for n, name in enumerate(HOSTILE)]
+    events.append({'action': 'oom', 'size': 1 << 40, 'stream': 0,
+                   'device_free': 512, 'time_us': 99,
+                   'frames': events[0]['frames']})
+    return {
+        'segments': [], 'device_traces': [events],
+        'external_annotations': [
+            {'name': name, 'stage': 'START', 'device': 0, 'time_us': n}
+            for n, name in enumerate(HOSTILE)]}
+
+
+class Hostile(app_case.AppCase):
 
     def page(self):
-        events = [event(n, name) for n, name in enumerate(HOSTILE)]
-        events.append({'action': 'oom', 'size': 1 << 40, 'stream': 0,
-                       'device_free': 512, 'time_us': 99,
-                       'frames': events[0]['frames']})
-        return self.open(self.written({
-            'segments': [], 'device_traces': [events],
-            'external_annotations': [
-                {'name': name, 'stage': 'START', 'device': 0, 'time_us': n}
-                for n, name in enumerate(HOSTILE)]}),
-            '--title', HOSTILE[0] + HOSTILE[1])
+        return self.open(self.written(snapshot()),
+                         '--title', HOSTILE[0] + HOSTILE[1])
 
     def test_names_are_text_everywhere(self):
-        page = self.page()
+        self.assert_text(self.page())
+
+    def test_names_are_text_where_the_page_reads_them(self):
+        page = self.app()
+        self.choose(page, self.written(snapshot()))
+        self.assertIn(HOSTILE[0], page.text('#verdict'))
+        self.assert_text(page)
+
+    def assert_text(self, page):
+        """Through all that the page can show."""
         for view in 'ftm':
             page.key(view)
             for tab in '1234567':

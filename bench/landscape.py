@@ -82,7 +82,10 @@ class Bench:
         return said["peak_requested_bytes"]
 
     def need(self, trace, policy, peak):
-        said = self.replay(trace, policy, "sim:4TiB,backing=none", "--min-capacity")
+        # Each expandable segment takes addresses as long as the device: on a
+        # larger one those of several streams run out.
+        room = f"sim:{peak * 4 >> 20}MiB,backing=none"
+        said = self.replay(trace, policy, room, "--min-capacity")
         return {"need": said["min_capacity_bytes"] / peak}
 
     def cell(self, trace, policy, peak, fill):

@@ -26,7 +26,8 @@ static const struct cli_option exec_table[] = {
                  "); none: this machine's own"},
     [ROW_PRELOAD] = {"preload", "WORDS",
                      "put Larder below the program: cache, limit,\n"
-                     "or either with ,pause (larder-preload(7))"},
+                     "either with ,pause, or cache,migrate\n"
+                     "(larder-preload(7))"},
     [ROW_REPORT] = {"report", "FILE",
                     "write the report there, not to the standard\n"
                     "error"},

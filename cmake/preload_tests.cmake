@@ -15,6 +15,8 @@ foreach(program ${programs})
     elseif(program MATCHES "_pause$")
         list(APPEND environment LARDER_PRELOAD=cache,pause
              LARDER_CONF=limit:200MiB)
+    elseif(program MATCHES "_migrate")
+        list(APPEND environment LARDER_PRELOAD=cache,migrate)
     endif()
     set_tests_properties(${program} PROPERTIES ENVIRONMENT "${environment}")
 endforeach()

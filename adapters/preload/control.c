@@ -71,6 +71,7 @@ static void stats_fill(struct preload_slot *slot, larder_preload_stats *out)
         .outside_bytes = slot->outside_bytes,
         .limit_bytes = slot->limit_bytes,
         .paused_bytes = slot->paused_bytes,
+        .moves = slot->moves,
     };
     pthread_mutex_unlock(&slot->lock);
 }

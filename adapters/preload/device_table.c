@@ -8,7 +8,7 @@ _Thread_local cud_result preload_last_answer;
 
 /* ---- answers --------------------------------------------------------------- */
 
-static larder_result result_of(cud_result answer)
+larder_result preload_result_of(cud_result answer)
 {
     switch (answer) {
     case CUD_SUCCESS:
@@ -30,7 +30,7 @@ static larder_result result_of(cud_result answer)
 static larder_result result_of_stream(cud_result answer)
 {
     if (answer != CUD_INVALID_HANDLE)
-        return result_of(answer);
+        return preload_result_of(answer);
     preload_last_answer = answer;
     return LARDER_ERR_UNKNOWN_STREAM;
 }
@@ -111,7 +111,9 @@ static larder_result op_props(void *self, larder_device_props *out)
     if (answer == CUD_SUCCESS)
         (void)PRELOAD_REAL(real, cuDeviceGetName, out->name,
                            (int)sizeof out->name, slot->number);
-    return result_of(answer);
+    if (preload_settings_get()->can_migrate)
+        out->granularity_bytes = preload_segment_round(real, slot, 1);
+    return preload_result_of(answer);
 }
 
 static larder_result op_mem_info(void *self, uint64_t *free_bytes,
@@ -127,7 +129,7 @@ static larder_result op_mem_info(void *self, uint64_t *free_bytes,
         answer = real->cuMemGetInfo_v2(&free_size, &total_size);
     preload_context_leave(real, pushed);
     if (answer != CUD_SUCCESS)
-        return result_of(answer);
+        return preload_result_of(answer);
     *free_bytes = free_size;
     *total_bytes = total_size;
     return LARDER_OK;
@@ -194,7 +196,7 @@ static larder_result op_mem_alloc(void *self, uint64_t bytes, larder_addr *out)
         answer = take_counted(real, slot, s);
     if (answer != CUD_SUCCESS) {
         larder__host_free(s);
-        return result_of(answer);
+        return preload_result_of(answer);
     }
     pthread_mutex_lock(&slot->lock);
     preload_ranges_add(&slot->segments, &s->range);
@@ -260,7 +262,7 @@ static larder_result op_mem_free(void *self, larder_addr addr)
     /* A driver that is gone has taken it all. */
     if (answer != CUD_SUCCESS && answer != CUD_DEINITIALIZED &&
         !slot->is_forgotten)
-        return result_of(answer);
+        return preload_result_of(answer);
     segment_forget(slot, s);
     return LARDER_OK;
 }
@@ -301,7 +303,7 @@ static larder_result op_event_create(void *self, uint64_t *out)
     preload_context_leave(real, pushed);
     if (answer == CUD_SUCCESS)
         *out = (uintptr_t)event;
-    return result_of(answer);
+    return preload_result_of(answer);
 }
 
 static larder_result op_event_destroy(void *self, uint64_t event)
@@ -309,9 +311,9 @@ static larder_result op_event_destroy(void *self, uint64_t event)
     const struct preload_slot *slot = self;
     cud_result answer = preload_driver()->cuEventDestroy_v2(as_handle(event));
 
-    return result_of(answer == CUD_DEINITIALIZED || slot->is_forgotten
-                         ? CUD_SUCCESS
-                         : answer);
+    return preload_result_of(answer == CUD_DEINITIALIZED || slot->is_forgotten
+                                 ? CUD_SUCCESS
+                                 : answer);
 }
 
 static larder_result op_event_record(void *self, uint64_t event,
@@ -334,7 +336,7 @@ static larder_result op_event_query(void *self, uint64_t event)
     (void)self;
     if (preload_is_capturing(real))
         return LARDER_ERR_NOT_READY;
-    return result_of(real->cuEventQuery(as_handle(event)));
+    return preload_result_of(real->cuEventQuery(as_handle(event)));
 }
 
 static larder_result op_event_sync(void *self, uint64_t event)
@@ -346,7 +348,7 @@ static larder_result op_event_sync(void *self, uint64_t event)
         return LARDER_OK;
     if (preload_is_capturing(real))
         return LARDER_ERR_CAPTURING;
-    return result_of(real->cuEventSynchronize(as_handle(event)));
+    return preload_result_of(real->cuEventSynchronize(as_handle(event)));
 }
 
 static larder_result op_stream_sync(void *self, larder_stream stream)

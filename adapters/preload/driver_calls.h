@@ -7,13 +7,15 @@
 #include <stddef.h>
 
 #include "device/cuda_driver.h"
+#include "work_calls.h"
 
 typedef void *cud_pool;
 
 enum {
     CUD_STREAM_LEGACY = 1, /* handles' values: the two default streams */
     CUD_STREAM_PER_THREAD = 2,
-    CUD_RANGE_START = 11, /* what can be asked about a pointer */
+    CUD_PEER_TOKENS = 5, /* what can be asked about a pointer */
+    CUD_RANGE_START = 11,
     CUD_RANGE_SIZE = 12,
     CUD_LOOKUP_PER_THREAD = 2 /* flag of cuGetProcAddress() */
 };
@@ -41,8 +43,6 @@ enum {
     X(cuStreamGetFlags, (cud_stream, unsigned *))                              \
     X(cuStreamGetCtx, (cud_stream, cud_context *))                             \
     X(cuStreamIsCapturing, (cud_stream, cud_capture_status *))                 \
-    X(cuMemcpyHtoD_v2, (cud_addr, const void *, size_t))                       \
-    X(cuMemcpyDtoH_v2, (void *, cud_addr, size_t))                             \
     X(cuMemGetAllocationGranularity,                                           \
       (size_t *, const cud_page_prop *, cud_granularity))                      \
     X(cuMemAddressReserve,                                                     \
@@ -111,12 +111,22 @@ struct preload_calls {
     cud_result(*symbol) arguments;
     PRELOAD_HOOK_MAP(X)
 #undef X
+#define X(symbol, name, since, per_thread, types, params, args)                \
+    cud_result(*symbol) types;
+    PRELOAD_WORK_MAP(X)
+    PRELOAD_SHARE_MAP(X)
+#undef X
 };
 
 /* Ours. */
 #define X(symbol, name, since, per_thread, arguments)                          \
     __attribute__((visibility("default"))) cud_result symbol arguments;
 PRELOAD_HOOK_MAP(X)
+#undef X
+#define X(symbol, name, since, per_thread, types, params, args)                \
+    __attribute__((visibility("default"))) cud_result symbol types;
+PRELOAD_WORK_MAP(X)
+PRELOAD_SHARE_MAP(X)
 #undef X
 
 /* The answer of a real call, if the driver has it. */

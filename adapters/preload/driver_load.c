@@ -111,6 +111,11 @@ static void load(void)
     find(&calls.symbol, #symbol);
     PRELOAD_HOOK_MAP(X)
 #undef X
+#define X(symbol, name, since, per_thread, types, params, args)                \
+    find(&calls.symbol, #symbol);
+    PRELOAD_WORK_MAP(X)
+    PRELOAD_SHARE_MAP(X)
+#undef X
     is_complete = has_needed();
 }
 

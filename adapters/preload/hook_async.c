@@ -1,5 +1,5 @@
 /* hook_async.c - memory in the order of a stream (P2), and the streams. */
-#include "preload_state.h"
+#include "work.h"
 #include "base/host.h"
 
 /* The same for every form of a call: the default stream under its own handle.
@@ -81,8 +81,10 @@ static cud_result alloc_async(cud_addr *out, size_t bytes, cud_stream stream,
     if (out == NULL || bytes == 0 || !preload_place_find(real, &p) ||
         is_captured(real, stream, per_thread))
         return call_async(fn, out, bytes, stream);
-    /* Without a cache the driver's pools are the better ones. */
-    if (preload_settings_get()->mode == PRELOAD_CACHE && p.is_primary &&
+    /* Without a cache the driver's pools are the better ones; and a stream may
+     * go before the memory that moves out of its hands. */
+    if (preload_settings_get()->mode == PRELOAD_CACHE &&
+        !preload_settings_get()->can_migrate && p.is_primary &&
         is_of(real, &p, stream) && preload_order_is_sure(real, p.slot)) {
         atomic_store(&p.slot->has_ordered, true);
         answer = preload_alloc(&p, out, bytes, stream_of(stream, per_thread));
@@ -248,18 +250,20 @@ static cud_result begin_capture(cud_stream stream, cud_capture_mode mode,
 {
     const struct preload_calls *real = preload_driver();
     cud_result answer;
+    bool is_entered;
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
+    is_entered = preload_work_enter(real); /* no capture begins in a move */
     answer =
         per_thread
             ? PRELOAD_REAL(real, cuStreamBeginCapture_v2_ptsz, stream, mode)
             : PRELOAD_REAL(real, cuStreamBeginCapture_v2, stream, mode);
-    if (answer != CUD_SUCCESS || preload_settings_get()->mode == PRELOAD_OFF)
-        return answer;
     if (stream == NULL && per_thread)
         stream = (cud_stream)(uintptr_t)CUD_STREAM_PER_THREAD;
-    preload_capture_note(stream);
+    if (answer == CUD_SUCCESS && preload_settings_get()->mode != PRELOAD_OFF)
+        preload_capture_note(stream);
+    preload_work_leave(is_entered);
     return answer;
 }
 

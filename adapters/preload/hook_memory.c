@@ -1,6 +1,6 @@
 /* hook_memory.c - memory that is allocated and freed in no stream's
  * order, and what is left to the driver but counted. */
-#include "preload_state.h"
+#include "work.h"
 #include "base/host.h"
 
 /* ---- counts ----------------------------------------------------------------- */
@@ -51,6 +51,8 @@ static larder_result serve(struct preload_slot *slot, size_t bytes,
     if (!slot->is_paused && atomic_load(&slot->is_open)) {
         preload_last_answer = CUD_SUCCESS;
         r = larder_alloc(slot->allocator, bytes, stream, out);
+        if (r == LARDER_ERR_OUT_OF_MEMORY)
+            r = preload_work_move(slot, bytes, out);
     }
     pthread_rwlock_unlock(&slot->gate);
     return r;
@@ -60,7 +62,8 @@ static larder_result serve(struct preload_slot *slot, size_t bytes,
  * just that.  Without a cache it was. */
 static cud_result unserved(struct preload_slot *slot, larder_result r)
 {
-    if (r == LARDER_ERR_BUSY)
+    if (r == LARDER_ERR_BUSY ||
+        (r == LARDER_ERR_CAPTURING && preload_settings_get()->can_migrate))
         return CUD_NOT_READY;
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return preload_answer_of(r);

@@ -1,7 +1,7 @@
 /* hook_query.c - what a program asks about memory: the device's, within the
  * limit, and that of an address, which is an allocation of its own even where
  * the driver knows only the segment it lies in. */
-#include "preload_state.h"
+#include "work.h"
 
 #include <string.h>
 
@@ -122,6 +122,8 @@ cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
     if (out != NULL && (which == CUD_RANGE_START || which == CUD_RANGE_SIZE) &&
         is_ours(addr, &a) && attribute(which, &a, out))
         return CUD_SUCCESS;
+    if (which == CUD_PEER_TOKENS)
+        preload_work_shared();
     return PRELOAD_REAL(real, cuPointerGetAttribute, out, which, addr);
 }
 
@@ -134,6 +136,10 @@ cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
+    for (unsigned i = 0; which != NULL && i < count; i++) {
+        if (which[i] == CUD_PEER_TOKENS)
+            preload_work_shared();
+    }
     answer =
         PRELOAD_REAL(real, cuPointerGetAttributes, count, which, out, addr);
     if (answer != CUD_SUCCESS || !is_ours(addr, &a))

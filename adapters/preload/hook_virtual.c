@@ -1,6 +1,6 @@
 /* hook_virtual.c - virtual memory, which stays the program's own, counted: a
  * page from its creation until it is both released and mapped nowhere. */
-#include "preload_state.h"
+#include "work.h"
 #include "base/host.h"
 
 struct page {
@@ -135,6 +135,8 @@ cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
     pthread_mutex_lock(&lock);
+    if (preload_holds((uintptr_t)addr)) /* to be mapped elsewhere, or shared */
+        preload_work_shared();
     answer = PRELOAD_REAL(real, cuMemRetainAllocationHandle, out, addr);
     r = answer == CUD_SUCCESS
             ? preload_ranges_holding(mappings, (uintptr_t)addr)

@@ -12,11 +12,16 @@ static const struct {
     const char *name;
     int since;
     bool per_thread;
+    bool is_work; /* of use only where memory in use moves */
     any_call *hook;
 } hooks[] = {
 #define X(symbol, name, since, per_thread, arguments)                          \
-    {#symbol, name, since, per_thread, (any_call *)symbol},
+    {#symbol, name, since, per_thread, false, (any_call *)symbol},
     PRELOAD_HOOK_MAP(X)
+#undef X
+#define X(symbol, name, since, per_thread, types, params, args)                \
+    {#symbol, name, since, per_thread, true, (any_call *)symbol},
+        PRELOAD_WORK_MAP(X) PRELOAD_SHARE_MAP(X)
 #undef X
 };
 
@@ -25,6 +30,11 @@ enum { HOOKS = sizeof hooks / sizeof hooks[0] };
 static bool is_off(void)
 {
     return preload_settings_get()->mode == PRELOAD_OFF;
+}
+
+static bool is_idle(int i)
+{
+    return hooks[i].is_work && !preload_settings_get()->can_migrate;
 }
 
 static void *hook_pointer(int i)
@@ -46,7 +56,7 @@ void *preload_dlsym_hook(void *handle, const char *name)
     for (int i = 0; i < HOOKS; i++) {
         if (strcmp(name, hooks[i].symbol) != 0)
             continue;
-        if (is_off())
+        if (is_off() || is_idle(i))
             return NULL;
         found = preload_real_dlsym(handle, name);
         return found != NULL && found == preload_driver_symbol(name)
@@ -84,7 +94,7 @@ static void replace(const char *name, void **out, int version,
     if (name == NULL || out == NULL || *out == NULL || is_off())
         return;
     i = hook_find(name, version, (flags & CUD_LOOKUP_PER_THREAD) != 0);
-    if (i >= 0)
+    if (i >= 0 && !is_idle(i))
         *out = hook_pointer(i);
 }
 

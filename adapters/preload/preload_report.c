@@ -66,11 +66,11 @@ static int line_json(char *out, size_t room, int device,
         ",\"driver_frees\":%" PRIu64 ",\"waits\":%" PRIu64
         ",\"live_bytes\":%" PRIu64 ",\"live_bytes_peak\":%" PRIu64
         ",\"held_bytes\":%" PRIu64 ",\"held_bytes_peak\":%" PRIu64
-        ",\"outside_bytes\":%" PRIu64 "}\n",
+        ",\"outside_bytes\":%" PRIu64 ",\"moves\":%" PRIu64 "}\n",
         (long)getpid(), device, mode_name(), limit, s->allocations, s->frees,
         s->passed, s->refused, s->driver_allocs, s->driver_frees, s->waits,
         s->live_bytes, s->live_bytes_peak, s->held_bytes, s->held_bytes_peak,
-        s->outside_bytes);
+        s->outside_bytes, s->moves);
 }
 
 #define MIB(bytes) ((double)(bytes) / (1 << 20))

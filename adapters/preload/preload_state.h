@@ -17,8 +17,13 @@
  *       is captured.
  *   P5  held + outside bytes of a slot never exceed its limit.
  *
- * Locks: a slot's gate (shared by allocations, alone for a pause), the
- * settling lock, Larder's, the table's, and a slot's own, in this order. */
+ *   P6  With LARDER_PRELOAD=cache,migrate memory in use moves only while every
+ *       call that queues work is held back and all devices have passed
+ *       (work.c).
+ *
+ * Locks: a slot's gate (shared by allocations, alone for a pause), that of work
+ * (shared by what queues it, alone for a move), the settling lock, Larder's,
+ * the table's, and a slot's own, in this order. */
 #ifndef LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
 #define LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
 
@@ -42,6 +47,7 @@ enum preload_mode { PRELOAD_OFF, PRELOAD_LIMIT, PRELOAD_CACHE };
 struct preload_settings {
     enum preload_mode mode;
     bool can_pause;
+    bool can_migrate;     /* memory in use may move */
     bool is_wrong;        /* said so already: nothing is allocated */
     uint64_t limit_bytes; /* for each device; PRELOAD_UNLIMITED: none */
     double fraction;      /* the same, of its memory; 1: none */
@@ -114,7 +120,9 @@ struct preload_slot {
     uint64_t driver_allocs;
     uint64_t driver_frees;
     uint64_t waits;
+    uint64_t moves; /* requests that memory in use moved for */
     struct range *segments;
+    struct range *pages; /* by handle (device_pages.c) */
     struct allocation *waiting;
     uint64_t settled; /* times */
 
@@ -137,6 +145,10 @@ struct preload_slot *preload_slot_at(int number); /* NULL: no such */
 /* Find it.  False: hands off, the call is the driver's alone. */
 bool preload_place_find(const struct preload_calls *real,
                         struct preload_place *p);
+/* The device's primary context, kept from now on; a device that nobody uses so
+ * has none. */
+void preload_primary_learn(const struct preload_calls *real,
+                           struct preload_slot *slot);
 /* Make the slot's allocator, once.  The answer is a driver's. */
 cud_result preload_slot_open(struct preload_slot *slot);
 /* Begin anew: the driver has forgotten what the device held. */
@@ -155,6 +167,9 @@ void preload_slot_limit(const struct preload_calls *real,
 bool preload_is_child(void);
 
 /* settle.c */
+/* Until everything queued in the primary context is done. */
+cud_result preload_wait_for_device(const struct preload_calls *real,
+                                   struct preload_slot *slot);
 /* Let memory that waits be reused: after waiting for the device.  Whether
  * any became free. */
 bool preload_settle(struct preload_slot *slot);
@@ -178,12 +193,22 @@ extern _Thread_local cud_result preload_last_answer;
 cud_result preload_context_enter(const struct preload_calls *real,
                                  const struct preload_slot *slot, bool *pushed);
 void preload_context_leave(const struct preload_calls *real, bool pushed);
-/* What the driver would have answered. */
+/* Its answer in Larder's words, and what it would have answered. */
+larder_result preload_result_of(cud_result answer);
 cud_result preload_answer_of(larder_result r);
 /* Whether the address lies in memory that Larder holds. */
 bool preload_holds(cud_addr addr);
 
+/* device_pages.c: the table's calls for virtual memory. */
+void preload_pages_add(larder_device_ops *ops);
+
 /* segment_pages.c: segments whose pages can be taken away. */
+cud_page_prop preload_page_prop(const struct preload_slot *slot);
+/* This device and each one that can reach it, as plain memory is opened to; how
+ * many. */
+size_t preload_access_find(const struct preload_calls *real,
+                           const struct preload_slot *slot,
+                           cud_access out[PRELOAD_DEVICES]);
 cud_result preload_segment_map(const struct preload_calls *real,
                                const struct preload_slot *slot,
                                struct segment *s);

@@ -2,7 +2,7 @@
  * put back under addresses that stay. */
 #include "preload_state.h"
 
-static cud_page_prop page_prop(const struct preload_slot *slot)
+cud_page_prop preload_page_prop(const struct preload_slot *slot)
 {
     return (cud_page_prop){
         .type = CUD_PAGE_PINNED,
@@ -11,10 +11,9 @@ static cud_page_prop page_prop(const struct preload_slot *slot)
     };
 }
 
-/* This device and each one that can reach it, as plain memory is opened to. */
-static size_t find_access(const struct preload_calls *real,
-                          const struct preload_slot *slot,
-                          cud_access out[PRELOAD_DEVICES])
+size_t preload_access_find(const struct preload_calls *real,
+                           const struct preload_slot *slot,
+                           cud_access out[PRELOAD_DEVICES])
 {
     size_t n = 0;
     int count = 0;
@@ -51,7 +50,7 @@ static cud_result page_map(const struct preload_calls *real,
                            const struct preload_slot *slot, struct segment *s)
 {
     cud_access access[PRELOAD_DEVICES];
-    size_t count = find_access(real, slot, access);
+    size_t count = preload_access_find(real, slot, access);
     cud_result answer = PRELOAD_REAL(real, cuMemMap, s->range.addr,
                                      s->range.bytes, 0, s->page, 0);
 
@@ -70,7 +69,7 @@ cud_result preload_segment_map(const struct preload_calls *real,
                                const struct preload_slot *slot,
                                struct segment *s)
 {
-    cud_page_prop prop = page_prop(slot);
+    cud_page_prop prop = preload_page_prop(slot);
     cud_result answer = CUD_SUCCESS;
 
     if (!s->has_page) {
@@ -101,7 +100,7 @@ cud_result preload_segment_unmap(const struct preload_calls *real,
 uint64_t preload_segment_round(const struct preload_calls *real,
                                const struct preload_slot *slot, uint64_t bytes)
 {
-    cud_page_prop prop = page_prop(slot);
+    cud_page_prop prop = preload_page_prop(slot);
     size_t granularity = 0;
 
     if (PRELOAD_REAL(real, cuMemGetAllocationGranularity, &granularity, &prop,

@@ -44,6 +44,8 @@ static bool read_word(const char *at, size_t length)
         settings.mode = PRELOAD_OFF;
     else if (word_is(at, length, "pause"))
         settings.can_pause = true;
+    else if (word_is(at, length, "migrate"))
+        settings.can_migrate = true;
     else
         return false;
     return true;
@@ -59,9 +61,14 @@ static void read_mode(const char *text)
 
         if (!read_word(at, length))
             wrong("LARDER_PRELOAD", text,
-                  "one of cache, limit, off, and pause after a comma");
+                  "one of cache, limit, off, and pause or migrate after a "
+                  "comma");
         at += length + (at[length] == ',');
     }
+    if (settings.can_migrate &&
+        (settings.mode != PRELOAD_CACHE || settings.can_pause))
+        wrong("LARDER_PRELOAD", text,
+              "cache,migrate, which goes with no other");
 }
 
 /* ---- LARDER_CONF ---------------------------------------------------------- */

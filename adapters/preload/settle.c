@@ -139,8 +139,8 @@ static void free_all(struct preload_slot *slot, struct allocation *all)
     }
 }
 
-static cud_result wait_for_device(const struct preload_calls *real,
-                                  struct preload_slot *slot)
+cud_result preload_wait_for_device(const struct preload_calls *real,
+                                   struct preload_slot *slot)
 {
     bool pushed = false;
     cud_result answer = preload_context_enter(real, slot, &pushed);
@@ -159,7 +159,7 @@ static bool settle_once(const struct preload_calls *real,
 
     if (all == NULL)
         return false;
-    if (wait_for_device(real, slot) != CUD_SUCCESS) {
+    if (preload_wait_for_device(real, slot) != CUD_SUCCESS) {
         waiting_return(slot, all);
         return false;
     }
@@ -232,7 +232,7 @@ bool preload_order_is_sure(const struct preload_calls *real,
     if (!atomic_load(&slot->has_lost_stream))
         return true;
     if (preload_is_capturing(real) ||
-        wait_for_device(real, slot) != CUD_SUCCESS)
+        preload_wait_for_device(real, slot) != CUD_SUCCESS)
         return false;
     atomic_store(&slot->has_lost_stream, false);
     return true;

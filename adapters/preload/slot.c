@@ -48,15 +48,15 @@ static struct preload_slot *slot_of_primary(cud_context context)
     return NULL;
 }
 
-/* The device's primary context, kept from now on; a device that nobody uses
- * so has none. */
-static void learn_primary(const struct preload_calls *real,
-                          struct preload_slot *slot)
+void preload_primary_learn(const struct preload_calls *real,
+                           struct preload_slot *slot)
 {
     cud_context context = NULL;
     unsigned flags;
     int is_active = 1;
 
+    if (atomic_load(&slot->primary) != NULL)
+        return;
     if (real->cuDevicePrimaryCtxGetState != NULL &&
         real->cuDevicePrimaryCtxGetState(slot->number, &flags, &is_active) !=
             CUD_SUCCESS)
@@ -89,8 +89,7 @@ bool preload_place_find(const struct preload_calls *real,
     p->slot = preload_slot_at(device);
     if (p->slot == NULL)
         return false;
-    if (atomic_load(&p->slot->primary) == NULL)
-        learn_primary(real, p->slot);
+    preload_primary_learn(real, p->slot);
     p->is_primary = atomic_load(&p->slot->primary) == p->context;
     return true;
 }
@@ -163,19 +162,31 @@ static void start_history(larder_allocator *a)
         (void)larder_history_start(a, NULL);
 }
 
+static larder_policy policy_of(const struct preload_settings *s)
+{
+    if (s->can_migrate)
+        return LARDER_POLICY_LARDER;
+    return s->mode == PRELOAD_CACHE ? LARDER_POLICY_PYTORCH
+                                    : LARDER_POLICY_DIRECT;
+}
+
 static larder_result slot_make(struct preload_slot *slot)
 {
+    const struct preload_settings *s = preload_settings_get();
+    larder_device_ops ops = preload_device_ops;
     larder_options opt;
     larder_result r;
 
     larder_options_init(&opt);
-    opt.policy = preload_settings_get()->mode == PRELOAD_CACHE
-                     ? LARDER_POLICY_PYTORCH
-                     : LARDER_POLICY_DIRECT;
-    r = larder_device_create(&preload_device_ops, slot, &slot->device);
+    opt.policy = policy_of(s);
+    if (s->can_migrate)
+        preload_pages_add(&ops);
+    r = larder_device_create(&ops, slot, &slot->device);
     if (r != LARDER_OK)
         return r;
     r = larder_create(slot->device, &opt, &slot->allocator);
+    if (r == LARDER_OK && s->can_migrate) /* when is for work.c to say */
+        r = larder_configure(slot->allocator, "migrate:off");
     if (r == LARDER_OK)
         r = larder_add_reclaim(slot->allocator, reclaim, slot);
     if (r == LARDER_OK) {

@@ -28,6 +28,7 @@ COUNTS = (
     "outside_bytes",
     "limit_bytes",
     "paused_bytes",
+    "moves",
 )
 UNLIMITED = 2**64 - 1
 

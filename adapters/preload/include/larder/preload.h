@@ -45,6 +45,7 @@ typedef struct larder_preload_stats {
     uint64_t outside_bytes; /* counted, the driver's own */
     uint64_t limit_bytes;   /* UINT64_MAX: none */
     uint64_t paused_bytes;  /* released by larder_preload_pause() */
+    uint64_t moves;         /* requests that memory in use moved for */
 } larder_preload_stats;
 
 /* O(1).  ERR_INVALID for a device the program took no memory of. */

@@ -1,0 +1,41 @@
+/* hook_work.c - what stands before calls that queue work on memory: nothing but
+ * the driver's own call, once memory that moves is where it stays. */
+#include "work.h"
+
+#define X(symbol, name, since, per_thread, types, params, args)                \
+    cud_result symbol params                                                   \
+    {                                                                          \
+        const struct preload_calls *real = preload_driver();                   \
+        cud_result answer = CUD_NOT_SUPPORTED;                                 \
+        bool is_entered;                                                       \
+                                                                               \
+        if (real == NULL)                                                      \
+            return CUD_NOT_INITIALIZED;                                        \
+        is_entered = preload_work_enter(real);                                 \
+        if (real->symbol != NULL)                                              \
+            answer = real->symbol args;                                        \
+        preload_work_leave(is_entered);                                        \
+        return answer;                                                         \
+    }
+PRELOAD_WORK_MAP(X)
+#undef X
+
+/* Before the call, as what it shares may be used at once. */
+#define X(symbol, name, since, per_thread, types, params, args)                \
+    cud_result symbol params                                                   \
+    {                                                                          \
+        const struct preload_calls *real = preload_driver();                   \
+        cud_result answer = CUD_NOT_SUPPORTED;                                 \
+        bool is_entered;                                                       \
+                                                                               \
+        if (real == NULL)                                                      \
+            return CUD_NOT_INITIALIZED;                                        \
+        is_entered = preload_work_enter(real);                                 \
+        preload_work_shared();                                                 \
+        if (real->symbol != NULL)                                              \
+            answer = real->symbol args;                                        \
+        preload_work_leave(is_entered);                                        \
+        return answer;                                                         \
+    }
+PRELOAD_SHARE_MAP(X)
+#undef X

@@ -1,0 +1,33 @@
+/* test_preload_migrate_contexts.c - work in a context that is not a device's
+ * primary one is work that nobody here could wait for. */
+#include "moving_rig.h"
+
+static void nothing_moves_once_another_context_was_at_work(void **state)
+{
+    struct holes h = holes_make();
+    cud_addr got = take(WANTED);
+    cud_context other;
+    cud_context popped;
+
+    (void)state;
+    assert_int_equal(stats_now().moves, 1);
+    give(got);
+    holes_give(&h);
+    h = holes_make();
+    assert_int_equal(DRIVER(cuCtxCreate_v2)(&other, 0, 0), CUD_SUCCESS);
+    assert_int_equal(cuMemsetD8_v2(h.kept[0], byte_of(0), PAGE), CUD_SUCCESS);
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&popped), CUD_SUCCESS);
+    assert_nothing_moves();
+    holes_verify(&h);
+    holes_give(&h);
+    assert_int_equal(cuCtxDestroy_v2(other), CUD_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PRELOAD_TEST(nothing_moves_once_another_context_was_at_work),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

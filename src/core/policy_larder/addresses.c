@@ -42,7 +42,7 @@ static larder_result release_empty(struct allocator *a, const struct heap *heap)
     larder_result r = LARDER_OK;
     struct segment *next;
 
-    if (a->orphan_count > 0) /* one may be mapped there still */
+    if (a->orphans.count > 0) /* one may be mapped there still */
         (void)larder__orphans_release(a);
     for (struct segment *s = a->segments; s != NULL; s = next) {
         next = s->next;

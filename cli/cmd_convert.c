@@ -65,7 +65,7 @@ struct settings {
     struct replay_options options;
 };
 
-static bool fail(const char *path, const char *text)
+static bool cmd_convert_fail(const char *path, const char *text)
 {
     fprintf(stderr, "larder convert: %s: %s\n", path, text);
     return false;
@@ -108,7 +108,8 @@ static bool is_picture(enum format format)
            format == FORMAT_FOLDED || format == FORMAT_COLLAPSED;
 }
 
-static bool set_option(struct settings *s, const struct cli_args *a, int row)
+static bool cmd_convert_set_option(struct settings *s, const struct cli_args *a,
+                                   int row)
 {
     switch ((enum row)row) {
     case ROW_DEVICE:
@@ -147,12 +148,12 @@ static int check_names(const struct cli_command *self, struct settings *s)
     return CLI_EXIT_OK;
 }
 
-static bool take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_convert_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
 
     if (got != CLI_OPERAND)
-        return set_option(s, a, got);
+        return cmd_convert_set_option(s, a, got);
     if (s->in == NULL) {
         s->in = a->value;
     } else if (s->out == NULL) {
@@ -165,10 +166,10 @@ static bool take(void *ctx, const struct cli_args *a, int got)
 }
 
 /* An exit status, or -1 to go on. */
-static int read_settings(const struct cli_command *self, int argc, char **argv,
-                         struct settings *s)
+static int cmd_convert_read_settings(const struct cli_command *self, int argc,
+                                     char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, take, s);
+    int status = cli_read(self, argc, argv, cmd_convert_take, s);
 
     return status >= 0 || check_names(self, s) == CLI_EXIT_OK ? status
                                                               : CLI_EXIT_BAD;
@@ -251,14 +252,14 @@ static bool write_file(struct output *o)
     bool ok;
 
     if (!new_file_open(&f, path))
-        return fail(path, f.why);
+        return cmd_convert_fail(path, f.why);
     o->error = &error;
     ok = o->settings->packed ? write_compressed(o, f.out)
                              : write_format(o, f.out);
     o->error = NULL;
     if (!new_file_close(&f, ok))
-        return fail(path, f.why);
-    return ok || fail(path, error.text);
+        return cmd_convert_fail(path, f.why);
+    return ok || cmd_convert_fail(path, error.text);
 }
 
 /* ---- from a trace ------------------------------------------------------- */
@@ -270,7 +271,7 @@ static bool run_trace(const struct settings *s, const struct trace *t,
 
     if (convert_trace_snapshot(t, &s->options, path, &error))
         return true;
-    return fail(s->in, error.text);
+    return cmd_convert_fail(s->in, error.text);
 }
 
 static bool trace_to_snapshot(const struct settings *s, const struct trace *t)
@@ -371,11 +372,11 @@ static bool to_trace(const struct settings *s, const struct snapshot *snap,
     bool ok;
 
     if (!story_make(snap, device, &story, &error))
-        return fail(s->in, error.text);
+        return cmd_convert_fail(s->in, error.text);
     ok = snap_trace_make(&story, &t, &notes, &error);
     story_free(&story);
     if (!ok)
-        return fail(s->in, error.text);
+        return cmd_convert_fail(s->in, error.text);
     ok = write_file(&o);
     if (ok)
         tell_notes(s, snap, device, &notes);
@@ -428,8 +429,9 @@ static bool convert_snapshot(const struct settings *s,
     if (s->format == FORMAT_TRACE)
         return to_trace(s, snap, device);
     if (s->device != NULL && !is_picture(s->format))
-        return fail(s->out, "--device cannot go with a snapshot as output, "
-                            "which holds all devices");
+        return cmd_convert_fail(s->out,
+                                "--device cannot go with a snapshot as output, "
+                                "which holds all devices");
     if (s->device != NULL)
         o.device = device;
     return write_file(&o);
@@ -443,8 +445,9 @@ static bool from_snapshot(const struct settings *s, struct trace_source *source)
 
     if (s->options.conf != NULL || s->options.policy != LARDER_POLICY_DEFAULT) {
         trace_source_close(source);
-        return fail(s->in, "--policy and --conf are for traces: a snapshot "
-                           "is not replayed");
+        return cmd_convert_fail(
+            s->in, "--policy and --conf are for traces: a snapshot "
+                   "is not replayed");
     }
     if (!snapshot_read_source(source, s->in, NULL, &snap, &error))
         return fail_with(&error);
@@ -456,7 +459,7 @@ static bool from_snapshot(const struct settings *s, struct trace_source *source)
 static int run_convert(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {0};
-    int status = read_settings(self, argc, argv, &s);
+    int status = cmd_convert_read_settings(self, argc, argv, &s);
     struct tool_error error;
     struct replay_input in;
     bool ok;

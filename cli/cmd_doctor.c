@@ -67,7 +67,7 @@ static json_t *object_of(const struct doctor_finding *f)
                      text_of(f->said), "advice", advice);
 }
 
-static bool print_json(const struct doctor *d)
+static bool cmd_doctor_print_json(const struct doctor *d)
 {
     json_t *findings = json_array();
     json_t *all;
@@ -86,7 +86,7 @@ static bool print_json(const struct doctor *d)
 
 /* ---- the command ---------------------------------------------------------------- */
 
-static bool take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_doctor_take(void *ctx, const struct cli_args *a, int got)
 {
     if (got == CLI_OPERAND) {
         cli_bad_usage(a->command, "unexpected '%s'", a->value);
@@ -99,7 +99,7 @@ static bool take(void *ctx, const struct cli_args *a, int got)
 static int run_doctor(const struct cli_command *self, int argc, char **argv)
 {
     bool json = false;
-    int status = cli_read(self, argc, argv, take, &json);
+    int status = cli_read(self, argc, argv, cmd_doctor_take, &json);
     struct doctor *d;
 
     if (status >= 0)
@@ -116,7 +116,7 @@ static int run_doctor(const struct cli_command *self, int argc, char **argv)
     status = count_of(d, DOCTOR_PROBLEM) > 0 ? CLI_EXIT_NO : CLI_EXIT_OK;
     if (!json) {
         print_text(d);
-    } else if (!print_json(d)) {
+    } else if (!cmd_doctor_print_json(d)) {
         fputs("larder doctor: out of host memory\n", stderr);
         status = CLI_EXIT_BAD;
     }

@@ -46,8 +46,8 @@ struct exec_settings {
 };
 
 /* Everything from the first word that is no option is the program's. */
-static int read_settings(const struct cli_command *self, int argc, char **argv,
-                         struct exec_settings *s)
+static int cmd_exec_read_settings(const struct cli_command *self, int argc,
+                                  char **argv, struct exec_settings *s)
 {
     struct cli_args args;
     int got;
@@ -98,7 +98,7 @@ static int check_sim(const struct cli_command *self, const char *sim,
     return -1;
 }
 
-static int no_memory(void)
+static int cmd_exec_no_memory(void)
 {
     fputs("larder exec: out of host memory\n", stderr);
     return CLI_EXIT_BAD;
@@ -114,12 +114,12 @@ static int set_driver(const char *spec, const char *report)
     if (is_wrong || !exec_find_folder(folder))
         return CLI_EXIT_BAD;
     if (has_runtime && !exec_set_runtime(runtime))
-        return no_memory();
+        return cmd_exec_no_memory();
     if (exec_set_path("LD_LIBRARY_PATH", folder) &&
         setenv("LARDER_FAKECUDA", spec, 1) == 0 &&
         setenv("LARDER_FAKECUDA_REPORT", report, 1) == 0)
         return -1;
-    return no_memory();
+    return cmd_exec_no_memory();
 }
 
 static int set_preload(const char *words)
@@ -130,7 +130,7 @@ static int set_preload(const char *words)
         return CLI_EXIT_BAD;
     if (exec_set_preload(library) && setenv("LARDER_PRELOAD", words, 1) == 0)
         return -1;
-    return no_memory();
+    return cmd_exec_no_memory();
 }
 
 /* The child's own: this process has found its libraries. */
@@ -187,7 +187,7 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
     struct exec_settings s = {.sim = SIM_DEFAULT, .words = &argv[argc]};
     char spec[4096];
     char report[PATH_MAX];
-    int status = read_settings(self, argc, argv, &s);
+    int status = cmd_exec_read_settings(self, argc, argv, &s);
     int fd;
 
     if (status < 0 && !is_real(&s))

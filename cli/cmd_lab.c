@@ -35,7 +35,8 @@ struct settings {
     bool json;
 };
 
-static bool set_option(struct settings *s, const struct cli_args *a, int row)
+static bool cmd_lab_set_option(struct settings *s, const struct cli_args *a,
+                               int row)
 {
     switch ((enum row)row) {
     case ROW_DEVICE:
@@ -58,10 +59,10 @@ static bool set_option(struct settings *s, const struct cli_args *a, int row)
     return true;
 }
 
-static bool take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_lab_take(void *ctx, const struct cli_args *a, int got)
 {
     if (got != CLI_OPERAND)
-        return set_option(ctx, a, got);
+        return cmd_lab_set_option(ctx, a, got);
     if (strcmp(a->value, "run") == 0 || strcmp(a->value, "list") == 0)
         cli_bad_usage(a->command, "options stand after '%s'", a->value);
     else
@@ -113,7 +114,7 @@ static int run_prompt(const struct cli_command *self, int argc, char **argv)
     int status;
 
     lab_options_init(&settings.options);
-    status = cli_read(self, argc, argv, take, &settings);
+    status = cli_read(self, argc, argv, cmd_lab_take, &settings);
     if (status >= 0)
         return status;
     setlocale(LC_CTYPE, "");

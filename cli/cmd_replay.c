@@ -121,7 +121,8 @@ static bool set_snapshot(const char **path, const struct cli_args *a)
     return false;
 }
 
-static bool set_option(struct settings *s, const struct cli_args *a, int row)
+static bool cmd_replay_set_option(struct settings *s, const struct cli_args *a,
+                                  int row)
 {
     switch ((enum row)row) {
     case ROW_POLICY:
@@ -269,21 +270,21 @@ static int check_settings(const struct cli_command *self,
     return check_inputs(self, s);
 }
 
-static bool take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_replay_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
 
     if (got != CLI_OPERAND)
-        return set_option(s, a, got);
+        return cmd_replay_set_option(s, a, got);
     s->paths[s->path_count++] = a->value;
     return true;
 }
 
 /* An exit status, or -1 to go on. */
-static int read_settings(const struct cli_command *self, int argc, char **argv,
-                         struct settings *s)
+static int cmd_replay_read_settings(const struct cli_command *self, int argc,
+                                    char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, take, s);
+    int status = cli_read(self, argc, argv, cmd_replay_take, s);
 
     return status >= 0 || check_settings(self, s) == CLI_EXIT_OK ? status
                                                                  : CLI_EXIT_BAD;
@@ -354,7 +355,8 @@ static bool print_results(const struct settings *s,
     return true;
 }
 
-static bool print_json(const struct settings *s, const struct replay_job *jobs)
+static bool cmd_replay_print_json(const struct settings *s,
+                                  const struct replay_job *jobs)
 {
     for (size_t i = 0; i < s->path_count; i++) {
         if (jobs[i].ok && !print_results(s, &jobs[i]))
@@ -367,7 +369,7 @@ static int print_jobs(const struct settings *s, const struct replay_job *jobs)
 {
     int status = CLI_EXIT_OK;
     bool printed = s->json
-                       ? print_json(s, jobs)
+                       ? cmd_replay_print_json(s, jobs)
                        : replay_report_print(jobs, s->path_count, &s->options);
 
     if (!printed) {
@@ -445,7 +447,7 @@ static int run_replay(const struct cli_command *self, int argc, char **argv)
         fputs("larder replay: out of host memory\n", stderr);
         return CLI_EXIT_BAD;
     }
-    status = read_settings(self, argc, argv, &s);
+    status = cmd_replay_read_settings(self, argc, argv, &s);
     if (status < 0)
         status = run_with_outputs(&s);
     free(s.paths);

@@ -76,7 +76,8 @@ static bool set_top(struct settings *s, const struct cli_args *a, int row)
     return true;
 }
 
-static bool set_option(struct settings *s, const struct cli_args *a, int row)
+static bool cmd_report_set_option(struct settings *s, const struct cli_args *a,
+                                  int row)
 {
     switch ((enum row)row) {
     case ROW_TOP:
@@ -113,19 +114,20 @@ static bool set_diff_option(struct settings *s, const struct cli_args *a,
         s->releases.conf = a->value;
         break;
     default:
-        return set_option(s, a, row);
+        return cmd_report_set_option(s, a, row);
     }
     s->wanted = 1;
     return true;
 }
 
-static bool take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_report_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
 
     if (got != CLI_OPERAND)
-        return a->command == &cli_command_diff ? set_diff_option(s, a, got)
-                                               : set_option(s, a, got);
+        return a->command == &cli_command_diff
+                   ? set_diff_option(s, a, got)
+                   : cmd_report_set_option(s, a, got);
     if (s->path_count == s->wanted) {
         cli_bad_usage(a->command, "unexpected '%s'", a->value);
         return false;
@@ -135,10 +137,10 @@ static bool take(void *ctx, const struct cli_args *a, int got)
 }
 
 /* An exit status, or -1 to go on. */
-static int read_settings(const struct cli_command *self, int argc, char **argv,
-                         struct settings *s)
+static int cmd_report_read_settings(const struct cli_command *self, int argc,
+                                    char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, take, s);
+    int status = cli_read(self, argc, argv, cmd_report_take, s);
 
     if (status >= 0)
         return status;
@@ -150,7 +152,8 @@ static int read_settings(const struct cli_command *self, int argc, char **argv,
     return -1;
 }
 
-static bool fail(const struct cli_command *self, const struct tool_error *error)
+static bool cmd_report_fail(const struct cli_command *self,
+                            const struct tool_error *error)
 {
     fprintf(stderr, "larder %s: %s\n", self->name, error->text);
     return false;
@@ -163,7 +166,7 @@ static bool read_inputs(const struct cli_command *self,
 
     for (size_t i = 0; i < s->path_count; i++) {
         if (!snapshot_input_read(s->paths[i], &snapshots[i], &error))
-            return fail(self, &error);
+            return cmd_report_fail(self, &error);
     }
     return true;
 }
@@ -173,7 +176,7 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
     struct settings s = {.wanted = 1};
     struct snapshot *snapshot = NULL;
     struct tool_error error;
-    int status = read_settings(self, argc, argv, &s);
+    int status = cmd_report_read_settings(self, argc, argv, &s);
     bool ok;
 
     if (status >= 0)
@@ -186,7 +189,7 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
                     : report_write_text(stdout, s.paths[0], snapshot,
                                         &s.options, &error);
         if (!ok)
-            fail(self, &error);
+            cmd_report_fail(self, &error);
     }
     snapshot_free(snapshot);
     return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
@@ -226,7 +229,7 @@ static int diff_releases(const struct cli_command *self, struct settings *s)
         larder_conf_check(s->releases.conf) != LARDER_OK)
         return cli_bad_usage(self, "--conf: %s", larder_last_error());
     if (!release_diff_write(s->paths[0], &s->releases, &same, &error)) {
-        fail(self, &error);
+        cmd_report_fail(self, &error);
         return CLI_EXIT_BAD;
     }
     return same ? CLI_EXIT_OK : CLI_EXIT_NO;
@@ -237,7 +240,7 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
     struct settings s = {.wanted = INPUTS_MAX};
     struct snapshot *snapshots[INPUTS_MAX] = {NULL, NULL};
     struct tool_error error;
-    int status = read_settings(self, argc, argv, &s);
+    int status = cmd_report_read_settings(self, argc, argv, &s);
     bool same = false;
     bool ok;
 
@@ -249,7 +252,7 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
     if (ok && !report_write_diff(stdout, s.paths,
                                  (const struct snapshot *const *)snapshots,
                                  s.json, &s.options, &same, &error))
-        ok = fail(self, &error);
+        ok = cmd_report_fail(self, &error);
     snapshot_free(snapshots[0]);
     snapshot_free(snapshots[1]);
     if (!ok)

@@ -96,7 +96,7 @@ static bool add_input(struct settings *s, const struct cli_args *a)
     return false;
 }
 
-static bool take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_tune_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
 
@@ -148,10 +148,10 @@ static void find_cache(struct settings *s)
 }
 
 /* An exit status, or -1 to go on. */
-static int read_settings(const struct cli_command *self, int argc, char **argv,
-                         struct settings *s)
+static int cmd_tune_read_settings(const struct cli_command *self, int argc,
+                                  char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, take, s);
+    int status = cli_read(self, argc, argv, cmd_tune_take, s);
     size_t dashes = 0;
     long cores;
 
@@ -175,7 +175,7 @@ static int read_settings(const struct cli_command *self, int argc, char **argv,
 
 /* ---- running ------------------------------------------------------------ */
 
-static int fail(const struct cli_command *self, const char *text)
+static int cmd_tune_fail(const struct cli_command *self, const char *text)
 {
     fprintf(stderr, "larder %s: %s\n", self->name, text);
     return CLI_EXIT_BAD;
@@ -192,15 +192,16 @@ static bool read_inputs(const struct settings *s, struct tune_inputs *out,
 }
 
 /* For `fit`, settings are tried only where it does not fit as it is. */
-static bool find(const struct settings *s, const struct tune_inputs *inputs,
-                 bool always, struct tune *t, struct tool_error *error)
+static bool cmd_tune_find(const struct settings *s,
+                          const struct tune_inputs *inputs, bool always,
+                          struct tune *t, struct tool_error *error)
 {
     return tune_base(t, inputs, &s->options, error) &&
            ((!always && (tune_fits_now(t) || t->by_beginning)) ||
             tune_search(t, error));
 }
 
-static bool print_json(char *line)
+static bool cmd_tune_print_json(char *line)
 {
     if (line == NULL)
         return false;
@@ -212,7 +213,7 @@ static bool print_json(char *line)
 static bool print(const struct settings *s, bool is_fit, const struct tune *t)
 {
     if (s->json)
-        return print_json(is_fit ? tune_fit_json(t) : tune_json(t));
+        return cmd_tune_print_json(is_fit ? tune_fit_json(t) : tune_json(t));
     return is_fit ? fit_report_print(t) : tune_report_print(t);
 }
 
@@ -230,12 +231,12 @@ static int run_inputs(const struct cli_command *self, struct settings *s,
     s->options.progress = progress_more;
     s->options.progress_ctx = &progress;
     ok = read_inputs(s, &inputs, &error) &&
-         find(s, &inputs, !is_fit, &t, &error);
+         cmd_tune_find(s, &inputs, !is_fit, &t, &error);
     progress_end(&progress);
     if (!ok)
-        status = fail(self, error.text);
+        status = cmd_tune_fail(self, error.text);
     else if (!print(s, is_fit, &t))
-        status = fail(self, "out of host memory");
+        status = cmd_tune_fail(self, "out of host memory");
     else if (is_fit && !tune_fits_now(&t))
         status = CLI_EXIT_NO;
     tune_free(&t);
@@ -243,11 +244,11 @@ static int run_inputs(const struct cli_command *self, struct settings *s,
     return status;
 }
 
-static int run(const struct cli_command *self, int argc, char **argv,
-               bool is_fit)
+static int cmd_tune_run(const struct cli_command *self, int argc, char **argv,
+                        bool is_fit)
 {
     struct settings s = {0};
-    int status = read_settings(self, argc, argv, &s);
+    int status = cmd_tune_read_settings(self, argc, argv, &s);
 
     if (status < 0 && is_fit && s.options.capacity == 0)
         status = cli_bad_usage(self, "no capacity; expected --capacity SIZE");
@@ -259,12 +260,12 @@ static int run(const struct cli_command *self, int argc, char **argv,
 
 static int run_tune(const struct cli_command *self, int argc, char **argv)
 {
-    return run(self, argc, argv, false);
+    return cmd_tune_run(self, argc, argv, false);
 }
 
 static int run_fit(const struct cli_command *self, int argc, char **argv)
 {
-    return run(self, argc, argv, true);
+    return cmd_tune_run(self, argc, argv, true);
 }
 
 const struct cli_command cli_command_tune = {

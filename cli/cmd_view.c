@@ -14,7 +14,7 @@
 #include "snapshot_input.h"
 #include "view/view.h"
 
-enum { RUNS_MOST = 2, TITLE_MAX = 512 };
+enum { RUNS_MAX = 2, TITLE_MAX = 512 };
 
 enum row { ROW_OUTPUT, ROW_O, ROW_TITLE, ROW_OPEN, ROW_APP };
 
@@ -37,14 +37,14 @@ static const struct cli_option view_table[] = {
 struct settings {
     const char *output;
     const char *title;
-    const char *paths[RUNS_MOST];
+    const char *paths[RUNS_MAX];
     size_t path_count;
     bool open;
     bool app;
     char temporary[PATH_MAX];
 };
 
-static bool take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
 
@@ -56,9 +56,9 @@ static bool take(void *ctx, const struct cli_args *a, int got)
         s->app = true;
     } else if (got != CLI_OPERAND) {
         s->output = a->value;
-    } else if (s->path_count == RUNS_MOST) {
+    } else if (s->path_count == RUNS_MAX) {
         cli_bad_usage(a->command, "unexpected '%s': at most %d inputs",
-                      a->value, RUNS_MOST);
+                      a->value, RUNS_MAX);
         return false;
     } else {
         s->paths[s->path_count++] = a->value;
@@ -67,10 +67,10 @@ static bool take(void *ctx, const struct cli_args *a, int got)
 }
 
 /* An exit status, or -1 to go on. */
-static int read_settings(const struct cli_command *self, int argc, char **argv,
-                         struct settings *s)
+static int cmd_view_read_settings(const struct cli_command *self, int argc,
+                                  char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, take, s);
+    int status = cli_read(self, argc, argv, cmd_view_take, s);
 
     if (status >= 0)
         return status;
@@ -96,7 +96,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static bool fail(const char *text)
+static bool cmd_view_fail(const char *text)
 {
     fprintf(stderr, "larder view: %s\n", text);
     return false;
@@ -110,14 +110,14 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
     struct tool_error error;
 
     if (s->app)
-        return view_write_app(out, &error) || fail(error.text);
+        return view_write_app(out, &error) || cmd_view_fail(error.text);
     if (s->path_count > 1)
         snprintf(title, sizeof(title), "%s and %s", runs[0].name, runs[1].name);
     else
         snprintf(title, sizeof(title), "%s", runs[0].name);
     return view_write(out, s->title != NULL ? s->title : title, runs,
                       s->path_count, &cure, &error) ||
-           fail(error.text);
+           cmd_view_fail(error.text);
 }
 
 /* The page appears whole or not at all: what was there before stays until
@@ -150,7 +150,7 @@ static bool read_runs(const struct settings *s, struct view_run *runs,
 
     for (size_t i = 0; i < s->path_count; i++) {
         if (!snapshot_input_read(s->paths[i], &snapshots[i], &error))
-            return fail(error.text);
+            return cmd_view_fail(error.text);
         runs[i].name = base_name(s->paths[i]);
         runs[i].snapshot = snapshots[i];
     }
@@ -169,7 +169,7 @@ static bool choose_output(struct settings *s)
         folder = "/tmp";
     if (snprintf(s->temporary, PATH_MAX, "%s/larder-view.XXXXXX.html",
                  folder) >= PATH_MAX)
-        return fail("TMPDIR: too long a name");
+        return cmd_view_fail("TMPDIR: too long a name");
     fd = mkstemps(s->temporary, (int)strlen(".html"));
     if (fd < 0) {
         fprintf(stderr, "larder view: %s: %s\n", s->temporary, strerror(errno));
@@ -210,9 +210,9 @@ static bool make_page(struct settings *s, const struct view_run *runs)
 static int run_view(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {0};
-    struct view_run runs[RUNS_MOST] = {{0}};
-    struct snapshot *snapshots[RUNS_MOST] = {NULL};
-    int status = read_settings(self, argc, argv, &s);
+    struct view_run runs[RUNS_MAX] = {{0}};
+    struct snapshot *snapshots[RUNS_MAX] = {NULL};
+    int status = cmd_view_read_settings(self, argc, argv, &s);
 
     if (status >= 0)
         return status;

@@ -7,8 +7,9 @@
  * taken or released more often than blocks. */
 enum { EVENTS_PER_OP = 4, EVENTS_MORE = 1024 };
 
-static bool run(const struct trace *t, struct replay_options *options,
-                struct tool_error *error)
+static bool convert_trace_run(const struct trace *t,
+                              struct replay_options *options,
+                              struct tool_error *error)
 {
     struct replay_result result;
 
@@ -29,10 +30,10 @@ bool convert_trace_snapshot(const struct trace *t,
     struct replay_options o = *options;
 
     o.snapshot = path;
-    return run(t, &o, error);
+    return convert_trace_run(t, &o, error);
 }
 
-static int put(void *ctx, const void *bytes, size_t count)
+static int convert_trace_put(void *ctx, const void *bytes, size_t count)
 {
     return fwrite(bytes, 1, count, ctx) != count;
 }
@@ -47,9 +48,9 @@ bool convert_trace_pickle(const struct trace *t,
 
     if (file == NULL)
         return tool_fail(error, "out of host memory");
-    o.take_snapshot = put;
+    o.take_snapshot = convert_trace_put;
     o.take_snapshot_ctx = file;
-    ok = run(t, &o, error);
+    ok = convert_trace_run(t, &o, error);
     if (fclose(file) != 0 && ok)
         ok = tool_fail(error, "out of host memory");
     if (!ok)

@@ -6,7 +6,7 @@
 
 #include "units.h"
 
-static uint64_t number(const json_t *line, const char *name)
+static uint64_t exec_report_number(const json_t *line, const char *name)
 {
     return (uint64_t)json_integer_value(json_object_get(line, name));
 }
@@ -32,17 +32,18 @@ static void print_device(const json_t *line, FILE *out)
 {
     char a[UNITS_MAX];
     char b[UNITS_MAX];
-    uint64_t failed = number(line, "failed_calls");
-    uint64_t broken = number(line, "broken_rules");
-    uint64_t launches = number(line, "launches");
+    uint64_t failed = exec_report_number(line, "failed_calls");
+    uint64_t broken = exec_report_number(line, "broken_rules");
+    uint64_t launches = exec_report_number(line, "launches");
 
-    fprintf(out, "Simulated GPU %d, process %ld\n", (int)number(line, "device"),
-            (long)number(line, "pid"));
+    fprintf(out, "Simulated GPU %d, process %ld\n",
+            (int)exec_report_number(line, "device"),
+            (long)exec_report_number(line, "pid"));
     fprintf(out, "  memory       %s at most, of %s\n",
-            units_bytes(number(line, "peak_bytes"), a),
-            units_bytes(number(line, "capacity_bytes"), b));
+            units_bytes(exec_report_number(line, "peak_bytes"), a),
+            units_bytes(exec_report_number(line, "capacity_bytes"), b));
     fprintf(out, "  held at end  %s\n",
-            units_bytes(number(line, "held_bytes"), a));
+            units_bytes(exec_report_number(line, "held_bytes"), a));
     print_calls(line, out);
     if (launches != 0)
         fprintf(out, "  launches     %llu, of kernels and graphs: none ran\n",
@@ -50,7 +51,7 @@ static void print_device(const json_t *line, FILE *out)
     if (failed != 0)
         fprintf(out, "  failed       %llu calls\n", (unsigned long long)failed);
     fprintf(out, "  driver time  %s, estimated\n",
-            units_time(number(line, "driver_time_ns"), a));
+            units_time(exec_report_number(line, "driver_time_ns"), a));
     if (broken != 0)
         fprintf(out,
                 "  broken rules %llu (LARDER_FAKECUDA_LOG=FILE lists "

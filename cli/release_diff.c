@@ -87,7 +87,7 @@ static const struct replay_result *result(const struct comparison *c, int side)
     return &c->sides[side].job.result;
 }
 
-static bool is_same(const struct comparison *c)
+static bool release_diff_is_same(const struct comparison *c)
 {
     return c->differing == 0 &&
            result(c, 0)->oom_count == result(c, 1)->oom_count;
@@ -211,9 +211,10 @@ static json_t *both(uint64_t a, uint64_t b)
     return json_pack("[I, I]", (json_int_t)a, (json_int_t)b);
 }
 
-static bool print_json(const char *path, const struct comparison *c,
-                       const struct release_diff_options *options,
-                       struct tool_error *error)
+static bool release_diff_print_json(const char *path,
+                                    const struct comparison *c,
+                                    const struct release_diff_options *options,
+                                    struct tool_error *error)
 {
     const struct replay_result *a = result(c, 0);
     const struct replay_result *b = result(c, 1);
@@ -229,9 +230,9 @@ static bool print_json(const char *path, const struct comparison *c,
     o = json_pack(
         "{s:s, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
         "file", path, "from", options->from, "to", options->to, "same",
-        is_same(c), "placements", (json_int_t)c->count, "differing",
-        (json_int_t)c->differing, "first_from", c->first[0], "first_to",
-        c->first[1], "peak_allocated_bytes",
+        release_diff_is_same(c), "placements", (json_int_t)c->count,
+        "differing", (json_int_t)c->differing, "first_from", c->first[0],
+        "first_to", c->first[1], "peak_allocated_bytes",
         both(a->peak_allocated_bytes, b->peak_allocated_bytes),
         "peak_reserved_bytes",
         both(a->peak_reserved_bytes, b->peak_reserved_bytes),
@@ -258,7 +259,7 @@ static bool write_all(const char *path, struct comparison *c,
         return false;
     compare_placements(c);
     if (options->json)
-        return print_json(path, c, options, error);
+        return release_diff_print_json(path, c, options, error);
     print_figures(c, options);
     return each_step(path, options, print_step, NULL, error);
 }
@@ -273,7 +274,7 @@ bool release_diff_write(const char *path,
     memset(&c, 0, sizeof c);
     ok = write_all(path, &c, options, error);
     if (ok)
-        *same = is_same(&c);
+        *same = release_diff_is_same(&c);
     side_free(&c.sides[0]);
     side_free(&c.sides[1]);
     return ok;

@@ -200,7 +200,7 @@ int cudaDeviceGetAttribute(int *out, int which, int device)
 #define OLD_MAP(X)
 #endif
 
-static int attribute(int which, int device)
+static int rt_device_attribute(int which, int device)
 {
     int value = 0;
 
@@ -224,10 +224,10 @@ int cudaGetDeviceProperties(struct rt_properties *out, int device)
     if (answer != CUD_SUCCESS)
         return rt_end(answer);
     memcpy(out->uuid, uuid.bytes, sizeof out->uuid);
-#define X(field, which) out->field = (size_t)attribute(which, device);
+#define X(field, which) out->field = (size_t)rt_device_attribute(which, device);
     SIZE_MAP(X)
 #undef X
-#define X(field, which) out->field = attribute(which, device);
+#define X(field, which) out->field = rt_device_attribute(which, device);
     NUMBER_MAP(X)
     OLD_MAP(X)
 #undef X

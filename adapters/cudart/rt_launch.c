@@ -25,7 +25,7 @@ enum {
     FUNCTION_DYNAMIC_SHARED
 };
 
-static int attribute(void *kernel, int which)
+static int rt_launch_attribute(void *kernel, int which)
 {
     int value = 0;
 
@@ -42,14 +42,16 @@ int cudaFuncGetAttributes(struct rt_function_attributes *out,
     if (answer != CUD_SUCCESS)
         return rt_end(answer);
     memset(out, 0, sizeof *out);
-    out->sharedSizeBytes = (size_t)attribute(kernel, FUNCTION_SHARED);
-    out->constSizeBytes = (size_t)attribute(kernel, FUNCTION_CONSTANT);
-    out->localSizeBytes = (size_t)attribute(kernel, FUNCTION_LOCAL);
-    out->maxThreadsPerBlock = attribute(kernel, FUNCTION_THREADS);
-    out->numRegs = attribute(kernel, FUNCTION_REGISTERS);
-    out->ptxVersion = attribute(kernel, FUNCTION_PTX);
-    out->binaryVersion = attribute(kernel, FUNCTION_BINARY);
-    out->maxDynamicSharedSizeBytes = attribute(kernel, FUNCTION_DYNAMIC_SHARED);
+    out->sharedSizeBytes = (size_t)rt_launch_attribute(kernel, FUNCTION_SHARED);
+    out->constSizeBytes =
+        (size_t)rt_launch_attribute(kernel, FUNCTION_CONSTANT);
+    out->localSizeBytes = (size_t)rt_launch_attribute(kernel, FUNCTION_LOCAL);
+    out->maxThreadsPerBlock = rt_launch_attribute(kernel, FUNCTION_THREADS);
+    out->numRegs = rt_launch_attribute(kernel, FUNCTION_REGISTERS);
+    out->ptxVersion = rt_launch_attribute(kernel, FUNCTION_PTX);
+    out->binaryVersion = rt_launch_attribute(kernel, FUNCTION_BINARY);
+    out->maxDynamicSharedSizeBytes =
+        rt_launch_attribute(kernel, FUNCTION_DYNAMIC_SHARED);
     return RT_SUCCESS;
 }
 
@@ -151,7 +153,7 @@ int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *out, const void *function,
 /* ---- launching --------------------------------------------------------------------- */
 
 /* As the driver's rule for the empty, under the runtime's name for it. */
-static bool is_empty(struct rt_dim3 d)
+static bool rt_launch_is_empty(struct rt_dim3 d)
 {
     return d.x == 0 || d.y == 0 || d.z == 0;
 }
@@ -163,7 +165,8 @@ static int launch(const void *function, struct rt_dim3 grid,
     void *kernel = NULL;
     int answer = begin_kernel(function, &kernel);
 
-    if (answer == CUD_SUCCESS && (is_empty(grid) || is_empty(block)))
+    if (answer == CUD_SUCCESS &&
+        (rt_launch_is_empty(grid) || rt_launch_is_empty(block)))
         answer = RT_INVALID_CONFIGURATION;
     if (answer == CUD_SUCCESS)
         answer =

@@ -34,7 +34,8 @@ static size_t used;
 /* ---- the table ------------------------------------------------------------------ */
 
 /* Where the key is or would be. */
-static struct entry *slot_of(struct entry *table, size_t size, const void *host)
+static struct entry *rt_registry_slot_of(struct entry *table, size_t size,
+                                         const void *host)
 {
     size_t at =
         (size_t)(((uintptr_t)host >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 20) &
@@ -45,7 +46,7 @@ static struct entry *slot_of(struct entry *table, size_t size, const void *host)
     return &table[at];
 }
 
-static bool grow(void)
+static bool rt_registry_grow(void)
 {
     size_t size = capacity == 0 ? 1024 : 2 * capacity;
     struct entry *table = calloc(size, sizeof *table);
@@ -54,7 +55,7 @@ static bool grow(void)
         return false;
     for (size_t i = 0; i < capacity; i++) {
         if (entries[i].kind != ENTRY_FREE)
-            *slot_of(table, size, entries[i].host) = entries[i];
+            *rt_registry_slot_of(table, size, entries[i].host) = entries[i];
     }
     free(entries);
     entries = table;
@@ -68,8 +69,8 @@ static void keep(const struct entry *e)
     struct entry *slot;
 
     pthread_mutex_lock(&lock);
-    if (2 * (used + 1) <= capacity || grow()) {
-        slot = slot_of(entries, capacity, e->host);
+    if (2 * (used + 1) <= capacity || rt_registry_grow()) {
+        slot = rt_registry_slot_of(entries, capacity, e->host);
         used += slot->kind == ENTRY_FREE;
         *slot = *e;
     }
@@ -77,9 +78,10 @@ static void keep(const struct entry *e)
 }
 
 /* With the lock held. */
-static struct entry *find(const void *host, enum entry_kind kind)
+static struct entry *rt_registry_find(const void *host, enum entry_kind kind)
 {
-    struct entry *e = capacity == 0 ? NULL : slot_of(entries, capacity, host);
+    struct entry *e =
+        capacity == 0 ? NULL : rt_registry_slot_of(entries, capacity, host);
 
     return e != NULL && e->kind == kind ? e : NULL;
 }
@@ -190,7 +192,7 @@ int rt_kernel_of(const void *function, void **out)
     struct entry *e;
 
     pthread_mutex_lock(&lock);
-    e = find(function, ENTRY_FUNCTION);
+    e = rt_registry_find(function, ENTRY_FUNCTION);
     if (e != NULL)
         answer = kernel_load(e);
     *out = e != NULL ? e->kernel : (void *)function;
@@ -204,7 +206,7 @@ int rt_symbol_of(const void *symbol, cud_addr *out, size_t *bytes)
     struct entry *e;
 
     pthread_mutex_lock(&lock);
-    e = find(symbol, ENTRY_VARIABLE);
+    e = rt_registry_find(symbol, ENTRY_VARIABLE);
     if (e != NULL)
         answer = e->addr != 0 ? CUD_SUCCESS : cuMemAlloc_v2(&e->addr, e->bytes);
     if (answer == CUD_SUCCESS) {

@@ -13,8 +13,8 @@ void larder_adapter_options_init_sized(larder_adapter_options *opt, size_t size)
 }
 
 /* An older caller's is shorter. */
-static void options_read(larder_adapter_options *to,
-                         const larder_adapter_options *from)
+static void adapter_options_read(larder_adapter_options *to,
+                                 const larder_adapter_options *from)
 {
     size_t size = from == NULL ? 0 : from->size;
 
@@ -53,7 +53,7 @@ larder_result larder_adapter_open(const larder_adapter_options *opt,
 
     if (out == NULL)
         return LARDER_ERR_INVALID;
-    options_read(&o, opt);
+    adapter_options_read(&o, opt);
     ad = calloc(1, sizeof *ad);
     if (ad == NULL)
         return LARDER_ERR_NO_HOST_MEMORY;

@@ -5,7 +5,7 @@
 
 enum { STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
 
-static void *as_pointer(larder_addr addr)
+static void *by_stream_as_pointer(larder_addr addr)
 {
     return (void *)(uintptr_t)addr;
 }
@@ -38,7 +38,7 @@ static void *allocate(larder_adapter *ad, size_t bytes, int device,
     if (larder_adapter_allocator(ad, device, &a) != LARDER_OK ||
         larder_alloc(a, bytes, owner_of(stream), &addr) != LARDER_OK)
         return NULL;
-    return as_pointer(addr);
+    return by_stream_as_pointer(addr);
 }
 
 /* ---- CuPy ------------------------------------------------------------------- */

@@ -148,8 +148,9 @@ static struct segment *segment_of(struct range *r)
 }
 
 /* s->range.bytes of it. */
-static cud_result take(const struct preload_calls *real,
-                       struct preload_slot *slot, struct segment *s)
+static cud_result device_table_take(const struct preload_calls *real,
+                                    struct preload_slot *slot,
+                                    struct segment *s)
 {
     cud_addr addr = 0;
     cud_result answer;
@@ -171,7 +172,7 @@ static cud_result take_counted(const struct preload_calls *real,
         return CUD_OUT_OF_MEMORY;
     answer = preload_context_enter(real, slot, &pushed);
     if (answer == CUD_SUCCESS)
-        answer = take(real, slot, s);
+        answer = device_table_take(real, slot, s);
     preload_context_leave(real, pushed);
     if (answer == CUD_SUCCESS)
         preload_budget_keep(slot, s->range.bytes);

@@ -77,7 +77,7 @@ static void library_open(void)
         library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
-static void find(void *out, const char *symbol)
+static void driver_load_find(void *out, const char *symbol)
 {
     void *found = preload_real_dlsym(library, symbol);
 
@@ -104,15 +104,15 @@ static void load(void)
     library_open();
     if (library == NULL)
         return;
-#define X(symbol, arguments) find(&calls.symbol, #symbol);
+#define X(symbol, arguments) driver_load_find(&calls.symbol, #symbol);
     PRELOAD_USE_MAP(X)
 #undef X
 #define X(symbol, name, since, per_thread, arguments)                          \
-    find(&calls.symbol, #symbol);
+    driver_load_find(&calls.symbol, #symbol);
     PRELOAD_HOOK_MAP(X)
 #undef X
 #define X(symbol, name, since, per_thread, types, params, args)                \
-    find(&calls.symbol, #symbol);
+    driver_load_find(&calls.symbol, #symbol);
     PRELOAD_WORK_MAP(X)
     PRELOAD_SHARE_MAP(X)
 #undef X

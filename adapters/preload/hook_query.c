@@ -98,7 +98,8 @@ cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
 }
 
 /* The two attributes that the driver would answer for the segment. */
-static bool attribute(int which, const struct allocation *a, void *out)
+static bool hook_query_attribute(int which, const struct allocation *a,
+                                 void *out)
 {
     size_t bytes = a->range.bytes;
     cud_addr addr = a->range.addr;
@@ -120,7 +121,7 @@ cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
     if (out != NULL && (which == CUD_RANGE_START || which == CUD_RANGE_SIZE) &&
-        is_ours(addr, &a) && attribute(which, &a, out))
+        is_ours(addr, &a) && hook_query_attribute(which, &a, out))
         return CUD_SUCCESS;
     if (which == CUD_PEER_TOKENS)
         preload_work_shared();
@@ -145,7 +146,7 @@ cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
     if (answer != CUD_SUCCESS || !is_ours(addr, &a))
         return answer;
     for (unsigned i = 0; i < count; i++)
-        (void)attribute(which[i], &a, out[i]);
+        (void)hook_query_attribute(which[i], &a, out[i]);
     return CUD_SUCCESS;
 }
 

@@ -42,8 +42,8 @@ static void page_keep(struct page *page, struct preload_slot *slot,
 
 /* ---- pages -------------------------------------------------------------------- */
 
-static struct preload_slot *slot_of(const struct preload_calls *real,
-                                    const cud_page_prop *prop)
+static struct preload_slot *hook_virtual_slot_of(
+    const struct preload_calls *real, const cud_page_prop *prop)
 {
     struct preload_slot *slot;
 
@@ -94,7 +94,7 @@ cud_result cuMemCreate(cud_page *out, size_t bytes, const cud_page_prop *prop,
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
-    x.place.slot = slot_of(real, prop);
+    x.place.slot = hook_virtual_slot_of(real, prop);
     if (x.place.slot == NULL || out == NULL)
         return PRELOAD_REAL(real, cuMemCreate, out, bytes, prop, flags);
     if (preload_settings_get()->is_wrong)

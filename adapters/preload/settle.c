@@ -18,7 +18,7 @@ static pthread_mutex_t captures_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture *captures;
 static atomic_int capture_count;
 
-static bool is_same(const struct capture *c, cud_stream stream)
+static bool settle_is_same(const struct capture *c, cud_stream stream)
 {
     return c->stream == stream && ((uintptr_t)stream != CUD_STREAM_PER_THREAD ||
                                    pthread_equal(c->thread, pthread_self()));
@@ -41,7 +41,7 @@ void preload_capture_forget(cud_stream stream)
         return;
     pthread_mutex_lock(&captures_lock);
     while (*at != NULL) {
-        if (is_same(*at, stream))
+        if (settle_is_same(*at, stream))
             capture_drop(at);
         else
             at = &(*at)->next;

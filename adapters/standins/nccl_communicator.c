@@ -26,7 +26,8 @@ STANDIN_OWN(int, ncclGetUniqueId, (struct unique_id * out))
     return 0;
 }
 
-static int make(struct communicator **out, int ranks, int rank)
+static int nccl_communicator_make(struct communicator **out, int ranks,
+                                  int rank)
 {
     enum { SYSTEM_ERROR = 2 };
 
@@ -43,7 +44,7 @@ STANDIN_OWN(int, ncclCommInitRank,
              int rank))
 {
     (void)id;
-    return make(out, ranks, rank);
+    return nccl_communicator_make(out, ranks, rank);
 }
 
 STANDIN_OWN(int, ncclCommInitRankConfig,
@@ -52,7 +53,7 @@ STANDIN_OWN(int, ncclCommInitRankConfig,
 {
     (void)id;
     (void)config;
-    return make(out, ranks, rank);
+    return nccl_communicator_make(out, ranks, rank);
 }
 
 STANDIN_OWN(int, ncclCommInitRankScalable,
@@ -62,7 +63,7 @@ STANDIN_OWN(int, ncclCommInitRankScalable,
     (void)count;
     (void)ids;
     (void)config;
-    return make(out, ranks, rank);
+    return nccl_communicator_make(out, ranks, rank);
 }
 
 STANDIN_OWN(int, ncclCommCount, (const struct communicator *c, int *out))

@@ -62,7 +62,7 @@ static bool keep(void *found, void *out)
     return found != NULL;
 }
 
-static bool find(const char *symbol, void *out)
+static bool cxx_exception_find(const char *symbol, void *out)
 {
     return keep(larder__loaded_symbol("libstdc++.so", symbol), out);
 }
@@ -70,17 +70,19 @@ static bool find(const char *symbol, void *out)
 /* The program may have another in its place, which then frees what we make. */
 static bool find_heap(const char *symbol, void *out)
 {
-    return keep(dlsym(RTLD_DEFAULT, symbol), out) || find(symbol, out);
+    return keep(dlsym(RTLD_DEFAULT, symbol), out) ||
+           cxx_exception_find(symbol, out);
 }
 
 bool larder__cxx_find(struct cxx_runtime *out)
 {
-    return find("__cxa_allocate_exception", &out->allocate) &&
-           find("__cxa_throw", &out->raise) && find_heap("_Znwm", &out->heap) &&
+    return cxx_exception_find("__cxa_allocate_exception", &out->allocate) &&
+           cxx_exception_find("__cxa_throw", &out->raise) &&
+           find_heap("_Znwm", &out->heap) &&
            find_heap("_ZdlPv", &out->heap_free) &&
-           find("_ZTISt13runtime_error", &out->error_type) &&
-           find("_ZNSt13runtime_errorC1EPKc", &out->error_make) &&
-           find("_ZNSt13runtime_errorD1Ev", &out->error_destroy);
+           cxx_exception_find("_ZTISt13runtime_error", &out->error_type) &&
+           cxx_exception_find("_ZNSt13runtime_errorC1EPKc", &out->error_make) &&
+           cxx_exception_find("_ZNSt13runtime_errorD1Ev", &out->error_destroy);
 }
 
 void larder__cxx_raise(const struct cxx_runtime *cxx, const char *words)

@@ -33,7 +33,7 @@ static struct torch_device devices[LARDER_TORCH_DEVICES];
 
 /* ---- settings ------------------------------------------------------------------ */
 
-static larder_result fail(larder_result r, const char *words)
+static larder_result torch_devices_fail(larder_result r, const char *words)
 {
     larder__torch_remember_words("%s", words);
     return r;
@@ -63,16 +63,18 @@ static larder_result configure(const char *device, larder_policy policy,
     struct settings made = {.policy = policy};
 
     if (any_is_made())
-        return fail(LARDER_ERR_BUSY,
-                    "settings come before the first allocation: there was one");
+        return torch_devices_fail(
+            LARDER_ERR_BUSY,
+            "settings come before the first allocation: there was one");
     made.has_device = device != NULL;
     made.has_conf = conf != NULL;
     if ((device != NULL &&
          !text_set(made.device, sizeof made.device, device)) ||
         (conf != NULL && !text_set(made.conf, sizeof made.conf, conf)))
-        return fail(LARDER_ERR_INVALID,
-                    "a setting is too long: expected up to 4000 characters, "
-                    "of a device 255");
+        return torch_devices_fail(
+            LARDER_ERR_INVALID,
+            "a setting is too long: expected up to 4000 characters, "
+            "of a device 255");
     settings = made;
     return LARDER_OK;
 }
@@ -83,7 +85,8 @@ larder_result larder_torch_configure(const char *device, larder_policy policy,
     larder_result r;
 
     if (strcmp(larder_policy_name(policy), "?") == 0)
-        return fail(LARDER_ERR_INVALID, "there is no such policy");
+        return torch_devices_fail(LARDER_ERR_INVALID,
+                                  "there is no such policy");
     if (conf != NULL && (r = larder_conf_check(conf)) != LARDER_OK) {
         larder__torch_remember();
         return r;
@@ -111,9 +114,10 @@ larder_result larder_torch_set_device(int number, const char *spec)
         return LARDER_ERR_INVALID;
     pthread_mutex_lock(&lock);
     if (atomic_load(&devices[number].allocator) != NULL)
-        r = fail(LARDER_ERR_BUSY, "the device is in use already");
+        r = torch_devices_fail(LARDER_ERR_BUSY, "the device is in use already");
     else if (!text_set(own_specs[number], SPEC_MAX, spec))
-        r = fail(LARDER_ERR_INVALID, "a device of more than 255 characters");
+        r = torch_devices_fail(LARDER_ERR_INVALID,
+                               "a device of more than 255 characters");
     pthread_mutex_unlock(&lock);
     return r;
 }
@@ -137,7 +141,7 @@ static larder_result open_device(int number, larder_device **out)
 }
 
 /* With the lock. */
-static larder_result make(int number)
+static larder_result torch_devices_make(int number)
 {
     struct torch_device *d = &devices[number];
     larder_allocator *a;
@@ -161,7 +165,7 @@ static larder_result make(int number)
     return LARDER_OK;
 }
 
-/* make(), its failure kept. */
+/* torch_devices_make(), its failure kept. */
 static larder_result ensure(int number)
 {
     larder_result r = LARDER_OK;
@@ -170,11 +174,11 @@ static larder_result ensure(int number)
     pthread_mutex_lock(&lock);
     is_watched = larder__torch_fork_watch();
     if (is_watched)
-        r = make(number);
+        r = torch_devices_make(number);
     pthread_mutex_unlock(&lock);
     if (!is_watched)
-        return fail(LARDER_ERR_NO_HOST_MEMORY,
-                    "no host memory to notice a fork");
+        return torch_devices_fail(LARDER_ERR_NO_HOST_MEMORY,
+                                  "no host memory to notice a fork");
     if (r != LARDER_OK)
         larder__torch_remember();
     return r;
@@ -187,10 +191,11 @@ larder_result larder__torch_device_get(int number, struct torch_device **out)
     if (!is_number(number))
         return LARDER_ERR_INVALID;
     if (larder__torch_is_forked())
-        return fail(LARDER_ERR_DEVICE,
-                    "this process was forked by one that uses the GPU, whose "
-                    "memory is that one's: begin it by the start method "
-                    "'spawn'");
+        return torch_devices_fail(
+            LARDER_ERR_DEVICE,
+            "this process was forked by one that uses the GPU, whose "
+            "memory is that one's: begin it by the start method "
+            "'spawn'");
     if (atomic_load_explicit(&devices[number].allocator,
                              memory_order_acquire) == NULL)
         r = ensure(number);

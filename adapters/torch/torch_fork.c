@@ -20,7 +20,7 @@ static void in_parent(void)
     larder__torch_failure_unlock();
 }
 
-static void in_child(void)
+static void torch_fork_in_child(void)
 {
     atomic_store_explicit(&is_forked, true, memory_order_relaxed);
     larder__torch_failure_unlock();
@@ -29,7 +29,8 @@ static void in_child(void)
 bool larder__torch_fork_watch(void)
 {
     if (!is_watched)
-        is_watched = pthread_atfork(before, in_parent, in_child) == 0;
+        is_watched =
+            pthread_atfork(before, in_parent, torch_fork_in_child) == 0;
     return is_watched;
 }
 

@@ -162,7 +162,8 @@ static struct torch_route *route_take(struct torch_pools *pools,
     return route;
 }
 
-static larder_result begin(struct torch_device *d, larder_pool_id id)
+static larder_result torch_pools_begin(struct torch_device *d,
+                                       larder_pool_id id)
 {
     struct torch_route *route = calloc(1, sizeof *route);
     larder_result r;
@@ -191,7 +192,7 @@ void larder_torch_begin_pool(int device, uint64_t id_first, uint64_t id_second,
 
     (void)filter;
     if (r == LARDER_OK)
-        r = begin(d, (larder_pool_id){id_first, id_second});
+        r = torch_pools_begin(d, (larder_pool_id){id_first, id_second});
     if (r != LARDER_OK)
         larder__torch_raise(r);
 }

@@ -38,7 +38,7 @@ static size_t native_frames(const void *caller, uint64_t *frames,
     return n;
 }
 
-static void find(struct torch_stack *stack, const void *caller)
+static void torch_stacks_find(struct torch_stack *stack, const void *caller)
 {
     size_t capacity = atomic_load_explicit(&depth_max, memory_order_relaxed);
 
@@ -53,7 +53,7 @@ bool larder__torch_stack_enter(struct torch_stack *stack, const void *caller)
 {
     if (!atomic_load_explicit(&wants_allocs, memory_order_relaxed))
         return false;
-    find(stack, caller);
+    torch_stacks_find(stack, caller);
     return true;
 }
 
@@ -62,7 +62,7 @@ bool larder__torch_stack_enter_free(struct torch_stack *stack,
 {
     if (!atomic_load_explicit(&wants_frees, memory_order_relaxed))
         return false;
-    find(stack, caller);
+    torch_stacks_find(stack, caller);
     return true;
 }
 

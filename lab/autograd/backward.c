@@ -27,9 +27,9 @@ struct capture {
 struct walk {
     struct lab__visit *visits, *stack;
     size_t nodes;
-    unsigned most_edges;
+    unsigned max_edges;
     struct lab__ready_queue ready;
-    lab_tensor **results; /* room for most_edges */
+    lab_tensor **results; /* room for max_edges */
     bool retain_graph;
     struct capture *captures; /* NULL: into the leaves */
     int capture_count;
@@ -54,8 +54,8 @@ static larder_result visit_new(struct walk *w, struct lab__node *node)
     visit->below = w->stack;
     w->stack = visit;
     w->nodes++;
-    if (node->edges > w->most_edges)
-        w->most_edges = node->edges;
+    if (node->edges > w->max_edges)
+        w->max_edges = node->edges;
     return LARDER_OK;
 }
 
@@ -95,10 +95,10 @@ static larder_result find_nodes(struct walk *w, struct lab__node *root)
     return r;
 }
 
-static larder_result make_room(struct walk *w)
+static larder_result backward_make_room(struct walk *w)
 {
     w->ready.at = lab__host_alloc(w->nodes * sizeof *w->ready.at);
-    w->results = lab__host_zeroed(w->most_edges * sizeof(lab_tensor *));
+    w->results = lab__host_zeroed(w->max_edges * sizeof(lab_tensor *));
     return w->ready.at != NULL && w->results != NULL
                ? LARDER_OK
                : lab__fail_host(w->nodes * sizeof *w->ready.at);
@@ -290,7 +290,7 @@ static larder_result pass_on(struct walk *w, const struct lab__node *node)
 
 static void results_drop(struct walk *w)
 {
-    for (unsigned i = 0; i < w->most_edges; i++) {
+    for (unsigned i = 0; i < w->max_edges; i++) {
         lab_unref(w->results[i]);
         w->results[i] = NULL;
     }
@@ -317,7 +317,7 @@ static larder_result walk_from(struct walk w, struct lab__node *root,
     larder_result r = find_nodes(&w, root);
 
     if (r == LARDER_OK)
-        r = make_room(&w);
+        r = backward_make_room(&w);
     if (r == LARDER_OK) {
         root->visit->incoming[output] = lab_ref(grad);
         r = run_all(&w, root);

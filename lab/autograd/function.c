@@ -88,7 +88,8 @@ static larder_result fill_in(struct lab__node *node, const lab_function *what)
     return r;
 }
 
-static larder_result record(lab *l, const lab_function *what, bool *is_taken)
+static larder_result function_record(lab *l, const lab_function *what,
+                                     bool *is_taken)
 {
     struct function *f = function_new(what);
     struct lab__node *node;
@@ -138,7 +139,7 @@ larder_result lab_function_record(lab *l, const lab_function *what)
     else
         goto done;
     if (r == LARDER_OK)
-        r = record(l, what, &is_taken);
+        r = function_record(l, what, &is_taken);
 done:
     if (!is_taken && what->release != NULL)
         what->release(what->context);

@@ -77,7 +77,7 @@ larder_result lab__node_saves(struct lab__node *node, unsigned count)
     return LARDER_OK;
 }
 
-static struct lab__saved *slot_of(struct lab__node *node, unsigned slot)
+static struct lab__saved *node_slot_of(struct lab__node *node, unsigned slot)
 {
     return slot < LAB__MAX_SAVED ? &node->saved[slot]
                                  : &node->more[slot - LAB__MAX_SAVED];
@@ -86,7 +86,7 @@ static struct lab__saved *slot_of(struct lab__node *node, unsigned slot)
 larder_result lab__node_save(struct lab__node *node, unsigned slot,
                              lab_tensor *t)
 {
-    struct lab__saved *saved = slot_of(node, slot);
+    struct lab__saved *saved = node_slot_of(node, slot);
     larder_result r;
 
     if (t == NULL)
@@ -103,7 +103,7 @@ larder_result lab__node_save(struct lab__node *node, unsigned slot,
 larder_result lab__node_saved(struct lab__node *node, unsigned slot,
                               lab_tensor **out)
 {
-    const struct lab__saved *saved = slot_of(node, slot);
+    const struct lab__saved *saved = node_slot_of(node, slot);
     char shape[LAB__SHAPE_TEXT];
 
     if (saved->was_set && saved->tensor == NULL) {
@@ -128,7 +128,7 @@ larder_result lab__node_saved(struct lab__node *node, unsigned slot,
 void lab__node_release(struct lab__node *node)
 {
     for (unsigned i = 0; i < LAB__MAX_SAVED + node->more_count; i++) {
-        struct lab__saved *saved = slot_of(node, i);
+        struct lab__saved *saved = node_slot_of(node, i);
         lab_tensor *t = saved->tensor;
 
         if (t == NULL)

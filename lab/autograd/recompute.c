@@ -105,8 +105,8 @@ static larder_result run_unrecorded(const struct segment *segment,
 }
 
 /* Takes the segment over when it succeeds. */
-static larder_result record(struct segment *segment, lab_tensor *input,
-                            lab_tensor *out)
+static larder_result recompute_record(struct segment *segment,
+                                      lab_tensor *input, lab_tensor *out)
 {
     struct lab__node *node;
     larder_result r = lab__node_new(input->storage->session, &checkpoint_kind,
@@ -133,7 +133,7 @@ static larder_result checkpoint(struct segment *segment, lab_tensor *input,
     if (r != LARDER_OK)
         return r;
     if (lab__records(input->storage->session, 1, &input)) {
-        r = record(segment, input, got);
+        r = recompute_record(segment, input, got);
         *is_taken = r == LARDER_OK;
     }
     if (r != LARDER_OK) {

@@ -47,8 +47,8 @@ static const lab_tensor *number_make(struct number *n, lab *l, lab_dtype dtype,
 
 /* ---- running ------------------------------------------------------------ */
 
-static void run(int operands, const lab_tensor *const *tensors, int64_t grain,
-                lab__row_fn row, const void *context)
+static void elementwise_run(int operands, const lab_tensor *const *tensors,
+                            int64_t grain, lab__row_fn row, const void *context)
 {
     struct lab__odometer o;
 
@@ -67,8 +67,8 @@ void lab__unary(lab__unary_op op, lab_tensor *out, const lab_tensor *a)
 {
     const lab_tensor *both[] = {out, a};
 
-    run(2, both, unary_is_dear(op) ? GRAIN_DEAR : GRAIN_CHEAP,
-        lab__unary_rows[op], NULL);
+    elementwise_run(2, both, unary_is_dear(op) ? GRAIN_DEAR : GRAIN_CHEAP,
+                    lab__unary_rows[op], NULL);
 }
 
 static lab__row_fn binary_row(lab__binary_op op, const lab_tensor *a,
@@ -94,9 +94,9 @@ void lab__binary(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
     int64_t as_int = lab__to_int64(x);
     bool is_int = a->kind == LAB_INT64 && op != LAB__EQ;
 
-    run(3, all, binary_is_dear(op) ? GRAIN_DEAR : GRAIN_CHEAP,
-        binary_row(op, a, b),
-        is_int ? (const void *)&as_int : (const void *)&as_float);
+    elementwise_run(3, all, binary_is_dear(op) ? GRAIN_DEAR : GRAIN_CHEAP,
+                    binary_row(op, a, b),
+                    is_int ? (const void *)&as_int : (const void *)&as_float);
 }
 
 void lab__scalar(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
@@ -125,7 +125,7 @@ void lab__addcmul(lab_tensor *out, const lab_tensor *b, const lab_tensor *c,
     const lab_tensor *all[] = {out, b, c};
     float factor = (float)value;
 
-    run(3, all, GRAIN_CHEAP, lab__addcmul_row, &factor);
+    elementwise_run(3, all, GRAIN_CHEAP, lab__addcmul_row, &factor);
 }
 
 void lab__addcdiv(lab_tensor *out, const lab_tensor *b, const lab_tensor *c,
@@ -134,5 +134,5 @@ void lab__addcdiv(lab_tensor *out, const lab_tensor *b, const lab_tensor *c,
     const lab_tensor *all[] = {out, b, c};
     float factor = (float)value;
 
-    run(3, all, GRAIN_CHEAP, lab__addcdiv_row, &factor);
+    elementwise_run(3, all, GRAIN_CHEAP, lab__addcdiv_row, &factor);
 }

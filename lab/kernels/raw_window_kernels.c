@@ -20,8 +20,9 @@ static float *plane(const lab_tensor *t, int64_t n, int64_t c)
 }
 
 /* One piece for each of out's planes. */
-static void run(struct planes *p,
-                void (*part)(void *context, int64_t begin, int64_t end))
+static void raw_window_kernels_run(struct planes *p,
+                                   void (*part)(void *context, int64_t begin,
+                                                int64_t end))
 {
     if (!lab__readable(p->out) || !lab__readable(p->a))
         return;
@@ -88,7 +89,7 @@ void lab__window_conv(lab_tensor *out, const lab_tensor *x, const lab_tensor *w,
 {
     struct planes p = {out, x, w, win};
 
-    run(&p, part_forward);
+    raw_window_kernels_run(&p, part_forward);
     if (b != NULL)
         lab__channels_add(out, b);
 }
@@ -143,7 +144,7 @@ void lab__window_conv_input(lab_tensor *grad_x, const lab_tensor *grad,
 {
     struct planes p = {grad_x, grad, w, win};
 
-    run(&p, part_input);
+    raw_window_kernels_run(&p, part_input);
 }
 
 /* How much one element of the window goes with the gradient. */
@@ -197,7 +198,7 @@ void lab__window_conv_weight(lab_tensor *grad_w, const lab_tensor *grad,
 {
     struct planes p = {grad_w, grad, x, win};
 
-    run(&p, part_weight);
+    raw_window_kernels_run(&p, part_weight);
 }
 
 void lab__channels_add(lab_tensor *out, const lab_tensor *b)
@@ -278,7 +279,7 @@ void lab__window_max(lab_tensor *out, lab_tensor *indices, const lab_tensor *x,
 {
     struct planes p = {out, x, indices, win};
 
-    run(&p, part_largest);
+    raw_window_kernels_run(&p, part_largest);
 }
 
 static void largest_back(const struct planes *p, int64_t n, int64_t c)
@@ -302,7 +303,7 @@ void lab__window_max_backward(lab_tensor *grad_x, const lab_tensor *grad,
 {
     struct planes p = {grad_x, grad, indices, NULL};
 
-    run(&p, part_largest_back);
+    raw_window_kernels_run(&p, part_largest_back);
 }
 
 static int64_t divisor(const lab_window *win, struct rows y, struct rows x)
@@ -340,7 +341,7 @@ void lab__window_average(lab_tensor *out, const lab_tensor *x,
 {
     struct planes p = {out, x, NULL, win};
 
-    run(&p, part_average);
+    raw_window_kernels_run(&p, part_average);
 }
 
 static void average_back(const struct planes *p, int64_t n, int64_t c)
@@ -373,5 +374,5 @@ void lab__window_average_backward(lab_tensor *grad_x, const lab_tensor *grad,
 {
     struct planes p = {grad_x, grad, NULL, win};
 
-    run(&p, part_average_back);
+    raw_window_kernels_run(&p, part_average_back);
 }

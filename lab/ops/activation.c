@@ -11,8 +11,8 @@ struct operation {
     const struct lab__node_kind *kind;
 };
 
-static larder_result run(const struct operation *what, lab_tensor *a,
-                         lab_tensor **out)
+static larder_result activation_run(const struct operation *what, lab_tensor *a,
+                                    lab_tensor **out)
 {
     lab_tensor *made, *kept;
     larder_result r = lab__check_float(what->name, a);
@@ -105,7 +105,7 @@ static larder_result sigmoid_backward(struct lab__node *node,
                                                    backward_fn, NULL};         \
         static const struct operation what = {#name, OP, keep_what, &kind};    \
                                                                                \
-        return run(&what, a, out);                                             \
+        return activation_run(&what, a, out);                                  \
     }
 
 UNARY(exp, LAB__EXP, KEEP_RESULT, "Exp", exp_backward)
@@ -127,5 +127,5 @@ larder_result lab_neg(lab_tensor *a, lab_tensor **out)
 
     if (a->kind == LAB_INT64)
         return lab__scalar_new(LAB__MUL, a, -1, out);
-    return run(&neg, a, out);
+    return activation_run(&neg, a, out);
 }

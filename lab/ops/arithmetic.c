@@ -11,8 +11,9 @@ struct operation {
     larder_result (*save)(struct lab__node *node, lab_tensor *a, lab_tensor *b);
 };
 
-static larder_result record(const struct operation *what, lab_tensor *a,
-                            lab_tensor *b, lab_tensor *made)
+static larder_result arithmetic_record(const struct operation *what,
+                                       lab_tensor *a, lab_tensor *b,
+                                       lab_tensor *made)
 {
     lab_tensor *inputs[] = {a, b};
     struct lab__node *node;
@@ -23,8 +24,8 @@ static larder_result record(const struct operation *what, lab_tensor *a,
     return what->save(node, a, b);
 }
 
-static larder_result run(const struct operation *what, lab_tensor *a,
-                         lab_tensor *b, lab_tensor **out)
+static larder_result arithmetic_run(const struct operation *what, lab_tensor *a,
+                                    lab_tensor *b, lab_tensor **out)
 {
     struct lab__operands o;
     lab_tensor *made;
@@ -35,7 +36,7 @@ static larder_result run(const struct operation *what, lab_tensor *a,
     r = lab__operands_room(&o, (lab_dtype)o.a->dtype, &made);
     if (r == LARDER_OK) {
         lab__binary(what->op, made, o.a, o.b, what->x);
-        r = lab__done(record(what, a, b, made), made, out);
+        r = lab__done(arithmetic_record(what, a, b, made), made, out);
     }
     lab__operands_drop(&o);
     return r;
@@ -73,7 +74,7 @@ larder_result lab_add(lab_tensor *a, lab_tensor *b, lab_tensor **out)
     static const struct operation add = {
         .name = "add", .op = LAB__ADD, .x = 1, .kind = &add_kind};
 
-    return run(&add, a, b, out);
+    return arithmetic_run(&add, a, b, out);
 }
 
 larder_result lab_sub(lab_tensor *a, lab_tensor *b, lab_tensor **out)
@@ -81,7 +82,7 @@ larder_result lab_sub(lab_tensor *a, lab_tensor *b, lab_tensor **out)
     static const struct operation sub = {
         .name = "sub", .op = LAB__SUB, .kind = &sub_kind};
 
-    return run(&sub, a, b, out);
+    return arithmetic_run(&sub, a, b, out);
 }
 
 /* ---- products ----------------------------------------------------------- */
@@ -137,7 +138,7 @@ larder_result lab_mul(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 
     if (a->kind == LAB_FLOAT32 && b->dtype == LAB_BOOL)
         return mul_masked(a, b, out);
-    return run(&mul, a, b, out);
+    return arithmetic_run(&mul, a, b, out);
 }
 
 /* ---- quotients ---------------------------------------------------------- */
@@ -199,7 +200,7 @@ larder_result lab_div(lab_tensor *a, lab_tensor *b, lab_tensor **out)
                                          .kind = &div_kind,
                                          .save = lab__div_save};
 
-    return run(&div, a, b, out);
+    return arithmetic_run(&div, a, b, out);
 }
 
 /* ---- comparing ---------------------------------------------------------- */

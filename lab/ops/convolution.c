@@ -60,8 +60,8 @@ static larder_result conv2d_backward(struct lab__node *node, lab_tensor **grads,
 static const struct lab__node_kind conv2d_kind = {
     .name = "ConvolutionBackward0", .backward = conv2d_backward};
 
-static larder_result record(lab_tensor *const inputs[3], int stride,
-                            int padding, lab_tensor *result)
+static larder_result convolution_record(lab_tensor *const inputs[3], int stride,
+                                        int padding, lab_tensor *result)
 {
     struct lab__node *node;
     larder_result r = lab__record(&conv2d_kind, 3, inputs, result, &node);
@@ -152,7 +152,7 @@ static larder_result conv2d(lab_tensor *const inputs[3], int stride,
     if (r != LARDER_OK)
         return r;
     lab__conv2d_forward(made, dense[0], dense[1], dense[2], stride, padding);
-    r = record(inputs, stride, padding, made);
+    r = convolution_record(inputs, stride, padding, made);
     return lab__done(r, made, out);
 }
 

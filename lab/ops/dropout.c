@@ -32,8 +32,8 @@ static larder_result dropout_backward(struct lab__node *node,
 static const struct lab__node_kind dropout_kind = {
     .name = "NativeDropoutBackward0", .backward = dropout_backward};
 
-static larder_result record(lab_tensor *a, lab_tensor *mask, double scale,
-                            lab_tensor *result)
+static larder_result dropout_record(lab_tensor *a, lab_tensor *mask,
+                                    double scale, lab_tensor *result)
 {
     struct lab__node *node;
     larder_result r = lab__record(&dropout_kind, 1, &a, result, &node);
@@ -66,13 +66,13 @@ static larder_result dropout(lab_tensor *a, double p, lab_tensor **out)
     if (r == LARDER_OK)
         r = dropout_compute(a, p, mask, result);
     if (r == LARDER_OK)
-        r = record(a, mask, 1.0 / (1.0 - p), result);
+        r = dropout_record(a, mask, 1.0 / (1.0 - p), result);
     lab_unref(mask);
     return lab__done(r, result, out);
 }
 
 /* p = 1: PyTorch multiplies by a zero made for it. */
-static larder_result drop_all(lab_tensor *a, lab_tensor **out)
+static larder_result dropout_drop_all(lab_tensor *a, lab_tensor **out)
 {
     lab_tensor *zero;
     larder_result r = lab_zeros(lab_session(a), lab_dtype_of(a),
@@ -99,5 +99,5 @@ larder_result lab_dropout(lab_tensor *a, double p, bool training,
         *out = lab_ref(a);
         return LARDER_OK;
     }
-    return p < 1 ? dropout(a, p, out) : drop_all(a, out);
+    return p < 1 ? dropout(a, p, out) : dropout_drop_all(a, out);
 }

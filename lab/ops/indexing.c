@@ -51,7 +51,8 @@ static larder_result index_check(const lab_tensor *t, const lab_tensor *index)
     return LARDER_OK;
 }
 
-static larder_result gather(lab_tensor *t, lab_tensor *index, lab_tensor **out)
+static larder_result indexing_gather(lab_tensor *t, lab_tensor *index,
+                                     lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS], value;
     int ndim = 0;
@@ -84,7 +85,7 @@ static larder_result index_dense(lab_tensor *t, lab_tensor *index,
     larder_result r = lab_contiguous(t, &dense);
 
     if (r == LARDER_OK) {
-        r = gather(dense, index, &made);
+        r = indexing_gather(dense, index, &made);
         lab_unref(dense);
     }
     lab_set_grad_enabled(t->storage->session, recorded);

@@ -62,7 +62,7 @@ static larder_result node_for(const char *op, const struct lab__node_kind *kind,
 }
 
 /* The operation is done: a is what the node makes. */
-static void finish(lab_tensor *a, struct lab__node *node)
+static void inplace_finish(lab_tensor *a, struct lab__node *node)
 {
     a->storage->version++;
     if (node != NULL)
@@ -172,8 +172,8 @@ static larder_result save_copy(const struct operation *what,
     return r;
 }
 
-static larder_result run(const struct operation *what, lab_tensor *a,
-                         lab_tensor *b, double x)
+static larder_result inplace_run(const struct operation *what, lab_tensor *a,
+                                 lab_tensor *b, double x)
 {
     lab_tensor *inputs[] = {a, b}, *other;
     struct lab__node *node = NULL;
@@ -188,7 +188,7 @@ static larder_result run(const struct operation *what, lab_tensor *a,
         if (node != NULL)
             node->number[0] = x;
         lab__binary(what->op, a, a, other, x);
-        finish(a, node);
+        inplace_finish(a, node);
     } else {
         lab__node_unref(node);
     }
@@ -222,7 +222,7 @@ larder_result lab_add_inplace(lab_tensor *a, lab_tensor *b, double alpha)
 {
     static const struct operation add = {"add_", LAB__ADD, &add_kind, NULL};
 
-    return run(&add, a, b, alpha);
+    return inplace_run(&add, a, b, alpha);
 }
 
 larder_result lab_mul_inplace(lab_tensor *a, lab_tensor *b)
@@ -230,7 +230,7 @@ larder_result lab_mul_inplace(lab_tensor *a, lab_tensor *b)
     static const struct operation mul = {"mul_", LAB__MUL, &mul_kind,
                                          lab__save_each_other};
 
-    return run(&mul, a, b, 1);
+    return inplace_run(&mul, a, b, 1);
 }
 
 larder_result lab_div_inplace(lab_tensor *a, lab_tensor *b)
@@ -239,7 +239,7 @@ larder_result lab_div_inplace(lab_tensor *a, lab_tensor *b)
                                          lab__div_save};
     larder_result r = lab__check_float("div_", a);
 
-    return r != LARDER_OK ? r : run(&div, a, b, 1);
+    return r != LARDER_OK ? r : inplace_run(&div, a, b, 1);
 }
 
 /* ---- with a number ------------------------------------------------------ */
@@ -288,7 +288,7 @@ static larder_result run_scalar(const char *name, lab__binary_op op,
     if (node != NULL)
         node->number[0] = b;
     lab__scalar(op, a, a, b);
-    finish(a, node);
+    inplace_finish(a, node);
     return LARDER_OK;
 }
 
@@ -326,7 +326,7 @@ larder_result lab_relu_inplace(lab_tensor *a)
     if (node != NULL)
         node->saved[0].version++;
     lab__unary(LAB__RELU, a, a);
-    finish(a, node);
+    inplace_finish(a, node);
     return LARDER_OK;
 }
 
@@ -356,7 +356,7 @@ larder_result lab_addcmul_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c,
 
     if (r == LARDER_OK) {
         lab__addcmul(a, b, c, value);
-        finish(a, NULL);
+        inplace_finish(a, NULL);
     }
     return r;
 }
@@ -368,7 +368,7 @@ larder_result lab_addcdiv_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c,
 
     if (r == LARDER_OK) {
         lab__addcdiv(a, b, c, value);
-        finish(a, NULL);
+        inplace_finish(a, NULL);
     }
     return r;
 }
@@ -405,7 +405,7 @@ larder_result lab_fill_inplace(lab_tensor *a, double value)
         return r;
     r = lab__fill(a, value);
     if (r == LARDER_OK)
-        finish(a, node);
+        inplace_finish(a, node);
     else
         lab__node_unref(node);
     return r;
@@ -439,7 +439,7 @@ larder_result lab_copy_inplace(lab_tensor *a, lab_tensor *b)
     if (r == LARDER_OK) {
         if (node != NULL)
             node->integer[0] = (int64_t)b->storage->place;
-        finish(a, node);
+        inplace_finish(a, node);
     } else {
         lab__node_unref(node);
     }

@@ -125,8 +125,8 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
 }
 
 /* t into made's window from `at` on. */
-static larder_result put(lab_tensor *made, int dim, int64_t at, int64_t length,
-                         const lab_tensor *t)
+static larder_result join_put(lab_tensor *made, int dim, int64_t at,
+                              int64_t length, const lab_tensor *t)
 {
     lab_tensor *window;
     larder_result r = lab_slice(made, dim, at, at + length, 1, &window);
@@ -148,7 +148,7 @@ static larder_result put_all(lab_tensor *made, lab_tensor *const *ts, int count,
 
         if (is_nothing(ts[i]->ndim, ts[i]->sizes))
             continue;
-        r = put(made, dim, at, ts[i]->sizes[dim], ts[i]);
+        r = join_put(made, dim, at, ts[i]->sizes[dim], ts[i]);
         if (r != LARDER_OK)
             return r;
         at += ts[i]->sizes[dim];

@@ -16,8 +16,8 @@ static int64_t stride_along(const lab_tensor *t, const lab_tensor *operand,
 
 /* Which dimension is to lie further out: above 0, a; below 0, b; 0, nobody
  * says.  The first operand with an opinion decides. */
-static int compare(const lab_tensor *t, int count,
-                   const lab_tensor *const *operands, int a, int b)
+static int layout_compare(const lab_tensor *t, int count,
+                          const lab_tensor *const *operands, int a, int b)
 {
     for (int i = 0; i < count; i++) {
         int64_t along_a = stride_along(t, operands[i], a);
@@ -44,7 +44,7 @@ static void order_find(const lab_tensor *t, int count,
         int at = i;
 
         for (int j = i - 1; j >= 0; j--) {
-            int which = compare(t, count, operands, order[j], order[at]);
+            int which = layout_compare(t, count, operands, order[j], order[at]);
             int keep = order[j];
 
             if (which < 0)

@@ -62,8 +62,9 @@ static larder_result layer_norm_backward(struct lab__node *node,
 static const struct lab__node_kind layer_norm_kind = {
     .name = "NativeLayerNormBackward0", .backward = layer_norm_backward};
 
-static larder_result record(lab_tensor *const inputs[3], lab_tensor *mean,
-                            lab_tensor *rstd, lab_tensor *result)
+static larder_result normalize_record(lab_tensor *const inputs[3],
+                                      lab_tensor *mean, lab_tensor *rstd,
+                                      lab_tensor *result)
 {
     lab_tensor *const saved[SAVED] = {inputs[0], mean, rstd, inputs[1],
                                       inputs[2]};
@@ -135,7 +136,7 @@ static larder_result layer_norm(lab_tensor *const inputs[3], double eps,
         return r;
     lab__layer_norm_forward(made[0], made[1], made[2], dense[0], dense[1],
                             dense[2], eps);
-    return record(inputs, made[1], made[2], made[0]);
+    return normalize_record(inputs, made[1], made[2], made[0]);
 }
 
 larder_result lab_layer_norm(lab_tensor *a, lab_tensor *w, lab_tensor *b,

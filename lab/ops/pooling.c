@@ -31,8 +31,8 @@ static larder_result max_pool2d_backward(struct lab__node *node,
 static const struct lab__node_kind max_pool2d_kind = {
     .name = "MaxPool2DWithIndicesBackward0", .backward = max_pool2d_backward};
 
-static larder_result record(lab_tensor *a, lab_tensor *indices,
-                            lab_tensor *result)
+static larder_result pooling_record(lab_tensor *a, lab_tensor *indices,
+                                    lab_tensor *result)
 {
     lab_tensor *const saved[] = {a, indices};
 
@@ -88,7 +88,7 @@ static larder_result max_pool2d(lab_tensor *a, int kernel, int stride,
     if (r != LARDER_OK)
         return r;
     lab__max_pool2d_forward(made[0], made[1], *dense, kernel, stride);
-    return record(a, made[1], made[0]);
+    return pooling_record(a, made[1], made[0]);
 }
 
 larder_result lab_max_pool2d(lab_tensor *x, int kernel, int stride,

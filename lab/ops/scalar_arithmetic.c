@@ -26,8 +26,9 @@ struct operation {
     const struct lab__node_kind *kind;
 };
 
-static larder_result make(const struct operation *what, lab_tensor *t,
-                          double number, lab_tensor **out)
+static larder_result scalar_arithmetic_make(const struct operation *what,
+                                            lab_tensor *t, double number,
+                                            lab_tensor **out)
 {
     lab_tensor *operand;
     larder_result r = with_number(t, number, what->floats, &operand);
@@ -40,13 +41,14 @@ static larder_result make(const struct operation *what, lab_tensor *t,
     return r;
 }
 
-static larder_result run(const struct operation *what, lab_tensor *t,
-                         double number, lab_tensor **out,
-                         struct lab__node **node)
+static larder_result scalar_arithmetic_run(const struct operation *what,
+                                           lab_tensor *t, double number,
+                                           lab_tensor **out,
+                                           struct lab__node **node)
 {
     struct lab__node *mine = NULL;
     lab_tensor *made;
-    larder_result r = make(what, t, number, &made);
+    larder_result r = scalar_arithmetic_make(what, t, number, &made);
 
     if (r != LARDER_OK)
         return r;
@@ -86,14 +88,14 @@ larder_result lab_add_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
     static const struct operation add = {.op = LAB__ADD, .kind = &add_kind};
 
-    return run(&add, a, b, out, NULL);
+    return scalar_arithmetic_run(&add, a, b, out, NULL);
 }
 
 larder_result lab_sub_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
     static const struct operation sub = {.op = LAB__SUB, .kind = &sub_kind};
 
-    return run(&sub, a, b, out, NULL);
+    return scalar_arithmetic_run(&sub, a, b, out, NULL);
 }
 
 larder_result lab_rsub_scalar(double a, lab_tensor *b, lab_tensor **out)
@@ -101,7 +103,7 @@ larder_result lab_rsub_scalar(double a, lab_tensor *b, lab_tensor **out)
     static const struct operation rsub = {
         .op = LAB__SUB, .first = true, .kind = &rsub_kind};
 
-    return run(&rsub, b, a, out, NULL);
+    return scalar_arithmetic_run(&rsub, b, a, out, NULL);
 }
 
 /* ---- products ----------------------------------------------------------- */
@@ -127,7 +129,7 @@ larder_result lab_mul_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
     static const struct operation mul = {.op = LAB__MUL, .kind = &mul_kind};
 
-    return run(&mul, a, b, out, NULL);
+    return scalar_arithmetic_run(&mul, a, b, out, NULL);
 }
 
 larder_result lab_div_scalar(lab_tensor *a, double b, lab_tensor **out)
@@ -135,7 +137,7 @@ larder_result lab_div_scalar(lab_tensor *a, double b, lab_tensor **out)
     static const struct operation div = {
         .op = LAB__DIV, .floats = true, .kind = &div_kind};
 
-    return run(&div, a, b, out, NULL);
+    return scalar_arithmetic_run(&div, a, b, out, NULL);
 }
 
 /* ---- a number over a tensor: reciprocal, then a product ------------------ */
@@ -170,7 +172,7 @@ static larder_result reciprocal(lab_tensor *t, lab_tensor **out)
                                           .kind = &reciprocal_kind};
     struct lab__node *node;
     lab_tensor *made;
-    larder_result r = run(&over, t, 1, &made, &node);
+    larder_result r = scalar_arithmetic_run(&over, t, 1, &made, &node);
 
     if (r != LARDER_OK)
         return r;
@@ -229,7 +231,7 @@ larder_result lab_pow_scalar(lab_tensor *a, double b, lab_tensor **out)
                          "pow: Integers to negative integer powers are not "
                          "allowed.");
     }
-    r = run(&power, a, b, &made, &node);
+    r = scalar_arithmetic_run(&power, a, b, &made, &node);
     if (r != LARDER_OK)
         return r;
     if (node != NULL)

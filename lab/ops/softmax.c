@@ -41,8 +41,8 @@ static const struct lab__node_kind softmax_kind = {
 static const struct lab__node_kind log_softmax_kind = {
     .name = "LogSoftmaxBackward0", .backward = log_softmax_backward};
 
-static larder_result record(const struct lab__node_kind *kind, lab_tensor *a,
-                            int dim, lab_tensor *result)
+static larder_result softmax_record(const struct lab__node_kind *kind,
+                                    lab_tensor *a, int dim, lab_tensor *result)
 {
     struct lab__node *node;
     larder_result r = lab__record(kind, 1, &a, result, &node);
@@ -71,7 +71,8 @@ static larder_result softmax_of(const char *op, bool logarithm, lab_tensor *a,
     lab_unref(in);
     if (r != LARDER_OK)
         return r;
-    r = record(logarithm ? &log_softmax_kind : &softmax_kind, a, dim, result);
+    r = softmax_record(logarithm ? &log_softmax_kind : &softmax_kind, a, dim,
+                       result);
     return lab__done(r, result, out);
 }
 

@@ -6,7 +6,7 @@
 
 #include "tensor/host_memory.h"
 
-static void drop_all(lab_tensor **ts, int count)
+static void splitting_drop_all(lab_tensor **ts, int count)
 {
     for (int i = 0; i < count; i++)
         lab_unref(ts[i]);
@@ -36,8 +36,9 @@ static larder_result zeros_for_piece(const struct lab__node *node, int64_t i,
 }
 
 /* A reference to each gradient, zeros for those that never came. */
-static larder_result gather(const struct lab__node *node, lab_tensor **grads,
-                            lab_tensor **pieces, const lab_tensor *like)
+static larder_result splitting_gather(const struct lab__node *node,
+                                      lab_tensor **grads, lab_tensor **pieces,
+                                      const lab_tensor *like)
 {
     for (unsigned i = 0; i < node->outputs; i++) {
         larder_result r = LARDER_OK;
@@ -47,7 +48,7 @@ static larder_result gather(const struct lab__node *node, lab_tensor **grads,
         else
             r = zeros_for_piece(node, i, like, &pieces[i]);
         if (r != LARDER_OK) {
-            drop_all(pieces, (int)i);
+            splitting_drop_all(pieces, (int)i);
             return r;
         }
     }
@@ -71,11 +72,11 @@ static larder_result join_backward(struct lab__node *node, lab_tensor **grads,
 
     if (pieces == NULL)
         return lab__fail_host(bytes);
-    r = gather(node, grads, pieces, any_of(grads));
+    r = splitting_gather(node, grads, pieces, any_of(grads));
     if (r == LARDER_OK) {
         r = node->integer[1] != 0 ? lab_cat(pieces, count, dim, &results[0])
                                   : lab_stack(pieces, count, dim, &results[0]);
-        drop_all(pieces, count);
+        splitting_drop_all(pieces, count);
     }
     lab__host_free(pieces);
     return r;
@@ -97,8 +98,8 @@ static larder_result make_piece(lab_tensor *t, int dim, int64_t length,
     return lab_slice(t, dim, i * length, (i + 1) * length, 1, out);
 }
 
-static larder_result record(lab_tensor *t, int dim, int64_t length,
-                            lab_tensor **outs, int count)
+static larder_result splitting_record(lab_tensor *t, int dim, int64_t length,
+                                      lab_tensor **outs, int count)
 {
     lab *l = t->storage->session;
     struct lab__node *node;
@@ -132,7 +133,7 @@ static larder_result make_unrecorded(lab_tensor *t, int dim, int64_t length,
     }
     lab_set_grad_enabled(l, recorded);
     if (r != LARDER_OK)
-        drop_all(made, n);
+        splitting_drop_all(made, n);
     return r;
 }
 
@@ -148,9 +149,9 @@ static larder_result make_pieces(lab_tensor *t, int dim, int64_t length,
         return lab__fail_host(bytes);
     r = make_unrecorded(t, dim, length, made, count);
     if (r == LARDER_OK) {
-        r = record(t, dim, length, made, count);
+        r = splitting_record(t, dim, length, made, count);
         if (r != LARDER_OK)
-            drop_all(made, count);
+            splitting_drop_all(made, count);
     }
     for (int i = 0; r == LARDER_OK && i < count; i++)
         outs[i] = made[i];

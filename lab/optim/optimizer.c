@@ -64,9 +64,9 @@ static larder_result options_check(lab_optimizer_kind kind,
     return r;
 }
 
-static larder_result options_read(lab_optimizer_kind kind,
-                                  const lab_optimizer_options *given,
-                                  lab_optimizer_options *out)
+static larder_result optimizer_options_read(lab_optimizer_kind kind,
+                                            const lab_optimizer_options *given,
+                                            lab_optimizer_options *out)
 {
     larder_result r = LARDER_OK;
 
@@ -113,7 +113,7 @@ larder_result lab_optimizer_create(lab *l, lab_optimizer_kind kind,
     if (kind != LAB_SGD && kind != LAB_ADAM && kind != LAB_ADAMW)
         return lab__fail(LARDER_ERR_INVALID, "optimizer: no kind %d",
                          (int)kind);
-    r = options_read(kind, opt, &options);
+    r = optimizer_options_read(kind, opt, &options);
     if (r == LARDER_OK)
         r = params_check(l, params, count);
     if (r != LARDER_OK)

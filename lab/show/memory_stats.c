@@ -20,8 +20,8 @@ struct rows {
     struct row row[ROWS_MAX];
 };
 
-static void add(struct rows *rows, int64_t value, const char *metric,
-                const char *part)
+static void memory_stats_add(struct rows *rows, int64_t value,
+                             const char *metric, const char *part)
 {
     struct row *r = &rows->row[rows->count];
 
@@ -35,10 +35,10 @@ static void add(struct rows *rows, int64_t value, const char *metric,
 static void add_stat(struct rows *rows, const larder_stat *st,
                      const char *metric)
 {
-    add(rows, st->current, metric, ".current");
-    add(rows, st->peak, metric, ".peak");
-    add(rows, st->allocated, metric, ".allocated");
-    add(rows, st->freed, metric, ".freed");
+    memory_stats_add(rows, st->current, metric, ".current");
+    memory_stats_add(rows, st->peak, metric, ".peak");
+    memory_stats_add(rows, st->allocated, metric, ".allocated");
+    memory_stats_add(rows, st->freed, metric, ".freed");
 }
 
 static void add_split(struct rows *rows, const larder_stat_split *split,
@@ -54,17 +54,17 @@ static void add_split(struct rows *rows, const larder_stat_split *split,
     add_stat(rows, &split->small_pool, name);
 }
 
-static void add_all(struct rows *rows, const larder_stats *st)
+static void memory_stats_add_all(struct rows *rows, const larder_stats *st)
 {
 #define X(name, text) add_split(rows, &st->name, #name);
     LARDER_METRIC_MAP(X)
 #undef X
     add_stat(rows, &st->oversize_allocations, "oversize_allocations");
     add_stat(rows, &st->oversize_segments, "oversize_segments");
-#define X(name, text) add(rows, st->name, #name, "");
+#define X(name, text) memory_stats_add(rows, st->name, #name, "");
     LARDER_COUNTER_MAP(X)
 #undef X
-    add(rows, st->max_split_size, "max_split_size", "");
+    memory_stats_add(rows, st->max_split_size, "max_split_size", "");
 }
 
 static int by_name(const void *a, const void *b)
@@ -85,7 +85,7 @@ size_t lab_memory_stats(lab *l, char *buf, size_t cap)
     larder_stats_init(&st);
     if (larder_stats_get(lab_allocator(l), &st) != LARDER_OK)
         return 0;
-    add_all(&rows, &st);
+    memory_stats_add_all(&rows, &st);
     qsort(rows.row, rows.count, sizeof rows.row[0], by_name);
     for (size_t i = 0; i < rows.count; i++)
         lab__write(&w, "%s %" PRId64 "\n", rows.row[i].name, rows.row[i].value);

@@ -22,8 +22,8 @@ enum {
     VALUE = 9,
     CHANGE = 11,
     GAP = 2,
-    BAR_LEAST = 10,
-    BAR_MOST = 40,
+    BAR_MIN = 10,
+    BAR_MAX = 40,
     EIGHTHS = 8
 };
 
@@ -241,11 +241,11 @@ static size_t bar_columns(size_t width)
     const size_t note = 30;
     size_t room = width > BEFORE_BAR ? width - BEFORE_BAR : 0;
 
-    if (room >= BAR_LEAST + note + GAP)
+    if (room >= BAR_MIN + note + GAP)
         room -= note + GAP;
-    if (room < BAR_LEAST)
-        return BAR_LEAST;
-    return room < BAR_MOST ? room : (size_t)BAR_MOST;
+    if (room < BAR_MIN)
+        return BAR_MIN;
+    return room < BAR_MAX ? room : (size_t)BAR_MAX;
 }
 
 size_t lab_panel(lab *l, const char *statement, const lab_memory *before,

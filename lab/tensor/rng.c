@@ -21,7 +21,7 @@ struct lanes {
 };
 
 /* Steele and others' splitmix64: what one seeds other generators with. */
-static uint64_t mix(uint64_t x)
+static uint64_t rng_mix(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -31,11 +31,11 @@ static uint64_t mix(uint64_t x)
 
 static void lanes_seed(struct lanes *g, uint64_t seed, uint64_t block)
 {
-    uint64_t x = mix(mix(seed) ^ block);
+    uint64_t x = rng_mix(rng_mix(seed) ^ block);
 
     for (int i = 0; i < LANES; i++) {
         for (int j = 0; j < 4; j += 2) {
-            uint64_t word = mix(x);
+            uint64_t word = rng_mix(x);
 
             x += UINT64_C(0x9e3779b97f4a7c15);
             g->s[j][i] = (uint32_t)word;

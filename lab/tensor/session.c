@@ -19,7 +19,8 @@ void lab_options_init_sized(lab_options *opt, size_t size)
     memcpy(opt, &size, sizeof size);
 }
 
-static larder_result options_read(const lab_options *in, lab_options *opt)
+static larder_result session_options_read(const lab_options *in,
+                                          lab_options *opt)
 {
     larder_result r = LARDER_OK;
 
@@ -108,7 +109,7 @@ static larder_result session_open(lab *l, const lab_options *opt)
 larder_result lab_open(const lab_options *opt, lab **out)
 {
     lab_options own;
-    larder_result r = options_read(opt, &own);
+    larder_result r = session_options_read(opt, &own);
     lab *l;
 
     if (r != LARDER_OK)

@@ -2,7 +2,7 @@
 
 #include "tensor/host_memory.h"
 
-static void *as_pointer(uint64_t address)
+static void *storage_as_pointer(uint64_t address)
 {
     return (void *)(uintptr_t)address;
 }
@@ -34,7 +34,7 @@ static larder_result host_take(struct lab__storage *s, int *zeroed)
 static void host_give(struct lab__storage *s)
 {
     s->session->host_bytes -= s->bytes;
-    lab__host_pages_free(as_pointer(s->address), s->bytes);
+    lab__host_pages_free(storage_as_pointer(s->address), s->bytes);
 }
 
 /* ---- device ------------------------------------------------------------- */

@@ -13,7 +13,7 @@ struct larder_file {
     char *path; /* as it was given */
 };
 
-static larder_result refused(const larder_file *f)
+static larder_result file_api_refused(const larder_file *f)
 {
     return larder__fail(LARDER_ERR_SYSTEM, "%s: cannot be written: %s", f->path,
                         larder__newfile_words(&f->file));
@@ -51,7 +51,7 @@ larder_result larder_file_create(const char *path, larder_file **out)
     if (f == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (!larder__newfile_open(&f->file, path)) {
-        larder_result r = refused(f);
+        larder_result r = file_api_refused(f);
 
         (void)larder__newfile_close(&f->file, false);
         file_free(f);
@@ -66,7 +66,7 @@ larder_result larder_file_write(larder_file *f, const void *bytes, size_t count)
     if (f == NULL || (bytes == NULL && count != 0))
         return larder__fail_plain(LARDER_ERR_INVALID);
     return larder__newfile_write(&f->file, bytes, count) ? LARDER_OK
-                                                         : refused(f);
+                                                         : file_api_refused(f);
 }
 
 int larder_file_descriptor(const larder_file *f)
@@ -81,7 +81,7 @@ larder_result larder_file_close(larder_file *f, int keep)
     if (f == NULL)
         return LARDER_OK;
     if (!larder__newfile_close(&f->file, keep != 0) && keep)
-        r = refused(f);
+        r = file_api_refused(f);
     file_free(f);
     return r;
 }

@@ -7,7 +7,7 @@
  * its holder, and left alone a holder gets many sections done meanwhile.  A
  * holder may be in the driver for milliseconds: who waits longer than sections
  * should take gives up its turn, then sleeps between looks. */
-enum { PAUSES_MOST = 32, LOOKS = 12, YIELDS = 16, NAP_NS = 50000 };
+enum { PAUSES_MAX = 32, LOOKS = 12, YIELDS = 16, NAP_NS = 50000 };
 
 static void pause_for(int pauses)
 {
@@ -29,7 +29,7 @@ void larder__lock_wait(const struct lock *lock)
     while (atomic_load_explicit(&lock->taken, memory_order_relaxed) != 0) {
         if (looks < LOOKS) {
             pause_for(pauses);
-            if (pauses < PAUSES_MOST)
+            if (pauses < PAUSES_MAX)
                 pauses *= 2;
         } else if (looks < LOOKS + YIELDS) {
             sched_yield();

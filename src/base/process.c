@@ -22,7 +22,7 @@ static void in_parent(void)
 }
 
 /* Whose the objects are that hold them, nobody can tell here any more. */
-static void in_child(void)
+static void process_in_child(void)
 {
     for (struct own_fd *own = list; own != NULL; own = own->next)
         close(own->fd);
@@ -35,7 +35,7 @@ static bool is_watched;
 
 static void watch(void)
 {
-    is_watched = pthread_atfork(before, in_parent, in_child) == 0;
+    is_watched = pthread_atfork(before, in_parent, process_in_child) == 0;
 }
 
 bool larder__process_watch(void)

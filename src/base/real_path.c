@@ -10,7 +10,7 @@
 enum { LINKS_MAX = 40 };
 
 /* The number that all of the text is, else -1. */
-static int number_of(const char *text)
+static int real_path_number_of(const char *text)
 {
     char *end;
     long n;
@@ -53,7 +53,7 @@ static bool join_real(const char *path, const char *name, char *out,
     }
     if (realpath(n == 0 ? "." : folder, real) == NULL)
         return false;
-    *fd = holds_descriptors(real) ? number_of(name) : -1;
+    *fd = holds_descriptors(real) ? real_path_number_of(name) : -1;
     n = snprintf(out, room, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
     if (n >= 0 && n < (int)room)
         return true;

@@ -16,7 +16,8 @@ enum { MAKING_LOOKS = 50, MAKING_NAP_NS = 1000000 };
 
 /* ---- words ---------------------------------------------------------------- */
 
-static larder_result refused(const struct shared_object *o, const char *what)
+static larder_result shared_object_refused(const struct shared_object *o,
+                                           const char *what)
 {
     return larder__fail(LARDER_ERR_SYSTEM,
                         "%s the shared memory object '%s' failed: %s", what,
@@ -158,7 +159,7 @@ static larder_result check_owner(const struct shared_object *o)
     struct stat st;
 
     if (fstat(o->file.fd, &st) != 0)
-        return refused(o, "asking about");
+        return shared_object_refused(o, "asking about");
     if (!S_ISREG(st.st_mode))
         return untrusted(o, "is no regular file");
     if (o->is_of_group) {
@@ -185,13 +186,13 @@ static larder_result open_locked(struct shared_object *o)
         struct stat st;
 
         if (fd < 0)
-            return refused(o, "opening");
+            return shared_object_refused(o, "opening");
         larder__own_fd_keep(&o->file, fd);
         r = check_owner(o);
         if (r != LARDER_OK)
             return r;
         if (!larder__shared_lock(o) || fstat(fd, &st) != 0)
-            return refused(o, "locking");
+            return shared_object_refused(o, "locking");
         if (st.st_nlink > 0)
             return LARDER_OK;
         larder__own_fd_close(&o->file); /* removed while we waited */
@@ -218,9 +219,9 @@ static larder_result map(struct shared_object *o)
     void *p;
 
     if (fstat(o->file.fd, &st) != 0)
-        return refused(o, "asking about");
+        return shared_object_refused(o, "asking about");
     if (st.st_size == 0 && !reserve(o)) {
-        larder_result r = refused(o, "making");
+        larder_result r = shared_object_refused(o, "making");
 
         shm_unlink(o->name);
         return r;
@@ -229,7 +230,7 @@ static larder_result map(struct shared_object *o)
         return larder__shared_foreign(o, "has another size than that of");
     p = mmap(NULL, o->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, o->file.fd, 0);
     if (p == MAP_FAILED)
-        return refused(o, "mapping");
+        return shared_object_refused(o, "mapping");
     /* A child's copy would keep the tokens: a mapping has a part in the
      * file. */
     madvise(p, o->bytes, MADV_DONTFORK);

@@ -8,7 +8,7 @@
 #include "convert/json_text.h"
 #include "convert/perfetto_lanes.h"
 
-enum { FRAMES_MOST = 24 };
+enum { FRAMES_MAX = 24 };
 
 struct writing {
     const struct snapshot *s;
@@ -132,7 +132,7 @@ static void write_stack(struct writing *w, uint32_t stack)
     const uint32_t *frames = snapshot_stack(w->s, stack, &count);
 
     fputs(",\"frames\":[", w->out);
-    for (size_t i = 0; i < count && i < FRAMES_MOST; i++) {
+    for (size_t i = 0; i < count && i < FRAMES_MAX; i++) {
         if (i > 0)
             putc(',', w->out);
         write_frame(w, frames[i]);

@@ -7,7 +7,7 @@
 
 enum { CONF_MAX = 2048 };
 
-static void add(char *conf, const char *text)
+static void recorded_conf_add(char *conf, const char *text)
 {
     if (conf[0] != '\0')
         strncat(conf, ",", CONF_MAX - strlen(conf) - 1);
@@ -33,10 +33,10 @@ static void add_roundup(char *conf, const struct snapshot_settings *set)
     if (all_alike(set)) {
         snprintf(text, sizeof text, "roundup_power2_divisions:%" PRId64,
                  set->roundup[0].divisions);
-        add(conf, text);
+        recorded_conf_add(conf, text);
         return;
     }
-    add(conf, "roundup_power2_divisions:[");
+    recorded_conf_add(conf, "roundup_power2_divisions:[");
     for (size_t i = 0; i < set->roundup_count; i++) {
         snprintf(text, sizeof text, "%s%" PRIu64 ":%" PRId64, i > 0 ? "," : "",
                  set->roundup[i].size_mib, set->roundup[i].divisions);
@@ -53,16 +53,16 @@ char *recorded_conf(const struct snapshot_settings *settings)
     if (conf == NULL)
         return NULL;
     if (settings->has_expandable_segments && settings->expandable_segments)
-        add(conf, "expandable_segments:True");
+        recorded_conf_add(conf, "expandable_segments:True");
     if (settings->has_max_split_size && settings->max_split_size > 0) {
         snprintf(text, sizeof text, "max_split_size_mb:%" PRId64,
                  settings->max_split_size >> 20);
-        add(conf, text);
+        recorded_conf_add(conf, text);
     }
     if (settings->garbage_collection_threshold > 0) {
         snprintf(text, sizeof text, "garbage_collection_threshold:%g",
                  settings->garbage_collection_threshold);
-        add(conf, text);
+        recorded_conf_add(conf, text);
     }
     add_roundup(conf, settings);
     return conf;
@@ -103,7 +103,7 @@ char *recorded_conf_of(const struct snapshot *s, const char *release)
     if (conf != NULL && release != NULL)
         snprintf(conf, CONF_MAX, "pytorch:%.15s", release);
     if (conf != NULL && settings[0] != '\0')
-        add(conf, settings);
+        recorded_conf_add(conf, settings);
     free(settings);
     return conf;
 }

@@ -8,7 +8,7 @@
 
 /* What every process could hold of a card and more; only the addresses
  * reserved for expandable segments follow from it. */
-#define TOTAL_BYTES_MOST ((uint64_t)256 << 30)
+#define TOTAL_BYTES_MAX ((uint64_t)256 << 30)
 #define INVENTED_GAP ((uint64_t)1 << 40)
 
 struct recorded_wait {
@@ -65,7 +65,7 @@ differ(struct recorded_device *d, const char *format, ...)
 
 /* Whether the driver refused at this point: what comes next is that something
  * was released, or that the request failed. */
-static bool refused(struct recorded_device *d)
+static bool recorded_device_refused(struct recorded_device *d)
 {
     const struct snapshot_event *e = next_recorded(d);
 
@@ -207,7 +207,7 @@ static larder_result recorded_mem_alloc(void *self, uint64_t bytes,
     struct recorded_device *d = self;
     uint64_t address;
 
-    if (!d->is_start && refused(d))
+    if (!d->is_start && recorded_device_refused(d))
         return LARDER_ERR_OUT_OF_MEMORY;
     address = d->is_start ? d->start_address : choose_address(d, bytes);
     if (!live_free(d, address, bytes))
@@ -295,7 +295,7 @@ static larder_result recorded_page_create(void *self, uint64_t bytes,
     struct recorded_device *d = self;
 
     (void)bytes;
-    if (!d->is_start && refused(d))
+    if (!d->is_start && recorded_device_refused(d))
         return LARDER_ERR_OUT_OF_MEMORY;
     *out = ++d->next_page;
     return LARDER_OK;
@@ -526,7 +526,7 @@ static void choose_addresses(struct recorded_device *d)
     }
     d->invented = (highest + INVENTED_GAP) >> 30 << 30;
     /* Larder reserves 9/8 of it for a range. */
-    d->total_bytes = TOTAL_BYTES_MOST;
+    d->total_bytes = TOTAL_BYTES_MAX;
     if (distance / 9 * 8 < d->total_bytes)
         d->total_bytes = distance / 9 * 8 >> 25 << 25;
 }

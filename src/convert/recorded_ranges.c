@@ -23,8 +23,8 @@ static bool is_small(const struct lifetimes *l, const struct segment_span *span)
     return span->size % LARGE_PAGE_BYTES != 0;
 }
 
-static struct recorded_range *find(const struct recorded_ranges *r,
-                                   const struct segment_span *span)
+static struct recorded_range *recorded_ranges_find(
+    const struct recorded_ranges *r, const struct segment_span *span)
 {
     bool small = is_small(r->lifetimes, span);
 
@@ -38,9 +38,10 @@ static struct recorded_range *find(const struct recorded_ranges *r,
     return NULL;
 }
 
-static bool add(struct recorded_ranges *r, const struct segment_span *span)
+static bool recorded_ranges_add(struct recorded_ranges *r,
+                                const struct segment_span *span)
 {
-    struct recorded_range *range = find(r, span);
+    struct recorded_range *range = recorded_ranges_find(r, span);
 
     if (range == NULL && r->count == r->capacity) {
         size_t wider = r->capacity > 0 ? 2 * r->capacity : 16;
@@ -73,7 +74,8 @@ bool recorded_ranges_make(const struct lifetimes *l,
     memset(out, 0, sizeof *out);
     out->lifetimes = l;
     for (size_t i = 0; i < l->span_count; i++) {
-        if (l->spans[i].kind == SPAN_EXPANDABLE && !add(out, &l->spans[i])) {
+        if (l->spans[i].kind == SPAN_EXPANDABLE &&
+            !recorded_ranges_add(out, &l->spans[i])) {
             recorded_ranges_free(out);
             return false;
         }
@@ -90,7 +92,7 @@ void recorded_ranges_free(struct recorded_ranges *r)
 const struct recorded_range *recorded_ranges_of(const struct recorded_ranges *r,
                                                 const struct segment_span *span)
 {
-    return find(r, span);
+    return recorded_ranges_find(r, span);
 }
 
 uint64_t recorded_ranges_base(const struct recorded_ranges *r, uint64_t address)
@@ -102,7 +104,7 @@ uint64_t recorded_ranges_base(const struct recorded_ranges *r, uint64_t address)
 
         if (span->kind == SPAN_EXPANDABLE && address >= span->address &&
             address - span->address < span->size)
-            return find(r, span)->base;
+            return recorded_ranges_find(r, span)->base;
     }
     return address;
 }

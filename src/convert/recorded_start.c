@@ -86,9 +86,11 @@ larder_result retelling_free(struct retelling *r, uint32_t number)
 
 /* Ask for `bytes` at `address`, as large requests go whole and small ones in
  * parts. */
-static bool take(struct start *s, const struct segment_span *span,
-                 bool is_small, uint64_t address, uint64_t bytes,
-                 larder_addr **list, size_t *count, size_t *capacity)
+static bool recorded_start_take(struct start *s,
+                                const struct segment_span *span, bool is_small,
+                                uint64_t address, uint64_t bytes,
+                                larder_addr **list, size_t *count,
+                                size_t *capacity)
 {
     while (bytes > 0) {
         uint64_t part = bytes;
@@ -230,8 +232,9 @@ static bool fill_hole(struct start *s, size_t index)
     if (range->end - range->base > s->r->device->total_bytes)
         return cannot(s, "the range at 0x%" PRIx64 " is more than one",
                       range->base);
-    return take(s, span, range->is_small, from, span->address - from, &s->holes,
-                &s->hole_count, &s->hole_capacity);
+    return recorded_start_take(s, span, range->is_small, from,
+                               span->address - from, &s->holes, &s->hole_count,
+                               &s->hole_capacity);
 }
 
 static bool fill_span(struct start *s, size_t index)
@@ -242,8 +245,9 @@ static bool fill_span(struct start *s, size_t index)
     if (is_expandable(span) && !fill_hole(s, index))
         return false;
     s->r->device->start_address = span->address;
-    return take(s, span, span_is_small(s, span), span->address, span->size,
-                &s->fillers, &s->filler_count, &s->filler_capacity);
+    return recorded_start_take(s, span, span_is_small(s, span), span->address,
+                               span->size, &s->fillers, &s->filler_count,
+                               &s->filler_capacity);
 }
 
 static bool fill_spans(struct start *s)
@@ -265,8 +269,8 @@ static bool fill_spans(struct start *s)
 static bool lay_gap(struct start *s, const struct segment_span *span,
                     uint64_t from, uint64_t to)
 {
-    return take(s, span, span_is_small(s, span), from, to - from, &s->gaps,
-                &s->gap_count, &s->gap_capacity);
+    return recorded_start_take(s, span, span_is_small(s, span), from, to - from,
+                               &s->gaps, &s->gap_count, &s->gap_capacity);
 }
 
 /* What the block takes up to `limit`, where the next one or the span's end is:

@@ -5,7 +5,7 @@
 
 enum { LABEL_MAX = 1024 };
 
-static bool is_blank(char c)
+static bool snap_marks_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -17,14 +17,14 @@ bool snap_marks_text(struct trace *out, const char *text)
     char label[LABEL_MAX];
     size_t length = 0;
 
-    while (is_blank(*text))
+    while (snap_marks_is_blank(*text))
         text++;
     for (; *text != '\0' && length < sizeof label; text++) {
         unsigned char c = (unsigned char)*text;
 
         label[length++] = c == '#' ? ':' : c < 0x20 || c == 0x7f ? ' ' : *text;
     }
-    while (length > 0 && is_blank(label[length - 1]))
+    while (length > 0 && snap_marks_is_blank(label[length - 1]))
         length--;
     return length == 0 || trace_append_mark(out, label, length);
 }

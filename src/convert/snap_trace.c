@@ -27,14 +27,14 @@ struct making {
     struct snap_marks marks;
 };
 
-static bool no_memory(const struct making *m)
+static bool snap_trace_no_memory(const struct making *m)
 {
     return tool_fail(m->error, "out of host memory");
 }
 
 static bool append(struct making *m, struct trace_op op)
 {
-    return trace_append(m->out, &op) || no_memory(m);
+    return trace_append(m->out, &op) || snap_trace_no_memory(m);
 }
 
 /* ---- numbers ------------------------------------------------------------ */
@@ -176,7 +176,7 @@ static bool add_before(struct making *m)
 {
     size_t count = m->l->before_count;
     struct placed *placed = calloc(count + 1, sizeof *placed);
-    bool ok = placed != NULL || no_memory(m);
+    bool ok = placed != NULL || snap_trace_no_memory(m);
 
     for (size_t i = 0; ok && i < count; i++) {
         placed[i].address = m->l->allocs[i].address;
@@ -189,7 +189,8 @@ static bool add_before(struct making *m)
         ok = add_placed(m, &placed[i]);
     free(placed);
     if (ok && count > 0)
-        ok = snap_marks_text(m->out, "the recording begins") || no_memory(m);
+        ok = snap_marks_text(m->out, "the recording begins") ||
+             snap_trace_no_memory(m);
     return ok;
 }
 
@@ -205,7 +206,7 @@ static bool add_oom(struct making *m, const struct snapshot_event *e)
              e->size, e->address);
     m->out->has_refused = true;
     m->out->refused = m->next_id;
-    return (snap_marks_text(m->out, text) || no_memory(m)) &&
+    return (snap_marks_text(m->out, text) || snap_trace_no_memory(m)) &&
            add_request_for(m, e->size, e->stream, e->pool) &&
            append(m,
                   (struct trace_op){.kind = TRACE_FREE, .id = m->out->refused});
@@ -240,7 +241,7 @@ static bool add_event(struct making *m, uint32_t i)
     uint32_t subject = m->story->subjects[i];
 
     if (!snap_marks_before(&m->marks, e, m->out))
-        return no_memory(m);
+        return snap_trace_no_memory(m);
     if (m->story->empties[i] &&
         !append(m, (struct trace_op){.kind = TRACE_EMPTY_CACHE}))
         return false;
@@ -253,13 +254,14 @@ static bool add_event(struct making *m, uint32_t i)
     return add_completed(m, subject);
 }
 
-static bool add_all(struct making *m)
+static bool snap_trace_add_all(struct making *m)
 {
     bool ok = number_all(m) && add_before(m);
 
     for (uint32_t i = 0; ok && i < m->l->event_count; i++)
         ok = add_event(m, i);
-    return ok && (snap_marks_rest(&m->marks, m->out) || no_memory(m));
+    return ok &&
+           (snap_marks_rest(&m->marks, m->out) || snap_trace_no_memory(m));
 }
 
 static bool take_memory(struct making *m)
@@ -275,7 +277,7 @@ static bool take_memory(struct making *m)
     return (m->ids != NULL && m->waits != NULL && m->streams != NULL &&
             m->idle != NULL && m->pools != NULL &&
             snap_marks_begin(&m->marks, s, m->l->device)) ||
-           no_memory(m);
+           snap_trace_no_memory(m);
 }
 
 static void fill_notes(const struct story *story,
@@ -302,7 +304,7 @@ bool snap_trace_make(const struct story *story, struct trace *out,
     memset(notes, 0, sizeof *notes);
     trace_init(out);
     fill_notes(story, notes);
-    ok = take_memory(&m) && add_all(&m);
+    ok = take_memory(&m) && snap_trace_add_all(&m);
     free(m.ids);
     free(m.waits);
     free(m.streams);

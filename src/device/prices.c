@@ -88,7 +88,7 @@ struct price_word {
     size_t length;
 };
 
-static bool is_blank(char c)
+static bool prices_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -98,10 +98,10 @@ static struct price_word next_word(const char **p, const char *end)
 {
     struct price_word w;
 
-    while (*p < end && is_blank(**p))
+    while (*p < end && prices_is_blank(**p))
         (*p)++;
     w.text = *p;
-    while (*p < end && !is_blank(**p))
+    while (*p < end && !prices_is_blank(**p))
         (*p)++;
     w.length = (size_t)(*p - w.text);
     return w;

@@ -30,12 +30,12 @@ static const uint64_t region_bytes_first_try = UINT64_C(1) << 38;
 static const uint64_t region_bytes_first_try = UINT64_C(1) << 44;
 #endif
 
-static void *as_pointer(larder_addr addr)
+static void *sim_backing_as_pointer(larder_addr addr)
 {
     return (void *)(uintptr_t)addr;
 }
 
-static larder_result refused(const char *what, uint64_t bytes)
+static larder_result sim_backing_refused(const char *what, uint64_t bytes)
 {
     return larder__sim_fail(LARDER_ERR_SYSTEM,
                             "the host cannot %s %llu bytes: %s", what,
@@ -50,7 +50,7 @@ static larder_addr regions_map(larder_addr wish, uint64_t region_bytes)
 {
     const uint64_t align = 2 * LARDER_MIB;
     uint64_t bytes = 2 * region_bytes + align;
-    void *got = mmap(as_pointer(wish), bytes, PROT_NONE,
+    void *got = mmap(sim_backing_as_pointer(wish), bytes, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     larder_addr begin, first;
 
@@ -60,7 +60,8 @@ static larder_addr regions_map(larder_addr wish, uint64_t region_bytes)
     first = bits_up(begin, align);
     if (first > begin)
         munmap(got, first - begin);
-    munmap(as_pointer(first + 2 * region_bytes), begin + align - first);
+    munmap(sim_backing_as_pointer(first + 2 * region_bytes),
+           begin + align - first);
     return first;
 }
 
@@ -126,7 +127,7 @@ void larder__sim_backing_close(struct sim_backing *b)
 {
     if (!b->is_real)
         return;
-    munmap(as_pointer(b->first), 2 * b->region_bytes);
+    munmap(sim_backing_as_pointer(b->first), 2 * b->region_bytes);
     larder__own_fd_close(&b->file);
 }
 
@@ -138,9 +139,9 @@ larder_result larder__sim_backing_commit(struct sim_backing *b,
     larder_addr begin = bits_down(addr, b->host_page_bytes);
     larder_addr end = bits_up(addr + bytes, b->host_page_bytes);
 
-    if (b->is_real &&
-        mprotect(as_pointer(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
-        return refused("give", bytes);
+    if (b->is_real && mprotect(sim_backing_as_pointer(begin), end - begin,
+                               PROT_READ | PROT_WRITE) != 0)
+        return sim_backing_refused("give", bytes);
     return LARDER_OK;
 }
 
@@ -154,9 +155,9 @@ larder_result larder__sim_backing_decommit(struct sim_backing *b,
 
     if (!b->is_real || begin >= end)
         return LARDER_OK;
-    if (mprotect(as_pointer(begin), end - begin, PROT_NONE) != 0)
-        return refused("take back", bytes);
-    madvise(as_pointer(begin), end - begin, MADV_DONTNEED);
+    if (mprotect(sim_backing_as_pointer(begin), end - begin, PROT_NONE) != 0)
+        return sim_backing_refused("take back", bytes);
+    madvise(sim_backing_as_pointer(begin), end - begin, MADV_DONTNEED);
     return LARDER_OK;
 }
 
@@ -167,12 +168,12 @@ larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
 {
     if (!b->is_real)
         return LARDER_OK;
-    if (mmap(as_pointer(addr), bytes, PROT_NONE,
+    if (mmap(sim_backing_as_pointer(addr), bytes, PROT_NONE,
              MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
              (off_t)offset) == MAP_FAILED)
-        return refused("map", bytes);
+        return sim_backing_refused("map", bytes);
     /* What a child wrote there its parent would read. */
-    madvise(as_pointer(addr), bytes, MADV_DONTFORK);
+    madvise(sim_backing_as_pointer(addr), bytes, MADV_DONTFORK);
     return LARDER_OK;
 }
 
@@ -180,19 +181,19 @@ larder_result larder__sim_backing_unmap(struct sim_backing *b, larder_addr addr,
                                         uint64_t bytes)
 {
     if (b->is_real &&
-        mmap(as_pointer(addr), bytes, PROT_NONE,
+        mmap(sim_backing_as_pointer(addr), bytes, PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
              0) == MAP_FAILED)
-        return refused("unmap", bytes);
+        return sim_backing_refused("unmap", bytes);
     return LARDER_OK;
 }
 
 larder_result larder__sim_backing_access(struct sim_backing *b,
                                          larder_addr addr, uint64_t bytes)
 {
-    if (b->is_real &&
-        mprotect(as_pointer(addr), bytes, PROT_READ | PROT_WRITE) != 0)
-        return refused("give access to", bytes);
+    if (b->is_real && mprotect(sim_backing_as_pointer(addr), bytes,
+                               PROT_READ | PROT_WRITE) != 0)
+        return sim_backing_refused("give access to", bytes);
     return LARDER_OK;
 }
 

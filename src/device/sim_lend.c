@@ -55,7 +55,7 @@ _Static_assert(sizeof(struct fabric_bytes) <= LARDER_FABRIC_BYTES,
 
 static const uint64_t fabric_magic = UINT64_C(0x31637266726472);
 
-static larder_result refused(const char *what)
+static larder_result sim_lend_refused(const char *what)
 {
     return larder__sim_fail(LARDER_ERR_SYSTEM, "%s failed: %s", what,
                             strerror(errno));
@@ -63,7 +63,7 @@ static larder_result refused(const char *what)
 
 /* ---- who it is ------------------------------------------------------------ */
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t count)
+static uint64_t sim_lend_mix(uint64_t hash, const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;
 
@@ -82,13 +82,14 @@ void larder__sim_identify(struct sim *sim, const char *shared)
     uint64_t number = ++counter;
 
     for (int i = 0; i < 2; i++) {
-        uint64_t hash = mix(words[i], &sim->ordinal, sizeof sim->ordinal);
+        uint64_t hash =
+            sim_lend_mix(words[i], &sim->ordinal, sizeof sim->ordinal);
 
-        hash = mix(hash, shared, strlen(shared));
+        hash = sim_lend_mix(hash, shared, strlen(shared));
         if (shared[0] == '\0') {
-            hash = mix(hash, &pid, sizeof pid);
-            hash = mix(hash, &start, sizeof start);
-            hash = mix(hash, &number, sizeof number);
+            hash = sim_lend_mix(hash, &pid, sizeof pid);
+            hash = sim_lend_mix(hash, &start, sizeof start);
+            hash = sim_lend_mix(hash, &number, sizeof number);
         }
         words[i] = hash;
     }
@@ -145,10 +146,10 @@ static larder_result export_fd(const struct sim *sim, const struct sim_page *p,
     int fd = description_open("self", sim->backing.file.fd);
 
     if (fd < 0)
-        return refused("opening the memory file again");
+        return sim_lend_refused("opening the memory file again");
     if (lseek(fd, (off_t)offset, SEEK_SET) < 0 ||
         !range_lock(fd, F_RDLCK, offset, p->bytes)) {
-        larder_result r = refused("locking a page in the memory file");
+        larder_result r = sim_lend_refused("locking a page in the memory file");
 
         close(fd);
         return r;
@@ -171,7 +172,7 @@ static larder_result export_fabric(const struct sim *sim,
     struct stat st;
 
     if (fstat(sim->backing.file.fd, &st) != 0)
-        return refused("asking about the memory file");
+        return sim_lend_refused("asking about the memory file");
     bytes.inode = st.st_ino;
     memcpy(out, &bytes, sizeof bytes);
     return LARDER_OK;
@@ -290,7 +291,7 @@ static larder_result foreign_get(struct sim *sim, int fd,
     fd = description_open("self", fd);
     if (fd < 0) {
         larder__host_free(f);
-        return refused("opening the page's memory file");
+        return sim_lend_refused("opening the page's memory file");
     }
     larder__own_fd_keep(&f->file, fd);
     f->device = st.st_dev;
@@ -374,7 +375,7 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (!range_lock(f->file.fd, F_RDLCK, offset, bytes)) {
         larder__sim_slots_give(&sim->pages, page);
-        return refused("locking a page in its memory file");
+        return sim_lend_refused("locking a page in its memory file");
     }
     page->bytes = bytes;
     page->foreign = f;

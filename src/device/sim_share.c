@@ -45,8 +45,8 @@ struct sim_share {
 
 /* ---- tokens --------------------------------------------------------------- */
 
-static size_t number_of(const struct sim_share *share,
-                        const struct share_slot *s)
+static size_t sim_share_number_of(const struct sim_share *share,
+                                  const struct share_slot *s)
 {
     return (size_t)(s - share->object->slots);
 }
@@ -55,7 +55,7 @@ static bool slot_lives(const struct sim_share *share,
                        const struct share_slot *s)
 {
     return s == share->self ||
-           larder__token_is_held(&share->shared, number_of(share, s));
+           larder__token_is_held(&share->shared, sim_share_number_of(share, s));
 }
 
 /* ---- slots; the lock is held ---------------------------------------------- */
@@ -162,7 +162,7 @@ static void slot_leave(struct sim_share *share)
     if (heir != NULL && s->context_bytes != 0)
         heir->context_bytes = s->context_bytes;
     *s = (struct share_slot){0};
-    larder__token_leave(&share->shared, number_of(share, s));
+    larder__token_leave(&share->shared, sim_share_number_of(share, s));
     share->self = NULL;
 }
 

@@ -6,7 +6,7 @@
 
 #include "device/sim_fail.h"
 
-static void *as_pointer(uint64_t addr)
+static void *sim_work_as_pointer(uint64_t addr)
 {
     return (void *)(uintptr_t)addr;
 }
@@ -108,14 +108,14 @@ static larder_result pages_check(const struct sim *sim,
 static void copy_do(const struct sim_work *work)
 {
     if (work->as.copy.bytes != 0)
-        memmove(as_pointer(work->as.copy.dst), as_pointer(work->as.copy.src),
-                work->as.copy.bytes);
+        memmove(sim_work_as_pointer(work->as.copy.dst),
+                sim_work_as_pointer(work->as.copy.src), work->as.copy.bytes);
 }
 
 static void fill_do(const struct sim_work *work)
 {
     if (work->as.fill.bytes != 0)
-        memset(as_pointer(work->as.fill.dst), work->as.fill.value,
+        memset(sim_work_as_pointer(work->as.fill.dst), work->as.fill.value,
                work->as.fill.bytes);
 }
 

@@ -44,7 +44,7 @@ static uint64_t own_held(const struct ledger *l)
 }
 
 /* What the slot says of this process, as it is: it may have been changed. */
-static void publish(struct ledger *l)
+static void books_publish(struct ledger *l)
 {
     struct ledger_slot *s = l->self;
 
@@ -134,7 +134,7 @@ enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
         l->reserved_bytes += bytes;
         l->pending_bytes += bytes;
     }
-    publish(l);
+    books_publish(l);
     if (is_locked)
         larder__ledger_unlock(l);
     else
@@ -148,7 +148,7 @@ void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool came)
     if (!came)
         l->reserved_bytes -= bytes;
     l->pending_bytes -= bytes;
-    publish(l);
+    books_publish(l);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -156,7 +156,7 @@ void larder__ledger_returning(struct ledger *l, uint64_t bytes)
 {
     pthread_mutex_lock(&l->lock);
     l->pending_bytes += bytes;
-    publish(l);
+    books_publish(l);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -169,7 +169,7 @@ void larder__ledger_use(struct ledger *l, int64_t change)
 {
     pthread_mutex_lock(&l->lock);
     l->in_use_bytes += (uint64_t)change;
-    publish(l);
+    books_publish(l);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -209,7 +209,7 @@ enum ledger_refusal larder__ledger_keep(struct ledger *l, uint64_t minimum,
         l->has_context = l->has_context || minimum > 0;
         l->minimum_bytes = minimum;
     }
-    publish(l);
+    books_publish(l);
     larder__ledger_unlock(l);
     return refusal;
 }
@@ -220,7 +220,7 @@ void larder__ledger_set_limits(struct ledger *l, uint64_t limit,
     pthread_mutex_lock(&l->lock);
     l->limit_bytes = limit;
     l->group_limit_bytes = group_limit;
-    publish(l);
+    books_publish(l);
     pthread_mutex_unlock(&l->lock);
 }
 

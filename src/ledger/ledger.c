@@ -45,14 +45,16 @@ void larder__ledger_unlock(struct ledger *l)
 
 /* ---- slots; with the lock --------------------------------------------------- */
 
-static size_t number_of(const struct ledger *l, const struct ledger_slot *s)
+static size_t ledger_number_of(const struct ledger *l,
+                               const struct ledger_slot *s)
 {
     return (size_t)(s - l->page->slots);
 }
 
 static bool slot_lives(const struct ledger *l, const struct ledger_slot *s)
 {
-    return s == l->self || larder__token_is_held(&l->shared, number_of(l, s));
+    return s == l->self ||
+           larder__token_is_held(&l->shared, ledger_number_of(l, s));
 }
 
 static void slot_clear(struct ledger_slot *s)
@@ -85,7 +87,7 @@ void larder__ledger_sweep(struct ledger *l)
     }
 }
 
-static bool is_empty(const struct ledger *l)
+static bool ledger_is_empty(const struct ledger *l)
 {
     for (size_t i = 0; i < LEDGER_SLOTS; i++) {
         if (l->page->slots[i].pid != 0)
@@ -166,7 +168,7 @@ static larder_result slot_join(struct ledger *l, const struct ledger_spec *spec)
                             l->shared.name);
     larder__ledger_sweep(l);
     /* Of the first to come, and the first since all others died. */
-    if (is_empty(l) || word_get(&l->page->magic) == 0)
+    if (ledger_is_empty(l) || word_get(&l->page->magic) == 0)
         page_make(l, spec);
     r = slot_take(l);
     larder__ledger_unlock(l);
@@ -240,7 +242,7 @@ static void leave(struct ledger *l)
             slot_clear(l->self);
         l->self = NULL;
         larder__ledger_sweep(l);
-        if (has_file_lock && is_empty(l))
+        if (has_file_lock && ledger_is_empty(l))
             larder__shared_remove(&l->shared);
         larder__ledger_unlock(l);
     }

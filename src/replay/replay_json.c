@@ -243,8 +243,9 @@ static int add_snapshot(json_t *o, const struct replay_snapshot *s)
     return bad;
 }
 
-static int add_all(json_t *o, const struct replay_result *r, const char *path,
-                   const struct replay_options *options)
+static int replay_json_add_all(json_t *o, const struct replay_result *r,
+                               const char *path,
+                               const struct replay_options *options)
 {
     const char *conf = options->conf != NULL ? options->conf : "";
     larder_policy policy = options->policy; /* named as what it stands for */
@@ -282,7 +283,7 @@ char *replay_result_json(const struct replay_result *r, const char *path,
     json_t *o = json_object();
     char *line = NULL;
 
-    if (o != NULL && add_all(o, r, path, options) == 0)
+    if (o != NULL && replay_json_add_all(o, r, path, options) == 0)
         line = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
     json_decref(o);
     return line;

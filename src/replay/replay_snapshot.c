@@ -126,8 +126,9 @@ static bool take_conf(struct device_run *run, struct replay_snapshot *extra)
     return true;
 }
 
-static bool compare(struct device_run *run, const struct story *story,
-                    struct replay_snapshot *extra)
+static bool replay_snapshot_compare(struct device_run *run,
+                                    const struct story *story,
+                                    struct replay_snapshot *extra)
 {
     if (!extra->recorded_settings || extra->recorded.reason[0] != '\0')
         return true;
@@ -208,7 +209,7 @@ static bool run_story(struct device_run *run, const struct story *story,
     trace_free(&t);
     if (ok)
         run->out->snapshot = extra;
-    return ok && compare(run, story, extra);
+    return ok && replay_snapshot_compare(run, story, extra);
 }
 
 /* On failure *out is empty. */

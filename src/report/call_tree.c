@@ -7,7 +7,7 @@
 #include "report/frame_kind.h"
 #include "report/report_words.h"
 
-enum { DEPTH_MOST = 64 };
+enum { DEPTH_MAX = 64 };
 
 /* 0: no host memory. */
 static uint32_t add_node(struct call_tree *t, uint32_t frame)
@@ -184,8 +184,7 @@ static void write_below(const struct writing *w, const struct call_node *parent,
     for (uint32_t n = parent->child; n != 0; n = nodes[n].next) {
         bool is_same = nodes[n].bytes == parent->bytes;
 
-        if (shown == w->most || !is_worth(w, &nodes[n]) ||
-            depth == DEPTH_MOST) {
+        if (shown == w->most || !is_worth(w, &nodes[n]) || depth == DEPTH_MAX) {
             left += nodes[n].bytes;
             continue;
         }

@@ -413,7 +413,7 @@ static void tell_help(const struct telling *t)
     }
 }
 
-static bool tell(const struct telling *t, struct tool_error *error)
+static bool explain_oom_tell(const struct telling *t, struct tool_error *error)
 {
     tell_figures(t);
     tell_cause(t);
@@ -435,7 +435,7 @@ bool report_explain_oom(const struct lifetimes *l, const uint8_t *categories,
     if (!shortage_make(l, event, &s, error))
         return false;
     ok = report_text_begin(&grown) &&
-         tell(&(struct telling){&s, categories, grown.out}, error);
+         explain_oom_tell(&(struct telling){&s, categories, grown.out}, error);
     *text = report_text_take(&grown);
     moment_free(&s.moment);
     if (ok && *text != NULL)

@@ -117,7 +117,7 @@ struct grower {
     struct row best;
 };
 
-static void grow(struct grower *g, uint64_t requested)
+static void findings_time_grow(struct grower *g, uint64_t requested)
 {
     struct row *now = &g->now;
 
@@ -141,7 +141,8 @@ static uint32_t fastest_grower(const struct lifetimes *l,
     size_t i;
 
     for (i = l->before_count; i < l->alloc_count; i++)
-        grow(&growers[l->allocs[i].stack], l->allocs[i].requested);
+        findings_time_grow(&growers[l->allocs[i].stack],
+                           l->allocs[i].requested);
     for (stack = 1; stack < s->stack_count; stack++) {
         const struct row *row = &growers[stack].best;
 

@@ -168,8 +168,8 @@ static int compare_bytes(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-static size_t gather(struct labelled **sorted, size_t count,
-                     struct report_group *out)
+static size_t frame_groups_gather(struct labelled **sorted, size_t count,
+                                  struct report_group *out)
 {
     size_t groups = 0;
 
@@ -209,7 +209,7 @@ bool report_by_merge(const struct snapshot *s, enum report_by by,
         return tool_fail(error, "not enough host memory for the groups");
     }
     qsort(sorted, *count, sizeof(struct labelled *), compare_labels);
-    *count = gather(sorted, *count, lines);
+    *count = frame_groups_gather(sorted, *count, lines);
     qsort(lines, *count, sizeof *lines, compare_bytes);
     free(items);
     free(sorted);

@@ -25,11 +25,11 @@ static const char *const plumbing[] = {
 
 /* Longer than the path of any file: a text to be searched for words as often
  * as frames have it must have an end. */
-enum { TEXT_MOST = 4096 };
+enum { TEXT_MAX = 4096 };
 
 const char *frame_text(const struct snapshot *s, uint32_t string)
 {
-    return snapshot_string_length(s, string) <= TEXT_MOST
+    return snapshot_string_length(s, string) <= TEXT_MAX
                ? snapshot_string(s, string)
                : "";
 }

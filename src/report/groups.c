@@ -52,7 +52,7 @@ static uint32_t key_of(struct gathering *g, uint32_t number)
     return g->by == GROUP_BY_PATH ? a->stack : g->categories[number];
 }
 
-static void add(struct gathering *g, uint32_t number)
+static void groups_add(struct gathering *g, uint32_t number)
 {
     const struct lifetime *allocs = g->m->lifetimes->allocs;
     const struct lifetime *a = &allocs[number];
@@ -82,7 +82,7 @@ static int by_bytes(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-static void gather(struct gathering *g)
+static void groups_gather(struct gathering *g)
 {
     size_t none = g->m->lifetimes->snapshot->frame_count;
     size_t i;
@@ -93,7 +93,7 @@ static void gather(struct gathering *g)
         if (g->only >= 0 && g->categories[number] != g->only)
             continue;
         if (moment_in_use(&g->m->lifetimes->allocs[number], g->m->state))
-            add(g, number);
+            groups_add(g, number);
     }
     qsort(g->groups, g->count, sizeof(*g->groups), by_bytes);
     for (i = 0; g->by == GROUP_BY_LINE && i < g->count; i++) {
@@ -103,7 +103,7 @@ static void gather(struct gathering *g)
 }
 
 /* On success g->groups is the caller's to free(). */
-static bool make(struct gathering *g, struct tool_error *error)
+static bool groups_make(struct gathering *g, struct tool_error *error)
 {
     const struct moment *m = g->m;
     size_t bound = key_bound(g);
@@ -115,7 +115,7 @@ static bool make(struct gathering *g, struct tool_error *error)
     g->own = calloc(m->lifetimes->snapshot->stack_count + 1, sizeof(*g->own));
     ok = g->groups != NULL && g->of_key != NULL && g->own != NULL;
     if (ok)
-        gather(g);
+        groups_gather(g);
     free(g->of_key);
     free(g->own);
     if (ok)
@@ -131,7 +131,7 @@ bool report_groups_make(const struct moment *m, enum group_by by,
     struct gathering g = {
         .m = m, .by = by, .categories = categories, .only = -1};
 
-    if (!make(&g, error))
+    if (!groups_make(&g, error))
         return false;
     *out = g.groups;
     *count = g.count;
@@ -147,7 +147,7 @@ bool report_main_line(const struct moment *m, const uint8_t *categories,
                           .categories = categories,
                           .only = category};
 
-    if (!make(&g, error))
+    if (!groups_make(&g, error))
         return false;
     *frame = g.count > 0 ? g.groups[0].key : UINT32_MAX;
     free(g.groups);

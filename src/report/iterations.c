@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Fewer than this is no repetition. */
-enum { REPEATS_LEAST = 3, REPEATS_MOST = 100000 };
+enum { REPEATS_MIN = 3, REPEATS_MAX = 100000 };
 
 /* Where there are many kinds of allocation, so many of them have to agree on
  * how often: one alone may come back evenly by chance. */
@@ -19,7 +19,7 @@ enum { KINDS_MANY = 16, WITNESSES = 3 };
 enum { DIGITS = 12, DIGIT_VALUES = 256 };
 
 /* The distances' spread, as a part of their mean, that still counts as even. */
-#define UNEVEN_MOST 0.15
+#define UNEVEN_MAX 0.15
 
 struct made {
     uint64_t requested;
@@ -114,8 +114,8 @@ static double quality(const struct lifetimes *l, const struct made *row,
 {
     double covered;
 
-    if (count < REPEATS_LEAST || count > REPEATS_MOST ||
-        unevenness(row, count) > UNEVEN_MOST * UNEVEN_MOST)
+    if (count < REPEATS_MIN || count > REPEATS_MAX ||
+        unevenness(row, count) > UNEVEN_MAX * UNEVEN_MAX)
         return 0;
     covered = (double)(row[count - 1].start - row[0].start) *
               ((double)count / (double)(count - 1)) / (double)l->event_count;
@@ -180,7 +180,7 @@ static bool search(const struct lifetimes *l, const struct made *all,
         double good;
 
         end = row_end(all, count, begin);
-        if (end - begin > REPEATS_MOST || witnesses[end - begin] < needed)
+        if (end - begin > REPEATS_MAX || witnesses[end - begin] < needed)
             continue;
         good = quality(l, all + begin, end - begin);
         if (good > best) {
@@ -196,7 +196,7 @@ static bool search(const struct lifetimes *l, const struct made *all,
 static bool choose_row(const struct lifetimes *l, const struct made *all,
                        size_t count, struct iterations *out)
 {
-    uint32_t *witnesses = calloc(REPEATS_MOST + 1, sizeof(*witnesses));
+    uint32_t *witnesses = calloc(REPEATS_MAX + 1, sizeof(*witnesses));
     size_t kinds;
     bool ok;
 
@@ -259,7 +259,7 @@ static bool find_marks(const struct lifetimes *l, struct iterations *out)
             (out->count == 0 || event > out->begin[out->count - 1]))
             out->begin[out->count++] = event;
     }
-    out->marked = out->count >= REPEATS_LEAST;
+    out->marked = out->count >= REPEATS_MIN;
     if (!out->marked)
         iterations_free(out);
     return true;

@@ -41,8 +41,9 @@ struct difference {
 
 /* ---- figures --------------------------------------------------------------------- */
 
-static void add(struct difference *d, const char *name, const char *key,
-                unsigned kind, uint64_t a, uint64_t b)
+static void report_diff_add(struct difference *d, const char *name,
+                            const char *key, unsigned kind, uint64_t a,
+                            uint64_t b)
 {
     d->figures[d->figure_count++] =
         (struct figure){name, key, (kind & 1) != 0, (kind & 2) != 0, {a, b}};
@@ -65,24 +66,26 @@ static uint64_t segment_calls(const struct run_summary *r)
 static void gather_figures(struct difference *d, const struct run_summary *a,
                            const struct run_summary *b)
 {
-    add(d, "peak allocated", "peak_allocated_bytes", 3, a->peak_allocated,
-        b->peak_allocated);
-    add(d, "peak requested", "peak_requested_bytes", 3, a->peak_requested,
-        b->peak_requested);
-    add(d, "peak reserved", "peak_reserved_bytes", 3, a->peak_reserved,
-        b->peak_reserved);
-    add(d, "unused at the peak", "unused_bytes", 1, unused(a), unused(b));
-    add(d, "events", "events", 0, a->lifetimes->event_count,
-        b->lifetimes->event_count);
-    add(d, "allocations", "allocations", 2, a->counts[SNAPSHOT_ALLOC],
-        b->counts[SNAPSHOT_ALLOC]);
-    add(d, "out of memory", "oom_events", 2, a->counts[SNAPSHOT_OOM],
-        b->counts[SNAPSHOT_OOM]);
-    add(d, "calls of the driver", "driver_calls", 0, segment_calls(a),
-        segment_calls(b));
-    add(d, "driver time, ns", "driver_time_ns", 0, a->driver_ns, b->driver_ns);
-    add(d, "iterations", "iterations", 0, a->iterations.count,
-        b->iterations.count);
+    report_diff_add(d, "peak allocated", "peak_allocated_bytes", 3,
+                    a->peak_allocated, b->peak_allocated);
+    report_diff_add(d, "peak requested", "peak_requested_bytes", 3,
+                    a->peak_requested, b->peak_requested);
+    report_diff_add(d, "peak reserved", "peak_reserved_bytes", 3,
+                    a->peak_reserved, b->peak_reserved);
+    report_diff_add(d, "unused at the peak", "unused_bytes", 1, unused(a),
+                    unused(b));
+    report_diff_add(d, "events", "events", 0, a->lifetimes->event_count,
+                    b->lifetimes->event_count);
+    report_diff_add(d, "allocations", "allocations", 2,
+                    a->counts[SNAPSHOT_ALLOC], b->counts[SNAPSHOT_ALLOC]);
+    report_diff_add(d, "out of memory", "oom_events", 2,
+                    a->counts[SNAPSHOT_OOM], b->counts[SNAPSHOT_OOM]);
+    report_diff_add(d, "calls of the driver", "driver_calls", 0,
+                    segment_calls(a), segment_calls(b));
+    report_diff_add(d, "driver time, ns", "driver_time_ns", 0, a->driver_ns,
+                    b->driver_ns);
+    report_diff_add(d, "iterations", "iterations", 0, a->iterations.count,
+                    b->iterations.count);
 }
 
 /* ---- lines ------------------------------------------------------------------------ */
@@ -139,8 +142,8 @@ static int by_apart(const void *a, const void *b)
                   ((const struct held *)b)->frame);
 }
 
-static bool gather(struct difference *d, const struct side *sides,
-                   struct tool_error *error)
+static bool report_diff_gather(struct difference *d, const struct side *sides,
+                               struct tool_error *error)
 {
     size_t lines = sides[0].r.line_count + sides[1].r.line_count;
 
@@ -162,7 +165,7 @@ static void release(struct difference *d)
     free(d->held);
 }
 
-static bool is_same(const struct difference *d)
+static bool report_diff_is_same(const struct difference *d)
 {
     size_t i;
 
@@ -257,8 +260,9 @@ static bool make_side(struct side *side, const struct snapshot *s,
     return false;
 }
 
-static bool compare(struct difference *d, const struct snapshot *const runs[2],
-                    struct tool_error *error)
+static bool report_diff_compare(struct difference *d,
+                                const struct snapshot *const runs[2],
+                                struct tool_error *error)
 {
     struct side sides[2];
     bool ok;
@@ -267,7 +271,7 @@ static bool compare(struct difference *d, const struct snapshot *const runs[2],
         return false;
     ok = make_side(&sides[1], runs[1], d->device, error);
     if (ok) {
-        ok = gather(d, sides, error);
+        ok = report_diff_gather(d, sides, error);
         run_summary_free(&sides[1].r);
         lifetimes_free(&sides[1].l);
     }
@@ -276,7 +280,7 @@ static bool compare(struct difference *d, const struct snapshot *const runs[2],
     return ok;
 }
 
-static bool is_empty(const struct difference *d)
+static bool report_diff_is_empty(const struct difference *d)
 {
     size_t i;
 
@@ -293,11 +297,11 @@ static bool write_device(FILE *out, size_t device, json_t *list,
                          struct tool_error *error)
 {
     struct difference d = {.device = device};
-    bool ok = compare(&d, runs, error);
+    bool ok = report_diff_compare(&d, runs, error);
     size_t top = opt->top > 0 ? opt->top : TOP_DIFF;
 
-    if (ok && !is_empty(&d)) {
-        *same = *same && is_same(&d);
+    if (ok && !report_diff_is_empty(&d)) {
+        *same = *same && report_diff_is_same(&d);
         if (list != NULL) {
             json_array_append_new(list, difference_json(&d, top));
         } else {

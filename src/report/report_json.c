@@ -280,7 +280,7 @@ static json_t *device_json(const struct run_summary *r,
 
 /* ---- the whole ------------------------------------------------------------------- */
 
-static json_int_t number(const json_t *object, const char *key)
+static json_int_t report_json_number(const json_t *object, const char *key)
 {
     return json_integer_value(json_object_get(object, key));
 }
@@ -288,18 +288,20 @@ static json_int_t number(const json_t *object, const char *key)
 static void add_to(json_t *total, const json_t *device, const char *key)
 {
     json_object_set_new(total, key,
-                        json_integer(number(total, key) + number(device, key)));
+                        json_integer(report_json_number(total, key) +
+                                     report_json_number(device, key)));
 }
 
 static void keep_most(json_t *total, const json_t *device, const char *key)
 {
-    if (number(device, key) >= number(total, key))
-        json_object_set_new(total, key, json_integer(number(device, key)));
+    if (report_json_number(device, key) >= report_json_number(total, key))
+        json_object_set_new(total, key,
+                            json_integer(report_json_number(device, key)));
 }
 
 /* Counts are of all devices; peaks and what stands at them of the device with
  * the highest. */
-static void add_device(json_t *total, json_t *device)
+static void report_json_add_device(json_t *total, json_t *device)
 {
     static const char *const counts[] = {"events", "segments", "oom_events"};
     static const char *const peaks[] = {"peak_requested_bytes",
@@ -307,8 +309,8 @@ static void add_device(json_t *total, json_t *device)
     size_t i;
 
     if (json_object_get(total, "top") == NULL ||
-        number(device, "peak_allocated_bytes") >
-            number(total, "peak_allocated_bytes")) {
+        report_json_number(device, "peak_allocated_bytes") >
+            report_json_number(total, "peak_allocated_bytes")) {
         json_object_set(total, "top", json_object_get(device, "top"));
         json_object_set(total, "peak_allocated_bytes",
                         json_object_get(device, "peak_allocated_bytes"));
@@ -337,7 +339,7 @@ static bool add_number(json_t *total, const struct snapshot *s, size_t number_,
     }
     lifetimes_free(&l);
     if (device != NULL)
-        add_device(total, device);
+        report_json_add_device(total, device);
     return device != NULL;
 }
 

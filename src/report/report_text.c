@@ -320,7 +320,7 @@ static bool write_verdict(const struct report_writing *w,
     return ok || tool_fail(error, "not enough host memory for the report");
 }
 
-static bool is_empty(const struct run_summary *r)
+static bool report_text_is_empty(const struct run_summary *r)
 {
     return r->peak_allocated + r->peak_reserved + r->counts[SNAPSHOT_OOM] == 0;
 }
@@ -342,16 +342,16 @@ static bool write_rest(const struct report_writing *w, struct tool_error *error)
 static bool write_device(const struct report_writing *w, bool whole,
                          struct tool_error *error)
 {
-    if (!is_empty(w->r)) {
+    if (!report_text_is_empty(w->r)) {
         if (!write_verdict(w, error))
             return false;
         fputs("\n", w->out);
     }
     write_peak(w);
-    if (report_has_history(w->r) || is_empty(w->r))
+    if (report_has_history(w->r) || report_text_is_empty(w->r))
         write_calls(w);
     /* All that follows would be empty. */
-    if (is_empty(w->r))
+    if (report_text_is_empty(w->r))
         return true;
     write_iterations(w);
     write_doubts(w);
@@ -465,8 +465,8 @@ bool report_write_text(FILE *out, const char *name, const struct snapshot *s,
                        const struct report_options *opt,
                        struct tool_error *error)
 {
-    struct share shares[DEVICE_LIST_MOST];
-    struct place places[DEVICE_LIST_MOST];
+    struct share shares[DEVICE_LIST_MAX];
+    struct place places[DEVICE_LIST_MAX];
     struct device_list devices;
     size_t i;
 

@@ -169,8 +169,9 @@ static bool tell_oom(const struct run_summary *r,
     return ok;
 }
 
-static bool tell(const struct run_summary *r, const struct report_cure *cure,
-                 struct telling *t, uint64_t *saves, struct tool_error *error)
+static bool verdict_tell(const struct run_summary *r,
+                         const struct report_cure *cure, struct telling *t,
+                         uint64_t *saves, struct tool_error *error)
 {
     uint32_t event;
 
@@ -199,7 +200,7 @@ bool report_verdict_make(const struct run_summary *r,
     ok = report_text_begin(&t.advice) && ok;
     if (!ok)
         tool_set_error(error, "not enough host memory for the report");
-    ok = ok && tell(r, cure, &t, &out->saves, error);
+    ok = ok && verdict_tell(r, cure, &t, &out->saves, error);
     out->what = report_text_take(&t.what);
     out->who = report_text_take(&t.who);
     out->advice = report_text_take(&t.advice);

@@ -29,7 +29,7 @@ static size_t find_slot(const struct address_map *m, uint64_t address)
     return at;
 }
 
-static bool grow(struct address_map *m)
+static bool address_map_grow(struct address_map *m)
 {
     struct address_map wider = {0};
     size_t i;
@@ -66,7 +66,7 @@ bool address_map_put(struct address_map *m, uint64_t address, uint32_t number)
 {
     size_t at;
 
-    if (m->used * 2 >= m->capacity && !grow(m))
+    if (m->used * 2 >= m->capacity && !address_map_grow(m))
         return false;
     at = find_slot(m, address);
     if (m->slots[at].number == ADDRESS_MAP_NONE)

@@ -30,10 +30,10 @@ bool device_list_make(const struct snapshot *s, const struct snapshot *other,
     for (i = 0; i < NUMBERS; i++) {
         if (used[i] == 0)
             continue;
-        if (out->count == DEVICE_LIST_MOST)
+        if (out->count == DEVICE_LIST_MAX)
             return tool_fail(error,
                              "more than %d devices have events or segments",
-                             DEVICE_LIST_MOST);
+                             DEVICE_LIST_MAX);
         out->numbers[out->count++] = (uint16_t)i;
     }
     if (out->count == 0)

@@ -57,7 +57,8 @@ static struct lifetime *append_from(struct walk *w,
     return made;
 }
 
-static uint32_t number_of(const struct walk *w, const struct lifetime *a)
+static uint32_t lifetimes_number_of(const struct walk *w,
+                                    const struct lifetime *a)
 {
     return (uint32_t)(a - w->out->allocs);
 }
@@ -75,7 +76,7 @@ static bool on_alloc(struct walk *w, const struct snapshot_event *e,
     }
     made = append_from(w, e, event);
     return made != NULL &&
-           address_map_put(&w->alive, e->address, number_of(w, made));
+           address_map_put(&w->alive, e->address, lifetimes_number_of(w, made));
 }
 
 /* The allocation that an event ends: one seen being made, or one from before
@@ -103,7 +104,8 @@ static bool on_free_requested(struct walk *w, const struct snapshot_event *e,
     if (!ended_by(w, &w->alive, e, &ended))
         return false;
     ended->end = event;
-    return address_map_put(&w->waiting, e->address, number_of(w, ended));
+    return address_map_put(&w->waiting, e->address,
+                           lifetimes_number_of(w, ended));
 }
 
 static bool on_free_completed(struct walk *w, const struct snapshot_event *e,
@@ -207,7 +209,7 @@ static bool add_final_block(struct walk *w, const struct snapshot_segment *seg,
     a->stream = seg->stream;
     a->pool = seg->pool;
     a->user_metadata = block->user_metadata;
-    return address_map_put(map, block->address, number_of(w, a));
+    return address_map_put(map, block->address, lifetimes_number_of(w, a));
 }
 
 static uint8_t kind_of(const struct snapshot_segment *seg)

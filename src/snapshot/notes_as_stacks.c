@@ -25,7 +25,7 @@ static uint32_t number_texts(const struct snapshot *s, uint32_t *stack_of)
 }
 
 /* Room for `count` more frames, and as many stacks of one each. */
-static bool make_room(struct snapshot *s, size_t count)
+static bool notes_as_stacks_make_room(struct snapshot *s, size_t count)
 {
     struct snapshot_frame *frames =
         realloc(s->frames, (s->frame_count + count) * sizeof(*frames));
@@ -91,7 +91,7 @@ bool snapshot_notes_as_stacks(struct snapshot *s, struct tool_error *error)
     if (stack_of == NULL)
         return tool_fail(error, "not enough host memory for the snapshot");
     count = number_texts(s, stack_of);
-    ok = count == 0 || make_room(s, count);
+    ok = count == 0 || notes_as_stacks_make_room(s, count);
     if (!ok)
         tool_set_error(error, "not enough host memory for the snapshot");
     if (ok && count > 0) {

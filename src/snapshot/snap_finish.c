@@ -74,8 +74,8 @@ static bool finish_annotations(struct snap_builder *b,
 
 /* ---- traces --------------------------------------------------------------- */
 
-static bool add_device(struct snap_builder *b, const struct snap_value *v,
-                       size_t *seen)
+static bool snap_finish_add_device(struct snap_builder *b,
+                                   const struct snap_value *v, size_t *seen)
 {
     struct snapshot *s = b->s;
     const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
@@ -109,7 +109,7 @@ static bool finish_traces(struct snap_builder *b, const struct snap_value *v)
         if (o == NULL || o->range != SNAP_UNSET)
             return wrong(b, v, "device_traces", "a list of lists of events");
         for (size_t i = 0; i < o->count; i++) {
-            if (!add_device(b, &o->items[i], &seen))
+            if (!snap_finish_add_device(b, &o->items[i], &seen))
                 return false;
         }
     }

@@ -6,7 +6,7 @@
 /* Items between MARK and APPENDS, as Python's pickler has them. */
 enum { BATCH = 1000 };
 
-static void put(struct snap_sink *k, int byte)
+static void snap_sink_pickle_put(struct snap_sink *k, int byte)
 {
     putc_unlocked(byte, k->out);
 }
@@ -14,12 +14,12 @@ static void put(struct snap_sink *k, int byte)
 static void put_le(struct snap_sink *k, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
-        put(k, (int)(value >> 8 * i & 0xff));
+        snap_sink_pickle_put(k, (int)(value >> 8 * i & 0xff));
 }
 
 static void get_memo(struct snap_sink *k, uint32_t index)
 {
-    put(k, index < 256 ? 'h' : 'j');
+    snap_sink_pickle_put(k, index < 256 ? 'h' : 'j');
     put_le(k, index, index < 256 ? 1 : 4);
 }
 
@@ -34,7 +34,7 @@ static bool seen(struct snap_sink *k, const uint32_t *place)
 
 static void memoize(struct snap_sink *k, uint32_t *place)
 {
-    put(k, 0x94);
+    snap_sink_pickle_put(k, 0x94);
     *place = ++k->memo_count;
 }
 
@@ -42,7 +42,7 @@ static void memoize(struct snap_sink *k, uint32_t *place)
 
 static void pickle_bytes(struct snap_sink *k, const char *bytes, size_t length)
 {
-    put(k, length < 256 ? 0x8c : 'X');
+    snap_sink_pickle_put(k, length < 256 ? 0x8c : 'X');
     put_le(k, length, length < 256 ? 1 : 4);
     fwrite(bytes, 1, length, k->out);
 }
@@ -84,11 +84,11 @@ static void pickle_long(struct snap_sink *k, uint64_t bits, bool negative)
                 break;
         }
     }
-    put(k, 0x8a);
-    put(k, (int)n);
+    snap_sink_pickle_put(k, 0x8a);
+    snap_sink_pickle_put(k, (int)n);
     put_le(k, bits, n < 8 ? n : 8);
     if (n == 9)
-        put(k, 0);
+        snap_sink_pickle_put(k, 0);
 }
 
 static void pickle_integer(struct snap_sink *k, uint64_t bits, bool is_signed)
@@ -96,13 +96,13 @@ static void pickle_integer(struct snap_sink *k, uint64_t bits, bool is_signed)
     bool negative = is_signed && (int64_t)bits < 0;
 
     if (!negative && bits < 256) {
-        put(k, 'K');
+        snap_sink_pickle_put(k, 'K');
         put_le(k, bits, 1);
     } else if (!negative && bits < 65536) {
-        put(k, 'M');
+        snap_sink_pickle_put(k, 'M');
         put_le(k, bits, 2);
     } else if (negative ? (int64_t)bits >= INT32_MIN : bits <= INT32_MAX) {
-        put(k, 'J');
+        snap_sink_pickle_put(k, 'J');
         put_le(k, bits, 4);
     } else {
         pickle_long(k, bits, negative);
@@ -114,19 +114,19 @@ static void pickle_real(struct snap_sink *k, double value)
     uint64_t bits;
 
     memcpy(&bits, &value, sizeof bits);
-    put(k, 'G');
+    snap_sink_pickle_put(k, 'G');
     for (unsigned i = 0; i < 8; i++)
-        put(k, (int)(bits >> (56 - 8 * i) & 0xff));
+        snap_sink_pickle_put(k, (int)(bits >> (56 - 8 * i) & 0xff));
 }
 
 static void pickle_boolean(struct snap_sink *k, bool value)
 {
-    put(k, value ? 0x88 : 0x89);
+    snap_sink_pickle_put(k, value ? 0x88 : 0x89);
 }
 
 static void pickle_none(struct snap_sink *k)
 {
-    put(k, 'N');
+    snap_sink_pickle_put(k, 'N');
 }
 
 static void pickle_pool(struct snap_sink *k, uint32_t pool)
@@ -135,7 +135,7 @@ static void pickle_pool(struct snap_sink *k, uint32_t pool)
         return;
     pickle_integer(k, k->s->pools[pool].a, false);
     pickle_integer(k, k->s->pools[pool].b, false);
-    put(k, 0x86);
+    snap_sink_pickle_put(k, 0x86);
     memoize(k, &k->pools[pool]);
 }
 
@@ -143,7 +143,7 @@ static void pickle_pool(struct snap_sink *k, uint32_t pool)
 
 static void pickle_begin(struct snap_sink *k, bool is_dict)
 {
-    put(k, is_dict ? '}' : ']');
+    snap_sink_pickle_put(k, is_dict ? '}' : ']');
     k->open[k->depth].is_dict = is_dict;
     k->open[k->depth].count = 0;
     k->depth++;
@@ -153,7 +153,7 @@ static void pickle_end(struct snap_sink *k)
 {
     k->depth--;
     if (k->open[k->depth].count > 0)
-        put(k, k->open[k->depth].is_dict ? 'u' : 'e');
+        snap_sink_pickle_put(k, k->open[k->depth].is_dict ? 'u' : 'e');
 }
 
 static void pickle_item(struct snap_sink *k)
@@ -161,16 +161,16 @@ static void pickle_item(struct snap_sink *k)
     uint64_t count = k->open[k->depth - 1].count++;
 
     if (count > 0 && count % BATCH == 0)
-        put(k, 'e');
+        snap_sink_pickle_put(k, 'e');
     if (count % BATCH == 0)
-        put(k, '(');
+        snap_sink_pickle_put(k, '(');
 }
 
 /* No dict has a thousand keys. */
 static void pickle_begin_pair(struct snap_sink *k)
 {
     if (k->open[k->depth - 1].count++ == 0)
-        put(k, '(');
+        snap_sink_pickle_put(k, '(');
 }
 
 static void pickle_key(struct snap_sink *k, enum snap_word word)

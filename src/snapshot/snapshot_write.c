@@ -336,7 +336,7 @@ static void write_dict(struct snap_sink *k)
     k->form->end(k);
 }
 
-static bool finish(struct snap_sink *k, struct tool_error *error)
+static bool snapshot_write_finish(struct snap_sink *k, struct tool_error *error)
 {
     errno = 0;
     if (fflush(k->out) == 0 && !ferror(k->out))
@@ -376,7 +376,7 @@ static void find_used(struct snap_sink *k)
 }
 
 /* Numbers in place of the marks. */
-static void number(uint32_t *marks, size_t count)
+static void snapshot_write_number(uint32_t *marks, size_t count)
 {
     uint32_t next = 0;
 
@@ -430,13 +430,13 @@ bool snapshot_write_json(const struct snapshot *s, FILE *out,
                               "memory");
     } else {
         find_used(&k);
-        number(k.frames, s->frame_count);
-        number(k.stacks, s->stack_count);
+        snapshot_write_number(k.frames, s->frame_count);
+        snapshot_write_number(k.stacks, s->stack_count);
         k.form->begin(&k, true);
         write_stacks(&k);
         write_all(&k);
         k.form->end(&k);
-        fine = finish(&k, error);
+        fine = snapshot_write_finish(&k, error);
     }
     free(k.frames);
     free(k.stacks);
@@ -463,7 +463,7 @@ static bool write_pickle(const struct snapshot *s, FILE *out,
         fputs("\x80\x04", out);
         write(&k);
         putc('.', out);
-        fine = finish(&k, error);
+        fine = snapshot_write_finish(&k, error);
     }
     free(k.strings);
     free(k.frames);

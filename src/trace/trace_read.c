@@ -103,26 +103,26 @@ line_fail(struct reader *r, const char *format, ...)
                      r->lines.number, words);
 }
 
-static bool no_memory(struct reader *r)
+static bool trace_read_no_memory(struct reader *r)
 {
     return line_fail(r, "out of host memory");
 }
 
 /* ---- fields ------------------------------------------------------------ */
 
-static bool is_blank(char c)
+static bool trace_read_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
 
 static bool is_end_blank(char c)
 {
-    return is_blank(c) || c == '\r';
+    return trace_read_is_blank(c) || c == '\r';
 }
 
 static void skip_blanks(struct span *s)
 {
-    while (s->length > 0 && is_blank(*s->at)) {
+    while (s->length > 0 && trace_read_is_blank(*s->at)) {
         s->at++;
         s->length--;
     }
@@ -148,7 +148,8 @@ static struct span take_field(struct span *rest)
 {
     struct span field = {rest->at, 0};
 
-    while (field.length < rest->length && !is_blank(rest->at[field.length]))
+    while (field.length < rest->length &&
+           !trace_read_is_blank(rest->at[field.length]))
         field.length++;
     rest->at += field.length;
     rest->length -= field.length;
@@ -253,7 +254,7 @@ static bool id_allocate(struct reader *r, uint32_t id)
         unsigned char *grown = realloc(r->freed, capacity);
 
         if (grown == NULL)
-            return no_memory(r);
+            return trace_read_no_memory(r);
         r->freed = grown;
         r->freed_capacity = capacity;
     }
@@ -281,7 +282,8 @@ static bool read_mark(struct reader *r, struct span rest)
 {
     if (rest.length == 0)
         return line_fail(r, "'m' without LABEL; expected m LABEL");
-    return trace_append_mark(r->trace, rest.at, rest.length) || no_memory(r);
+    return trace_append_mark(r->trace, rest.at, rest.length) ||
+           trace_read_no_memory(r);
 }
 
 static const struct syntax *find_syntax(struct span letter)
@@ -309,7 +311,7 @@ static bool read_op(struct reader *r, const struct syntax *syn,
         return false;
     if ((op.kind == TRACE_FREE || op.kind == TRACE_RECORD) && !id_use(r, &op))
         return false;
-    return trace_append(r->trace, &op) || no_memory(r);
+    return trace_append(r->trace, &op) || trace_read_no_memory(r);
 }
 
 static bool read_line(struct reader *r, struct span line)

@@ -54,7 +54,8 @@ static bool is_base_setting(const struct tune *t,
 }
 
 /* Add a candidate that is not there yet.  False: no host memory. */
-static bool add(struct tune *t, const struct replay_setting *s, bool is_base)
+static bool tune_add(struct tune *t, const struct replay_setting *s,
+                     bool is_base)
 {
     struct tune_candidate *c = &t->candidates[t->count];
 
@@ -232,7 +233,7 @@ bool tune_base(struct tune *t, const struct tune_inputs *inputs,
     memset(t, 0, sizeof *t);
     t->inputs = inputs;
     t->options = options;
-    if (!add(t, NULL, true))
+    if (!tune_add(t, NULL, true))
         return tool_fail(error, "out of host memory");
     if (!measure_from(t, 0, error))
         return false;
@@ -262,7 +263,7 @@ enum { ROUNDS = 3 };
 static bool add_grid(struct tune *t)
 {
     for (size_t i = 0; i < replay_setting_count; i++) {
-        if (!add(t, &replay_settings[i], false))
+        if (!tune_add(t, &replay_settings[i], false))
             return false;
     }
     return true;
@@ -287,7 +288,7 @@ static bool add_near(struct tune *t, const struct replay_setting *s)
         /* A size must not be split that is below a segment's. */
         if (near[i].segment_mb == 0 || near[i].max_split_mb == 0 ||
             near[i].segment_mb < near[i].max_split_mb)
-            ok = add(t, &near[i], false);
+            ok = tune_add(t, &near[i], false);
     }
     return ok;
 }

@@ -13,7 +13,7 @@
 /* Six numbers and some words. */
 enum { CELL_TEXT_MAX = 256 };
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t count)
+static uint64_t tune_cache_mix(uint64_t hash, const void *bytes, size_t count)
 {
     const unsigned char *p = bytes;
 
@@ -29,9 +29,9 @@ static uint64_t mix_program(uint64_t hash)
 
     if (stat("/proc/self/exe", &st) != 0)
         return hash;
-    hash = mix(hash, &st.st_size, sizeof st.st_size);
-    hash = mix(hash, &st.st_mtim, sizeof st.st_mtim);
-    return mix(hash, &st.st_ino, sizeof st.st_ino);
+    hash = tune_cache_mix(hash, &st.st_size, sizeof st.st_size);
+    hash = tune_cache_mix(hash, &st.st_mtim, sizeof st.st_mtim);
+    return tune_cache_mix(hash, &st.st_ino, sizeof st.st_ino);
 }
 
 static bool cell_path(const char *folder, const struct tune_question *q,
@@ -41,9 +41,9 @@ static bool cell_path(const char *folder, const struct tune_question *q,
     int policy = (int)q->policy;
     int n;
 
-    hash = mix(hash, q->conf, strlen(q->conf) + 1);
-    hash = mix(hash, &policy, sizeof policy);
-    hash = mix(hash, &q->capacity, sizeof q->capacity);
+    hash = tune_cache_mix(hash, q->conf, strlen(q->conf) + 1);
+    hash = tune_cache_mix(hash, &policy, sizeof policy);
+    hash = tune_cache_mix(hash, &q->capacity, sizeof q->capacity);
     hash = mix_program(hash);
     n = snprintf(out, PATH_MAX, "%s/%016" PRIx64 "%016" PRIx64 "-%016" PRIx64,
                  folder, q->input->content[0], q->input->content[1], hash);

@@ -14,7 +14,7 @@ struct adding {
     struct tool_error *error;
 };
 
-static bool no_memory(struct tool_error *error)
+static bool tune_input_no_memory(struct tool_error *error)
 {
     return tool_fail(error, "out of host memory");
 }
@@ -36,7 +36,7 @@ static void hash_trace(const struct trace *t, uint64_t out[2])
     }
 }
 
-static struct tune_input *grow(struct adding *a)
+static struct tune_input *tune_input_grow(struct adding *a)
 {
     struct tune_inputs *in = a->out;
 
@@ -54,7 +54,7 @@ static struct tune_input *grow(struct adding *a)
 }
 
 /* Takes `conf`, malloc'd, and the trace's place in *i is filled. */
-static bool finish(struct adding *a, struct tune_input *i, bool many)
+static bool tune_input_finish(struct adding *a, struct tune_input *i, bool many)
 {
     char name[32] = "";
 
@@ -63,7 +63,7 @@ static bool finish(struct adding *a, struct tune_input *i, bool many)
     i->path = a->path;
     i->name = malloc(strlen(a->path) + strlen(name) + 1);
     if (i->name == NULL || i->conf == NULL)
-        return no_memory(a->error);
+        return tune_input_no_memory(a->error);
     strcat(strcpy(i->name, a->path), name);
     i->policy = a->base->policy != LARDER_POLICY_DEFAULT
                     ? a->base->policy
@@ -88,16 +88,16 @@ static char *choose_conf(const struct adding *a, const struct snapshot *s)
     return conf;
 }
 
-static bool add_device(struct adding *a, const struct snapshot *s,
-                       size_t device, bool many)
+static bool tune_input_add_device(struct adding *a, const struct snapshot *s,
+                                  size_t device, bool many)
 {
-    struct tune_input *i = grow(a);
+    struct tune_input *i = tune_input_grow(a);
     struct snap_trace_notes notes;
     struct story story;
     bool ok;
 
     if (i == NULL)
-        return no_memory(a->error);
+        return tune_input_no_memory(a->error);
     i->is_snapshot = true;
     i->device = device;
     if (!story_make(s, device, &story, a->error))
@@ -108,7 +108,7 @@ static bool add_device(struct adding *a, const struct snapshot *s,
     if (!ok)
         return false;
     i->conf = choose_conf(a, s);
-    return finish(a, i, many);
+    return tune_input_finish(a, i, many);
 }
 
 static bool add_devices(struct adding *a, const struct snapshot *s)
@@ -123,7 +123,8 @@ static bool add_devices(struct adding *a, const struct snapshot *s)
                          "recorded, and nothing can be said of other "
                          "settings; " REPLAY_HOW_TO_RECORD);
     for (size_t i = 0; i < s->device_count; i++) {
-        if (snapshot_has_history(s, i) && !add_device(a, s, i, count > 1))
+        if (snapshot_has_history(s, i) &&
+            !tune_input_add_device(a, s, i, count > 1))
             return false;
     }
     return true;
@@ -149,11 +150,11 @@ static bool add_snapshot(struct adding *a, struct replay_input *in)
 
 static bool add_trace(struct adding *a, struct replay_input *in)
 {
-    struct tune_input *i = grow(a);
+    struct tune_input *i = tune_input_grow(a);
 
     if (i == NULL) {
         trace_source_close(in->source);
-        return no_memory(a->error);
+        return tune_input_no_memory(a->error);
     }
     if (!trace_read_source(in->source, a->path, &i->trace, a->error))
         return false;
@@ -161,7 +162,7 @@ static bool add_trace(struct adding *a, struct replay_input *in)
         return tool_fail(a->error, "%s: no allocations; expected some",
                          a->path);
     i->conf = strdup(a->base->conf != NULL ? a->base->conf : "");
-    return finish(a, i, false);
+    return tune_input_finish(a, i, false);
 }
 
 bool tune_inputs_add(struct tune_inputs *out, const char *path,
@@ -182,7 +183,7 @@ bool tune_inputs_add_device(struct tune_inputs *out, const struct snapshot *s,
 {
     struct adding a = {out, path, base, error};
 
-    return add_device(&a, s, device, false);
+    return tune_input_add_device(&a, s, device, false);
 }
 
 void tune_inputs_free(struct tune_inputs *in)

@@ -80,8 +80,9 @@ static int is_larder(const struct tune_candidate *c)
 }
 
 /* Negative: a is better. */
-static int compare(const struct tune *t, const struct tune_candidate *a,
-                   const struct tune_candidate *b)
+static int tune_rank_compare(const struct tune *t,
+                             const struct tune_candidate *a,
+                             const struct tune_candidate *b)
 {
     bool cost_counts = a->worst.fits && b->worst.fits && !tune_fits_now(t);
     int order = (int)b->worst.fits - (int)a->worst.fits;
@@ -109,12 +110,14 @@ const struct tune_candidate **tune_ranking(const struct tune *t)
 
     if (order == NULL)
         return NULL;
-    /* By insertion: compare() takes nearly alike for alike, and so is no
+    /* By insertion: tune_rank_compare() takes nearly alike for alike, and so is no
      * order for qsort(). */
     for (size_t i = 1; i < t->count; i++) {
         size_t at = i - 1;
 
-        for (; at > 0 && compare(t, &t->candidates[i], order[at - 1]) < 0; at--)
+        for (; at > 0 &&
+               tune_rank_compare(t, &t->candidates[i], order[at - 1]) < 0;
+             at--)
             order[at] = order[at - 1];
         order[at] = &t->candidates[i];
     }

@@ -17,7 +17,7 @@ void blob_free(struct blob *b)
     *b = (struct blob){0};
 }
 
-static bool make_room(struct blob *b)
+static bool blob_make_room(struct blob *b)
 {
     size_t wider = b->capacity > 0 ? b->capacity * 2 : BLOB_FIRST;
     unsigned char *moved;
@@ -34,9 +34,9 @@ static bool make_room(struct blob *b)
     return true;
 }
 
-static void put(struct blob *b, uint64_t number)
+static void blob_put(struct blob *b, uint64_t number)
 {
-    if (b->failed || !make_room(b))
+    if (b->failed || !blob_make_room(b))
         return;
     while (number > 127) {
         b->bytes[b->size++] = (unsigned char)(number | 128);
@@ -60,7 +60,7 @@ struct value_table {
     size_t slot_count;
 };
 
-static size_t slot_of(const struct value_table *t, uint64_t value)
+static size_t blob_slot_of(const struct value_table *t, uint64_t value)
 {
     size_t at = (size_t)(value * 0x9e3779b97f4a7c15u >> 32);
 
@@ -88,7 +88,7 @@ static bool table_widen(struct value_table *t)
     t->slots = slots;
     t->slot_count = wider;
     for (size_t i = 0; i < t->count; i++)
-        t->slots[slot_of(t, t->values[i])] = (uint32_t)i + 1;
+        t->slots[blob_slot_of(t, t->values[i])] = (uint32_t)i + 1;
     return true;
 }
 
@@ -99,7 +99,7 @@ static bool table_number(struct value_table *t, uint64_t value, size_t *number)
 
     if (t->count >= t->slot_count / 2 && !table_widen(t))
         return false;
-    slot = slot_of(t, value);
+    slot = blob_slot_of(t, value);
     if (t->slots[slot] == 0) {
         t->values[t->count++] = value;
         t->slots[slot] = (uint32_t)t->count;
@@ -119,12 +119,12 @@ static size_t put_with_table(struct blob *b, size_t count, blob_value *value,
         size_t number;
 
         if (table_number(&t, value(data, i), &number))
-            put(b, number);
+            blob_put(b, number);
         else
             b->failed = true;
     }
     for (i = 0; i < t.count; i++)
-        put(b, t.values[i]);
+        blob_put(b, t.values[i]);
     entries = t.count;
     free(t.values);
     free(t.slots);
@@ -142,7 +142,7 @@ static void put_differences(struct blob *b, size_t count, blob_value *value,
     for (i = 0; i < count; i++) {
         uint64_t now = value(data, i);
 
-        put(b, zigzag(now - before));
+        blob_put(b, zigzag(now - before));
         before = now;
     }
 }
@@ -161,8 +161,8 @@ void blob_column(struct blob *b, json_t *table, const char *name,
         put_differences(b, count, value, data);
     } else {
         for (i = 0; i < count; i++)
-            put(b, coding == BLOB_SIGNED ? zigzag(value(data, i))
-                                         : value(data, i));
+            blob_put(b, coding == BLOB_SIGNED ? zigzag(value(data, i))
+                                              : value(data, i));
     }
     if (json_object_set_new(table, name,
                             json_pack("[siIII]", type, (int)coding,

@@ -28,7 +28,8 @@ struct labels {
     json_t *numbers; /* by text */
 };
 
-static bool number_of(struct labels *l, const char *text, uint32_t *out)
+static bool frame_words_number_of(struct labels *l, const char *text,
+                                  uint32_t *out)
 {
     const json_t *known = json_object_get(l->numbers, text);
     size_t next = json_array_size(l->list);
@@ -52,8 +53,8 @@ static bool add_labels(struct blob *b, json_t *run, const struct snapshot *s,
     bool ok = numbers != NULL;
 
     for (size_t i = 0; ok && i < s->frame_count; i++)
-        ok = number_of(l, report_by_label(s, (uint32_t)i, by, false, label),
-                       &numbers[i]);
+        ok = frame_words_number_of(
+            l, report_by_label(s, (uint32_t)i, by, false, label), &numbers[i]);
     snprintf(name, sizeof name, "by_%s", report_by_name(by));
     if (ok)
         blob_column(b, run, name, "u32", BLOB_PLAIN, s->frame_count,

@@ -21,9 +21,9 @@ struct page {
 
 /* ---- gathering ------------------------------------------------------------- */
 
-static bool add_device(struct page *p, json_t *devices,
-                       const struct snapshot *s, size_t device,
-                       struct tool_error *error)
+static bool view_add_device(struct page *p, json_t *devices,
+                            const struct snapshot *s, size_t device,
+                            struct tool_error *error)
 {
     struct lifetimes l;
     json_t *made;
@@ -48,15 +48,15 @@ static bool add_run(struct page *p, json_t *runs, const struct view_run *run,
     if (!device_list_make(run->snapshot, NULL, &list, error))
         return false;
     for (i = 0; i < list.count; i++) {
-        if (!add_device(p, json_object_get(made, "devices"), run->snapshot,
-                        list.numbers[i], error))
+        if (!view_add_device(p, json_object_get(made, "devices"), run->snapshot,
+                             list.numbers[i], error))
             return false;
     }
     return true;
 }
 
-static bool gather(struct page *p, const struct view_run *runs, size_t count,
-                   struct tool_error *error)
+static bool view_gather(struct page *p, const struct view_run *runs,
+                        size_t count, struct tool_error *error)
 {
     json_t *list;
     size_t i;
@@ -155,7 +155,7 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
                      .policy = view_page_policy,
                      .cure = cure,
                      .out = out};
-    bool ok = gather(&p, runs, run_count, error);
+    bool ok = view_gather(&p, runs, run_count, error);
 
     if (ok && (!write_page(&p) || fflush(out) != 0))
         ok = tool_fail(error, "writing the page: %s", strerror(errno));

@@ -56,17 +56,17 @@ struct other {
     int hear;
 };
 
-enum { OTHER_MOST = 16 };
+enum { OTHER_MAX = 16 };
 
 static char other_step(struct rig *rig, char letter)
 {
-    static larder_addr held[OTHER_MOST];
+    static larder_addr held[OTHER_MAX];
     static int count;
     larder_addr addr;
 
     if (letter == 'a')
         return larder_alloc(rig->a, MIB(8), 0, &held[count]) == LARDER_OK &&
-                       ++count < OTHER_MOST
+                       ++count < OTHER_MAX
                    ? 'y'
                    : 'n';
     if (letter == 't')

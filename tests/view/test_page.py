@@ -384,7 +384,7 @@ class Page(page_case.PageCase):
         page.key('m')
         self.assertGreater(self.colours(page, 'map'), 2)
         scales = page.run('state.rows.filter((row) => row.bytes / row.scale > '
-                          'SEGMENT_LEAST).map((row) => row.scale)')
+                          'SEGMENT_MIN).map((row) => row.scale)')
         self.assertEqual(len(set(scales)), 1)
         page.key('[')
         self.assertEqual(page.run('state.rows[0].scale'), scales[0] / 2)

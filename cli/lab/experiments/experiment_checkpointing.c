@@ -10,13 +10,13 @@ enum {
     WIDTH = 256,
     HEADS = 4,
     POSITIONS = 64,
-    BLOCKS_MOST = 12,
+    BLOCKS_MAX = 12,
     UNIT = 512 /* scalars, of no more than this, are not counted */
 };
 
 struct transformer {
     int count;
-    struct block blocks[BLOCKS_MOST];
+    struct block blocks[BLOCKS_MAX];
     lab_optimizer *optimizer;
 };
 
@@ -51,7 +51,7 @@ static void transformer_drop(struct transformer *m)
 
 static bool transformer_create(struct exp *e, int count, struct transformer *m)
 {
-    lab_tensor *all[BLOCKS_MOST * BLOCK_PARAMETERS];
+    lab_tensor *all[BLOCKS_MAX * BLOCK_PARAMETERS];
     lab_optimizer_options opt;
     int n = 0;
 
@@ -164,9 +164,9 @@ static bool peak_of(struct exp *e, const struct shape *shape, bool checkpoint,
     return done;
 }
 
-static bool run(struct exp *e)
+static bool experiment_checkpointing_run(struct exp *e)
 {
-    static const struct shape small = {2, 8}, deep = {BLOCKS_MOST, 32};
+    static const struct shape small = {2, 8}, deep = {BLOCKS_MAX, 32};
     /* Of the same program recorded from PyTorch. */
     const uint64_t whole = 40991744, parts = 35753984;
     uint64_t peaks[4];
@@ -204,5 +204,5 @@ const struct experiment experiment_checkpointing = {
         "more than 512 bytes (below that its recording counts scalars of the "
         "host). Then twelve blocks and a batch of 32, where it pays. "
         "Counted only (backing=none).",
-    .run = run,
+    .run = experiment_checkpointing_run,
 };

@@ -52,7 +52,7 @@ static bool forgetting(struct exp *e)
     return exp_empty_cache(e) && after(e, "del kept; empty_cache()", 1003);
 }
 
-static bool run(struct exp *e)
+static bool experiment_growth_run(struct exp *e)
 {
     const struct exp_device want = {.context = "1001MiB"};
 
@@ -81,5 +81,5 @@ const struct experiment experiment_context_and_growth = {
         "empty_cache() releases the one not in use, and the other too once "
         "y holds no tensor. Nine tensors kept in a list need nine (they are "
         "not written to: nine such tensors are more than 8 GiB).",
-    .run = run,
+    .run = experiment_growth_run,
 };

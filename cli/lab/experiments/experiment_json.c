@@ -3,7 +3,7 @@
 
 #include "experiment.h"
 
-static json_t *number(uint64_t n)
+static json_t *experiment_json_number(uint64_t n)
 {
     return json_integer((json_int_t)n);
 }
@@ -12,13 +12,14 @@ static json_t *step_json(const struct exp_step *step)
 {
     const lab_memory *m = &step->memory;
 
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "statement",
-                     step->statement, "host_bytes", number(m->host_bytes),
-                     "context_bytes", number(m->context_bytes), "smi_bytes",
-                     number(m->smi_bytes), "reserved_bytes",
-                     number(m->reserved_bytes), "allocated_bytes",
-                     number(m->allocated_bytes), "requested_bytes",
-                     number(m->requested_bytes));
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "statement", step->statement,
+        "host_bytes", experiment_json_number(m->host_bytes), "context_bytes",
+        experiment_json_number(m->context_bytes), "smi_bytes",
+        experiment_json_number(m->smi_bytes), "reserved_bytes",
+        experiment_json_number(m->reserved_bytes), "allocated_bytes",
+        experiment_json_number(m->allocated_bytes), "requested_bytes",
+        experiment_json_number(m->requested_bytes));
 }
 
 static json_t *check_json(const struct exp_check *check)
@@ -34,11 +35,14 @@ static json_t *check_json(const struct exp_check *check)
     };
     bool yes = check->unit == EXP_YES;
 
-    return json_pack(
-        "{s:s, s:o, s:o, s:s, s:b}", "what", check->what, "expected",
-        yes ? json_boolean(check->expected != 0) : number(check->expected),
-        "seen", yes ? json_boolean(check->seen != 0) : number(check->seen),
-        "unit", units[check->unit], "ok", check->ok);
+    return json_pack("{s:s, s:o, s:o, s:s, s:b}", "what", check->what,
+                     "expected",
+                     yes ? json_boolean(check->expected != 0)
+                         : experiment_json_number(check->expected),
+                     "seen",
+                     yes ? json_boolean(check->seen != 0)
+                         : experiment_json_number(check->seen),
+                     "unit", units[check->unit], "ok", check->ok);
 }
 
 /* Both arrays, in an array of their own; NULL without host memory. */

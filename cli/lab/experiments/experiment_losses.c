@@ -90,7 +90,7 @@ static bool growth_checks(struct exp *e, const struct growth *g)
                       g->longest);
 }
 
-static bool run(struct exp *e)
+static bool experiment_losses_run(struct exp *e)
 {
     lab_tensor **kept = calloc(ITERATIONS, sizeof(lab_tensor *));
     struct growth g = {0};
@@ -123,5 +123,5 @@ const struct experiment experiment_keeping_losses = {
         "iterations: long after anyone looks.\n\n"
         "There are 16384 iterations here, and they are counted only "
         "(backing=none): nothing depends on the numbers.",
-    .run = run,
+    .run = experiment_losses_run,
 };

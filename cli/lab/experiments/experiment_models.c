@@ -45,7 +45,7 @@ static larder_result linear_create(lab *l, int64_t in, int64_t out,
     return r;
 }
 
-static void drop_all(lab_tensor **parameter, int count)
+static void experiment_models_drop_all(lab_tensor **parameter, int count)
 {
     for (int i = 0; i < count; i++)
         assign(&parameter[i], NULL);
@@ -68,7 +68,7 @@ larder_result mlp_create(lab *l, const int64_t widths[MLP_LAYERS + 1],
 
 void mlp_drop(struct mlp *m)
 {
-    drop_all(m->parameter, 2 * MLP_LAYERS);
+    experiment_models_drop_all(m->parameter, 2 * MLP_LAYERS);
 }
 
 larder_result mlp_forward(const struct mlp *m, lab_tensor *x, lab_tensor **out)
@@ -138,7 +138,7 @@ larder_result block_create(lab *l, int64_t width, int64_t heads,
 
 void block_drop(struct block *b)
 {
-    drop_all(b->parameter, BLOCK_PARAMETERS);
+    experiment_models_drop_all(b->parameter, BLOCK_PARAMETERS);
 }
 
 /* *t = layer(*t), for a linear layer or a norm. */
@@ -250,7 +250,8 @@ static larder_result make_weights(struct attention *n)
 }
 
 /* (a·v) with the heads side by side again: B×T×C. */
-static larder_result mix(const struct attention *n, lab_tensor **out)
+static larder_result experiment_models_mix(const struct attention *n,
+                                           lab_tensor **out)
 {
     const int64_t *s = lab_sizes(n->v);
     const int64_t sizes[] = {s[0], s[2], s[1] * s[3]};
@@ -287,7 +288,7 @@ static larder_result attend(const struct block *b, lab_tensor **h,
     if (r == LARDER_OK)
         r = make_weights(n);
     if (r == LARDER_OK)
-        r = mix(n, &t);
+        r = experiment_models_mix(n, &t);
     if (r != LARDER_OK)
         return r;
     r = through_linear(b, PROJ, &t);

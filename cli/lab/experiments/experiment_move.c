@@ -14,7 +14,7 @@ static bool after(struct exp *e, const char *statement, uint64_t reserved,
            exp_expect(e, EXP_HOST, host * GIB);
 }
 
-static bool make(struct exp *e, int v)
+static bool experiment_move_make(struct exp *e, int v)
 {
     return exp_zeros(e, v, LAB_DEVICE, 3, sizes);
 }
@@ -25,27 +25,30 @@ static bool rebind_c(struct exp *e)
     uint64_t old = lab_address(e->t[C]);
     lab_memory m;
 
-    return make(e, C) &&
+    return experiment_move_make(e, C) &&
            after(e, "c = zeros(256, 1024, 1024) # again", 3, 2, 1) &&
            exp_memory(e, &m) &&
            exp_number(e, "most allocated at once while c was rebound",
                       EXP_BYTES, 3 * GIB, m.allocated_peak) &&
-           make(e, D) && after(e, "d = zeros(256, 1024, 1024)", 3, 3, 1) &&
+           experiment_move_make(e, D) &&
+           after(e, "d = zeros(256, 1024, 1024)", 3, 3, 1) &&
            exp_yes(e, "d lies where the first c lay",
                    lab_address(e->t[D]) == old);
 }
 
-static bool run(struct exp *e)
+static bool experiment_move_run(struct exp *e)
 {
     uint64_t b;
 
-    if (!exp_open(e, NULL) || !make(e, A) ||
-        !after(e, "a = zeros(256, 1024, 1024)", 1, 1, 0) || !make(e, B) ||
+    if (!exp_open(e, NULL) || !experiment_move_make(e, A) ||
+        !after(e, "a = zeros(256, 1024, 1024)", 1, 1, 0) ||
+        !experiment_move_make(e, B) ||
         !after(e, "b = zeros(256, 1024, 1024)", 2, 2, 0))
         return false;
     b = lab_address(e->t[B]);
     return exp_to(e, B, LAB_HOST) && after(e, "b = b.to(cpu)", 2, 1, 1) &&
-           make(e, C) && after(e, "c = zeros(256, 1024, 1024)", 2, 2, 1) &&
+           experiment_move_make(e, C) &&
+           after(e, "c = zeros(256, 1024, 1024)", 2, 2, 1) &&
            exp_yes(e, "c lies where b lay", lab_address(e->t[C]) == b) &&
            rebind_c(e) && exp_drop(e, D) && after(e, "del d", 3, 2, 1) &&
            exp_zeros(e, E, LAB_HOST, 3, sizes) &&
@@ -71,5 +74,5 @@ const struct experiment experiment_move_and_reuse = {
         "new tensor first and then lets go of the old one, so for a moment "
         "there must be room for both. `del d` releases nothing to the "
         "driver. Host memory knows no such cache: it goes back at once.",
-    .run = run,
+    .run = experiment_move_run,
 };

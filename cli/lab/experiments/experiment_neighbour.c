@@ -124,8 +124,8 @@ void neighbour_end(struct neighbour *n)
         continue;
 }
 
-static bool tell(struct exp *e, struct neighbour *n, char command,
-                 uint64_t *bytes)
+static bool experiment_neighbour_tell(struct exp *e, struct neighbour *n,
+                                      char command, uint64_t *bytes)
 {
     if (!send_all(n->fd, &command, 1) ||
         !receive_all(n->fd, bytes, sizeof *bytes) || *bytes == NOT_DONE)
@@ -135,12 +135,12 @@ static bool tell(struct exp *e, struct neighbour *n, char command,
 
 bool neighbour_takes_all(struct exp *e, struct neighbour *n, uint64_t *bytes)
 {
-    return tell(e, n, TAKE, bytes);
+    return experiment_neighbour_tell(e, n, TAKE, bytes);
 }
 
 bool neighbour_gives_back(struct exp *e, struct neighbour *n)
 {
     uint64_t bytes;
 
-    return tell(e, n, GIVE_BACK, &bytes);
+    return experiment_neighbour_tell(e, n, GIVE_BACK, &bytes);
 }

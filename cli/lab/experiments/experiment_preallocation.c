@@ -148,7 +148,7 @@ static bool fragments(struct exp *e)
                       m.device_bytes - m.free_bytes);
 }
 
-static bool run(struct exp *e)
+static bool experiment_preallocation_run(struct exp *e)
 {
     static const struct three_sizes plain = {382, 382, 0};
     static const struct three_sizes piece = {512, 512, 512};
@@ -186,5 +186,5 @@ const struct experiment experiment_preallocation = {
         "they would take by the price table. And where fragments are: not in "
         "the device's memory, which is paged and has no holes, but inside of "
         "segments, where neither the driver nor another process gets at them.",
-    .run = run,
+    .run = experiment_preallocation_run,
 };

@@ -65,7 +65,7 @@ static bool without_cache(struct exp *e, struct neighbour *other)
            exp_expect(e, EXP_RESERVED, 3 * GIB);
 }
 
-static bool run(struct exp *e)
+static bool experiment_processes_run(struct exp *e)
 {
     char name[64], spec[EXP_SPEC_MAX];
     const struct exp_device want = {
@@ -102,5 +102,5 @@ const struct experiment experiment_two_processes = {
         "empty_cache() is called before the other one asks. It gets our GiB, "
         "and we run out of memory. The error explains itself, and after "
         "letting go of y the session goes on.",
-    .run = run,
+    .run = experiment_processes_run,
 };

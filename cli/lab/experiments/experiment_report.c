@@ -10,8 +10,8 @@
 
 enum {
     FIGURE_WIDTH = 11, /* with the mark after it */
-    WIDTH_LEAST = 72,
-    WIDTH_MOST = 110,
+    WIDTH_MIN = 72,
+    WIDTH_MAX = 110,
     CELL_MAX = 48
 };
 
@@ -40,9 +40,9 @@ static unsigned width_of(const struct exp *e)
 {
     unsigned width = e->opt->width == 0 ? 80 : e->opt->width;
 
-    if (width < WIDTH_LEAST)
-        return WIDTH_LEAST;
-    return width > WIDTH_MOST ? WIDTH_MOST : width;
+    if (width < WIDTH_MIN)
+        return WIDTH_MIN;
+    return width > WIDTH_MAX ? WIDTH_MAX : width;
 }
 
 /* Columns that UTF-8 text takes. */

@@ -104,7 +104,7 @@ bool training_step(struct exp *e, struct training *t, int64_t batch)
 
 /* ---- beginning and end ---- */
 
-static bool begin(struct exp *e, struct training *t)
+static bool experiment_training_begin(struct exp *e, struct training *t)
 {
     static const int64_t widths[] = {TRAINING_WIDTH, 512, 256,
                                      TRAINING_CLASSES};
@@ -124,7 +124,7 @@ bool training_begin(struct exp *e, struct training *t)
 {
     memset(t, 0, sizeof *t);
     t->session = e->session;
-    if (begin(e, t))
+    if (experiment_training_begin(e, t))
         return true;
     training_end(t);
     return false;

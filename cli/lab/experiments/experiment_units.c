@@ -209,7 +209,7 @@ static bool conclude(struct exp *e)
         seen_last(e, ABOVE_MEBI, EXP_RESERVED));
 }
 
-static bool run(struct exp *e)
+static bool experiment_units_run(struct exp *e)
 {
     if (!all_cases(e))
         return false;
@@ -233,5 +233,5 @@ const struct experiment experiment_units = {
         "1 MiB + 4 bytes there go nineteen into one, since 20 do not fit.\n\n"
         "These tensors are only counted (backing=none): nothing here depends "
         "on what is in them.",
-    .run = run,
+    .run = experiment_units_run,
 };

@@ -127,7 +127,7 @@ static bool evaluate_attribute(struct prompt *p, const node *n,
 
 /* ---- calls ---------------------------------------------------------------------- */
 
-static void drop_all(struct prompt_value *values, size_t count)
+static void prompt_evaluate_drop_all(struct prompt_value *values, size_t count)
 {
     while (count > 0)
         prompt_value_drop(&values[--count]);
@@ -143,7 +143,7 @@ static bool call_builtin(struct prompt *p, const struct prompt_builtin *b,
 
     *out = prompt_none();
     ok = ok && b->call(p, b, values, out);
-    drop_all(values, PROMPT_PARAMETERS_MAX);
+    prompt_evaluate_drop_all(values, PROMPT_PARAMETERS_MAX);
     return ok;
 }
 
@@ -267,7 +267,7 @@ static bool evaluate_call(struct prompt *p, const node *n,
     for (const node *arg = n->first->next; ok && arg != NULL; arg = arg->next)
         ok = evaluate_argument(p, &a, arg);
     ok = ok && prompt_call(p, callee, a.values, a.count, a.names, a.named, out);
-    drop_all(a.values, a.count + a.named);
+    prompt_evaluate_drop_all(a.values, a.count + a.named);
     prompt_value_drop(&callee);
     return ok;
 }

@@ -57,7 +57,7 @@ static bool is_name(char c)
     return is_name_start(c) || is_digit(c);
 }
 
-static bool is_blank(char c)
+static bool prompt_lexer_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f';
 }
@@ -81,7 +81,8 @@ static bool token(struct prompt_token *out, enum prompt_token_kind kind,
 static void skip_blanks(struct prompt_lexer *x)
 {
     for (;;) {
-        if (is_blank(*x->next) || (*x->next == '\n' && x->brackets > 0))
+        if (prompt_lexer_is_blank(*x->next) ||
+            (*x->next == '\n' && x->brackets > 0))
             x->next++;
         else if (x->next[0] == '\\' && x->next[1] == '\n')
             x->next += 2;

@@ -23,8 +23,9 @@ static bool read_making(struct prompt *p, const value *args, struct making *m)
            prompt_read_bool(p, args[2], "requires_grad", &m->requires_grad);
 }
 
-static bool finish(struct prompt *p, const struct making *m, larder_result r,
-                   lab_tensor *const *made, value *out)
+static bool prompt_make_finish(struct prompt *p, const struct making *m,
+                               larder_result r, lab_tensor *const *made,
+                               value *out)
 {
     if (!prompt_made(p, r, made, out))
         return false;
@@ -64,7 +65,8 @@ static bool make_filled(struct prompt *p, const struct prompt_builtin *self,
     if (!prompt_read_shape(p, args[0], &m.ndim, m.sizes) ||
         !read_making(p, args + 1, &m))
         return false;
-    return finish(p, &m, fill(p, self->number, &m, &made), &made, out);
+    return prompt_make_finish(p, &m, fill(p, self->number, &m, &made), &made,
+                              out);
 }
 
 static bool make_like(struct prompt *p, const struct prompt_builtin *self,
@@ -82,7 +84,8 @@ static bool make_like(struct prompt *p, const struct prompt_builtin *self,
     memcpy(m.sizes, lab_sizes(like), (size_t)m.ndim * sizeof m.sizes[0]);
     if (!read_making(p, args + 1, &m))
         return false;
-    return finish(p, &m, fill(p, self->number, &m, &made), &made, out);
+    return prompt_make_finish(p, &m, fill(p, self->number, &m, &made), &made,
+                              out);
 }
 
 static bool make_full(struct prompt *p, const struct prompt_builtin *self,
@@ -101,7 +104,7 @@ static bool make_full(struct prompt *p, const struct prompt_builtin *self,
         !read_making(p, args + 2, &m))
         return false;
     r = lab_full(p->lab, m.dtype, m.place, m.ndim, m.sizes, number, &made);
-    return finish(p, &m, r, &made, out);
+    return prompt_make_finish(p, &m, r, &made, out);
 }
 
 /* randint(high, size) or randint(low, high, size). */
@@ -124,7 +127,7 @@ static bool make_randint(struct prompt *p, const struct prompt_builtin *self,
         return false;
     r = lab_randint(p->lab, m.dtype, m.place, m.ndim, m.sizes, low, high,
                     &made);
-    return finish(p, &m, r, &made, out);
+    return prompt_make_finish(p, &m, r, &made, out);
 }
 
 /* arange(end), arange(start, end) or arange(start, end, step). */
@@ -152,7 +155,7 @@ static bool make_arange(struct prompt *p, const struct prompt_builtin *self,
         return prompt_fail(p, "a tensor of more than %lld elements",
                            (long long)p->elements_max);
     r = lab_arange(p->lab, m.dtype, m.place, ends[0], ends[1], ends[2], &made);
-    return finish(p, &m, r, &made, out);
+    return prompt_make_finish(p, &m, r, &made, out);
 }
 
 static bool make_randperm(struct prompt *p, const struct prompt_builtin *self,
@@ -211,8 +214,9 @@ static bool add_number(struct prompt *p, struct numbers *n, value v)
     return true;
 }
 
-static bool gather(struct prompt *p, value v, const struct making *m, int dim,
-                   struct numbers *n)
+static bool prompt_make_gather(struct prompt *p, value v,
+                               const struct making *m, int dim,
+                               struct numbers *n)
 {
     if (dim == m->ndim) {
         if (!prompt_is_number(v))
@@ -223,7 +227,7 @@ static bool gather(struct prompt *p, value v, const struct making *m, int dim,
     if (!prompt_is_sequence(v) || (int64_t)v.object->count != m->sizes[dim])
         return prompt_fail(p, "the lists differ in length");
     for (size_t i = 0; i < v.object->count; i++) {
-        if (!gather(p, v.object->items[i], m, dim + 1, n))
+        if (!prompt_make_gather(p, v.object->items[i], m, dim + 1, n))
             return false;
     }
     return true;
@@ -260,7 +264,8 @@ static bool make_tensor(struct prompt *p, const struct prompt_builtin *self,
     struct making m = {.place = LAB_HOST};
     struct numbers n = {.count = 0};
     lab_tensor *made = NULL;
-    bool ok = measure(p, args[0], &m) && gather(p, args[0], &m, 0, &n);
+    bool ok =
+        measure(p, args[0], &m) && prompt_make_gather(p, args[0], &m, 0, &n);
 
     (void)self;
     m.dtype = n.real || n.count == 0 ? LAB_FLOAT32 : LAB_INT64;

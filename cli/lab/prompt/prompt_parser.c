@@ -68,7 +68,7 @@ bool prompt_parser_expect(struct prompt_parser *p, const char *word,
 
 /* ---- nodes ------------------------------------------------------------------ */
 
-static node *no_memory(struct prompt_parser *p)
+static node *prompt_parser_no_memory(struct prompt_parser *p)
 {
     prompt_error_set(p->error, prompt_parser_at(p), "out of host memory");
     return NULL;
@@ -79,7 +79,7 @@ node *prompt_parser_node(struct prompt_parser *p, enum prompt_node_kind kind,
 {
     node *n = prompt_node_new(p->tree, kind, at);
 
-    return n != NULL ? n : no_memory(p);
+    return n != NULL ? n : prompt_parser_no_memory(p);
 }
 
 node *prompt_parser_too_deep(struct prompt_parser *p)
@@ -103,7 +103,7 @@ static node *set_text(struct prompt_parser *p, node *n)
     if (n == NULL)
         return NULL;
     n->text = prompt_tree_text(p->tree, p->now.start, p->now.length);
-    return n->text != NULL ? n : no_memory(p);
+    return n->text != NULL ? n : prompt_parser_no_memory(p);
 }
 
 void prompt_parser_set_op(node *n, const char *op, size_t length)
@@ -206,7 +206,7 @@ static node *parse_string(struct prompt_parser *p)
     char *text = prompt_tree_text(p->tree, p->now.start, p->now.length);
 
     if (n == NULL || text == NULL)
-        return no_memory(p);
+        return prompt_parser_no_memory(p);
     unescape(text);
     n->text = text;
     return prompt_parser_advance(p) ? n : NULL;

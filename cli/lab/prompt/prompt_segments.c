@@ -5,7 +5,7 @@
 #include "prompt_shell.h"
 #include "units.h"
 
-enum { SEGMENTS_MAX = 40, CELLS_MAX = 200, CELLS_LEAST = 16, BEFORE = 26 };
+enum { SEGMENTS_MAX = 40, CELLS_MAX = 200, CELLS_MIN = 16, BEFORE = 26 };
 
 struct map {
     struct prompt_text *out;
@@ -55,7 +55,7 @@ static int begin_segment(void *ctx, const larder_segment_info *segment)
         return 0;
     cells = (size_t)((double)segment->bytes / (double)m->largest *
                      (double)m->width);
-    m->cell_count = cells < CELLS_LEAST ? (size_t)CELLS_LEAST : cells;
+    m->cell_count = cells < CELLS_MIN ? (size_t)CELLS_MIN : cells;
     memset(m->cells, '.', sizeof m->cells);
     m->odd = false;
     prompt_text_put(m->out, "  %s %9s %9s  ",
@@ -104,8 +104,8 @@ bool prompt_segments(struct prompt_shell *s, const char *argument)
     size_t width = s->width != 0 ? s->width : 80;
 
     (void)argument;
-    m.width = width > BEFORE + CELLS_LEAST + 1 ? width - BEFORE - 1
-                                               : (size_t)CELLS_LEAST;
+    m.width =
+        width > BEFORE + CELLS_MIN + 1 ? width - BEFORE - 1 : (size_t)CELLS_MIN;
     if (m.width > CELLS_MAX)
         m.width = CELLS_MAX;
     larder_walk(a, find_largest, NULL, &m);

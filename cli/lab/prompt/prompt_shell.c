@@ -125,8 +125,8 @@ static void put_string(struct prompt_text *t, const char *name,
     prompt_text_put(t, ", ");
 }
 
-static void print_json(struct prompt_shell *s, const struct report *r,
-                       const lab_memory *m)
+static void prompt_shell_print_json(struct prompt_shell *s,
+                                    const struct report *r, const lab_memory *m)
 {
     struct prompt_text t = {0};
 
@@ -155,7 +155,7 @@ static void show(struct prompt_shell *s, const struct report *r)
     if (!r->ok)
         s->failed = true;
     if (s->json)
-        print_json(s, r, &now);
+        prompt_shell_print_json(s, r, &now);
     else
         print_text(s, r, &now);
     fflush(s->out);

@@ -21,7 +21,7 @@ void prompt_text_clear(struct prompt_text *t)
         t->data[0] = '\0';
 }
 
-static bool make_room(struct prompt_text *t, size_t more)
+static bool prompt_text_make_room(struct prompt_text *t, size_t more)
 {
     size_t wanted = t->capacity > 0 ? t->capacity : FIRST;
     char *grown;
@@ -44,13 +44,13 @@ static bool make_room(struct prompt_text *t, size_t more)
 
 void prompt_text_add(struct prompt_text *t, const char *s, size_t length)
 {
-    bool too_much = t->length + length > PROMPT_TEXT_MOST;
+    bool too_much = t->length + length > PROMPT_TEXT_MAX;
 
     if (too_much) {
         s = "...";
         length = 3;
     }
-    if (!make_room(t, length))
+    if (!prompt_text_make_room(t, length))
         return;
     memcpy(t->data + t->length, s, length);
     t->length += length;

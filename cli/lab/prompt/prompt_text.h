@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Beyond this nothing is added, but "..." once. */
-enum { PROMPT_TEXT_MOST = 1 << 20 };
+enum { PROMPT_TEXT_MAX = 1 << 20 };
 
 struct prompt_text {
     char *data; /* NULL until something is added; ends with a NUL */

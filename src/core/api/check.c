@@ -161,7 +161,8 @@ static const char *pages_rule(const struct segment *s)
 }
 
 /* The pages of a block of a segment that pages are mapped into. */
-static larder_result check_pages(const struct segment *s, const struct block *b)
+static larder_result check_check_pages(const struct segment *s,
+                                       const struct block *b)
 {
     struct page_span span = block_pages(b);
     bool mapped = b->state != BLOCK_UNMAPPED;
@@ -209,7 +210,7 @@ static larder_result check_segment(struct allocator *a, const struct segment *s,
         if ((r = check_place(a, b, before)) != LARDER_OK ||
             (r = check_state(a, b)) != LARDER_OK)
             return r;
-        if (s->pages != NULL && (r = check_pages(s, b)) != LARDER_OK)
+        if (s->pages != NULL && (r = check_check_pages(s, b)) != LARDER_OK)
             return r;
         sum_block(sums, b);
         before = b;

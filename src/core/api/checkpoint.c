@@ -81,8 +81,8 @@ static size_t save_blocks(struct allocator *a, const struct private_pool *p,
     return n;
 }
 
-static larder_result take(struct allocator *a, larder_pool_id id,
-                          larder_checkpoint **out)
+static larder_result checkpoint_take(struct allocator *a, larder_pool_id id,
+                                     larder_checkpoint **out)
 {
     struct private_pool *p;
     larder_checkpoint *cp;
@@ -117,7 +117,7 @@ larder_result larder_checkpoint_take(larder_allocator *handle,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    r = take(a, id, out);
+    r = checkpoint_take(a, id, out);
     larder__handle_unlock(a);
     return r;
 }
@@ -217,8 +217,9 @@ static bool in_map(struct allocator *a, const struct block *b)
 }
 
 /* Free the live blocks that the map names, or those that it does not. */
-static void free_live(struct allocator *a, const struct private_pool *p,
-                      bool mapped, struct addr_list *freed)
+static void checkpoint_free_live(struct allocator *a,
+                                 const struct private_pool *p, bool mapped,
+                                 struct addr_list *freed)
 {
     for (struct segment *s = pool_segment(a->segments, p); s != NULL;
          s = pool_segment(s->next, p)) {
@@ -268,7 +269,7 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
                     const struct private_pool *p, struct addr_list *freed,
                     struct addr_list *created)
 {
-    free_live(a, p, true, freed);
+    checkpoint_free_live(a, p, true, freed);
     for (size_t i = 0; i < cp->count; i++) {
         const struct block *b = allocate_saved(a, p, &cp->blocks[i]);
 
@@ -277,7 +278,7 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
             addr_list_add(created, b->addr);
         }
     }
-    free_live(a, p, false, NULL);
+    checkpoint_free_live(a, p, false, NULL);
 }
 
 larder_result larder_checkpoint_restore(

@@ -35,7 +35,7 @@ struct telling {
     uint64_t kept_on_host;
 };
 
-static void tell(const struct telling *t, larder_account_line line)
+static void owners_tell(const struct telling *t, larder_account_line line)
 {
     line.size = sizeof line;
     if (line.name == NULL)
@@ -82,7 +82,7 @@ static void tell_owner(const struct telling *t, const struct holding *h,
     line.minimum_bytes = h->minimum_bytes;
     line.limit_bytes = h->limit_bytes;
     line.available_bytes = available_to(t, h, line.used_bytes);
-    tell(t, line);
+    owners_tell(t, line);
 }
 
 static void tell_private(struct telling *t, const struct private_pool *p)
@@ -119,16 +119,17 @@ static void tell_rest(const struct telling *t, uint64_t held_there,
     other = bits_lesser(rest, other);
     rest -= other;
     context = bits_lesser(rest, a->props.context_bytes);
-    tell(t, (larder_account_line){.kind = LARDER_OWNER_REFUSED,
-                                  .held_bytes = a->account.refused_bytes});
-    tell(t, (larder_account_line){.kind = LARDER_OWNER_ALLOCATORS,
-                                  .held_bytes = other});
-    tell(t, (larder_account_line){.kind = LARDER_OWNER_CONTEXT,
-                                  .held_bytes = context});
-    tell(t, (larder_account_line){.kind = LARDER_OWNER_OTHERS,
-                                  .held_bytes = rest - context});
-    tell(t, (larder_account_line){.kind = LARDER_OWNER_FREE,
-                                  .held_bytes = free_bytes});
+    owners_tell(t,
+                (larder_account_line){.kind = LARDER_OWNER_REFUSED,
+                                      .held_bytes = a->account.refused_bytes});
+    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_ALLOCATORS,
+                                         .held_bytes = other});
+    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_CONTEXT,
+                                         .held_bytes = context});
+    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_OTHERS,
+                                         .held_bytes = rest - context});
+    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_FREE,
+                                         .held_bytes = free_bytes});
 }
 
 /* What all allocators over the device hold, and what is free, of one moment:
@@ -172,11 +173,11 @@ static larder_result tell_all(struct allocator *a, struct telling *t)
          p = p->next)
         tell_private(t, p);
     tell_rest(t, held, free_bytes, total_bytes);
-    tell(t,
-         (larder_account_line){.kind = LARDER_OWNER_PINNED,
-                               .held_bytes = larder__device_pinned(a->device) +
+    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_PINNED,
+                                         .held_bytes =
+                                             larder__device_pinned(a->device) +
                                              t->kept_on_host,
-                               .asleep_bytes = t->kept_on_host});
+                                         .asleep_bytes = t->kept_on_host});
     return LARDER_OK;
 }
 

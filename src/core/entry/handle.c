@@ -13,7 +13,7 @@ static _Atomic(struct larder_allocator *) all_handles;
 /* ---- forks ---------------------------------------------------------------- */
 
 /* Kept reachable, for leak checkers too. */
-static void in_child(void)
+static void handle_in_child(void)
 {
     for (struct larder_allocator *h = atomic_load(&all_handles); h != NULL;
          h = h->next) {
@@ -25,16 +25,16 @@ static void in_child(void)
 
 static bool is_watched;
 
-static void watch(void)
+static void handle_watch(void)
 {
-    is_watched = pthread_atfork(NULL, NULL, in_child) == 0;
+    is_watched = pthread_atfork(NULL, NULL, handle_in_child) == 0;
 }
 
-static bool watch_forks(void)
+static bool handle_watch_forks(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    return pthread_once(&once, watch) == 0 && is_watched;
+    return pthread_once(&once, handle_watch) == 0 && is_watched;
 }
 
 /* ---- handles -------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static bool watch_forks(void)
 larder_allocator *larder__handle_make(struct allocator *a)
 {
     struct larder_allocator *h =
-        watch_forks() ? larder__host_alloc(1, sizeof *h) : NULL;
+        handle_watch_forks() ? larder__host_alloc(1, sizeof *h) : NULL;
 
     if (h == NULL)
         return NULL;

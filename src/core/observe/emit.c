@@ -39,7 +39,7 @@ static void put_bytes(struct emit *e, const void *bytes, size_t count)
     }
 }
 
-static void put(struct emit *e, unsigned char byte)
+static void emit_put(struct emit *e, unsigned char byte)
 {
     e->buffer[e->used++] = byte;
     if (e->used == sizeof e->buffer)
@@ -50,14 +50,14 @@ static void put(struct emit *e, unsigned char byte)
 static void put_little(struct emit *e, uint64_t value, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        put(e, (unsigned char)(value >> (8 * i)));
+        emit_put(e, (unsigned char)(value >> (8 * i)));
 }
 
 /* Before each value of JSON. */
 static void separate(struct emit *e)
 {
     if (e->after_item)
-        put(e, ',');
+        emit_put(e, ',');
     e->after_item = true;
 }
 
@@ -116,12 +116,12 @@ static void put_json_character(struct emit *e, const char *c, size_t n)
     unsigned char first = (unsigned char)c[0];
 
     if (n == 1 && (first == '"' || first == '\\')) {
-        put(e, '\\');
-        put(e, first);
+        emit_put(e, '\\');
+        emit_put(e, first);
     } else if (n == 1 && first < 0x20) {
         put_bytes(e, "\\u00", 4);
-        put(e, (unsigned char)hex[first >> 4]);
-        put(e, (unsigned char)hex[first & 15]);
+        emit_put(e, (unsigned char)hex[first >> 4]);
+        emit_put(e, (unsigned char)hex[first & 15]);
     } else {
         put_bytes(e, c, n);
     }
@@ -143,7 +143,7 @@ static void put_json_text(struct emit *e, const char *text)
     char c[UTF8_MAX];
     size_t n;
 
-    put(e, '"');
+    emit_put(e, '"');
     do {
         size_t plain = plain_length(text);
 
@@ -153,7 +153,7 @@ static void put_json_text(struct emit *e, const char *text)
         if (n > 0)
             put_json_character(e, c, n);
     } while (n > 0);
-    put(e, '"');
+    emit_put(e, '"');
 }
 
 static void put_pickle_text(struct emit *e, const char *text)
@@ -166,17 +166,17 @@ static void put_pickle_text(struct emit *e, const char *text)
     while ((n = next_character(&at, c)) > 0)
         length += n;
     if (length <= UINT8_MAX) {
-        put(e, 0x8C); /* SHORT_BINUNICODE */
-        put(e, (unsigned char)length);
+        emit_put(e, 0x8C); /* SHORT_BINUNICODE */
+        emit_put(e, (unsigned char)length);
     } else {
-        put(e, 'X'); /* BINUNICODE */
+        emit_put(e, 'X'); /* BINUNICODE */
         put_little(e, length, 4);
     }
     while ((n = next_character(&text, c)) > 0)
         put_bytes(e, c, n);
 }
 
-static void put_text(struct emit *e, const char *text)
+static void emit_put_text(struct emit *e, const char *text)
 {
     if (e->json)
         put_json_text(e, text);
@@ -187,15 +187,15 @@ static void put_text(struct emit *e, const char *text)
 static void put_again(struct emit *e, uint32_t number)
 {
     if (number <= UINT8_MAX) {
-        put(e, 'h'); /* BINGET */
-        put(e, (unsigned char)number);
+        emit_put(e, 'h'); /* BINGET */
+        emit_put(e, (unsigned char)number);
     } else {
-        put(e, 'j'); /* LONG_BINGET */
+        emit_put(e, 'j'); /* LONG_BINGET */
         put_little(e, number, 4);
     }
 }
 
-static void put_word(struct emit *e, enum emit_word word)
+static void emit_put_word(struct emit *e, enum emit_word word)
 {
     if (e->json) {
         put_json_text(e, words[word]);
@@ -222,14 +222,14 @@ void larder__emit_begin(struct emit *e, larder_write_fn *write, void *ctx,
 
 bool larder__emit_end(struct emit *e)
 {
-    put(e, e->json ? '\n' : '.'); /* STOP */
+    emit_put(e, e->json ? '\n' : '.'); /* STOP */
     flush(e);
     return !e->failed;
 }
 
 uint32_t larder__emit_keep(struct emit *e)
 {
-    put(e, 0x94); /* MEMOIZE: the next number */
+    emit_put(e, 0x94); /* MEMOIZE: the next number */
     return e->memo_count++;
 }
 
@@ -245,21 +245,21 @@ void larder__emit_again(struct emit *e, uint32_t number)
 static void open_batch(struct emit *e)
 {
     if (!e->json && e->batched[e->depth]++ == 0)
-        put(e, '(');
+        emit_put(e, '(');
 }
 
 static void close_batch(struct emit *e, unsigned char opcode)
 {
     if (e->batched[e->depth] > 0)
-        put(e, opcode);
+        emit_put(e, opcode);
     e->batched[e->depth] = 0;
 }
 
-static void begin(struct emit *e, unsigned char json, unsigned char pickle)
+static void emit_begin(struct emit *e, unsigned char json, unsigned char pickle)
 {
     if (e->json)
         separate(e);
-    put(e, e->json ? json : pickle);
+    emit_put(e, e->json ? json : pickle);
     e->after_item = false;
     e->depth++;
     assert(e->depth < EMIT_DEPTH);
@@ -269,7 +269,7 @@ static void begin(struct emit *e, unsigned char json, unsigned char pickle)
 static void end(struct emit *e, unsigned char json, unsigned char pickle)
 {
     if (e->json)
-        put(e, json);
+        emit_put(e, json);
     else
         close_batch(e, pickle);
     e->after_item = true;
@@ -278,7 +278,7 @@ static void end(struct emit *e, unsigned char json, unsigned char pickle)
 
 void larder__emit_dict_begin(struct emit *e)
 {
-    begin(e, '{', '}'); /* EMPTY_DICT */
+    emit_begin(e, '{', '}'); /* EMPTY_DICT */
 }
 
 void larder__emit_dict_end(struct emit *e)
@@ -288,7 +288,7 @@ void larder__emit_dict_end(struct emit *e)
 
 void larder__emit_list_begin(struct emit *e)
 {
-    begin(e, '[', ']'); /* EMPTY_LIST */
+    emit_begin(e, '[', ']'); /* EMPTY_LIST */
 }
 
 void larder__emit_list_next(struct emit *e)
@@ -307,18 +307,18 @@ void larder__emit_pair(struct emit *e, uint64_t first, uint64_t second)
 {
     if (e->json) {
         separate(e);
-        put(e, '[');
+        emit_put(e, '[');
         e->after_item = false;
     }
     larder__emit_unsigned(e, first);
     larder__emit_unsigned(e, second);
-    put(e, e->json ? ']' : 0x86); /* TUPLE2 */
+    emit_put(e, e->json ? ']' : 0x86); /* TUPLE2 */
 }
 
 static void end_key(struct emit *e)
 {
     if (e->json)
-        put(e, ':');
+        emit_put(e, ':');
     e->after_item = false;
 }
 
@@ -332,14 +332,14 @@ static void begin_key(struct emit *e)
 void larder__emit_key(struct emit *e, enum emit_word word)
 {
     begin_key(e);
-    put_word(e, word);
+    emit_put_word(e, word);
     end_key(e);
 }
 
 void larder__emit_key_text(struct emit *e, const char *text)
 {
     begin_key(e);
-    put_text(e, text);
+    emit_put_text(e, text);
     end_key(e);
 }
 
@@ -349,14 +349,14 @@ void larder__emit_word(struct emit *e, enum emit_word word)
 {
     if (e->json)
         separate(e);
-    put_word(e, word);
+    emit_put_word(e, word);
 }
 
 void larder__emit_text(struct emit *e, const char *text)
 {
     if (e->json)
         separate(e);
-    put_text(e, text);
+    emit_put_text(e, text);
 }
 
 static void put_json_number(struct emit *e, uint64_t value)
@@ -380,13 +380,13 @@ static void put_long(struct emit *e, uint64_t value, unsigned char sign)
     while (n > 1 && (value >> (8 * (n - 1)) & 0xFF) == sign &&
            (value >> (8 * n - 9) & 1) == (sign & 1))
         n--;
-    put(e, 0x8A); /* LONG1 */
+    emit_put(e, 0x8A); /* LONG1 */
     if ((value >> (8 * n - 1) & 1) != (sign & 1)) {
-        put(e, (unsigned char)(n + 1));
+        emit_put(e, (unsigned char)(n + 1));
         put_little(e, value, n);
-        put(e, sign);
+        emit_put(e, sign);
     } else {
-        put(e, (unsigned char)n);
+        emit_put(e, (unsigned char)n);
         put_little(e, value, n);
     }
 }
@@ -394,13 +394,13 @@ static void put_long(struct emit *e, uint64_t value, unsigned char sign)
 static void put_pickle_number(struct emit *e, uint64_t value)
 {
     if (value <= UINT8_MAX) {
-        put(e, 'K'); /* BININT1 */
-        put(e, (unsigned char)value);
+        emit_put(e, 'K'); /* BININT1 */
+        emit_put(e, (unsigned char)value);
     } else if (value <= UINT16_MAX) {
-        put(e, 'M'); /* BININT2 */
+        emit_put(e, 'M'); /* BININT2 */
         put_little(e, value, 2);
     } else if (value <= INT32_MAX) {
-        put(e, 'J'); /* BININT */
+        emit_put(e, 'J'); /* BININT */
         put_little(e, value, 4);
     } else {
         put_long(e, value, 0);
@@ -423,7 +423,7 @@ void larder__emit_signed(struct emit *e, int64_t value)
         larder__emit_unsigned(e, (uint64_t)value);
     } else if (e->json) {
         separate(e);
-        put(e, '-');
+        emit_put(e, '-');
         put_json_number(e, 0 - (uint64_t)value);
     } else {
         put_long(e, (uint64_t)value, 0xFF);
@@ -456,9 +456,9 @@ void larder__emit_real(struct emit *e, double value)
         return;
     }
     memcpy(&bits, &value, sizeof bits);
-    put(e, 'G'); /* BINFLOAT: the highest byte first */
+    emit_put(e, 'G'); /* BINFLOAT: the highest byte first */
     for (int shift = 56; shift >= 0; shift -= 8)
-        put(e, (unsigned char)(bits >> shift));
+        emit_put(e, (unsigned char)(bits >> shift));
 }
 
 void larder__emit_bool(struct emit *e, bool value)
@@ -467,6 +467,6 @@ void larder__emit_bool(struct emit *e, bool value)
         separate(e);
         put_bytes(e, value ? "true" : "false", value ? 4 : 5);
     } else {
-        put(e, value ? 0x88 : 0x89); /* NEWTRUE, NEWFALSE */
+        emit_put(e, value ? 0x88 : 0x89); /* NEWTRUE, NEWFALSE */
     }
 }

@@ -192,8 +192,8 @@ void larder_snapshot_options_init_sized(larder_snapshot_options *opt,
     opt->size = size;
 }
 
-static larder_result options_read(const larder_snapshot_options *opt,
-                                  larder_snapshot_options *out)
+static larder_result history_api_options_read(
+    const larder_snapshot_options *opt, larder_snapshot_options *out)
 {
     larder_snapshot_options_init(out);
     if (opt == NULL)
@@ -212,9 +212,9 @@ static larder_result options_read(const larder_snapshot_options *opt,
 }
 
 /* Copy the state, as the options ask. */
-static larder_result take(larder_allocator *handle,
-                          const larder_snapshot_options *opt,
-                          struct snapshot *out)
+static larder_result history_api_take(larder_allocator *handle,
+                                      const larder_snapshot_options *opt,
+                                      struct snapshot *out)
 {
     struct allocator *a;
     larder_result r = larder__handle_lock(handle, &a);
@@ -262,8 +262,8 @@ larder_result larder_snapshot_write(larder_allocator *handle, const char *path,
 
     if (path == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    if ((r = options_read(opt, &own)) != LARDER_OK ||
-        (r = take(handle, &own, &s)) != LARDER_OK)
+    if ((r = history_api_options_read(opt, &own)) != LARDER_OK ||
+        (r = history_api_take(handle, &own, &s)) != LARDER_OK)
         return r;
     json = own.format == LARDER_SNAPSHOT_AUTO
                ? larder__snapshot_is_json(path)
@@ -283,8 +283,8 @@ larder_result larder_snapshot_write_to(larder_allocator *handle,
 
     if (fn == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    if ((r = options_read(opt, &own)) != LARDER_OK ||
-        (r = take(handle, &own, &s)) != LARDER_OK)
+    if ((r = history_api_options_read(opt, &own)) != LARDER_OK ||
+        (r = history_api_take(handle, &own, &s)) != LARDER_OK)
         return r;
     r = larder__snapshot_emit(&s, own.format == LARDER_SNAPSHOT_JSON, fn, ctx);
     larder__snapshot_free(&s);

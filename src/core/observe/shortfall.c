@@ -44,8 +44,8 @@ static void count_free(const struct request *q, const struct block *b,
         *largest = bytes;
 }
 
-static void count_block(const struct request *q, const struct block *b,
-                        struct held_state *h)
+static void shortfall_count_block(const struct request *q,
+                                  const struct block *b, struct held_state *h)
 {
     if (b->state == BLOCK_FREE) {
         count_free(q, b, h);
@@ -86,7 +86,7 @@ static struct held_state count(struct allocator *a, const struct request *q)
         h.segments++;
         for (const struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next))
-            count_block(q, b, &h);
+            shortfall_count_block(q, b, &h);
         count_holder(s, h.live - before, &h);
     }
     if (a->larder != NULL)
@@ -113,7 +113,7 @@ void larder__text_add_bytes(struct text *t, uint64_t bytes)
 }
 
 /* The words, then the size. */
-static void add(struct text *t, const char *words, uint64_t bytes)
+static void shortfall_add(struct text *t, const char *words, uint64_t bytes)
 {
     larder__text_add(t, "%s", words);
     larder__text_add_bytes(t, bytes);
@@ -136,30 +136,31 @@ static void say_holder(const struct held_state *h, struct text *t)
     if (h->holder_count == 0 || most->live == h->live)
         return;
     larder__text_add(t, " Stream %" PRIu64 " holds most: ", most->stream);
-    add(t, "", most->live);
+    shortfall_add(t, "", most->live);
     larder__text_add(t, ".");
 }
 
 static void say_figures(const struct allocator *a, const struct held_state *h,
                         struct text *t)
 {
-    add(t, " Reserved were ", a->held_bytes);
+    shortfall_add(t, " Reserved were ", a->held_bytes);
     larder__text_add(t, " in %" PRIu64 " segment%s: ", h->segments,
                      plural(h->segments));
-    add(t, "", h->live);
+    shortfall_add(t, "", h->live);
     larder__text_add(t, " in use in %" PRIu64 " block%s", h->live_count,
                      plural(h->live_count));
-    add(t, ", the largest of ", h->live_largest);
-    add(t, "; ", h->free);
+    shortfall_add(t, ", the largest of ", h->live_largest);
+    shortfall_add(t, "; ", h->free);
     larder__text_add(t, " free in %" PRIu64 " piece%s", h->free_count,
                      plural(h->free_count));
     if (h->pending > 0) {
-        add(t, "; ", h->pending);
+        shortfall_add(t, "; ", h->pending);
         larder__text_add(t, " freed but waiting for another stream");
     }
     larder__text_add(t, ".");
     say_holder(h, t);
-    add(t, " The largest piece this request could use was ", h->own_largest);
+    shortfall_add(t, " The largest piece this request could use was ",
+                  h->own_largest);
     larder__text_add(t, ".");
 }
 
@@ -177,13 +178,13 @@ static void say_too_much(const struct request *q, const struct held_state *h,
 {
     uint64_t needed = h->live + h->pending + q->size;
 
-    add(t,
-        " Why: there was not enough. In use and asked for together "
-        "are ",
-        needed);
-    add(t, ", but ", attainable);
+    shortfall_add(t,
+                  " Why: there was not enough. In use and asked for together "
+                  "are ",
+                  needed);
+    shortfall_add(t, ", but ", attainable);
     larder__text_add(t, " was all this process could have");
-    add(t, ": ", needed > attainable ? needed - attainable : 0);
+    shortfall_add(t, ": ", needed > attainable ? needed - attainable : 0);
     larder__text_add(t, " is missing.");
 }
 
@@ -201,15 +202,15 @@ void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
     larder__private_info(a, p, &info);
     larder__text_add(t, " Why: private pool (%" PRIu64 ", %" PRIu64 ") holds ",
                      p->id.first, p->id.second);
-    add(t, "", info.reserved_bytes);
-    add(t, " of the ", p->holding.limit_bytes);
+    shortfall_add(t, "", info.reserved_bytes);
+    shortfall_add(t, " of the ", p->holding.limit_bytes);
     larder__text_add(t, " that larder_pool_set_limit() allows it.");
 }
 
 static void say_pieces(const struct allocator *a, const struct held_state *h,
                        uint64_t room, struct text *t)
 {
-    add(t, " Why: fragmentation. ", h->free + room);
+    shortfall_add(t, " Why: fragmentation. ", h->free + room);
     larder__text_add(t, " was free, the device's part included, which is "
                         "enough, but not in one piece this request could use");
     if (a->is_paged && a->conf.defrag == CONF_DEFRAG_OFF)
@@ -229,7 +230,7 @@ static void say_cause(struct allocator *a, const struct request *q,
     } else if (q->out_of_time) {
         larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " was over. ",
                          a->conf.reclaim_budget_ms);
-        add(t, "", h->pending);
+        shortfall_add(t, "", h->pending);
         larder__text_add(t, " had been freed, but could not be used yet: other "
                             "streams it was recorded on had not passed.");
     } else if (h->free + h->pending + room < q->size) {
@@ -239,10 +240,10 @@ static void say_cause(struct allocator *a, const struct request *q,
                             "nothing is released for them.");
     } else if (h->foreign_largest >= q->size &&
                h->own_largest < h->foreign_largest) {
-        add(t,
-            " Why: memory is kept for each stream and pool. A piece "
-            "of ",
-            h->foreign_largest);
+        shortfall_add(t,
+                      " Why: memory is kept for each stream and pool. A piece "
+                      "of ",
+                      h->foreign_largest);
         larder__text_add(t, " was free, but belongs to another.");
     } else {
         say_pieces(a, h, room, t);
@@ -274,6 +275,6 @@ void larder__shortfall_say(struct allocator *a, const struct request *q,
     say_cause(a, q, &h, room, t);
     if (q->over_pool || allocator_is_capturing(a) || fits >= q->size)
         return;
-    add(t, " Up to ", fits);
+    shortfall_add(t, " Up to ", fits);
     larder__text_add(t, " would have fitted.");
 }

@@ -11,25 +11,29 @@ struct writer {
 
 /* ---- pieces --------------------------------------------------------------- */
 
-static void put_unsigned(struct writer *w, enum emit_word key, uint64_t value)
+static void snapshot_emit_put_unsigned(struct writer *w, enum emit_word key,
+                                       uint64_t value)
 {
     larder__emit_key(&w->emit, key);
     larder__emit_unsigned(&w->emit, value);
 }
 
-static void put_signed(struct writer *w, enum emit_word key, int64_t value)
+static void snapshot_emit_put_signed(struct writer *w, enum emit_word key,
+                                     int64_t value)
 {
     larder__emit_key(&w->emit, key);
     larder__emit_signed(&w->emit, value);
 }
 
-static void put_word(struct writer *w, enum emit_word key, enum emit_word value)
+static void snapshot_emit_put_word(struct writer *w, enum emit_word key,
+                                   enum emit_word value)
 {
     larder__emit_key(&w->emit, key);
     larder__emit_word(&w->emit, value);
 }
 
-static void put_bool(struct writer *w, enum emit_word key, bool value)
+static void snapshot_emit_put_bool(struct writer *w, enum emit_word key,
+                                   bool value)
 {
     larder__emit_key(&w->emit, key);
     larder__emit_bool(&w->emit, value);
@@ -90,10 +94,10 @@ static enum emit_word state_word(uint8_t state)
 static void emit_block(struct writer *w, const struct snapshot_block *b)
 {
     larder__emit_dict_begin(&w->emit);
-    put_unsigned(w, WORD_address, b->addr);
-    put_unsigned(w, WORD_size, b->bytes);
-    put_unsigned(w, WORD_requested_size, b->requested);
-    put_word(w, WORD_state, state_word(b->state));
+    snapshot_emit_put_unsigned(w, WORD_address, b->addr);
+    snapshot_emit_put_unsigned(w, WORD_size, b->bytes);
+    snapshot_emit_put_unsigned(w, WORD_requested_size, b->requested);
+    snapshot_emit_put_word(w, WORD_state, state_word(b->state));
     put_frames(w, b->stack);
     if (b->annotation != 0)
         put_key_text(w, WORD_user_metadata, text_of(w, b->annotation));
@@ -118,18 +122,19 @@ static void emit_segment(struct writer *w, const struct snapshot_segment *s,
     const larder_segment_info *info = &s->info;
 
     larder__emit_dict_begin(&w->emit);
-    put_signed(w, WORD_device, w->snapshot->props.ordinal);
-    put_unsigned(w, WORD_address, info->addr);
-    put_unsigned(w, WORD_total_size, info->bytes);
-    put_unsigned(w, WORD_allocated_size, info->allocated_bytes);
-    put_unsigned(w, WORD_active_size, info->active_bytes);
-    put_unsigned(w, WORD_requested_size, info->requested_bytes);
-    put_unsigned(w, WORD_stream, info->stream);
-    put_word(w, WORD_segment_type, info->is_large ? WORD_large : WORD_small);
+    snapshot_emit_put_signed(w, WORD_device, w->snapshot->props.ordinal);
+    snapshot_emit_put_unsigned(w, WORD_address, info->addr);
+    snapshot_emit_put_unsigned(w, WORD_total_size, info->bytes);
+    snapshot_emit_put_unsigned(w, WORD_allocated_size, info->allocated_bytes);
+    snapshot_emit_put_unsigned(w, WORD_active_size, info->active_bytes);
+    snapshot_emit_put_unsigned(w, WORD_requested_size, info->requested_bytes);
+    snapshot_emit_put_unsigned(w, WORD_stream, info->stream);
+    snapshot_emit_put_word(w, WORD_segment_type,
+                           info->is_large ? WORD_large : WORD_small);
     put_pool(w, WORD_segment_pool_id, info->pool);
-    put_bool(w, WORD_is_expandable, info->is_expandable != 0);
+    snapshot_emit_put_bool(w, WORD_is_expandable, info->is_expandable != 0);
     if (info->is_reserved) /* of larder_reserve(); not a key of PyTorch's */
-        put_bool(w, WORD_is_reserved, true);
+        snapshot_emit_put_bool(w, WORD_is_reserved, true);
     put_frames(w, s->stack);
     emit_blocks(w, blocks, info->block_count);
     larder__emit_dict_end(&w->emit);
@@ -174,13 +179,14 @@ static void emit_event(struct writer *w, const struct history_event *event)
     larder_action action = event_action(event);
 
     larder__emit_dict_begin(&w->emit);
-    put_word(w, WORD_action, action_word(action));
-    put_unsigned(w, action == LARDER_ACTION_oom ? WORD_device_free : WORD_addr,
-                 event->addr);
-    put_unsigned(w, WORD_size, event->bytes);
-    put_unsigned(w, WORD_stream, event->stream);
-    put_unsigned(w, WORD_time_us, time_us(w, event_ticks(event)));
-    put_signed(w, WORD_device, w->snapshot->props.ordinal);
+    snapshot_emit_put_word(w, WORD_action, action_word(action));
+    snapshot_emit_put_unsigned(
+        w, action == LARDER_ACTION_oom ? WORD_device_free : WORD_addr,
+        event->addr);
+    snapshot_emit_put_unsigned(w, WORD_size, event->bytes);
+    snapshot_emit_put_unsigned(w, WORD_stream, event->stream);
+    snapshot_emit_put_unsigned(w, WORD_time_us, time_us(w, event_ticks(event)));
+    snapshot_emit_put_signed(w, WORD_device, w->snapshot->props.ordinal);
     put_pool(w, WORD_pool_id, pool_of(w, event->pool));
     put_frames(w, event->stack);
     put_key_text(w, WORD_user_metadata, text_of(w, event->annotation));
@@ -221,9 +227,9 @@ static void emit_mark(struct writer *w, const struct history_mark *mark)
 {
     larder__emit_dict_begin(&w->emit);
     put_key_text(w, WORD_name, text_of(w, mark->text));
-    put_word(w, WORD_stage, WORD_START);
-    put_signed(w, WORD_device, w->snapshot->props.ordinal);
-    put_unsigned(w, WORD_time_us, time_us(w, mark->ticks));
+    snapshot_emit_put_word(w, WORD_stage, WORD_START);
+    snapshot_emit_put_signed(w, WORD_device, w->snapshot->props.ordinal);
+    snapshot_emit_put_unsigned(w, WORD_time_us, time_us(w, mark->ticks));
     larder__emit_dict_end(&w->emit);
 }
 

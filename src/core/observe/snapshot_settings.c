@@ -6,19 +6,22 @@
 
 enum { SETTINGS_TEXT = 1024 };
 
-static void put_text(struct emit *e, const char *key, const char *value)
+static void snapshot_settings_put_text(struct emit *e, const char *key,
+                                       const char *value)
 {
     larder__emit_key_text(e, key);
     larder__emit_text(e, value);
 }
 
-static void put_signed(struct emit *e, const char *key, int64_t value)
+static void snapshot_settings_put_signed(struct emit *e, const char *key,
+                                         int64_t value)
 {
     larder__emit_key_text(e, key);
     larder__emit_signed(e, value);
 }
 
-static void put_unsigned(struct emit *e, const char *key, uint64_t value)
+static void snapshot_settings_put_unsigned(struct emit *e, const char *key,
+                                           uint64_t value)
 {
     larder__emit_key_text(e, key);
     larder__emit_unsigned(e, value);
@@ -27,10 +30,12 @@ static void put_unsigned(struct emit *e, const char *key, uint64_t value)
 /* -1, as in PyTorch, where there is none. */
 static void put_limit(struct emit *e, const char *key, uint64_t bytes)
 {
-    put_signed(e, key, bytes == CONF_UNLIMITED ? -1 : (int64_t)bytes);
+    snapshot_settings_put_signed(e, key,
+                                 bytes == CONF_UNLIMITED ? -1 : (int64_t)bytes);
 }
 
-static void put_bool(struct emit *e, const char *key, bool value)
+static void snapshot_settings_put_bool(struct emit *e, const char *key,
+                                       bool value)
 {
     larder__emit_key_text(e, key);
     larder__emit_bool(e, value);
@@ -158,7 +163,7 @@ static void emit_divisions(struct emit *e, const struct conf *c)
     for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
         larder__text_init(&t, key, sizeof key);
         larder__text_add(&t, "%d", 1 << i);
-        put_unsigned(e, key, c->divisions[i]);
+        snapshot_settings_put_unsigned(e, key, c->divisions[i]);
     }
     larder__emit_dict_end(e);
 }
@@ -172,16 +177,17 @@ void larder__emit_settings(struct emit *e, const struct snapshot *s)
     larder__text_init(&t, text, sizeof text);
     add_pytorch(&t, s);
     larder__emit_dict_begin(e);
-    put_text(e, "PYTORCH_CUDA_ALLOC_CONF", text);
-    put_signed(e, "max_split_size", s->stats.max_split_size);
+    snapshot_settings_put_text(e, "PYTORCH_CUDA_ALLOC_CONF", text);
+    snapshot_settings_put_signed(e, "max_split_size", s->stats.max_split_size);
     larder__emit_key_text(e, "garbage_collection_threshold");
     larder__emit_real(e, c->gc_threshold);
-    put_bool(e, "expandable_segments", c->expandable_segments);
+    snapshot_settings_put_bool(e, "expandable_segments",
+                               c->expandable_segments);
     /* Settings of PyTorch's that nothing here depends on: its defaults. */
-    put_unsigned(e, "pinned_num_register_threads", 1);
-    put_bool(e, "release_lock_on_cudamalloc", false);
-    put_bool(e, "pinned_use_cuda_host_register", false);
-    put_bool(e, "graph_capture_record_stream_reuse", false);
+    snapshot_settings_put_unsigned(e, "pinned_num_register_threads", 1);
+    snapshot_settings_put_bool(e, "release_lock_on_cudamalloc", false);
+    snapshot_settings_put_bool(e, "pinned_use_cuda_host_register", false);
+    snapshot_settings_put_bool(e, "graph_capture_record_stream_reuse", false);
     put_limit(e, "max_round_threshold", c->pinned_round_max_bytes);
     put_limit(e, "max_cached_size", c->pinned_cached_max_bytes);
     emit_divisions(e, c);
@@ -195,14 +201,15 @@ static void emit_history(struct emit *e, const struct snapshot *s)
     static const char *const stacks[] = {"off", "fp", "unwind", "callback"};
     const larder_history_info *i = &s->info;
 
-    put_bool(e, "history", i->is_on != 0);
-    put_unsigned(e, "history_max_events", i->max_events);
-    put_unsigned(e, "history_lost_events", i->lost_events);
-    put_text(e, "history_stacks",
-             stacks[s->history != NULL ? (int)s->history->options.stacks : 0]);
-    put_unsigned(e, "history_stack_count", i->stack_count);
-    put_unsigned(e, "history_lost_stacks", i->lost_stacks);
-    put_unsigned(e, "history_lost_notes", i->lost_notes);
+    snapshot_settings_put_bool(e, "history", i->is_on != 0);
+    snapshot_settings_put_unsigned(e, "history_max_events", i->max_events);
+    snapshot_settings_put_unsigned(e, "history_lost_events", i->lost_events);
+    snapshot_settings_put_text(
+        e, "history_stacks",
+        stacks[s->history != NULL ? (int)s->history->options.stacks : 0]);
+    snapshot_settings_put_unsigned(e, "history_stack_count", i->stack_count);
+    snapshot_settings_put_unsigned(e, "history_lost_stacks", i->lost_stacks);
+    snapshot_settings_put_unsigned(e, "history_lost_notes", i->lost_notes);
 }
 
 /* In the names of torch.cuda.memory_stats(). */
@@ -217,7 +224,7 @@ static void emit_stat(struct emit *e, const char *name, const char *pool,
     for (int i = 0; i < 4; i++) {
         larder__text_init(&t, key, sizeof key);
         larder__text_add(&t, "%s%s.%s", name, pool, parts[i]);
-        put_signed(e, key, values[i]);
+        snapshot_settings_put_signed(e, key, values[i]);
     }
 }
 
@@ -233,10 +240,10 @@ static void emit_stats(struct emit *e, const larder_stats *st)
 #undef X
     emit_stat(e, "oversize_allocations", "", &st->oversize_allocations);
     emit_stat(e, "oversize_segments", "", &st->oversize_segments);
-#define X(name, text) put_signed(e, #name, st->name);
+#define X(name, text) snapshot_settings_put_signed(e, #name, st->name);
     LARDER_COUNTER_MAP(X)
 #undef X
-    put_signed(e, "max_split_size", st->max_split_size);
+    snapshot_settings_put_signed(e, "max_split_size", st->max_split_size);
     larder__emit_dict_end(e);
 }
 
@@ -249,13 +256,14 @@ void larder__emit_larder(struct emit *e, const struct snapshot *s)
     add_pytorch(&t, s);
     add_own(&t, &s->conf);
     larder__emit_dict_begin(e);
-    put_text(e, "version", LARDER_VERSION_STRING);
-    put_text(e, "policy", s->policy);
-    put_text(e, "conf", text);
-    put_text(e, "device_name", s->props.name);
-    put_unsigned(e, "device_total_bytes", s->props.total_bytes);
+    snapshot_settings_put_text(e, "version", LARDER_VERSION_STRING);
+    snapshot_settings_put_text(e, "policy", s->policy);
+    snapshot_settings_put_text(e, "conf", text);
+    snapshot_settings_put_text(e, "device_name", s->props.name);
+    snapshot_settings_put_unsigned(e, "device_total_bytes",
+                                   s->props.total_bytes);
     if (s->allowed_bytes != CONF_UNLIMITED)
-        put_unsigned(e, "allowed_bytes", s->allowed_bytes);
+        snapshot_settings_put_unsigned(e, "allowed_bytes", s->allowed_bytes);
     emit_history(e, s);
     emit_stats(e, &s->stats);
     larder__emit_dict_end(e);

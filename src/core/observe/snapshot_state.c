@@ -17,8 +17,8 @@ struct taking {
 };
 
 /* Room for one more; NULL: no host memory. */
-static void *make_room(void *list, size_t count, size_t *capacity,
-                       size_t item_bytes)
+static void *snapshot_state_make_room(void *list, size_t count,
+                                      size_t *capacity, size_t item_bytes)
 {
     size_t more = *capacity * 2 + FIRST_CAPACITY;
 
@@ -30,11 +30,12 @@ static void *make_room(void *list, size_t count, size_t *capacity,
     return list;
 }
 
-static bool add_segment(struct taking *t, const larder_segment_info *info,
-                        const struct block *header)
+static bool snapshot_state_add_segment(struct taking *t,
+                                       const larder_segment_info *info,
+                                       const struct block *header)
 {
     struct snapshot *s = t->out;
-    struct snapshot_segment *list = make_room(
+    struct snapshot_segment *list = snapshot_state_make_room(
         s->segments, s->segment_count, &s->segment_capacity, sizeof *list);
     const struct history *h = t->a->history;
     const struct block_note *note = NULL;
@@ -53,8 +54,8 @@ static bool add_block(struct taking *t, const larder_block_info *info,
                       const struct block *header)
 {
     struct snapshot *s = t->out;
-    struct snapshot_block *list =
-        make_room(s->blocks, s->block_count, &s->block_capacity, sizeof *list);
+    struct snapshot_block *list = snapshot_state_make_room(
+        s->blocks, s->block_count, &s->block_capacity, sizeof *list);
     const struct history *h = t->a->history;
     const struct block_note *note = NULL;
 
@@ -81,7 +82,7 @@ static int take_header(void *ctx, const larder_segment_info *segment,
     struct taking *t = ctx;
 
     if (block->addr == segment->addr)
-        t->ran_out = !add_segment(t, segment, header);
+        t->ran_out = !snapshot_state_add_segment(t, segment, header);
     if (!t->ran_out)
         t->ran_out = !add_block(t, block, header);
     return t->ran_out;

@@ -16,7 +16,7 @@ void larder_stats_init_sized(larder_stats *st, size_t size)
     st->size = size;
 }
 
-static void stats_fill(struct allocator *a, larder_stats *out)
+static void stats_api_stats_fill(struct allocator *a, larder_stats *out)
 {
     larder_stats_init(out);
     larder__stats_copy(&a->stats, out);
@@ -38,7 +38,7 @@ larder_result larder_stats_get(larder_allocator *handle, larder_stats *st)
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    stats_fill(a, &own);
+    stats_api_stats_fill(a, &own);
     larder__handle_unlock(a);
     size = st->size; /* an older caller gets what it knows */
     memcpy(st, &own, size < sizeof own ? size : sizeof own);
@@ -84,7 +84,7 @@ larder_result larder_memory_summary(larder_allocator *handle, int abbreviated,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    stats_fill(a, &st);
+    stats_api_stats_fill(a, &st);
     ordinal = a->props.ordinal;
     larder__handle_unlock(a);
     length = larder__summary(&st, ordinal, abbreviated, out, capacity);

@@ -68,8 +68,8 @@ static void stretch_add(struct stretches *all, larder_addr addr, uint64_t bytes,
     all->count++;
 }
 
-static void add_segment(struct allocator *a, struct stretches *all,
-                        const struct segment *s)
+static void walk_add_segment(struct allocator *a, struct stretches *all,
+                             const struct segment *s)
 {
     larder_addr end = 0;
 
@@ -102,11 +102,11 @@ static void add_loose(struct allocator *a, struct stretches *all)
         stretch_add(all, 0, bytes, NULL);
 }
 
-static void add_all(struct allocator *a, struct stretches *all)
+static void walk_add_all(struct allocator *a, struct stretches *all)
 {
     add_loose(a, all);
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
-        add_segment(a, all, s);
+        walk_add_segment(a, all, s);
     for (const struct piece *p = a->pieces; p != NULL; p = p->next)
         add_piece(all, p);
 }
@@ -214,14 +214,14 @@ static larder_result walk(const struct visitor *v)
     struct stretches all = {0};
     int end = 0;
 
-    add_all(v->a, &all); /* counts */
+    walk_add_all(v->a, &all); /* counts */
     if (all.count == 0)
         return LARDER_OK;
     all.list = larder__host_alloc(all.count, sizeof *all.list);
     if (all.list == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     all.count = 0;
-    add_all(v->a, &all);
+    walk_add_all(v->a, &all);
     qsort(all.list, all.count, sizeof *all.list, stretch_compare);
     for (size_t i = 0; !end && i < all.count; i++)
         end = all.list[i].first != NULL ? visit_blocks(v, &all.list[i])

@@ -92,8 +92,8 @@ static larder_result check_routing(const struct allocator *a)
                         "allocations go to a private pool");
 }
 
-static larder_result check_pages(const struct allocator *a,
-                                 const struct tag *tag)
+static larder_result pause_check_pages(const struct allocator *a,
+                                       const struct tag *tag)
 {
     if (!a->has_pages)
         return larder__fail(LARDER_ERR_UNSUPPORTED,
@@ -141,7 +141,8 @@ static larder_result blocks_pass(struct allocator *a, struct segment *s)
     return r;
 }
 
-static larder_result heaps_pass(struct allocator *a, const struct pool *pool)
+static larder_result pause_heaps_pass(struct allocator *a,
+                                      const struct pool *pool)
 {
     larder_result r = LARDER_OK;
 
@@ -156,7 +157,7 @@ static larder_result quiesce(struct allocator *a, const struct tag *tag)
     larder_result r = larder__events_sync(a);
 
     for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
-        r = heaps_pass(a, &tag->pool->pools[kind]);
+        r = pause_heaps_pass(a, &tag->pool->pools[kind]);
     return r == LARDER_OK ? each(a, tag, blocks_pass) : r;
 }
 
@@ -228,7 +229,7 @@ static larder_result pause_checked(struct allocator *a, const char *name,
         return larder__fail(LARDER_ERR_PAUSED, "the tag '%s' is paused already",
                             name);
     if ((r = check_routing(a)) != LARDER_OK ||
-        (r = check_pages(a, tag)) != LARDER_OK ||
+        (r = pause_check_pages(a, tag)) != LARDER_OK ||
         (r = quiesce(a, tag)) != LARDER_OK)
         return r;
     return tag_pause(a, tag, mode);
@@ -287,8 +288,8 @@ struct missing {
     uint64_t bytes;
 };
 
-static struct missing count_missing(const struct allocator *a,
-                                    const struct tag *tag)
+static struct missing pause_count_missing(const struct allocator *a,
+                                          const struct tag *tag)
 {
     struct missing m = {0};
 
@@ -304,9 +305,9 @@ static struct missing count_missing(const struct allocator *a,
     return m;
 }
 
-static larder_result supply(struct allocator *a, const struct tag *tag)
+static larder_result pause_supply(struct allocator *a, const struct tag *tag)
 {
-    struct missing m = count_missing(a, tag);
+    struct missing m = pause_count_missing(a, tag);
     larder_result r;
 
     if (!larder__orphans_make_room(a, m.pages))
@@ -356,7 +357,7 @@ static larder_result tag_resume(struct allocator *a, struct tag *tag)
 
     if (r != LARDER_OK)
         return r;
-    r = supply(a, tag);
+    r = pause_supply(a, tag);
     if (r == LARDER_OK)
         r = each(a, tag, larder__paused_map);
     if (r == LARDER_OK)

@@ -290,8 +290,9 @@ static larder_result copy_run(struct allocator *a, const struct segment *s,
 
 /* A copy that cannot be waited for as work is may still be under way: the
  * other way of waiting is worth a try, but is not relied on. */
-static larder_result copy_wait(struct allocator *a, const struct segment *s,
-                               larder_copy_kind kind)
+static larder_result pause_pages_copy_wait(struct allocator *a,
+                                           const struct segment *s,
+                                           larder_copy_kind kind)
 {
     larder_result r = larder__events_pass(a, s->heap->stream);
 
@@ -319,6 +320,6 @@ larder_result larder__paused_copy(struct allocator *a, const struct segment *s,
                      p->host + p->pages[run.begin].place * s->page_bytes, kind);
     }
     if (any) /* what was queued before a failure too */
-        fail_keep_first(&r, copy_wait(a, s, kind));
+        fail_keep_first(&r, pause_pages_copy_wait(a, s, kind));
     return r;
 }

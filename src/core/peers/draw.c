@@ -13,7 +13,8 @@ static uint64_t weight_of(uint64_t bytes)
     return bytes < SMALL_BYTES ? bytes : bits_up(bytes, WHOLE_BYTES);
 }
 
-static larder_result refuse(struct allocator *a, enum ledger_refusal refusal)
+static larder_result draw_refuse(struct allocator *a,
+                                 enum ledger_refusal refusal)
 {
     static const char *const words[] = {
         [LEDGER_OVER_LIMIT] = "the limit of this process (process_limit)",
@@ -31,7 +32,7 @@ static larder_result draw_begin(struct allocator *a, uint64_t bytes)
 {
     enum ledger_refusal refusal = larder__ledger_claim(a->peers->ledger, bytes);
 
-    return refusal == LEDGER_GRANTED ? LARDER_OK : refuse(a, refusal);
+    return refusal == LEDGER_GRANTED ? LARDER_OK : draw_refuse(a, refusal);
 }
 
 static larder_result draw_end(struct allocator *a, uint64_t bytes,

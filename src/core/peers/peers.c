@@ -31,7 +31,7 @@ static void in_parent(void)
 
 /* Those of the parent are the parent's; its allocators are not there any more
  * either. */
-static void in_child(void)
+static void peers_in_child(void)
 {
     list = NULL;
     pthread_mutex_unlock(&lock);
@@ -39,16 +39,16 @@ static void in_child(void)
 
 static bool is_watched;
 
-static void watch(void)
+static void peers_watch(void)
 {
-    is_watched = pthread_atfork(before_fork, in_parent, in_child) == 0;
+    is_watched = pthread_atfork(before_fork, in_parent, peers_in_child) == 0;
 }
 
-static bool watch_forks(void)
+static bool peers_watch_forks(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    return pthread_once(&once, watch) == 0 && is_watched;
+    return pthread_once(&once, peers_watch) == 0 && is_watched;
 }
 
 /* ---- which ledger ----------------------------------------------------------- */
@@ -76,7 +76,7 @@ static larder_result find_group(const char *name, gid_t *out)
 }
 
 /* Whether others can have the device, and know it for the same. */
-static bool is_shared(const struct allocator *a)
+static bool peers_is_shared(const struct allocator *a)
 {
     static const unsigned char unknown[LARDER_UUID_BYTES];
 
@@ -98,7 +98,8 @@ static larder_result spec_make(const struct allocator *a,
                             : LARDER_OK;
 }
 
-static bool is_same(const struct ledger_spec *a, const struct ledger_spec *b)
+static bool peers_is_same(const struct ledger_spec *a,
+                          const struct ledger_spec *b)
 {
     return memcmp(a->uuid, b->uuid, sizeof a->uuid) == 0 &&
            a->is_of_group == b->is_of_group && a->group == b->group;
@@ -155,7 +156,7 @@ static larder_result peers_of(struct allocator *a,
     struct peers *p = list;
     larder_result r = LARDER_OK;
 
-    while (p != NULL && !is_same(&p->spec, spec))
+    while (p != NULL && !peers_is_same(&p->spec, spec))
         p = p->next;
     if (p == NULL) {
         r = peers_make(a, spec, give, &p);
@@ -291,7 +292,7 @@ static larder_result join(struct allocator *a, peers_give_fn *give)
 
     if (r != LARDER_OK)
         return r;
-    if (!watch_forks())
+    if (!peers_watch_forks())
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     pthread_mutex_lock(&lock);
     r = peers_of(a, &spec, give, &p);
@@ -311,7 +312,7 @@ larder_result larder__peers_join(struct allocator *a, peers_give_fn *give)
                      a->conf.minimum_given || a->conf.limits_given;
     larder_result r;
 
-    if (!a->conf.ledger || !is_shared(a))
+    if (!a->conf.ledger || !peers_is_shared(a))
         return LARDER_OK;
     r = join(a, give);
     if (r == LARDER_ERR_NO_HOST_MEMORY || is_wanted)

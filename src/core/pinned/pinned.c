@@ -117,7 +117,8 @@ static larder_pinned_duration duration_us(const struct pinned_duration *d)
     };
 }
 
-static void stats_fill(const struct allocator *a, larder_pinned_stats *out)
+static void pinned_stats_fill(const struct allocator *a,
+                              larder_pinned_stats *out)
 {
     const struct pinned_times *t = larder__pinned_device_times(a->device);
     larder_stats whole;
@@ -153,7 +154,7 @@ larder_result larder_pinned_stats_get(larder_allocator *pinned,
         r = larder__handle_lock(pinned, &a);
     if (r != LARDER_OK)
         return r;
-    stats_fill(a, &own);
+    pinned_stats_fill(a, &own);
     larder__handle_unlock(a);
     size = st->size; /* an older caller gets what it knows */
     memcpy(st, &own, size < sizeof own ? size : sizeof own);

@@ -13,7 +13,7 @@ enum { HOST_ALIGN = 4096 };
 
 /* ---- what is in use -------------------------------------------------------- */
 
-static bool is_shared(const struct block *b)
+static bool carry_is_shared(const struct block *b)
 {
     const struct use *use = b->uses;
 
@@ -37,7 +37,7 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
         if (used.end <= handle.begin || b->state == BLOCK_FREE ||
             b->state == BLOCK_UNMAPPED)
             continue;
-        if (b->state == BLOCK_PENDING || is_shared(b))
+        if (b->state == BLOCK_PENDING || carry_is_shared(b))
             return handle.end - handle.begin;
         for (size_t i = used.begin < next ? next : used.begin;
              i < used.end && i < handle.end; i++) {
@@ -116,7 +116,7 @@ static void recount(struct allocator *a)
     a->larder->refused_at = UINT64_MAX;
 }
 
-static void publish(struct allocator *a, struct block *first)
+static void carry_publish(struct allocator *a, struct block *first)
 {
     const struct carry *c = &a->larder->carry;
     struct segment *s = c->segment;
@@ -137,7 +137,7 @@ static void publish(struct allocator *a, struct block *first)
 
 /* ---- one handle ------------------------------------------------------------ */
 
-static void finish(struct allocator *a)
+static void carry_finish(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
 
@@ -169,13 +169,13 @@ static bool prepare(struct allocator *a, size_t used, size_t unused)
 }
 
 /* An earlier copy to the host is over, as nothing is queued. */
-static void begin(struct allocator *a, struct segment *s,
-                  struct page_span handle, size_t used)
+static void carry_begin(struct allocator *a, struct segment *s,
+                        struct page_span handle, size_t used)
 {
     struct carry *c = &a->larder->carry;
 
     c->is_in_flight = false;
-    finish(a);
+    carry_finish(a);
     c->segment = s;
     c->begin = handle.begin;
     c->end = handle.end;
@@ -185,7 +185,7 @@ static void begin(struct allocator *a, struct segment *s,
     c->count = used;
 }
 
-static void undo(struct allocator *a)
+static void carry_undo(struct allocator *a)
 {
     const struct carry *c = &a->larder->carry;
     char words[LARDER_FAIL_MAX - 256];
@@ -218,19 +218,19 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     if (!prepare(a, used, unused))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    begin(a, s, handle, used);
+    carry_begin(a, s, handle, used);
     (void)larder__carry_used(a, first, s, handle, c->pages);
     r = go(a);
     if (r != LARDER_OK) {
-        undo(a);
+        carry_undo(a);
         return r;
     }
-    publish(a, first);
+    carry_publish(a, first);
     if (c->handle != 0)
         larder__orphan_give(
             a, (struct orphan){.page = c->handle,
                                .bytes = pages_bytes(c->end - c->begin)});
-    finish(a);
+    carry_finish(a);
     return LARDER_OK;
 }
 
@@ -255,7 +255,7 @@ larder_result larder__carry_back(struct allocator *a)
         return r;
     for (size_t i = c->begin; i < c->end; i++)
         c->segment->pages[i] = c->handle;
-    finish(a);
+    carry_finish(a);
     return LARDER_OK;
 }
 
@@ -291,7 +291,7 @@ void larder__carry_leave(struct allocator *a, struct segment *s)
         s->pages[i] = 0;
     s->page_count -= handle.end - handle.begin;
     a->page_count -= handle.end - handle.begin;
-    finish(a);
+    carry_finish(a);
 }
 
 /* A page that could not be unmapped may lie at the scratch addresses. */

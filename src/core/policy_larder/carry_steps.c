@@ -19,7 +19,8 @@ static size_t run_end(const struct carry *c, size_t i)
 
 /* A copy that cannot be waited for may still be under way: a second wait is
  * worth a try, but the failure stands. */
-static larder_result copy_wait(struct allocator *a, larder_copy_kind kind)
+static larder_result carry_steps_copy_wait(struct allocator *a,
+                                           larder_copy_kind kind)
 {
     struct carry *c = &a->larder->carry;
     larder_stream stream = c->segment->heap->stream;
@@ -49,7 +50,8 @@ static larder_result copy(struct allocator *a, uint64_t base,
             comes_back ? other : carry_place(c, i), pages_bytes(end - i), kind,
             c->segment->heap->stream);
     }
-    fail_keep_first(&r, copy_wait(a, kind)); /* what was queued before */
+    fail_keep_first(
+        &r, carry_steps_copy_wait(a, kind)); /* what was queued before */
     return r;
 }
 

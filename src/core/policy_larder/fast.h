@@ -98,8 +98,8 @@ static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
     struct tally *tally;
     struct block *b;
 
-    /* None are of 0 bytes here, and none may be where most_bytes is 0. */
-    if (bytes - 1 >= a->shards.most_bytes || heap == NULL ||
+    /* None are of 0 bytes here, and none may be where max_bytes is 0. */
+    if (bytes - 1 >= a->shards.max_bytes || heap == NULL ||
         fast_should_poll(a, f))
         return false;
     tally = shard_tally(a, f, (int64_t)size);
@@ -132,7 +132,7 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
 {
     struct block *b;
 
-    if (map_shard(granule) != f->number || a->shards.most_bytes == 0)
+    if (map_shard(granule) != f->number || a->shards.max_bytes == 0)
         return NULL;
     b = map_find_in(granule, &a->slab, addr);
     if (b == NULL || b->state != BLOCK_LIVE || b->uses != NULL)

@@ -36,8 +36,8 @@ static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
 }
 
 /* One more handle of up to `max` pages, or fewer if there is less room. */
-static larder_result grow(struct allocator *a, size_t max,
-                          const struct fill_rules *rules)
+static larder_result fill_grow(struct allocator *a, size_t max,
+                               const struct fill_rules *rules)
 {
     size_t pages = rules->handle_pages != 0 ? rules->handle_pages
                                             : larder__physical_handle_pages(a);
@@ -57,12 +57,12 @@ static larder_result obtain(struct allocator *a, const struct filling *f,
                             size_t max, const struct fill_rules *rules)
 {
     size_t smallest;
-    larder_result r = grow(a, max, rules);
+    larder_result r = fill_grow(a, max, rules);
 
     while (r == LARDER_ERR_OUT_OF_MEMORY && rules->may_break &&
            larder__physical_smallest(a, f->planned, &smallest)) {
         larder__physical_release(a, smallest);
-        r = grow(a, max, rules);
+        r = fill_grow(a, max, rules);
     }
     return r;
 }
@@ -135,7 +135,7 @@ static void strand(struct allocator *a, struct physical *p, larder_addr at)
 }
 
 /* Unmap the first f->mapped handles again. */
-static void undo(struct allocator *a, const struct filling *f)
+static void fill_undo(struct allocator *a, const struct filling *f)
 {
     const struct segment *s = f->segment;
     struct page_span run = {.end = f->span.begin};
@@ -167,7 +167,7 @@ static void undo(struct allocator *a, const struct filling *f)
     a->larder->loose.handles = kept;
 }
 
-static void publish(struct allocator *a, const struct filling *f)
+static void fill_publish(struct allocator *a, const struct filling *f)
 {
     struct segment *s = f->segment;
     struct page_span run = {.end = f->span.begin};
@@ -223,8 +223,8 @@ larder_result larder__fill(struct allocator *a, struct segment *s,
         return r;
     r = map(a, &f);
     if (r == LARDER_OK)
-        publish(a, &f);
+        fill_publish(a, &f);
     else
-        undo(a, &f);
+        fill_undo(a, &f);
     return r;
 }

@@ -37,7 +37,8 @@ static bool run_of(struct allocator *a, struct block *unmapped, struct run *run)
 }
 
 /* What [gap->addr, + size) lacks; gap->block is where it begins. */
-static void count_missing(struct allocator *a, struct gap *gap, uint64_t size)
+static void gap_count_missing(struct allocator *a, struct gap *gap,
+                              uint64_t size)
 {
     const struct block *b = gap->block;
     const struct segment *s = b->segment;
@@ -101,7 +102,7 @@ static void consider(struct allocator *a, const struct run *run,
     while (b->addr > addr)
         b = slab_at(&a->slab, b->prev);
     gap.block = b;
-    count_missing(a, &gap, size);
+    gap_count_missing(a, &gap, size);
     keep_best(gaps, &gap);
 }
 

@@ -25,7 +25,7 @@
 /* ---- taking --------------------------------------------------------------- */
 
 /* From the free blocks of the request's heap, out of them. */
-static bool take_free(struct allocator *a, struct request *q)
+static bool larder_policy_take_free(struct allocator *a, struct request *q)
 {
     q->block = fit_find(q->heap->fit, q->size,
                         (unsigned)a->conf.tuning[TUNING_own_looks]);
@@ -40,7 +40,7 @@ static bool take_completed(struct allocator *a, struct request *q)
     if (a->events.waiting == 0 || allocator_is_capturing(a))
         return false;
     larder__events_poll(a);
-    return take_free(a, q);
+    return larder_policy_take_free(a, q);
 }
 
 /* From memory that is reserved: a segment of it goes to the heap. */
@@ -60,7 +60,7 @@ static larder_result climb_without_moves(struct allocator *a, struct request *q)
     do {
         (void)larder__release_idle(a);
         a->stats.num_alloc_retries++;
-        r = take_free(a, q) ? LARDER_OK : larder__supply(a, q);
+        r = larder_policy_take_free(a, q) ? LARDER_OK : larder__supply(a, q);
     } while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q));
     return r;
 }
@@ -71,7 +71,7 @@ static larder_result wait_and_supply(struct allocator *a, struct request *q)
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
     while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q))
-        r = take_free(a, q) ? LARDER_OK : larder__supply(a, q);
+        r = larder_policy_take_free(a, q) ? LARDER_OK : larder__supply(a, q);
     return r;
 }
 
@@ -89,10 +89,10 @@ static larder_result ask_again(struct allocator *a, struct request *q)
     a->stats.num_alloc_retries++;
     (void)larder__private_release_unused(a);
     a->larder->refused_at = UINT64_MAX;
-    return take_free(a, q) ? LARDER_OK : larder__supply(a, q);
+    return larder_policy_take_free(a, q) ? LARDER_OK : larder__supply(a, q);
 }
 
-static larder_result climb(struct allocator *a, struct request *q)
+static larder_result larder_policy_climb(struct allocator *a, struct request *q)
 {
     larder_result r = take_carved(a, q) ? LARDER_OK : larder__supply(a, q);
 
@@ -112,13 +112,13 @@ static larder_result climb(struct allocator *a, struct request *q)
 
 static larder_result find_paged(struct allocator *a, struct request *q)
 {
-    if (take_free(a, q) || take_completed(a, q))
+    if (larder_policy_take_free(a, q) || take_completed(a, q))
         return LARDER_OK;
     if (a->reclaims.count > 0 && !q->reclaimed)
         return larder__find_reclaimed(a, q);
     if (!allocator_is_capturing(a) && larder__request_is_hopeless(a, q))
         return larder__ladder_refuse(a, q);
-    return climb(a, q);
+    return larder_policy_climb(a, q);
 }
 
 /* ---- the policy ----------------------------------------------------------- */

@@ -14,7 +14,7 @@
 
 /* ---- making ---------------------------------------------------------------- */
 
-static larder_result make(struct allocator *a)
+static larder_result larder_state_make(struct allocator *a)
 {
     a->larder = larder__host_alloc(1, sizeof *a->larder);
     if (a->larder == NULL)
@@ -91,7 +91,8 @@ static bool spot_is_old(const struct allocator *a, const struct spot *spot)
     return old == spot->pages;
 }
 
-static void release_old(struct allocator *a, const struct heap *heap)
+static void larder_state_release_old(struct allocator *a,
+                                     const struct heap *heap)
 {
     struct spots *spots = &a->larder->spots;
     size_t loose = a->larder->loose.pages;
@@ -171,12 +172,12 @@ static larder_result check(const struct allocator *a, size_t mapped_pages)
 }
 
 const struct policy_state larder__state = {
-    .make = make,
+    .make = larder_state_make,
     .unmake = unmake,
     .settings_changed = settings_changed,
     .release_heap = release_heap,
     .release_loose = release_loose,
-    .release_old = release_old,
+    .release_old = larder_state_release_old,
     .trim = trim,
     .movable_bytes = movable_bytes,
     .loose_bytes = loose_bytes,

@@ -26,7 +26,7 @@ struct candidates {
     size_t capacity;
 };
 
-static larder_result out_of_memory(void)
+static larder_result migration_out_of_memory(void)
 {
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
@@ -69,7 +69,7 @@ static size_t pages_lacking(struct allocator *a, const struct request *q,
 
 /* ---- which ----------------------------------------------------------------- */
 
-static bool add(struct candidates *all, struct candidate c)
+static bool migration_add(struct candidates *all, struct candidate c)
 {
     if (all->count == all->capacity) {
         size_t capacity = all->capacity * 2 + 64;
@@ -106,15 +106,17 @@ static bool find_in(struct allocator *a, struct segment *s,
         used = larder__carry_used(a, b, s, handle, NULL);
         if (used == 0 || used == handle.end - handle.begin)
             continue;
-        if (!add(all, (struct candidate){s, handle,
-                                         handle.end - handle.begin - used}))
+        if (!migration_add(
+                all, (struct candidate){s, handle,
+                                        handle.end - handle.begin - used}))
             return false;
     }
     return true;
 }
 
-static larder_result find(struct allocator *a, const struct spot_except *except,
-                          struct candidates *all)
+static larder_result migration_find(struct allocator *a,
+                                    const struct spot_except *except,
+                                    struct candidates *all)
 {
     for (struct segment *s = a->segments; s != NULL; s = s->next) {
         if (s->kind == SEGMENT_PAGED && s->page_count > 0 &&
@@ -125,7 +127,7 @@ static larder_result find(struct allocator *a, const struct spot_except *except,
 }
 
 /* By the part that is free, largest first; then by address. */
-static int compare(const void *left, const void *right)
+static int migration_compare(const void *left, const void *right)
 {
     const struct candidate *l = left;
     const struct candidate *r = right;
@@ -141,12 +143,12 @@ static int compare(const void *left, const void *right)
 
 /* Keep the first ones that have as many unused pages together; false: there are
  * not as many. */
-static bool choose(struct candidates *all, size_t pages)
+static bool migration_choose(struct candidates *all, size_t pages)
 {
     size_t count = 0;
 
     if (all->count > 0)
-        qsort(all->list, all->count, sizeof *all->list, compare);
+        qsort(all->list, all->count, sizeof *all->list, migration_compare);
     while (pages > 0 && count < all->count) {
         size_t unused = all->list[count++].unused;
 
@@ -158,7 +160,8 @@ static bool choose(struct candidates *all, size_t pages)
 
 /* ---- waiting --------------------------------------------------------------- */
 
-static larder_result heaps_pass(struct allocator *a, const struct pool *pools)
+static larder_result migration_heaps_pass(struct allocator *a,
+                                          const struct pool *pools)
 {
     larder_result r = LARDER_OK;
 
@@ -194,10 +197,10 @@ static larder_result device_pass(struct allocator *a)
     if (r == LARDER_OK)
         r = larder__events_pass(a, 0);
     if (r == LARDER_OK)
-        r = heaps_pass(a, a->pools);
+        r = migration_heaps_pass(a, a->pools);
     for (const struct private_pool *p = a->privates.first;
          p != NULL && r == LARDER_OK; p = p->next)
-        r = heaps_pass(a, p->pools);
+        r = migration_heaps_pass(a, p->pools);
     for (const struct segment *s = a->segments; s != NULL && r == LARDER_OK;
          s = s->next)
         r = uses_pass(a, s);
@@ -220,7 +223,7 @@ static larder_result carry_all(struct allocator *a,
     larder_result r = device_pass(a);
 
     if (r != LARDER_OK)
-        return r == LARDER_ERR_CAPTURING ? out_of_memory() : r;
+        return r == LARDER_ERR_CAPTURING ? migration_out_of_memory() : r;
     larder__physical_drop(a, a->larder->loose.pages); /* room for copies */
     for (size_t i = 0; i < all->count && r == LARDER_OK; i++)
         r = larder__carry(a, all->list[i].segment, all->list[i].handle);
@@ -236,13 +239,14 @@ larder_result larder__migrate(struct allocator *a, const struct request *q)
     larder_result r;
 
     if (!is_allowed(a))
-        return out_of_memory();
+        return migration_out_of_memory();
     lacking = pages_lacking(a, q, &except);
     if (lacking == 0)
-        return out_of_memory();
-    r = find(a, &except, &all);
+        return migration_out_of_memory();
+    r = migration_find(a, &except, &all);
     if (r == LARDER_OK)
-        r = choose(&all, lacking) ? carry_all(a, &all) : out_of_memory();
+        r = migration_choose(&all, lacking) ? carry_all(a, &all)
+                                            : migration_out_of_memory();
     larder__host_free(all.list);
     return r;
 }

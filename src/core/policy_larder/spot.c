@@ -5,7 +5,7 @@
 
 /* ---- finding --------------------------------------------------------------- */
 
-static void add(struct allocator *a, struct spot spot)
+static void spot_add(struct allocator *a, struct spot spot)
 {
     struct spots *spots = &a->larder->spots;
 
@@ -38,8 +38,8 @@ static void find_in_block(struct allocator *a, struct block *b, size_t *lent)
         if (pages > *lent)
             continue;
         *lent -= pages;
-        add(a,
-            (struct spot){.block = b, .begin = handle.begin, .pages = pages});
+        spot_add(a, (struct spot){
+                        .block = b, .begin = handle.begin, .pages = pages});
     }
 }
 
@@ -85,7 +85,7 @@ void larder__spots_add_loose(struct allocator *a)
     const struct loose *loose = &a->larder->loose;
 
     for (size_t i = 0; i < loose->handles; i++)
-        add(a, (struct spot){.pages = loose->list[i].pages});
+        spot_add(a, (struct spot){.pages = loose->list[i].pages});
 }
 
 /* ---- choosing -------------------------------------------------------------- */

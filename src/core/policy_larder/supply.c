@@ -12,7 +12,7 @@
 #include "core/settings/tuning.h"
 #include "core/state/held.h"
 
-static larder_result out_of_memory(void)
+static larder_result supply_out_of_memory(void)
 {
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
@@ -107,8 +107,8 @@ static struct target with_ahead(const struct allocator *a,
     return more;
 }
 
-static larder_result grow(struct allocator *a, struct request *q,
-                          const struct gap *gap)
+static larder_result supply_grow(struct allocator *a, struct request *q,
+                                 const struct gap *gap)
 {
     static const struct fill_rules rules = {.handle_pages = 0};
     struct target t = target_of(q, gap);
@@ -116,7 +116,7 @@ static larder_result grow(struct allocator *a, struct request *q,
     larder_result r;
 
     if (gap->missing > room + a->larder->loose.pages)
-        return out_of_memory();
+        return supply_out_of_memory();
     if (gap->missing < room) {
         struct target more = with_ahead(a, &t, gap->missing);
 
@@ -267,7 +267,7 @@ static larder_result find_fresh(struct allocator *a, const struct request *q,
         if (r != LARDER_OK)
             return r;
         if (!larder__gap_fresh(a, q->heap, q->size, &gap))
-            return out_of_memory();
+            return supply_out_of_memory();
     }
     *t = target_of(q, &gap);
     *addr = gap.addr;
@@ -290,7 +290,7 @@ static larder_result move_to_fresh(struct allocator *a, struct request *q)
     except_target(a, &t);
     if (!choose_whole(a, t.span.end - run.begin, &pages) ||
         pages > missing_from(t.segment, run.begin, pages))
-        return out_of_memory();
+        return supply_out_of_memory();
     t.span.end = run.begin + pages;
     return move_chosen(a, q, &t, addr);
 }
@@ -349,12 +349,13 @@ larder_result larder__supply(struct allocator *a, struct request *q)
     if (r != LARDER_OK)
         return r;
     move_first = move_is_first(a, &gaps[0]);
-    r = move_first ? move_somewhere(a, q, gaps, count) : grow(a, q, &gaps[0]);
+    r = move_first ? move_somewhere(a, q, gaps, count)
+                   : supply_grow(a, q, &gaps[0]);
     if (r == LARDER_ERR_OUT_OF_MEMORY && (move_first || may_move(a))) {
         /* What moved for nothing is elsewhere now. */
         r = find_gaps(a, q, gaps, &count);
         if (r == LARDER_OK)
-            r = move_first ? grow(a, q, &gaps[0])
+            r = move_first ? supply_grow(a, q, &gaps[0])
                            : move_somewhere(a, q, gaps, count);
     }
     if (r == LARDER_ERR_OUT_OF_MEMORY)

@@ -31,7 +31,7 @@ static uint64_t give_up_ns(const struct allocator *a, uint64_t now_ns)
     return now_ns + budget_ms * NS_PER_MS;
 }
 
-static void nap(uint64_t ns)
+static void ladder_nap(uint64_t ns)
 {
     const struct timespec t = {.tv_nsec = (long)ns};
 
@@ -61,7 +61,7 @@ static bool wait_within_budget(struct allocator *a, struct request *q)
         }
         if (nap_ns > q->give_up_ns - now_ns)
             nap_ns = q->give_up_ns - now_ns;
-        nap(nap_ns);
+        ladder_nap(nap_ns);
         if (nap_ns < NAP_MAX_NS)
             nap_ns *= 2;
     }

@@ -135,7 +135,7 @@ static bool is_rejected(const struct allocator *a, const struct request *q)
 }
 
 /* Ask the device, if that is of any use. */
-static larder_result grow(struct allocator *a, struct request *q)
+static larder_result pytorch_grow(struct allocator *a, struct request *q)
 {
     q->rejected = is_rejected(a, q);
     if (!q->rejected)
@@ -182,9 +182,9 @@ static bool borrow_when(struct allocator *a, struct request *q,
 }
 
 /* PyTorch's steps when no free block fits. */
-static larder_result climb(struct allocator *a, struct request *q)
+static larder_result pytorch_climb(struct allocator *a, struct request *q)
 {
-    larder_result r = grow(a, q);
+    larder_result r = pytorch_grow(a, q);
 
     if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
         return r;
@@ -195,13 +195,13 @@ static larder_result climb(struct allocator *a, struct request *q)
     if (allocator_is_capturing(a)) /* nothing may be released */
         return r;
     if (larder__release_available(a, q)) {
-        r = grow(a, q);
+        r = pytorch_grow(a, q);
         if (r != LARDER_ERR_OUT_OF_MEMORY || q->rejected)
             return r;
     }
     (void)larder__release_cached(a); /* what went is what counts */
     a->stats.num_alloc_retries++;
-    return grow(a, q);
+    return pytorch_grow(a, q);
 }
 
 static larder_result pytorch_find(struct allocator *a, struct request *q)
@@ -222,7 +222,7 @@ static larder_result pytorch_find(struct allocator *a, struct request *q)
     }
     if (gc_is_on(a) && !allocator_is_capturing(a))
         larder__collect_garbage(a);
-    r = climb(a, q);
+    r = pytorch_climb(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && !q->rejected &&
         borrow_when(a, q, PYTORCH_LENDS_LAST))
         return LARDER_OK;

@@ -109,7 +109,8 @@ static bool is_refused(struct allocator *a, const struct request *q)
     return is_rejected;
 }
 
-static larder_result climb(struct allocator *a, struct request *q)
+static larder_result segment_ladder_climb(struct allocator *a,
+                                          struct request *q)
 {
     larder_result r;
 
@@ -145,9 +146,9 @@ static larder_result climb_alike(struct allocator *a, struct request *q)
 }
 
 /* With what both have before they climb. */
-static larder_result find(struct allocator *a, struct request *q,
-                          larder_result (*way)(struct allocator *,
-                                               struct request *))
+static larder_result segment_ladder_find(
+    struct allocator *a, struct request *q,
+    larder_result (*way)(struct allocator *, struct request *))
 {
     if (larder__pytorch_search(a, q))
         return LARDER_OK;
@@ -162,11 +163,11 @@ static larder_result find(struct allocator *a, struct request *q,
 larder_result larder__segment_ladder_find(struct allocator *a,
                                           struct request *q)
 {
-    return find(a, q, climb);
+    return segment_ladder_find(a, q, segment_ladder_climb);
 }
 
 larder_result larder__segment_ladder_find_alike(struct allocator *a,
                                                 struct request *q)
 {
-    return find(a, q, climb_alike);
+    return segment_ladder_find(a, q, climb_alike);
 }

@@ -28,7 +28,7 @@ bool larder__private_allows(const struct allocator *a, const struct request *q)
            reserved_bytes(a, p) <= p->holding.limit_bytes - q->segment_bytes;
 }
 
-static void count_block(const struct block *b, larder_pool_info *out)
+static void pool_limit_count_block(const struct block *b, larder_pool_info *out)
 {
     if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
         return;
@@ -53,7 +53,7 @@ void larder__private_info(struct allocator *a, const struct private_pool *p,
         out->segments++;
         for (const struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next))
-            count_block(b, out);
+            pool_limit_count_block(b, out);
     }
 }
 

@@ -59,8 +59,9 @@ static larder_result check_device(const struct allocator *a)
                         "virtual memory");
 }
 
-static larder_result make(struct larder_region *made, uint64_t bytes,
-                          const larder_region_options *opt, const void *caller)
+static larder_result region_api_make(struct larder_region *made, uint64_t bytes,
+                                     const larder_region_options *opt,
+                                     const void *caller)
 {
     struct allocator *a;
     larder_result r = larder__handle_lock(made->handle, &a);
@@ -95,7 +96,7 @@ larder_result larder_region_create(larder_allocator *handle, uint64_t bytes,
     if (made == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     made->handle = handle;
-    r = make(made, bytes, &own, __builtin_return_address(0));
+    r = region_api_make(made, bytes, &own, __builtin_return_address(0));
     if (r != LARDER_OK) {
         larder__host_free(made);
         return r;

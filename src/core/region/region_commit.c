@@ -74,8 +74,9 @@ static larder_result pull(struct allocator *a, const struct region *g,
 }
 
 /* Blocks know nothing of it yet, but have the headers for it. */
-static larder_result fill(struct allocator *a, const struct region *g,
-                          struct page_span span, bool may_break)
+static larder_result region_commit_fill(struct allocator *a,
+                                        const struct region *g,
+                                        struct page_span span, bool may_break)
 {
     const struct fill_rules rules = {.handle_pages = g->handle_pages,
                                      .may_break = may_break};
@@ -99,13 +100,13 @@ static larder_result pull_and_fill(struct allocator *a, const struct region *g,
         r = pull(a, g, span, pages);
         keep_minimum_of_cache(a);
         if (r == LARDER_OK)
-            r = fill(a, g, span, true);
+            r = region_commit_fill(a, g, span, true);
     } while (r == LARDER_ERR_OUT_OF_MEMORY && wait_one(a, &q));
     return r;
 }
 
-static larder_result refuse(struct allocator *a, const struct region *g,
-                            size_t pages)
+static larder_result region_commit_refuse(struct allocator *a,
+                                          const struct region *g, size_t pages)
 {
     const struct holding *h = &g->pool->holding;
     uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
@@ -127,28 +128,29 @@ static larder_result refuse(struct allocator *a, const struct region *g,
         (unsigned long long)account_kept_from(&a->account, h));
 }
 
-static larder_result supply(struct allocator *a, struct region *g,
-                            struct page_span span, size_t pages)
+static larder_result region_commit_supply(struct allocator *a, struct region *g,
+                                          struct page_span span, size_t pages)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
     if (holding_is_within(&g->pool->holding, (uint64_t)pages * PAGE_BYTES)) {
         a->account.drawer = &g->pool->holding;
         keep_minimum_of_cache(a);
-        r = fill(a, g, span, false);
+        r = region_commit_fill(a, g, span, false);
         if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_capturing(a))
             r = pull_and_fill(a, g, span, pages);
         a->account.drawer = NULL;
     }
-    return r == LARDER_ERR_OUT_OF_MEMORY ? refuse(a, g, pages) : r;
+    return r == LARDER_ERR_OUT_OF_MEMORY ? region_commit_refuse(a, g, pages)
+                                         : r;
 }
 
 /* ---- blocks ---------------------------------------------------------------- */
 
 /* What the span has of the free block b becomes live.  Two headers are
  * ensured. */
-static void take_free(struct allocator *a, const struct region *g,
-                      struct block *b, struct page_span span)
+static void region_commit_take_free(struct allocator *a, const struct region *g,
+                                    struct block *b, struct page_span span)
 {
     larder_addr begin = page_at(g->segment, span.begin);
     larder_addr end = page_at(g->segment, span.end);
@@ -176,7 +178,7 @@ static void take_all(struct allocator *a, const struct region *g,
         struct block *b = larder__region_block(a, g, at);
 
         if (b->state == BLOCK_FREE) {
-            take_free(a, g, b, span);
+            region_commit_take_free(a, g, b, span);
             b = larder__region_block(a, g, at);
         }
         at = b->addr + b->bytes;
@@ -216,7 +218,7 @@ larder_result larder__region_commit(struct allocator *a, struct region *g,
     if (!larder__slab_ensure(&a->slab, lack.blocks * CUTS + SLAB_SPARE))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (lack.pages > 0) {
-        r = supply(a, g, span, lack.pages);
+        r = region_commit_supply(a, g, span, lack.pages);
         if (r != LARDER_OK)
             return r;
         (void)larder__pages_back(

@@ -147,8 +147,8 @@ static larder_result cut_at(struct allocator *a, const struct region *g,
 
 /* ---- decommitting ---------------------------------------------------------- */
 
-static void free_live(struct allocator *a, const struct region *g,
-                      struct page_span span)
+static void region_pages_free_live(struct allocator *a, const struct region *g,
+                                   struct page_span span)
 {
     larder_addr at = page_at(g->segment, span.begin);
     larder_addr end = page_at(g->segment, span.end);
@@ -177,7 +177,7 @@ larder_result larder__region_decommit(struct allocator *a, struct region *g,
     if (r == LARDER_OK)
         r = cut_at(a, g, page_at(g->segment, span.end));
     if (r == LARDER_OK)
-        free_live(a, g, span);
+        region_pages_free_live(a, g, span);
     return r;
 }
 

@@ -58,8 +58,8 @@ static struct block *larger_of_heap(const struct heap *heap, uint64_t bytes,
 typedef struct block *chooser(const struct heap *heap, uint64_t bytes,
                               struct block *best);
 
-static struct block *choose(const struct allocator *a, uint64_t bytes,
-                            chooser *better)
+static struct block *unused_choose(const struct allocator *a, uint64_t bytes,
+                                   chooser *better)
 {
     struct block *best = NULL;
 
@@ -73,7 +73,7 @@ static struct block *choose(const struct allocator *a, uint64_t bytes,
 /* One that the device refuses is passed over, with all of its size. */
 uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
 {
-    struct block *alone = choose(a, bytes, smaller_of_heap);
+    struct block *alone = unused_choose(a, bytes, smaller_of_heap);
     uint64_t most = UINT64_MAX;
     uint64_t gone = 0;
 
@@ -84,7 +84,7 @@ uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
             return size;
     }
     while (gone < bytes) {
-        struct block *b = choose(a, most, larger_of_heap);
+        struct block *b = unused_choose(a, most, larger_of_heap);
         uint64_t size;
 
         if (b == NULL)

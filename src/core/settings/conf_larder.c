@@ -10,7 +10,8 @@ static larder_result parse_preallocate(struct conf *conf, struct reader *r)
     return larder__read_size(r, &conf->preallocate_bytes);
 }
 
-static larder_result parse_limit(struct conf *conf, struct reader *r)
+static larder_result conf_larder_parse_limit(struct conf *conf,
+                                             struct reader *r)
 {
     larder_result result = larder__read_size(r, &conf->limit_bytes);
 
@@ -128,7 +129,7 @@ static larder_result parse_dump_path(struct conf *conf, struct reader *r)
 
 const struct conf_key larder__conf_larder_keys[] = {
     {"preallocate", parse_preallocate},
-    {"limit", parse_limit},
+    {"limit", conf_larder_parse_limit},
     {"defrag", parse_defrag},
     {"lifetimes", parse_lifetimes},
     {"migrate", parse_migrate},

@@ -6,7 +6,8 @@ enum { CONF_MAX_THREADS = 128 };
 
 /* How memory is registered, and by which thread events are asked about, has no
  * counterpart here: checked, so that a mistake is found, then left. */
-static larder_result parse_unused_bool(struct conf *conf, struct reader *r)
+static larder_result conf_pinned_parse_unused_bool(struct conf *conf,
+                                                   struct reader *r)
 {
     bool ignored;
 
@@ -50,7 +51,8 @@ static larder_result parse_cached_max(struct conf *conf, struct reader *r)
     return larder__read_mb(r, &conf->pinned_cached_max_bytes);
 }
 
-static larder_result parse_limit(struct conf *conf, struct reader *r)
+static larder_result conf_pinned_parse_limit(struct conf *conf,
+                                             struct reader *r)
 {
     larder_result result = larder__read_size(r, &conf->pinned_limit_bytes);
 
@@ -60,14 +62,14 @@ static larder_result parse_limit(struct conf *conf, struct reader *r)
 }
 
 const struct conf_key larder__conf_pinned_keys[] = {
-    {"pinned_use_cuda_host_register", parse_unused_bool},
-    {"pinned_use_hip_host_register", parse_unused_bool},
-    {"pinned_use_background_threads", parse_unused_bool},
-    {"pinned_free_catch_all", parse_unused_bool},
+    {"pinned_use_cuda_host_register", conf_pinned_parse_unused_bool},
+    {"pinned_use_hip_host_register", conf_pinned_parse_unused_bool},
+    {"pinned_use_background_threads", conf_pinned_parse_unused_bool},
+    {"pinned_free_catch_all", conf_pinned_parse_unused_bool},
     {"pinned_num_register_threads", parse_unused_threads},
     {"pinned_reserve_segment_size_mb", parse_reserve},
     {"pinned_max_round_threshold_mb", parse_round_max},
     {"pinned_max_cached_size_mb", parse_cached_max},
-    {"pinned_limit", parse_limit},
+    {"pinned_limit", conf_pinned_parse_limit},
     {NULL, NULL},
 };

@@ -219,7 +219,8 @@ static larder_result parse_capture_reuse(struct conf *conf, struct reader *r)
 
 /* PyTorch's ways of locking have no effect here: checked, so that a mistake is
  * found, then left. */
-static larder_result parse_unused_bool(struct conf *conf, struct reader *r)
+static larder_result conf_pytorch_parse_unused_bool(struct conf *conf,
+                                                    struct reader *r)
 {
     bool ignored;
 
@@ -253,7 +254,7 @@ const struct conf_key larder__conf_pytorch_keys[] = {
     {"expandable_segments", parse_expandable},
     {"throw_on_cudamalloc_oom", parse_throw_on_oom},
     {"graph_capture_record_stream_reuse", parse_capture_reuse},
-    {"release_lock_on_cudamalloc", parse_unused_bool},
-    {"release_lock_on_hipmalloc", parse_unused_bool},
+    {"release_lock_on_cudamalloc", conf_pytorch_parse_unused_bool},
+    {"release_lock_on_hipmalloc", conf_pytorch_parse_unused_bool},
     {NULL, NULL},
 };

@@ -7,14 +7,14 @@
 
 enum { CONF_DIGITS_MAX = 15 }; /* of a fraction: all that a double holds */
 
-static bool is_blank(char c)
+static bool conf_read_is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 char larder__reader_peek(struct reader *r)
 {
-    while (is_blank(*r->at))
+    while (conf_read_is_blank(*r->at))
         r->at++;
     return *r->at;
 }

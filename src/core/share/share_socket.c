@@ -23,7 +23,7 @@ void larder__fds_close(const int *fds, size_t count)
         close(fds[i]);
 }
 
-static larder_result refused(const char *what)
+static larder_result share_socket_refused(const char *what)
 {
     if (errno == EPIPE || errno == ECONNRESET)
         return larder__fail(LARDER_ERR_SYSTEM,
@@ -76,7 +76,7 @@ larder_result larder__socket_send(int socket, const void *bytes, size_t count,
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0)
-            return refused("sending memory");
+            return share_socket_refused("sending memory");
         at += sent;
         count -= (size_t)sent;
         fd_count = 0;
@@ -139,7 +139,7 @@ static larder_result receive_all(struct receiving *r, int socket,
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return refused("receiving memory");
+            return share_socket_refused("receiving memory");
         fds_take(r, &m);
         if (got == 0)
             return larder__fail(LARDER_ERR_SYSTEM,

@@ -230,8 +230,8 @@ enum { SHARD_SLOTS_LOG2 = 8, SHARD_SLOTS = 1 << SHARD_SLOTS_LOG2 };
 
 /* Shards of streams, and what one thread alone counts in all of them. */
 struct shards {
-    uint64_t most_bytes; /* what may be asked for there (fast.h); 0: nothing */
-    uint32_t looks;      /* own_looks and patience, of tuning.h */
+    uint64_t max_bytes; /* what may be asked for there (fast.h); 0: nothing */
+    uint32_t looks;     /* own_looks and patience, of tuning.h */
     uint32_t patience;
     bool has_waiting;             /* blocks wait for recorded streams */
     bool is_watching;             /* has_waiting, or there is a bell */

@@ -3,7 +3,7 @@
 #include "base/host.h"
 #include "core/state/allocator.h"
 
-enum { CHAINS_LEAST = 16 };
+enum { CHAINS_MIN = 16 };
 
 static bool id_equal(larder_pool_id x, larder_pool_id y)
 {
@@ -11,7 +11,7 @@ static bool id_equal(larder_pool_id x, larder_pool_id y)
 }
 
 /* Ids are often small numbers in a row: the high bits of a product differ. */
-static uint64_t mix(larder_pool_id id)
+static uint64_t pool_index_mix(larder_pool_id id)
 {
     uint64_t x = (id.first + UINT64_C(0x632be59bd9b4e019)) *
                  UINT64_C(0x9e3779b97f4a7c15);
@@ -22,10 +22,10 @@ static uint64_t mix(larder_pool_id id)
 static struct private_pool **chain_of(const struct pool_index *index,
                                       larder_pool_id id)
 {
-    return &index->chains[mix(id) & (index->chain_count - 1)];
+    return &index->chains[pool_index_mix(id) & (index->chain_count - 1)];
 }
 
-static void put(struct pool_index *index, struct private_pool *p)
+static void pool_index_put(struct pool_index *index, struct private_pool *p)
 {
     struct private_pool **chain = chain_of(index, p->id);
 
@@ -49,7 +49,7 @@ static void put_all(struct pool_index *index, struct private_pool *chain)
     while (chain != NULL) {
         struct private_pool *next = chain->chained;
 
-        put(index, chain);
+        pool_index_put(index, chain);
         chain = next;
     }
 }
@@ -61,7 +61,7 @@ bool larder__pool_index_reserve(struct pool_index *index)
     if (index->pool_count < index->chain_count)
         return true;
     next.chain_count =
-        index->chain_count == 0 ? CHAINS_LEAST : index->chain_count * 2;
+        index->chain_count == 0 ? CHAINS_MIN : index->chain_count * 2;
     next.chains = larder__host_alloc(next.chain_count, sizeof *next.chains);
     if (next.chains == NULL)
         return false;
@@ -74,7 +74,7 @@ bool larder__pool_index_reserve(struct pool_index *index)
 
 void larder__pool_index_add(struct pool_index *index, struct private_pool *p)
 {
-    put(index, p);
+    pool_index_put(index, p);
     index->pool_count++;
 }
 

@@ -9,7 +9,7 @@ enum {
     STOCK_LARGEST = 512 /* and that it may keep */
 };
 
-#define ALLOWANCE_LEAST (INT64_C(2) << 20)
+#define ALLOWANCE_MIN (INT64_C(2) << 20)
 /* Of the device's memory. */
 #define ALLOWANCE_PART 1024
 
@@ -49,12 +49,13 @@ void larder__lock_all(struct allocator *a)
 }
 
 /* Written only if they change: every request of every stream reads them. */
-static void publish(struct allocator *a, uint64_t most_bytes, bool has_waiting)
+static void shard_publish(struct allocator *a, uint64_t max_bytes,
+                          bool has_waiting)
 {
     bool is_watching = has_waiting || a->shards.bell != NULL;
 
-    if (a->shards.most_bytes != most_bytes)
-        a->shards.most_bytes = most_bytes;
+    if (a->shards.max_bytes != max_bytes)
+        a->shards.max_bytes = max_bytes;
     if (a->shards.has_waiting != has_waiting)
         a->shards.has_waiting = has_waiting;
     if (a->shards.is_watching != is_watching)
@@ -67,8 +68,8 @@ void larder__unlock_all(struct allocator *a)
                    a->routes.first == NULL && a->captures == 0 &&
                    a->pieces == NULL;
 
-    publish(a, is_open ? a->props.total_bytes : 0,
-            !events_are_idle(&a->events));
+    shard_publish(a, is_open ? a->props.total_bytes : 0,
+                  !events_are_idle(&a->events));
     for (unsigned i = a->shards.count; i > 0; i--)
         lock_leave(&a->shards.list[i]->lock);
     lock_leave(&a->lock);
@@ -86,7 +87,7 @@ void larder__shard_enter(struct allocator *a)
 
 /* ---- headers -------------------------------------------------------------- */
 
-static void fill(struct allocator *a, struct shard *f)
+static void shard_fill(struct allocator *a, struct shard *f)
 {
     while (f->header_count < STOCK && larder__slab_ensure(&a->slab, 1)) {
         struct block *b = larder__slab_take(&a->slab);
@@ -103,7 +104,7 @@ void larder__shard_stock(struct allocator *a, larder_stream stream)
     if (f == NULL)
         return;
     if (f->header_count == 0)
-        fill(a, f);
+        shard_fill(a, f);
     while (f->header_count > STOCK_LARGEST) {
         const struct block of_shard = {.shard = f->number};
 
@@ -156,7 +157,7 @@ void larder__shards_init(struct allocator *a)
 {
     int64_t part = (int64_t)(a->props.total_bytes / ALLOWANCE_PART);
 
-    a->shards.allowance = part > ALLOWANCE_LEAST ? part : ALLOWANCE_LEAST;
+    a->shards.allowance = part > ALLOWANCE_MIN ? part : ALLOWANCE_MIN;
 }
 
 void larder__shards_destroy(struct allocator *a)

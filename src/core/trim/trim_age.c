@@ -72,7 +72,8 @@ static void release_block(struct allocator *a, struct block *b)
 }
 
 /* Free blocks that are older than `mark`. */
-static void release_old(struct allocator *a, struct heap *heap, uint64_t mark)
+static void trim_age_release_old(struct allocator *a, struct heap *heap,
+                                 uint64_t mark)
 {
     struct block *b = larder__bins_fit(heap->bins, 0);
 
@@ -92,7 +93,7 @@ static void look_at_pool(struct allocator *a, struct pool *pool)
 
     *mark = ++pool->searches;
     for (uint32_t i = 0; i < pool->heap_count; i++)
-        release_old(a, pool->heaps[i], old);
+        trim_age_release_old(a, pool->heaps[i], old);
 }
 
 /* ---- pages ----------------------------------------------------------------- */

@@ -34,7 +34,7 @@ static struct timespec timespec_at(uint64_t ns)
 }
 
 /* Wait so long, or for another setting; false: it is to end. */
-static bool nap(struct trimmer *t, uint64_t ns)
+static bool trimmer_nap(struct trimmer *t, uint64_t ns)
 {
     struct timespec until = timespec_at(larder__ticks_system_ns() + ns);
     bool goes_on;
@@ -103,7 +103,7 @@ static bool event_passes(struct trimmer *t, uint64_t event)
         r = is_barred ? LARDER_ERR_NOT_READY
                       : larder__device_event_query(a->device, event);
         larder__unlock_all(a);
-        if (r != LARDER_ERR_NOT_READY || !nap(t, NAP_NS))
+        if (r != LARDER_ERR_NOT_READY || !trimmer_nap(t, NAP_NS))
             break;
     }
     (void)larder__device_event_destroy(a->device, event);

@@ -4,10 +4,10 @@
 // Allocations drawn one by one: of those that last for several pixel columns,
 // and in each column of those that do not.  One limit for both would run out
 // somewhere along the picture, which would look as if the run had changed.
-const LASTING_MOST = 2500, PASSING_MOST = 200;
+const LASTING_MAX = 2500, PASSING_MAX = 200;
 const LASTING_COLUMNS = 3;
 // Parts of a pixel below which none is.
-const HEIGHT_LEAST = 1 / 64;
+const HEIGHT_MIN = 1 / 64;
 
 // For each pixel column the state in it with most allocated: no peak is lost
 // however far out one is.
@@ -75,8 +75,8 @@ function chooseAllocations(device, states, look, least) {
   const { rounded } = device.alloc, { mask, isShown } = look;
   const lasting = LASTING_COLUMNS *
     (states[states.length - 1] - states[0] + 1) / states.length;
-  const room = { lasting: LASTING_MOST,
-    passing: new Uint8Array(states.length).fill(PASSING_MOST) };
+  const room = { lasting: LASTING_MAX,
+    passing: new Uint8Array(states.length).fill(PASSING_MAX) };
   const chosen = [];
   const take = (wanted) => {
     for (const choose of [chooseLasting, choosePassing])
@@ -199,7 +199,7 @@ function drawStack(image, device, axis, view, look) {
   const states = columnStates(device, axis, view, image.width);
   const perByte = h / view.top;
   const chosen = chooseAllocations(device, states, look,
-    HEIGHT_LEAST / perByte);
+    HEIGHT_MIN / perByte);
   const alive = new Alive(device, chosen);
   const pixels = stackPixels(look);
   const grey = cssColour("--rest");

@@ -28,7 +28,7 @@ const TOLD = new Map([["parameter", WEIGHTS], ["parameters", WEIGHTS],
   ["temporaries", TEMPORARIES], ["input", LONG_LIVED]]);
 
 function signsOf(signs, text) {
-  const short = text.length > TEXT_MOST ? "" : text;
+  const short = text.length > TEXT_MAX ? "" : text;
   return signs.reduce((found, [sign, by]) =>
     short.includes(sign) ? found | by : found, 0);
 }

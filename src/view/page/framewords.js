@@ -2,7 +2,7 @@
 // reads the snapshot itself: by the rules of frame_kind.c, report_words.c and
 // frame_groups.c, to which tests hold it.
 
-const TEXT_MOST = 4096, LABEL_MOST = 511, HELPER_CALLS = 2;
+const TEXT_MAX = 4096, LABEL_MAX = 511, HELPER_CALLS = 2;
 const PLUMBING = new RegExp("unwind|CapturedTraceback|gather_with_cpp|" +
   "CachingAllocator|c10::|at::detail::|at::empty|empty_|set_output_|" +
   "create_out|_Py|Py_|method_vectorcall|pthread|start_thread|clone|" +
@@ -134,10 +134,10 @@ function moduleLabel(f) {
   if (f.cell) return f.cell;
   const inside = inPackages(f.file);
   if (inside !== null)
-    return defused(cutBytes(inside, LABEL_MOST).replace(/[/\\]/g, ".")
+    return defused(cutBytes(inside, LABEL_MAX).replace(/[/\\]/g, ".")
       .replace(/(.)\.py$/, "$1").replace(/(.)\.__init__$/, "$1"));
   return f.kind < FRAME_TORCH ? "(no Python)"
-    : defused(cutBytes(lastParts(f.file), LABEL_MOST));
+    : defused(cutBytes(lastParts(f.file), LABEL_MAX));
 }
 
 function libraryLabel(f) {
@@ -178,7 +178,7 @@ function ownOf(kind, frames) {
 }
 
 function framesOf(strings, frame) {
-  const short = (text) => text.length > TEXT_MOST ? "" : text;
+  const short = (text) => text.length > TEXT_MAX ? "" : text;
   const files = strings.map(short), list = [];
   const kernels = cellNumbers([...Array(frame.length / 3).keys()]
     .map((id) => files[frame[id * 3]]));

@@ -2,8 +2,8 @@
 // events and last state, as src/snapshot/lifetimes.c does it.
 
 const BEFORE = -1; // the first event
-const TIME_MOST = 9223372036854775807; // as far as the command counts
-const SMALL_MOST = 2097152;
+const TIME_MAX = 9223372036854775807; // as far as the command counts
+const SMALL_MAX = 2097152;
 const KIND_SMALL = 0, KIND_LARGE = 1, KIND_EXPANDABLE = 2;
 
 // Addresses that are reserved while the events are gone through.
@@ -159,7 +159,7 @@ class Lifetimes {
     const span = { address: event.address, size: event.size,
       start: begins ? n : BEFORE, end: this.events.length,
       stream: event.stream, pool: event.pool, kind: mapped ? KIND_EXPANDABLE
-        : event.size <= SMALL_MOST ? KIND_SMALL : KIND_LARGE };
+        : event.size <= SMALL_MAX ? KIND_SMALL : KIND_LARGE };
     if (!isSound(span)) return;
     if (begins) this.spans.add(span);
     else this.spans.remove(span, n);
@@ -250,7 +250,7 @@ class Lifetimes {
         ACTIONS[e.action] === "oom" ? 0 : e.address),
       time: this.column(Float64Array, events, (e) => {
         if (e.time !== null) latest = Math.max(latest, e.time - timed.time);
-        return Math.min(latest, TIME_MOST);
+        return Math.min(latest, TIME_MAX);
       }),
     };
   }

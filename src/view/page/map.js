@@ -7,7 +7,7 @@ const MAP_EDGE = 8, MAP_SPACE = 4, MAP_HIGHEST = 16000;
 // Lines that all segments take, unless another scale is asked for.
 const MAP_LINES = 14;
 // A segment is never narrower, nor is a block invisible.
-const SEGMENT_LEAST = 3, BLOCK_LEAST = 0.6;
+const SEGMENT_MIN = 3, BLOCK_MIN = 0.6;
 
 // What is there in state k: segments with the allocations inside them.
 function segmentsAt(device, k) {
@@ -96,7 +96,7 @@ function layOut(rows, width, scale) {
     y += ROW_HEIGHT + ROW_LABEL + ROW_GAP;
   };
   for (const row of rows) {
-    const wide = Math.max(SEGMENT_LEAST, row.bytes / scale);
+    const wide = Math.max(SEGMENT_MIN, row.bytes / scale);
     if (x > MAP_EDGE && x + wide > edge) nextLine();
     row.pieces = [];
     row.scale = row.bytes / wide;
@@ -153,7 +153,7 @@ function drawRow(ctx, row, paint) {
 
 function drawBlock(ctx, row, block, paint) {
   const from = (block.address - row.address) / row.scale;
-  const to = from + Math.max(block.bytes / row.scale, BLOCK_LEAST);
+  const to = from + Math.max(block.bytes / row.scale, BLOCK_MIN);
   const faded = paint.mask && !paint.mask[block.alloc];
   const shown = paint.isShown(block.alloc);
   ctx.globalAlpha = faded || !shown ? 0.2 : block.pending ? 0.45 : 1;

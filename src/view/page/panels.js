@@ -127,7 +127,7 @@ function eventText(device, n) {
 
 const EVENT_ROW = 22;
 // Browsers stop at some ten million pixels: a stretch around the moment.
-const EVENTS_MOST = 200000;
+const EVENTS_MAX = 200000;
 
 // The events to list: all, or those of what was found.
 function eventList(device, mask) {
@@ -147,9 +147,9 @@ function eventList(device, mask) {
 function showEvents(panel, device, current, list, onChoose) {
   const rows = element("div", undefined, "rows");
   const here = list.of(Math.max(current - 1, 0));
-  const first = Math.max(0, Math.min(here - EVENTS_MOST / 2,
-    list.length - EVENTS_MOST));
-  const last = Math.min(list.length, first + EVENTS_MOST);
+  const first = Math.max(0, Math.min(here - EVENTS_MAX / 2,
+    list.length - EVENTS_MAX));
+  const last = Math.min(list.length, first + EVENTS_MAX);
   rows.style.height = `${(last - first) * EVENT_ROW}px`;
   panel.append(rows);
   const fill = () => {

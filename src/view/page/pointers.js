@@ -87,7 +87,7 @@ function hoverFlame(event) {
 // ---- the timeline: marking, moving, going through the moments ----
 
 // Dragging further than this is dragging; less is a click.
-const DRAG_LEAST = 4;
+const DRAG_MIN = 4;
 const LINE_REACH = 5;
 
 // Whether a place is on the line that marks the moment.
@@ -143,7 +143,7 @@ function watchTimeline() {
       hoverTimeline(event);
       return;
     }
-    const least = down.kind === "scrub" ? 1 : DRAG_LEAST;
+    const least = down.kind === "scrub" ? 1 : DRAG_MIN;
     down.moved = down.moved || Math.abs(x - down.x) > least;
     if (down.moved) DRAGGING[down.kind](down, x);
   });

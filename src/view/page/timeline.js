@@ -2,7 +2,7 @@
 // failures, the moment, the stretch that is marked.
 
 // Changes within a pixel that are still drawn one by one.
-const STEPS_MOST = 8;
+const STEPS_MAX = 8;
 
 // A curve: a line through the highest value of each pixel.  Where a pixel
 // covers many events that differ, the least are a second line, so that what
@@ -17,7 +17,7 @@ function drawCurve(g, device, axis, view, name, colour, dash) {
     const position = view.from + x * (view.to - view.from) / width;
     if (position > axis.end) break;
     const to = Math.max(k, axis.index(position));
-    if (dense || to - k > STEPS_MOST) {
+    if (dense || to - k > STEPS_MAX) {
       const { least, most } = device.pyramid[name].range(k, to);
       high.lineTo(GRAPH_LEFT + x, view.y(most));
       low.lineTo(GRAPH_LEFT + x, view.y(least));

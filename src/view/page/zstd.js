@@ -3,7 +3,7 @@
 // afterwards is told by those.
 
 const ZSTD_FRAME = 0xfd2fb528, ZSTD_SKIPPED = 0x184d2a50;
-const LITERALS_MOST = 1 << 17;
+const LITERALS_MAX = 1 << 17;
 
 // Codes of lengths: the least, and how many bits more follow.
 function codes(from, plain, extra) {
@@ -230,7 +230,7 @@ class ZstdReader {
     const bits = [10, 10, 14, 18][form], header = this.number([3, 3, 4, 5][form]);
     const size = Math.floor(header / 16) % 2 ** bits;
     const packed = Math.floor(header / 2 ** (4 + bits));
-    if (size > LITERALS_MOST) broken("too many literals");
+    if (size > LITERALS_MAX) broken("too many literals");
     const end = this.take(packed) + packed;
     this.at = end - packed;
     if (kind === 2) this.huffman = new HuffmanTable(this.weights());

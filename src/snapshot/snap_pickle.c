@@ -3,6 +3,7 @@
  * is an error that names what it asked for. */
 #include <inttypes.h>
 
+#include "base/pickle.h"
 #include "snapshot/snap_builder.h"
 #include "snapshot/snap_pickle.h"
 #include "snapshot/snap_text.h"
@@ -273,51 +274,51 @@ static bool op_seldom(struct snap_pickle *k, unsigned char op)
     struct snap_builder *b = k->b;
 
     switch (op) {
-    case 0x80:
+    case PICKLE_PROTO:
         return op_proto(k);
-    case 0x95:
+    case PICKLE_FRAME:
         return op_frame(k);
-    case '0':
+    case PICKLE_POP:
         return op_pop(k);
-    case '1':
+    case PICKLE_POP_MARK:
         return op_pop_mark(k);
-    case '2':
+    case PICKLE_DUP:
         return op_dup(k);
-    case ')':
+    case PICKLE_EMPTY_TUPLE:
         return snap_make_list(b, b->depth, k->at);
-    case 't':
+    case PICKLE_TUPLE:
         return op_make(k, snap_make_list);
-    case 0x85:
+    case PICKLE_TUPLE1:
         return op_tuple(k, 1);
-    case 0x87:
+    case PICKLE_TUPLE3:
         return op_tuple(k, 3);
-    case 'l':
+    case PICKLE_LIST:
         return op_make(k, snap_make_list);
-    case 'd':
+    case PICKLE_DICT:
         return op_make(k, snap_make_dict);
-    case 0x8b:
+    case PICKLE_LONG4:
         return op_long(k, 4);
-    case 'G':
+    case PICKLE_BINFLOAT:
         return op_binfloat(k);
-    case 'X':
-    case 'T':
+    case PICKLE_BINUNICODE:
+    case PICKLE_BINSTRING:
         return op_string(k, 4, true);
-    case 'U':
+    case PICKLE_SHORT_BINSTRING:
         return op_string(k, 1, true);
-    case 0x8d:
+    case PICKLE_BINUNICODE8:
         return op_string(k, 8, true);
-    case 'C':
+    case PICKLE_SHORT_BINBYTES:
         return op_string(k, 1, false);
-    case 'B':
+    case PICKLE_BINBYTES:
         return op_string(k, 4, false);
-    case 0x8e:
-    case 0x96:
+    case PICKLE_BINBYTES8:
+    case PICKLE_BYTEARRAY8:
         return op_string(k, 8, false);
-    case 0x8f:
+    case PICKLE_EMPTY_SET:
         return snap_push(b, SNAP_OPAQUE, 0, k->at);
-    case 0x90:
+    case PICKLE_ADDITEMS:
         return op_items(k, drop_from);
-    case 0x91:
+    case PICKLE_FROZENSET:
         return op_make(k, make_opaque);
     default:
         return snap_pickle_line(k, op);
@@ -329,47 +330,47 @@ static bool op_often(struct snap_pickle *k, unsigned char op)
     struct snap_builder *b = k->b;
 
     switch (op) {
-    case 'h':
+    case PICKLE_BINGET:
         return op_get(k, 1);
-    case 'j':
+    case PICKLE_LONG_BINGET:
         return op_get(k, 4);
-    case 'q':
+    case PICKLE_BINPUT:
         return op_put(k, 1);
-    case 'r':
+    case PICKLE_LONG_BINPUT:
         return op_put(k, 4);
-    case 0x94:
+    case PICKLE_MEMOIZE:
         return snap_memo_put(b, b->memo_set);
-    case '(':
+    case PICKLE_MARK:
         return snap_mark(b) && snap_pickle_stack(k);
-    case '}':
+    case PICKLE_EMPTY_DICT:
         return snap_push_object(b, SNAP_DICT, k->at);
-    case ']':
+    case PICKLE_EMPTY_LIST:
         return snap_push_object(b, SNAP_LIST, k->at);
-    case 'u':
+    case PICKLE_SETITEMS:
         return op_items(k, snap_set_items_from);
-    case 'e':
+    case PICKLE_APPENDS:
         return op_items(k, snap_append_from);
-    case 's':
+    case PICKLE_SETITEM:
         return op_last(k, 2, snap_set_item_from);
-    case 'a':
+    case PICKLE_APPEND:
         return op_last(k, 1, snap_append_from);
-    case 'K':
+    case PICKLE_BININT1:
         return op_binint(k, 1);
-    case 'M':
+    case PICKLE_BININT2:
         return op_binint(k, 2);
-    case 'J':
+    case PICKLE_BININT:
         return op_binint(k, 4);
-    case 0x8a:
+    case PICKLE_LONG1:
         return op_long(k, 1);
-    case 0x8c:
+    case PICKLE_SHORT_BINUNICODE:
         return op_string(k, 1, true);
-    case 0x86:
+    case PICKLE_TUPLE2:
         return op_tuple(k, 2);
-    case 'N':
+    case PICKLE_NONE:
         return snap_push(b, SNAP_NULL, 0, k->at);
-    case 0x88:
-    case 0x89:
-        return snap_push(b, SNAP_BOOL, op == 0x88, k->at);
+    case PICKLE_NEWTRUE:
+    case PICKLE_NEWFALSE:
+        return snap_push(b, SNAP_BOOL, op == PICKLE_NEWTRUE, k->at);
     default:
         return op_seldom(k, op);
     }
@@ -412,34 +413,34 @@ static bool run_fast(struct snap_pickle *k)
         uint32_t at = base + (uint32_t)(p - in->window);
 
         switch (*p) {
-        case 'h':
+        case PICKLE_BINGET:
             fine = get_fast(b, p[1], at);
             p += 2;
             break;
-        case 'j':
+        case PICKLE_LONG_BINGET:
             fine = get_fast(b, le32(p + 1), at);
             p += 5;
             break;
-        case 'K':
+        case PICKLE_BININT1:
             fine = snap_push(b, SNAP_INT, p[1], at);
             p += 2;
             break;
-        case 'M':
+        case PICKLE_BININT2:
             fine = snap_push(b, SNAP_INT, p[1] | (uint64_t)p[2] << 8, at);
             p += 3;
             break;
-        case 'J':
+        case PICKLE_BININT:
             fine = snap_push(b, SNAP_INT,
                              (uint64_t)(int64_t)(int32_t)le32(p + 1), at);
             p += 5;
             break;
-        case 0x8a:
+        case PICKLE_LONG1:
             if (p[1] == 0 || p[1] > 8)
                 return true;
             fine = snap_push(b, SNAP_INT, sign_extend(p + 2, p[1]), at);
             p += 2 + p[1];
             break;
-        case 0x94:
+        case PICKLE_MEMOIZE:
             fine = snap_memo_put(b, b->memo_set);
             p++;
             break;
@@ -457,7 +458,7 @@ bool snap_read_pickle(struct snap_builder *b)
     bool fine = true;
     unsigned char op = 0;
 
-    while (fine && op != '.') {
+    while (fine && op != PICKLE_STOP) {
         if (snap_input_left(in) <= AHEAD &&
             !snap_input_want(in, 4096, b->error)) {
             fine = false;
@@ -473,7 +474,7 @@ bool snap_read_pickle(struct snap_builder *b)
         }
         k.at = (uint32_t)snap_input_offset(in, in->at);
         op = *in->at++;
-        fine = op == '.' || op_often(&k, op);
+        fine = op == PICKLE_STOP || op_often(&k, op);
     }
     snap_pickle_free(&k);
     return fine;

@@ -1,6 +1,7 @@
 /* snap_sink_pickle.c - protocol 4, in the opcodes that viewers know. */
 #include <string.h>
 
+#include "base/pickle.h"
 #include "snapshot/snap_sink.h"
 
 /* Items between MARK and APPENDS, as Python's pickler has them. */
@@ -19,7 +20,7 @@ static void put_le(struct snap_sink *k, uint64_t value, unsigned bytes)
 
 static void get_memo(struct snap_sink *k, uint32_t index)
 {
-    snap_sink_pickle_put(k, index < 256 ? 'h' : 'j');
+    snap_sink_pickle_put(k, index < 256 ? PICKLE_BINGET : PICKLE_LONG_BINGET);
     put_le(k, index, index < 256 ? 1 : 4);
 }
 
@@ -34,7 +35,7 @@ static bool seen(struct snap_sink *k, const uint32_t *place)
 
 static void memoize(struct snap_sink *k, uint32_t *place)
 {
-    snap_sink_pickle_put(k, 0x94);
+    snap_sink_pickle_put(k, PICKLE_MEMOIZE);
     *place = ++k->memo_count;
 }
 
@@ -42,7 +43,8 @@ static void memoize(struct snap_sink *k, uint32_t *place)
 
 static void pickle_bytes(struct snap_sink *k, const char *bytes, size_t length)
 {
-    snap_sink_pickle_put(k, length < 256 ? 0x8c : 'X');
+    snap_sink_pickle_put(k, length < 256 ? PICKLE_SHORT_BINUNICODE
+                                         : PICKLE_BINUNICODE);
     put_le(k, length, length < 256 ? 1 : 4);
     fwrite(bytes, 1, length, k->out);
 }
@@ -84,7 +86,7 @@ static void pickle_long(struct snap_sink *k, uint64_t bits, bool negative)
                 break;
         }
     }
-    snap_sink_pickle_put(k, 0x8a);
+    snap_sink_pickle_put(k, PICKLE_LONG1);
     snap_sink_pickle_put(k, (int)n);
     put_le(k, bits, n < 8 ? n : 8);
     if (n == 9)
@@ -96,13 +98,13 @@ static void pickle_integer(struct snap_sink *k, uint64_t bits, bool is_signed)
     bool negative = is_signed && (int64_t)bits < 0;
 
     if (!negative && bits < 256) {
-        snap_sink_pickle_put(k, 'K');
+        snap_sink_pickle_put(k, PICKLE_BININT1);
         put_le(k, bits, 1);
     } else if (!negative && bits < 65536) {
-        snap_sink_pickle_put(k, 'M');
+        snap_sink_pickle_put(k, PICKLE_BININT2);
         put_le(k, bits, 2);
     } else if (negative ? (int64_t)bits >= INT32_MIN : bits <= INT32_MAX) {
-        snap_sink_pickle_put(k, 'J');
+        snap_sink_pickle_put(k, PICKLE_BININT);
         put_le(k, bits, 4);
     } else {
         pickle_long(k, bits, negative);
@@ -114,19 +116,19 @@ static void pickle_real(struct snap_sink *k, double value)
     uint64_t bits;
 
     memcpy(&bits, &value, sizeof bits);
-    snap_sink_pickle_put(k, 'G');
+    snap_sink_pickle_put(k, PICKLE_BINFLOAT);
     for (unsigned i = 0; i < 8; i++)
         snap_sink_pickle_put(k, (int)(bits >> (56 - 8 * i) & 0xff));
 }
 
 static void pickle_boolean(struct snap_sink *k, bool value)
 {
-    snap_sink_pickle_put(k, value ? 0x88 : 0x89);
+    snap_sink_pickle_put(k, value ? PICKLE_NEWTRUE : PICKLE_NEWFALSE);
 }
 
 static void pickle_none(struct snap_sink *k)
 {
-    snap_sink_pickle_put(k, 'N');
+    snap_sink_pickle_put(k, PICKLE_NONE);
 }
 
 static void pickle_pool(struct snap_sink *k, uint32_t pool)
@@ -135,7 +137,7 @@ static void pickle_pool(struct snap_sink *k, uint32_t pool)
         return;
     pickle_integer(k, k->s->pools[pool].a, false);
     pickle_integer(k, k->s->pools[pool].b, false);
-    snap_sink_pickle_put(k, 0x86);
+    snap_sink_pickle_put(k, PICKLE_TUPLE2);
     memoize(k, &k->pools[pool]);
 }
 
@@ -143,7 +145,7 @@ static void pickle_pool(struct snap_sink *k, uint32_t pool)
 
 static void pickle_begin(struct snap_sink *k, bool is_dict)
 {
-    snap_sink_pickle_put(k, is_dict ? '}' : ']');
+    snap_sink_pickle_put(k, is_dict ? PICKLE_EMPTY_DICT : PICKLE_EMPTY_LIST);
     k->open[k->depth].is_dict = is_dict;
     k->open[k->depth].count = 0;
     k->depth++;
@@ -153,7 +155,8 @@ static void pickle_end(struct snap_sink *k)
 {
     k->depth--;
     if (k->open[k->depth].count > 0)
-        snap_sink_pickle_put(k, k->open[k->depth].is_dict ? 'u' : 'e');
+        snap_sink_pickle_put(k, k->open[k->depth].is_dict ? PICKLE_SETITEMS
+                                                          : PICKLE_APPENDS);
 }
 
 static void pickle_item(struct snap_sink *k)
@@ -161,16 +164,16 @@ static void pickle_item(struct snap_sink *k)
     uint64_t count = k->open[k->depth - 1].count++;
 
     if (count > 0 && count % BATCH == 0)
-        snap_sink_pickle_put(k, 'e');
+        snap_sink_pickle_put(k, PICKLE_APPENDS);
     if (count % BATCH == 0)
-        snap_sink_pickle_put(k, '(');
+        snap_sink_pickle_put(k, PICKLE_MARK);
 }
 
 /* No dict has a thousand keys. */
 static void pickle_begin_pair(struct snap_sink *k)
 {
     if (k->open[k->depth - 1].count++ == 0)
-        snap_sink_pickle_put(k, '(');
+        snap_sink_pickle_put(k, PICKLE_MARK);
 }
 
 static void pickle_key(struct snap_sink *k, enum snap_word word)

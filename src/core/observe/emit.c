@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/pickle.h"
 #include "base/text.h"
 
 enum { NUMBER_TEXT = 32, UTF8_MAX = 4 };
@@ -166,10 +167,10 @@ static void put_pickle_text(struct emit *e, const char *text)
     while ((n = next_character(&at, c)) > 0)
         length += n;
     if (length <= UINT8_MAX) {
-        emit_put(e, 0x8C); /* SHORT_BINUNICODE */
+        emit_put(e, PICKLE_SHORT_BINUNICODE);
         emit_put(e, (unsigned char)length);
     } else {
-        emit_put(e, 'X'); /* BINUNICODE */
+        emit_put(e, PICKLE_BINUNICODE);
         put_little(e, length, 4);
     }
     while ((n = next_character(&text, c)) > 0)
@@ -187,10 +188,10 @@ static void emit_put_text(struct emit *e, const char *text)
 static void put_again(struct emit *e, uint32_t number)
 {
     if (number <= UINT8_MAX) {
-        emit_put(e, 'h'); /* BINGET */
+        emit_put(e, PICKLE_BINGET);
         emit_put(e, (unsigned char)number);
     } else {
-        emit_put(e, 'j'); /* LONG_BINGET */
+        emit_put(e, PICKLE_LONG_BINGET);
         put_little(e, number, 4);
     }
 }
@@ -222,14 +223,14 @@ void larder__emit_begin(struct emit *e, larder_write_fn *write, void *ctx,
 
 bool larder__emit_end(struct emit *e)
 {
-    emit_put(e, e->json ? '\n' : '.'); /* STOP */
+    emit_put(e, e->json ? '\n' : PICKLE_STOP);
     flush(e);
     return !e->failed;
 }
 
 uint32_t larder__emit_keep(struct emit *e)
 {
-    emit_put(e, 0x94); /* MEMOIZE: the next number */
+    emit_put(e, PICKLE_MEMOIZE); /* the next number */
     return e->memo_count++;
 }
 
@@ -245,7 +246,7 @@ void larder__emit_again(struct emit *e, uint32_t number)
 static void open_batch(struct emit *e)
 {
     if (!e->json && e->batched[e->depth]++ == 0)
-        emit_put(e, '(');
+        emit_put(e, PICKLE_MARK);
 }
 
 static void close_batch(struct emit *e, unsigned char opcode)
@@ -278,29 +279,29 @@ static void end(struct emit *e, unsigned char json, unsigned char pickle)
 
 void larder__emit_dict_begin(struct emit *e)
 {
-    emit_begin(e, '{', '}'); /* EMPTY_DICT */
+    emit_begin(e, '{', PICKLE_EMPTY_DICT);
 }
 
 void larder__emit_dict_end(struct emit *e)
 {
-    end(e, '}', 'u'); /* SETITEMS */
+    end(e, '}', PICKLE_SETITEMS);
 }
 
 void larder__emit_list_begin(struct emit *e)
 {
-    emit_begin(e, '[', ']'); /* EMPTY_LIST */
+    emit_begin(e, '[', PICKLE_EMPTY_LIST);
 }
 
 void larder__emit_list_next(struct emit *e)
 {
     if (!e->json && e->batched[e->depth] == EMIT_BATCH)
-        close_batch(e, 'e');
+        close_batch(e, PICKLE_APPENDS);
     open_batch(e);
 }
 
 void larder__emit_list_end(struct emit *e)
 {
-    end(e, ']', 'e'); /* APPENDS */
+    end(e, ']', PICKLE_APPENDS);
 }
 
 void larder__emit_pair(struct emit *e, uint64_t first, uint64_t second)
@@ -312,7 +313,7 @@ void larder__emit_pair(struct emit *e, uint64_t first, uint64_t second)
     }
     larder__emit_unsigned(e, first);
     larder__emit_unsigned(e, second);
-    emit_put(e, e->json ? ']' : 0x86); /* TUPLE2 */
+    emit_put(e, e->json ? ']' : PICKLE_TUPLE2);
 }
 
 static void end_key(struct emit *e)
@@ -380,7 +381,7 @@ static void put_long(struct emit *e, uint64_t value, unsigned char sign)
     while (n > 1 && (value >> (8 * (n - 1)) & 0xFF) == sign &&
            (value >> (8 * n - 9) & 1) == (sign & 1))
         n--;
-    emit_put(e, 0x8A); /* LONG1 */
+    emit_put(e, PICKLE_LONG1);
     if ((value >> (8 * n - 1) & 1) != (sign & 1)) {
         emit_put(e, (unsigned char)(n + 1));
         put_little(e, value, n);
@@ -394,13 +395,13 @@ static void put_long(struct emit *e, uint64_t value, unsigned char sign)
 static void put_pickle_number(struct emit *e, uint64_t value)
 {
     if (value <= UINT8_MAX) {
-        emit_put(e, 'K'); /* BININT1 */
+        emit_put(e, PICKLE_BININT1);
         emit_put(e, (unsigned char)value);
     } else if (value <= UINT16_MAX) {
-        emit_put(e, 'M'); /* BININT2 */
+        emit_put(e, PICKLE_BININT2);
         put_little(e, value, 2);
     } else if (value <= INT32_MAX) {
-        emit_put(e, 'J'); /* BININT */
+        emit_put(e, PICKLE_BININT);
         put_little(e, value, 4);
     } else {
         put_long(e, value, 0);
@@ -456,7 +457,7 @@ void larder__emit_real(struct emit *e, double value)
         return;
     }
     memcpy(&bits, &value, sizeof bits);
-    emit_put(e, 'G'); /* BINFLOAT: the highest byte first */
+    emit_put(e, PICKLE_BINFLOAT); /* the highest byte first */
     for (int shift = 56; shift >= 0; shift -= 8)
         emit_put(e, (unsigned char)(bits >> shift));
 }
@@ -467,6 +468,6 @@ void larder__emit_bool(struct emit *e, bool value)
         separate(e);
         put_bytes(e, value ? "true" : "false", value ? 4 : 5);
     } else {
-        emit_put(e, value ? 0x88 : 0x89); /* NEWTRUE, NEWFALSE */
+        emit_put(e, value ? PICKLE_NEWTRUE : PICKLE_NEWFALSE);
     }
 }

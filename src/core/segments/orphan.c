@@ -1,5 +1,5 @@
-#include "core/segments/orphan.h"
 #include "core/peers/draw.h"
+#include "core/segments/orphan.h"
 
 #include "base/fail.h"
 #include "base/host.h"

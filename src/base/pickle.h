@@ -1,0 +1,56 @@
+/* pickle.h - opcodes of Python's pickles, by the names of its module pickletools;
+ * those of protocol 0, which are lines, are not here.  Nothing but names: parts
+ * that share no code with base include it too. */
+#ifndef LARDER_BASE_PICKLE_H
+#define LARDER_BASE_PICKLE_H
+
+enum pickle_opcode {
+    PICKLE_MARK = '(',
+    PICKLE_STOP = '.',
+    PICKLE_POP = '0',
+    PICKLE_POP_MARK = '1',
+    PICKLE_DUP = '2',
+    PICKLE_BININT = 'J',
+    PICKLE_BININT1 = 'K',
+    PICKLE_BININT2 = 'M',
+    PICKLE_LONG1 = 0x8a,
+    PICKLE_LONG4 = 0x8b,
+    PICKLE_BINFLOAT = 'G',
+    PICKLE_NONE = 'N',
+    PICKLE_NEWTRUE = 0x88,
+    PICKLE_NEWFALSE = 0x89,
+    PICKLE_BINSTRING = 'T',
+    PICKLE_SHORT_BINSTRING = 'U',
+    PICKLE_BINUNICODE = 'X',
+    PICKLE_SHORT_BINUNICODE = 0x8c,
+    PICKLE_BINUNICODE8 = 0x8d,
+    PICKLE_BINBYTES = 'B',
+    PICKLE_SHORT_BINBYTES = 'C',
+    PICKLE_BINBYTES8 = 0x8e,
+    PICKLE_BYTEARRAY8 = 0x96,
+    PICKLE_EMPTY_TUPLE = ')',
+    PICKLE_TUPLE = 't',
+    PICKLE_TUPLE1 = 0x85,
+    PICKLE_TUPLE2 = 0x86,
+    PICKLE_TUPLE3 = 0x87,
+    PICKLE_EMPTY_LIST = ']',
+    PICKLE_LIST = 'l',
+    PICKLE_APPEND = 'a',
+    PICKLE_APPENDS = 'e',
+    PICKLE_EMPTY_DICT = '}',
+    PICKLE_DICT = 'd',
+    PICKLE_SETITEM = 's',
+    PICKLE_SETITEMS = 'u',
+    PICKLE_EMPTY_SET = 0x8f,
+    PICKLE_ADDITEMS = 0x90,
+    PICKLE_FROZENSET = 0x91,
+    PICKLE_BINGET = 'h',
+    PICKLE_LONG_BINGET = 'j',
+    PICKLE_BINPUT = 'q',
+    PICKLE_LONG_BINPUT = 'r',
+    PICKLE_MEMOIZE = 0x94,
+    PICKLE_PROTO = 0x80,
+    PICKLE_FRAME = 0x95,
+};
+
+#endif

@@ -18,7 +18,15 @@
 
 #define SIM_DEFAULT "24GiB"
 
-enum row { ROW_SIM, ROW_PRELOAD, ROW_REPORT, ROW_JSON, ROW_QUIET };
+enum row {
+    ROW_SIM,
+    ROW_PRELOAD,
+    ROW_LIMIT,
+    ROW_MINIMUM,
+    ROW_REPORT,
+    ROW_JSON,
+    ROW_QUIET
+};
 
 static const struct cli_option exec_table[] = {
     [ROW_SIM] = {"sim", "SIZE[,...]",
@@ -28,6 +36,11 @@ static const struct cli_option exec_table[] = {
                      "put Larder below the program: cache, limit,\n"
                      "either with ,pause, or cache,migrate\n"
                      "(larder-preload(7))"},
+    [ROW_LIMIT] = {"limit", "SIZE",
+                   "each process that uses Larder holds at most this\n"
+                   "much of each device"},
+    [ROW_MINIMUM] = {"minimum", "SIZE",
+                     "so much is kept for each such process"},
     [ROW_REPORT] = {"report", "FILE",
                     "write the report there, not to the standard\n"
                     "error"},
@@ -39,11 +52,25 @@ static const struct cli_option exec_table[] = {
 struct exec_settings {
     const char *sim;
     const char *preload; /* NULL: not asked for */
+    const char *limit;   /* a size; NULL: none */
+    const char *minimum; /* the same */
     const char *report;
     bool is_json;
     bool is_quiet;
     char **words; /* the program's, ended by NULL */
 };
+
+static bool read_size(const struct cli_command *self,
+                      const struct cli_args *args, int row)
+{
+    uint64_t bytes;
+
+    if (larder_parse_size(args->value, &bytes) == LARDER_OK && bytes > 0)
+        return true;
+    cli_bad_usage(self, "--%s '%s' is no size: expected one such as 8GiB",
+                  self->options[row].name, args->value);
+    return false;
+}
 
 /* Everything from the first word that is no option is the program's. */
 static int cmd_exec_read_settings(const struct cli_command *self, int argc,
@@ -64,7 +91,11 @@ static int cmd_exec_read_settings(const struct cli_command *self, int argc,
             s->sim = args.value;
         else if (got == ROW_PRELOAD)
             s->preload = args.value;
-        else if (got == ROW_REPORT)
+        else if (got == ROW_LIMIT || got == ROW_MINIMUM) {
+            if (!read_size(self, &args, got))
+                return CLI_EXIT_BAD;
+            *(got == ROW_LIMIT ? &s->limit : &s->minimum) = args.value;
+        } else if (got == ROW_REPORT)
             s->report = args.value;
         else if (got == ROW_JSON)
             s->is_json = true;
@@ -133,6 +164,23 @@ static int set_preload(const char *words)
     return cmd_exec_no_memory();
 }
 
+/* Beside the settings that there are. */
+static int add_setting(const char *key, const char *value)
+{
+    const char *before = secure_getenv("LARDER_CONF");
+    char *text;
+    int failed;
+
+    if (before == NULL)
+        before = "";
+    if (asprintf(&text, "%s%s%s:%s", before, *before != '\0' ? "," : "", key,
+                 value) < 0)
+        return no_memory();
+    failed = setenv("LARDER_CONF", text, 1);
+    free(text);
+    return failed ? no_memory() : -1;
+}
+
 /* The child's own: this process has found its libraries. */
 static int set_environment(const struct exec_settings *s, const char *spec,
                            const char *report)
@@ -143,6 +191,10 @@ static int set_environment(const struct exec_settings *s, const char *spec,
         status = set_driver(spec, report);
     if (status < 0 && s->preload != NULL)
         status = set_preload(s->preload);
+    if (status < 0 && s->limit != NULL)
+        status = add_setting("process_limit", s->limit);
+    if (status < 0 && s->minimum != NULL)
+        status = add_setting("minimum", s->minimum);
     return status;
 }
 

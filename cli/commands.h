@@ -15,5 +15,6 @@ extern const struct cli_command cli_command_doctor;
 extern const struct cli_command cli_command_tune;
 extern const struct cli_command cli_command_fit;
 extern const struct cli_command cli_command_run;
+extern const struct cli_command cli_command_top;
 
 #endif

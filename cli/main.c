@@ -40,11 +40,14 @@ static const struct cli_command command_completion = {
 };
 
 static const struct cli_command *const commands[] = {
-    &cli_command_run,  &cli_command_report,  &cli_command_fit,
-    &cli_command_tune, &cli_command_replay,  &cli_command_diff,
-    &cli_command_view, &cli_command_convert, &cli_command_lab,
-    &cli_command_exec, &cli_command_doctor,  &command_version,
-    &command_help,     &command_completion,  NULL,
+    &cli_command_run,    &cli_command_report,
+    &cli_command_fit,    &cli_command_tune,
+    &cli_command_replay, &cli_command_diff,
+    &cli_command_view,   &cli_command_convert,
+    &cli_command_lab,    &cli_command_exec,
+    &cli_command_top,    &cli_command_doctor,
+    &command_version,    &command_help,
+    &command_completion, NULL,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] - 1 };

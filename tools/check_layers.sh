@@ -9,7 +9,8 @@
 #   replay  -> trace, snapshot, convert, jansson
 #   tune    -> replay and those, jansson
 #   report  -> snapshot, trace, jansson  view -> report, snapshot, trace,
-#   cli     -> all of these, libedit             jansson
+#   cli     -> all of these, libedit, ncurses,   jansson
+#              the loader
 #
 # and in the lab, which stands on the public headers:
 #
@@ -150,7 +151,7 @@ includes() {
         if (layer == "core" && name == "stdio.h")
             return 0
         if (name == "dlfcn.h")
-            return has("base device torch preload standins", layer)
+            return has("base device cli torch preload standins", layer)
         if (name ~ "^(zstd|jansson|cmocka|cuda.*|hip/.*)[.]?h?$")
             return has(third[layer], name)
         return 1

@@ -80,6 +80,15 @@ else
     skip 'test_process_storm: not built'
 fi
 
+# Ten minutes, unless LONG_SECONDS says otherwise.
+if [ -x "$build/tests/stress/test_peer_storm" ]; then
+    step 'eight processes in one ledger' \
+        "$build/tests/stress/test_peer_storm" \
+        "${LONG_SECONDS:-600}" "$(date +%s)"
+else
+    skip 'test_peer_storm: not built'
+fi
+
 if [ -x "$build/tests/fault/test_fault_moves" ]; then
     step 'every pair of failures in a move' \
         env LARDER_LONG=1 "$build/tests/fault/test_fault_moves"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
-#include "ledger/ledger.h"
+#include "ledger/ledger_place.h"
 
 enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
@@ -77,8 +77,8 @@ static bool is_deaf(const struct ledger_slot *s, uint64_t patience_ms)
     return s->bell != 0 && now > since && now - since > patience_ms;
 }
 
-static struct ledger_asked ring(struct ledger *l, uint16_t number,
-                                uint64_t bytes)
+struct ledger_asked larder__ledger_ring(struct ledger *l, uint16_t number,
+                                        uint64_t bytes)
 {
     struct ledger_slot *s = &l->page->slots[number];
     struct ledger_asked asked = {
@@ -116,7 +116,8 @@ size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
     for (size_t i = 0; i < count && wanted > 0; i++) {
         uint64_t part = lesser_of(givers[i].bytes, wanted);
         bool waits = !is_deaf(&l->page->slots[givers[i].slot], patience_ms);
-        struct ledger_asked asked = ring(l, givers[i].slot, part);
+        struct ledger_asked asked =
+            larder__ledger_ring(l, givers[i].slot, part);
 
         if (waits)
             round->asked[round->count++] = asked;

@@ -1,5 +1,5 @@
 /* books.c - what is had, kept and claimed. */
-#include "ledger/ledger.h"
+#include "ledger/ledger_place.h"
 
 /* What the others' slots say together. */
 struct sums {

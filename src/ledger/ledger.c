@@ -1,4 +1,4 @@
-#include "ledger/ledger.h"
+#include "ledger/ledger_place.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef LARDER_LEDGER_LEDGER_NAME_H
 #define LARDER_LEDGER_LEDGER_NAME_H
 
-#include "ledger/ledger.h"
+#include "ledger/ledger_place.h"
 
 /* With the layout's version in it: another one is another object. */
 #define LEDGER_PREFIX "larder-ledger1-"

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "core/peers/peers.h"
-#include "ledger/ledger.h"
+#include "ledger/ledger_place.h"
 
 struct peers {
     struct ledger *ledger;

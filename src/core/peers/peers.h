@@ -1,5 +1,5 @@
 /* peers.h - the other processes on the device: what this one has is in the
- * ledger they share (ledger/ledger.h), what it lacks it asks them for, and what
+ * ledger they share (ledger/ledger_place.h), what it lacks it asks them for, and what
  * they ask for it gives back.  Private to core.
  *
  * One object for each device that a process shares, whatever number of

@@ -1,4 +1,4 @@
-/* ledger.h (private) - this process's place in the ledger of a device: a page
+/* ledger_place.h - this process's place in the ledger of a device: a page
  * of shared memory that says which process has how much of it.
  *
  * The books.  Whoever is to get memory of the device claims it first, and
@@ -13,8 +13,8 @@
  * All calls from any thread.  None waits for another process for longer than
  * LEDGER_PATIENCE_NS: who is stopped within the few instructions that have the
  * lock is not waited for. */
-#ifndef LARDER_LEDGER_LEDGER_H
-#define LARDER_LEDGER_LEDGER_H
+#ifndef LARDER_LEDGER_LEDGER_PLACE_H
+#define LARDER_LEDGER_LEDGER_PLACE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -142,6 +142,10 @@ struct ledger_round {
  * and not waited for.  How many are waited for. */
 size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
                           uint64_t patience_ms, struct ledger_round *round);
+
+/* Ask one, and ring its bell; with the lock. */
+struct ledger_asked larder__ledger_ring(struct ledger *l, uint16_t number,
+                                        uint64_t bytes);
 
 /* Whether all of them have answered, or have died; *given gets what they gave
  * since. */

@@ -1,0 +1,197 @@
+#include "top_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "top_nvml.h"
+
+/* ---- putting together ------------------------------------------------------- */
+
+static struct top_device *device_add(struct top_data *data)
+{
+    struct top_device *grown =
+        realloc(data->devices, (data->count + 1) * sizeof *data->devices);
+
+    if (grown == NULL) {
+        data->failed = true;
+        return NULL;
+    }
+    data->devices = grown;
+    memset(&grown[data->count], 0, sizeof *grown);
+    return &grown[data->count++];
+}
+
+struct top_device *top_data_device(struct top_data *data,
+                                   const unsigned char uuid[LARDER_UUID_BYTES])
+{
+    struct top_device *d;
+
+    for (size_t i = 0; i < data->count; i++) {
+        if (memcmp(data->devices[i].d.uuid, uuid, LARDER_UUID_BYTES) == 0)
+            return &data->devices[i];
+    }
+    d = device_add(data);
+    if (d != NULL) {
+        memcpy(d->d.uuid, uuid, LARDER_UUID_BYTES);
+        d->d.group = -1;
+    }
+    return d;
+}
+
+struct top_process *top_data_process(struct top_data *data,
+                                     struct top_device *device)
+{
+    struct top_process *grown = realloc(
+        device->processes, (device->count + 1) * sizeof *device->processes);
+
+    if (grown == NULL) {
+        data->failed = true;
+        return NULL;
+    }
+    device->processes = grown;
+    memset(&grown[device->count], 0, sizeof *grown);
+    return &grown[device->count++];
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+uint64_t top_held(const struct top_process *p)
+{
+    return sum(p->p.reserved_bytes, p->p.context_bytes);
+}
+
+uint64_t top_cached(const struct top_process *p)
+{
+    return p->has_ledger ? p->p.reserved_bytes - p->p.in_use_bytes : 0;
+}
+
+/* A ledger is a device of its own: that of a group beside the user's. */
+static void take_ledger(void *ctx, const larder_ledger_device *device,
+                        const larder_ledger_process *processes, size_t count)
+{
+    struct top_data *data = ctx;
+    struct top_device *d = device_add(data);
+
+    if (d == NULL)
+        return;
+    d->d = *device;
+    d->used_bytes = device->others_bytes;
+    for (size_t i = 0; i < count; i++) {
+        struct top_process *p = top_data_process(data, d);
+        uint64_t limit = processes[i].group_limit_bytes;
+
+        if (p == NULL)
+            return;
+        *p = (struct top_process){.p = processes[i], .has_ledger = true};
+        d->used_bytes = sum(d->used_bytes, top_held(p));
+        if (limit != 0 &&
+            (d->group_limit_bytes == 0 || limit < d->group_limit_bytes))
+            d->group_limit_bytes = limit;
+    }
+}
+
+void top_data_read(struct top_data *out)
+{
+    memset(out, 0, sizeof *out);
+    if (larder_ledger_each(take_ledger, out) != LARDER_OK)
+        out->failed = true;
+    out->nvml = top_nvml_add(out);
+}
+
+void top_data_free(struct top_data *data)
+{
+    for (size_t i = 0; i < data->count; i++)
+        free(data->devices[i].processes);
+    free(data->devices);
+    memset(data, 0, sizeof *data);
+}
+
+/* ---- order ------------------------------------------------------------------ */
+
+static const char *const order_names[TOP_ORDERS + 1] = {
+    [TOP_HELD] = "held", [TOP_IN_USE] = "in-use", [TOP_CACHED] = "cached",
+    [TOP_PID] = "pid",   [TOP_NAME] = "name",
+};
+
+const char *top_order_name(size_t order)
+{
+    return order < TOP_ORDERS ? order_names[order] : NULL;
+}
+
+static int falling(uint64_t a, uint64_t b)
+{
+    return (a < b) - (a > b);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    int64_t of_a = ((const struct top_process *)a)->p.pid;
+    int64_t of_b = ((const struct top_process *)b)->p.pid;
+
+    return (of_a > of_b) - (of_a < of_b);
+}
+
+static int by_held(const void *a, const void *b)
+{
+    int way = falling(top_held(a), top_held(b));
+
+    return way != 0 ? way : by_pid(a, b);
+}
+
+static int by_in_use(const void *a, const void *b)
+{
+    int way = falling(((const struct top_process *)a)->p.in_use_bytes,
+                      ((const struct top_process *)b)->p.in_use_bytes);
+
+    return way != 0 ? way : by_pid(a, b);
+}
+
+static int by_cached(const void *a, const void *b)
+{
+    int way = falling(top_cached(a), top_cached(b));
+
+    return way != 0 ? way : by_pid(a, b);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    int way = strcmp(((const struct top_process *)a)->p.name,
+                     ((const struct top_process *)b)->p.name);
+
+    return way != 0 ? way : by_pid(a, b);
+}
+
+static bool is_meant(const struct top_process *p, const char *filter)
+{
+    char pid[32];
+
+    snprintf(pid, sizeof pid, "%lld", (long long)p->p.pid);
+    return strstr(p->p.name, filter) != NULL || strstr(pid, filter) != NULL;
+}
+
+void top_data_arrange(struct top_data *data, enum top_order order,
+                      const char *filter)
+{
+    static int (*const orders[TOP_ORDERS])(const void *, const void *) = {
+        [TOP_HELD] = by_held,     [TOP_IN_USE] = by_in_use,
+        [TOP_CACHED] = by_cached, [TOP_PID] = by_pid,
+        [TOP_NAME] = by_name,
+    };
+
+    for (size_t i = 0; i < data->count; i++) {
+        struct top_device *d = &data->devices[i];
+        size_t kept = 0;
+
+        for (size_t k = 0; k < d->count; k++) {
+            if (is_meant(&d->processes[k], filter))
+                d->processes[kept++] = d->processes[k];
+        }
+        d->count = kept;
+        if (kept > 0)
+            qsort(d->processes, kept, sizeof *d->processes, orders[order]);
+    }
+}

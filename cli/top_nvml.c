@@ -1,0 +1,176 @@
+/* top_nvml.c - the library is opened when it is asked: nothing of it is needed
+ * to build.  The names and layouts are those of nvml.h of CUDA 12. */
+#include "top_nvml.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NVML_SUCCESS = 0, NVML_UUID_BYTES = 96, NVML_PROCESSES = 256 };
+
+struct nvml_memory {
+    unsigned long long total;
+    unsigned long long free;
+    unsigned long long used;
+};
+
+struct nvml_process {
+    unsigned pid;
+    unsigned long long used; /* all ones: it does not tell */
+    unsigned instances[2];
+};
+
+/* X(name, symbol, arguments) */
+#define NVML_CALL_MAP(X)                                                       \
+    X(init, nvmlInit_v2, (void))                                               \
+    X(count, nvmlDeviceGetCount_v2, (unsigned *))                              \
+    X(device, nvmlDeviceGetHandleByIndex_v2, (unsigned, void **))              \
+    X(name, nvmlDeviceGetName, (void *, char *, unsigned))                     \
+    X(uuid, nvmlDeviceGetUUID, (void *, char *, unsigned))                     \
+    X(memory, nvmlDeviceGetMemoryInfo, (void *, struct nvml_memory *))         \
+    X(processes, nvmlDeviceGetComputeRunningProcesses_v3,                      \
+      (void *, unsigned *, struct nvml_process *))
+
+struct nvml {
+#define X(name, symbol, arguments) int(*name) arguments;
+    NVML_CALL_MAP(X)
+#undef X
+};
+
+static bool call_find(void *library, const char *symbol, void *out)
+{
+    void *found = dlsym(library, symbol);
+
+    memcpy(out, &found, sizeof found);
+    return found != NULL;
+}
+
+/* Once; why there is none, or NULL. */
+static const char *nvml_open(struct nvml *out)
+{
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+
+    if (library == NULL)
+        return "libnvidia-ml.so.1 is not here";
+#define X(name, symbol, arguments)                                             \
+    if (!call_find(library, #symbol, &out->name)) {                            \
+        return "libnvidia-ml.so.1 lacks " #symbol;                             \
+    }
+    NVML_CALL_MAP(X)
+#undef X
+    return out->init() == NVML_SUCCESS ? NULL : "NVML does not start";
+}
+
+static int digit_of(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c == '\0' ? NULL : strchr(digits, c);
+
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+/* "GPU-12345678-...": 32 digits with dashes between. */
+static bool uuid_read(const char *text, unsigned char out[LARDER_UUID_BYTES])
+{
+    int count = 0;
+
+    if (strncmp(text, "GPU-", 4) != 0)
+        return false;
+    for (text += 4; *text != '\0'; text++) {
+        int digit = digit_of(*text);
+
+        if (*text == '-')
+            continue;
+        if (digit < 0 || count == 2 * LARDER_UUID_BYTES)
+            return false;
+        out[count / 2] =
+            (unsigned char)((count % 2 == 0 ? 0 : out[count / 2] << 4) | digit);
+        count++;
+    }
+    return count == 2 * LARDER_UUID_BYTES;
+}
+
+static void name_read(int64_t pid, char *out, size_t room)
+{
+    char path[64];
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%lld/comm", (long long)pid);
+    f = fopen(path, "re");
+    if (f == NULL || fgets(out, (int)room, f) == NULL)
+        snprintf(out, room, "?");
+    out[strcspn(out, "\n")] = '\0';
+    if (f != NULL)
+        fclose(f);
+}
+
+/* In its ledger a process is known better, but for its context. */
+static void add_process(struct top_data *data, struct top_device *d,
+                        const struct nvml_process *one)
+{
+    uint64_t used = one->used == ~0ULL ? 0 : one->used;
+    struct top_process *p;
+
+    for (size_t i = 0; i < d->count; i++) {
+        larder_ledger_process *known = &d->processes[i].p;
+
+        if (known->pid != one->pid)
+            continue;
+        if (used > known->reserved_bytes)
+            known->context_bytes = used - known->reserved_bytes;
+        return;
+    }
+    p = top_data_process(data, d);
+    if (p == NULL)
+        return;
+    p->p.pid = one->pid;
+    p->p.reserved_bytes = used;
+    name_read(one->pid, p->p.name, sizeof p->p.name);
+}
+
+static void add_device(const struct nvml *nvml, struct top_data *data,
+                       void *handle)
+{
+    struct nvml_process found[NVML_PROCESSES];
+    unsigned count = NVML_PROCESSES;
+    struct nvml_memory memory;
+    char text[NVML_UUID_BYTES] = "";
+    unsigned char uuid[LARDER_UUID_BYTES];
+    struct top_device *d;
+
+    if (nvml->uuid(handle, text, sizeof text) != NVML_SUCCESS ||
+        !uuid_read(text, uuid) || nvml->memory(handle, &memory) != NVML_SUCCESS)
+        return;
+    d = top_data_device(data, uuid);
+    if (d == NULL)
+        return;
+    if (nvml->name(handle, d->d.name, sizeof d->d.name) != NVML_SUCCESS)
+        d->d.name[0] = '\0';
+    d->d.total_bytes = memory.total;
+    d->used_bytes = memory.used;
+    if (nvml->processes(handle, &count, found) != NVML_SUCCESS)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        add_process(data, d, &found[i]);
+}
+
+const char *top_nvml_add(struct top_data *data)
+{
+    static struct nvml nvml;
+    static const char *why = "";
+    unsigned count = 0;
+
+    if (why != NULL && why[0] == '\0')
+        why = nvml_open(&nvml);
+    if (why != NULL)
+        return why;
+    if (nvml.count(&count) != NVML_SUCCESS)
+        return "NVML does not say how many GPUs there are";
+    for (unsigned i = 0; i < count; i++) {
+        void *handle;
+
+        if (nvml.device(i, &handle) == NVML_SUCCESS)
+            add_device(&nvml, data, handle);
+    }
+    return NULL;
+}

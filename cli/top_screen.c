@@ -1,0 +1,426 @@
+/* top_screen.c - the live table, by ncurses.
+ *
+ * What a process had in the past minute is kept here, by number and ledger, in
+ * a list that forgets who was not seen for as long. */
+#include "top_screen.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <ncurses.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "option.h"
+#include "units.h"
+
+enum {
+    SAMPLES = 60,
+    TRACKS = 512,
+    BAR_WIDTH = 20,
+    SPARK_WIDTH = 15,
+    TEXT_MAX = 64,
+    ESCAPE = 27,
+    DELETE = 127
+};
+
+struct track {
+    int64_t pid; /* 0: of the device */
+    char id[LARDER_LEDGER_ID_BYTES + 2 * LARDER_UUID_BYTES];
+    uint64_t samples[SAMPLES]; /* the oldest first */
+    size_t count;
+    unsigned seen; /* the look that it was seen at last */
+};
+
+struct screen {
+    struct top_data data;
+    enum top_order order;
+    char filter[TEXT_MAX];
+    size_t selected; /* of the processes shown, from the first on */
+    size_t shown;
+    const struct top_device *on; /* the selected one's device, */
+    struct top_process *at;      /* and itself; NULL: there is none */
+    char message[160];
+    bool is_unicode;
+    unsigned looks;
+    size_t track_count;
+    struct track tracks[TRACKS];
+};
+
+/* ---- the past minute --------------------------------------------------------- */
+
+static void key_of(const struct top_device *d, char *out, size_t room)
+{
+    int n = snprintf(out, room, "%s", d->d.id);
+
+    for (int i = 0; i < LARDER_UUID_BYTES && (size_t)n + 3 < room; i++)
+        n += snprintf(out + n, room - (size_t)n, "%02x", d->d.uuid[i]);
+}
+
+static struct track *track_of(struct screen *s, const struct top_device *d,
+                              int64_t pid)
+{
+    char key[sizeof s->tracks[0].id];
+    struct track *t;
+
+    key_of(d, key, sizeof key);
+    for (size_t i = 0; i < s->track_count; i++) {
+        t = &s->tracks[i];
+        if (t->pid == pid && strcmp(t->id, key) == 0)
+            return t;
+    }
+    if (s->track_count == TRACKS)
+        return NULL;
+    t = &s->tracks[s->track_count++];
+    memset(t, 0, sizeof *t);
+    t->pid = pid;
+    memcpy(t->id, key, sizeof key);
+    return t;
+}
+
+static void track_add(struct screen *s, const struct top_device *d, int64_t pid,
+                      uint64_t bytes)
+{
+    struct track *t = track_of(s, d, pid);
+
+    if (t == NULL)
+        return;
+    if (t->count == SAMPLES)
+        memmove(t->samples, t->samples + 1, (SAMPLES - 1) * sizeof *t->samples);
+    else
+        t->count++;
+    t->samples[t->count - 1] = bytes;
+    t->seen = s->looks;
+}
+
+static void tracks_forget(struct screen *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->track_count; i++) {
+        if (s->looks - s->tracks[i].seen < SAMPLES)
+            s->tracks[kept++] = s->tracks[i];
+    }
+    s->track_count = kept;
+}
+
+static void look(struct screen *s)
+{
+    top_data_free(&s->data);
+    top_data_read(&s->data);
+    s->looks++;
+    for (size_t i = 0; i < s->data.count; i++) {
+        const struct top_device *d = &s->data.devices[i];
+
+        track_add(s, d, 0, d->used_bytes);
+        for (size_t k = 0; k < d->count; k++)
+            track_add(s, d, d->processes[k].p.pid, top_held(&d->processes[k]));
+    }
+    tracks_forget(s);
+    top_data_arrange(&s->data, s->order, s->filter);
+}
+
+/* ---- drawing ------------------------------------------------------------------ */
+
+/* The highest of each stretch of the minute. */
+static void draw_spark(const struct screen *s, const struct track *t,
+                       uint64_t most)
+{
+    static const char *const fine[] = {" ", "▁", "▂", "▃", "▄",
+                                       "▅", "▆", "▇", "█"};
+    static const char *const plain[] = {" ", ".", ".", ":", ":",
+                                        "-", "=", "+", "#"};
+    enum { STEPS = 8, PER_CELL = SAMPLES / SPARK_WIDTH };
+
+    for (size_t cell = 0; cell < SPARK_WIDTH; cell++) {
+        uint64_t high = 0;
+
+        for (size_t i = 0; t != NULL && i < PER_CELL; i++) {
+            size_t at = cell * PER_CELL + i + t->count;
+
+            if (at >= SAMPLES && t->samples[at - SAMPLES] > high)
+                high = t->samples[at - SAMPLES];
+        }
+        if (high > most)
+            high = most;
+        size_t step =
+            high == 0 || most == 0
+                ? 0
+                : 1 + (size_t)((double)high / (double)most * (STEPS - 1));
+
+        addstr((s->is_unicode ? fine : plain)[step > STEPS ? STEPS : step]);
+    }
+}
+
+/* In use, then cached, of the whole. */
+static void draw_bar(const struct screen *s, uint64_t in_use, uint64_t cached,
+                     uint64_t total)
+{
+    const char *const marks[] = {s->is_unicode ? "█" : "#",
+                                 s->is_unicode ? "▒" : "=",
+                                 s->is_unicode ? "░" : "."};
+    double each = total == 0 ? 1 : (double)total / BAR_WIDTH;
+
+    for (int i = 0; i < BAR_WIDTH; i++) {
+        double from = each * i;
+        int mark = 2;
+
+        if (from < (double)in_use)
+            mark = 0;
+        else if (from < (double)in_use + (double)cached)
+            mark = 1;
+        addstr(marks[mark]);
+    }
+}
+
+static void draw_bytes(uint64_t bytes, bool is_known)
+{
+    char text[UNITS_MAX];
+
+    printw("%10s", is_known ? units_bytes(bytes, text) : "-");
+}
+
+static void draw_device(struct screen *s, const struct top_device *d, int row)
+{
+    char used[UNITS_MAX];
+    char total[UNITS_MAX];
+
+    attron(A_BOLD);
+    mvprintw(row, 0, "%-20.20s ", d->d.name[0] != '\0' ? d->d.name : "GPU");
+    attroff(A_BOLD);
+    draw_bar(s, d->used_bytes, 0, d->d.total_bytes);
+    printw(" %s of %s  ", units_bytes(d->used_bytes, used),
+           units_bytes(d->d.total_bytes, total));
+    draw_spark(s, track_of(s, d, 0), d->d.total_bytes);
+}
+
+static void draw_process(struct screen *s, const struct top_device *d,
+                         const struct top_process *p, int row, bool selected)
+{
+    if (selected)
+        attron(A_REVERSE);
+    mvprintw(row, 0, "  %-16.16s %8lld", p->p.name, (long long)p->p.pid);
+    draw_bytes(top_held(p), true);
+    draw_bytes(p->p.in_use_bytes, p->has_ledger);
+    draw_bytes(top_cached(p), p->has_ledger);
+    draw_bytes(p->p.minimum_bytes, p->p.minimum_bytes != 0);
+    draw_bytes(p->p.limit_bytes, p->p.limit_bytes != 0);
+    addch(' ');
+    draw_bar(s, p->has_ledger ? p->p.in_use_bytes : top_held(p), top_cached(p),
+             d->d.total_bytes);
+    addch(' ');
+    draw_spark(s, track_of(s, d, p->p.pid), d->d.total_bytes);
+    if (selected)
+        attroff(A_REVERSE);
+}
+
+static void draw_processes(struct screen *s, struct top_device *d, int *row)
+{
+    for (size_t k = 0; k < d->count; k++, s->shown++) {
+        bool selected = s->shown == s->selected;
+
+        if (selected) {
+            s->on = d;
+            s->at = &d->processes[k];
+        }
+        if (*row < LINES - 1)
+            draw_process(s, d, &d->processes[k], (*row)++, selected);
+    }
+}
+
+static void draw(struct screen *s)
+{
+    int row = 1;
+
+    erase();
+    mvprintw(0, 0, "  %-16s %8s%10s%10s%10s%10s%10s", "process", "pid", "held",
+             "in use", "cached", "minimum", "limit");
+    s->shown = 0;
+    s->at = NULL;
+    for (size_t i = 0; i < s->data.count && row < LINES - 1; i++) {
+        draw_device(s, &s->data.devices[i], row++);
+        draw_processes(s, &s->data.devices[i], &row);
+    }
+    if (s->data.count == 0)
+        mvaddstr(row, 0, "No process shares a device through Larder.");
+    mvprintw(LINES - 1, 0, "by %s%s%s  %s", top_order_name(s->order),
+             s->filter[0] != '\0' ? ", with " : "", s->filter, s->message);
+    refresh();
+}
+
+/* ---- what is asked for --------------------------------------------------------- */
+
+/* A line of text at the foot; false: it was left. */
+static bool ask(const char *question, char *out, size_t room)
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (;;) {
+        int key;
+
+        move(LINES - 1, 0);
+        clrtoeol();
+        printw("%s %s", question, out);
+        refresh();
+        key = getch();
+        if (key == '\n' || key == '\r' || key == KEY_ENTER)
+            return true;
+        if (key == ESCAPE)
+            return false;
+        if ((key == KEY_BACKSPACE || key == DELETE || key == '\b') && n > 0)
+            out[--n] = '\0';
+        else if (key >= ' ' && key < DELETE && n + 1 < room) {
+            out[n++] = (char)key;
+            out[n] = '\0';
+        }
+    }
+}
+
+static bool is_ours(struct screen *s)
+{
+    if (s->at == NULL)
+        snprintf(s->message, sizeof s->message, "no process is selected");
+    else if (!s->at->has_ledger)
+        snprintf(s->message, sizeof s->message,
+                 "%lld does not use Larder, or another's ledger",
+                 (long long)s->at->p.pid);
+    else if (!s->at->p.is_own)
+        snprintf(s->message, sizeof s->message, "%lld is another user's",
+                 (long long)s->at->p.pid);
+    else
+        return true;
+    return false;
+}
+
+static void say(struct screen *s, larder_result r, const char *done)
+{
+    if (r == LARDER_OK)
+        snprintf(s->message, sizeof s->message, "%lld %s",
+                 (long long)s->at->p.pid, done);
+    else
+        snprintf(s->message, sizeof s->message, "%s", larder_last_error());
+}
+
+static void trim(struct screen *s)
+{
+    if (is_ours(s))
+        say(s,
+            larder_ledger_trim(s->on->d.id, s->at->p.pid,
+                               s->at->p.reserved_bytes),
+            "gives back at its next request");
+}
+
+static void set_limit(struct screen *s)
+{
+    char text[TEXT_MAX];
+    uint64_t bytes;
+
+    if (!is_ours(s))
+        return;
+    timeout(-1);
+    if (!ask("limit (8GiB, 0 for none):", text, sizeof text))
+        return;
+    if (larder_parse_size(text, &bytes) != LARDER_OK)
+        snprintf(s->message, sizeof s->message,
+                 "'%s' is no size: expected one such as 8GiB", text);
+    else
+        say(s, larder_ledger_limit(s->on->d.id, s->at->p.pid, bytes),
+            "keeps to that from its next request on");
+}
+
+static void set_filter(struct screen *s)
+{
+    char text[TEXT_MAX];
+
+    timeout(-1);
+    if (ask("filter:", text, sizeof text))
+        memcpy(s->filter, text, sizeof s->filter);
+}
+
+/* False: leave. */
+static bool obey(struct screen *s, int key)
+{
+    s->message[0] = '\0';
+    if (key == 'q' || key == 'Q')
+        return false;
+    if (key == KEY_DOWN && s->selected + 1 < s->shown)
+        s->selected++;
+    else if (key == KEY_UP && s->selected > 0)
+        s->selected--;
+    else if (key == 's')
+        s->order = (enum top_order)((s->order + 1) % TOP_ORDERS);
+    else if (key == '/')
+        set_filter(s);
+    else if (key == 't')
+        trim(s);
+    else if (key == 'l')
+        set_limit(s);
+    return true;
+}
+
+/* ---- the screen ------------------------------------------------------------------ */
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void watch(struct screen *s, unsigned period_ms)
+{
+    for (;;) {
+        uint64_t next_ms = now_ms() + period_ms;
+        int key = ERR;
+
+        look(s);
+        for (;;) {
+            uint64_t now = now_ms();
+
+            if (s->selected >= s->shown && s->shown > 0)
+                s->selected = s->shown - 1;
+            draw(s);
+            if (now >= next_ms)
+                break;
+            timeout((int)(next_ms - now));
+            key = getch();
+            if (key == ERR)
+                break;
+            if (!obey(s, key))
+                return;
+            top_data_arrange(&s->data, s->order, "");
+            if (key == '/') /* what it left out has to be read again */
+                break;
+        }
+    }
+}
+
+int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
+{
+    struct screen *s = calloc(1, sizeof *s);
+    bool is_there;
+
+    if (s == NULL) {
+        fputs("larder top: out of host memory\n", stderr);
+        return CLI_EXIT_BAD;
+    }
+    setlocale(LC_ALL, "");
+    s->is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    s->order = order;
+    snprintf(s->filter, sizeof s->filter, "%s", words);
+    is_there = initscr() != NULL;
+    if (is_there) {
+        cbreak();
+        noecho();
+        keypad(stdscr, TRUE);
+        curs_set(0);
+        watch(s, period_ms);
+        endwin();
+    }
+    top_data_free(&s->data);
+    free(s);
+    return is_there ? CLI_EXIT_OK : CLI_EXIT_BAD;
+}

@@ -1,0 +1,160 @@
+#include "top_text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "table.h"
+#include "units.h"
+
+/* ---- for people ------------------------------------------------------------- */
+
+enum column {
+    NAME,
+    PID,
+    HELD,
+    CONTEXT,
+    RESERVED,
+    IN_USE,
+    CACHED,
+    MINIMUM,
+    LIMIT,
+    COLUMNS
+};
+
+/* What is not known, or not set, is a dash. */
+static const char *bytes_or_dash(uint64_t bytes, bool is_known,
+                                 char out[UNITS_MAX])
+{
+    return is_known ? units_bytes(bytes, out) : "-";
+}
+
+static void add_process(struct table *t, const struct top_process *p)
+{
+    char text[COLUMNS][UNITS_MAX];
+    const char *cells[COLUMNS] = {[NAME] = p->p.name, [PID] = text[PID]};
+    bool known = p->has_ledger;
+
+    snprintf(text[PID], UNITS_MAX, "%lld", (long long)p->p.pid);
+    cells[HELD] = units_bytes(top_held(p), text[HELD]);
+    cells[CONTEXT] = bytes_or_dash(p->p.context_bytes, p->p.context_bytes != 0,
+                                   text[CONTEXT]);
+    cells[RESERVED] = bytes_or_dash(p->p.reserved_bytes, known, text[RESERVED]);
+    cells[IN_USE] = bytes_or_dash(p->p.in_use_bytes, known, text[IN_USE]);
+    cells[CACHED] = bytes_or_dash(top_cached(p), known, text[CACHED]);
+    cells[MINIMUM] = bytes_or_dash(p->p.minimum_bytes, p->p.minimum_bytes != 0,
+                                   text[MINIMUM]);
+    cells[LIMIT] =
+        bytes_or_dash(p->p.limit_bytes, p->p.limit_bytes != 0, text[LIMIT]);
+    table_add(t, cells);
+}
+
+static void print_device(const struct top_device *d)
+{
+    char used[UNITS_MAX];
+    char total[UNITS_MAX];
+    char limit[UNITS_MAX];
+
+    printf("%s: %s of %s in use", d->d.name[0] != '\0' ? d->d.name : "GPU",
+           units_bytes(d->used_bytes, used),
+           units_bytes(d->d.total_bytes, total));
+    if (d->d.group >= 0)
+        printf(", ledger of group %lld", (long long)d->d.group);
+    if (d->group_limit_bytes != 0)
+        printf(", at most %s for all",
+               units_bytes(d->group_limit_bytes, limit));
+    puts("");
+}
+
+bool top_print_table(const struct top_data *data)
+{
+    static const char *const head[COLUMNS] = {"process", "pid",      "held",
+                                              "context", "reserved", "in use",
+                                              "cached",  "minimum",  "limit"};
+    bool ok = !data->failed;
+
+    for (size_t i = 0; i < data->count; i++) {
+        struct table t;
+
+        print_device(&data->devices[i]);
+        table_init(&t, COLUMNS);
+        table_add(&t, head);
+        for (size_t k = 0; k < data->devices[i].count; k++)
+            add_process(&t, &data->devices[i].processes[k]);
+        ok = table_print(&t) && ok;
+        table_free(&t);
+        puts(i + 1 < data->count ? "" : "");
+    }
+    if (data->count == 0)
+        puts("No process shares a device through Larder.");
+    if (data->nvml != NULL)
+        printf("(processes without Larder are not shown: %s)\n", data->nvml);
+    return ok;
+}
+
+/* ---- for programs ----------------------------------------------------------- */
+
+static json_t *number(uint64_t value)
+{
+    return json_integer((json_int_t)(value > INT64_MAX ? INT64_MAX : value));
+}
+
+static json_t *process_json(const struct top_process *p)
+{
+    json_t *o = json_object();
+    bool known = p->has_ledger;
+
+    json_object_set_new(o, "pid", json_integer(p->p.pid));
+    json_object_set_new(o, "name", json_string(p->p.name));
+    json_object_set_new(o, "held_bytes", number(top_held(p)));
+    json_object_set_new(o, "context_bytes", number(p->p.context_bytes));
+    json_object_set_new(o, "reserved_bytes",
+                        known ? number(p->p.reserved_bytes) : json_null());
+    json_object_set_new(o, "in_use_bytes",
+                        known ? number(p->p.in_use_bytes) : json_null());
+    json_object_set_new(o, "cached_bytes",
+                        known ? number(top_cached(p)) : json_null());
+    json_object_set_new(o, "minimum_bytes", number(p->p.minimum_bytes));
+    json_object_set_new(o, "limit_bytes",
+                        p->p.limit_bytes != 0 ? number(p->p.limit_bytes)
+                                              : json_null());
+    return o;
+}
+
+static json_t *device_json(const struct top_device *d)
+{
+    json_t *o = json_object();
+    json_t *list = json_array();
+    char uuid[2 * LARDER_UUID_BYTES + 1];
+
+    for (int i = 0; i < LARDER_UUID_BYTES; i++)
+        snprintf(uuid + 2 * i, 3, "%02x", d->d.uuid[i]);
+    json_object_set_new(o, "name", json_string(d->d.name));
+    json_object_set_new(o, "uuid", json_string(uuid));
+    json_object_set_new(
+        o, "ledger", d->d.id[0] != '\0' ? json_string(d->d.id) : json_null());
+    json_object_set_new(
+        o, "group", d->d.group >= 0 ? json_integer(d->d.group) : json_null());
+    json_object_set_new(o, "total_bytes", number(d->d.total_bytes));
+    json_object_set_new(o, "used_bytes", number(d->used_bytes));
+    json_object_set_new(o, "group_limit_bytes",
+                        d->group_limit_bytes != 0 ? number(d->group_limit_bytes)
+                                                  : json_null());
+    for (size_t i = 0; i < d->count; i++)
+        json_array_append_new(list, process_json(&d->processes[i]));
+    json_object_set_new(o, "processes", list);
+    return o;
+}
+
+bool top_print_json(const struct top_data *data)
+{
+    bool ok = !data->failed;
+
+    for (size_t i = 0; i < data->count; i++) {
+        json_t *o = device_json(&data->devices[i]);
+
+        ok = o != NULL && json_dumpf(o, stdout, JSON_COMPACT) == 0 && ok;
+        puts("");
+        json_decref(o);
+    }
+    return ok;
+}

@@ -1,0 +1,12 @@
+/* top_text.h - what `larder top` prints: once, for people and for programs. */
+#ifndef LARDER_CLI_TOP_TEXT_H
+#define LARDER_CLI_TOP_TEXT_H
+
+#include "top_data.h"
+
+/* False: no host memory. */
+bool top_print_table(const struct top_data *data);
+/* An object a line for each device. */
+bool top_print_json(const struct top_data *data);
+
+#endif

@@ -1,0 +1,367 @@
+/* test_peer_storm.c - eight processes that share a card through its ledger, do
+ * random work and are killed and begun anew at random: whatever fits beside
+ * what all of them use and keep is had, however much of it others cache; each
+ * has its minimum; no byte is lost, and the ledger is whole again at once.
+ *
+ *   test_peer_storm [SECONDS [SEED]]
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ledger/ledger_name.h"
+#include "support/rig.h"
+
+enum { WORKERS = 8, KEEPERS = 3, SLOTS = 6, SECONDS_QUICK = 60 };
+
+#define CAPACITY MIB(256)
+#define CONTEXT MIB(1)
+#define MINIMUM MIB(16) /* of each keeper */
+
+/* Live blocks may be longer than asked, by a 64th of the card for each. */
+#define SLACK (WORKERS * (CAPACITY / 64 + MIB(2)))
+/* What all may use together beyond what is kept. */
+#define POOL (CAPACITY - WORKERS * CONTEXT - KEEPERS * MINIMUM - SLACK)
+
+/* What the processes know of one another beside the ledger, to tell what is a
+ * failure. */
+struct board {
+    _Atomic uint64_t
+        beyond[WORKERS]; /* used, or asked for, beyond its minimum */
+    _Atomic unsigned long requests;
+    _Atomic unsigned long kept;    /* of them within a minimum */
+    _Atomic unsigned long refused; /* as all together used too much */
+    _Atomic unsigned long slow;    /* took more than a second */
+    _Atomic bool is_over;
+};
+
+struct held {
+    larder_addr addr; /* 0: none */
+    uint64_t bytes;
+    unsigned char value;
+};
+
+static struct board *board;
+static char spec[128];
+static uint64_t random_state;
+static long seconds = SECONDS_QUICK;
+
+static uint64_t below(uint64_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (random_state * UINT64_C(0x2545f4914f6cdd1d) >> 16) % n;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void nap_ms(long ms)
+{
+    const struct timespec t = {.tv_nsec = ms * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+/* ---- a worker; it ends with the line that went wrong -------------------------- */
+
+#define MUST(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: not so: %s; last error: %s\n", __FILE__,   \
+                    __LINE__, #condition, larder_last_error());                \
+            _exit(1);                                                          \
+        }                                                                      \
+    } while (0)
+
+struct worker {
+    struct rig rig;
+    int number;
+    uint64_t minimum;
+    uint64_t live;
+    struct held held[SLOTS];
+};
+
+static uint64_t beyond(const struct worker *w, uint64_t live)
+{
+    return live > w->minimum ? live - w->minimum : 0;
+}
+
+/* Whether all together may use so much; it is then counted. */
+static bool board_allows(struct worker *w, uint64_t live)
+{
+    uint64_t before = beyond(w, w->live);
+    uint64_t sum = 0;
+
+    board->beyond[w->number] = beyond(w, live);
+    if (beyond(w, live) == before)
+        return true;
+    for (int i = 0; i < WORKERS; i++)
+        sum += board->beyond[i];
+    if (sum <= POOL)
+        return true;
+    board->beyond[w->number] = before;
+    board->refused++;
+    return false;
+}
+
+static unsigned char *ends_of(const struct held *h, int which)
+{
+    return (unsigned char *)(uintptr_t)h->addr + (which ? h->bytes - 1 : 0);
+}
+
+static void take(struct worker *w, struct held *h)
+{
+    uint64_t bytes = MIB(2) * (1 + below(12));
+    uint64_t begin_ms = now_ms();
+
+    if (!board_allows(w, w->live + bytes))
+        return;
+    MUST(larder_alloc(w->rig.a, bytes, below(2), &h->addr) == LARDER_OK);
+    board->slow += now_ms() - begin_ms > 1000;
+    board->requests++;
+    board->kept += w->live + bytes <= w->minimum;
+    w->live += bytes;
+    h->bytes = bytes;
+    h->value = (unsigned char)below(256);
+    *ends_of(h, 0) = h->value;
+    *ends_of(h, 1) = h->value;
+}
+
+static void give(struct worker *w, struct held *h)
+{
+    MUST(*ends_of(h, 0) == h->value && *ends_of(h, 1) == h->value);
+    MUST(larder_free(w->rig.a, h->addr) == LARDER_OK);
+    h->addr = 0;
+    w->live -= h->bytes;
+    board->beyond[w->number] = beyond(w, w->live);
+}
+
+static void work(struct worker *w)
+{
+    while (!board->is_over) {
+        struct held *h = &w->held[below(SLOTS)];
+
+        if (h->addr == 0)
+            take(w, h);
+        else
+            give(w, h);
+        if (below(64) == 0)
+            nap_ms((long)below(5));
+        if (below(400) == 0)
+            MUST(larder_check(w->rig.a) == LARDER_OK);
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        if (w->held[i].addr != 0)
+            give(w, &w->held[i]);
+    }
+}
+
+/* Every other one answers by its thread too. */
+static void worker_main(int number, uint64_t seed)
+{
+    struct worker w = {.number = number,
+                       .minimum = number < KEEPERS ? MINIMUM : 0};
+    larder_options opt;
+    char conf[128];
+
+    MUST(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0); /* if the storm fails */
+    random_state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    snprintf(conf, sizeof conf,
+             "ask_budget_ms:60000,minimum:%llu,ledger_thread:%s",
+             (unsigned long long)w.minimum, number % 2 ? "True" : "False");
+    larder_options_init(&opt);
+    opt.policy = below(4) == 0 ? LARDER_POLICY_DIRECT : LARDER_POLICY_LARDER;
+    opt.conf = conf;
+    MUST(larder_device_open(spec, 0, &w.rig.dev) == LARDER_OK);
+    MUST(larder_create(w.rig.dev, &opt, &w.rig.a) == LARDER_OK);
+    work(&w);
+    for (;;) /* it holds what it caches, and answers */
+        nap_ms(50);
+}
+
+static pid_t start(int number, uint64_t seed)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        worker_main(number, seed);
+    return pid;
+}
+
+/* ---- the ledger, looked at ------------------------------------------------------ */
+
+static struct ledger *look(void)
+{
+    struct ledger_spec which = {.total_bytes = CAPACITY};
+    larder_device_props props = {.size = sizeof props};
+    char path[SHARED_NAME_MAX + 1];
+    larder_device *dev;
+    struct ledger *l;
+
+    assert_ok(larder_device_open(spec, 0, &dev));
+    assert_ok(larder_device_get_props(dev, &props));
+    assert_ok(larder_device_close(dev));
+    memcpy(which.uuid, props.uuid, sizeof which.uuid);
+    larder__ledger_name(&which, path);
+    return larder__ledger_look(path + 1, &l) == LARDER_OK ? l : NULL;
+}
+
+/* Whether the process has a place in it, and what all have there. */
+static bool names(struct ledger *l, pid_t pid, uint64_t *held)
+{
+    bool is_named = false;
+
+    *held = 0;
+    assert_true(larder__ledger_lock(l));
+    larder__ledger_sweep(l);
+    for (int i = 0; i < LEDGER_SLOTS; i++) {
+        const struct ledger_slot *s = &l->page->slots[i];
+
+        is_named = is_named || (pid != 0 && s->pid == pid);
+        if (s->pid != 0)
+            *held += word_get(&s->reserved_bytes) +
+                     word_get(&s->context_bytes) + word_get(&s->pending_bytes);
+    }
+    larder__ledger_unlock(l);
+    return is_named;
+}
+
+/* Within a second it knows nothing more of the dead. */
+static void expect_forgotten(pid_t pid)
+{
+    uint64_t begin_ms = now_ms();
+    uint64_t held;
+    struct ledger *l = look();
+
+    if (l == NULL)
+        return;
+    while (names(l, pid, &held)) {
+        assert_true(now_ms() - begin_ms < 1000);
+        nap_ms(1);
+    }
+    larder__ledger_look_away(l);
+}
+
+/* ---- the storm ------------------------------------------------------------------ */
+
+/* It was killed; it never failed. */
+static void reap(pid_t pid)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void expect_no_failure(void)
+{
+    int status;
+    pid_t gone = waitpid(-1, &status, WNOHANG);
+
+    if (gone > 0)
+        fail_msg("process %ld failed with status %d", (long)gone, status);
+}
+
+static unsigned long storm(larder_device *dev, pid_t *pids, uint64_t *seed)
+{
+    uint64_t end_ms = now_ms() + (uint64_t)seconds * 1000;
+    unsigned long kills = 0;
+
+    for (int i = 0; i < WORKERS; i++)
+        pids[i] = start(i, ++*seed);
+    while (now_ms() < end_ms) {
+        int i = (int)below(WORKERS);
+
+        nap_ms(20 + (long)below(60));
+        expect_no_failure();
+        kill(pids[i], SIGKILL);
+        reap(pids[i]);
+        kills++;
+        expect_forgotten(pids[i]);
+        board->beyond[i] = 0;
+        assert_true(rig_usage(dev).used_bytes <= CAPACITY);
+        pids[i] = start(i, ++*seed);
+    }
+    return kills;
+}
+
+/* When nobody works any more, what the ledger says is what the card says. */
+static void expect_the_books_are_right(larder_device *dev)
+{
+    uint64_t begin_ms = now_ms();
+    struct ledger *l = look();
+    uint64_t held;
+
+    assert_non_null(l);
+    for (;;) {
+        names(l, 0, &held);
+        if (held == rig_usage(dev).used_bytes)
+            break;
+        if (now_ms() - begin_ms > 20000)
+            fail_msg("the ledger has %llu bytes, the card %llu",
+                     (unsigned long long)held,
+                     (unsigned long long)rig_usage(dev).used_bytes);
+        nap_ms(10);
+    }
+    larder__ledger_look_away(l);
+}
+
+static void what_one_caches_serves_all_in_a_storm(void **state)
+{
+    larder_device *dev;
+    pid_t pids[WORKERS];
+    uint64_t seed = random_state;
+    unsigned long kills;
+
+    (void)state;
+    assert_ok(larder_device_open(spec, 0, &dev));
+    kills = storm(dev, pids, &seed);
+    board->is_over = true;
+    expect_the_books_are_right(dev);
+    expect_no_failure();
+    for (int i = 0; i < WORKERS; i++) {
+        kill(pids[i], SIGKILL);
+        reap(pids[i]);
+    }
+    assert_int_equal(rig_usage(dev).used_bytes, 0);
+    larder__ledger_look_away(look()); /* the last to see it removes it */
+    assert_null(look());
+    assert_ok(larder_device_close(dev));
+    print_message(
+        "%ld s: %lu requests, %lu within a minimum, %lu not made, %lu "
+        "slow, %lu kills\n",
+        seconds, board->requests, board->kept, board->refused, board->slow,
+        kills);
+    assert_true(board->requests > 0 && board->kept > 0 && kills > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_one_caches_serves_all_in_a_storm),
+    };
+
+    if (argc > 1)
+        seconds = strtol(argv[1], NULL, 10);
+    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) | 1 : 1;
+    unsetenv("LARDER_CONF");
+    snprintf(spec, sizeof spec, "sim:256MiB,context=1MiB,shared=peers-%ld",
+             (long)getpid());
+    board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

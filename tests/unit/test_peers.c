@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <larder/ledger.h>
+
 #include "device/device.h"
 #include "ledger/ledger_name.h"
 
@@ -420,6 +422,76 @@ static void a_group_limit_counts_all_processes(void **state)
     rig_end(&rig);
 }
 
+/* ---- from outside ------------------------------------------------------------ */
+
+static void ledger_path(char out[SHARED_NAME_MAX + 1], bool is_of_group);
+
+struct seen {
+    const char *id;
+    int64_t pid;
+    larder_ledger_process process; /* of that number; pid 0: none */
+};
+
+static void see(void *ctx, const larder_ledger_device *device,
+                const larder_ledger_process *processes, size_t count)
+{
+    struct seen *seen = ctx;
+
+    if (strcmp(device->id, seen->id) != 0)
+        return;
+    assert_int_equal(device->total_bytes, MIB(64));
+    assert_true(device->is_simulated);
+    for (size_t i = 0; i < count; i++) {
+        if (processes[i].pid == seen->pid)
+            seen->process = processes[i];
+    }
+}
+
+static larder_ledger_process process_of(const char *id, int64_t pid)
+{
+    struct seen seen = {.id = id, .pid = pid};
+
+    assert_ok(larder_ledger_each(see, &seen));
+    assert_int_equal(seen.process.pid, pid);
+    return seen.process;
+}
+
+static void who_looks_can_have_a_process_give_back_and_keep_to_a_limit(
+    void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct other o = other_start("64MiB", "minimum:8MiB");
+    larder_ledger_process p;
+
+    (void)state;
+    ledger_path(path, false);
+    assert_int_equal(other_do(&o, "aaaaaft"), 'y');
+    p = process_of(path + 1, o.pid);
+    assert_int_equal(p.reserved_bytes, MIB(40));
+    assert_int_equal(p.minimum_bytes, MIB(8));
+    assert_true(p.is_own && !p.is_self);
+    assert_int_equal(other_do(&o, "t"), 'y'); /* it was asked what it uses */
+    assert_int_equal(process_of(path + 1, o.pid).in_use_bytes, 0);
+    assert_ok(larder_ledger_trim(path + 1, o.pid, MIB(16)));
+    assert_int_equal(other_do(&o, "t"), 'y');
+    assert_int_equal(process_of(path + 1, o.pid).reserved_bytes, MIB(24));
+    assert_ok(larder_ledger_limit(path + 1, o.pid, MIB(16)));
+    assert_int_equal(other_do(&o, "t"), 'y');
+    p = process_of(path + 1, o.pid);
+    assert_int_equal(p.reserved_bytes, MIB(16));
+    assert_int_equal(p.limit_bytes, MIB(16));
+    assert_int_equal(other_do(&o, "aaa"), 'n');
+    assert_ok(larder_ledger_limit(path + 1, o.pid, 0));
+    assert_int_equal(other_do(&o, "ta"), 'y');
+    assert_refused(LARDER_ERR_INVALID,
+                   larder_ledger_trim(path + 1, getpid(), 1), "has no process");
+    assert_refused(LARDER_ERR_INVALID, larder_ledger_trim("x", o.pid, 1),
+                   "'x' is no ledger's id");
+    other_leave(&o);
+    assert_refused(LARDER_ERR_INVALID, larder_ledger_trim(path + 1, o.pid, 1),
+                   "there is no");
+}
+
 /* ---- permissions ------------------------------------------------------------- */
 
 /* The name of the ledger of the device that is named so. */
@@ -592,6 +664,8 @@ int main(void)
             a_new_process_is_given_its_minimum_by_those_that_cache),
         cmocka_unit_test(a_process_limit_counts_all_its_allocators),
         cmocka_unit_test(a_group_limit_counts_all_processes),
+        cmocka_unit_test(
+            who_looks_can_have_a_process_give_back_and_keep_to_a_limit),
         cmocka_unit_test(the_ledger_is_its_users_alone_and_goes_with_the_last),
         cmocka_unit_test(a_groups_ledger_is_open_to_the_group_alone),
         cmocka_unit_test(a_ledger_that_others_could_have_made_is_not_used),

@@ -1,0 +1,131 @@
+#!/bin/sh
+# `larder top`: what it says of a process on a shared device, once, as JSON and
+# live; with a management library and without.  $1: the command.
+. tests/cli/harness
+
+expect 0 top --help
+stdout_has 'Usage: larder top \[OPTION...\]'
+expect 2 top --sort size
+stderr_has "sort 'size' is not accepted: expected held, in-use, cached, pid or"
+expect 2 top --period 5
+stderr_has "'5' is not a number from 100 to 60000"
+expect 2 top now
+stderr_has "unexpected 'now'"
+
+# A process that has 96 MiB in use and 32 MiB cached of a card of its own name.
+mkfifo "$tmp/lines"
+LARDER_CONF=minimum:16MiB,process_limit:1GiB "$larder" lab \
+    --device "sim:8GiB,backing=none,shared=top-$$" \
+    <"$tmp/lines" >"$tmp/lab" 2>&1 &
+subject=$!
+exec 3>"$tmp/lines"
+trap 'exec 3>&-; kill $subject; wait $subject 2>/dev/null; rm -rf "$tmp"' EXIT
+cat >&3 <<'LINES'
+a = zeros(24, 1024, 1024, device=cuda)
+b = zeros(8, 1024, 1024, device=cuda)
+del b
+LINES
+
+# json FIELD: of the subject, when it says that it caches.
+json() {
+    "$larder" top --json --filter "$subject" | python3 -c '
+import json, sys
+for line in sys.stdin:
+    device = json.loads(line)
+    for process in device["processes"]:
+        if process["pid"] == int(sys.argv[1]):
+            print(dict(device, **process)[sys.argv[2]])
+' "$subject" "$1"
+}
+
+tenths=300
+until [ "$(json reserved_bytes)" = 134217728 ] ||
+    [ $((tenths -= 1)) -eq 0 ]; do
+    sleep 0.1
+done
+last='top --json'
+is reserved_bytes "$(json reserved_bytes)" 134217728
+is total_bytes "$(json total_bytes)" 8589934592
+is minimum_bytes "$(json minimum_bytes)" 16777216
+is limit_bytes "$(json limit_bytes)" 1073741824
+# What it uses it says when it was asked, at its next request.
+printf 'c = zeros(1, device=cuda)\n' >&3
+tenths=300
+until [ "$(json cached_bytes)" -lt 40000000 ] && [ "$(json cached_bytes)" -gt 0 ] ||
+    [ $((tenths -= 1)) -eq 0 ]; do
+    sleep 0.1
+done
+is 'in use and cached' "$(($(json in_use_bytes) + $(json cached_bytes)))" \
+    "$(json reserved_bytes)"
+
+expect 0 top --once --filter "$subject"
+stdout_has "^larder  *$subject  *13[0-9] MiB  *-  *13[0-9] MiB .* 16.0 MiB  *1.00 GiB\$"
+expect 0 top --once --filter no-such-process
+if grep -q "$subject" "$tmp/out"; then
+    say_failed 'the filter left in what it should not'
+fi
+
+# A management library that knows a GPU and a process without Larder.
+if command -v "${CC:-cc}" >/dev/null; then
+    cat >"$tmp/nvml.c" <<'SOURCE'
+#include <stdlib.h>
+#include <string.h>
+typedef struct { unsigned long long total, free, used; } memory;
+typedef struct { unsigned pid; unsigned long long used; unsigned more[2]; } process;
+int nvmlInit_v2(void) { return 0; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = 1; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **h) { (void)i; *h = h; return 0; }
+int nvmlDeviceGetName(void *h, char *s, unsigned n)
+{ (void)h; (void)n; strcpy(s, "A GPU of the test"); return 0; }
+int nvmlDeviceGetUUID(void *h, char *s, unsigned n)
+{ (void)h; (void)n; strcpy(s, "GPU-00112233-4455-6677-8899-aabbccddeeff"); return 0; }
+int nvmlDeviceGetMemoryInfo(void *h, memory *m)
+{ (void)h; *m = (memory){8ull << 30, 5ull << 30, 3ull << 30}; return 0; }
+int nvmlDeviceGetComputeRunningProcesses_v3(void *h, unsigned *n, process *p)
+{ (void)h; *n = 1; p[0] = (process){.pid = (unsigned)atoi(getenv("NVML_PID")), .used = 2ull << 30}; return 0; }
+SOURCE
+    "${CC:-cc}" -shared -fPIC -o "$tmp/libnvidia-ml.so.1" "$tmp/nvml.c" || exit 1
+    LD_LIBRARY_PATH=$tmp${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    NVML_PID=$$
+    export LD_LIBRARY_PATH NVML_PID
+    expect 0 top --once --filter $$
+    stdout_has '^A GPU of the test: 3.00 GiB of 8.00 GiB in use$'
+    stdout_has "^[^ ]*  *$$  *2.00 GiB  *-  *-  *-  *-  *-  *-\$"
+    unset LD_LIBRARY_PATH
+else
+    echo 'no compiler: the management library is left out'
+fi
+expect 0 top --once
+stdout_has 'processes without Larder are not shown: libnvidia-ml.so.1 is not'
+
+# Live, where there are terminals: it sorts, filters, limits, asks to give back.
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    TERM=xterm LC_ALL=C.UTF-8
+    export TERM LC_ALL
+    {
+        sleep 1
+        printf 's/%s\n' "$subject"
+        sleep 1
+        printf 'l2GiB\nt'
+        sleep 1
+        printf q
+    } | timeout 60 script -qefc \
+        "stty cols 140 rows 40; exec $larder top --period 200" \
+        /dev/null >"$tmp/out" 2>&1
+    last='top, live'
+    is status $? 0
+    stdout_has 'simulated GPU'
+    stdout_has "$subject"
+    stdout_has 'limit (8GiB, 0 for none)'
+    stdout_has 'gives back at its next'
+    printf 'd = zeros(1, device=cuda)\n' >&3
+    tenths=300
+    until [ "$(json reserved_bytes)" -lt 134217728 ] ||
+        [ $((tenths -= 1)) -eq 0 ]; do
+        sleep 0.1
+    done
+    [ "$(json reserved_bytes)" -lt 134217728 ] ||
+        say_failed 'the process gave nothing back'
+    is limit_bytes "$(json limit_bytes)" 1073741824
+fi
+finish

@@ -6,7 +6,7 @@ B = build
 CMAKE_FLAGS =
 PREFIX = /usr/local
 
-# Releases for check-pytorch; empty: all.
+# Releases for check-pytorch (empty: all) and check-torch (empty: three).
 VERSIONS =
 
 # What `make run` shows: a trace's path has to be without blanks.
@@ -24,8 +24,8 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-fuzz check-gpu check-fit check-exec check-pytorch bench \
-        bench-landscape wheel deb install lint format clean
+        check-long check-fuzz check-gpu check-fit check-exec check-pytorch \
+        check-torch bench bench-landscape wheel deb install lint format clean
 
 all: build
 
@@ -80,6 +80,9 @@ check-exec: build ## run PyTorch's CUDA wheel and CuPy on simulated GPUs (fetche
 
 check-pytorch: build ## compare with the libraries of PyTorch's releases (fetched)
 	@tools/check_pytorch.sh $(B) $(VERSIONS) || [ $$? -eq 77 ]
+
+check-torch: build ## run PyTorch's own builds under Larder, on a simulated GPU (fetched)
+	@tools/check_torch.sh $(B) $(VERSIONS) || [ $$? -eq 77 ]
 
 bench: build ## measure the allocator and its replays
 	$(B)/bench/bench_alloc

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""check_wheel.py BUILD VERSION PYTHON [NAME...] - a PyTorch with CUDA, which
+PYTHON has, as Larder's client under `larder exec`.  NAME: those checks alone.
+
+Prints a line of JSON: what each check found, by name.  Exit status 1 if one
+failed, whose words go to the standard error."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+SUBJECTS = os.path.join(HERE, "torch")
+SECONDS = 600
+
+# Keys that Larder has besides PyTorch's, and one that it lacks.
+MORE_STATS = {"num_oom_rejections"}
+LESS_STATS = {"reserved_bytes_by_private_pools"}
+
+
+class Failed(Exception):
+    pass
+
+
+class Wheel:
+    def __init__(self, build, version, python, folder):
+        build = os.path.abspath(build)
+        larder = os.path.join(build, "larder")
+        self.version = version
+        self.folder = folder
+        self.command = [
+            larder, "exec", "--sim", "2GiB", "--quiet", "--",
+            python, "-B", "-W", "ignore",
+        ]
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.endswith("_ALLOC_CONF") and name != "LARDER_CONF"
+        }
+        self.environment.update(
+            PYTHONPATH=os.path.join(SOURCE, "python"), LARDER_LIBRARY_DIR=build
+        )
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, *arguments, status=0):
+        """What it prints; its last lines, if it ends otherwise."""
+        done = subprocess.run(
+            [*self.command, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        if done.returncode != status:
+            said = (done.stdout + done.stderr).strip()[-2000:]
+            raise Failed(f"status {done.returncode}: {said}")
+        return done.stdout
+
+    def subject(self, name, *arguments):
+        """Its last line."""
+        path = os.path.join(SUBJECTS, name + ".py")
+        return self.run(path, *arguments).splitlines()[-1]
+
+
+def same_program(wheel, *runner):
+    """What program.py found."""
+    out = wheel.path("program.json")
+    wheel.run(*runner, os.path.join(SUBJECTS, "program.py"), out)
+    with open(out, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def must_agree(what, native, larder):
+    if native != larder:
+        raise Failed(f"{what}: {larder} for {native}")
+
+
+def without(dictionary, keys):
+    return {k: v for k, v in dictionary.items() if k not in keys}
+
+
+def check_placements(wheel):
+    """The same program under both allocators: every address and statistic."""
+    native = same_program(wheel)
+    larder = same_program(
+        wheel, "-m", "larder.torch", "--policy", "pytorch",
+        "--conf", "pytorch:" + wheel.version,
+    )
+    must_agree("addresses", native["places"], larder["places"])
+    must_agree("segments", native["segments"], larder["segments"])
+    for moment in ("stats", "left"):
+        more = MORE_STATS - set(native[moment])
+        must_agree(moment, native[moment], without(larder[moment], more))
+    more = MORE_STATS - set(native["nested"])
+    must_agree("nested statistics", without(native["nested"], LESS_STATS),
+               without(larder["nested"], more))
+    must_agree("summary", native["summary"].splitlines()[2:],
+               larder["summary"].splitlines()[2:])
+    for part, keys in native["shape"].items():
+        theirs = larder["shape"].get(part, {})
+        must_agree(f"keys of a {part}", keys,
+                   {k: v for k, v in theirs.items() if k in keys})
+    return (
+        f"{len(native['places'])} addresses, {len(native['stats'])} statistics"
+    )
+
+
+def check_runner(wheel):
+    """The program's status is the runner's."""
+    program = os.path.join(SUBJECTS, "train.py")
+    wheel.run("-m", "larder.torch", program, "512", "3", status=3)
+    report = json.loads(
+        wheel.run(
+            "-m", "larder.torch", "--compare", "--json", "--policy", "pytorch",
+            "--conf", "pytorch:" + wheel.version, program, "512",
+            "0",
+        )
+    )
+    native, larder = report["native"], report["larder"]
+    for name in ("peak_allocated_bytes", "peak_reserved_bytes", "steps"):
+        must_agree(name, native[name], larder[name])
+    return f"peak {larder['peak_allocated_bytes'] / 2**20:.1f} MiB in both"
+
+
+CHECKS = {
+    "names, arguments": lambda wheel: wheel.subject("names"),
+    "the same as PyTorch's own": check_placements,
+    "runner, --compare": check_runner,
+    "MemPool": lambda wheel: wheel.subject("pool"),
+    "threads, streams": lambda wheel: wheel.subject("threads"),
+    "out of memory": lambda wheel: wheel.subject("failing"),
+    "graph": lambda wheel: wheel.subject("graph"),
+    "viewers": lambda wheel: wheel.subject("viewers", wheel.folder),
+    "unsupported": lambda wheel: wheel.subject("refused"),
+}
+
+
+def main():
+    build, version, python, *names = sys.argv[1:]
+    found, failed = {"version": version}, False
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = Wheel(build, version, python, folder)
+        for name in names or CHECKS:
+            try:
+                found[name] = CHECKS[name](wheel)
+            except (Failed, subprocess.TimeoutExpired) as error:
+                found[name] = "**failed**"
+                failed = True
+                print(f"{version}: {name}: {error}", file=sys.stderr)
+    print(json.dumps(found))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    sys.exit(main())

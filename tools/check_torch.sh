@@ -1,0 +1,60 @@
+#!/bin/sh
+# check_torch.sh BUILD [VERSION...] - PyTorch's own builds with CUDA as Larder's
+# clients, without a GPU: 2.6, 2.10 and the newest where no VERSION is named.
+# Prints a table for docs/PYTORCH.md.
+#
+# Each is fetched from the package index without the CUDA libraries it needs, and
+# run by `larder exec`.  What takes a card is not run.  Exits 77, with a word, where there is no index; 1 if something failed.
+# $LARDER_TORCH_FOLDER keeps what was fetched, for another run.
+set -u
+
+build=$1
+shift
+[ $# -gt 0 ] || set -- 2.6 2.10 newest
+tests=tests/wheels
+folder=${LARDER_TORCH_FOLDER:-}
+keeps=$folder
+needed="typing_extensions filelock sympy networkx jinja2 fsspec numpy"
+
+if [ -z "$folder" ]; then
+    folder=$(mktemp -d) || exit 2
+    trap 'rm -rf "$folder"' EXIT
+fi
+mkdir -p "$folder"
+if [ "$(uname -m)" != x86_64 ]; then
+    echo "check-torch: PyTorch's builds with CUDA are looked at on x86-64 alone"
+    exit 77
+fi
+
+# Below $1, a Python with PyTorch $2.
+make_wheel() {
+    case $2 in
+    newest) package=torch ;;
+    *) package="torch==$2.*" ;;
+    esac
+    # shellcheck disable=SC2086  # words
+    python3 -m venv "$1" &&
+        "$1/bin/pip" install --quiet --no-deps "$package" &&
+        "$1/bin/pip" install --quiet $needed && touch "$1/whole"
+}
+
+status=0
+for version in "$@"; do
+    at=$folder/$version
+    if ! [ -e "$at/whole" ] && ! make_wheel "$at" "$version" 2>"$folder/why"
+    then
+        echo "check-torch: PyTorch $version cannot be had, skipped:" \
+            "$(tail -n 1 "$folder/why")"
+        rm -rf "$at"
+        continue
+    fi
+    name=$(sed -n "s/^__version__ = '\([0-9]*\.[0-9]*\).*/\1/p" \
+        "$at"/lib/python3.*/site-packages/torch/version.py)
+    python3 $tests/check_wheel.py "$build" "$name" "$at/bin/python" \
+        >>"$folder/found" || status=1
+    [ -n "$keeps" ] || rm -rf "$at"
+done
+[ -e "$folder/found" ] || exit 77
+python3 $tests/wheel_table.py "$folder/found"
+rm -f "$folder/found"
+exit $status

@@ -281,6 +281,22 @@ static bool run_lines(struct run *r, const char *lines,
     return result == LARDER_OK;
 }
 
+/* What the script gives, once all is open. */
+static bool run_opened(struct run *r, const struct script *s,
+                       larder_result open, struct tool_error *error)
+{
+    if (open == LARDER_ERR_CONF) {
+        fprintf(r->out, "refused\n");
+        return true;
+    }
+    if (open != LARDER_OK)
+        return tool_fail(error, "%s", larder_last_error());
+    if (!run_lines(r, s->lines, error))
+        return false;
+    put_stats(r);
+    return true;
+}
+
 bool script_run(const struct script *s, const struct pytorch_rules *rules,
                 FILE *out, struct tool_error *error)
 {
@@ -294,10 +310,7 @@ bool script_run(const struct script *s, const struct pytorch_rules *rules,
     } else {
         r->out = out;
         r->is_manual = s->is_manual;
-        if (open_all(r, s, rules) != LARDER_OK)
-            tool_set_error(error, "%s", larder_last_error());
-        else if ((ok = run_lines(r, s->lines, error)))
-            put_stats(r);
+        ok = run_opened(r, s, open_all(r, s, rules), error);
         larder_destroy(r->allocator);
         larder_device_close(r->device);
         free(r->addrs);

@@ -34,7 +34,7 @@ struct script {
 };
 
 /* Run it under a release's rules, and write `p` and `s` lines as recordings
- * have them.  The version says what settings of the release's name mean; the
+ * have them, or `refused` if its settings are not accepted.  The version says what settings of the release's name mean; the
  * rules hold, which may be others. */
 bool script_run(const struct script *s, const struct pytorch_rules *rules,
                 FILE *out, struct tool_error *error);

@@ -94,9 +94,9 @@ void model_conf_text(uint64_t value, char out[MODEL_CONF_MAX])
     if (model_random_chance(&r, 40))
         text_add(&t, "max_split_size_mb:%" PRIu64,
                  33 + model_random_below(&r, 60));
-    if (model_random_chance(&r, 20))
+    if (model_random_chance(&r, 20)) /* not below the largest segments */
         text_add(&t, "max_non_split_rounding_mb:%" PRIu64,
-                 20 + model_random_below(&r, 40));
+                 32 + model_random_below(&r, 40));
     if (model_random_chance(&r, 20))
         text_add(&t, "large_segment_size_mb:%" PRIu64,
                  12 + 2 * model_random_below(&r, 11));

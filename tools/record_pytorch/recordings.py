@@ -8,8 +8,9 @@ RECORDERS has a folder for each release, named for it, with the program
 `# capacity:`, `# fraction:`, `# events:` and others that say why it is; its
 recording goes to OUT/NAME.recording (tests/golden/recording.h).  One that is
 there already keeps what other releases made of it.  A recording can stand for
-its script.  A release that fails at a script by an assertion of its own has no
-part in its recording.
+its script.  A release that finds a setting too small has "refused" there; one
+that fails at a script by an assertion of its own, or does not know a setting,
+has no part in its recording.
 """
 import os
 import re
@@ -62,6 +63,8 @@ def record(recorder, head, path):
         [recorder, "--script", head["conf"], head["fraction"],
          head["capacity"], head["events"], path, "script"],
         capture_output=True, text=True, timeout=120, check=False)
+    if " too small, must be " in done.stderr:
+        return "refused\n", done.stderr
     if done.returncode != 0 or "INTERNAL ASSERT" in done.stderr:
         return None, done.stderr
     lines = [shortened(line, head) for line in done.stdout.splitlines()

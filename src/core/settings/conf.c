@@ -90,6 +90,7 @@ static void conf_reset_each_parse(struct conf *conf)
         conf->max_non_split_rounding_bytes = conf->large_segment_bytes;
     conf->max_split_bytes = CONF_UNLIMITED;
     conf->gc_threshold = 0;
+    conf->slack_given = false;
     conf->fraction_given = false;
     conf->history_given = false;
     conf->minimum_given = false;
@@ -97,22 +98,37 @@ static void conf_reset_each_parse(struct conf *conf)
     memset(conf->divisions, 0, sizeof conf->divisions);
 }
 
+/* `key` against the size of large segments.  Releases that want more than that
+ * know one size. */
+static larder_result check_bound(const struct conf *conf, const char *key,
+                                 uint64_t bytes, bool is_above)
+{
+    const uint64_t large_mb = conf->large_segment_bytes / LARDER_MIB;
+    const uint64_t mb = bytes / LARDER_MIB;
+
+    is_above = is_above && large_mb == CONF_LARGE_MB;
+    if (mb > large_mb || (mb == large_mb && !is_above))
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_CONF,
+                        "CachingAllocator option %s too small, must be %s "
+                        "%llu: it is %llu",
+                        key,
+                        is_above ? ">" : ">=", (unsigned long long)large_mb,
+                        (unsigned long long)mb);
+}
+
 /* Rules between two settings, whatever their order. */
 static larder_result conf_check_whole(const struct conf *conf)
 {
-    if (conf->max_split_bytes == CONF_LARGE_MB * LARDER_MIB &&
-        !conf->rules->split_at_segment)
-        return larder__fail(LARDER_ERR_CONF,
-                            "CachingAllocator option max_split_size_mb too "
-                            "small, must be > %d: it is %d",
-                            CONF_LARGE_MB, CONF_LARGE_MB);
-    if (conf->max_split_bytes < conf->large_segment_bytes)
-        return larder__fail(
-            LARDER_ERR_CONF,
-            "max_split_size_mb must be >= "
-            "large_segment_size_mb, which is %llu",
-            (unsigned long long)(conf->large_segment_bytes / LARDER_MIB));
-    return LARDER_OK;
+    larder_result result =
+        check_bound(conf, "max_split_size_mb", conf->max_split_bytes,
+                    !conf->rules->split_at_segment);
+
+    if (result == LARDER_OK && conf->slack_given)
+        result = check_bound(conf, "max_non_split_rounding_mb",
+                             conf->max_non_split_rounding_bytes,
+                             conf->rules->slack_above_segment);
+    return result;
 }
 
 static larder_result parse_all(struct conf *conf, const char *text)

@@ -42,6 +42,7 @@ struct conf {
     double gc_threshold;                   /* part of the limit; 0: off */
 
     uint64_t max_non_split_rounding_bytes;
+    bool slack_given;             /* if the last parse had it */
     uint64_t large_segment_bytes; /* what requests below 10 MiB come from */
     double fraction;              /* per_process_memory_fraction, */
     bool fraction_given;          /* if the last parse had it */

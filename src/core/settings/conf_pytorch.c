@@ -26,6 +26,8 @@ static larder_result parse_backend(struct conf *conf, struct reader *r)
                         r->word);
 }
 
+/* What these two must exceed, the release and another setting decide, which may
+ * come later (conf.c). */
 static larder_result parse_max_split(struct conf *conf, struct reader *r)
 {
     uint64_t mb;
@@ -33,12 +35,6 @@ static larder_result parse_max_split(struct conf *conf, struct reader *r)
 
     if (result != LARDER_OK)
         return result;
-    /* Of 20 itself the release decides, and it may come later. */
-    if (mb < CONF_LARGE_MB)
-        return larder__fail(LARDER_ERR_CONF,
-                            "CachingAllocator option max_split_size_mb too "
-                            "small, must be > %d: it is %s",
-                            CONF_LARGE_MB, r->word);
     conf->max_split_bytes = mb * LARDER_MIB;
     return LARDER_OK;
 }
@@ -50,12 +46,8 @@ static larder_result parse_max_non_split(struct conf *conf, struct reader *r)
 
     if (result != LARDER_OK)
         return result;
-    if (mb < CONF_LARGE_MB)
-        return larder__fail(LARDER_ERR_CONF,
-                            "CachingAllocator option max_non_split_rounding_mb "
-                            "too small, must be >= %d: it is %s",
-                            CONF_LARGE_MB, r->word);
     conf->max_non_split_rounding_bytes = mb * LARDER_MIB;
+    conf->slack_given = true;
     return LARDER_OK;
 }
 

@@ -50,7 +50,10 @@ enum pytorch_lending {
       "every class of roundup_power2_divisions named, none by `>`")            \
     X(bool, split_at_segment,                                                  \
       "max_split_size_mb can be as small as large_segment_size_mb",            \
-      "max_split_size_mb:21")
+      "max_split_size_mb:21")                                                  \
+    X(bool, slack_above_segment,                                               \
+      "max_non_split_rounding_mb has to be more than large_segment_size_mb",   \
+      "max_non_split_rounding_mb:21")
 
 struct pytorch_rules {
     const char *version;

@@ -106,6 +106,14 @@ class Totals:
               sum(a['device'] for a in annotations))
 
 
+    def host(self, snapshot):
+        """Its stacks count, its records do not."""
+        segments = snapshot.get('host_segments', [])
+        records = segments + snapshot.get('host_traces', [])
+        for record in records + [b for s in segments for b in s['blocks']]:
+            self.stack(record.get('frames'))
+
+
 def settings(values):
     print('conf', values.get('PYTORCH_CUDA_ALLOC_CONF', ''))
     for name in SETTINGS:
@@ -123,6 +131,7 @@ def main():
     t.segments(snapshot['segments'])
     t.blocks(snapshot['segments'])
     t.annotations(snapshot.get('external_annotations', []))
+    t.host(snapshot)
     print('distinct', len(t.frames), len(t.stacks))
     settings(snapshot.get('allocator_settings', {}))
 

@@ -16,8 +16,28 @@
 static const char *const patterns[] = {
     "tests/data/snapshots/*.pickle",
     "tests/data/snapshots/*.json",
+    "tests/data/releases/*.pickle",
     "../shared/snapshots/*.pickle",
 };
+
+/* Keys that are kept as they are: those about pinned memory. */
+static bool is_kept(const char *key)
+{
+    return strcmp(key, "host_segments") == 0 ||
+           strcmp(key, "host_traces") == 0 ||
+           strcmp(key, "max_round_threshold") == 0 ||
+           strcmp(key, "max_cached_size") == 0;
+}
+
+static void check_keys(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->unknown_key_count; i++) {
+        const char *key = snapshot_string(s, s->unknown_keys[i].name);
+
+        if (!is_kept(key))
+            fail_msg("the key %s is not known", key);
+    }
+}
 
 static char *ours(const char *path)
 {
@@ -31,7 +51,7 @@ static char *ours(const char *path)
     if (!snapshot_read(path, NULL, &s, &error))
         fail_msg("%s", error.text);
     snapshot_totals(s, out);
-    assert_int_equal(s->unknown_key_count, 0);
+    check_keys(s);
     assert_int_equal(s->clamped_count, 0);
     assert_int_equal(fclose(out), 0);
     snapshot_free(s);

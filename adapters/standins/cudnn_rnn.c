@@ -68,17 +68,24 @@ STANDIN_OWN(int, cudnnGetTensorNdDescriptor,
             (const struct tensor *t, int room, int *type, int *count,
              int sizes[], int strides[]))
 {
-    *type = t->type;
-    *count = t->count;
-    for (int i = 0; i < smaller(room, t->count); i++) {
-        sizes[i] = t->sizes[i];
-        strides[i] = t->strides[i];
-    }
+    size_t bytes = (size_t)smaller(room, t->count) * sizeof(int);
+
+    if (type != NULL)
+        *type = t->type;
+    if (count != NULL)
+        *count = t->count;
+    if (sizes != NULL)
+        memcpy(sizes, t->sizes, bytes);
+    if (strides != NULL)
+        memcpy(strides, t->strides, bytes);
     return 0;
 }
 
+/* Nothing where the program does not want to know. */
 static void tensor_set(struct tensor *t, int type, int rows, int columns)
 {
+    if (t == NULL)
+        return;
     *t = (struct tensor){.type = type,
                          .count = 3,
                          .sizes = {1, rows, columns},
@@ -217,7 +224,10 @@ STANDIN_OWN(int, cudnnGetRNNWeightParams,
     (void)handle;
     (void)bytes;
     tensor_set(matrix, n->type, rows, columns);
-    *matrix_addr = (char *)space + before * each;
+    if (matrix_addr != NULL)
+        *matrix_addr = (char *)space + before * each;
+    if (bias_addr == NULL)
+        return 0;
     *bias_addr = NULL;
     if (!n->has_bias || number >= 2 * gates_of(n))
         return 0;

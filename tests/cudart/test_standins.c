@@ -174,6 +174,28 @@ static void weights_lie_one_after_the_other(void **state)
     assert_int_equal(next_layer.bias - first.bias, 4 * 160);
 }
 
+/* Of a matrix or a bias a program may want to know nothing. */
+static void a_place_may_be_asked_for_alone(void **state)
+{
+    static char space[32768];
+    void *network = new_network(GRU, 0, FLOAT);
+    struct place both = place_of(network, 0, 0, space);
+    void *matrix = NULL;
+    void *bias = NULL;
+
+    (void)state;
+    assert_int_equal(CUDNN(cudnnGetRNNWeightParams)(0, P(network), P(0), P(0),
+                                                    P(space), P(0), P(NULL),
+                                                    P(NULL), P(NULL), P(&bias)),
+                     0);
+    assert_ptr_equal(bias, both.bias);
+    assert_int_equal(CUDNN(cudnnGetRNNWeightParams)(
+                         0, P(network), P(0), P(0), P(space), P(0), P(NULL),
+                         P(&matrix), P(NULL), P(NULL)),
+                     0);
+    assert_ptr_equal(matrix, both.matrix);
+}
+
 static void what_is_set_in_a_descriptor_is_read(void **state)
 {
     enum { INT64 = 3, DESCRIPTOR = 15, RESULTS = 202, WORKSPACE = 402 };
@@ -215,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_size_that_is_asked_for_is_none),
         cmocka_unit_test(a_network_s_weights_are_all_there),
         cmocka_unit_test(weights_lie_one_after_the_other),
+        cmocka_unit_test(a_place_may_be_asked_for_alone),
         cmocka_unit_test(what_is_set_in_a_descriptor_is_read),
     };
 

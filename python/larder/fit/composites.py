@@ -23,14 +23,23 @@ def _flash_fits(q, k, v, mask, dropout, capability):
     )
 
 
+# Whether memory-efficient attention takes fewer heads of keys than of queries:
+# seen in 2.15, and not in 2.6; when between them that came was not looked into.
+_EFFICIENT_GROUPS = tuple(
+    int(n) for n in torch.__version__.split(".")[:2]
+) >= (2, 12)
+
+
 def _efficient_fits(q, k, v, mask, enable_gqa):
+    groups = enable_gqa and _EFFICIENT_GROUPS
     return (
         torch.backends.cuda.mem_efficient_sdp_enabled()
-        and not enable_gqa
+        and (groups or not enable_gqa)
         and q.dtype in (torch.float16, torch.bfloat16, torch.float32)
         and q.dim() == 4
         and q.shape[-1] == k.shape[-1]
-        and q.shape[1] == k.shape[1] == v.shape[1]
+        and k.shape[1] == v.shape[1]
+        and (groups or q.shape[1] == k.shape[1])
         and not (mask is not None and mask.requires_grad)
     )
 

@@ -84,6 +84,11 @@ def _embedding_backward(args, kwargs):
     return [count * 8] * 3
 
 
+def _upsample_backward(args, kwargs):
+    """What comes in is made contiguous."""
+    return [] if args[0].is_contiguous() else [_size(args[0])]
+
+
 def _norm(args, kwargs):
     """A partial sum for each chunk of 65 536 elements of each tensor."""
     tensors = args[0]
@@ -99,6 +104,8 @@ _TABLE = {
     aten.index_put.default: _index_put,
     aten.embedding_dense_backward.default: _embedding_backward,
     aten._foreach_norm.Scalar: _norm,
+    aten.upsample_nearest2d_backward.default: _upsample_backward,
+    aten.upsample_bilinear2d_backward.default: _upsample_backward,
 }
 
 

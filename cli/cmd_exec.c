@@ -175,10 +175,10 @@ static int add_setting(const char *key, const char *value)
         before = "";
     if (asprintf(&text, "%s%s%s:%s", before, *before != '\0' ? "," : "", key,
                  value) < 0)
-        return no_memory();
+        return cmd_exec_no_memory();
     failed = setenv("LARDER_CONF", text, 1);
     free(text);
-    return failed ? no_memory() : -1;
+    return failed ? cmd_exec_no_memory() : -1;
 }
 
 /* The child's own: this process has found its libraries. */

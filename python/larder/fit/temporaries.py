@@ -104,6 +104,10 @@ _TABLE = {
     aten.index_put.default: _index_put,
     aten.embedding_dense_backward.default: _embedding_backward,
     aten._foreach_norm.Scalar: _norm,
+}
+
+# The same, when the results are there.
+_AFTER = {
     aten.upsample_nearest2d_backward.default: _upsample_backward,
     aten.upsample_bilinear2d_backward.default: _upsample_backward,
 }
@@ -147,8 +151,13 @@ class Temporaries:
     def after(self, func, args, kwargs):
         """What is taken when the results are there, and given back."""
         if func not in _MATMULS:
-            sizes = reductions.temporaries(
-                func, args, kwargs, self._processors, self._threads
+            rule = _AFTER.get(func)
+            sizes = (
+                rule(args, kwargs)
+                if rule is not None
+                else reductions.temporaries(
+                    func, args, kwargs, self._processors, self._threads
+                )
             )
             self._release(self._take(func, sizes))
             return

@@ -187,7 +187,7 @@ static void own(struct event_words *w, uint32_t event, size_t owner)
         w->owner[event] = (uint32_t)owner;
 }
 
-/* In the order in which the page does it (device.js): the last one counts. */
+/* In the order in which the page does it (decode.js): the last one counts. */
 static void find_owners(struct event_words *w)
 {
     const struct lifetimes *l = w->l;

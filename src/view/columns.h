@@ -1,4 +1,4 @@
-/* columns.h - a device's history as the columns that the page reads (data.js
+/* columns.h - a device's history as the columns that the page reads (decode.js
  * names them). */
 #ifndef LARDER_VIEW_COLUMNS_H
 #define LARDER_VIEW_COLUMNS_H
@@ -8,7 +8,8 @@
 #include "view/blob.h"
 
 /* Strings, frames and stacks of a snapshot: keys `strings`, `frame`,
- * `stack_begin` and `stack_frame` of `run`.  False: no host memory. */
+ * `stack_begin` and `stack_frame` of `run`, and those of frame_words.h.  False:
+ * no host memory. */
 bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s);
 
 /* The device's events, allocations and segments, its out-of-memory events and

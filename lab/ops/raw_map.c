@@ -50,18 +50,21 @@ static larder_result sizes_meet(const struct lab__map_op *op,
                                 int64_t sizes[LAB_MAX_DIMS])
 {
     lab_tensor so_far = *operands[0];
-    larder_result r = LARDER_OK;
 
-    for (int i = 1; i < op->arity && r == LARDER_OK; i++) {
-        r = lab__broadcast(op->name, &so_far, operands[i], ndim, sizes);
+    for (int i = 1; i < op->arity; i++) {
+        larder_result r =
+            lab__broadcast(op->name, &so_far, operands[i], ndim, sizes);
+
+        if (r != LARDER_OK)
+            return r;
         so_far.ndim = (unsigned char)*ndim;
-        for (int d = 0; r == LARDER_OK && d < *ndim; d++)
+        for (int d = 0; d < *ndim; d++)
             so_far.sizes[d] = sizes[d];
     }
     *ndim = so_far.ndim;
     for (int d = 0; d < so_far.ndim; d++)
         sizes[d] = so_far.sizes[d];
-    return r;
+    return LARDER_OK;
 }
 
 static lab_dtype dtype_for(const struct lab__map_op *op,

@@ -65,16 +65,22 @@ doctor 0 LD_LIBRARY_PATH="$tmp"
 
 # ---- limits ------------------------------------------------------------------
 
+# The address sanitizer needs terabytes of addresses; there is no preload library
+# for it either.
+is_sanitized() {
+    [ ! -e "$(dirname "$larder")/liblarder_preload.so" ]
+}
+
 last='doctor under limits'
 # shellcheck disable=SC3045  # dash, bash and busybox have both
 (
     ulimit -n 64
-    ulimit -v 4194304
+    is_sanitized || ulimit -v 4194304
     "$larder" doctor --json >"$tmp/out"
 )
 is 'exit status under limits' "$?" 1
 finding 'open files' problem '64 (RLIMIT_NOFILE)'
-finding 'address space' problem 'limited to 4.00 GiB'
+is_sanitized || finding 'address space' problem 'limited to 4.00 GiB'
 
 # ---- versions ----------------------------------------------------------------
 

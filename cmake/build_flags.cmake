@@ -22,7 +22,12 @@ if(LARDER_DEBUG)
     target_compile_options(larder_flags INTERFACE -UNDEBUG)
 endif()
 
+# A library has all it uses, but for what a sanitizer brings: clang links that
+# into programs alone.
+set(no_undefined -Wl,-z,defs)
+
 if(LARDER_SANITIZE)
+    set(no_undefined "")
     string(REPLACE ";" "," sanitizers "${LARDER_SANITIZE}")
     target_compile_options(larder_flags INTERFACE
                            -fsanitize=${sanitizers} -fno-omit-frame-pointer

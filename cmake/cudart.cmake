@@ -56,7 +56,7 @@ foreach(major 12 13)
     target_link_options(cudart${major} PRIVATE
                         -Wl,-soname,libcudart.so.${major}
                         -Wl,--version-script=${map} -Wl,-Bsymbolic
-                        -Wl,@${per_thread} -Wl,-z,defs)
+                        -Wl,@${per_thread} ${no_undefined})
 endforeach()
 
 # What makes the loader take them, whatever path a program names.  It is loaded

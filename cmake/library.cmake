@@ -33,11 +33,7 @@ set_target_properties(larder_shared PROPERTIES
                       LINK_DEPENDS ${version_script})
 target_link_options(larder_shared PRIVATE
                     -Wl,--version-script=${version_script}
-                    -Wl,-Bsymbolic-functions)
-# The sanitizers' functions are found only when the program is loaded.
-if(NOT LARDER_SANITIZE)
-    target_link_options(larder_shared PRIVATE -Wl,-z,defs)
-endif()
+                    -Wl,-Bsymbolic-functions ${no_undefined})
 target_link_libraries(larder_shared PRIVATE larder_flags)
 
 foreach(library larder_shared larder_static)

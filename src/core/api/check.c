@@ -254,6 +254,9 @@ static larder_result check_index(const struct heap *heap, uint64_t *count)
          b = bins_next(heap->bins, b)) {
         if (b->state != BLOCK_FREE || b->segment->heap != heap)
             return broken("B3", "a stranger in the index", b->addr);
+        if (!heap->is_stocked && !segment_is_expandable(b->segment) &&
+            !block_is_split(b))
+            return broken("B7", "what could be given back", b->addr);
         ++*count;
     }
     return LARDER_OK;
@@ -322,14 +325,14 @@ static larder_result check_private(const struct allocator *a)
             continue;
         users++;
         if (larder__pool_index_get(&a->privates.index, p->id) != p)
-            return broken("P1", "the pools by their ids", p->id.second);
+            return broken("N1", "the pools by their ids", p->id.second);
     }
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         segments -= s->heap->pool->owner != NULL;
     if (users != a->privates.index.pool_count)
-        return broken("P1", "the number of pools", users);
+        return broken("N1", "the number of pools", users);
     return segments == 0 ? LARDER_OK
-                         : broken("P2", "the segments of pools", segments);
+                         : broken("N2", "the segments of pools", segments);
 }
 
 static larder_result check_metric(const char *name, const struct metric *m,

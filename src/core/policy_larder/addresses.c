@@ -36,8 +36,7 @@ larder_result larder__range_release(struct allocator *a, struct segment *s)
     return LARDER_OK;
 }
 
-/* Those of one heap; NULL: of any. */
-static larder_result release_empty(struct allocator *a, const struct heap *heap)
+larder_result larder__ranges_release(struct allocator *a)
 {
     larder_result r = LARDER_OK;
     struct segment *next;
@@ -47,15 +46,10 @@ static larder_result release_empty(struct allocator *a, const struct heap *heap)
     for (struct segment *s = a->segments; s != NULL; s = next) {
         next = s->next;
         if (s->kind == SEGMENT_PAGED && s->page_count == 0 &&
-            s->heap->pool->owner == NULL && (heap == NULL || s->heap == heap))
+            s->heap->pool->owner == NULL)
             fail_keep_first(&r, larder__range_release(a, s));
     }
     return r;
-}
-
-larder_result larder__ranges_release(struct allocator *a, struct heap *heap)
-{
-    return release_empty(a, heap);
 }
 
 larder_result larder__range_destroy(struct allocator *a, struct segment *s)
@@ -129,6 +123,6 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
     r = larder__range_reserve(a, heap, range_bytes(a, heap, bytes));
     if (r == LARDER_OK || r == LARDER_ERR_NO_HOST_MEMORY)
         return r;
-    (void)release_empty(a, NULL);
+    (void)larder__ranges_release(a);
     return larder__range_reserve(a, heap, bits_up(bytes, PAGE_BYTES));
 }

@@ -21,9 +21,8 @@ larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
 /* Release the addresses of a range without pages. */
 larder_result larder__range_release(struct allocator *a, struct segment *s);
 
-/* Release the heap's ranges that have no page, but for a region's.  The first
- * refusal. */
-larder_result larder__ranges_release(struct allocator *a, struct heap *heap);
+/* Release the ranges that have no page, but for regions'.  The first refusal. */
+larder_result larder__ranges_release(struct allocator *a);
 
 /* Release the pages and addresses of a range, whatever is in it, when the
  * allocator goes; it is gone even if the device refuses. */

@@ -41,8 +41,8 @@ static void settings_changed(struct allocator *a)
 
 /* ---- releasing ----------------------------------------------------------- */
 
-/* Carved segments of the heap that nothing uses. */
-static void release_carved(struct allocator *a, const struct heap *heap)
+/* Carved segments, beside paged ones, that nothing uses. */
+static void release_carved(struct allocator *a)
 {
     struct segment *next;
 
@@ -50,7 +50,7 @@ static void release_carved(struct allocator *a, const struct heap *heap)
         struct block *b = s->head;
 
         next = s->next;
-        if (s->heap == heap && s->kind == SEGMENT_CARVED &&
+        if (s->heap->fit != NULL && s->kind == SEGMENT_CARVED &&
             !block_is_split(b) && b->state == BLOCK_FREE)
             (void)larder__segment_release(a, b);
     }
@@ -63,15 +63,23 @@ static larder_result release_heap(struct allocator *a, struct heap *heap)
 
     if (heap->fit == NULL)
         return LARDER_OK;
-    release_carved(a, heap);
     r = larder__carry_back(a);
     if (r != LARDER_OK)
         return r;
     larder__spots_find_of(a, heap);
     larder__spots_choose_all(a);
-    r = larder__spots_unmap(a);
-    fail_keep_first(&r, larder__ranges_release(a, heap));
-    return r;
+    return larder__spots_unmap(a);
+}
+
+/* In one walk over the segments, however many heaps there are. */
+static larder_result release_empty(struct allocator *a)
+{
+    larder_result r;
+
+    if (a->pieces != NULL)
+        release_carved(a);
+    r = larder__carry_back(a);
+    return r == LARDER_OK ? larder__ranges_release(a) : r;
 }
 
 static void release_loose(struct allocator *a)
@@ -136,7 +144,28 @@ static size_t movable_pages_of(const struct heap *heap)
     return pages;
 }
 
+static bool has_movable(const struct heap *heap)
+{
+    const struct block *b = fit_from(heap->fit, PAGE_BYTES);
+
+    while (b != NULL && larder__pages_movable(b).end == 0)
+        b = fit_after(heap->fit, b);
+    return b != NULL;
+}
+
 static uint64_t movable_bytes(const struct allocator *a)
+{
+    size_t pages = 0;
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; i < a->pools[kind].stocked_count; i++)
+            pages += movable_pages_of(a->pools[kind].stocked[i]);
+    }
+    return pages_bytes(pages);
+}
+
+/* The same, for a check. */
+static uint64_t movable_bytes_of_all(const struct allocator *a)
 {
     size_t pages = 0;
 
@@ -159,6 +188,10 @@ static larder_result check(const struct allocator *a, size_t mapped_pages)
 
     for (size_t i = 0; i < loose->handles; i++)
         pages += loose->list[i].pages;
+    if (movable_bytes(a) != movable_bytes_of_all(a))
+        return larder__fail(LARDER_ERR_CORRUPT,
+                            "rule B7 is broken: pages can be moved in heaps "
+                            "that are not stocked");
     if (pages != loose->pages)
         return larder__fail(LARDER_ERR_CORRUPT,
                             "rule G4 is broken: %zu loose pages, counted %zu",
@@ -176,10 +209,12 @@ const struct policy_state larder__state = {
     .unmake = unmake,
     .settings_changed = settings_changed,
     .release_heap = release_heap,
+    .release_empty = release_empty,
     .release_loose = release_loose,
     .release_old = larder_state_release_old,
     .trim = trim,
     .movable_bytes = movable_bytes,
+    .has_movable = has_movable,
     .loose_bytes = loose_bytes,
     .destroy_segment = larder__range_destroy,
     .check = check,

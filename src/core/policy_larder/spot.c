@@ -1,6 +1,7 @@
 #include "core/policy_larder/spot.h"
 
 #include "base/fail.h"
+#include "core/pools/stocked.h"
 #include "core/segments/events.h"
 
 /* ---- finding --------------------------------------------------------------- */
@@ -60,9 +61,14 @@ void larder__spots_find(struct allocator *a)
 
     a->larder->spots.count = 0;
     for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
-            find_in_heap(a, a->pools[kind].heaps[i], &lent);
+        struct pool *pool = &a->pools[kind];
+
+        larder__stocked_tidy(a, pool);
+        for (uint32_t i = 0; i < pool->stocked_count; i++)
+            find_in_heap(a, pool->stocked[i], &lent);
     }
+    if (a->privates.regions == 0)
+        return;
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         if (p->region == NULL)

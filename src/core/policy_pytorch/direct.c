@@ -17,13 +17,10 @@
 #include "core/state/usage.h"
 
 /* Some free block of the default pools: left behind, as nothing is cached. */
-static bool has_backlog(const struct pool *pool)
+static bool has_backlog(const struct allocator *a, struct pool *pool)
 {
-    for (uint32_t i = 0; i < pool->heap_count; i++) {
-        if (pool->heaps[i]->bins->some != 0)
-            return true;
-    }
-    return false;
+    larder__stocked_tidy(a, pool);
+    return pool->stocked_count > 0;
 }
 
 static larder_result direct_get(struct allocator *a, struct request *q)
@@ -50,7 +47,7 @@ static larder_result direct_find(struct allocator *a, struct request *q)
     if (allocator_is_capturing(a)) /* nothing may be released */
         return direct_get(a, q);
     for (int kind = 0; kind < POOL_KINDS; kind++) {
-        if (has_backlog(&a->pools[kind]))
+        if (has_backlog(a, &a->pools[kind]))
             (void)larder__release_pool(a, &a->pools[kind]);
     }
     r = direct_get(a, q);

@@ -20,8 +20,9 @@ static void pool_destroy(struct pool *pool)
     for (uint32_t i = 0; i < pool->heap_count; i++)
         larder__host_free(pool->heaps[i]);
     larder__host_free(pool->heaps);
-    pool->heaps = NULL;
-    pool->heap_count = 0;
+    larder__host_free(pool->stocked);
+    pool->heaps = pool->stocked = NULL;
+    pool->heap_count = pool->stocked_count = 0;
     pool->last_heap = NULL;
 }
 
@@ -32,15 +33,16 @@ void larder__pools_destroy(struct pool *pools)
 }
 
 /* The first heap whose stream is not below this one. */
-static uint32_t pool_position(const struct pool *pool, larder_stream stream)
+uint32_t larder__heap_position(struct heap *const *heaps, uint32_t count,
+                               larder_stream stream)
 {
     uint32_t low = 0;
-    uint32_t high = pool->heap_count;
+    uint32_t high = count;
 
     while (low < high) {
         uint32_t middle = (low + high) / 2;
 
-        if (pool->heaps[middle]->stream < stream)
+        if (heaps[middle]->stream < stream)
             low = middle + 1;
         else
             high = middle;
@@ -48,17 +50,23 @@ static uint32_t pool_position(const struct pool *pool, larder_stream stream)
     return low;
 }
 
+static bool grow(struct heap ***heaps, uint32_t capacity)
+{
+    struct heap **grown = larder__host_resize(*heaps, capacity, sizeof *grown);
+
+    if (grown != NULL)
+        *heaps = grown;
+    return grown != NULL;
+}
+
 static bool pool_make_room(struct pool *pool)
 {
     uint32_t capacity = pool->heap_capacity * 2 + 4;
-    struct heap **heaps;
 
     if (pool->heap_count < pool->heap_capacity)
         return true;
-    heaps = larder__host_resize(pool->heaps, capacity, sizeof *heaps);
-    if (heaps == NULL)
+    if (!grow(&pool->heaps, capacity) || !grow(&pool->stocked, capacity))
         return false;
-    pool->heaps = heaps;
     pool->heap_capacity = capacity;
     return true;
 }
@@ -69,8 +77,10 @@ static void join_shard(struct allocator *a, struct heap *heap)
     size_t kind = (size_t)(heap->pool - a->pools);
 
     heap->shard = larder__shard_make(a, heap->stream);
-    if (heap->shard != NULL)
-        heap->shard->heaps[kind] = heap;
+    if (heap->shard == NULL)
+        return;
+    heap->shard->heaps[kind] = heap;
+    heap_stock(heap);
 }
 
 /* The index of a heap that has none: nothing is ever put in. */
@@ -105,12 +115,12 @@ static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     heap->pool = pool;
     heap->stream = stream;
-    if (is_paged && is_own)
-        join_shard(a, heap);
     for (uint32_t i = pool->heap_count; i > at; i--)
         pool->heaps[i] = pool->heaps[i - 1];
     pool->heaps[at] = heap;
     pool->heap_count++;
+    if (is_paged && is_own)
+        join_shard(a, heap);
     return LARDER_OK;
 }
 
@@ -127,7 +137,7 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
         *out = pool->last_heap;
         return LARDER_OK;
     }
-    at = pool_position(pool, stream);
+    at = larder__heap_position(pool->heaps, pool->heap_count, stream);
     if (at == pool->heap_count || pool->heaps[at]->stream != stream) {
         if ((r = larder__device_stream_check(a->device, stream)) != LARDER_OK ||
             (r = pool_add_heap(a, pool, stream, at)) != LARDER_OK)

@@ -2,7 +2,7 @@
 #ifndef LARDER_CORE_POOL_H
 #define LARDER_CORE_POOL_H
 
-#include "core/state/allocator.h"
+#include "core/pools/stocked.h"
 
 /* All POOL_KINDS pools of an allocator, or of a private pool. */
 void larder__pools_init(struct pool *pools, struct private_pool *owner);
@@ -12,6 +12,10 @@ void larder__pools_destroy(struct pool *pools);
  * ERR_UNKNOWN_STREAM from the device. */
 larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
                                 larder_stream stream, struct heap **out);
+
+/* Where the stream's heap is among those, which ascend, or would be. */
+uint32_t larder__heap_position(struct heap *const *heaps, uint32_t count,
+                               larder_stream stream);
 
 /* Where a request of this rounded size on this stream goes. */
 struct pool *larder__pool_for(struct allocator *a, uint64_t size,
@@ -24,6 +28,7 @@ static inline void heap_insert(struct block *b)
 
     b->state = BLOCK_FREE;
     b->born = heap->pool->searches;
+    heap_stock(heap);
     if (heap->fit != NULL)
         fit_insert(heap->fit, b);
     else

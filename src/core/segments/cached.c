@@ -68,8 +68,10 @@ larder_result larder__release_idle(struct allocator *a)
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LONG]));
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
     fail_keep_first(&r, larder__private_release_idle(a));
-    if (a->larder != NULL)
+    if (a->larder != NULL) {
+        fail_keep_first(&r, a->policy->state->release_empty(a));
         a->policy->state->release_loose(a);
+    }
     fail_keep_first(&r, larder__orphans_release(a));
     return r;
 }

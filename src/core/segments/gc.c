@@ -27,8 +27,8 @@ static uint64_t gc_age(const struct block *b)
 
 static void gc_count(struct pool *pool, struct garbage *g)
 {
-    for (uint32_t i = 0; i < pool->heap_count; i++) {
-        const struct bins *bins = pool->heaps[i]->bins;
+    for (uint32_t i = 0; i < pool->stocked_count; i++) {
+        const struct bins *bins = pool->stocked[i]->bins;
 
         for (struct block *b = larder__bins_fit(bins, 0); b != NULL;
              b = bins_next(bins, b)) {
@@ -46,8 +46,8 @@ static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
     double threshold = (double)g->total_age / (double)g->count;
     bool released = false;
 
-    for (uint32_t i = 0; i < pool->heap_count; i++) {
-        const struct bins *bins = pool->heaps[i]->bins;
+    for (uint32_t i = 0; i < pool->stocked_count; i++) {
+        const struct bins *bins = pool->stocked[i]->bins;
         struct block *b = larder__bins_fit(bins, 0);
 
         while (b != NULL) {

@@ -64,12 +64,15 @@ larder_result larder__release_pool(struct allocator *a, struct pool *pool)
 {
     larder_result r = LARDER_OK;
 
-    for (uint32_t i = 0; a->larder != NULL && i < pool->heap_count; i++)
-        fail_keep_first(&r, a->policy->state->release_heap(a, pool->heaps[i]));
-    for (uint32_t i = 0; i < pool->heap_count; i++)
-        fail_keep_first(&r, release_segments(a, pool->heaps[i]));
-    for (uint32_t i = 0; i < pool->heap_count; i++)
-        fail_keep_first(&r, release_pages(a, pool->heaps[i]));
+    for (uint32_t i = 0; a->larder != NULL && i < pool->stocked_count; i++)
+        fail_keep_first(&r,
+                        a->policy->state->release_heap(a, pool->stocked[i]));
+    for (uint32_t i = 0; i < pool->stocked_count; i++)
+        fail_keep_first(&r, release_segments(a, pool->stocked[i]));
+    for (uint32_t i = 0; i < pool->stocked_count; i++)
+        fail_keep_first(&r, release_pages(a, pool->stocked[i]));
+    if (r == LARDER_OK) /* the device is asked again for what it refused */
+        larder__stocked_empty(pool);
     return r;
 }
 

@@ -26,8 +26,8 @@ uint64_t larder__unused_bytes(const struct allocator *a)
     uint64_t bytes = 0;
 
     for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
-            bytes += heap_unused(a->pools[kind].heaps[i]);
+        for (uint32_t i = 0; i < a->pools[kind].stocked_count; i++)
+            bytes += heap_unused(a->pools[kind].stocked[i]);
     }
     return bytes;
 }
@@ -64,8 +64,8 @@ static struct block *unused_choose(const struct allocator *a, uint64_t bytes,
     struct block *best = NULL;
 
     for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
-            best = better(a->pools[kind].heaps[i], bytes, best);
+        for (uint32_t i = 0; i < a->pools[kind].stocked_count; i++)
+            best = better(a->pools[kind].stocked[i], bytes, best);
     }
     return best;
 }
@@ -73,10 +73,13 @@ static struct block *unused_choose(const struct allocator *a, uint64_t bytes,
 /* One that the device refuses is passed over, with all of its size. */
 uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
 {
-    struct block *alone = unused_choose(a, bytes, smaller_of_heap);
+    struct block *alone;
     uint64_t most = UINT64_MAX;
     uint64_t gone = 0;
 
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        larder__stocked_tidy(a, &a->pools[kind]);
+    alone = unused_choose(a, bytes, smaller_of_heap);
     if (alone != NULL) {
         uint64_t size = alone->bytes;
 

@@ -67,6 +67,7 @@ struct heap {
     struct fit *fit;
     size_t page_count;    /* in its paged segments, */
     uint64_t range_bytes; /* and their addresses */
+    bool is_stocked;      /* stocked.h */
 };
 
 /* How many parts trim_age is measured in (trim_age.h). */
@@ -76,6 +77,8 @@ struct pool {
     struct heap **heaps; /* ascending streams */
     uint32_t heap_count;
     uint32_t heap_capacity;
+    struct heap **stocked; /* those of them in stocked.h, ascending too */
+    uint32_t stocked_count;
     struct heap *last_heap; /* the one asked for last */
     bool is_small;
     enum stats_pool stats;

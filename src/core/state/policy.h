@@ -45,6 +45,8 @@ struct policy_state {
     /* Give the device what is free of a default pool's heap, or what is mapped
      * nowhere.  Returns the first refusal. */
     larder_result (*release_heap)(struct allocator *a, struct heap *heap);
+    /* What of heaps' segments is empty then. */
+    larder_result (*release_empty)(struct allocator *a);
     void (*release_loose)(struct allocator *a);
     /* Release the pages of a default pool's heap that trim_age calls old
      * (stamp.h).  Its stream has passed where it was when they last were not. */
@@ -53,6 +55,7 @@ struct policy_state {
     void (*trim)(struct allocator *a, uint64_t target);
     /* Bytes that could be released, or moved to another heap. */
     uint64_t (*movable_bytes)(const struct allocator *a);
+    bool (*has_movable)(const struct heap *heap);
     uint64_t (*loose_bytes)(const struct allocator *a);
     /* The allocator goes: release the pages and addresses of a segment of the
      * policy's own kind, whatever is in it.  It is gone even if the device

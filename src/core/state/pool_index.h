@@ -5,8 +5,8 @@
  * at most.
  *
  * Rules, checked by larder_check():
- *   P1  each pool of the user's is in the index, and nothing else is;
- *   P2  private pools count the segments that are theirs. */
+ *   N1  each pool of the user's is in the index, and nothing else is;
+ *   N2  private pools count the segments that are theirs. */
 #ifndef LARDER_CORE_STATE_POOL_INDEX_H
 #define LARDER_CORE_STATE_POOL_INDEX_H
 

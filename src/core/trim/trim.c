@@ -37,8 +37,8 @@ static void trim_heap(struct allocator *a, const struct heap *heap,
 static void trim_expandable(struct allocator *a, uint64_t target)
 {
     for (int kind = POOL_KINDS; kind-- > 0;) {
-        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
-            trim_heap(a, a->pools[kind].heaps[i], target);
+        for (uint32_t i = 0; i < a->pools[kind].stocked_count; i++)
+            trim_heap(a, a->pools[kind].stocked[i], target);
     }
 }
 

@@ -1,0 +1,53 @@
+#include "core/pools/stocked.h"
+
+#include <string.h>
+
+#include "core/pools/pool.h"
+
+static bool has_stock(const struct allocator *a, const struct heap *heap)
+{
+    return heap->fit != NULL ? a->policy->state->has_movable(heap)
+                             : heap->bins->some != 0;
+}
+
+void larder__stocked_add(struct heap *heap)
+{
+    struct pool *pool = heap->pool;
+    struct heap **list = pool->stocked;
+    uint32_t at =
+        larder__heap_position(list, pool->stocked_count, heap->stream);
+
+    memmove(&list[at + 1], &list[at],
+            (pool->stocked_count - at) * sizeof list[0]);
+    list[at] = heap;
+    pool->stocked_count++;
+    heap->is_stocked = true;
+}
+
+/* Keep those for which `keeps` is true, or that have a shard. */
+static void filter(const struct allocator *a, struct pool *pool,
+                   bool (*keeps)(const struct allocator *a,
+                                 const struct heap *heap))
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < pool->stocked_count; i++) {
+        struct heap *heap = pool->stocked[i];
+
+        if (heap->shard != NULL || (keeps != NULL && keeps(a, heap)))
+            pool->stocked[kept++] = heap;
+        else
+            heap->is_stocked = false;
+    }
+    pool->stocked_count = kept;
+}
+
+void larder__stocked_tidy(const struct allocator *a, struct pool *pool)
+{
+    filter(a, pool, has_stock);
+}
+
+void larder__stocked_empty(struct pool *pool)
+{
+    filter(NULL, pool, NULL);
+}

@@ -19,8 +19,12 @@
  *            only on LARDER_OK.  Nothing in the library aborts, prints or
  *            exits.  larder_last_error() has the failure in words.
  * Threads    Every call may come from any thread, at any time, on the same
- *            object, except the call that destroys it.  Memory may be freed
- *            by another thread than the one that allocated it.
+ *            object, except the call that destroys it: no other may be under
+ *            way then.  Under the setting debug:1 an allocator counts its
+ *            calls, and larder_destroy() among others is refused with
+ *            LARDER_ERR_BUSY; without it that is undefined.  A call that begins
+ *            later gets LARDER_ERR_DESTROYED.  Memory may be freed by another
+ *            thread than the one that allocated it.
  * Forks      Devices, allocators and what is made of them belong to the process
  *            that made them.  In a child of fork() every call on them is
  *            refused with LARDER_ERR_FORKED, before any lock: those that
@@ -194,6 +198,8 @@ LARDER_API larder_result larder_create(larder_device *dev,
  * recognisable: later calls with it return LARDER_ERR_DESTROYED.  NULL is a
  * no-op.  LARDER_ERR_CAPTURING, and nothing happens, while a stream that memory
  * was allocated on is being captured: the device would take nothing back.
+ * LARDER_ERR_BUSY, and nothing happens, under debug:1 while another call on the
+ * allocator is under way, be it one that this call is made from a callback of.
  * LARDER_ERR_DEVICE if the device refused to take something back (it
  * is then lost; the allocator is gone all the same). */
 LARDER_API larder_result larder_destroy(larder_allocator *a);

@@ -507,6 +507,19 @@ static bool is_captured(struct allocator *a)
     return is;
 }
 
+/* Whether other calls are under way is asked first: one that waits for this
+ * thread may have the locks. */
+static larder_result take(larder_allocator *handle, struct allocator *a)
+{
+    larder_result r = larder__handle_alone(handle);
+
+    if (r == LARDER_OK && is_captured(a))
+        return larder__fail(LARDER_ERR_CAPTURING,
+                            "the allocator cannot be destroyed while one of "
+                            "its streams is being captured");
+    return r == LARDER_OK ? larder__handle_take(handle) : r;
+}
+
 larder_result larder_destroy(larder_allocator *handle)
 {
     struct allocator *a;
@@ -516,14 +529,14 @@ larder_result larder_destroy(larder_allocator *handle)
 
     if (handle == NULL)
         return LARDER_OK;
-    a = handle_allocator(handle);
-    if (a != NULL && is_captured(a))
-        return larder__fail(LARDER_ERR_CAPTURING,
-                            "the allocator cannot be destroyed while one of "
-                            "its streams is being captured");
-    a = atomic_exchange(&handle->allocator, NULL);
+    a = larder__handle_enter(handle);
     if (a == NULL)
         return larder__handle_bad(handle);
+    r = take(handle, a);
+    if (r != LARDER_OK) {
+        larder__handle_leave(handle);
+        return r;
+    }
     dev = a->device;
     owns_device = a->owns_device;
     larder__trimmer_end(a);
@@ -533,5 +546,6 @@ larder_result larder_destroy(larder_allocator *handle)
     larder__device_drop(dev);
     if (owns_device)
         fail_keep_first(&r, larder_device_close(dev));
+    larder__handle_leave(handle);
     return r == LARDER_OK ? r : LARDER_ERR_DEVICE;
 }

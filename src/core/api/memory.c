@@ -43,6 +43,22 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
     return r;
 }
 
+/* No quick way: the handle counts its calls, or has no allocator. */
+static LAST larder_result alloc_counted(larder_allocator *handle,
+                                        uint64_t bytes, larder_stream stream,
+                                        larder_hint hint, larder_addr *out,
+                                        const void *caller)
+{
+    struct allocator *a = larder__handle_enter(handle);
+    larder_result r;
+
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    r = alloc_slowly(a, bytes, stream, hint, out, caller);
+    larder__handle_leave(handle);
+    return r;
+}
+
 static LAST larder_result alloc_waiting(struct allocator *a, struct shard *f,
                                         uint64_t bytes, larder_addr *out,
                                         const void *caller)
@@ -67,9 +83,10 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
 
     if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    a = handle_allocator(handle);
+    a = handle_quick(handle);
     if (a == NULL)
-        return larder__handle_bad(handle);
+        return alloc_counted(handle, bytes, stream, LARDER_HINT_NONE, out,
+                             caller);
     f = shard_of(a, stream);
     if (f == NULL)
         return alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
@@ -121,9 +138,10 @@ larder_result larder_alloc_hinted(larder_allocator *handle, uint64_t bytes,
         return r;
     if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    a = handle_allocator(handle);
+    a = handle_quick(handle);
     if (a == NULL)
-        return larder__handle_bad(handle);
+        return alloc_counted(handle, bytes, stream, hint, out,
+                             __builtin_return_address(0));
     if (alloc_quickly(a, bytes, stream, hint, out))
         return LARDER_OK;
     return alloc_slowly(a, bytes, stream, hint, out,
@@ -200,6 +218,20 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
     return r;
 }
 
+/* As alloc_counted(). */
+static LAST larder_result free_counted(larder_allocator *handle,
+                                       larder_addr addr, const void *caller)
+{
+    struct allocator *a = larder__handle_enter(handle);
+    larder_result r;
+
+    if (a == NULL)
+        return larder__handle_bad(handle);
+    r = free_slowly(a, addr, caller);
+    larder__handle_leave(handle);
+    return r;
+}
+
 /* The lock of f, which is released, is not enough to free addr. */
 static LAST larder_result free_unfound(struct allocator *a, struct shard *f,
                                        larder_addr addr, const void *caller)
@@ -234,12 +266,12 @@ static LAST larder_result free_waiting(struct allocator *a, struct shard *f,
 larder_result larder_free(larder_allocator *handle, larder_addr addr)
 {
     const void *caller = __builtin_return_address(0);
-    struct allocator *a = handle_allocator(handle);
+    struct allocator *a = handle_quick(handle);
     const map_granule *granule;
     struct shard *f;
 
     if (a == NULL)
-        return larder__handle_bad(handle);
+        return free_counted(handle, addr, caller);
     granule = map_low_granule(&a->map, addr);
     f = granule == NULL ? NULL : shard_numbered(a, map_shard(granule));
     if (f == NULL)

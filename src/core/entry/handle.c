@@ -18,8 +18,9 @@ static void handle_in_child(void)
     for (struct larder_allocator *h = atomic_load(&all_handles); h != NULL;
          h = h->next) {
         if (h->of_parent == NULL)
-            h->of_parent = atomic_load(&h->allocator);
+            h->of_parent = handle_allocator(h);
         atomic_store(&h->allocator, NULL);
+        atomic_store(&h->watched, NULL);
     }
 }
 
@@ -46,11 +47,59 @@ larder_allocator *larder__handle_make(struct allocator *a)
 
     if (h == NULL)
         return NULL;
-    atomic_init(&h->allocator, a);
+    atomic_init(a->conf.debug > 0 ? &h->watched : &h->allocator, a);
+    a->handle = h;
     h->next = atomic_load(&all_handles);
     while (!atomic_compare_exchange_weak(&all_handles, &h->next, h))
         ;
     return h;
+}
+
+/* Counted before it is looked whether there is an allocator, which is taken
+ * before it is looked whether a call is counted: one of the two sees the other. */
+struct allocator *larder__handle_enter(larder_allocator *handle)
+{
+    struct allocator *a = handle_quick(handle);
+
+    if (a != NULL || handle == NULL)
+        return a;
+    atomic_fetch_add(&handle->calls, 1);
+    a = atomic_load(&handle->watched);
+    if (a == NULL)
+        atomic_fetch_sub(&handle->calls, 1);
+    return a;
+}
+
+/* What was no watched handle as the call began is none as it ends. */
+void larder__handle_leave(larder_allocator *handle)
+{
+    if (atomic_load_explicit(&handle->calls, memory_order_relaxed) != 0)
+        atomic_fetch_sub(&handle->calls, 1);
+}
+
+larder_result larder__handle_alone(const larder_allocator *handle)
+{
+    if (atomic_load(&handle->calls) <= 1)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_BUSY,
+                        "allocator %p cannot be destroyed: another call on it "
+                        "is under way",
+                        (const void *)handle);
+}
+
+larder_result larder__handle_take(larder_allocator *handle)
+{
+    struct allocator *a = atomic_exchange(&handle->watched, NULL);
+    larder_result r;
+
+    if (a == NULL)
+        return atomic_exchange(&handle->allocator, NULL) != NULL
+                   ? LARDER_OK
+                   : larder__handle_bad(handle);
+    r = larder__handle_alone(handle);
+    if (r != LARDER_OK)
+        atomic_store(&handle->watched, a);
+    return r;
 }
 
 larder_result larder__handle_bad(larder_allocator *handle)
@@ -69,7 +118,7 @@ larder_result larder__handle_bad(larder_allocator *handle)
 larder_result larder__handle_lock(larder_allocator *handle,
                                   struct allocator **out)
 {
-    *out = handle_allocator(handle);
+    *out = larder__handle_enter(handle);
     if (*out == NULL)
         return larder__handle_bad(handle);
     larder__lock_all(*out);
@@ -79,5 +128,8 @@ larder_result larder__handle_lock(larder_allocator *handle,
 
 void larder__handle_unlock(struct allocator *a)
 {
+    larder_allocator *handle = a->handle;
+
     larder__unlock_all(a);
+    larder__handle_leave(handle);
 }

@@ -40,7 +40,7 @@ larder_result larder_pinned_create(larder_device *dev,
         (void)larder_device_close(pinned);
         return r;
     }
-    made->allocator->owns_device = true;
+    handle_allocator(made)->owns_device = true;
     *out = made;
     return LARDER_OK;
 }
@@ -49,11 +49,14 @@ larder_result larder_pinned_create(larder_device *dev,
 
 static larder_result check_is_pinned(larder_allocator *handle)
 {
-    const struct allocator *a = handle_allocator(handle);
+    const struct allocator *a = larder__handle_enter(handle);
+    bool is_host;
 
     if (a == NULL)
         return larder__handle_bad(handle);
-    if (a->policy->is_host)
+    is_host = a->policy->is_host;
+    larder__handle_leave(handle);
+    if (is_host)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_INVALID,
                         "the allocator is of device memory: expected one of "

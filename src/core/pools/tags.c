@@ -27,8 +27,7 @@ static _Thread_local int depth;
 
 static struct allocator *frame_allocator(int i)
 {
-    return atomic_load_explicit(&frames[i].handle->allocator,
-                                memory_order_acquire);
+    return handle_allocator(frames[i].handle);
 }
 
 /* The place of the allocator's last frame, -1: none. */

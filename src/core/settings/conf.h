@@ -56,6 +56,8 @@ struct conf {
     int migrate;   /* enum conf_migrate: the same */
     uint64_t tuning[TUNING_COUNT]; /* by enum tuning_number; none is 0 */
 
+    uint64_t debug; /* as it is made: 1: its calls are counted (handle.h) */
+
     uint64_t trim_age_ns;       /* unused longer: released; 0: never */
     uint64_t reclaim_budget_ms; /* a request waits; CONF_UNLIMITED: for all */
 

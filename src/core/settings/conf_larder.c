@@ -72,6 +72,16 @@ static larder_result parse_migrate(struct conf *conf, struct reader *r)
     return larder__read_choice(r, names, "off or on", &conf->migrate);
 }
 
+static larder_result parse_debug(struct conf *conf, struct reader *r)
+{
+    static const char accepted[] = "0 or 1";
+    larder_result result = larder__read_number(r, accepted, &conf->debug);
+
+    if (result == LARDER_OK && conf->debug > 1)
+        return larder__reader_fail(r, accepted);
+    return result;
+}
+
 static larder_result parse_tuning(struct reader *r, uint64_t *out)
 {
     static const char accepted[] = "a number from 1 to 1000000";
@@ -133,6 +143,7 @@ const struct conf_key larder__conf_larder_keys[] = {
     {"defrag", parse_defrag},
     {"lifetimes", parse_lifetimes},
     {"migrate", parse_migrate},
+    {"debug", parse_debug},
 #define X(name, value, text) {#name, parse_##name},
     LARDER_TUNING_MAP(X)
 #undef X

@@ -303,6 +303,7 @@ struct history_call {
 
 struct allocator {
     struct lock lock;
+    larder_allocator *handle;
     bool owns_device;  /* it is closed with the allocator */
     bool preallocated; /* preallocate:SIZE was taken */
     const struct policy *policy;

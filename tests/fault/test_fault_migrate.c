@@ -3,10 +3,8 @@
  * together with a call of another kind, as in what undoes the first.  Each
  * time: the answer is one that the failure explains, every structure is in
  * order, what lives has its address and its bytes, and no page is lost. */
-#include <stdbool.h>
-
 #include "../support/migrate_rig.h"
-#include "scenario.h"
+#include "fault/faults.h"
 
 static const larder_call kinds[] = {
     LARDER_CALL_unmap,        LARDER_CALL_map,
@@ -25,66 +23,12 @@ static const uint64_t ways[] = {0, MIB(2)};
 
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-struct faults {
-    struct fault one;
-    struct fault two; /* nth 0: none */
-};
-
-/* ---- whether it struck -------------------------------------------------------- */
-
-static bool device_has_struck(const struct fault *f, larder_device *dev)
-{
-    larder_device_counters counters = {.size = sizeof counters};
-
-    assert_ok(larder_device_get_counters(dev, &counters));
-    return counters.failed[f->call] > 0;
-}
-
-/* The plan has fewer refusals left; one that goes on for ever does not tell,
- * and is taken to have struck. */
-static bool host_has_struck(const struct fault *f)
-{
-    unsigned long left = 0;
-
-    for (unsigned long i = 1; i < f->nth + f->times; i++) {
-        void *ptr = larder__host_alloc(1, 1);
-
-        left += ptr == NULL;
-        larder__host_free(ptr);
-    }
-    return f->times == 0 || left < f->times;
-}
-
-static bool has_struck(const struct fault *f, larder_device *dev)
-{
-    if (f->nth == 0)
-        return false;
-    return f->is_host ? host_has_struck(f) : device_has_struck(f, dev);
-}
-
 /* ---- one run ------------------------------------------------------------------ */
-
-struct struck {
-    bool one;
-    bool two;
-};
-
-static bool explains(const struct faults *f, struct struck struck,
-                     larder_result r)
-{
-    if (r == LARDER_OK)
-        return true;
-    return (struck.one || struck.two) &&
-           (r == LARDER_ERR_OUT_OF_MEMORY || r == f->one.with ||
-            (struck.two && r == f->two.with));
-}
 
 static void describe(const struct faults *f, uint64_t more)
 {
     print_error("%llu MiB more\n", (unsigned long long)(more >> 20));
-    fault_describe(&f->one, "migrate:on");
-    if (f->two.nth != 0)
-        fault_describe(&f->two, "migrate:on");
+    faults_describe(f, "migrate:on");
 }
 
 /* Whether what was got is memory, and no one else's. */
@@ -136,16 +80,11 @@ static struct struck run_once(const struct faults *f, uint64_t more)
 
     holes_write(&h);
     assert_ok(larder_device_reset_counters(h.rig.dev));
-    fault_plan(&f->one, h.rig.dev, f->one.nth);
-    if (f->two.nth != 0)
-        fault_plan(&f->two, h.rig.dev, f->two.nth);
+    faults_plan(f, h.rig.dev);
     r = holes_ask(&h, HOLES_FREE, &got);
-    struck.one = has_struck(&f->one, h.rig.dev);
-    struck.two = has_struck(&f->two, h.rig.dev);
-    fault_off(&f->one, h.rig.dev);
-    if (f->two.nth != 0)
-        fault_off(&f->two, h.rig.dev);
-    if (!explains(f, struck, r)) {
+    struck = faults_struck(f, h.rig.dev);
+    faults_off(f, h.rig.dev);
+    if (!faults_explain(f, struck, r)) {
         describe(f, more);
         fail_msg("%s: %s", larder_result_name(r), larder_last_error());
     }

@@ -5,9 +5,7 @@
  * every structure is in order, what lives has its bytes, the device holds what
  * is said to be held, and no page is lost: afterwards all that is free can be
  * had, in one piece, on another stream, and in the end all goes back. */
-#include <stdbool.h>
-
-#include "scenario.h"
+#include "fault/faults.h"
 
 enum { BLOCKS = 12, SMALL_BLOCKS = 40, STREAM_OTHER = 1, STREAM_THIRD = 2 };
 
@@ -23,65 +21,11 @@ static const larder_call kinds[] = {
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* One failure, or two at a time; nth 0: none. */
-struct faults {
-    struct fault one;
-    struct fault two;
-};
-
-static bool is_planned(const struct fault *f)
-{
-    return f->nth != 0;
-}
-
-/* Whether a request for host memory was refused: the plan has fewer refusals
- * left.  One that goes on for ever does not tell, and is taken to have been. */
-static bool host_has_struck(const struct fault *f)
-{
-    unsigned long left = 0;
-
-    for (unsigned long i = 1; i < f->nth + f->times; i++) {
-        void *ptr = larder__host_alloc(1, 1);
-
-        left += ptr == NULL;
-        larder__host_free(ptr);
-    }
-    return f->times == 0 || left < f->times;
-}
-
-static bool has_struck(const struct fault *f, larder_device *dev)
-{
-    larder_device_counters counters = {.size = sizeof counters};
-
-    if (!is_planned(f))
-        return false;
-    if (f->is_host)
-        return host_has_struck(f);
-    assert_ok(larder_device_get_counters(dev, &counters));
-    return counters.failed[f->call] > 0;
-}
-
-static void faults_plan(const struct faults *f, larder_device *dev)
-{
-    if (is_planned(&f->one))
-        fault_plan(&f->one, dev, f->one.nth);
-    if (is_planned(&f->two))
-        fault_plan(&f->two, dev, f->two.nth);
-}
-
-static void faults_off(const struct faults *f, larder_device *dev)
-{
-    if (is_planned(&f->one))
-        fault_off(&f->one, dev);
-    if (is_planned(&f->two))
-        fault_off(&f->two, dev);
-}
-
 /* Memory or addresses that the device was asked to take back and did not. */
 static bool keeps_memory(const struct fault *f)
 {
-    return is_planned(f) && (f->call == LARDER_CALL_unmap ||
-                             f->call == LARDER_CALL_page_release);
+    return fault_is_planned(f) && (f->call == LARDER_CALL_unmap ||
+                                   f->call == LARDER_CALL_page_release);
 }
 
 /* ---- moves ----------------------------------------------------------------- */
@@ -238,25 +182,7 @@ enum { MOVES = sizeof moves / sizeof moves[0] };
 static void describe(const struct move *m, const struct faults *f)
 {
     print_error("move %s\n", m->name);
-    if (is_planned(&f->one))
-        fault_describe(&f->one, m->conf);
-    if (is_planned(&f->two))
-        fault_describe(&f->two, m->conf);
-}
-
-struct struck {
-    bool one;
-    bool two;
-};
-
-static bool explains(const struct faults *f, struct struck struck,
-                     larder_result r)
-{
-    if (r == LARDER_OK)
-        return true;
-    return (struck.one || struck.two) &&
-           (r == LARDER_ERR_OUT_OF_MEMORY || r == f->one.with ||
-            (struck.two && r == f->two.with));
+    faults_describe(f, m->conf);
 }
 
 static void blocks_verify(const struct scene *s)
@@ -347,9 +273,8 @@ static struct struck run_once(const struct move *m, const struct faults *f)
     assert_ok(larder_device_reset_counters(s.rig.dev));
     faults_plan(f, s.rig.dev);
     r = m->act(&s);
-    struck.one = has_struck(&f->one, s.rig.dev);
-    struck.two = has_struck(&f->two, s.rig.dev);
-    if (!explains(f, struck, r)) {
+    struck = faults_struck(f, s.rig.dev);
+    if (!faults_explain(f, struck, r)) {
         describe(m, f);
         fail_msg("%s: %s", larder_result_name(r), larder_last_error());
     }

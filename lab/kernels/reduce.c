@@ -130,8 +130,9 @@ struct sum {
     double *partial;
 };
 
-/* Elements [begin, end) of what is summed, for one result. */
-static double part_sum(const struct sum *s, const float *from, int64_t begin,
+/* Elements [begin, end) of what is summed, for the result that begins at `at`.
+ * Where there are none, there may be no memory to count from. */
+static double part_sum(const struct sum *s, int64_t at, int64_t begin,
                        int64_t end)
 {
     int64_t row = row_size(&s->summed), step = row_step(&s->summed), unused;
@@ -142,7 +143,8 @@ static double part_sum(const struct sum *s, const float *from, int64_t begin,
 
         if (n > end - begin)
             n = end - begin;
-        sum += row_sum(from + dims_in(&s->summed, begin, &unused), n, step);
+        sum += row_sum(s->from + at + dims_in(&s->summed, begin, &unused), n,
+                       step);
         begin += n;
     }
     return sum;
@@ -155,8 +157,7 @@ static void by_element(void *context, int64_t begin, int64_t end)
     for (int64_t k = begin; k < end; k++) {
         int64_t out, in = dims_in(&s->kept, k, &out);
 
-        s->to[out] =
-            (float)(s->scale * part_sum(s, s->from + in, 0, s->summed.count));
+        s->to[out] = (float)(s->scale * part_sum(s, in, 0, s->summed.count));
     }
 }
 
@@ -171,7 +172,7 @@ static void by_piece(void *context, int64_t begin, int64_t end)
 
         if (last > s->summed.count)
             last = s->summed.count;
-        s->partial[i] = part_sum(s, s->from, first, last);
+        s->partial[i] = part_sum(s, 0, first, last);
     }
 }
 
@@ -201,9 +202,8 @@ LAB__BODY row_add_body(const float *from, float *sums, int n)
 }
 LAB__TWICE(row_add, (const float *from, float *sums, int n), (from, sums, n))
 
-/* n columns side by side, from their first element. */
-static void tile_sum(const struct sum *s, const float *from, double *sums,
-                     int n)
+/* n columns side by side, the first of which begins at `at`. */
+static void tile_sum(const struct sum *s, int64_t at, double *sums, int n)
 {
     float few[TILE];
     int64_t unused;
@@ -216,7 +216,7 @@ static void tile_sum(const struct sum *s, const float *from, double *sums,
             end = s->summed.count;
         memset(few, 0, (size_t)n * sizeof *few);
         for (int64_t j = i; j < end; j++)
-            row_add(from + dims_in(&s->summed, j, &unused), few, n);
+            row_add(s->from + at + dims_in(&s->summed, j, &unused), few, n);
         for (int j = 0; j < n; j++)
             sums[j] += (double)few[j];
     }
@@ -235,7 +235,7 @@ static void by_column(void *context, int64_t begin, int64_t end)
 
         n = n < end - begin ? n : end - begin;
         n = n < TILE ? n : TILE;
-        tile_sum(s, s->from + in, sums, (int)n);
+        tile_sum(s, in, sums, (int)n);
         for (int64_t i = 0; i < n; i++)
             s->to[out + i * step] = (float)(s->scale * sums[i]);
         begin += n;

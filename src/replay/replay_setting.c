@@ -55,7 +55,8 @@ static const char *find_pair(const char *conf, const char *key)
         if (strncmp(conf, key, length) == 0 && conf[length] == ':')
             return conf;
         conf = strchr(conf, ',');
-        conf += conf != NULL;
+        if (conf != NULL)
+            conf++;
     }
     return NULL;
 }

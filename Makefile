@@ -23,9 +23,10 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
-.PHONY: all help setup configure build run test check-asan check-tsan \
-        check-long check-fuzz check-gpu check-fit check-exec check-pytorch \
-        check-torch bench bench-landscape wheel deb install lint format clean
+.PHONY: all help setup configure build run test check-asan check-clang \
+        check-tsan check-long check-fuzz check-gpu check-fit check-exec \
+        check-pytorch check-torch bench bench-landscape wheel deb install \
+        lint format clean
 
 all: build
 
@@ -57,6 +58,11 @@ test: build ## build, then run every test
 
 check-asan: ## run the tests under the address and undefined-behaviour sanitizers
 	+@$(MAKE) test B=build-asan CMAKE_FLAGS="$(CMAKE_FLAGS) \
+	    -DLARDER_SANITIZE=address,undefined -DLARDER_DEBUG=ON"
+
+check-clang: ## the same under clang's, which know offsets from null pointers
+	+@$(MAKE) test B=build-clang CMAKE_FLAGS="$(CMAKE_FLAGS) \
+	    -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
 	    -DLARDER_SANITIZE=address,undefined -DLARDER_DEBUG=ON"
 
 check-tsan: ## run the tests under the thread sanitizer
@@ -116,4 +122,4 @@ format: ## lay out the C sources
 	@tools/list_sources.sh | xargs clang-format -i
 
 clean: ## remove the build folders
-	rm -rf dist build build-asan build-tsan build-fuzz build-deb build-ci
+	rm -rf dist build build-asan build-clang build-tsan build-fuzz build-deb build-ci

@@ -65,12 +65,6 @@ doctor 0 LD_LIBRARY_PATH="$tmp"
 
 # ---- limits ------------------------------------------------------------------
 
-# The address sanitizer needs terabytes of addresses; there is no preload library
-# for it either.
-is_sanitized() {
-    [ ! -e "$(dirname "$larder")/liblarder_preload.so" ]
-}
-
 last='doctor under limits'
 # shellcheck disable=SC3045  # dash, bash and busybox have both
 (

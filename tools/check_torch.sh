@@ -3,6 +3,8 @@
 # clients, without a GPU: 2.6, 2.10 and the newest where no VERSION is named.
 # Prints a table for docs/PYTORCH.md.
 #
+# Then CuPy 12, the last that needs the CUDA runtime beside it, on larder.cupy.
+#
 # Each is fetched from the package index without the CUDA libraries it needs, and
 # run by `larder exec`.  What takes a card is not run.  Exits 77, with a word, where there is no index; 1 if something failed.
 # $LARDER_TORCH_FOLDER keeps what was fetched, for another run.
@@ -57,4 +59,16 @@ done
 [ -e "$folder/found" ] || exit 77
 python3 $tests/wheel_table.py "$folder/found"
 rm -f "$folder/found"
+
+if [ -x "$folder/cupy/bin/python" ] || { python3 -m venv "$folder/cupy" &&
+    "$folder/cupy/bin/pip" install --quiet 'cupy-cuda12x<13' 'numpy<1.27' \
+        2>"$folder/why"; }; then
+    PYTHONPATH=python LARDER_LIBRARY_DIR=$build "$build/larder" exec \
+        --sim 2GiB --quiet -- "$folder/cupy/bin/python" -B \
+        $tests/cupy/arrays.py || status=1
+else
+    echo "check-torch: CuPy cannot be had, skipped:" \
+        "$(tail -n 1 "$folder/why")"
+    rm -rf "$folder/cupy"
+fi
 exit $status

@@ -372,12 +372,42 @@ LARDER_API larder_result larder_pool_set_limit(larder_allocator *a,
                                                larder_pool_id id,
                                                uint64_t bytes);
 
-/* Whether the pool's free blocks may serve requests of the default pools when
- * memory runs out, under the policy `pytorch`, from the release on in which
- * they do (the setting `pytorch`).  (PyTorch: MemPool(use_on_oom=True).)  Any
- * thread.  ERR_UNKNOWN_POOL. */
+/* Whether what the pool holds free may serve requests of the default pools when
+ * memory runs out.  (PyTorch: MemPool(use_on_oom=True).)  Any thread.
+ * ERR_UNKNOWN_POOL.
+ *
+ * Under the policy `pytorch`: its free blocks, from the release on in which they
+ * do (the setting `pytorch`).
+ *
+ * Under the policy `larder`: its handles and segments that are free as a whole,
+ * beyond its minimum (account.h), go where they are needed, and the pool has
+ * others when it grows again.  It says as well that the pool is not for graphs:
+ * while it is begun, streams are polled and memory is given back as ever, but
+ * between larder_capture_begin() and larder_capture_end().  Once requests of the
+ * pool were made while their stream was captured, it lends no more without
+ * larder_pool_lend().  With expandable_segments:True a pool's memory is in pages
+ * and goes by the page, else by the segment. */
 LARDER_API larder_result larder_pool_set_lending(larder_allocator *a,
                                                  larder_pool_id id, int on);
+
+/* Pools that do not lend so are taken to be for graphs, which write to what
+ * looks free.  larder_pool_lend() says that between this call and
+ * larder_pool_recall() no graph of the pool is launched, and that what was
+ * launched is queued on `stream`.  Meanwhile, under the policy `larder`, when
+ * memory runs out, what the pool has free serves requests on that stream, at
+ * the pool's own addresses, which keep their memory.  larder_pool_begin()
+ * recalls.
+ *
+ * larder_pool_recall(): ERR_BUSY, and the pool stays lent, while an allocation
+ * lies in it so; the words name it.  No effect for a pool that is not lent.
+ * Both: any thread; O(1), recall O(the pool's blocks); no driver call but the
+ * events of recorded streams.  ERR_UNKNOWN_POOL, ERR_UNKNOWN_STREAM; lend
+ * ERR_INVALID while the pool is begun. */
+LARDER_API larder_result larder_pool_lend(larder_allocator *a,
+                                          larder_pool_id id,
+                                          larder_stream stream);
+LARDER_API larder_result larder_pool_recall(larder_allocator *a,
+                                            larder_pool_id id);
 
 /* Whether requests get the pool's blocks whole, however much larger they are,
  * under the policy `pytorch`.  (PyTorch: MemPool(no_split=True).)  Any thread.

@@ -298,6 +298,8 @@ larder_result larder_checkpoint_restore(
     if (r != LARDER_OK)
         return r;
     r = restore_check(a, cp, &p);
+    if (r == LARDER_OK)
+        r = larder__private_recall(a, p);
     if (r == LARDER_OK) {
         restore(a, cp, p, &gone, &back);
         if (freed_count != NULL)

@@ -56,6 +56,7 @@ static larder_result set_flag(larder_allocator *handle, larder_pool_id id,
     r = larder__private_find(a, id, &p);
     if (r == LARDER_OK)
         *(bool *)((char *)p + offset) = on;
+    larder__private_decide(a);
     larder__handle_unlock(a);
     return r;
 }
@@ -71,6 +72,37 @@ larder_result larder_pool_set_whole(larder_allocator *handle, larder_pool_id id,
 {
     return set_flag(handle, id, on != 0,
                     offsetof(struct private_pool, is_kept_whole));
+}
+
+larder_result larder_pool_lend(larder_allocator *handle, larder_pool_id id,
+                               larder_stream stream)
+{
+    struct allocator *a;
+    struct private_pool *p;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__private_find(a, id, &p);
+    if (r == LARDER_OK)
+        r = larder__private_lend(a, p, stream);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_pool_recall(larder_allocator *handle, larder_pool_id id)
+{
+    struct allocator *a;
+    struct private_pool *p;
+    larder_result r = larder__handle_lock(handle, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__private_find(a, id, &p);
+    if (r == LARDER_OK)
+        r = larder__private_recall(a, p);
+    larder__handle_unlock(a);
+    return r;
 }
 
 larder_result larder_capture_begin(larder_allocator *handle)

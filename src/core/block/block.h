@@ -44,9 +44,10 @@ struct block {
     struct segment *segment;
     uint32_t prev; /* neighbours in the segment, as slab numbers; 0: none */
     uint32_t next;
-    uint32_t self; /* own slab number */
-    uint8_t state; /* enum block_state */
-    uint8_t shard; /* whose lock guards it (shard.h); 0: none */
+    uint32_t self;    /* own slab number */
+    uint8_t state;    /* enum block_state */
+    uint8_t shard;    /* whose lock guards it (shard.h); 0: none */
+    bool is_borrowed; /* live, pending: out of a pool that is lent (lend.h) */
     union {
         struct { /* free, unmapped: links of a tree, or of a list */
             struct block *left;

@@ -9,6 +9,8 @@
 #include "core/policy_larder/fast.h"
 #include "core/policy_larder/larder_policy.h"
 #include "core/policy_larder/larder_state.h"
+#include "core/policy_larder/lend.h"
+#include "core/policy_larder/pages.h"
 #include "core/policy_larder/migration.h"
 #include "core/policy_larder/supply.h"
 #include "core/policy_pytorch/ladder.h"
@@ -83,6 +85,19 @@ static larder_result migrate_and_supply(struct allocator *a, struct request *q)
     return r == LARDER_OK ? larder__supply(a, q) : r;
 }
 
+/* What private pools have free: in its place, else moved here. */
+static larder_result borrow_and_supply(struct allocator *a, struct request *q)
+{
+    size_t pages = (q->size + PAGE_BYTES - 1) / PAGE_BYTES + 1;
+
+    if (a->private_pools == NULL)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    if (larder__lend_block(a, q))
+        return LARDER_OK;
+    return larder__lend_pages(a, pages) > 0 ? larder__supply(a, q)
+                                            : LARDER_ERR_OUT_OF_MEMORY;
+}
+
 /* Others may have released since the device refused. */
 static larder_result ask_again(struct allocator *a, struct request *q)
 {
@@ -104,7 +119,9 @@ static larder_result larder_policy_climb(struct allocator *a, struct request *q)
     }
     if (a->conf.defrag == CONF_DEFRAG_OFF)
         return climb_without_moves(a, q);
-    r = wait_and_supply(a, q);
+    r = borrow_and_supply(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = wait_and_supply(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         r = ask_again(a, q);
     return r == LARDER_ERR_OUT_OF_MEMORY ? migrate_and_supply(a, q) : r;
@@ -123,20 +140,33 @@ static larder_result find_paged(struct allocator *a, struct request *q)
 
 /* ---- the policy ----------------------------------------------------------- */
 
-static larder_result larder_find(struct allocator *a, struct request *q)
-{
-    if (q->heap->fit != NULL)
-        return find_paged(a, q);
-    if (q->heap->pool->owner != NULL)
-        return larder__segment_ladder_find(a, q);
-    return larder__segment_ladder_find_alike(a, q);
-}
-
 static bool larder_should_split(const struct allocator *a,
                                 const struct request *q)
 {
     return q->heap->fit != NULL ? q->block->bytes > q->size
                                 : larder__policy_pytorch.should_split(a, q);
+}
+
+/* A private pool's block was found: captures may use all that it will keep. */
+static larder_result find_private(struct allocator *a, struct request *q)
+{
+    larder_result r = larder__segment_ladder_find(a, q);
+
+    /* A callback may have ended the pool: then the block is another's. */
+    if (r == LARDER_OK && a->larder != NULL && q->heap->pool->owner != NULL)
+        larder__lend_note(a, q->block,
+                          larder_should_split(a, q) ? q->size : q->block->bytes,
+                          q->stream);
+    return r;
+}
+
+static larder_result larder_find(struct allocator *a, struct request *q)
+{
+    if (q->heap->fit != NULL)
+        return find_paged(a, q);
+    if (q->heap->pool->owner != NULL)
+        return find_private(a, q);
+    return larder__segment_ladder_find_alike(a, q);
 }
 
 const struct policy larder__policy_larder = {

@@ -181,6 +181,18 @@ static uint64_t loose_bytes(const struct allocator *a)
     return pages_bytes(a->larder->loose.pages);
 }
 
+static bool take_loose(struct allocator *a, uint64_t bytes, uint64_t *out)
+{
+    const struct loose *loose = &a->larder->loose;
+    size_t pages = bytes / PAGE_BYTES;
+    size_t i;
+
+    if (!larder__physical_fit(a, 0, pages, &i) || loose->list[i].pages != pages)
+        return false;
+    *out = larder__physical_take(a, i);
+    return true;
+}
+
 static larder_result check(const struct allocator *a, size_t mapped_pages)
 {
     const struct loose *loose = &a->larder->loose;
@@ -213,6 +225,7 @@ const struct policy_state larder__state = {
     .release_loose = release_loose,
     .release_old = larder_state_release_old,
     .trim = trim,
+    .take_loose = take_loose,
     .movable_bytes = movable_bytes,
     .has_movable = has_movable,
     .loose_bytes = loose_bytes,

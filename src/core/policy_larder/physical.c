@@ -125,7 +125,7 @@ void larder__physical_loosen(struct allocator *a, struct physical p)
     loose->pages += p.pages;
 }
 
-void larder__physical_release(struct allocator *a, size_t i)
+uint64_t larder__physical_take(struct allocator *a, size_t i)
 {
     struct loose *loose = &a->larder->loose;
     struct physical p = loose->list[i];
@@ -135,7 +135,15 @@ void larder__physical_release(struct allocator *a, size_t i)
     loose->pages -= p.pages;
     a->page_count -= p.pages;
     held_sub(a, &a->pools[POOL_LARGE], bytes);
-    larder__orphan_give(a, (struct orphan){.page = p.handle, .bytes = bytes});
+    return p.handle;
+}
+
+void larder__physical_release(struct allocator *a, size_t i)
+{
+    uint64_t bytes = pages_bytes(a->larder->loose.list[i].pages);
+
+    larder__orphan_give(a, (struct orphan){.page = larder__physical_take(a, i),
+                                           .bytes = bytes});
 }
 
 bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,

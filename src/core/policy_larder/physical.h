@@ -26,6 +26,10 @@ bool larder__physical_make_room(struct allocator *a, size_t count);
  * one. */
 larder_result larder__physical_create(struct allocator *a, size_t pages);
 
+/* The i-th loose handle is neither held nor counted any more; the last takes
+ * its number. */
+uint64_t larder__physical_take(struct allocator *a, size_t i);
+
 /* Give the device the i-th loose handle; the last takes its number. */
 void larder__physical_release(struct allocator *a, size_t i);
 

@@ -19,12 +19,14 @@
 #include "core/state/usage.h"
 
 /* Whether the pool's memory comes in pages: by the setting, but for private
- * pools where the rules keep them off; and always for tags, if there are
- * any. */
+ * pools where the rules keep them off and they do not lend theirs
+ * (policy_larder/lend.h); and always for tags, if there are any. */
 static bool pool_has_pages(const struct allocator *a, const struct pool *pool)
 {
     if (pool->owner != NULL && pool->owner->tag != NULL)
         return a->has_pages;
+    if (a->is_paged)
+        return a->conf.expandable_segments;
     return a->conf.expandable_segments &&
            (pool->owner == NULL || a->conf.rules->expandable_private);
 }
@@ -99,7 +101,8 @@ bool larder__pytorch_search(struct allocator *a, struct request *q)
 larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
 {
     bool in_pages = pool_has_pages(a, q->heap->pool);
-    bool is_tagged = in_pages && q->heap->pool->owner != NULL;
+    bool is_tagged =
+        q->heap->pool->owner != NULL && q->heap->pool->owner->tag != NULL;
     larder_result r;
 
     q->over_pool = !larder__usage_allows(a, q);
@@ -107,7 +110,7 @@ larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
         q->over_limit = true;
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     }
-    r = is_tagged /* what is reserved cannot be paused */
+    r = in_pages && is_tagged /* what is reserved cannot be paused */
             ? LARDER_ERR_OUT_OF_MEMORY
             : larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
     if (r != LARDER_ERR_OUT_OF_MEMORY)

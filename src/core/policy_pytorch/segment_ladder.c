@@ -32,11 +32,16 @@ static uint64_t lacking_bytes(const struct allocator *a,
     return q->segment_bytes - (room < q->segment_bytes ? room : 0);
 }
 
-/* Trade unused segments for the one that is needed. */
+/* Trade unused segments for the one that is needed, or handles where a policy
+ * has those. */
 static larder_result trade(struct allocator *a, struct request *q)
 {
     uint64_t lacking = lacking_bytes(a, q);
 
+    if (a->is_paged && lacking <= a->held_bytes) {
+        a->policy->state->trim(a, a->held_bytes - lacking);
+        return larder__pytorch_grow(a, q);
+    }
     if (larder__unused_bytes(a) < lacking ||
         larder__release_unused(a, lacking) < lacking)
         return LARDER_ERR_OUT_OF_MEMORY;

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/fill.h"
+#include "core/policy_larder/lend.h"
 #include "core/policy_larder/physical.h"
 #include "core/policy_larder/spot.h"
 #include "core/policy_pytorch/ladder.h"
@@ -70,7 +71,11 @@ static larder_result pull(struct allocator *a, const struct region *g,
     larder__spots_find(a);
     larder__spots_except(a, (struct spot_except){g->segment, span});
     larder__spots_choose(a, pages - there);
-    return larder__spots_unmap(a);
+    r = larder__spots_unmap(a);
+    there = a->larder->loose.pages + larder__physical_room(a);
+    if (r == LARDER_OK && there < pages)
+        (void)larder__lend_pages(a, pages - there);
+    return r;
 }
 
 /* Blocks know nothing of it yet, but have the headers for it. */

@@ -143,6 +143,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     larder__block_allocate(a, q.block, q.size, q.bytes,
                            a->policy->should_split(a, &q));
     q.block->uses = q.uses;
+    q.block->is_borrowed = q.borrows;
     map_put(&a->map, q.block);
     *out = q.block->addr;
     return LARDER_OK;

@@ -159,6 +159,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     b->requested = requested;
     b->uses = NULL;
     b->events = 0;
+    b->is_borrowed = false;
     count_allocation(a, b, pool);
     history_alloc(a, b);
 }

@@ -40,6 +40,18 @@ static void page_drop(struct allocator *a, struct segment *s, size_t i,
     a->page_count--;
 }
 
+/* A handle for page i: one that is mapped nowhere, or a new one. */
+static larder_result page_get(struct allocator *a, struct segment *s, size_t i)
+{
+    larder_result r = LARDER_OK;
+
+    if (a->larder == NULL ||
+        !a->policy->state->take_loose(a, s->page_bytes, &s->pages[i]))
+        r = larder__draw_page(a, s->page_bytes, &s->pages[i]);
+    a->page_count += r == LARDER_OK;
+    return r;
+}
+
 /* Create handles for pages [begin, end): all or none. */
 static larder_result pages_create(struct allocator *a, struct segment *s,
                                   size_t begin, size_t end)
@@ -47,12 +59,10 @@ static larder_result pages_create(struct allocator *a, struct segment *s,
     if (!larder__orphans_make_room(a, end - begin))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     for (size_t i = begin; i < end; i++) {
-        larder_result r = larder__draw_page(a, s->page_bytes, &s->pages[i]);
+        larder_result r = page_get(a, s, i);
 
-        if (r == LARDER_OK) {
-            a->page_count++;
+        if (r == LARDER_OK)
             continue;
-        }
         while (i-- > begin)
             page_drop(a, s, i, false);
         return r;
@@ -333,6 +343,69 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
         dropped = range_destroy(a, s);
     return r != LARDER_OK ? r : dropped;
+}
+
+/* Whether a graph that was captured may use page i. */
+static bool is_of_graph(const struct segment *s, size_t i)
+{
+    return page_addr(s, i) < s->graph_end &&
+           page_addr(s, i) + s->page_bytes > s->graph_begin;
+}
+
+/* The longest run of whole pages within b that no graph uses, at most `max`
+ * of them. */
+static void lendable_run(const struct block *b, size_t max, size_t *begin,
+                         size_t *end)
+{
+    const struct segment *s = b->segment;
+    uint64_t offset = b->addr - s->addr;
+    size_t last = (offset + b->bytes) / s->page_bytes;
+    size_t i = (offset + s->page_bytes - 1) / s->page_bytes;
+
+    *begin = *end = i;
+    while (i < last) {
+        size_t from = i;
+
+        while (i < last && i - from < max && !is_of_graph(s, i))
+            i++;
+        if (i - from > *end - *begin) {
+            *begin = from;
+            *end = i;
+        }
+        if (i == from || is_of_graph(s, i))
+            i++;
+    }
+}
+
+larder_result larder__expandable_take(struct allocator *a, struct block *b,
+                                      size_t max, larder__page_fn *taken,
+                                      size_t *count)
+{
+    struct segment *s = b->segment;
+    size_t begin;
+    size_t end;
+    larder_result r;
+
+    *count = 0;
+    lendable_run(b, max, &begin, &end);
+    if (begin == end)
+        return LARDER_OK;
+    if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__device_unmap(a->device, page_addr(s, begin),
+                             (end - begin) * s->page_bytes, end - begin);
+    if (r != LARDER_OK)
+        return r;
+    for (size_t i = begin; i < end; i++) {
+        taken(a, s, s->pages[i]);
+        s->pages[i] = 0;
+    }
+    *count = end - begin;
+    unmap_middle(a, b, page_addr(s, begin), *count * s->page_bytes);
+    history_range(a, LARDER_ACTION_segment_unmap, s, page_addr(s, begin),
+                  *count * s->page_bytes);
+    larder__expandable_tidy(a, s);
+    return LARDER_OK;
 }
 
 larder_result larder__expandable_forget(struct allocator *a, struct block *b)

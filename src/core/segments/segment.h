@@ -59,6 +59,16 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
  * goes with its last page.  On failure what could not be unmapped stays. */
 larder_result larder__expandable_release(struct allocator *a, struct block *b);
 
+/* Unmap a run of at most `max` whole pages within b, a free block of an
+ * expandable segment that is in its heap and has a stream that has passed, of
+ * those that no graph uses; hand each to `taken`, which counts them elsewhere.
+ * b, and the segment, may be gone afterwards.  *count: how many. */
+typedef void larder__page_fn(struct allocator *a, const struct segment *s,
+                             uint64_t page);
+larder_result larder__expandable_take(struct allocator *a, struct block *b,
+                                      size_t max, larder__page_fn *taken,
+                                      size_t *count);
+
 /* The whole pages within b, a free block of a paused segment, are not there:
  * say so in the blocks.  b may be gone afterwards.  ERR_NO_HOST_MEMORY. */
 larder_result larder__expandable_forget(struct allocator *a, struct block *b);

@@ -106,8 +106,11 @@ struct private_pool {
     struct pool pools[POOL_KINDS];
     uint16_t history_id; /* its number in the history; 0: none yet */
     struct holding holding;
-    bool lends;         /* its free blocks, when memory runs out */
-    bool is_kept_whole; /* its blocks are never split */
+    bool lends;                /* its free blocks, when memory runs out */
+    bool is_captured;          /* requests of it were part of a capture */
+    bool is_lent;              /* its graphs do not run now (lend.h) */
+    larder_stream lent_stream; /* on which they ran */
+    bool is_kept_whole;        /* its blocks are never split */
     struct usage usage;
     struct tag *tag;       /* whose memory it is; NULL: a pool of the user's, */
     struct region *region; /* or a region's (region_pages.h) */
@@ -151,6 +154,11 @@ struct segment {
     /* SEGMENT_EXPANDABLE: the handle mapped at each page, 0: none */
     uint64_t page_bytes;
     uint64_t *pages;
+
+    /* Of a private pool: what blocks were handed out of to captures lies in
+     * between; the same: nothing. */
+    larder_addr graph_begin;
+    larder_addr graph_end;
 
     struct paused *paused; /* NULL: it is not (pause.h) */
 
@@ -319,6 +327,7 @@ struct allocator {
     struct privates privates;
     struct routes routes;
     uint32_t captures; /* under way, by larder_capture_begin() */
+    bool routes_lend;  /* all routes are to pools without graphs, that lend */
     struct segment *segments;
     struct piece *pieces;
     struct events events;
@@ -374,11 +383,11 @@ static inline uint32_t allocator_unit(const struct allocator *a)
 
 /* Whether a stream may be captured now, so that no event is polled and nothing
  * released: PyTorch's "captures underway", for which its older releases take
- * any pool that is begun. */
+ * any pool that is begun; but for those that lend under the policy larder. */
 static inline bool allocator_is_capturing(const struct allocator *a)
 {
-    return a->captures > 0 ||
-           (a->routes.first != NULL && !a->conf.rules->scope_is_no_capture);
+    return a->captures > 0 || (a->routes.first != NULL && !a->routes_lend &&
+                               !a->conf.rules->scope_is_no_capture);
 }
 
 #endif

@@ -53,6 +53,10 @@ struct policy_state {
     void (*release_old)(struct allocator *a, const struct heap *heap);
     /* Release as much, until no more than target bytes are held. */
     void (*trim)(struct allocator *a, uint64_t target);
+    /* Take a handle of so many bytes out of what is mapped nowhere: neither held
+     * nor counted any more, as if it came from the device now.  False: there is
+     * none. */
+    bool (*take_loose)(struct allocator *a, uint64_t bytes, uint64_t *out);
     /* Bytes that could be released, or moved to another heap. */
     uint64_t (*movable_bytes)(const struct allocator *a);
     bool (*has_movable)(const struct heap *heap);

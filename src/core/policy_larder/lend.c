@@ -1,0 +1,209 @@
+#include "core/policy_larder/lend.h"
+
+#include "base/bits.h"
+#include "base/fail.h"
+#include "core/policy_larder/pages.h"
+#include "core/policy_larder/physical.h"
+#include "core/pools/pool.h"
+#include "core/pools/private.h"
+#include "core/pools/tags.h"
+#include "core/segments/blocks.h"
+#include "core/segments/events.h"
+#include "core/segments/segment.h"
+
+/* ---- what captures use ------------------------------------------------------ */
+
+/* A pool of which nothing is known may be for graphs. */
+static bool is_captured(const struct allocator *a, const struct private_pool *p,
+                        larder_stream stream)
+{
+    int is_capturing = 0;
+
+    if (!p->lends || a->captures > 0)
+        return true;
+    return larder_device_stream_is_capturing(a->device, stream,
+                                             &is_capturing) == LARDER_OK &&
+           is_capturing;
+}
+
+void larder__lend_note(struct allocator *a, const struct block *b,
+                       uint64_t bytes, larder_stream stream)
+{
+    struct segment *s = b->segment;
+    struct private_pool *p = s->heap->pool->owner;
+    larder_addr end = b->addr + bytes;
+
+    if (p->tag != NULL || !is_captured(a, p, stream))
+        return;
+    p->is_captured = true;
+    larder__private_decide(a);
+    if (s->graph_begin == s->graph_end)
+        s->graph_begin = s->graph_end = b->addr;
+    if (b->addr < s->graph_begin)
+        s->graph_begin = b->addr;
+    if (end > s->graph_end)
+        s->graph_end = end;
+}
+
+/* ---- in its place ----------------------------------------------------------- */
+
+/* The smallest free block of the pool that fits. */
+static struct block *best_block(const struct pool *pool, uint64_t size)
+{
+    struct block *best = NULL;
+
+    for (uint32_t i = 0; i < pool->heap_count; i++) {
+        struct block *b = larder__bins_fit(pool->heaps[i]->bins, size);
+
+        if (b != NULL && (best == NULL || b->bytes < best->bytes))
+            best = b;
+    }
+    return best;
+}
+
+bool larder__lend_block(struct allocator *a, struct request *q)
+{
+    enum pool_kind kind = q->heap->pool->is_small ? POOL_SMALL : POOL_LARGE;
+
+    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+        struct block *b;
+
+        if (!p->is_lent || p->lent_stream != q->stream)
+            continue;
+        b = best_block(&p->pools[kind], q->size);
+        if (b == NULL)
+            continue;
+        heap_remove(b);
+        q->heap = b->segment->heap;
+        q->block = b;
+        q->borrows = true;
+        return true;
+    }
+    return false;
+}
+
+/* ---- elsewhere -------------------------------------------------------------- */
+
+/* What is still wanted, and what the pool may lend of it. */
+struct lending {
+    size_t wanted;
+    size_t spare;
+    size_t lent;
+};
+
+static bool may_lend(const struct allocator *a, const struct private_pool *p)
+{
+    if (p->region != NULL || (p->tag != NULL && p->tag->is_paused))
+        return false;
+    for (const struct route *r = a->routes; r != NULL; r = r->next) {
+        if (r->to == p)
+            return false;
+    }
+    return p->is_lent || (!p->is_captured && (p->lends || p->users == 0));
+}
+
+static void page_loosen(struct allocator *a, const struct segment *s,
+                        uint64_t page)
+{
+    size_t pages = s->page_bytes / PAGE_BYTES;
+
+    a->page_count += pages - 1; /* it was one, and is many small ones */
+    larder__physical_loosen(a, (struct physical){page, pages});
+    larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
+}
+
+static size_t left(const struct lending *l)
+{
+    return bits_lesser(l->wanted - bits_lesser(l->wanted, l->lent), l->spare);
+}
+
+static void count_lent(struct lending *l, size_t pages)
+{
+    l->lent += pages;
+    l->spare -= bits_lesser(l->spare, pages);
+}
+
+/* From an expandable segment: whole handles of the block, as many as are wanted
+ * and spared. */
+static larder_result lend_handles(struct allocator *a, struct block *b,
+                                  struct lending *l)
+{
+    size_t each = b->segment->page_bytes / PAGE_BYTES;
+    size_t max = bits_lesser((left(l) + each - 1) / each, l->spare / each);
+    size_t count = 0;
+    larder_result r;
+
+    if (max == 0)
+        return LARDER_OK;
+    if (!larder__physical_make_room(a, max * each))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__expandable_take(a, b, max, page_loosen, &count);
+    count_lent(l, count * each);
+    return r;
+}
+
+/* A segment of the driver's that is free as a whole goes back to it. */
+static larder_result lend_segment(struct allocator *a, struct block *b,
+                                  struct lending *l)
+{
+    const struct segment *s = b->segment;
+    size_t pages = s->bytes / PAGE_BYTES;
+    larder_result r;
+
+    if (s->kind != SEGMENT_DRIVER || block_is_split(b) ||
+        s->graph_begin != s->graph_end || pages > l->spare)
+        return LARDER_OK;
+    r = larder__segment_release(a, b);
+    if (r != LARDER_OK)
+        return r;
+    a->larder->refused_at = UINT64_MAX;
+    count_lent(l, pages);
+    return LARDER_OK;
+}
+
+/* What is taken from a block leaves blocks that are smaller, so that the walk
+ * down the sizes meets each once. */
+static larder_result lend_heap(struct allocator *a, struct heap *heap,
+                               struct lending *l)
+{
+    struct block *b = bins_largest(heap->bins);
+    larder_result r;
+
+    if (b == NULL || b->bytes < PAGE_BYTES)
+        return LARDER_OK;
+    r = larder__events_pass(a, heap->stream);
+    while (r == LARDER_OK && b != NULL && left(l) > 0) {
+        struct tree_key key = bins_key(heap->bins, b);
+
+        r = b->segment->kind == SEGMENT_EXPANDABLE ? lend_handles(a, b, l)
+                                                   : lend_segment(a, b, l);
+        b = larder__bins_before(heap->bins, key);
+    }
+    return r;
+}
+
+static void lend_pool(struct allocator *a, struct private_pool *p,
+                      struct lending *l)
+{
+    static const enum pool_kind order[] = {POOL_LARGE, POOL_SMALL};
+
+    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
+        struct pool *pool = &p->pools[order[k]];
+
+        for (uint32_t i = 0; i < pool->heap_count && left(l) > 0; i++)
+            (void)lend_heap(a, pool->heaps[i], l);
+    }
+}
+
+size_t larder__lend_pages(struct allocator *a, size_t pages)
+{
+    struct lending l = {.wanted = pages};
+
+    for (struct private_pool *p = a->private_pools; p != NULL && l.lent < pages;
+         p = p->next) {
+        l.spare = holding_spare(&p->holding) / PAGE_BYTES;
+        if (may_lend(a, p))
+            lend_pool(a, p, &l);
+    }
+    return l.lent;
+}

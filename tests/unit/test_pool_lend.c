@@ -1,0 +1,266 @@
+/* test_pool_lend.c - private pools lend what they have free (larder.h). */
+#include <stdbool.h>
+
+#include "support/tag_rig.h"
+
+#include <larder/account.h>
+
+static const larder_pool_id graphs = {7, 1};
+
+static struct rig up(const char *spec, const char *conf)
+{
+    return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
+}
+
+static const char *const kinds[] = {"", "expandable_segments:True"};
+
+static larder_addr pool_alloc(struct rig *rig, uint64_t bytes,
+                              larder_stream stream)
+{
+    larder_addr addr;
+
+    assert_ok(larder_pool_begin(rig->a, graphs, NULL, NULL));
+    assert_ok(larder_pool_set_lending(rig->a, graphs, 1));
+    addr = rig_alloc_on(rig, bytes, stream);
+    assert_ok(larder_pool_end(rig->a, graphs));
+    return addr;
+}
+
+static larder_pool_info pool_info(struct rig *rig)
+{
+    larder_pool_info info;
+
+    larder_pool_info_init(&info);
+    assert_ok(larder_pool_info_get(rig->a, graphs, &info));
+    return info;
+}
+
+static void pool_done(struct rig *rig, int times)
+{
+    for (int i = 0; i < times; i++)
+        assert_ok(larder_pool_release(rig->a, graphs));
+}
+
+static void what_a_pool_has_free_serves_others_and_comes_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = up("sim:400MiB,backing=none", kinds[i]);
+        larder_addr kept = pool_alloc(&rig, MIB(60), 0);
+        larder_addr gone[4];
+        larder_addr big;
+
+        for (int k = 0; k < 4; k++)
+            gone[k] = pool_alloc(&rig, MIB(60), 0);
+        for (int k = 0; k < 4; k++)
+            rig_free(&rig, gone[k]);
+        big = rig_alloc(&rig, MIB(260));
+        assert_ok(larder_check(rig.a));
+        assert_in_range(pool_info(&rig).reserved_bytes, MIB(60), MIB(140));
+        rig_free(&rig, big);
+        gone[0] = pool_alloc(&rig, MIB(300), 0); /* by growth */
+        assert_ok(larder_check(rig.a));
+        rig_free(&rig, gone[0]);
+        rig_free(&rig, kept);
+        pool_done(&rig, 6);
+        rig_down(&rig);
+    }
+}
+
+static void handles_go_by_one_unmapping_and_without_a_new_one(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none", kinds[1]);
+    larder_addr gone = pool_alloc(&rig, MIB(200), 0);
+    larder_addr big = rig_alloc(&rig, MIB(180));
+    larder_addr other;
+
+    (void)state;
+    rig_free(&rig, gone);
+    assert_ok(larder_device_reset_counters(rig.dev));
+    other = rig_alloc(&rig, MIB(180));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_unmap), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_set_access), 1);
+    rig_free(&rig, other);
+    rig_free(&rig, big);
+    pool_done(&rig, 1);
+    rig_down(&rig);
+}
+
+static void a_minimum_is_not_lent(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none", kinds[1]);
+    larder_addr gone = pool_alloc(&rig, MIB(200), 0);
+    larder_addr big = 0;
+
+    (void)state;
+    rig_free(&rig, gone);
+    assert_ok(larder_pool_set_minimum(rig.a, graphs, MIB(160)));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(250), 0, &big));
+    big = rig_alloc(&rig, MIB(238));
+    gone = pool_alloc(&rig, MIB(160), 0);
+    rig_free(&rig, gone);
+    rig_free(&rig, big);
+    pool_done(&rig, 2);
+    rig_down(&rig);
+}
+
+static void a_tag_lends_what_it_has_cached(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none", "");
+    larder_addr gone = tagged(&rig, "w", MIB(300));
+    larder_addr big;
+
+    (void)state;
+    rig_free(&rig, gone);
+    assert_ok(larder_device_reset_counters(rig.dev));
+    big = rig_alloc(&rig, MIB(390));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 0);
+    rig_free(&rig, big);
+    rig_down(&rig);
+}
+
+/* ---- graphs ---------------------------------------------------------------- */
+
+enum { CAPTURED = 3, EAGER = 4 };
+
+/* A graph with 200 MiB of scratch, in one piece, and 40 MiB that stays. */
+static larder_addr capture(struct rig *rig, int lends, larder_addr *kept)
+{
+    larder_addr scratch;
+
+    assert_ok(larder_pool_begin(rig->a, graphs, NULL, NULL));
+    assert_ok(larder_pool_set_lending(rig->a, graphs, lends));
+    assert_ok(larder_sim_capture_begin(rig->dev, CAPTURED));
+    *kept = rig_alloc_on(rig, MIB(40), CAPTURED);
+    scratch = rig_alloc_on(rig, MIB(200), CAPTURED);
+    rig_free(rig, scratch);
+    assert_ok(larder_sim_capture_end(rig->dev, CAPTURED));
+    assert_ok(larder_pool_end(rig->a, graphs));
+    return scratch;
+}
+
+static void a_graphs_scratch_is_lent_when_the_program_says_so(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct rig rig = up("sim:400MiB,backing=none", kinds[i % 2]);
+        larder_addr kept;
+        larder_addr scratch = capture(&rig, i / 2, &kept);
+        larder_addr cached = rig_alloc_on(&rig, MIB(100), EAGER);
+        larder_addr eager = 0;
+
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(150), EAGER, &eager));
+        assert_ok(larder_pool_lend(rig.a, graphs, EAGER));
+        assert_result(LARDER_ERR_OUT_OF_MEMORY, /* another stream */
+                      larder_alloc(rig.a, MIB(150), EAGER + 1, &eager));
+        assert_ok(larder_alloc(rig.a, MIB(150), EAGER, &eager));
+        assert_int_equal(eager, scratch);
+        assert_refused(LARDER_ERR_BUSY, larder_pool_recall(rig.a, graphs),
+                       "free that first");
+        assert_refused(LARDER_ERR_BUSY,
+                       larder_pool_begin(rig.a, graphs, NULL, NULL),
+                       "has lent");
+        rig_free(&rig, eager);
+        assert_ok(larder_pool_recall(rig.a, graphs));
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(150), EAGER, &eager));
+        assert_ok(larder_check(rig.a));
+        rig_free(&rig, cached);
+        rig_free(&rig, kept);
+        pool_done(&rig, 1);
+        rig_down(&rig);
+    }
+}
+
+/* What a graph writes to has memory whatever is lent: it does not fault. */
+static void a_graphs_addresses_keep_their_memory(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = up("sim:100MiB", kinds[i]);
+        larder_addr kept;
+        larder_addr scratch;
+        larder_addr gone;
+        larder_addr big = 0;
+
+        assert_ok(larder_pool_begin(rig.a, graphs, NULL, NULL));
+        assert_ok(larder_pool_set_lending(rig.a, graphs, 1));
+        assert_ok(larder_sim_capture_begin(rig.dev, CAPTURED));
+        kept = rig_alloc_on(&rig, MIB(20), CAPTURED);
+        scratch = rig_alloc_on(&rig, MIB(20), CAPTURED);
+        rig_free(&rig, scratch);
+        assert_ok(larder_sim_capture_end(rig.dev, CAPTURED));
+        gone = rig_alloc_on(&rig, MIB(40), CAPTURED);
+        assert_ok(larder_pool_end(rig.a, graphs));
+        rig_free(&rig, gone);
+        (void)larder_alloc(rig.a, MIB(70), EAGER, &big);
+        assert_int_equal(big, 0);
+        assert_ok(larder_pool_lend(rig.a, graphs, EAGER));
+        (void)larder_alloc(rig.a, MIB(58), EAGER, &big);
+        assert_int_not_equal(big, 0);
+        memset((void *)(uintptr_t)kept, 1, MIB(20));
+        memset((void *)(uintptr_t)scratch, 2, MIB(20));
+        memset((void *)(uintptr_t)big, 3, MIB(58));
+        assert_int_equal(*(unsigned char *)(uintptr_t)kept, 1);
+        assert_int_equal(*(unsigned char *)(uintptr_t)scratch, 2);
+        rig_free(&rig, big);
+        assert_ok(larder_pool_recall(rig.a, graphs));
+        rig_free(&rig, kept);
+        pool_done(&rig, 1);
+        rig_down(&rig);
+    }
+}
+
+static void under_pytorch_nothing_is_lent(void **state)
+{
+    struct rig rig = rig_up("sim:400MiB,backing=none", kinds[1]);
+    larder_addr gone = pool_alloc(&rig, MIB(200), 0);
+    larder_addr big = 0;
+
+    (void)state;
+    rig_free(&rig, gone);
+    assert_ok(larder_pool_lend(rig.a, graphs, 0));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(250), 0, &big));
+    pool_done(&rig, 1);
+    rig_down(&rig);
+}
+
+static void mistakes_are_refused(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none", "");
+    larder_addr block;
+
+    (void)state;
+    assert_result(LARDER_ERR_UNKNOWN_POOL, larder_pool_lend(rig.a, graphs, 0));
+    assert_result(LARDER_ERR_UNKNOWN_POOL, larder_pool_recall(rig.a, graphs));
+    assert_ok(larder_pool_begin(rig.a, graphs, NULL, NULL));
+    block = rig_alloc(&rig, MIB(1));
+    assert_refused(LARDER_ERR_INVALID, larder_pool_lend(rig.a, graphs, 0),
+                   "is begun");
+    assert_ok(larder_pool_end(rig.a, graphs));
+    assert_result(LARDER_ERR_UNKNOWN_STREAM,
+                  larder_pool_lend(rig.a, graphs, LARDER_SIM_STREAMS));
+    rig_free(&rig, block);
+    pool_done(&rig, 1);
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_pool_has_free_serves_others_and_comes_back),
+        cmocka_unit_test(handles_go_by_one_unmapping_and_without_a_new_one),
+        cmocka_unit_test(a_minimum_is_not_lent),
+        cmocka_unit_test(a_tag_lends_what_it_has_cached),
+        cmocka_unit_test(a_graphs_scratch_is_lent_when_the_program_says_so),
+        cmocka_unit_test(a_graphs_addresses_keep_their_memory),
+        cmocka_unit_test(under_pytorch_nothing_is_lent),
+        cmocka_unit_test(mistakes_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

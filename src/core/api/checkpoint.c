@@ -14,6 +14,7 @@
 #include "core/entry/handle.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/request/pool_loan.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/segments/release.h"
@@ -299,7 +300,7 @@ larder_result larder_checkpoint_restore(
         return r;
     r = restore_check(a, cp, &p);
     if (r == LARDER_OK)
-        r = larder__private_recall(a, p);
+        r = larder__pool_recall(a, p);
     if (r == LARDER_OK) {
         restore(a, cp, p, &gone, &back);
         if (freed_count != NULL)

@@ -6,16 +6,22 @@
 #include "base/host.h"
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
+#include "core/request/pool_loan.h"
 
 larder_result larder_pool_begin(larder_allocator *handle, larder_pool_id id,
                                 larder_pool_filter *filter, void *ctx)
 {
     struct allocator *a;
+    struct private_pool *p;
     larder_result r = larder__handle_lock(handle, &a);
 
     if (r != LARDER_OK)
         return r;
-    r = larder__private_begin(a, id, filter, ctx);
+    p = larder__pool_index_get(&a->pool_index, id);
+    if (p != NULL)
+        r = larder__pool_recall(a, p);
+    if (r == LARDER_OK)
+        r = larder__private_begin(a, id, filter, ctx);
     larder__handle_unlock(a);
     return r;
 }
@@ -85,7 +91,7 @@ larder_result larder_pool_lend(larder_allocator *handle, larder_pool_id id,
         return r;
     r = larder__private_find(a, id, &p);
     if (r == LARDER_OK)
-        r = larder__private_lend(a, p, stream);
+        r = larder__pool_lend(a, p, stream);
     larder__handle_unlock(a);
     return r;
 }
@@ -100,7 +106,7 @@ larder_result larder_pool_recall(larder_allocator *handle, larder_pool_id id)
         return r;
     r = larder__private_find(a, id, &p);
     if (r == LARDER_OK)
-        r = larder__private_recall(a, p);
+        r = larder__pool_recall(a, p);
     larder__handle_unlock(a);
     return r;
 }

@@ -91,14 +91,12 @@ struct lending {
     size_t lent;
 };
 
-static bool may_lend(const struct allocator *a, const struct private_pool *p)
+static bool may_lend(const struct private_pool *p)
 {
     if (p->region != NULL || (p->tag != NULL && p->tag->is_paused))
         return false;
-    for (const struct route *r = a->routes; r != NULL; r = r->next) {
-        if (r->to == p)
-            return false;
-    }
+    if (p->route != NULL)
+        return false;
     return p->is_lent || (!p->is_captured && (p->lends || p->users == 0));
 }
 
@@ -202,7 +200,7 @@ size_t larder__lend_pages(struct allocator *a, size_t pages)
     for (struct private_pool *p = a->private_pools; p != NULL && l.lent < pages;
          p = p->next) {
         l.spare = holding_spare(&p->holding) / PAGE_BYTES;
-        if (may_lend(a, p))
+        if (may_lend(p))
             lend_pool(a, p, &l);
     }
     return l.lent;

@@ -4,7 +4,6 @@
 #include "base/host.h"
 #include "core/pools/pool.h"
 #include "core/pools/tags.h"
-#include "core/segments/events.h"
 
 static larder_result id_fail(larder_result r, larder_pool_id id,
                              const char *what)
@@ -23,7 +22,7 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
                : id_fail(LARDER_ERR_UNKNOWN_POOL, id, "does not exist");
 }
 
-/* ---- lending ---------------------------------------------------------------- */
+/* ---- captures --------------------------------------------------------------- */
 
 void larder__private_decide(struct allocator *a)
 {
@@ -32,67 +31,6 @@ void larder__private_decide(struct allocator *a)
     while (r != NULL && r->to->lends && !r->to->is_captured)
         r = r->next;
     a->routes_lend = a->larder != NULL && r == NULL;
-}
-
-/* A block that was handed out to a default pool's request; NULL: none. */
-static const struct block *borrowed_block(struct allocator *a,
-                                          const struct private_pool *p)
-{
-    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner != p)
-            continue;
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next)) {
-            if ((b->state == BLOCK_LIVE || b->state == BLOCK_PENDING) &&
-                b->is_borrowed)
-                return b;
-        }
-    }
-    return NULL;
-}
-
-larder_result larder__private_recall(struct allocator *a,
-                                     struct private_pool *p)
-{
-    const struct block *b;
-
-    if (!p->is_lent)
-        return LARDER_OK;
-    if (!allocator_is_capturing(a))
-        larder__events_poll(a);
-    b = borrowed_block(a, p);
-    if (b != NULL)
-        return larder__fail(
-            LARDER_ERR_BUSY,
-            "private pool (%llu, %llu) has lent the allocation "
-            "at 0x%llx of %llu bytes: free that first",
-            (unsigned long long)p->id.first, (unsigned long long)p->id.second,
-            (unsigned long long)b->addr, (unsigned long long)b->bytes);
-    p->is_lent = false;
-    return LARDER_OK;
-}
-
-larder_result larder__private_lend(struct allocator *a, struct private_pool *p,
-                                   larder_stream stream)
-{
-    const struct route *r = a->routes;
-    larder_result checked = larder__device_stream_check(a->device, stream);
-
-    if (checked != LARDER_OK)
-        return checked;
-    while (r != NULL && r->to != p)
-        r = r->next;
-    if (r != NULL)
-        return id_fail(LARDER_ERR_INVALID, p->id,
-                       "is begun: what it has free is its own");
-    if (p->is_lent && p->lent_stream != stream) {
-        checked = larder__private_recall(a, p);
-        if (checked != LARDER_OK)
-            return checked;
-    }
-    p->is_lent = true;
-    p->lent_stream = stream;
-    return LARDER_OK;
 }
 
 struct private_pool *larder__private_create(larder_pool_id id)
@@ -176,8 +114,8 @@ static void route_unlink(struct allocator *a, const struct route *route)
 
 /* ---- beginning and ending -------------------------------------------------- */
 
-static larder_result begin_check(struct allocator *a, larder_pool_id id,
-                                 struct private_pool *p)
+static larder_result begin_check(larder_pool_id id,
+                                 const struct private_pool *p)
 {
     if (id.first == 0 && id.second == 0)
         return larder__fail(LARDER_ERR_INVALID,
@@ -187,7 +125,7 @@ static larder_result begin_check(struct allocator *a, larder_pool_id id,
         return id_fail(LARDER_ERR_INVALID, id, "is already begun");
     if (p != NULL && p->users == 0)
         return id_fail(LARDER_ERR_INVALID, id, "was released by its last user");
-    return p != NULL ? larder__private_recall(a, p) : LARDER_OK;
+    return LARDER_OK;
 }
 
 /* A pool of the user's that is not there yet; NULL: no host memory. */
@@ -209,7 +147,7 @@ larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
 {
     struct private_pool *p = larder__pool_index_get(&a->privates.index, id);
     struct route *route;
-    larder_result r = begin_check(a, id, p);
+    larder_result r = begin_check(id, p);
 
     if (r != LARDER_OK)
         return r;

@@ -18,13 +18,6 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
  * begun, ends, lends, or was captured. */
 void larder__private_decide(struct allocator *a);
 
-/* Its graphs do not run: what it has free is lent to that stream; and the end
- * of it: ERR_BUSY while something lent is in use (policy_larder/lend.h). */
-larder_result larder__private_lend(struct allocator *a, struct private_pool *p,
-                                   larder_stream stream);
-larder_result larder__private_recall(struct allocator *a,
-                                     struct private_pool *p);
-
 /* A pool without users, and its place in the allocator's list. */
 struct private_pool *larder__private_create(larder_pool_id id);
 void larder__private_append(struct allocator *a, struct private_pool *p);

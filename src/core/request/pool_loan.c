@@ -1,0 +1,61 @@
+#include "core/request/pool_loan.h"
+
+#include "base/fail.h"
+#include "core/segments/events.h"
+
+/* A block that was handed out to a default pool's request; NULL: none. */
+static const struct block *borrowed_block(struct allocator *a,
+                                          const struct private_pool *p)
+{
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap->pool->owner != p)
+            continue;
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next)) {
+            if ((b->state == BLOCK_LIVE || b->state == BLOCK_PENDING) &&
+                b->is_borrowed)
+                return b;
+        }
+    }
+    return NULL;
+}
+
+larder_result larder__pool_recall(struct allocator *a, struct private_pool *p)
+{
+    const struct block *b;
+
+    if (!p->is_lent)
+        return LARDER_OK;
+    if (!allocator_is_capturing(a))
+        larder__events_poll(a);
+    b = borrowed_block(a, p);
+    if (b != NULL)
+        return larder__fail(
+            LARDER_ERR_BUSY,
+            "private pool (%llu, %llu) has lent the allocation "
+            "at 0x%llx of %llu bytes: free that first",
+            (unsigned long long)p->id.first, (unsigned long long)p->id.second,
+            (unsigned long long)b->addr, (unsigned long long)b->bytes);
+    p->is_lent = false;
+    return LARDER_OK;
+}
+
+larder_result larder__pool_lend(struct allocator *a, struct private_pool *p,
+                                larder_stream stream)
+{
+    larder_result r = larder__device_stream_check(a->device, stream);
+
+    if (r == LARDER_OK && p->route != NULL)
+        r = larder__fail(LARDER_ERR_INVALID,
+                         "private pool (%llu, %llu) is begun: what it has free "
+                         "is its own",
+                         (unsigned long long)p->id.first,
+                         (unsigned long long)p->id.second);
+    if (r == LARDER_OK && p->is_lent && p->lent_stream != stream)
+        r = larder__pool_recall(a, p);
+    if (r != LARDER_OK)
+        return r;
+    p->is_lent = true;
+    p->lent_stream = stream;
+    return LARDER_OK;
+}

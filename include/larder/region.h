@@ -29,7 +29,7 @@
 #ifndef LARDER_REGION_H
 #define LARDER_REGION_H
 
-#include <larder/larder.h>
+#include <larder/tag.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,8 +43,6 @@ typedef struct larder_region larder_region; /* opaque */
 typedef struct larder_region_options {
     size_t size;            /* set by larder_region_options_init() */
     const char *name;       /* up to LARDER_REGION_NAME_MAX bytes; NULL: "" */
-    const char *tag;        /* larder_pause() of this tag pauses the region too;
-                             NULL: of none */
     larder_stream stream;   /* whose work uses the memory */
     uint64_t handle_bytes;  /* no handle is longer; 0: as a commit's runs are */
     uint64_t minimum_bytes; /* kept for the region; 0: nothing */
@@ -67,7 +65,7 @@ LARDER_API larder_result larder_region_create(larder_allocator *a,
 
 /* Wait for the region's work, and give its memory to the allocator's cache and
  * its addresses to the device.  NULL is a no-op.  ERR_DEVICE if the device
- * refuses, and ERR_PAUSED while its tag is paused: the region is still there.
+ * refuses, and ERR_PAUSED while it is paused: the region is still there.
  * After larder_destroy() only the handle is left to go. */
 LARDER_API larder_result larder_region_destroy(larder_region *region);
 
@@ -117,6 +115,27 @@ LARDER_API larder_result larder_region_set_minimum(larder_region *region,
 LARDER_API larder_result larder_region_set_limit(larder_region *region,
                                                  uint64_t bytes);
 
+/* Release the memory of all that is committed; its addresses stay, and what is
+ * committed stays so.  Waits first for all work queued on the region's stream and
+ * on recorded ones.  KEEP: contents stay in host memory, pinned if the device has
+ * that to give; DROP: they are undefined afterwards.  While paused, the other
+ * calls on the region fail with ERR_PAUSED, but those that ask and the account's,
+ * and its memory faults.
+ *
+ * It happens whole or not at all: if the device refuses midway, what was unmapped
+ * is mapped again; if it refuses that too, the region is paused, contents and all,
+ * and larder_region_resume() may be tried.
+ * ERR_PAUSED, ERR_BUSY, ERR_CAPTURING, ERR_NO_HOST_MEMORY, ERR_DEVICE.
+ * Cost: a copy (KEEP), a call to unmap each run of pages and one to release each
+ * handle. */
+LARDER_API larder_result larder_region_pause(larder_region *region,
+                                             larder_pause_mode mode);
+
+/* Give what is committed memory again, from wherever larder_region_commit() has
+ * it, and its contents.  A failure leaves the region paused, whole.
+ * ERR_INVALID: it is not paused; else as for committing. */
+LARDER_API larder_result larder_region_resume(larder_region *region);
+
 typedef struct larder_region_info {
     size_t size; /* set by the caller */
     larder_addr addr;
@@ -124,10 +143,12 @@ typedef struct larder_region_info {
     uint64_t committed_bytes;
     uint64_t pending_bytes; /* decommitted, but recorded streams may use it */
     uint64_t idle_bytes;    /* at hand */
-    uint64_t held_bytes;    /* of the device: the sum of these three */
+    uint64_t held_bytes;    /* of the device: the sum of these three, unless
+                               the region is paused */
     uint64_t minimum_bytes;
     uint64_t limit_bytes;
     int is_paused;
+    uint64_t kept_bytes; /* of host memory, with its contents */
 } larder_region_info;
 
 /* O(1) but for pending_bytes: O(runs of the region). */

@@ -269,6 +269,166 @@ static void contents_stay_while_pages_are_committed(void **state)
     rig_down(&rig);
 }
 
+/* ---- sleep and wake -------------------------------------------------------- */
+
+static void fill_pages(larder_region *kv, unsigned first, unsigned count)
+{
+    larder_addr base = info_of(kv).addr;
+
+    for (unsigned i = first; i < first + count; i++)
+        memset((void *)(uintptr_t)(base + i * PAGE), (int)i + 1, PAGE);
+}
+
+static void assert_pages(larder_region *kv, unsigned first, unsigned count)
+{
+    larder_addr base = info_of(kv).addr;
+
+    for (unsigned i = first; i < first + count; i++) {
+        const unsigned char *p =
+            (const unsigned char *)(uintptr_t)(base + i * PAGE);
+
+        assert_true(p[0] == i + 1 && p[PAGE - 1] == i + 1);
+    }
+}
+
+static void a_paused_region_keeps_contents_and_addresses(void **state)
+{
+    struct rig rig = up("sim:64MiB");
+    larder_region *kv = region_of(&rig, 32);
+    larder_addr big;
+
+    (void)state;
+    commit(kv, 2, 10);
+    commit(kv, 20, 4);
+    decommit(kv, 5, 2); /* within a handle that is in use */
+    fill_pages(kv, 2, 3);
+    fill_pages(kv, 7, 5);
+    fill_pages(kv, 20, 4);
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_KEEP));
+    assert_ok(larder_check(rig.a));
+    assert_int_equal(rig_usage(rig.dev).pages, 0);
+    assert_int_equal(info_of(kv).kept_bytes, 12 * PAGE);
+    assert_int_equal(info_of(kv).held_bytes, 0);
+    big = rig_alloc(&rig, MIB(60)); /* the memory is free for others */
+    rig_free(&rig, big);
+    assert_result(LARDER_ERR_PAUSED, larder_region_commit(kv, 0, PAGE));
+    assert_result(LARDER_ERR_PAUSED,
+                  larder_region_pause(kv, LARDER_PAUSE_KEEP));
+    assert_ok(larder_region_resume(kv)); /* out of what is cached */
+    assert_ok(larder_check(rig.a));
+    assert_int_equal(info_of(kv).committed_bytes, 12 * PAGE);
+    assert_int_equal(info_of(kv).kept_bytes, 0);
+    assert_pages(kv, 2, 3);
+    assert_pages(kv, 7, 5);
+    assert_pages(kv, 20, 4);
+    assert_result(LARDER_ERR_INVALID, larder_region_resume(kv));
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+static void a_wake_without_memory_leaves_it_asleep_and_whole(void **state)
+{
+    struct rig rig = up("sim:64MiB");
+    larder_region *kv = region_of(&rig, 32);
+    larder_addr big;
+
+    (void)state;
+    commit(kv, 0, 6);
+    commit(kv, 10, 6);
+    fill_pages(kv, 0, 6);
+    fill_pages(kv, 10, 6);
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_KEEP));
+    big = rig_alloc(&rig, MIB(46)); /* 9 of 12 pages are left */
+    for (int i = 0; i < 3; i++) {
+        assert_result(LARDER_ERR_OUT_OF_MEMORY, larder_region_resume(kv));
+        assert_int_equal(info_of(kv).held_bytes, 0);
+        assert_true(info_of(kv).is_paused);
+        assert_ok(larder_check(rig.a));
+    }
+    rig_free(&rig, big);
+    assert_ok(larder_region_resume(kv));
+    assert_pages(kv, 0, 6);
+    assert_pages(kv, 10, 6);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+static void a_paused_region_goes_with_its_allocator(void **state)
+{
+    struct rig rig = up("sim:64MiB");
+    larder_region *kv = region_of(&rig, 32);
+
+    (void)state;
+    commit(kv, 0, 6);
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_KEEP));
+    rig_down(&rig);
+    assert_ok(larder_region_destroy(kv));
+}
+
+static void sleeping_takes_an_unmapping_for_a_run(void **state)
+{
+    struct rig rig = up("sim:1GiB,backing=none");
+    larder_region *kv = region_of(&rig, 400);
+
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        commit(kv, i, 1); /* a handle each */
+    commit(kv, 200, 50);
+    assert_ok(larder_device_reset_counters(rig.dev));
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_DROP));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_unmap), 2);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 101);
+    assert_ok(larder_device_reset_counters(rig.dev));
+    assert_ok(larder_region_resume(kv));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create), 2);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_set_access), 2);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
+/* Each call that pausing and resuming make fails once, and from then on. */
+static void every_call_of_sleep_and_wake_may_fail(void **state)
+{
+    static const larder_call calls[] = {
+        LARDER_CALL_unmap,        LARDER_CALL_page_release,
+        LARDER_CALL_page_create,  LARDER_CALL_map,
+        LARDER_CALL_set_access,   LARDER_CALL_copy,
+        LARDER_CALL_event_record, LARDER_CALL_event_sync,
+        LARDER_CALL_host_alloc,   LARDER_CALL_host_free,
+    };
+
+    (void)state;
+    for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++) {
+        for (unsigned nth = 1; nth < 8; nth++) {
+            struct rig rig = up("sim:64MiB");
+            larder_region *kv = region_of(&rig, 32);
+
+            commit(kv, 0, 3);
+            commit(kv, 3, 3);
+            commit(kv, 10, 6);
+            decommit(kv, 12, 1);
+            fill_pages(kv, 0, 6);
+            fill_pages(kv, 13, 3);
+            assert_ok(larder_device_fail(rig.dev, calls[c], nth, nth % 3,
+                                         LARDER_ERR_DEVICE));
+            (void)larder_region_pause(kv, LARDER_PAUSE_KEEP);
+            assert_ok(larder_check(rig.a));
+            if (info_of(kv).is_paused)
+                (void)larder_region_resume(kv);
+            assert_ok(larder_check(rig.a));
+            assert_ok(larder_device_fail(rig.dev, calls[c], 0, 0, LARDER_OK));
+            if (info_of(kv).is_paused)
+                assert_ok(larder_region_resume(kv));
+            assert_pages(kv, 0, 6);
+            assert_pages(kv, 13, 3);
+            assert_ok(larder_check(rig.a));
+            assert_ok(larder_region_destroy(kv));
+            assert_ok(larder_empty_cache(rig.a));
+            rig_down(&rig);
+        }
+    }
+}
+
 /* ---- anything goes --------------------------------------------------------- */
 
 enum { MODEL_PAGES = 64, MODEL_STEPS = 4000 };
@@ -383,6 +543,11 @@ int main(void)
         cmocka_unit_test(idle_pages_go_back_when_asked),
         cmocka_unit_test(what_a_recorded_stream_uses_is_waited_for),
         cmocka_unit_test(contents_stay_while_pages_are_committed),
+        cmocka_unit_test(a_paused_region_keeps_contents_and_addresses),
+        cmocka_unit_test(a_wake_without_memory_leaves_it_asleep_and_whole),
+        cmocka_unit_test(a_paused_region_goes_with_its_allocator),
+        cmocka_unit_test(sleeping_takes_an_unmapping_for_a_run),
+        cmocka_unit_test(every_call_of_sleep_and_wake_may_fail),
         cmocka_unit_test(random_steps_agree_with_a_list_of_pages),
         cmocka_unit_test(mistakes_are_refused_and_change_nothing),
     };

@@ -169,6 +169,8 @@ static larder_result check_check_pages(const struct segment *s,
 
     if (s->paused != NULL) /* what pages it has, is counted by the segment */
         return LARDER_OK;
+    if (s->is_asleep && b->state == BLOCK_LIVE)
+        return LARDER_OK;
     if (!mapped && ((b->addr - s->addr) % s->page_bytes != 0 ||
                     b->bytes % s->page_bytes != 0))
         return broken(pages_rule(s), "an unmapped block within a page",

@@ -14,6 +14,7 @@
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/region/region_pages.h"
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
 #include "core/state/shard.h"
@@ -464,6 +465,7 @@ static larder_result give_everything_back(struct allocator *a)
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         fail_keep_first(&r, sync_uses(a, s));
     larder__pause_forget(a);
+    larder__regions_forget(a);
     while (a->segments != NULL)
         fail_keep_first(&r, segment_destroy(a, a->segments));
     if (a->larder != NULL)

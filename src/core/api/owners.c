@@ -49,7 +49,7 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
     uint64_t bytes = 0;
 
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner != p || s->paused != NULL)
+        if (s->heap->pool->owner != p || segment_is_paused(s))
             continue;
         for (const struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next))
@@ -100,6 +100,8 @@ static void tell_private(struct telling *t, const struct private_pool *p)
         line.kind = LARDER_OWNER_REGION;
         line.pool = (larder_pool_id){0};
         line.name = p->region->name;
+        line.asleep_bytes = p->asleep_bytes;
+        t->kept_on_host += p->region->kept_bytes;
     }
     line.used_bytes = used_by(t->a, p);
     tell_owner(t, &p->holding, line);

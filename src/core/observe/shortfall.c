@@ -81,7 +81,7 @@ static struct held_state count(struct allocator *a, const struct request *q)
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         uint64_t before = h.live;
 
-        if (s->paused != NULL) /* holds nothing */
+        if (segment_is_paused(s)) /* holds nothing */
             continue;
         h.segments++;
         for (const struct block *b = s->head; b != NULL;

@@ -144,7 +144,7 @@ static larder_segment_info segment_info(struct allocator *a,
         .is_large = !s->heap->pool->is_small,
         .is_expandable = segment_is_expandable(s),
         .is_reserved = s->kind == SEGMENT_CARVED,
-        .is_paused = s->paused != NULL,
+        .is_paused = segment_is_paused(s),
     };
 
     if (s->heap->pool->owner != NULL)

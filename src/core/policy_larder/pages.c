@@ -132,11 +132,9 @@ static size_t count_handles(const struct segment *s, struct page_span run)
     return count;
 }
 
-larder_result larder__pages_unmap(struct allocator *a, struct block *b,
-                                  struct page_span run)
+larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
+                                   struct page_span run)
 {
-    struct segment *s = b->segment;
-    const struct page_span all = run;
     larder_addr addr = page_at(s, run.begin);
     size_t pages = run.end - run.begin;
     uint64_t bytes = pages_bytes(pages);
@@ -156,7 +154,16 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
     s->page_count -= pages;
     s->heap->page_count -= pages;
     larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
-    (void)larder__pages_gone(a, b, all);
     history_range(a, LARDER_ACTION_segment_unmap, s, addr, bytes);
     return LARDER_OK;
+}
+
+larder_result larder__pages_unmap(struct allocator *a, struct block *b,
+                                  struct page_span run)
+{
+    larder_result r = larder__pages_loosen(a, b->segment, run);
+
+    if (r == LARDER_OK)
+        (void)larder__pages_gone(a, b, run);
+    return r;
 }

@@ -86,6 +86,10 @@ enum { PAGES_HEADERS = 2 };
 larder_result larder__pages_unmap(struct allocator *a, struct block *b,
                                   struct page_span run);
 
+/* The same, but that blocks know nothing of it yet. */
+larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
+                                   struct page_span run);
+
 /* The run's pages, in the free block b, are no more: the block keeps what is
  * below, and what is above is a block of its own.  Returns the unmapped one.
  * Headers are ensured. */

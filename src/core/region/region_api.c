@@ -8,7 +8,6 @@
 #include "core/account/keep.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
-#include "core/pools/tags.h"
 #include "core/region/region_pages.h"
 #include "core/state/shard.h"
 
@@ -124,10 +123,13 @@ static larder_result region_enter(larder_region *region, struct allocator **out,
         return r;
     larder__shard_enter(*out);
     history_enter(*out, caller);
-    if (region->region->tag != NULL)
-        r = larder__tag_check(region->region->tag);
-    if (r != LARDER_OK)
-        larder__handle_unlock(*out);
+    if (!region->region->segment->is_asleep)
+        return LARDER_OK;
+    r = larder__fail(LARDER_ERR_PAUSED,
+                     "the region '%s' is paused: larder_region_resume() comes "
+                     "first",
+                     region->region->name);
+    larder__handle_unlock(*out);
     return r;
 }
 
@@ -241,6 +243,54 @@ larder_result larder_region_trim(larder_region *region, uint64_t *released)
     return r;
 }
 
+/* ---- pausing --------------------------------------------------------------- */
+
+static larder_result check_capture(const struct allocator *a)
+{
+    if (!allocator_is_capturing(a))
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_CAPTURING,
+                        "memory is neither paused nor resumed while "
+                        "allocations go to a private pool");
+}
+
+larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
+{
+    struct allocator *a;
+    larder_result r = region_enter(region, &a, __builtin_return_address(0));
+
+    if (r != LARDER_OK)
+        return r;
+    if (mode != LARDER_PAUSE_KEEP && mode != LARDER_PAUSE_DROP)
+        r = larder__fail(LARDER_ERR_INVALID, "%d is not a mode of pausing",
+                         (int)mode);
+    if (r == LARDER_OK)
+        r = check_capture(a);
+    if (r == LARDER_OK)
+        r = larder__region_sleep(a, region->region, mode == LARDER_PAUSE_KEEP);
+    larder__handle_unlock(a);
+    return r;
+}
+
+larder_result larder_region_resume(larder_region *region)
+{
+    struct allocator *a;
+    larder_result r = region_lock(region, &a);
+
+    if (r != LARDER_OK)
+        return r;
+    history_enter(a, __builtin_return_address(0));
+    if (!region->region->segment->is_asleep)
+        r = larder__fail(LARDER_ERR_INVALID, "the region '%s' is not paused",
+                         region->region->name);
+    if (r == LARDER_OK)
+        r = check_capture(a);
+    if (r == LARDER_OK)
+        r = larder__region_wake(a, region->region);
+    larder__handle_unlock(a);
+    return r;
+}
+
 /* ---- the account ----------------------------------------------------------- */
 
 larder_result larder_region_set_minimum(larder_region *region, uint64_t bytes)
@@ -278,7 +328,8 @@ static larder_region_info info_of(struct allocator *a, const struct region *g)
         .held_bytes = g->pool->holding.held_bytes,
         .minimum_bytes = g->pool->holding.minimum_bytes,
         .limit_bytes = g->pool->holding.limit_bytes,
-        .is_paused = g->tag != NULL && g->tag->is_paused,
+        .is_paused = g->segment->is_asleep,
+        .kept_bytes = g->kept_bytes,
     };
 
     for (const struct block *b = s->head; b != NULL;

@@ -150,6 +150,14 @@ static larder_result region_commit_supply(struct allocator *a, struct region *g,
                                          : r;
 }
 
+larder_result larder__region_fill(struct allocator *a, struct region *g,
+                                  struct page_span span)
+{
+    size_t pages = count_lack(a, g, span).pages;
+
+    return pages == 0 ? LARDER_OK : supply(a, g, span, pages);
+}
+
 /* ---- blocks ---------------------------------------------------------------- */
 
 /* What the span has of the free block b becomes live.  Two headers are

@@ -9,7 +9,6 @@
 #include "core/policy_larder/physical.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
-#include "core/pools/tags.h"
 #include "core/region/region_pages.h"
 #include "core/segments/events.h"
 #include "core/segments/release.h"
@@ -79,11 +78,7 @@ larder_result larder__region_make(struct allocator *a, uint64_t bytes,
     if (g == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     larder__private_append(a, g->pool);
-    r = opt->tag == NULL ? LARDER_OK : larder__tag_get(a, opt->tag, &g->tag);
-    if (r == LARDER_OK && g->tag != NULL)
-        r = larder__tag_check(g->tag);
-    if (r == LARDER_OK)
-        r = larder__account_keep(a, &g->pool->holding, opt->minimum_bytes);
+    r = larder__account_keep(a, &g->pool->holding, opt->minimum_bytes);
     if (r == LARDER_OK)
         r = reserve(a, g, bytes, opt->stream);
     if (r != LARDER_OK) {

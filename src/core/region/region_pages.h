@@ -17,8 +17,10 @@ struct region {
     char name[LARDER_REGION_NAME_MAX + 1];
     struct private_pool *pool;
     struct segment *segment;
-    struct tag *tag;     /* that pauses it, or NULL */
     size_t handle_pages; /* of a new handle, at most */
+    char *kept; /* while it is asleep, its contents, in order; or NULL */
+    uint64_t kept_bytes;
+    bool is_pinned; /* `kept` is the device's */
 };
 
 /* Reserve addresses.  `opt` is whole and was checked. */
@@ -45,6 +47,21 @@ uint64_t larder__region_at_hand(struct allocator *a, const struct region *g,
 
 /* Give the device the idle pages. */
 larder_result larder__region_trim(struct allocator *a, struct region *g);
+
+/* Memory for all pages of the span that miss it, before blocks know: all or
+ * none. */
+larder_result larder__region_fill(struct allocator *a, struct region *g,
+                                  struct page_span span);
+
+/* Release what is committed, and have it again (region_sleep.c). */
+larder_result larder__region_sleep(struct allocator *a, struct region *g,
+                                   bool keep);
+larder_result larder__region_wake(struct allocator *a, struct region *g);
+
+/* Host memory of contents goes. */
+void larder__region_forget_kept(struct allocator *a, struct region *g);
+/* The same of all regions, when the allocator goes. */
+void larder__regions_forget(struct allocator *a);
 
 /* The block that has the address, of a region's segment; O(1) near what is
  * committed, else O(its blocks). */

@@ -107,6 +107,7 @@ struct private_pool {
     uint16_t history_id; /* its number in the history; 0: none yet */
     struct holding holding;
     bool lends;                /* its free blocks, when memory runs out */
+    uint64_t asleep_bytes;     /* of a region: committed, but without memory */
     bool is_captured;          /* requests of it were part of a capture */
     bool is_lent;              /* its graphs do not run now (lend.h) */
     larder_stream lent_stream; /* on which they ran */
@@ -161,6 +162,7 @@ struct segment {
     larder_addr graph_end;
 
     struct paused *paused; /* NULL: it is not (pause.h) */
+    bool is_asleep;        /* a region's: its live blocks have no pages */
 
     /* SEGMENT_PAGED, which has `pages` too */
     size_t page_end;   /* no page from here on */
@@ -371,6 +373,12 @@ struct allocator {
 static inline bool events_are_idle(const struct events *e)
 {
     return e->waiting == 0 && e->deferred_first == 0;
+}
+
+/* Whether its memory is given back for a while. */
+static inline bool segment_is_paused(const struct segment *s)
+{
+    return s->paused != NULL || s->is_asleep;
 }
 
 /* What sizes are rounded up to.  Where segments are had as PyTorch has them,

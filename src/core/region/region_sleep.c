@@ -1,0 +1,244 @@
+/* region_sleep.c - a region's memory given back for a while.
+ *
+ * What is committed stays so, in blocks and in name, but has no pages: the one
+ * state in which a live block has none.  Each step on the way there can be undone
+ * by the others: pages that are unmapped are loose, and are mapped again from
+ * there. */
+#include "core/region/region_pages.h"
+
+#include "base/fail.h"
+#include "base/host.h"
+#include "core/policy_larder/physical.h"
+#include "core/segments/events.h"
+#include "core/state/policy.h"
+
+enum { HOST_ALIGN = 4096 };
+
+/* The next run of committed pages from `from` on; false: none. */
+static bool next_committed(struct allocator *a, const struct region *g,
+                           size_t from, struct page_span *run)
+{
+    const struct segment *s = g->segment;
+    struct block *b;
+
+    if (from >= s->bytes / PAGE_BYTES)
+        return false;
+    b = larder__region_block(a, g, page_at(s, from));
+    while (b != NULL && b->state != BLOCK_LIVE)
+        b = slab_get(&a->slab, b->next);
+    if (b == NULL)
+        return false;
+    *run = pages_touched(s, b->addr, b->bytes);
+    for (b = slab_get(&a->slab, b->next); b != NULL && b->state == BLOCK_LIVE;
+         b = slab_get(&a->slab, b->next))
+        run->end = pages_touched(s, b->addr, b->bytes).end;
+    return true;
+}
+
+/* ---- contents -------------------------------------------------------------- */
+
+/* Pinned memory is copied faster, but may be scarce. */
+static larder_result host_take(struct allocator *a, struct region *g)
+{
+    void *host = NULL;
+
+    g->kept_bytes = g->pool->usage.allocated_bytes;
+    if (g->kept_bytes == 0)
+        return LARDER_OK;
+    g->is_pinned =
+        larder_device_host_alloc(a->device, g->kept_bytes, &host) == LARDER_OK;
+    if (!g->is_pinned)
+        host = larder__host_alloc_aligned(HOST_ALIGN, g->kept_bytes);
+    g->kept = host;
+    if (host != NULL)
+        return LARDER_OK;
+    g->kept_bytes = 0;
+    return larder__fail(LARDER_ERR_NO_HOST_MEMORY,
+                        "the host has no memory for what is to be kept of the "
+                        "region '%s'",
+                        g->name);
+}
+
+static larder_result copy(struct allocator *a, const struct region *g,
+                          larder_copy_kind kind)
+{
+    struct page_span run = {0};
+    char *host = g->kept;
+    bool is_out = kind == LARDER_COPY_TO_HOST;
+    larder_result r = LARDER_OK;
+
+    if (host == NULL)
+        return LARDER_OK;
+    while (r == LARDER_OK && next_committed(a, g, run.end, &run)) {
+        uint64_t bytes = (run.end - run.begin) * (uint64_t)PAGE_BYTES;
+        uint64_t addr = page_at(g->segment, run.begin);
+        uint64_t pointer = (uint64_t)(uintptr_t)host;
+
+        r = larder_device_copy(a->device, is_out ? pointer : addr,
+                               is_out ? addr : pointer, bytes, kind,
+                               g->segment->heap->stream);
+        host += bytes;
+    }
+    fail_keep_first(&r, larder__events_pass(a, g->segment->heap->stream));
+    return r;
+}
+
+void larder__region_forget_kept(struct allocator *a, struct region *g)
+{
+    if (g->is_pinned && g->kept != NULL &&
+        larder_device_host_free(a->device, g->kept) != LARDER_OK)
+        return; /* the device keeps it: asked again by the next */
+    if (!g->is_pinned)
+        larder__host_free(g->kept);
+    g->kept = NULL;
+    g->kept_bytes = 0;
+    g->is_pinned = false;
+}
+
+/* ---- pages ----------------------------------------------------------------- */
+
+/* Free blocks of the run have no memory any more.  No header is needed: each
+ * goes whole. */
+static void idle_gone(struct allocator *a, const struct region *g,
+                      struct page_span run)
+{
+    larder_addr at = page_at(g->segment, run.begin);
+    larder_addr end = page_at(g->segment, run.end);
+
+    while (at < end) {
+        struct block *b = larder__region_block(a, g, at);
+
+        at = b->addr + b->bytes;
+        if (b->state == BLOCK_FREE)
+            (void)larder__pages_gone(
+                a, b, pages_touched(g->segment, b->addr, b->bytes));
+    }
+}
+
+/* Unmap all pages, each run by one call: they become loose. */
+static larder_result unmap_all(struct allocator *a, struct region *g)
+{
+    struct segment *s = g->segment;
+    size_t end = s->bytes / PAGE_BYTES;
+    struct page_span run = {0};
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && s->page_count > 0 && run.end < end) {
+        run.begin = run.end;
+        while (run.begin < end && s->pages[run.begin] == 0)
+            run.begin++;
+        run.end = run.begin;
+        while (run.end < end && s->pages[run.end] != 0)
+            run.end++;
+        if (run.begin == run.end)
+            break;
+        r = larder__pages_loosen(a, s, run);
+        if (r == LARDER_OK)
+            idle_gone(a, g, run);
+    }
+    return r;
+}
+
+/* Map all committed pages that have no memory: each run or none of it. */
+static larder_result map_committed(struct allocator *a, struct region *g)
+{
+    struct page_span run = {0};
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && next_committed(a, g, run.end, &run))
+        r = larder__region_fill(a, g, run);
+    return r;
+}
+
+void larder__regions_forget(struct allocator *a)
+{
+    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+        if (p->region != NULL)
+            larder__region_forget_kept(a, p->region);
+    }
+}
+
+/* ---- both ways ------------------------------------------------------------- */
+
+static void set_asleep(struct region *g, bool is_asleep)
+{
+    g->segment->is_asleep = is_asleep;
+    g->pool->asleep_bytes = is_asleep ? g->pool->usage.allocated_bytes : 0;
+}
+
+static larder_result streams_pass(struct allocator *a, const struct region *g)
+{
+    larder_result r = larder__events_pass(a, g->segment->heap->stream);
+
+    for (struct block *b = g->segment->head; r == LARDER_OK && b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_PENDING)
+            return larder__fail(LARDER_ERR_BUSY,
+                                "memory of the region '%s' is still used by a "
+                                "stream that was recorded",
+                                g->name);
+        for (const struct use *use = b->state == BLOCK_LIVE ? b->uses : NULL;
+             use != NULL && r == LARDER_OK; use = use->next) {
+            if (use->is_hold)
+                return larder__fail(LARDER_ERR_BUSY,
+                                    "memory of the region '%s' is exported: "
+                                    "close that first",
+                                    g->name);
+            r = larder__events_pass(a, use->stream);
+        }
+    }
+    return r;
+}
+
+larder_result larder__region_sleep(struct allocator *a, struct region *g,
+                                   bool keep)
+{
+    size_t before;
+    larder_result r = larder__events_sync(a);
+
+    if (r == LARDER_OK)
+        r = streams_pass(a, g);
+    if (r == LARDER_OK)
+        r = larder__region_trim(a, g);
+    if (r == LARDER_OK && keep)
+        r = host_take(a, g);
+    if (r == LARDER_OK)
+        r = copy(a, g, LARDER_COPY_TO_HOST);
+    if (r != LARDER_OK) {
+        larder__region_forget_kept(a, g);
+        return r;
+    }
+    before = a->larder->loose.pages;
+    set_asleep(g, true);
+    r = unmap_all(a, g);
+    if (r == LARDER_OK) {
+        larder__physical_drop(a, a->larder->loose.pages - before);
+        return LARDER_OK;
+    }
+    if (map_committed(a, g) == LARDER_OK) {
+        set_asleep(g, false);
+        larder__region_forget_kept(a, g);
+    }
+    return r;
+}
+
+larder_result larder__region_wake(struct allocator *a, struct region *g)
+{
+    char words[LARDER_FAIL_MAX];
+    larder_result r = map_committed(a, g);
+
+    if (r == LARDER_OK)
+        r = copy(a, g, LARDER_COPY_TO_DEVICE);
+    if (r != LARDER_OK) { /* asleep and whole */
+        size_t before = a->larder->loose.pages;
+
+        larder__copy_error(words, sizeof words);
+        if (unmap_all(a, g) == LARDER_OK)
+            larder__physical_drop(a, a->larder->loose.pages - before);
+        larder__set_error("%s", words);
+        return r;
+    }
+    set_asleep(g, false);
+    larder__region_forget_kept(a, g);
+    return LARDER_OK;
+}

@@ -17,7 +17,7 @@ larder_result larder_pool_begin(larder_allocator *handle, larder_pool_id id,
 
     if (r != LARDER_OK)
         return r;
-    p = larder__pool_index_get(&a->pool_index, id);
+    p = larder__pool_index_get(&a->privates.index, id);
     if (p != NULL)
         r = larder__pool_recall(a, p);
     if (r == LARDER_OK)

@@ -90,7 +90,7 @@ static larder_result borrow_and_supply(struct allocator *a, struct request *q)
 {
     size_t pages = (q->size + PAGE_BYTES - 1) / PAGE_BYTES + 1;
 
-    if (a->private_pools == NULL)
+    if (a->privates.first == NULL)
         return LARDER_ERR_OUT_OF_MEMORY;
     if (larder__lend_block(a, q))
         return LARDER_OK;

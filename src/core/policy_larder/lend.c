@@ -65,7 +65,7 @@ bool larder__lend_block(struct allocator *a, struct request *q)
 {
     enum pool_kind kind = q->heap->pool->is_small ? POOL_SMALL : POOL_LARGE;
 
-    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+    for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
         struct block *b;
 
         if (!p->is_lent || p->lent_stream != q->stream)
@@ -197,7 +197,7 @@ size_t larder__lend_pages(struct allocator *a, size_t pages)
 {
     struct lending l = {.wanted = pages};
 
-    for (struct private_pool *p = a->private_pools; p != NULL && l.lent < pages;
+    for (struct private_pool *p = a->privates.first; p != NULL && l.lent < pages;
          p = p->next) {
         l.spare = holding_spare(&p->holding) / PAGE_BYTES;
         if (may_lend(p))

@@ -26,7 +26,7 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
 
 void larder__private_decide(struct allocator *a)
 {
-    const struct route *r = a->routes;
+    const struct route *r = a->routes.first;
 
     while (r != NULL && r->to->lends && !r->to->is_captured)
         r = r->next;

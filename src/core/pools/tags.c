@@ -162,8 +162,8 @@ uint64_t larder__tags_paused_bytes(const struct allocator *a)
         if (tag->is_paused)
             bytes += tag->pool->usage.allocated_bytes;
     }
-    for (const struct private_pool *p = a->private_pools;
-         a->region_count > 0 && p != NULL; p = p->next)
+    for (const struct private_pool *p = a->privates.first;
+         a->privates.regions > 0 && p != NULL; p = p->next)
         bytes += p->asleep_bytes;
     return bytes;
 }

@@ -152,7 +152,7 @@ static larder_result map_committed(struct allocator *a, struct region *g)
 
 void larder__regions_forget(struct allocator *a)
 {
-    for (struct private_pool *p = a->private_pools; p != NULL; p = p->next) {
+    for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
         if (p->region != NULL)
             larder__region_forget_kept(a, p->region);
     }

@@ -155,7 +155,7 @@ larder_result larder__region_fill(struct allocator *a, struct region *g,
 {
     size_t pages = count_lack(a, g, span).pages;
 
-    return pages == 0 ? LARDER_OK : supply(a, g, span, pages);
+    return pages == 0 ? LARDER_OK : region_commit_supply(a, g, span, pages);
 }
 
 /* ---- blocks ---------------------------------------------------------------- */

@@ -6,6 +6,9 @@ B = build
 CMAKE_FLAGS =
 PREFIX = /usr/local
 
+# Options of tools/mutants.py for check-mutants: --count 300 --seed 1.
+MUTANTS =
+
 # Releases for check-pytorch (empty: all) and check-torch (empty: three).
 VERSIONS =
 
@@ -23,10 +26,10 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
-.PHONY: all help setup configure build run test check-asan check-clang \
-        check-tsan check-long check-fuzz check-gpu check-fit check-exec \
-        check-pytorch check-torch bench bench-landscape wheel deb install \
-        lint format clean
+.PHONY: all help setup configure build run test check-debug check-mutants \
+        check-asan check-clang check-tsan check-long check-fuzz check-gpu \
+        check-fit check-exec check-pytorch check-torch bench bench-landscape \
+        wheel deb install lint format clean
 
 all: build
 
@@ -56,18 +59,27 @@ test: build ## build, then run every test
 	@tools/setup.sh --browser
 	@$(CTEST)
 
+check-debug: ## run the tests with all of the library's assertions
+	+@$(MAKE) test B=build-debug CMAKE_FLAGS="$(CMAKE_FLAGS) \
+	    -DLARDER_ASSERT_LEVEL=2"
+
+check-mutants: ## plant small bugs, list those that no test notices: MUTANTS
+	+@$(MAKE) build B=build-debug CMAKE_FLAGS="$(CMAKE_FLAGS) \
+	    -DLARDER_ASSERT_LEVEL=2"
+	@nice tools/mutants.py build-debug $(MUTANTS)
+
 check-asan: ## run the tests under the address and undefined-behaviour sanitizers
 	+@$(MAKE) test B=build-asan CMAKE_FLAGS="$(CMAKE_FLAGS) \
-	    -DLARDER_SANITIZE=address,undefined -DLARDER_DEBUG=ON"
+	    -DLARDER_SANITIZE=address,undefined -DLARDER_ASSERT_LEVEL=2"
 
 check-clang: ## the same under clang's, which know offsets from null pointers
 	+@$(MAKE) test B=build-clang CMAKE_FLAGS="$(CMAKE_FLAGS) \
 	    -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-	    -DLARDER_SANITIZE=address,undefined -DLARDER_DEBUG=ON"
+	    -DLARDER_SANITIZE=address,undefined -DLARDER_ASSERT_LEVEL=2"
 
 check-tsan: ## run the tests under the thread sanitizer
 	+@$(MAKE) test B=build-tsan CMAKE_FLAGS="$(CMAKE_FLAGS) \
-	    -DLARDER_SANITIZE=thread -DLARDER_DEBUG=ON"
+	    -DLARDER_SANITIZE=thread -DLARDER_ASSERT_LEVEL=1"
 
 check-long: build ## run what takes minutes: all golden files, model, fuzzing
 	@tools/check_long.sh $(B)
@@ -122,4 +134,4 @@ format: ## lay out the C sources
 	@tools/list_sources.sh | xargs clang-format -i
 
 clean: ## remove the build folders
-	rm -rf dist build build-asan build-clang build-tsan build-fuzz build-deb build-ci
+	rm -rf dist build build-debug build-asan build-clang build-tsan build-fuzz build-deb build-ci

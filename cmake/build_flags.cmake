@@ -16,10 +16,18 @@ target_compile_options(larder_flags INTERFACE
     -Wstrict-prototypes -Wmissing-prototypes
     $<$<BOOL:${LARDER_WERROR}>:-Werror>)
 
-# CMake's release types define NDEBUG: take it back where assertions are asked
-# for.
-if(LARDER_DEBUG)
-    target_compile_options(larder_flags INTERFACE -UNDEBUG)
+# CMake's release types define NDEBUG, which is for the assert() of the tools:
+# take it back where assertions are asked for.
+if(NOT LARDER_ASSERT_LEVEL MATCHES "^[012]$")
+    message(FATAL_ERROR "LARDER_ASSERT_LEVEL is '${LARDER_ASSERT_LEVEL}'; "
+                        "expected 0, 1 or 2")
+endif()
+if(LARDER_ASSERT_LEVEL GREATER 0)
+    target_compile_definitions(larder_flags INTERFACE
+                               LARDER_ASSERT_LEVEL=${LARDER_ASSERT_LEVEL})
+    # Failed ones name files as the repository does.
+    target_compile_options(larder_flags INTERFACE -UNDEBUG
+                           -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 endif()
 
 # A library has all it uses, but for what a sanitizer brings: clang links that

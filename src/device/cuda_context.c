@@ -2,18 +2,20 @@
  * thread's for each call, and the thread's own put back. */
 #include "device/cuda_device.h"
 
+#include "base/witness.h"
+
 static cud_result context_take(struct cuda *c, cud_context *out)
 {
     cud_result answer = CUD_SUCCESS;
 
-    pthread_mutex_lock(&c->lock);
+    mutex_take(&c->lock, RANK_DEVICE);
     *out = atomic_load_explicit(&c->context, memory_order_relaxed);
     if (*out == NULL) {
         answer = c->call.primary_retain(out, c->device);
         if (answer == CUD_SUCCESS)
             atomic_store_explicit(&c->context, *out, memory_order_release);
     }
-    pthread_mutex_unlock(&c->lock);
+    mutex_leave(&c->lock);
     return answer;
 }
 

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/sized.h"
+#include "base/witness.h"
 
 const char *larder_call_name(larder_call call)
 {
@@ -135,7 +136,7 @@ larder_result larder_device_fail(larder_device *dev, larder_call call,
     if ((unsigned)call >= LARDER_CALL_COUNT || (nth != 0 && with == LARDER_OK))
         return larder__fail_plain(LARDER_ERR_INVALID);
     bit = UINT32_C(1) << call;
-    pthread_mutex_lock(&dev->plan_lock);
+    mutex_take(&dev->plan_lock, RANK_DEVICE_PLAN);
     dev->plans[call] = (struct device_plan){
         .first = nth,
         .last =
@@ -146,7 +147,7 @@ larder_result larder_device_fail(larder_device *dev, larder_call call,
         atomic_fetch_or_explicit(&dev->planned, bit, memory_order_relaxed);
     else
         atomic_fetch_and_explicit(&dev->planned, ~bit, memory_order_relaxed);
-    pthread_mutex_unlock(&dev->plan_lock);
+    mutex_leave(&dev->plan_lock);
     return LARDER_OK;
 }
 
@@ -163,7 +164,7 @@ static larder_result planned_result(larder_device *dev, larder_call kind)
 
     if (!is_planned(dev, bit))
         return LARDER_OK;
-    pthread_mutex_lock(&dev->plan_lock);
+    mutex_take(&dev->plan_lock, RANK_DEVICE_PLAN);
     if (is_planned(dev, bit)) { /* it may have ended on our way here */
         struct device_plan *plan = &dev->plans[kind];
         uint64_t number = ++plan->seen;
@@ -174,7 +175,7 @@ static larder_result planned_result(larder_device *dev, larder_call kind)
             atomic_fetch_and_explicit(&dev->planned, ~bit,
                                       memory_order_relaxed);
     }
-    pthread_mutex_unlock(&dev->plan_lock);
+    mutex_leave(&dev->plan_lock);
     return r;
 }
 

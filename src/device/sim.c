@@ -24,16 +24,16 @@ larder_result larder__sim_enter(struct sim *sim)
 {
     larder_result r;
 
-    pthread_mutex_lock(&sim->lock);
+    sim_lock(sim);
     r = larder__sim_use(sim);
     if (r != LARDER_OK)
-        pthread_mutex_unlock(&sim->lock);
+        sim_unlock(sim);
     return r;
 }
 
 larder_result larder__sim_leave(struct sim *sim, larder_result r)
 {
-    pthread_mutex_unlock(&sim->lock);
+    sim_unlock(sim);
     return r;
 }
 
@@ -59,7 +59,7 @@ static larder_result op_mem_info(void *self, uint64_t *free_bytes,
 {
     struct sim *sim = self;
 
-    pthread_mutex_lock(&sim->lock);
+    sim_lock(sim);
     larder__sim_lend_sweep(sim);
     *total_bytes = sim->budget.capacity_bytes;
     *free_bytes = *total_bytes - larder__sim_budget_use(&sim->budget).all_bytes;
@@ -73,9 +73,9 @@ static larder_result op_processes(void *self, larder_process_fn *fn, void *ctx)
 
     if (sim->budget.share != NULL)
         return larder__sim_share_each(sim->budget.share, fn, ctx);
-    pthread_mutex_lock(&sim->lock);
+    sim_lock(sim);
     one.bytes = larder__sim_budget_use(&sim->budget).self_bytes;
-    pthread_mutex_unlock(&sim->lock);
+    sim_unlock(sim);
     if (one.bytes != 0)
         fn(ctx, &one);
     return LARDER_OK;
@@ -274,7 +274,7 @@ static larder_result op_stream_is_capturing(void *self, larder_stream stream,
 
     if (r != LARDER_OK)
         return r;
-    pthread_mutex_lock(&sim->lock);
+    sim_lock(sim);
     s = larder__sim_stream_find(sim, stream);
     *out = s != NULL && s->is_captured;
     return larder__sim_leave(sim, LARDER_OK);
@@ -333,9 +333,9 @@ static larder_result op_host_free(void *self, void *ptr)
     struct sim *sim = self;
     larder_result r;
 
-    pthread_mutex_lock(&sim->lock);
+    sim_lock(sim);
     r = larder__sim_streams_wait(sim);
-    pthread_mutex_unlock(&sim->lock);
+    sim_unlock(sim);
     if (r == LARDER_OK)
         larder__host_free(ptr);
     return r;

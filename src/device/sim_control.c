@@ -63,7 +63,7 @@ larder_result larder_sim_complete(larder_device *dev, larder_stream stream)
 
     if (r != LARDER_OK)
         return r;
-    pthread_mutex_lock(&sim->lock);
+    sim_lock(sim);
     return control_leave(sim, stream_complete(sim, stream), "sim_complete");
 }
 
@@ -146,7 +146,7 @@ larder_result larder_sim_get_usage(larder_device *dev, larder_sim_usage *out)
 
     if (r != LARDER_OK)
         return r;
-    pthread_mutex_lock(&sim->lock);
+    sim_lock(sim);
     larder__sim_lend_sweep(sim);
     use = larder__sim_budget_use(&sim->budget);
     usage.capacity_bytes = sim->budget.capacity_bytes;
@@ -158,6 +158,6 @@ larder_result larder_sim_get_usage(larder_device *dev, larder_sim_usage *out)
     usage.mappings = sim->mappings;
     usage.reservations = sim->reservations;
     usage.events = sim->events.taken;
-    pthread_mutex_unlock(&sim->lock);
+    sim_unlock(sim);
     return sized_write(out, &usage, sizeof usage);
 }

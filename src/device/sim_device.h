@@ -11,6 +11,7 @@
 
 #include <larder/sim.h>
 
+#include "base/witness.h"
 #include "device/sim_backing.h"
 #include "device/sim_share.h"
 #include "device/sim_slots.h"
@@ -94,6 +95,16 @@ struct sim {
 
 /* NULL: the device is not a simulated one. */
 struct sim *larder__sim_of(const larder_device *dev);
+
+static inline void sim_lock(struct sim *sim)
+{
+    mutex_take(&sim->lock, RANK_DEVICE);
+}
+
+static inline void sim_unlock(struct sim *sim)
+{
+    mutex_leave(&sim->lock);
+}
 
 /* Take the lock for a call that uses the device.  Not taken after a failure. */
 larder_result larder__sim_enter(struct sim *sim);

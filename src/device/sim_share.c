@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/shared_object.h"
+#include "base/witness.h"
 #include "device/sim_spec.h"
 
 enum { SHARE_SLOTS = 256 };
@@ -62,13 +63,13 @@ static bool slot_lives(const struct sim_share *share,
 
 static void share_lock(struct share_object *o)
 {
-    if (pthread_mutex_lock(&o->lock) == EOWNERDEAD)
+    if (mutex_take(&o->lock, RANK_DEVICE_SHARE) == EOWNERDEAD)
         pthread_mutex_consistent(&o->lock);
 }
 
 static void share_unlock(struct share_object *o)
 {
-    pthread_mutex_unlock(&o->lock);
+    mutex_leave(&o->lock);
 }
 
 static uint64_t share_used(const struct share_object *o)

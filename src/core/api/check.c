@@ -11,6 +11,8 @@
  *   E1  events waited for and queued are the same number, and with the holds
  *       what blocks count;
  *   H1  every header the slab gave out is in a segment. */
+#include "core/api/check.h"
+
 #include <inttypes.h>
 
 #include "base/fail.h"
@@ -405,12 +407,13 @@ static larder_result check_events(const struct allocator *a,
     return LARDER_OK;
 }
 
-static larder_result check_all(struct allocator *a)
+larder_result larder__check_rules(struct allocator *a)
 {
     struct sums sums = {.blocks = 0};
     struct sums indexed = {.blocks = 0};
     larder_result r;
 
+    larder__assert(allocator_is_locked(a));
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         if ((r = check_segment(a, s, &sums)) != LARDER_OK)
             return r;
@@ -446,7 +449,7 @@ larder_result larder_check(larder_allocator *handle)
 
     if (r != LARDER_OK)
         return r;
-    r = check_all(a);
+    r = larder__check_rules(a);
     larder__handle_unlock(a);
     return r;
 }

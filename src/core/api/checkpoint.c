@@ -103,6 +103,7 @@ static larder_result checkpoint_take(struct allocator *a, larder_pool_id id,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     cp->id = id;
     cp->count = save_blocks(a, p, cp->blocks);
+    larder__assert(cp->count == count);
     *out = cp;
     return LARDER_OK;
 }
@@ -250,11 +251,14 @@ static const struct block *allocate_saved(struct allocator *a,
     struct segment *s = pool_segment(a->segments, p);
     struct block *b;
 
-    while (saved->addr < s->addr || saved->addr - s->addr >= s->bytes)
+    while (saved->addr < s->addr || saved->addr - s->addr >= s->bytes) {
         s = pool_segment(s->next, p);
+        larder__assert(s != NULL);
+    }
     b = s->head;
     while (b->addr != saved->addr)
         b = slab_at(&a->slab, b->next);
+    larder__assert(b->state == BLOCK_FREE && b->bytes >= saved->bytes);
     heap_remove(b);
     larder__block_allocate(a, b, saved->bytes,
                            saved->requested > 0 ? saved->requested
@@ -270,6 +274,7 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
                     const struct private_pool *p, struct addr_list *freed,
                     struct addr_list *created)
 {
+    larder__assert(allocator_is_locked(a));
     checkpoint_free_live(a, p, true, freed);
     for (size_t i = 0; i < cp->count; i++) {
         const struct block *b = allocate_saved(a, p, &cp->blocks[i]);

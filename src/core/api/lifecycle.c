@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/api/check.h"
 #include "core/api/lifecycle.h"
 #include "core/entry/handle.h"
 #include "core/pause/pause.h"
@@ -17,6 +18,7 @@
 #include "core/region/region_pages.h"
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
+#include "core/state/audit.h"
 #include "core/state/shard.h"
 
 #include "core/history/recording.h"
@@ -355,16 +357,18 @@ static larder_result allocator_make(larder_device *dev,
 
     if (a == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    lock_init(&a->lock);
+    lock_init(&a->lock, RANK_ALLOCATOR);
     larder__slab_init(&a->slab);
     larder__pools_init(a->pools, NULL);
     a->policy = policy;
     r = allocator_init(a, dev, opt);
-    if (r != LARDER_OK)
+    if (r != LARDER_OK) {
         allocator_free(a);
-    else
-        *out = a;
-    return r;
+        return r;
+    }
+    larder__audit_begin(a, larder__check_rules);
+    *out = a;
+    return LARDER_OK;
 }
 
 larder_result larder__allocator_create(larder_device *dev,
@@ -439,6 +443,7 @@ static larder_result segment_destroy(struct allocator *a, struct segment *s)
 {
     larder_result r = LARDER_OK;
 
+    larder__assert(s->heap != NULL && s->head != NULL);
     if (s->kind == SEGMENT_EXPANDABLE)
         return larder__expandable_destroy(a, s);
     if (s->kind == SEGMENT_PAGED)

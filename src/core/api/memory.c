@@ -236,6 +236,7 @@ static LAST larder_result free_counted(larder_allocator *handle,
 static LAST larder_result free_unfound(struct allocator *a, struct shard *f,
                                        larder_addr addr, const void *caller)
 {
+    larder__assert(larder__witness_holds(&f->lock));
     lock_leave(&f->lock);
     return free_slowly(a, addr, caller);
 }

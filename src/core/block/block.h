@@ -23,6 +23,8 @@
 
 #include <larder/larder.h>
 
+#include "base/assert.h"
+
 struct segment;
 struct use;
 

@@ -23,6 +23,9 @@ static bool fits(const void *p)
 static uint64_t make_word(_Atomic uint32_t *entries, unsigned shift,
                           unsigned shard)
 {
+    larder__assert(fits(entries));
+    larder__assert(shift < 1 << MAP_SHIFT_BITS);
+    larder__assert(shard <= UINT8_MAX);
     return (uint64_t)(uintptr_t)entries | (uint64_t)shift << MAP_SHIFT_AT |
            (uint64_t)shard << MAP_SHARD_AT;
 }
@@ -108,6 +111,7 @@ static _Atomic uint32_t *take_table(struct map *map)
         lot->next = map->lots;
         map->lots = lot;
     }
+    larder__assert(lot->used < MAP_LOT);
     return lot->tables[lot->used++];
 }
 
@@ -123,6 +127,7 @@ static _Atomic uint32_t *make_table(struct map *map, struct map_leaf *leaf,
         uint32_t number = atomic_exchange(&leaf->slots[i][k], 0);
         const struct block *b = slab_get(slab, number);
 
+        larder__assert(b == NULL || b->state == BLOCK_LIVE);
         if (b != NULL)
             atomic_store(&table[(b->addr >> MAP_UNIT_LOG2) % MAP_TABLE],
                          number);
@@ -148,6 +153,7 @@ static bool granule_prepare(struct map *map, struct slab *slab,
         if (table == NULL)
             return false;
     }
+    larder__assert(leaf->number == addr >> (MAP_GRANULE_LOG2 + MAP_LEAF_LOG2));
     word = table != NULL ? make_word(table, MAP_UNIT_LOG2, shard)
                          : make_word(leaf->slots[i], MAP_SLOT_LOG2, shard);
     atomic_store_explicit(&leaf->granules[i], word, memory_order_release);

@@ -160,15 +160,24 @@ static inline struct block *map_find(const struct map *map, struct slab *slab,
 /* Put in a block; room was prepared, nothing is there. */
 static inline void map_put(struct map *map, const struct block *b)
 {
-    atomic_store_explicit(map_entry(map_granule_of(map, b->addr), b->addr),
-                          b->self, memory_order_relaxed);
+    _Atomic uint32_t *entry = map_entry(map_granule_of(map, b->addr), b->addr);
+
+    larder__assert(entry != NULL);
+    larder__assert(atomic_load_explicit(entry, memory_order_relaxed) == 0);
+    larder__assert(b->state == BLOCK_LIVE);
+    atomic_store_explicit(entry, b->self, memory_order_relaxed);
 }
 
 /* Remove a block that is there. */
 static inline void map_remove_in(const map_granule *granule,
                                  const struct block *b)
 {
-    atomic_store_explicit(map_entry(granule, b->addr), 0, memory_order_relaxed);
+    _Atomic uint32_t *entry = map_entry(granule, b->addr);
+
+    larder__assert(entry != NULL);
+    larder__assert(atomic_load_explicit(entry, memory_order_relaxed) ==
+                   b->self);
+    atomic_store_explicit(entry, 0, memory_order_relaxed);
 }
 
 static inline void map_remove(struct map *map, const struct block *b)

@@ -35,6 +35,8 @@ static bool slab_grow(struct slab *slab)
     blocks = larder__host_alloc_aligned(sizeof(struct block), one << log2);
     if (blocks == NULL)
         return false;
+    larder__assert(slab->chunks[chunk] == NULL);
+    larder__assert(slab->untouched <= slab->end || slab->end == 0);
     atomic_store_explicit(&slab->chunks[chunk], blocks, memory_order_release);
     slab->end += 1u << log2;
     return true;
@@ -48,6 +50,8 @@ bool larder__slab_ensure(struct slab *slab, uint32_t count)
         if (!slab_grow(slab))
             return false;
     }
+    larder__assert(slab->free_count >= count ||
+                   slab->end - slab->untouched >= count - slab->free_count);
     return true;
 }
 
@@ -60,9 +64,11 @@ struct block *larder__slab_take(struct slab *slab)
         block = slab_take_used(slab);
         self = block->self;
     } else {
+        larder__assert(slab->untouched < slab->end);
         self = slab->untouched++;
         block = slab_at(slab, self);
     }
     *block = (struct block){.self = self};
+    larder__assert(block->state == BLOCK_UNUSED && block->segment == NULL);
     return block;
 }

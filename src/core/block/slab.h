@@ -48,6 +48,7 @@ static inline struct block *slab_at(struct slab *slab, uint32_t number)
     unsigned log2;
     struct block *chunk;
 
+    larder__assert(number > 0 && number < slab->untouched);
     /* Most programs never leave it, and it does not depend on the number. */
     if (number < 1u << SLAB_FIRST_LOG2)
         return &atomic_load_explicit(&slab->chunks[0],
@@ -64,13 +65,40 @@ static inline struct block *slab_take_used(struct slab *slab)
 {
     struct block *block = slab_at(slab, slab->free_first);
 
+    larder__assert(slab->free_count > 0);
+    larder__assert(block->state == BLOCK_UNUSED);
     slab->free_first = block->next;
     slab->free_count--;
+    larder__assert((slab->free_first == 0) == (slab->free_count == 0));
     return block;
+}
+
+/* slab_at(), NULL for 0. */
+static inline struct block *slab_get(struct slab *slab, uint32_t number)
+{
+    return number == 0 ? NULL : slab_at(slab, number);
+}
+
+/* Whether b's neighbours name it as theirs, touch it and are of its segment:
+ * rule B1, for b alone. */
+static inline bool slab_is_linked(struct slab *slab, const struct block *b)
+{
+    const struct block *low = slab_get(slab, b->prev);
+    const struct block *high = slab_get(slab, b->next);
+
+    return (low == NULL ||
+            (low->next == b->self && low->segment == b->segment &&
+             low->addr + low->bytes == b->addr)) &&
+           (high == NULL ||
+            (high->prev == b->self && high->segment == b->segment &&
+             b->addr + b->bytes == high->addr));
 }
 
 static inline void slab_give(struct slab *slab, struct block *block)
 {
+    larder__assert(slab_at(slab, block->self) == block);
+    larder__assert(slab->free_first != block->self);
+    larder__assert(slab->free_count < slab->untouched - 1);
     block->state = BLOCK_UNUSED;
     block->next = slab->free_first;
     slab->free_first = block->self;
@@ -96,12 +124,6 @@ static inline uint64_t slab_serial(const struct block *b)
 static inline void slab_set_serial(struct block *b, uint64_t serial)
 {
     *slab_serial_of(b) = serial;
-}
-
-/* slab_at(), NULL for 0. */
-static inline struct block *slab_get(struct slab *slab, uint32_t number)
-{
-    return number == 0 ? NULL : slab_at(slab, number);
 }
 
 #endif

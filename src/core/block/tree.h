@@ -59,9 +59,11 @@ static inline void tree_insert(struct block **root, enum tree_order order,
     struct block **high = &b->right;
     struct block *rest;
 
-    while (*link != NULL && tree_priority(*link) >= tree_priority(b))
+    while (*link != NULL && tree_priority(*link) >= tree_priority(b)) {
+        larder__assert(*link != b);
         link = tree_is_before(order, *link, key) ? &(*link)->right
                                                  : &(*link)->left;
+    }
     rest = *link;
     *link = b;
     while (rest != NULL) { /* share what hung here out to b's two sides */
@@ -77,6 +79,8 @@ static inline void tree_insert(struct block **root, enum tree_order order,
     }
     *low = NULL;
     *high = NULL;
+    larder__assert(b->left == NULL || tree_is_before(order, b->left, key));
+    larder__assert(b->right == NULL || !tree_is_before(order, b->right, key));
 }
 
 /* b must be in the tree. */
@@ -88,9 +92,11 @@ static inline void tree_remove(struct block **root, enum tree_order order,
     struct block *low = b->left;
     struct block *high = b->right;
 
-    while (*link != b)
+    while (*link != b) {
+        larder__assert(*link != NULL);
         link = tree_is_before(order, *link, key) ? &(*link)->right
                                                  : &(*link)->left;
+    }
     while (low != NULL && high != NULL) {
         if (tree_priority(low) >= tree_priority(high)) {
             *link = low;

@@ -47,6 +47,7 @@ larder_allocator *larder__handle_make(struct allocator *a)
 
     if (h == NULL)
         return NULL;
+    larder__assert(a->policy != NULL && a->device != NULL);
     atomic_init(a->conf.debug > 0 ? &h->watched : &h->allocator, a);
     a->handle = h;
     h->next = atomic_load(&all_handles);

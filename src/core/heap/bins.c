@@ -7,6 +7,9 @@ void larder__bins_insert(struct bins *bins, struct block *b)
 {
     unsigned i = bins_class(b->bytes);
 
+    larder__assert(i < BINS_COUNT);
+    larder__assert(b->bytes > 0);
+    larder__assert(bins_has(bins, i) == (bins->roots[i] != NULL));
     if (bins->order == TREE_BY_SIZE)
         tree_insert(&bins->roots[i], TREE_BY_SIZE, b);
     else
@@ -19,6 +22,7 @@ void larder__bins_remove(struct bins *bins, struct block *b)
 {
     unsigned i = bins_class(b->bytes);
 
+    larder__assert(bins_has(bins, i));
     if (bins->order == TREE_BY_SIZE)
         tree_remove(&bins->roots[i], TREE_BY_SIZE, b);
     else
@@ -28,6 +32,7 @@ void larder__bins_remove(struct bins *bins, struct block *b)
     bins->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     if (bins->used[i / 64] == 0)
         bins->some &= ~(UINT64_C(1) << i / 64);
+    larder__assert(!bins_has(bins, i));
 }
 
 /* Only sizes count: nothing comes before the least serial and address. */
@@ -37,10 +42,12 @@ struct block *larder__bins_fit(const struct bins *bins, uint64_t bytes)
     struct block *b = tree_not_before(bins->roots[i], TREE_BY_SIZE,
                                       (struct tree_key){.bytes = bytes});
 
-    if (b != NULL)
-        return b;
-    i = bins_next_used(bins, i + 1);
-    return i == BINS_COUNT ? NULL : tree_first(bins->roots[i]);
+    if (b == NULL) {
+        i = bins_next_used(bins, i + 1);
+        b = i == BINS_COUNT ? NULL : tree_first(bins->roots[i]);
+    }
+    larder__assert(b == NULL || b->bytes >= bytes);
+    return b;
 }
 
 struct block *larder__bins_not_before(const struct bins *bins,
@@ -52,10 +59,12 @@ struct block *larder__bins_not_before(const struct bins *bins,
             ? tree_not_before(bins->roots[i], TREE_BY_SIZE, key)
             : tree_not_before(bins->roots[i], TREE_BY_SERIAL, key);
 
-    if (b != NULL)
-        return b;
-    i = bins_next_used(bins, i + 1);
-    return i == BINS_COUNT ? NULL : tree_first(bins->roots[i]);
+    if (b == NULL) {
+        i = bins_next_used(bins, i + 1);
+        b = i == BINS_COUNT ? NULL : tree_first(bins->roots[i]);
+    }
+    larder__assert(b == NULL || !tree_is_before(bins->order, b, key));
+    return b;
 }
 
 /* The last bin before `end` that holds something; BINS_COUNT: none. */
@@ -83,8 +92,10 @@ struct block *larder__bins_before(const struct bins *bins, struct tree_key key)
             ? tree_before_key(bins->roots[i], TREE_BY_SIZE, key)
             : tree_before_key(bins->roots[i], TREE_BY_SERIAL, key);
 
-    if (b != NULL)
-        return b;
-    i = bins_previous_used(bins, i);
-    return i == BINS_COUNT ? NULL : tree_last(bins->roots[i]);
+    if (b == NULL) {
+        i = bins_previous_used(bins, i);
+        b = i == BINS_COUNT ? NULL : tree_last(bins->roots[i]);
+    }
+    larder__assert(b == NULL || tree_is_before(bins->order, b, key));
+    return b;
 }

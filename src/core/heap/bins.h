@@ -44,6 +44,13 @@ static inline unsigned bins_class(uint64_t bytes)
     return (shift << BINS_SHARE_LOG2) + (unsigned)(units >> shift);
 }
 
+/* Whether the bitmap says that bin i holds something. */
+static inline bool bins_has(const struct bins *bins, unsigned i)
+{
+    return (bins->used[i / 64] >> i % 64 & 1) != 0 &&
+           (bins->some >> i / 64 & 1) != 0;
+}
+
 /* The first bin from `from` on that holds something; BINS_COUNT: none. */
 static inline unsigned bins_next_used(const struct bins *bins, unsigned from)
 {

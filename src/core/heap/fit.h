@@ -39,6 +39,13 @@ static inline unsigned fit_class(uint64_t bytes)
     return i < FIT_CLASSES ? i : FIT_CLASSES - 1;
 }
 
+/* Whether the bitmap says that list i holds something. */
+static inline bool fit_has(const struct fit *fit, unsigned i)
+{
+    return (fit->used[i / 64] >> i % 64 & 1) != 0 &&
+           (fit->some >> i / 64 & 1) != 0;
+}
+
 /* The first class from `from` on with a block; FIT_CLASSES: none. */
 static inline unsigned fit_next_used(const struct fit *fit, unsigned from)
 {
@@ -63,6 +70,9 @@ static inline void fit_insert_in(struct fit *fit, unsigned i, struct block *b)
 {
     struct block *first = fit->first[i];
 
+    larder__assert(i == fit_class(b->bytes));
+    larder__assert(first != b);
+    larder__assert(fit_has(fit, i) == (first != NULL));
     b->left = first;
     fit->first[i] = b;
     if (first != NULL) {
@@ -78,6 +88,10 @@ static inline void fit_remove_from(struct fit *fit, unsigned i, struct block *b)
 {
     struct block *next = b->left;
 
+    larder__assert(i < FIT_CLASSES);
+    larder__assert(fit->first[i] != NULL && fit_has(fit, i));
+    larder__assert(fit->first[i] == b || b->right->left == b);
+    larder__assert(next == NULL || next->right == b);
     if (fit->first[i] != b) {
         b->right->left = next;
         if (next != NULL)

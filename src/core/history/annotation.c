@@ -5,6 +5,7 @@
 
 #include <larder/history.h>
 
+#include "base/assert.h"
 #include "base/host.h"
 
 enum {
@@ -96,6 +97,7 @@ void larder__texts_destroy(struct text_table *t)
 
 const char *larder__texts_get(const struct text_table *t, uint16_t number)
 {
+    larder__assert(number < t->used);
     return &t->bytes[(size_t)number * TEXT_STEP];
 }
 
@@ -122,6 +124,7 @@ uint16_t larder__texts_put(struct text_table *t, const char *text)
         if (strcmp(larder__texts_get(t, t->slots[slot]), cut) == 0)
             return t->slots[slot];
     }
+    larder__assert(strlen(cut) <= LARDER_ANNOTATION_MAX);
     steps = (uint32_t)(strlen(cut) / TEXT_STEP) + 1;
     if (TEXT_STEPS - t->used < steps) {
         t->lost++;
@@ -130,5 +133,6 @@ uint16_t larder__texts_put(struct text_table *t, const char *text)
     t->slots[slot] = (uint16_t)t->used;
     strcpy(&t->bytes[(size_t)t->used * TEXT_STEP], cut);
     t->used += steps;
+    larder__assert(t->used <= TEXT_STEPS && t->slots[slot] != 0);
     return t->slots[slot];
 }

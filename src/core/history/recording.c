@@ -139,6 +139,7 @@ static size_t drop_own_frames(uint64_t *frames, size_t n, const void *caller)
 {
     size_t own = 0;
 
+    larder__assert(caller != NULL);
     while (own < n && own < OWN_FRAMES && frames[own] != (uintptr_t)caller)
         own++;
     if (own == n || own == OWN_FRAMES) {
@@ -226,6 +227,7 @@ static int pool_number(struct history *h, struct private_pool *p)
             return -1;
         h->pool_ids[h->pool_count++] = p->id;
     }
+    larder__assert(i < h->pool_count && h->pool_count <= h->pool_capacity);
     p->history_id = (uint16_t)(i + 1);
     return p->history_id;
 }
@@ -254,6 +256,8 @@ void larder__history_record(struct allocator *a, larder_action action,
     struct history_event *e;
     int pool;
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert((unsigned)action < 1u << EVENT_ACTION_BITS);
     if (is_in(h->options.skip_actions, action))
         return;
     pool = pool_number(h, owner);
@@ -261,6 +265,8 @@ void larder__history_record(struct allocator *a, larder_action action,
         h->missed++;
         return;
     }
+    larder__assert(h->next < h->capacity);
+    larder__assert(h->recorded >= h->capacity || h->next == h->recorded);
     e = &h->ring[h->next];
     h->next = h->next + 1 == h->capacity ? 0 : h->next + 1;
     h->recorded++;
@@ -282,6 +288,7 @@ static unsigned note_chunk(uint32_t number, uint32_t *at)
     uint32_t biased = number + (1u << SLAB_FIRST_LOG2);
     unsigned log2 = bits_log2(biased);
 
+    larder__assert(number > 0 && log2 - SLAB_FIRST_LOG2 < SLAB_CHUNKS);
     *at = biased - (1u << log2);
     return log2 - SLAB_FIRST_LOG2;
 }
@@ -318,6 +325,7 @@ void larder__history_alloc(struct allocator *a, const struct block *b)
     uint16_t text = larder__annotation_now(&h->texts);
     struct block_note *note;
 
+    larder__assert(b->state == BLOCK_LIVE);
     larder__history_record(a, LARDER_ACTION_alloc, b->addr, b->requested,
                            b->segment->heap->stream,
                            b->segment->heap->pool->owner);

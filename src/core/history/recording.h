@@ -162,6 +162,7 @@ static inline const struct history_event *history_at(const struct history *h,
 {
     uint64_t first = h->recorded < h->capacity ? 0 : h->next;
 
+    larder__assert(i < history_count(h));
     return &h->ring[(first + i) % h->capacity];
 }
 

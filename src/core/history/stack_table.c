@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bits.h"
 #include "base/host.h"
 
@@ -70,11 +71,14 @@ uint32_t larder__stacks_put(struct stack_table *t, const uint64_t *frames,
         t->lost++;
         return 0;
     }
+    larder__assert(t->slots[slot] == 0);
     number = t->used;
     t->words[number] = depth;
     memcpy(&t->words[number + 1], frames, depth * sizeof *frames);
     t->used += (uint32_t)depth + 1;
     t->slots[slot] = number;
     t->count++;
+    larder__assert(t->used <= t->capacity);
+    larder__assert(stack_is(t, number, frames, depth));
     return number;
 }

@@ -1,8 +1,8 @@
 #include "core/observe/emit.h"
 
-#include <assert.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/pickle.h"
 #include "base/text.h"
 
@@ -258,12 +258,12 @@ static void close_batch(struct emit *e, unsigned char opcode)
 
 static void emit_begin(struct emit *e, unsigned char json, unsigned char pickle)
 {
+    larder__assert(e->depth + 1 < EMIT_DEPTH);
     if (e->json)
         separate(e);
     emit_put(e, e->json ? json : pickle);
     e->after_item = false;
     e->depth++;
-    assert(e->depth < EMIT_DEPTH);
     e->batched[e->depth] = 0;
 }
 
@@ -273,6 +273,7 @@ static void end(struct emit *e, unsigned char json, unsigned char pickle)
         emit_put(e, json);
     else
         close_batch(e, pickle);
+    larder__assert(e->depth > 0);
     e->after_item = true;
     e->depth--;
 }

@@ -137,7 +137,9 @@ bool larder__run_reclaims(struct allocator *a)
 
     if (copy == NULL)
         return false;
+    larder__assert(allocator_is_locked(a));
     larder__unlock_all(a);
+    larder__assert(!allocator_is_locked(a) || LARDER_ASSERT_LEVEL == 0);
     for (uint32_t i = 0; i < count; i++)
         freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
     larder__lock_all(a);
@@ -176,6 +178,8 @@ static larder_result report(struct allocator *a, const struct request *q,
         .message = message,
     };
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(q->block == NULL);
     a->stats.num_ooms += !q->rejected;
     if (a->history != NULL)
         larder__history_record(a, LARDER_ACTION_oom, free_bytes, q->size,

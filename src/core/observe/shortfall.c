@@ -68,6 +68,7 @@ static void count_holder(const struct segment *s, uint64_t live,
         i++;
     if (i == HOLDERS)
         return;
+    larder__assert(h->holder_count < HOLDERS || i < h->holder_count);
     if (i == h->holder_count)
         h->holders[h->holder_count++] =
             (struct holder){.stream = s->heap->stream};

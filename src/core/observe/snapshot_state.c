@@ -42,6 +42,8 @@ static bool snapshot_state_add_segment(struct taking *t,
 
     if (list == NULL)
         return false;
+    larder__assert(s->segment_count < s->segment_capacity);
+    larder__assert(info->bytes > 0);
     s->segments = list;
     if (h != NULL && header != NULL)
         note = larder__history_note(h, header->segment->head->self);
@@ -61,6 +63,8 @@ static bool add_block(struct taking *t, const larder_block_info *info,
 
     if (list == NULL)
         return false;
+    larder__assert(s->block_count < s->block_capacity);
+    larder__assert(s->segment_count > 0 && info->bytes > 0);
     s->blocks = list;
     if (h != NULL && info->state != LARDER_BLOCK_FREE)
         note = larder__history_note(h, header->self);
@@ -112,6 +116,7 @@ void larder__history_info(const struct allocator *a, larder_history_info *out)
     out->is_on = 1;
     out->max_events = h->capacity;
     out->events = history_count(h);
+    larder__assert(h->recorded >= out->events);
     out->lost_events = h->recorded - out->events + h->missed;
     out->stack_count = h->stacks.count;
     out->lost_stacks = h->stacks.lost;

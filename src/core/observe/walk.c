@@ -75,6 +75,7 @@ static void walk_add_segment(struct allocator *a, struct stretches *all,
 
     for (struct block *b = mapped_from(a, s->head); b != NULL;
          b = mapped_after(a, b)) {
+        larder__assert(b->state != BLOCK_UNMAPPED && b->addr >= end);
         if (b->addr != end)
             stretch_add(all, b->addr, 0, b);
         end = b->addr + b->bytes;
@@ -86,6 +87,7 @@ static void add_piece(struct stretches *all, const struct piece *p)
     larder_addr at = p->addr;
 
     for (const struct segment *s = p->parts; s != NULL; s = s->piece_next) {
+        larder__assert(s->piece == p && s->addr >= at);
         if (s->addr > at)
             stretch_add(all, at, s->addr - at, NULL);
         at = s->addr + s->bytes;
@@ -131,6 +133,7 @@ static larder_block_info block_info(const struct block *b)
         info.state = LARDER_BLOCK_FREE;
     if (info.state != LARDER_BLOCK_FREE)
         info.requested_bytes = b->requested;
+    larder__assert(info.requested_bytes <= info.bytes);
     return info;
 }
 
@@ -162,6 +165,9 @@ static larder_segment_info segment_info(struct allocator *a,
             info.active_bytes += block.bytes;
         info.requested_bytes += block.requested_bytes;
     }
+    larder__assert(info.addr + info.bytes <= s->addr + s->bytes);
+    larder__assert(info.allocated_bytes <= info.active_bytes);
+    larder__assert(info.active_bytes <= info.bytes);
     return info;
 }
 
@@ -212,9 +218,12 @@ static int visit_gap(const struct visitor *v, const struct stretch *gap)
 static larder_result walk(const struct visitor *v)
 {
     struct stretches all = {0};
+    size_t count;
     int end = 0;
 
+    larder__assert(allocator_is_locked(v->a));
     walk_add_all(v->a, &all); /* counts */
+    count = all.count;
     if (all.count == 0)
         return LARDER_OK;
     all.list = larder__host_alloc(all.count, sizeof *all.list);
@@ -222,6 +231,7 @@ static larder_result walk(const struct visitor *v)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     all.count = 0;
     walk_add_all(v->a, &all);
+    larder__assert(all.count == count);
     qsort(all.list, all.count, sizeof *all.list, stretch_compare);
     for (size_t i = 0; !end && i < all.count; i++)
         end = all.list[i].first != NULL ? visit_blocks(v, &all.list[i])

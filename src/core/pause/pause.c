@@ -183,6 +183,7 @@ static void pause_undo(struct allocator *a, struct tag *tag)
 
 static void release_all(struct allocator *a, struct tag *tag)
 {
+    larder__assert(tag->is_paused && tag->paused_bytes == 0);
     for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
         tag->paused_bytes += larder__paused_release(a, s, false);
         tag->kept_bytes += s->paused->host_bytes;
@@ -195,6 +196,8 @@ static larder_result tag_pause(struct allocator *a, struct tag *tag,
     bool keep = mode == LARDER_PAUSE_KEEP;
     larder_result r;
 
+    larder__assert(allocator_is_locked(a) && !tag->is_paused);
+    larder__assert(!allocator_is_capturing(a) && a->has_pages);
     larder__paused_free_stale(a, tag);
     (void)larder__private_release_cached(a, tag->pool);
     r = each(a, tag, keep ? step_make_keep : step_make_drop);
@@ -256,6 +259,7 @@ static void drop_unmapped(const struct segment *s, const struct block *b)
     size_t begin = (b->addr - s->addr) / s->page_bytes;
     size_t end = begin + b->bytes / s->page_bytes;
 
+    larder__assert(b->state == BLOCK_UNMAPPED && s->paused != NULL);
     for (size_t i = begin; i < end && i < s->paused->end; i++)
         s->paused->pages[i].state = PAGE_ABSENT;
 }
@@ -355,6 +359,7 @@ static larder_result tag_resume(struct allocator *a, struct tag *tag)
 {
     larder_result r = each(a, tag, forget_freed);
 
+    larder__assert(tag->is_paused && allocator_is_locked(a));
     if (r != LARDER_OK)
         return r;
     r = pause_supply(a, tag);

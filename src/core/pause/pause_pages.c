@@ -37,6 +37,7 @@ static bool is_fresh(const struct paused_page *p)
 /* The next run of such pages after `run`; false: none. */
 static bool next_run(const struct paused *p, page_test *test, struct run *run)
 {
+    larder__assert(run->end <= p->end);
     run->begin = run->end;
     while (run->begin < p->end && !test(&p->pages[run->begin]))
         run->begin++;
@@ -131,7 +132,9 @@ larder_result larder__paused_make(struct allocator *a, struct segment *s,
         return larder__fail(LARDER_ERR_NO_HOST_MEMORY,
                             "the host has no memory for what is to be kept");
     }
+    larder__assert(s->paused == NULL && s->kind == SEGMENT_EXPANDABLE);
     s->paused = p;
+    larder__assert_slow(larder__paused_is_sound(s));
     return LARDER_OK;
 }
 
@@ -192,6 +195,7 @@ static larder_result unmap_runs(struct allocator *a, const struct segment *s,
         for (size_t i = run.begin; i < run.end; i++)
             p->pages[i].state = PAGE_HELD;
     }
+    larder__assert_slow(larder__paused_is_sound(s));
     return LARDER_OK;
 }
 
@@ -240,6 +244,7 @@ uint64_t larder__paused_release(struct allocator *a, struct segment *s,
         if (p->pages[i].state != PAGE_HELD || (only_new && !p->pages[i].is_new))
             continue;
         larder__orphan_give(a, orphan);
+        larder__assert(a->page_count > 0 && s->pages[i] != 0);
         s->pages[i] = 0;
         a->page_count--;
         held_sub(a, s->heap->pool, s->page_bytes);
@@ -265,6 +270,7 @@ larder_result larder__paused_create(struct allocator *a, struct segment *s)
             return r;
         a->page_count++;
         held_add(a, s->heap->pool, s->page_bytes);
+        larder__assert(s->pages[i] != 0);
         p->pages[i].state = PAGE_HELD;
         p->pages[i].is_fresh = p->pages[i].is_new = true;
         history_segment(a, s, s->addr + i * s->page_bytes, s->page_bytes,

@@ -23,6 +23,8 @@ static larder_result draw_refuse(struct allocator *a,
         [LEDGER_KEPT] = "what is kept for other processes (minimum)",
     };
 
+    larder__assert(refusal < sizeof words / sizeof *words);
+    larder__assert(words[refusal] != NULL);
     a->ledger_refusal = words[refusal];
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s leaves too little",
                         words[refusal]);
@@ -32,6 +34,7 @@ static larder_result draw_begin(struct allocator *a, uint64_t bytes)
 {
     enum ledger_refusal refusal = larder__ledger_claim(a->peers->ledger, bytes);
 
+    larder__assert(bytes > 0 && a->peers != NULL);
     return refusal == LEDGER_GRANTED ? LARDER_OK : draw_refuse(a, refusal);
 }
 

@@ -174,10 +174,14 @@ static void peers_drop(struct peers *p)
 {
     struct peers **link = &list;
 
+    larder__assert(p->users > 0);
     if (--p->users > 0)
         return;
-    while (*link != p)
+    larder__assert(p->first == NULL);
+    while (*link != p) {
+        larder__assert(*link != NULL);
         link = &(*link)->next;
+    }
     *link = p->next;
     peers_free(p);
 }
@@ -187,6 +191,7 @@ static void peers_drop(struct peers *p)
 static void link_in(struct peers *p, struct allocator *a)
 {
     pthread_mutex_lock(&p->lock);
+    larder__assert(a->peers == NULL && p->users > 0);
     a->peers_next = p->first;
     p->first = a;
     pthread_mutex_unlock(&p->lock);
@@ -200,8 +205,11 @@ static void link_out(struct peers *p, struct allocator *a)
     struct allocator **link;
 
     pthread_mutex_lock(&p->lock);
-    for (link = &p->first; *link != a;)
+    larder__assert(a->peers == p);
+    for (link = &p->first; *link != a;) {
+        larder__assert(*link != NULL);
         link = &(*link)->peers_next;
+    }
     *link = a->peers_next;
     pthread_mutex_unlock(&p->lock);
     a->shards.bell = NULL;
@@ -212,6 +220,7 @@ void larder__peers_tell_use(struct allocator *a)
 {
     int64_t now = metric_all(&a->stats.allocated_bytes);
 
+    larder__assert(now >= 0);
     if (now != a->told_use)
         larder__ledger_use(a->peers->ledger, now - a->told_use);
     a->told_use = now;

@@ -157,6 +157,7 @@ larder_result larder_pinned_stats_get(larder_allocator *pinned,
         r = larder__handle_lock(pinned, &a);
     if (r != LARDER_OK)
         return r;
+    larder__assert(a->policy->is_host);
     pinned_stats_fill(a, &own);
     larder__handle_unlock(a);
     size = st->size; /* an older caller gets what it knows */

@@ -15,6 +15,7 @@ enum { GROWTH = 3 }; /* times all that the heap has */
 
 static void segment_free(struct allocator *a, struct segment *s)
 {
+    larder__assert(s->bytes <= s->heap->range_bytes);
     s->heap->range_bytes -= s->bytes;
     larder__segment_unlink(a, s);
     larder__host_free(s->pages);
@@ -28,6 +29,8 @@ larder_result larder__range_release(struct allocator *a, struct segment *s)
 {
     larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
 
+    larder__assert(s->kind == SEGMENT_PAGED && s->page_count == 0);
+    larder__assert(s->head->state == BLOCK_UNMAPPED && s->head->next == 0);
     if (r != LARDER_OK)
         return r;
     heap_remove_unmapped(s->head);
@@ -107,6 +110,7 @@ larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
 
     if (r != LARDER_OK)
         return r;
+    larder__assert(b->addr % PAGE_BYTES == 0 && b->bytes % PAGE_BYTES == 0);
     heap->range_bytes += bytes;
     b->shard = heap->shard != NULL ? heap->shard->number : 0;
     heap_insert_unmapped(b);
@@ -118,6 +122,7 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
 {
     larder_result r;
 
+    larder__assert(allocator_is_locked(a) && bytes > 0);
     if (bytes > a->props.total_bytes) /* never to be had */
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = larder__range_reserve(a, heap, range_bytes(a, heap, bytes));

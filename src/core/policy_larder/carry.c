@@ -29,6 +29,9 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
     size_t count = 0;
     size_t next = handle.begin;
 
+    larder__assert(handle.begin < handle.end);
+    larder__assert(first->segment == s);
+    larder__assert(first->addr <= page_at(s, handle.begin));
     for (const struct block *b = first;
          b != NULL && b->addr < page_at(s, handle.end);
          b = slab_get(&a->slab, b->next)) {
@@ -47,6 +50,7 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
             next = i + 1;
         }
     }
+    larder__assert(count <= handle.end - handle.begin);
     return count;
 }
 
@@ -107,6 +111,9 @@ static void recount(struct allocator *a)
     const struct pool *pool = s->heap->pool;
     size_t gained = c->end - c->begin - c->count;
 
+    larder__assert(gained > 0 && gained <= s->page_count);
+    larder__assert(s->page_count <= s->heap->page_count);
+    larder__assert(s->heap->page_count <= a->page_count);
     held_sub(a, pool, pages_bytes(c->end - c->begin));
     for (size_t i = 0; i < c->count; i++)
         held_add(a, pool, PAGE_BYTES);
@@ -123,6 +130,8 @@ static void carry_publish(struct allocator *a, struct block *first)
     struct page_span run = {.end = c->begin};
     struct block *b = first;
 
+    larder__assert(c->made == c->count && c->mapped == c->count);
+    larder__assert(!c->is_mapped);
     for (size_t i = c->begin; i < c->end; i++)
         s->pages[i] = 0;
     for (size_t i = 0; i < c->count; i++)
@@ -174,6 +183,10 @@ static void carry_begin(struct allocator *a, struct segment *s,
 {
     struct carry *c = &a->larder->carry;
 
+    larder__assert(c->segment == NULL);
+    larder__assert(used > 0 && used < handle.end - handle.begin);
+    larder__assert(s->pages[handle.begin] != 0);
+    larder__assert(s->pages[handle.end - 1] == s->pages[handle.begin]);
     c->is_in_flight = false;
     carry_finish(a);
     c->segment = s;
@@ -212,6 +225,8 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
     size_t unused = handle.end - handle.begin - used;
     larder_result r;
 
+    larder__assert(allocator_is_locked(a) && !allocator_is_capturing(a));
+    larder__assert(s->kind == SEGMENT_PAGED && s->paused == NULL);
     if (used == 0 || unused == 0) /* it is to be had as it is, or not at all */
         return LARDER_OK;
     if (a->orphans.count > 0 && larder__orphans_release(a) != LARDER_OK)
@@ -253,6 +268,8 @@ larder_result larder__carry_back(struct allocator *a)
         r = larder__carried_map(a);
     if (r != LARDER_OK)
         return r;
+    larder__assert(c->made == 0 && c->mapped == 0);
+    larder__assert(c->is_mapped && c->is_usable && c->handle != 0);
     for (size_t i = c->begin; i < c->end; i++)
         c->segment->pages[i] = c->handle;
     carry_finish(a);

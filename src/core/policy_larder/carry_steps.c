@@ -67,6 +67,7 @@ larder_result larder__carry_make(struct allocator *a)
     struct carry *c = &a->larder->carry;
     larder_result r = LARDER_OK;
 
+    larder__assert(c->segment != NULL && c->made <= c->count);
     while (r == LARDER_OK && c->made < c->count) {
         r = larder__draw_page(a, PAGE_BYTES, &c->pages[c->made].handle);
         c->made += r == LARDER_OK;
@@ -78,6 +79,7 @@ void larder__carry_give(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
 
+    larder__assert(c->mapped == 0);
     while (c->made > 0)
         larder__orphan_give(a,
                             (struct orphan){.page = c->pages[--c->made].handle,
@@ -89,6 +91,7 @@ larder_result larder__carry_map(struct allocator *a)
     struct carry *c = &a->larder->carry;
     larder_result r = LARDER_OK;
 
+    larder__assert(!c->is_mapped && c->made == c->count);
     while (r == LARDER_OK && c->mapped < c->count) {
         r = larder__device_map(a->device, carry_place(c, c->mapped), PAGE_BYTES,
                                c->pages[c->mapped].handle);
@@ -107,6 +110,7 @@ larder_result larder__carry_unmap(struct allocator *a)
     struct carry *c = &a->larder->carry;
     larder_result r = LARDER_OK;
 
+    larder__assert(c->mapped <= c->made);
     while (r == LARDER_OK && c->mapped > 0) {
         r = larder__device_unmap(a->device, carry_place(c, c->mapped - 1),
                                  PAGE_BYTES, 1);
@@ -135,6 +139,7 @@ larder_result larder__carried_release(struct allocator *a)
     larder_result r =
         larder__return_page(a, c->handle, pages_bytes(c->end - c->begin));
 
+    larder__assert(!c->is_mapped && c->host != NULL);
     if (r == LARDER_OK)
         c->handle = 0;
     return r;
@@ -160,6 +165,8 @@ larder_result larder__carried_map(struct allocator *a)
     uint64_t bytes = pages_bytes(c->end - c->begin);
     larder_result r = LARDER_OK;
 
+    larder__assert(c->handle != 0 && c->mapped == 0);
+    larder__assert(!c->is_blank || c->host != NULL);
     if (!c->is_mapped)
         r = larder__device_map(a->device, addr, bytes, c->handle);
     if (r != LARDER_OK)
@@ -210,6 +217,7 @@ static larder_result scratch_map(struct allocator *a, size_t *mapped)
 {
     const struct carry *c = &a->larder->carry;
 
+    larder__assert(c->scratch != 0 && c->scratch_pages >= c->count);
     for (*mapped = 0; *mapped < c->count; ++*mapped) {
         larder_result r =
             larder__device_map(a->device, c->scratch + pages_bytes(*mapped),

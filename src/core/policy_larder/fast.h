@@ -54,6 +54,9 @@ static FAST_INLINE struct block *fast_cut(struct allocator *a, struct shard *f,
     unsigned before = fit_class(b->bytes);
     unsigned after = fit_class(b->bytes - size);
 
+    larder__assert(larder__witness_holds(&f->lock));
+    larder__assert(b->state == BLOCK_FREE && size < b->bytes);
+    larder__assert(low->state == BLOCK_UNUSED && f->header_count > 0);
     f->header_first = low->next;
     f->header_count--;
     low->addr = b->addr;
@@ -73,12 +76,15 @@ static FAST_INLINE struct block *fast_cut(struct allocator *a, struct shard *f,
         fit_remove_from(fit, before, b);
         fit_insert_in(fit, after, b);
     }
+    larder__assert(slab_is_linked(&a->slab, low));
     return low;
 }
 
 static FAST_INLINE void fast_hand_out(struct allocator *a, struct block *b,
                                       uint64_t bytes, larder_addr *out)
 {
+    larder__assert(bytes > 0 && bytes <= b->bytes);
+    larder__assert(b->bytes % FAST_UNIT == 0 && b->addr % FAST_UNIT == 0);
     b->state = BLOCK_LIVE;
     b->requested = bytes;
     b->uses = NULL;
@@ -142,6 +148,8 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
 
 static FAST_INLINE void fast_give_header(struct shard *f, struct block *b)
 {
+    larder__assert(b->shard == f->number && b->state != BLOCK_UNUSED);
+    larder__assert(f->header_first != b->self);
     b->state = BLOCK_UNUSED;
     b->next = f->header_first;
     f->header_first = b->self;
@@ -164,6 +172,7 @@ static FAST_INLINE void fast_merge(struct allocator *a, struct shard *f,
     unsigned before;
     unsigned after;
 
+    larder__assert(b->state == BLOCK_LIVE && slab_is_linked(&a->slab, b));
     if (b->next != 0) {
         struct block *high = slab_at(&a->slab, b->next);
 
@@ -191,6 +200,7 @@ static FAST_INLINE void fast_merge(struct allocator *a, struct shard *f,
         }
     }
     b->state = BLOCK_FREE;
+    larder__assert(slab_is_linked(&a->slab, b));
     fit_insert(fit, b);
 }
 
@@ -204,6 +214,8 @@ static FAST_INLINE bool fast_free(struct allocator *a, struct shard *f,
 
     if (tally == NULL)
         return false;
+    larder__assert(b->uses == NULL && b->events == 0);
+    larder__assert(heap->shard == f && heap->pool->owner == NULL);
     tally_sub(tally, fast_kind(a, b->bytes), b->bytes, b->requested);
     map_remove_in(granule, b);
     fast_merge(a, f, heap->fit, b);

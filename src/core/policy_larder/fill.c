@@ -30,6 +30,7 @@ static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
     struct physical *list = a->larder->loose.list;
     struct physical p = list[i];
 
+    larder__assert(i >= f->planned && i < a->larder->loose.handles);
     list[i] = list[f->planned];
     list[f->planned++] = p;
     return p.pages;
@@ -43,6 +44,7 @@ static larder_result fill_grow(struct allocator *a, size_t max,
                                             : larder__physical_handle_pages(a);
     larder_result r;
 
+    larder__assert(pages > 0 && max > 0);
     pages = bits_lesser(bits_lesser(pages, max), larder__physical_room(a));
     if (pages == 0)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
@@ -83,6 +85,7 @@ static larder_result plan_run(struct allocator *a, struct filling *f,
         else
             r = obtain(a, f, n, rules);
     }
+    larder__assert(run.begin <= run.end);
     return r;
 }
 
@@ -127,6 +130,8 @@ static void strand(struct allocator *a, struct physical *p, larder_addr at)
         .bytes = pages_bytes(p->pages),
     };
 
+    larder__assert(p->pages > 0 && p->pages <= a->larder->loose.pages);
+    larder__assert(a->larder->loose.pages <= a->page_count);
     a->page_count -= p->pages;
     a->larder->loose.pages -= p->pages;
     held_sub(a, &a->pools[POOL_LARGE], orphan.bytes);
@@ -181,6 +186,7 @@ static void fill_publish(struct allocator *a, const struct filling *f)
             for (size_t k = 0; k < list[n].pages; k++)
                 s->pages[i++] = list[n].handle;
         }
+        larder__assert(pages <= a->larder->loose.pages);
         s->page_count += pages;
         s->heap->page_count += pages;
         a->larder->loose.pages -= pages;
@@ -188,6 +194,7 @@ static void fill_publish(struct allocator *a, const struct filling *f)
         history_segment(a, s, page_at(s, run.begin), pages_bytes(pages),
                         LARDER_ACTION_segment_map);
     }
+    larder__assert(n == f->mapped && n <= a->larder->loose.handles);
     a->larder->loose.handles -= n;
     for (size_t i = 0; i < a->larder->loose.handles; i++)
         list[i] = list[i + n];
@@ -216,6 +223,9 @@ larder_result larder__fill(struct allocator *a, struct segment *s,
     struct filling f = {.segment = s, .span = span};
     larder_result r;
 
+    larder__assert(allocator_is_locked(a) && s->kind == SEGMENT_PAGED);
+    larder__assert(span.begin < span.end);
+    larder__assert(span.end <= s->bytes / PAGE_BYTES);
     if (a->orphans.count > 0) /* one may be mapped here still */
         (void)larder__orphans_release(a);
     r = plan(a, &f, rules);

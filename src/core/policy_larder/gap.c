@@ -33,6 +33,7 @@ static bool run_of(struct allocator *a, struct block *unmapped, struct run *run)
     for (b = run->first; is_available(b); b = slab_get(&a->slab, b->next))
         run->end = b->addr + b->bytes;
     run->is_open = b == NULL;
+    larder__assert(run->begin < run->end && unmapped->state == BLOCK_UNMAPPED);
     return true;
 }
 
@@ -62,6 +63,7 @@ static void gap_count_missing(struct allocator *a, struct gap *gap,
         gap->missing += own.end - own.begin;
         gap->unmapped++;
     }
+    larder__assert(gap->missing <= span.end - span.begin);
 }
 
 static bool is_better(const struct gap *x, const struct gap *y)
@@ -88,6 +90,7 @@ static void keep_best(struct gaps *gaps, const struct gap *gap)
     for (; i > 0 && is_better(gap, &gaps->list[i - 1]); i--)
         gaps->list[i] = gaps->list[i - 1];
     gaps->list[i] = *gap;
+    larder__assert(gaps->count <= GAPS_MAX);
 }
 
 /* The request would begin at addr, in b or a block before it. */
@@ -101,6 +104,7 @@ static void consider(struct allocator *a, const struct run *run,
         return;
     while (b->addr > addr)
         b = slab_at(&a->slab, b->prev);
+    larder__assert(is_available(b) && addr < b->addr + b->bytes);
     gap.block = b;
     gap_count_missing(a, &gap, size);
     keep_best(gaps, &gap);
@@ -132,6 +136,7 @@ size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,
     struct gaps gaps = {.list = out};
     struct block *b;
 
+    larder__assert(size > 0 && heap->fit != NULL);
     for (b = next_unmapped(heap, 0); b != NULL;
          b = next_unmapped(heap, b->addr + 1)) {
         struct run run;

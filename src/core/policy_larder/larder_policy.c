@@ -129,6 +129,8 @@ static larder_result larder_policy_climb(struct allocator *a, struct request *q)
 
 static larder_result find_paged(struct allocator *a, struct request *q)
 {
+    larder__assert(allocator_is_locked(a) && q->heap->fit != NULL);
+    larder__assert(q->size >= q->bytes && q->size % FAST_UNIT == 0);
     if (larder_policy_take_free(a, q) || take_completed(a, q))
         return LARDER_OK;
     if (a->reclaims.count > 0 && !q->reclaimed)

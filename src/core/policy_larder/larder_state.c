@@ -109,6 +109,7 @@ static void larder_state_release_old(struct allocator *a,
     for (size_t i = 0; i < spots->count; i++)
         spots->list[i].is_chosen = spot_is_old(a, &spots->list[i]);
     (void)larder__spots_unmap(a);
+    larder__assert(a->larder->loose.pages >= loose);
     larder__physical_drop(a, a->larder->loose.pages - loose);
 }
 

@@ -80,6 +80,7 @@ static bool migration_add(struct candidates *all, struct candidate c)
         all->list = list;
         all->capacity = capacity;
     }
+    larder__assert(c.unused > 0 && c.unused < pages_of(&c));
     all->list[all->count++] = c;
     return true;
 }
@@ -222,6 +223,7 @@ static larder_result carry_all(struct allocator *a,
 {
     larder_result r = device_pass(a);
 
+    larder__assert(is_allowed(a) && all->count > 0);
     if (r != LARDER_OK)
         return r == LARDER_ERR_CAPTURING ? migration_out_of_memory() : r;
     larder__physical_drop(a, a->larder->loose.pages); /* room for copies */
@@ -238,6 +240,7 @@ larder_result larder__migrate(struct allocator *a, const struct request *q)
     size_t lacking;
     larder_result r;
 
+    larder__assert(allocator_is_locked(a) && q->block == NULL);
     if (!is_allowed(a))
         return migration_out_of_memory();
     lacking = pages_lacking(a, q, &except);

@@ -78,6 +78,9 @@ static struct block *turn(struct allocator *a, struct block *b,
     struct merged merged = {0};
     struct block *middle = b;
 
+    larder__assert(before == BLOCK_FREE || before == BLOCK_UNMAPPED);
+    larder__assert(bytes > 0 && bytes % PAGE_BYTES == 0);
+    larder__assert(addr >= b->addr && addr + bytes <= b->addr + b->bytes);
     take_out(b);
     if (addr + bytes < b->addr + b->bytes)
         put_in(larder__block_split(a, b, addr + bytes - b->addr), before);
@@ -88,6 +91,7 @@ static struct block *turn(struct allocator *a, struct block *b,
     middle->state = before == BLOCK_FREE ? BLOCK_UNMAPPED : BLOCK_FREE;
     middle = larder__block_merge(a, middle, &merged);
     put_in(middle, middle->state);
+    larder__assert(slab_is_linked(&a->slab, middle));
     return middle;
 }
 
@@ -118,6 +122,7 @@ struct block *larder__pages_back(struct allocator *a, struct block *b,
             first = b;
         b = slab_get(&a->slab, b->next);
     }
+    larder__assert(first != NULL && first->state == BLOCK_FREE);
     return first;
 }
 
@@ -143,6 +148,9 @@ larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
 
     if (r != LARDER_OK)
         return r;
+    larder__assert(pages <= s->page_count);
+    larder__assert(page_handle_begin(s, run.begin) == run.begin);
+    larder__assert(page_handle_end(s, run.end - 1) == run.end);
     while (run.begin < run.end) {
         size_t end = page_handle_end(s, run.begin);
 
@@ -153,6 +161,7 @@ larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
     }
     s->page_count -= pages;
     s->heap->page_count -= pages;
+    larder__assert(s->page_count <= s->heap->page_count);
     larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
     history_range(a, LARDER_ACTION_segment_unmap, s, addr, bytes);
     return LARDER_OK;

@@ -109,6 +109,7 @@ larder_result larder__physical_create(struct allocator *a, size_t pages)
     r = larder__draw_page(a, bytes, &p.handle);
     if (r != LARDER_OK)
         return r;
+    larder__assert(p.handle != 0 && pages > 0);
     a->page_count += pages;
     held_add(a, &a->pools[POOL_LARGE], bytes);
     larder__physical_loosen(a, p);
@@ -121,8 +122,12 @@ void larder__physical_loosen(struct allocator *a, struct physical p)
 {
     struct loose *loose = &a->larder->loose;
 
+    larder__assert(p.handle != 0 && p.pages > 0);
+    larder__assert(loose->handles < a->larder->capacity);
     loose->list[loose->handles++] = p;
     loose->pages += p.pages;
+    larder__assert(loose->pages <= a->page_count);
+    larder__assert(loose->handles <= loose->pages);
 }
 
 uint64_t larder__physical_take(struct allocator *a, size_t i)
@@ -131,6 +136,8 @@ uint64_t larder__physical_take(struct allocator *a, size_t i)
     struct physical p = loose->list[i];
     uint64_t bytes = pages_bytes(p.pages);
 
+    larder__assert(i < loose->handles && p.pages <= loose->pages);
+    larder__assert(loose->pages <= a->page_count);
     loose->list[i] = loose->list[--loose->handles];
     loose->pages -= p.pages;
     a->page_count -= p.pages;
@@ -158,6 +165,7 @@ bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,
         pages = loose->list[i].pages;
         *out = i;
     }
+    larder__assert(pages == 0 || (*out >= from && pages <= max));
     return pages > 0;
 }
 

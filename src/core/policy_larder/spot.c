@@ -10,6 +10,8 @@ static void spot_add(struct allocator *a, struct spot spot)
 {
     struct spots *spots = &a->larder->spots;
 
+    larder__assert(spots->count < a->larder->capacity);
+    larder__assert(spot.pages > 0 && !spot.is_chosen);
     spots->list[spots->count++] = spot;
 }
 
@@ -219,6 +221,8 @@ static larder_result unmap_run(struct allocator *a, size_t i, size_t length,
                             first->begin + first->pages};
     larder_result r;
 
+    larder__assert(length > 0 && run.begin < run.end);
+    larder__assert(first->is_chosen && first->block->state == BLOCK_FREE);
     if (!larder__slab_ensure(&a->slab, PAGES_HEADERS + SLAB_SPARE))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     r = wait_for(a, first->block->segment->heap, waited);
@@ -232,6 +236,7 @@ larder_result larder__spots_unmap(struct allocator *a)
     larder_result r = LARDER_OK;
     size_t length;
 
+    larder__assert(allocator_is_locked(a));
     for (size_t i = 0; i < spots->count && r == LARDER_OK; i += length) {
         const struct spot *s = &spots->list[i];
 

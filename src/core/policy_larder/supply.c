@@ -31,6 +31,7 @@ static struct target target_of(const struct request *q, const struct gap *gap)
 {
     struct segment *s = gap->block->segment;
 
+    larder__assert(s->heap == q->heap && s->kind == SEGMENT_PAGED);
     return (struct target){
         .segment = s,
         .block = gap->block,
@@ -53,6 +54,8 @@ static larder_result fill_target(struct allocator *a, struct request *q,
     if (r != LARDER_OK)
         return r;
     q->block = larder__pages_back(a, t->block, t->span);
+    larder__assert(q->block->segment == t->segment);
+    larder__assert(q->block->bytes >= q->size);
     heap_remove(q->block);
     return LARDER_OK;
 }
@@ -84,6 +87,7 @@ static size_t pages_ahead(const struct allocator *a, const struct heap *heap,
     if (ahead < floor)
         ahead = floor;
     ahead = bits_lesser(ahead, larder__physical_handle_pages(a));
+    larder__assert(ahead > 0);
     return ahead > missing ? ahead : missing;
 }
 
@@ -217,6 +221,7 @@ static larder_result move_chosen(struct allocator *a, struct request *q,
     uint32_t anchor = anchor_of(a, t);
     larder_result r = larder__spots_unmap(a);
 
+    larder__assert(may_move(a));
     if (r != LARDER_OK)
         return r;
     t->block = block_after(a, t, anchor, addr);

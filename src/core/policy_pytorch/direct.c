@@ -43,6 +43,7 @@ static larder_result direct_find(struct allocator *a, struct request *q)
 {
     larder_result r;
 
+    larder__assert(allocator_is_locked(a) && q->block == NULL);
     q->segment_bytes = q->size;
     if (allocator_is_capturing(a)) /* nothing may be released */
         return direct_get(a, q);

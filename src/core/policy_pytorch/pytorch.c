@@ -82,6 +82,8 @@ bool larder__pytorch_search(struct allocator *a, struct request *q)
     const struct bins *bins = q->heap->bins;
     struct block *b;
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(q->heap->fit == NULL && q->size >= q->bytes);
     if (gc_is_on(a))
         q->heap->pool->searches++;
     b = larder__bins_fit(bins, q->size);
@@ -93,6 +95,7 @@ bool larder__pytorch_search(struct allocator *a, struct request *q)
                 : skip_expandable(bins, b);
     if (b == NULL || !oversize_allows(&a->conf, q->size, b))
         return false;
+    larder__assert(b->bytes >= q->size && b->segment->heap == q->heap);
     heap_remove(b);
     q->block = b;
     return true;
@@ -174,6 +177,7 @@ static bool borrow(struct allocator *a, struct request *q)
     }
     q->borrows = false;
     q->heap = own;
+    larder__assert(q->heap->pool->owner == NULL);
     return false;
 }
 
@@ -244,6 +248,7 @@ static bool pytorch_should_split(const struct allocator *a,
     const struct pool *pool = q->heap->pool;
     uint64_t rest = q->block->bytes - q->size;
 
+    larder__assert(q->block->bytes >= q->size);
     if (pool->owner != NULL && pool->owner->is_kept_whole &&
         a->conf.rules->whole_pools)
         return false;

@@ -27,6 +27,7 @@ static uint64_t lacking_bytes(const struct allocator *a,
 {
     uint64_t room = 0; /* nobody says how much the device would have given */
 
+    larder__assert(q->segment_bytes >= q->size);
     if (q->over_limit && a->held_bytes < a->allowed_bytes)
         room = a->allowed_bytes - a->held_bytes;
     return q->segment_bytes - (room < q->segment_bytes ? room : 0);
@@ -54,6 +55,7 @@ static larder_result grow_smaller(struct allocator *a, struct request *q)
 {
     uint64_t own = bits_up(q->size, ROUND_SEGMENT_BYTES);
 
+    larder__assert(own >= q->size && q->block == NULL);
     if (own >= q->segment_bytes)
         return LARDER_ERR_OUT_OF_MEMORY;
     q->segment_bytes = own;
@@ -155,6 +157,7 @@ static larder_result segment_ladder_find(
     struct allocator *a, struct request *q,
     larder_result (*way)(struct allocator *, struct request *))
 {
+    larder__assert(q->block == NULL);
     if (larder__pytorch_search(a, q))
         return LARDER_OK;
     if (a->reclaims.count > 0 && !q->reclaimed)

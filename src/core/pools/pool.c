@@ -17,6 +17,7 @@ void larder__pools_init(struct pool *pools, struct private_pool *owner)
 
 static void pool_destroy(struct pool *pool)
 {
+    larder__assert(pool->heap_count <= pool->heap_capacity);
     for (uint32_t i = 0; i < pool->heap_count; i++)
         larder__host_free(pool->heaps[i]);
     larder__host_free(pool->heaps);
@@ -47,6 +48,8 @@ uint32_t larder__heap_position(struct heap *const *heaps, uint32_t count,
         else
             high = middle;
     }
+    larder__assert(low == count || heaps[low]->stream >= stream);
+    larder__assert(low == 0 || heaps[low - 1]->stream < stream);
     return low;
 }
 
@@ -76,9 +79,13 @@ static void join_shard(struct allocator *a, struct heap *heap)
 {
     size_t kind = (size_t)(heap->pool - a->pools);
 
+    larder__assert(kind < POOL_KINDS);
+    larder__assert(heap->shard == NULL);
     heap->shard = larder__shard_make(a, heap->stream);
     if (heap->shard == NULL)
         return;
+    larder__assert(heap->shard->heaps[kind] == NULL);
+    larder__assert(heap->shard->stream == heap->stream);
     heap->shard->heaps[kind] = heap;
     heap_stock(heap);
 }
@@ -108,6 +115,8 @@ static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
     bool is_paged = a->is_paged && (is_own || pool->owner->region != NULL);
     struct heap *heap;
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(at <= pool->heap_count);
     if (!pool_make_room(pool))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     heap = heap_make(a, is_paged);
@@ -119,6 +128,8 @@ static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
         pool->heaps[i] = pool->heaps[i - 1];
     pool->heaps[at] = heap;
     pool->heap_count++;
+    larder__assert(pool->heap_count <= pool->heap_capacity);
+    larder__assert((heap->fit != NULL) == is_paged);
     if (is_paged && is_own)
         join_shard(a, heap);
     return LARDER_OK;
@@ -144,6 +155,8 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
             return r;
     }
     pool->last_heap = pool->heaps[at];
+    larder__assert(pool->last_heap->stream == stream);
+    larder__assert(pool->last_heap->pool == pool);
     *out = pool->last_heap;
     return LARDER_OK;
 }
@@ -153,6 +166,7 @@ struct pool *larder__pool_for(struct allocator *a, uint64_t size,
 {
     enum pool_kind kind = size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
 
+    larder__assert(allocator_is_locked(a));
     for (const struct route *r = a->routes.first; r != NULL; r = r->next) {
         if (r->filter == NULL || r->filter(r->ctx, stream))
             return &r->to->pools[kind];

@@ -26,6 +26,8 @@ static inline void heap_insert(struct block *b)
 {
     struct heap *heap = b->segment->heap;
 
+    larder__assert(b->addr >= b->segment->addr);
+    larder__assert(b->addr + b->bytes <= b->segment->addr + b->segment->bytes);
     b->state = BLOCK_FREE;
     b->born = heap->pool->searches;
     heap_stock(heap);
@@ -39,6 +41,8 @@ static inline void heap_remove(struct block *b)
 {
     struct heap *heap = b->segment->heap;
 
+    larder__assert(b->state == BLOCK_FREE);
+    larder__assert(heap->fit != NULL || b->born <= heap->pool->searches);
     if (heap->fit != NULL)
         fit_remove(heap->fit, b);
     else
@@ -48,12 +52,14 @@ static inline void heap_remove(struct block *b)
 /* The same for addresses without memory. */
 static inline void heap_insert_unmapped(struct block *b)
 {
+    larder__assert(b->segment->pages != NULL);
     b->state = BLOCK_UNMAPPED;
     tree_insert(&b->segment->heap->unmapped, TREE_BY_ADDRESS, b);
 }
 
 static inline void heap_remove_unmapped(struct block *b)
 {
+    larder__assert(b->state == BLOCK_UNMAPPED);
     tree_remove(&b->segment->heap->unmapped, TREE_BY_ADDRESS, b);
 }
 

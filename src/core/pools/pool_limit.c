@@ -24,6 +24,7 @@ bool larder__private_allows(const struct allocator *a, const struct request *q)
 
     if (p == NULL || p->holding.limit_bytes == 0)
         return true;
+    larder__assert(q->segment_bytes >= q->size || q->segment_bytes == 0);
     return q->segment_bytes <= p->holding.limit_bytes &&
            reserved_bytes(a, p) <= p->holding.limit_bytes - q->segment_bytes;
 }
@@ -32,6 +33,7 @@ static void pool_limit_count_block(const struct block *b, larder_pool_info *out)
 {
     if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
         return;
+    larder__assert(b->requested > 0 && b->requested <= b->bytes);
     out->active_bytes += b->bytes;
     out->requested_bytes += b->requested;
     if (b->state != BLOCK_LIVE)
@@ -43,6 +45,7 @@ static void pool_limit_count_block(const struct block *b, larder_pool_info *out)
 void larder__private_info(struct allocator *a, const struct private_pool *p,
                           larder_pool_info *out)
 {
+    larder__assert(allocator_is_locked(a));
     out->limit_bytes = p->holding.limit_bytes;
     out->users = p->users;
     out->is_begun = p->route != NULL;
@@ -55,6 +58,9 @@ void larder__private_info(struct allocator *a, const struct private_pool *p,
              b = slab_get(&a->slab, b->next))
             pool_limit_count_block(b, out);
     }
+    larder__assert(out->allocated_bytes == p->usage.allocated_bytes);
+    larder__assert(out->allocations == p->usage.allocations);
+    larder__assert(out->allocated_bytes <= out->active_bytes);
 }
 
 /* ---- the public calls ------------------------------------------------------ */

@@ -55,6 +55,8 @@ void larder__private_append(struct allocator *a, struct private_pool *p)
         a->privates.first = p;
     a->privates.last = p;
     a->privates.regions += p->region != NULL;
+    larder__assert(p->next == NULL && p->users == 0);
+    larder__assert(p->holding.held_bytes == 0);
 }
 
 static bool is_of_user(const struct private_pool *p)
@@ -64,6 +66,10 @@ static bool is_of_user(const struct private_pool *p)
 
 static void private_unlink(struct allocator *a, const struct private_pool *p)
 {
+    larder__assert(p->prev == NULL ? a->privates.first == p
+                                   : p->prev->next == p);
+    larder__assert(p->next == NULL ? a->privates.last == p
+                                   : p->next->prev == p);
     if (p->prev != NULL)
         p->prev->next = p->next;
     else
@@ -77,6 +83,8 @@ static void private_unlink(struct allocator *a, const struct private_pool *p)
 
 void larder__private_append_unused(struct allocator *a, struct private_pool *p)
 {
+    larder__assert(p->users == 0 && p->unused_next == NULL);
+    larder__assert(a->privates.unused_last != p);
     if (a->privates.unused_last != NULL)
         a->privates.unused_last->unused_next = p;
     else
@@ -98,10 +106,15 @@ static void route_link(struct allocator *a, struct route *route)
         route->prev->next = route;
     else
         a->routes.first = route;
+    larder__assert(route->to->route == route && route->to->users > 0);
 }
 
 static void route_unlink(struct allocator *a, const struct route *route)
 {
+    larder__assert(route->prev == NULL ? a->routes.first == route
+                                       : route->prev->next == route);
+    larder__assert(route->next == NULL ? a->routes.last == route
+                                       : route->next->prev == route);
     if (route->prev != NULL)
         route->prev->next = route->next;
     else
@@ -149,6 +162,7 @@ larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
     struct route *route;
     larder_result r = begin_check(id, p);
 
+    larder__assert(allocator_is_locked(a));
     if (r != LARDER_OK)
         return r;
     route = larder__host_alloc(1, sizeof *route);
@@ -189,6 +203,7 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id)
     if (p->users == 0)
         return id_fail(LARDER_ERR_UNKNOWN_POOL, id,
                        "was released by its last user");
+    larder__assert(p->users > 0 && p->unused_next == NULL);
     if (--p->users == 0)
         larder__private_append_unused(a, p);
     return LARDER_OK;
@@ -204,6 +219,7 @@ static void private_free(struct allocator *a, struct private_pool *p)
 
 void larder__private_remove(struct allocator *a, struct private_pool *p)
 {
+    larder__assert(p->route == NULL && p->unused_next == NULL);
     private_unlink(a, p);
     if (is_of_user(p))
         larder__pool_index_remove(&a->privates.index, p);

@@ -49,6 +49,7 @@ struct private_pool *larder__tag_pool(const struct allocator *a)
 
 static void frame_remove(int at)
 {
+    larder__assert(at >= 0 && at < depth);
     depth--;
     for (int i = at; i < depth; i++)
         frames[i] = frames[i + 1];
@@ -66,6 +67,8 @@ static larder_result frame_add(const larder_allocator *handle, struct tag *tag)
                             "this thread has begun %d tags, which is the most "
                             "it can",
                             FRAMES);
+    larder__assert(depth >= 0 && depth < FRAMES);
+    larder__assert(tag->pool->tag == tag);
     frames[depth++] = (struct frame){.handle = handle, .tag = tag};
     return LARDER_OK;
 }
@@ -139,6 +142,7 @@ larder_result larder__tag_get(struct allocator *a, const char *name,
     link = tag_place(a, name);
     if (*link == NULL)
         *link = tag_make(a, name);
+    larder__assert(*link == NULL || (*link)->pool->tag == *link);
     *out = *link;
     return *link != NULL ? LARDER_OK
                          : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
@@ -208,6 +212,7 @@ larder_result larder_tag_end(larder_allocator *handle)
         return r;
     at = frame_find(a);
     if (at >= 0) {
+        larder__assert(a->tag_frames > 0);
         frame_remove(at);
         a->tag_frames--;
     } else {

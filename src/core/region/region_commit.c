@@ -222,6 +222,10 @@ larder_result larder__region_commit(struct allocator *a, struct region *g,
     struct lack lack = count_lack(a, g, span);
     larder_result r;
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(span.begin < span.end);
+    larder__assert(span.end <= g->segment->bytes / PAGE_BYTES);
+    larder__assert(lack.pages <= span.end - span.begin);
     if (lack.is_pending) {
         r = wait_for_pending(a, g, span);
         if (r != LARDER_OK)
@@ -239,5 +243,6 @@ larder_result larder__region_commit(struct allocator *a, struct region *g,
             span);
     }
     take_all(a, g, span);
+    larder__assert_slow(count_lack(a, g, span).blocks == 0);
     return LARDER_OK;
 }

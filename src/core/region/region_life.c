@@ -65,6 +65,8 @@ static larder_result reserve(struct allocator *a, struct region *g,
         r = larder__range_reserve(a, heap, bytes);
     if (r == LARDER_OK)
         g->segment = a->segments; /* linked in last */
+    larder__assert(r != LARDER_OK || g->segment->heap == heap);
+    larder__assert(r != LARDER_OK || g->segment->bytes == bytes);
     return r;
 }
 
@@ -111,6 +113,7 @@ larder_result larder__region_trim(struct allocator *a, struct region *g)
     size_t before = g->segment->page_count;
     larder_result r = unmap_idle(a, g);
 
+    larder__assert(g->segment->page_count <= before);
     larder__physical_drop(a, before - g->segment->page_count);
     return r;
 }
@@ -128,6 +131,7 @@ larder_result larder__region_unmake(struct allocator *a, struct region *g)
     }
     if (r == LARDER_OK)
         r = unmap_idle(a, g);
+    larder__assert(r != LARDER_OK || g->segment->page_count == 0);
     if (r == LARDER_OK)
         r = larder__range_release(a, g->segment);
     if (r == LARDER_OK)

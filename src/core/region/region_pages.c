@@ -35,6 +35,7 @@ struct block *larder__region_block(struct allocator *a, const struct region *g,
     b = live_before(a, g, addr);
     while (b->addr + b->bytes <= addr)
         b = slab_at(&a->slab, b->next);
+    larder__assert(b->segment == g->segment && b->addr <= addr);
     return b;
 }
 
@@ -113,6 +114,8 @@ static larder_result cut_live(struct allocator *a, struct block *b,
     struct use *uses = NULL;
     struct block *rest;
 
+    larder__assert(b->state == BLOCK_LIVE && b->requested == b->bytes);
+    larder__assert(bytes % PAGE_BYTES == 0 && bytes < b->bytes);
     if (!larder__events_copy(a, b, &uses))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     history_cut(a, b);
@@ -136,6 +139,8 @@ static larder_result cut_at(struct allocator *a, const struct region *g,
 {
     struct block *b;
 
+    larder__assert(border >= g->segment->addr);
+    larder__assert(border <= g->segment->addr + g->segment->bytes);
     if (border == g->segment->addr ||
         border == g->segment->addr + g->segment->bytes)
         return LARDER_OK;
@@ -169,6 +174,7 @@ larder_result larder__region_decommit(struct allocator *a, struct region *g,
 {
     larder_result r = check_exports(a, g, span);
 
+    larder__assert(allocator_is_locked(a) && span.begin < span.end);
     if (r != LARDER_OK)
         return r;
     if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))

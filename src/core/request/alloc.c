@@ -30,6 +30,7 @@ static uint64_t round_to_division(uint64_t bytes, uint32_t divisions)
     unsigned floor_log2 = bits_log2(bytes);
     unsigned divisions_log2 = bits_log2(divisions);
 
+    larder__assert(bytes > 0 && bits_is_pow2(divisions));
     if (bits_is_pow2(bytes))
         return bytes;
     if (divisions_log2 > floor_log2)
@@ -118,6 +119,8 @@ static larder_result request_prepare(struct allocator *a, struct request *q)
         larder__events_poll(a);
     q->size = larder__round_size(&a->conf, allocator_unit(a), q->bytes);
     q->segment_bytes = larder__segment_size(&a->conf, q->size);
+    larder__assert(q->size >= q->bytes && q->segment_bytes >= q->size);
+    larder__assert(q->size % allocator_unit(a) == 0);
     return larder__request_route(a, q);
 }
 
@@ -128,6 +131,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     struct request q = {.bytes = bytes, .stream = stream, .hint = hint};
     larder_result r = request_prepare(a, &q);
 
+    larder__assert(allocator_is_locked(a) && bytes > 0);
     if (r == LARDER_OK && a->conf.preallocate_bytes != 0)
         r = preallocate(a, &q);
     if (r != LARDER_OK)
@@ -140,6 +144,8 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
         return larder__out_of_memory(a, &q);
     if (r != LARDER_OK)
         return r;
+    larder__assert(q.block->bytes >= q.size);
+    larder__assert(q.block->segment->heap == q.heap);
     larder__block_allocate(a, q.block, q.size, q.bytes,
                            a->policy->should_split(a, &q));
     q.block->uses = q.uses;

@@ -36,6 +36,7 @@ bool larder__usage_allows(struct allocator *a, const struct request *q)
     struct private_pool *owner = q->heap->pool->owner;
     uint64_t bytes;
 
+    larder__assert(allocator_is_locked(a));
     if (owner == NULL || owner->holding.limit_bytes == 0)
         return true;
     if (owner->tag == NULL)

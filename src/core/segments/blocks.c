@@ -13,7 +13,9 @@ static struct block *block_part(struct allocator *a, struct block *b,
     struct block *rest = shard_take_header(a, b);
     struct block *after = slab_get(&a->slab, b->next);
 
-    assert(bytes > 0 && bytes < b->bytes);
+    larder__assert(bytes > 0 && bytes < b->bytes);
+    larder__assert(bytes % a->policy->unit_bytes == 0);
+    larder__assert(slab_is_linked(&a->slab, b));
     rest->addr = b->addr + bytes;
     rest->bytes = b->bytes - bytes;
     rest->segment = b->segment;
@@ -27,6 +29,8 @@ static struct block *block_part(struct allocator *a, struct block *b,
     b->bytes = bytes;
     if (a->slab.has_serials)
         slab_set_serial(rest, slab_serial(b));
+    larder__assert(slab_is_linked(&a->slab, b));
+    larder__assert(slab_is_linked(&a->slab, rest));
     return rest;
 }
 
@@ -61,11 +65,14 @@ static void block_join(struct allocator *a, struct block *low,
 {
     struct block *after = slab_get(&a->slab, high->next);
 
+    larder__assert(low->state == high->state && low->shard == high->shard);
+    larder__assert(low->next == high->self && high->prev == low->self);
     low->bytes += high->bytes;
     low->next = high->next;
     if (after != NULL)
         after->prev = low->self;
     shard_give_header(a, high);
+    larder__assert(slab_is_linked(&a->slab, low));
 }
 
 /* The neighbour, out of its index, if it is in the same state. */
@@ -90,7 +97,8 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
     struct block *high = block_mergeable(a, b->next, b->state);
     uint64_t serial = a->slab.has_serials ? slab_serial(b) : 0;
 
-    assert(b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
+    larder__assert(slab_is_linked(&a->slab, b));
+    larder__assert(b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
     if (low != NULL) {
         merged->bytes += low->bytes;
         merged->count++;
@@ -104,6 +112,10 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
     }
     if (a->slab.has_serials)
         slab_set_serial(b, serial);
+    larder__assert(slab_get(&a->slab, b->prev) == NULL ||
+                   slab_at(&a->slab, b->prev)->state != b->state);
+    larder__assert(slab_get(&a->slab, b->next) == NULL ||
+                   slab_at(&a->slab, b->next)->state != b->state);
     return b;
 }
 
@@ -132,6 +144,7 @@ static void count_allocation(struct allocator *a, const struct block *b,
 {
     struct stats *st = &a->stats;
 
+    larder__assert(b->requested > 0 && b->requested <= b->bytes);
     usage_allocate(b);
     metric_add(&st->allocation, pool, 1);
     metric_add(&st->allocated_bytes, pool, b->bytes);
@@ -149,6 +162,10 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     bool was_split = block_is_split(b);
     uint64_t rest = 0;
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(b->state == BLOCK_FREE && b->bytes >= size);
+    larder__assert(requested > 0 && requested <= size);
+    larder__assert(map_find(&a->map, &a->slab, b->addr) == NULL);
     if (split) {
         rest = b->bytes - size;
         heap_insert(larder__block_cut(a, b, size));
@@ -161,6 +178,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     b->events = 0;
     b->is_borrowed = false;
     count_allocation(a, b, pool);
+    larder__assert(slab_is_linked(&a->slab, b));
     history_alloc(a, b);
 }
 
@@ -174,6 +192,10 @@ void larder__block_free(struct allocator *a, struct block *b)
     uint64_t requested = b->requested;
     struct merged merged = {0};
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(b->state == BLOCK_LIVE || b->state == BLOCK_PENDING);
+    larder__assert(b->uses == NULL && b->events == 0);
+    larder__assert(map_find(&a->map, &a->slab, b->addr) == NULL);
     history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
                   requested);
     b->state = BLOCK_FREE;
@@ -195,6 +217,10 @@ void larder__block_free(struct allocator *a, struct block *b)
     metric_sub(&st->active, pool, 1);
     metric_sub(&st->active_bytes, pool, bytes);
     metric_sub(&st->requested_bytes, pool, requested);
+    larder__assert(b->state == BLOCK_FREE && b->bytes >= bytes);
+    larder__assert(st->active.current[pool] >= 0);
+    larder__assert(st->requested_bytes.current[pool] <=
+                   st->active_bytes.current[pool]);
     if (a->policy->freed != NULL)
         a->policy->freed(a, b);
 }

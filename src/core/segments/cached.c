@@ -14,6 +14,7 @@ larder_result larder__private_release_cached(struct allocator *a,
 {
     larder_result r = LARDER_OK;
 
+    larder__assert(allocator_is_locked(a));
     for (int kind = 0; kind < POOL_KINDS; kind++)
         fail_keep_first(&r, larder__release_pool(a, &p->pools[kind]));
     return r;
@@ -34,6 +35,7 @@ larder_result larder__private_release_unused(struct allocator *a)
     while (unused != NULL) {
         struct private_pool *p = unused;
 
+        larder__assert(p->users == 0);
         unused = p->unused_next;
         p->unused_next = NULL;
         if (!private_is_paused(p))
@@ -73,6 +75,7 @@ larder_result larder__release_idle(struct allocator *a)
         a->policy->state->release_loose(a);
     }
     fail_keep_first(&r, larder__orphans_release(a));
+    larder__assert((r == LARDER_OK) <= (a->orphans.count == 0));
     return r;
 }
 
@@ -81,7 +84,9 @@ larder_result larder__release_cached(struct allocator *a)
     larder_result r;
 
     a->stats.num_sync_all_streams++;
+    larder__assert(!allocator_is_capturing(a));
     r = larder__events_sync(a);
+    larder__assert(r != LARDER_OK || a->events.waiting == 0);
     fail_keep_first(&r, larder__release_idle(a));
     return r;
 }

@@ -32,6 +32,7 @@ static struct use *use_take(struct events *e)
         }
     }
     use = e->free_uses;
+    larder__assert(use != NULL);
     e->free_uses = use->next;
     *use = (struct use){0};
     return use;
@@ -39,6 +40,7 @@ static struct use *use_take(struct events *e)
 
 static void use_give(struct events *e, struct use *use)
 {
+    larder__assert(e->free_uses != use);
     use->next = e->free_uses;
     e->free_uses = use;
 }
@@ -64,6 +66,7 @@ static bool queue_add(struct events *e, larder_stream stream)
 {
     uint32_t at = queue_position(e, stream);
 
+    larder__assert(!queue_exists(e, stream));
     if (e->queue_count == e->queue_capacity) {
         uint32_t capacity = e->queue_capacity * 2 + 4;
         struct event_queue *queues =
@@ -78,6 +81,9 @@ static bool queue_add(struct events *e, larder_stream stream)
         e->queues[i] = e->queues[i - 1];
     e->queues[at] = (struct event_queue){.stream = stream};
     e->queue_count++;
+    larder__assert(at == 0 || e->queues[at - 1].stream < stream);
+    larder__assert(at + 1 == e->queue_count ||
+                   e->queues[at + 1].stream > stream);
     return true;
 }
 
@@ -128,6 +134,9 @@ larder_result larder__events_use(struct allocator *a, struct block *b,
     struct use *use;
     larder_result r;
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(b->state == BLOCK_LIVE);
+    larder__assert(stream != b->segment->heap->stream);
     while (*link != NULL && (*link)->stream != stream)
         link = &(*link)->next;
     if (*link == NULL) {
@@ -179,6 +188,7 @@ static larder_result event_take(struct allocator *a, uint64_t *out)
     struct events *e = &a->events;
     larder_result r;
 
+    larder__assert(e->idle_count <= e->made);
     if (e->idle_count > 0) {
         *out = e->idle[--e->idle_count];
         return LARDER_OK;
@@ -188,6 +198,7 @@ static larder_result event_take(struct allocator *a, uint64_t *out)
     r = larder__device_event_create(a->device, out);
     if (r == LARDER_OK)
         e->made++;
+    larder__assert(e->made <= e->idle_capacity);
     return r;
 }
 
@@ -198,6 +209,8 @@ static larder_result use_record(struct allocator *a, struct use *use)
     struct event_queue *queue = &e->queues[queue_position(e, use->stream)];
     larder_result r = event_take(a, &use->event);
 
+    larder__assert(queue_exists(e, use->stream));
+    larder__assert(!use->is_hold && use->block != NULL);
     if (r != LARDER_OK)
         return r;
     r = larder__device_event_record(a->device, use->event, use->stream);
@@ -212,12 +225,14 @@ static larder_result use_record(struct allocator *a, struct use *use)
         queue->last->next = use;
     queue->last = use;
     e->waiting++;
+    larder__assert(e->waiting + e->idle_count <= e->made);
     return LARDER_OK;
 }
 
 /* No event ends it: larder__events_unhold() does. */
 static larder_result hold_count(struct allocator *a, struct use *hold)
 {
+    larder__assert(hold->is_hold && !hold->is_held);
     hold->is_held = true;
     a->events.held++;
     return LARDER_OK;
@@ -247,6 +262,8 @@ static void defer(struct allocator *a, struct block *b)
 {
     struct events *e = &a->events;
 
+    larder__assert(b->state == BLOCK_PENDING);
+    larder__assert(e->deferred_first == 0 || e->deferred_last != b->self);
     b->next_deferred = 0;
     if (e->deferred_first == 0)
         e->deferred_first = b->self;
@@ -257,6 +274,8 @@ static void defer(struct allocator *a, struct block *b)
 
 void larder__events_defer(struct allocator *a, struct block *b)
 {
+    larder__assert(allocator_is_locked(a));
+    larder__assert(b->state == BLOCK_LIVE && b->uses != NULL);
     b->state = BLOCK_PENDING;
     b->events = 0;
     /* A device that refuses an event now is asked again at the next
@@ -295,6 +314,7 @@ static larder_result record_deferred(struct allocator *a)
         struct block *b = slab_at(&a->slab, number);
         larder_result one;
 
+        larder__assert(b->state == BLOCK_PENDING);
         number = b->next_deferred;
         block_drop_captured(a, b);
         one = block_record(a, b);
@@ -316,6 +336,9 @@ static void queue_pop(struct allocator *a, struct event_queue *queue)
     struct use *use = queue->first;
     struct block *b = use->block;
 
+    larder__assert(e->waiting > 0 && b->events > 0);
+    larder__assert(b->state == BLOCK_PENDING && use->stream == queue->stream);
+    larder__assert(e->idle_count < e->idle_capacity);
     queue->first = use->next;
     e->idle[e->idle_count++] = use->event;
     e->waiting--;
@@ -329,6 +352,7 @@ void larder__events_poll(struct allocator *a)
 {
     struct events *e = &a->events;
 
+    larder__assert(allocator_is_locked(a));
     (void)record_deferred(a); /* what is left is tried again */
     for (uint32_t i = 0; i < e->queue_count; i++) {
         struct event_queue *queue = &e->queues[i];
@@ -369,6 +393,7 @@ larder_result larder__events_hold(struct allocator *a, struct block *b,
 {
     struct use *hold = use_take(&a->events);
 
+    larder__assert(b->state == BLOCK_LIVE);
     if (hold == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     hold->stream = b->segment->heap->stream;
@@ -394,6 +419,8 @@ void larder__events_unhold(struct allocator *a, struct use *hold)
     use_give(&a->events, hold);
     if (!was_held)
         return;
+    larder__assert(a->events.held > 0 && b->events > 0);
+    larder__assert(b->state == BLOCK_PENDING);
     a->events.held--;
     b->events--;
     if (b->events == 0 && b->uses == NULL)

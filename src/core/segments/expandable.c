@@ -35,6 +35,8 @@ static void page_drop(struct allocator *a, struct segment *s, size_t i,
         .bytes = s->page_bytes,
     };
 
+    larder__assert(i < s->bytes / s->page_bytes && s->pages[i] != 0);
+    larder__assert(a->page_count > 0);
     larder__orphan_give(a, orphan);
     s->pages[i] = 0;
     a->page_count--;
@@ -56,6 +58,8 @@ static larder_result page_get(struct allocator *a, struct segment *s, size_t i)
 static larder_result pages_create(struct allocator *a, struct segment *s,
                                   size_t begin, size_t end)
 {
+    larder__assert(begin < end && end <= s->bytes / s->page_bytes);
+    larder__assert(s->pages[begin] == 0 && s->pages[end - 1] == 0);
     if (!larder__orphans_make_room(a, end - begin))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     for (size_t i = begin; i < end; i++) {
@@ -77,6 +81,7 @@ static larder_result pages_map(struct allocator *a, struct segment *s,
 {
     larder_result r = LARDER_OK;
 
+    larder__assert(s->pages[begin] != 0 && s->pages[end - 1] != 0);
     *mapped = begin;
     while (*mapped < end && r == LARDER_OK) {
         r = larder__device_map(a->device, page_addr(s, *mapped), s->page_bytes,
@@ -114,6 +119,7 @@ static larder_result pages_remove(struct allocator *a, struct segment *s,
     /* Unmapping does not wait for work as freeing does. */
     larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
 
+    larder__assert(begin < end && end <= s->bytes / s->page_bytes);
     *done = begin;
     while (r == LARDER_OK && *done < end) {
         r = larder__device_unmap(a->device, page_addr(s, *done), s->page_bytes,
@@ -184,6 +190,8 @@ static larder_result range_destroy(struct allocator *a, struct segment *s)
 {
     larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
 
+    larder__assert(s->head->addr == s->addr && s->head->bytes == s->bytes);
+    larder__assert(s->head->state == BLOCK_UNMAPPED && s->paused == NULL);
     if (r != LARDER_OK)
         return r;
     heap_remove_unmapped(s->head);
@@ -252,6 +260,8 @@ static larder_result map_block(struct allocator *a, struct block **b,
     struct merged merged = {0};
     larder_result r;
 
+    larder__assert((*b)->state == BLOCK_UNMAPPED && bytes <= (*b)->bytes);
+    larder__assert(((*b)->addr - s->addr) % s->page_bytes == 0);
     if (!map_block_ensure(a, *b, bytes))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if ((r = pages_add(a, s, begin, end)) != LARDER_OK)
@@ -276,6 +286,7 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
     struct block *grow;
     larder_result r;
 
+    larder__assert(allocator_is_locked(a));
     /* More than the device has: PyTorch makes a new range for it each time,
      * and runs out of addresses some day. */
     if (size > range_pages(a, page_bytes) * page_bytes)
@@ -292,6 +303,7 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
             return r;
         b = grow;
     }
+    larder__assert(b->state == BLOCK_FREE && b->segment->heap == heap);
     heap_remove(b);
     *out = b;
     return LARDER_OK;
@@ -306,6 +318,8 @@ static void unmap_middle(struct allocator *a, struct block *b,
 {
     struct merged merged = {0};
 
+    larder__assert(first >= b->addr && first + bytes <= b->addr + b->bytes);
+    larder__assert((first - b->segment->addr) % b->segment->page_bytes == 0);
     heap_remove(b);
     if (first > b->addr) {
         struct block *before = b;
@@ -329,6 +343,8 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     larder_result r;
     larder_result dropped = LARDER_OK;
 
+    larder__assert(s->kind == SEGMENT_EXPANDABLE && s->paused == NULL);
+    larder__assert(b->state == BLOCK_FREE);
     if (begin >= end)
         return LARDER_OK;
     if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
@@ -415,6 +431,7 @@ larder_result larder__expandable_forget(struct allocator *a, struct block *b)
     size_t begin = (offset + s->page_bytes - 1) / s->page_bytes;
     size_t end = (offset + b->bytes) / s->page_bytes;
 
+    larder__assert(b->state == BLOCK_FREE && s->paused != NULL);
     for (size_t i = begin; i < end; i++) {
         if (s->pages[i] != 0)
             return LARDER_OK;

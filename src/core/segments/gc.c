@@ -22,6 +22,7 @@ static bool gc_may_release(const struct block *b)
 
 static uint64_t gc_age(const struct block *b)
 {
+    larder__assert(b->born <= b->segment->heap->pool->searches);
     return b->segment->heap->pool->searches - b->born;
 }
 
@@ -46,6 +47,7 @@ static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
     double threshold = (double)g->total_age / (double)g->count;
     bool released = false;
 
+    larder__assert(g->count > 0);
     for (uint32_t i = 0; i < pool->stocked_count; i++) {
         const struct bins *bins = pool->stocked[i]->bins;
         struct block *b = larder__bins_fit(bins, 0);
@@ -57,6 +59,7 @@ static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
 
             if (gc_may_release(b) && (double)age >= threshold &&
                 larder__segment_release(a, b) == LARDER_OK) {
+                larder__assert(age <= g->total_age);
                 g->reclaimed += bytes;
                 g->total_age -= age;
                 g->count--;

@@ -38,6 +38,8 @@ static larder_result orphan_release(struct allocator *a, struct orphan *o)
 
 void larder__orphan_give(struct allocator *a, struct orphan orphan)
 {
+    larder__assert((orphan.memory == 0) != (orphan.page == 0));
+    larder__assert(a->orphans.count < a->orphans.capacity);
     if (orphan_release(a, &orphan) == LARDER_OK)
         return;
     a->orphans.list[a->orphans.count++] = orphan;
@@ -56,11 +58,14 @@ larder_result larder__orphans_release(struct allocator *a)
         if (one != LARDER_OK) {
             a->orphans.list[kept++] = a->orphans.list[i];
         } else {
+            larder__assert(a->account.refused_bytes >=
+                           a->orphans.list[i].bytes);
             a->account.refused_bytes -= a->orphans.list[i].bytes;
             larder__device_lacks(a->device, a->orphans.list[i].bytes);
         }
         fail_keep_first(&r, one);
     }
+    larder__assert(kept > 0 || a->account.refused_bytes == 0);
     a->orphans.count = kept;
     return r;
 }

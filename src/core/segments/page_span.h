@@ -19,6 +19,9 @@ static inline struct page_span block_pages(const struct block *b)
 {
     const struct segment *s = b->segment;
 
+    larder__assert(s->page_bytes != 0);
+    larder__assert(b->addr >= s->addr &&
+                   b->addr + b->bytes <= s->addr + s->bytes);
     return (struct page_span){
         .begin = (b->addr - s->addr) / s->page_bytes,
         .end = (b->addr - s->addr + b->bytes - 1) / s->page_bytes + 1,
@@ -29,6 +32,7 @@ static inline struct page_span block_pages(const struct block *b)
  * that handle ends. */
 static inline size_t page_handle_begin(const struct segment *s, size_t i)
 {
+    larder__assert(s->pages[i] != 0);
     while (i > 0 && s->pages[i - 1] == s->pages[i])
         i--;
     return i;
@@ -39,6 +43,7 @@ static inline size_t page_handle_end(const struct segment *s, size_t i)
     size_t last = s->bytes / s->page_bytes;
     size_t end = i + 1;
 
+    larder__assert(i < last && s->pages[i] != 0);
     while (end < last && s->pages[end] == s->pages[i])
         end++;
     return end;

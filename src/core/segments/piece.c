@@ -56,12 +56,14 @@ static bool piece_find_gap(struct piece *p, uint64_t bytes, larder_addr *addr,
     struct segment **l = &p->parts;
 
     for (; *l != NULL; l = &(*l)->piece_next) {
+        larder__assert((*l)->piece == p && (*l)->addr >= at);
         if ((*l)->addr - at >= bytes)
             break;
         at = (*l)->addr + (*l)->bytes;
     }
     *addr = at;
     *link = l;
+    larder__assert(at <= p->addr + p->bytes);
     return p->addr + p->bytes - at >= bytes;
 }
 
@@ -78,6 +80,8 @@ larder_result larder__piece_carve(struct allocator *a, struct segment *s)
     if (!larder__map_prepare(&a->map, &a->slab, addr, s->bytes,
                              s->heap->pool->is_small, 0))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    larder__assert(addr >= p->addr && addr + s->bytes <= p->addr + p->bytes);
+    larder__assert(*link == NULL || addr + s->bytes <= (*link)->addr);
     s->addr = addr;
     s->piece = p;
     s->piece_next = *link;
@@ -89,8 +93,10 @@ void larder__piece_return(struct segment *s)
 {
     struct segment **link = &s->piece->parts;
 
-    while (*link != s)
+    while (*link != s) {
+        larder__assert(*link != NULL);
         link = &(*link)->piece_next;
+    }
     *link = s->piece_next;
 }
 

@@ -13,7 +13,9 @@ void larder__block_retire(struct allocator *a, struct block *b)
     struct stats *st = &a->stats;
     unsigned pool = b->segment->heap->pool->stats;
 
-    assert(b->state == BLOCK_LIVE);
+    larder__assert(allocator_is_locked(a));
+    larder__assert(b->state == BLOCK_LIVE);
+    larder__assert(map_find(&a->map, &a->slab, b->addr) == NULL);
     history_range(a, LARDER_ACTION_free_requested, b->segment, b->addr,
                   b->requested);
     metric_sub(&st->allocation, pool, 1);
@@ -64,6 +66,7 @@ larder_result larder__release_pool(struct allocator *a, struct pool *pool)
 {
     larder_result r = LARDER_OK;
 
+    larder__assert(allocator_is_locked(a));
     for (uint32_t i = 0; a->larder != NULL && i < pool->stocked_count; i++)
         fail_keep_first(&r,
                         a->policy->state->release_heap(a, pool->stocked[i]));
@@ -93,6 +96,7 @@ static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
 
     while (b != NULL && !is_oversize_segment(a, b))
         b = bins_next(bins, b);
+    larder__assert(b == NULL || b->bytes >= bytes);
     return b != NULL && larder__segment_release(a, b) == LARDER_OK;
 }
 

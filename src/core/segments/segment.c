@@ -11,6 +11,8 @@
 
 void larder__segment_link(struct allocator *a, struct segment *s)
 {
+    larder__assert(s->head != NULL && s->head->segment == s);
+    larder__assert(a->segments == NULL || a->segments->prev == NULL);
     s->prev = NULL;
     s->next = a->segments;
     if (s->next != NULL)
@@ -22,6 +24,8 @@ void larder__segment_link(struct allocator *a, struct segment *s)
 
 void larder__segment_unlink(struct allocator *a, struct segment *s)
 {
+    larder__assert(s->prev == NULL ? a->segments == s : s->prev->next == s);
+    larder__assert(s->next == NULL || s->next->prev == s);
     if (s->prev != NULL)
         s->prev->next = s->next;
     else
@@ -36,6 +40,9 @@ static struct block *segment_fill(struct allocator *a, struct segment *s)
 {
     struct block *b = larder__slab_take(&a->slab);
 
+    larder__assert(s->addr != 0 && s->bytes > 0);
+    larder__assert(s->heap->pool->owner != NULL ||
+                   s->heap->pool == &a->pools[s->heap->pool - a->pools]);
     b->addr = s->addr;
     b->bytes = s->bytes;
     b->segment = s;
@@ -115,6 +122,8 @@ static larder_result segment_make(struct allocator *a, struct segment like,
         return r;
     }
     *out = segment_fill(a, s);
+    larder__assert((*out)->segment == s && !block_is_split(*out));
+    larder__assert((s->pages != NULL) == (s->page_bytes != 0));
     return LARDER_OK;
 }
 
@@ -181,7 +190,11 @@ larder_result larder__segment_release(struct allocator *a, struct block *b)
     struct segment *s = b->segment;
     larder_result r = LARDER_OK;
 
-    assert(!block_is_split(b) && b->state == BLOCK_FREE);
+    larder__assert(allocator_is_locked(a));
+    larder__assert(!block_is_split(b) && b->state == BLOCK_FREE);
+    larder__assert(s->head == b && b->addr == s->addr);
+    larder__assert(s->kind == SEGMENT_DRIVER || s->kind == SEGMENT_CARVED);
+    larder__assert(s->paused == NULL);
     if (s->kind == SEGMENT_CARVED)
         larder__piece_return(s);
     else

@@ -16,8 +16,10 @@ static inline void stamp_block(const struct allocator *a, const struct block *b)
     if (s->stamps == NULL)
         return;
     span = block_pages(b);
-    for (size_t i = span.begin; i < span.end; i++)
+    for (size_t i = span.begin; i < span.end; i++) {
+        larder__assert(s->stamps[i] <= a->trim.now);
         s->stamps[i] = a->trim.now;
+    }
 }
 
 /* Page i, of a segment that has stamps, is there and was not in use for long. */

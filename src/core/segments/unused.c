@@ -90,6 +90,7 @@ uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
         struct block *b = unused_choose(a, most, larger_of_heap);
         uint64_t size;
 
+        larder__assert(b == NULL || (is_unused(b) && b->bytes <= most));
         if (b == NULL)
             break;
         size = b->bytes;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bits.h"
 
 enum { CONF_DIGITS_MAX = 15 }; /* of a fraction: all that a double holds */
@@ -41,6 +42,7 @@ larder_result larder__reader_word(struct reader *r)
             return larder__fail(LARDER_ERR_CONF,
                                 "a word longer than %d characters: '%.20s...'",
                                 CONF_WORD_MAX, r->word);
+        larder__assert(n < CONF_WORD_MAX);
         r->word[n++] = c;
         r->word[n] = '\0';
         r->at++;

@@ -59,6 +59,7 @@ static void handles_list(const struct segment *s, struct page_span span,
 {
     for (size_t i = span.begin, end; i < span.end; i = end) {
         end = page_handle_end(s, i);
+        larder__assert(s->pages[i] != 0 && end <= span.end);
         e->handles[e->handle_count++] =
             (struct physical){.handle = s->pages[i], .pages = end - i};
     }
@@ -74,6 +75,7 @@ static larder_result export_make(larder_allocator *handle, struct allocator *a,
         larder__host_alloc(1, sizeof *e + count * sizeof e->handles[0]);
     larder_result r;
 
+    larder__assert(allocator_is_locked(a) && b->state == BLOCK_LIVE);
     if (e == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     e->handle = handle;
@@ -142,6 +144,7 @@ static larder_result batch_make(const larder_export *e, size_t i,
 {
     uint32_t *n = &out->told.count;
 
+    larder__assert(i < e->handle_count);
     for (*n = 0; *n < SHARE_BATCH_MAX && i < e->handle_count; i++, ++*n) {
         larder_page_handle handle = {.fd = -1};
         larder_result r = larder__device_page_export(

@@ -33,6 +33,8 @@ static larder_result import_undo(larder_import *m)
 {
     larder_result r = LARDER_OK;
 
+    larder__assert(m->mapped <= m->imported);
+    larder__assert(m->mapped_pages == 0 || m->base != 0);
     if (m->mapped > 0)
         r = larder__device_unmap(m->device, m->base,
                                  bytes_of(m, m->mapped_pages), m->mapped);
@@ -90,6 +92,8 @@ static larder_result handle_import(larder_import *m,
     p->pages = pages;
     m->imported++;
     m->imported_pages += pages;
+    larder__assert(m->imported_pages <= m->header.page_count);
+    larder__assert(m->imported <= m->imported_pages);
     return LARDER_OK;
 }
 
@@ -169,6 +173,7 @@ static larder_result import_map(larder_import *m)
             break;
         m->mapped++;
         m->mapped_pages += p->pages;
+        larder__assert(m->mapped_pages <= m->imported_pages);
     }
     return r == LARDER_OK ? larder__device_set_access(m->device, m->base, bytes)
                           : r;

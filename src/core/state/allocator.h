@@ -22,6 +22,7 @@
 #include <larder/hint.h>
 #include <larder/history.h>
 
+#include "base/assert.h"
 #include "base/lock.h"
 #include "core/block/map.h"
 #include "core/block/slab.h"
@@ -311,6 +312,15 @@ struct history_call {
     bool captured;
 };
 
+/* ERR_CORRUPT, with the words, if a rule is broken. */
+typedef larder_result allocator_checker(struct allocator *a);
+
+/* When the rules are walked on the way (audit.h). */
+struct audit {
+    allocator_checker *check; /* NULL: not yet */
+    uint64_t calls;           /* since the last walk */
+};
+
 struct allocator {
     struct lock lock;
     larder_allocator *handle;
@@ -367,7 +377,16 @@ struct allocator {
 
     struct frame_namer frames;
     struct dumps dumps;
+#if LARDER_ASSERT_LEVEL > 1
+    struct audit audit;
+#endif
 };
+
+/* Whether the calling thread holds all locks; at assertion level 0: true. */
+static inline bool allocator_is_locked(const struct allocator *a)
+{
+    return larder__witness_holds(&a->lock);
+}
 
 /* Whether nothing waits for a recorded stream. */
 static inline bool events_are_idle(const struct events *e)

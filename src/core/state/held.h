@@ -71,6 +71,7 @@ static inline void held_draw(struct allocator *a, const struct pool *pool,
 {
     struct holding *h = holding_of(a, pool);
 
+    larder__assert(h->held_bytes + bytes <= a->held_bytes);
     holding_add(&a->account, h, bytes);
     if (pool->owner != NULL && h->held_bytes > pool->owner->usage.reserved_peak)
         pool->owner->usage.reserved_peak = h->held_bytes;
@@ -82,6 +83,7 @@ static inline void held_move(struct allocator *a, const struct pool *from,
 {
     if (from->owner == to->owner)
         return;
+    larder__assert(holding_of(a, from)->held_bytes >= bytes);
     holding_sub(&a->account, holding_of(a, from), bytes);
     held_draw(a, to, bytes);
 }
@@ -90,22 +92,28 @@ static inline void held_move(struct allocator *a, const struct pool *from,
 static inline void held_add(struct allocator *a, const struct pool *pool,
                             uint64_t bytes)
 {
+    larder__assert(bytes > 0);
     a->held_bytes += bytes;
     metric_add(&a->stats.reserved_bytes, pool->stats, bytes);
     held_draw(a, pool, bytes);
     larder__device_holds(a->device, bytes);
     a->stats.num_device_alloc++;
+    larder__assert(a->held_bytes ==
+                   (uint64_t)metric_all(&a->stats.reserved_bytes));
 }
 
 /* One went back. */
 static inline void held_sub(struct allocator *a, const struct pool *pool,
                             uint64_t bytes)
 {
+    larder__assert(bytes > 0 && bytes <= a->held_bytes);
     a->held_bytes -= bytes;
     metric_sub(&a->stats.reserved_bytes, pool->stats, bytes);
     holding_sub(&a->account, holding_of(a, pool), bytes);
     larder__device_lacks(a->device, bytes);
     a->stats.num_device_free++;
+    larder__assert(a->held_bytes ==
+                   (uint64_t)metric_all(&a->stats.reserved_bytes));
 }
 
 #endif

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
+
 struct holding {
     uint64_t held_bytes;    /* of the device, reserved pieces not among them,
                                but for the cache */
@@ -46,6 +48,7 @@ static inline uint64_t holding_spare(const struct holding *h)
 static inline void holding_set(struct account *account, struct holding *h,
                                uint64_t held, uint64_t minimum)
 {
+    larder__assert(account->kept_bytes >= holding_kept(h));
     account->kept_bytes -= holding_kept(h);
     h->held_bytes = held;
     h->minimum_bytes = minimum;
@@ -61,6 +64,7 @@ static inline void holding_add(struct account *account, struct holding *h,
 static inline void holding_sub(struct account *account, struct holding *h,
                                uint64_t bytes)
 {
+    larder__assert(bytes <= h->held_bytes);
     holding_set(account, h, h->held_bytes - bytes, h->minimum_bytes);
 }
 
@@ -73,6 +77,7 @@ static inline const struct holding *account_drawer(const struct account *a)
 static inline uint64_t account_kept_from(const struct account *account,
                                          const struct holding *h)
 {
+    larder__assert(account->kept_bytes >= holding_kept(h));
     return account->kept_bytes - holding_kept(h);
 }
 

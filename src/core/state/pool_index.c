@@ -74,6 +74,8 @@ bool larder__pool_index_reserve(struct pool_index *index)
 
 void larder__pool_index_add(struct pool_index *index, struct private_pool *p)
 {
+    larder__assert(index->pool_count < index->chain_count);
+    larder__assert(larder__pool_index_get(index, p->id) == NULL);
     pool_index_put(index, p);
     index->pool_count++;
 }
@@ -83,8 +85,11 @@ void larder__pool_index_remove(struct pool_index *index,
 {
     struct private_pool **link = chain_of(index, p->id);
 
-    while (*link != p)
+    larder__assert(index->pool_count > 0);
+    while (*link != p) {
+        larder__assert(*link != NULL);
         link = &(*link)->chained;
+    }
     *link = p->chained;
     index->pool_count--;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "core/state/audit.h"
 
 enum {
     STOCK = 64,         /* spare headers a shard is left with */
@@ -21,6 +22,7 @@ static void add_up_shards(struct allocator *a)
 {
     struct tally now = {.is_used = true};
 
+    larder__assert(allocator_is_locked(a));
     for (unsigned i = 1; i <= a->shards.count; i++)
         larder__tally_peaks(&a->stats, &a->shards.list[i]->tally);
     for (unsigned i = 1; i <= a->shards.count; i++)
@@ -30,6 +32,8 @@ static void add_up_shards(struct allocator *a)
 
 static void add_up(struct allocator *a)
 {
+    larder__assert(a->shards.is_shared || a->shards.owner != 0 ||
+                   !a->shards.tally.is_used);
     larder__tally_peaks(&a->stats, &a->shards.tally);
     larder__tally_currents(&a->stats, &a->shards.tally);
     if (a->shards.is_shared)
@@ -43,8 +47,10 @@ void larder__lock_all(struct allocator *a)
     lock_take(&a->lock);
     if (a->shards.count == 0)
         return;
-    for (unsigned i = 1; i <= a->shards.count; i++)
+    for (unsigned i = 1; i <= a->shards.count; i++) {
+        larder__assert(a->shards.list[i]->number == i);
         lock_take(&a->shards.list[i]->lock);
+    }
     add_up(a);
 }
 
@@ -68,6 +74,9 @@ void larder__unlock_all(struct allocator *a)
                    a->routes.first == NULL && a->captures == 0 &&
                    a->pieces == NULL;
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(!is_open || a->is_paged);
+    larder__audit(a);
     shard_publish(a, is_open ? a->props.total_bytes : 0,
                   !events_are_idle(&a->events));
     for (unsigned i = a->shards.count; i > 0; i--)
@@ -79,6 +88,8 @@ void larder__shard_enter(struct allocator *a)
 {
     uintptr_t thread = shard_thread();
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(thread != 0);
     if (a->shards.owner == 0)
         a->shards.owner = thread;
     else if (a->shards.owner != thread)
@@ -92,6 +103,7 @@ static void shard_fill(struct allocator *a, struct shard *f)
     while (f->header_count < STOCK && larder__slab_ensure(&a->slab, 1)) {
         struct block *b = larder__slab_take(&a->slab);
 
+        larder__assert(b->shard == 0 && b->segment == NULL);
         b->shard = f->number;
         shard_give_header(a, b);
     }
@@ -103,6 +115,7 @@ void larder__shard_stock(struct allocator *a, larder_stream stream)
 
     if (f == NULL)
         return;
+    larder__assert((f->header_count == 0) == (f->header_first == 0));
     if (f->header_count == 0)
         shard_fill(a, f);
     while (f->header_count > STOCK_LARGEST) {
@@ -127,6 +140,7 @@ static void put_in_slot(struct allocator *a, struct shard *f)
 {
     unsigned i = shard_hash(f->stream) % SHARD_SLOTS;
 
+    larder__assert(a->shards.count < SHARD_SLOTS); /* one stays empty */
     while (atomic_load_explicit(&a->shards.slots[i], memory_order_relaxed) !=
            NULL)
         i = (i + 1) % SHARD_SLOTS;
@@ -137,19 +151,23 @@ struct shard *larder__shard_make(struct allocator *a, larder_stream stream)
 {
     struct shard *f = shard_of(a, stream);
 
+    larder__assert(allocator_is_locked(a));
+    larder__assert(f == NULL || f->stream == stream);
     if (f != NULL || a->shards.count == SHARDS_MAX)
         return f;
     f = larder__host_alloc_aligned(_Alignof(struct shard), sizeof *f);
     if (f == NULL)
         return NULL;
     memset(f, 0, sizeof *f);
-    lock_init(&f->lock);
-    lock_take(&f->lock); /* as all others */
     f->number = (uint8_t)(a->shards.count + 1);
+    lock_init(&f->lock, RANK_SHARD + f->number);
+    lock_take(&f->lock); /* as all others */
     f->stream = stream;
+    larder__assert(a->shards.list[f->number] == NULL);
     a->shards.list[f->number] = f;
     a->shards.count++;
     put_in_slot(a, f);
+    larder__assert(shard_of(a, stream) == f);
     return f;
 }
 

@@ -123,8 +123,12 @@ static inline struct block *shard_take_used(struct allocator *a,
     if (f == NULL || f->header_count == 0)
         return slab_take_used(&a->slab);
     header = slab_at(&a->slab, f->header_first);
+    larder__assert(larder__witness_holds(&f->lock));
+    larder__assert(header->state == BLOCK_UNUSED);
+    larder__assert(header->shard == f->number);
     f->header_first = header->next;
     f->header_count--;
+    larder__assert((f->header_first == 0) == (f->header_count == 0));
     return header;
 }
 
@@ -150,6 +154,9 @@ static inline void shard_give_header(struct allocator *a, struct block *header)
         slab_give(&a->slab, header);
         return;
     }
+    larder__assert(larder__witness_holds(&f->lock));
+    larder__assert(header->shard == f->number);
+    larder__assert(f->header_first != header->self);
     header->state = BLOCK_UNUSED;
     header->next = f->header_first;
     f->header_first = header->self;
@@ -168,6 +175,8 @@ static inline struct tally *shard_tally(struct allocator *a, struct shard *f,
     int64_t max = a->shards.allowance;
     int64_t now;
 
+    larder__assert(larder__witness_holds(&f->lock));
+    larder__assert(max > 0);
     if (!a->shards.is_shared)
         return a->shards.owner == shard_thread() ? &a->shards.tally : NULL;
     now = tally_bytes(&f->tally) + change;

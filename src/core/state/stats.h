@@ -10,6 +10,8 @@
 
 #include <larder/larder.h>
 
+#include "base/assert.h"
+
 enum stats_pool { STATS_SMALL, STATS_LARGE, STATS_POOLS };
 
 struct metric {
@@ -37,6 +39,7 @@ static inline void metric_add(struct metric *m, unsigned pool, uint64_t amount)
     int64_t now = m->current[pool] += (int64_t)amount;
     int64_t all = m->current[STATS_SMALL] + m->current[STATS_LARGE];
 
+    larder__assert(pool < STATS_POOLS && (int64_t)amount >= 0);
     if (now > m->peak[pool])
         m->peak[pool] = now;
     if (all > m->peak_all)
@@ -45,6 +48,7 @@ static inline void metric_add(struct metric *m, unsigned pool, uint64_t amount)
 
 static inline void metric_sub(struct metric *m, unsigned pool, uint64_t amount)
 {
+    larder__assert(pool < STATS_POOLS && (int64_t)amount >= 0);
     m->current[pool] -= (int64_t)amount;
     m->freed[pool] += (int64_t)amount;
 }

@@ -68,6 +68,8 @@ void larder__tally_currents(struct stats *st, struct tally *t)
         for (unsigned p = 0; p < STATS_POOLS; p++) {
             const struct tally_metric *count = pair_count(t, &pairs[i], p);
 
+            larder__assert(count->added >= 0 && count->freed >= 0);
+            larder__assert(m->current[p] + tally_current(count) >= 0);
             m->current[p] += tally_current(count);
             m->freed[p] += count->freed;
         }

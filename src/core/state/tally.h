@@ -85,6 +85,7 @@ static inline void tally_add(struct tally *t, unsigned pool, uint64_t bytes,
 {
     struct tally_pool *here = &t->pools[pool];
 
+    larder__assert(requested > 0 && requested <= bytes);
     t->is_used = true;
     t->is_rising = true;
     here->blocks.added++;
@@ -98,6 +99,7 @@ static inline void tally_sub(struct tally *t, unsigned pool, uint64_t bytes,
 {
     struct tally_pool *here = &t->pools[pool];
 
+    larder__assert(requested > 0 && requested <= bytes);
     if (t->is_rising)
         tally_settle(t);
     t->is_used = true;

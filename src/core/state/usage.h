@@ -29,6 +29,9 @@ static inline void usage_free(const struct block *b)
     if (pool->owner != NULL) {
         struct usage *u = &pool->owner->usage;
 
+        larder__assert(u->allocations > 0);
+        larder__assert(u->requested_bytes >= b->requested);
+        larder__assert(u->allocated_bytes >= b->bytes);
         u->allocations--;
         u->requested_bytes -= b->requested;
         u->allocated_bytes -= b->bytes;

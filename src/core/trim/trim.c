@@ -47,6 +47,7 @@ void larder__trim_to(struct allocator *a, uint64_t target)
 {
     uint64_t before = a->held_bytes;
 
+    larder__assert(allocator_is_locked(a) && !allocator_is_capturing(a));
     if (!events_are_idle(&a->events))
         larder__events_poll(a);
     if (excess(a, target) > 0 && a->larder != NULL)

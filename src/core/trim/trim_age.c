@@ -65,6 +65,7 @@ bool larder__trim_is_barred(struct allocator *a)
 
 static void release_block(struct allocator *a, struct block *b)
 {
+    larder__assert(b->state == BLOCK_FREE);
     if (b->segment->kind == SEGMENT_EXPANDABLE)
         (void)larder__expandable_release(a, b);
     else if (b->segment->kind == SEGMENT_DRIVER && !block_is_split(b))
@@ -91,6 +92,7 @@ static void look_at_pool(struct allocator *a, struct pool *pool)
     uint64_t *mark = &pool->marks[a->trim.now % TRIM_STEPS];
     uint64_t old = *mark;
 
+    larder__assert(old <= pool->searches);
     *mark = ++pool->searches;
     for (uint32_t i = 0; i < pool->heap_count; i++)
         trim_age_release_old(a, pool->heaps[i], old);
@@ -167,6 +169,7 @@ void larder__trim_heap(struct allocator *a, const struct heap *heap)
 {
     uint64_t before = a->held_bytes;
 
+    larder__assert(allocator_is_locked(a) && !larder__trim_is_barred(a));
     a->policy->state->release_old(a, heap);
     larder__trim_count(a, before);
 }
@@ -198,6 +201,7 @@ void larder__trim_look(struct allocator *a)
 
     if (!events_are_idle(&a->events))
         larder__events_poll(a);
+    larder__assert(allocator_is_locked(a));
     a->trim.now++;
     look_at_ranges(a);
     look_at_loose(a);

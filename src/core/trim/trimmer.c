@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/ticks.h"
+#include "base/witness.h"
 #include "base/worker.h"
 #include "core/state/shard.h"
 #include "core/trim/trim_age.h"
@@ -39,11 +40,11 @@ static bool trimmer_nap(struct trimmer *t, uint64_t ns)
     struct timespec until = timespec_at(larder__ticks_system_ns() + ns);
     bool goes_on;
 
-    pthread_mutex_lock(&t->lock);
+    mutex_take(&t->lock, RANK_TRIMMER);
     if (!t->is_ending)
         pthread_cond_timedwait(&t->wake, &t->lock, &until);
     goes_on = !t->is_ending;
-    pthread_mutex_unlock(&t->lock);
+    mutex_leave(&t->lock);
     return goes_on;
 }
 
@@ -53,7 +54,7 @@ static bool wait_for_look(struct trimmer *t)
     uint64_t begin_ns = larder__ticks_system_ns();
     bool goes_on;
 
-    pthread_mutex_lock(&t->lock);
+    mutex_take(&t->lock, RANK_TRIMMER);
     for (;;) {
         uint64_t period_ns = t->age_ns / TRIM_STEPS;
         struct timespec until;
@@ -70,7 +71,7 @@ static bool wait_for_look(struct trimmer *t)
             pthread_cond_timedwait(&t->wake, &t->lock, &until);
     }
     goes_on = !t->is_ending;
-    pthread_mutex_unlock(&t->lock);
+    mutex_leave(&t->lock);
     return goes_on;
 }
 
@@ -206,10 +207,10 @@ larder_result larder__trimmer_set(struct allocator *a)
     struct trimmer *t = a->trim.thread;
 
     if (t != NULL) {
-        pthread_mutex_lock(&t->lock);
+        mutex_take(&t->lock, RANK_TRIMMER);
         t->age_ns = a->conf.trim_age_ns;
         pthread_cond_signal(&t->wake);
-        pthread_mutex_unlock(&t->lock);
+        mutex_leave(&t->lock);
         return LARDER_OK;
     }
     if (a->conf.trim_age_ns == 0)
@@ -233,10 +234,10 @@ void larder__trimmer_end(struct allocator *a)
     if (t == NULL)
         return;
     a->trim.thread = NULL;
-    pthread_mutex_lock(&t->lock);
+    mutex_take(&t->lock, RANK_TRIMMER);
     t->is_ending = true;
     pthread_cond_signal(&t->wake);
-    pthread_mutex_unlock(&t->lock);
+    mutex_leave(&t->lock);
     pthread_join(t->thread, NULL);
     trimmer_free(t);
 }

@@ -1,0 +1,20 @@
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* One write, without memory of the heap or a lock of stdio's: what failed may
+ * be either. */
+void larder__assert_fail(const char *file, int line, const char *text)
+{
+    char words[512];
+    int length = snprintf(words, sizeof words, "%s:%d: assertion failed: %s\n",
+                          file, line, text);
+
+    if (length >= (int)sizeof words)
+        length = (int)sizeof words - 1;
+    if (length > 0 && write(STDERR_FILENO, words, (size_t)length) < 0)
+        abort();
+    abort();
+}

@@ -1,0 +1,32 @@
+#include "core/state/audit.h"
+
+#if LARDER_ASSERT_LEVEL > 1
+
+#include "base/fail.h"
+
+/* Of what there is to look at, a call pays this part. */
+enum { AUDIT_SHARE = 16, INDEX_COST = 512 };
+
+void larder__audit_begin(struct allocator *a, allocator_checker *check)
+{
+    a->audit.check = check;
+}
+
+/* What a walk looks at: headers, pages, and the indexes of pools, empty ones
+ * too. */
+static uint64_t cost(const struct allocator *a)
+{
+    return a->slab.untouched - a->slab.free_count + a->page_count +
+           a->privates.index.pool_count * INDEX_COST;
+}
+
+void larder__audit(struct allocator *a)
+{
+    if (a->audit.check == NULL || ++a->audit.calls < cost(a) / AUDIT_SHARE)
+        return;
+    a->audit.calls = 0;
+    if (a->audit.check(a) != LARDER_OK)
+        larder__assert_fail(__FILE__, __LINE__, larder_last_error());
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* test_oom_cause.c - why memory ran out: whose the free piece was that would
+ * have been large enough. */
+#include "support/rig.h"
+
+#define SPEC "sim:64MiB,vmm=off"
+
+static void assert_cause(struct rig *rig, uint64_t bytes, larder_stream stream,
+                         const char *largest, const char *cause)
+{
+    larder_addr addr;
+
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_alloc(rig->a, bytes, stream, &addr), largest);
+    assert_words(cause);
+}
+
+/* Free memory of a pool that is kept, on the stream that is asked for. */
+static void a_piece_of_a_private_pool_is_anothers(void **state)
+{
+    const larder_pool_id id = {1, 0};
+    struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    rig_free(&rig, rig_alloc(&rig, MIB(40)));
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_cause(&rig, MIB(30), 0,
+                 "The largest piece this request could use was 0 bytes.",
+                 "Why: memory is kept for each stream and pool. A piece of "
+                 "40.00 MiB was free, but belongs to another.");
+    rig_down(&rig);
+}
+
+/* And the other way round: it is of a default pool that a private one asks. */
+static void a_piece_of_a_default_pool_is_not_the_private_ones(void **state)
+{
+    const larder_pool_id id = {1, 0};
+    struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
+    larder_addr hole = rig_alloc(&rig, MIB(36));
+    larder_addr beside;
+
+    (void)state;
+    rig_free(&rig, hole);
+    hole = rig_alloc(&rig, MIB(20)); /* the segment is cut: it stays */
+    beside = rig_alloc(&rig, MIB(16));
+    rig_free(&rig, hole);
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_cause(&rig, MIB(30), 0,
+                 "The largest piece this request could use was 0 bytes.",
+                 "Why: while allocations go to a private pool");
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_free(&rig, beside);
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_piece_of_a_private_pool_is_anothers),
+        cmocka_unit_test(a_piece_of_a_default_pool_is_not_the_private_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

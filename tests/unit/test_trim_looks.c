@@ -1,0 +1,121 @@
+/* test_trim_looks.c - trim_age, look by look: what is unused goes at one look,
+ * not before and not after.  The looks are made here, without the thread that
+ * makes them by the clock. */
+#include "support/rig.h"
+
+#include "core/entry/handle.h"
+#include "core/state/shard.h"
+#include "core/trim/trim_age.h"
+
+#define PAGED "sim:256MiB"
+#define SEGMENTS "sim:256MiB,vmm=off"
+
+static void look(struct rig *rig)
+{
+    struct allocator *a = handle_allocator(rig->a);
+    const struct heap *heap;
+    size_t at = 0;
+
+    larder__lock_all(a);
+    larder__trim_look(a);
+    while ((heap = larder__trim_next_heap(a, &at)) != NULL)
+        larder__trim_heap(a, heap);
+    larder__unlock_all(a);
+    assert_ok(larder_check(rig->a));
+}
+
+/* All that is held stays for so many looks and goes with the next. */
+static void assert_stays_for(struct rig *rig, int looks)
+{
+    uint64_t held = rig_reserved(rig);
+
+    assert_true(held > 0);
+    for (int i = 0; i < looks; i++) {
+        look(rig);
+        assert_int_equal(rig_reserved(rig), held);
+    }
+    look(rig);
+    assert_int_equal(rig_reserved(rig), 0);
+}
+
+/* A page was in use at the look before it was freed: it is old at the fourth
+ * look from there. */
+static void pages_go_at_the_fourth_look_after_their_last_use(void **state)
+{
+    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
+    larder_addr addr = rig_alloc(&rig, MIB(10));
+
+    (void)state;
+    look(&rig);
+    look(&rig);
+    rig_free(&rig, addr);
+    assert_stays_for(&rig, TRIM_STEPS - 1);
+    rig_down(&rig);
+}
+
+/* A use between two looks counts from the look before it. */
+static void a_page_that_is_used_again_is_young(void **state)
+{
+    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(10)));
+    for (int i = 0; i < 3 * TRIM_STEPS; i++) {
+        look(&rig);
+        rig_free(&rig, rig_alloc(&rig, MIB(10)));
+        assert_true(rig_reserved(&rig) >= MIB(10));
+    }
+    assert_stays_for(&rig, TRIM_STEPS - 1);
+    rig_down(&rig);
+}
+
+/* A segment, or a page of an expandable one, has been free for four whole
+ * periods: from the first look after the free to the fourth after that. */
+static void check_segments(const char *spec, larder_policy policy,
+                           const char *conf)
+{
+    struct rig rig = rig_up_policy(spec, policy, conf);
+    larder_addr addr = rig_alloc(&rig, MIB(10));
+
+    look(&rig);
+    rig_free(&rig, addr);
+    assert_stays_for(&rig, TRIM_STEPS);
+    rig_down(&rig);
+}
+
+static void segments_go_after_four_whole_periods(void **state)
+{
+    (void)state;
+    check_segments(SEGMENTS, LARDER_POLICY_LARDER, "");
+    check_segments(SEGMENTS, LARDER_POLICY_PYTORCH, "");
+    check_segments(PAGED, LARDER_POLICY_PYTORCH, "");
+    check_segments(PAGED, LARDER_POLICY_PYTORCH, "expandable_segments:True");
+}
+
+/* The first look finds that something was done, and four that nothing was. */
+static void what_is_mapped_nowhere_goes_when_nothing_was_done(void **state)
+{
+    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
+    struct allocator *a = handle_allocator(rig.a);
+    larder_addr addr = rig_alloc(&rig, MIB(10));
+
+    (void)state;
+    rig_free(&rig, addr);
+    larder__lock_all(a);
+    assert_ok(a->policy->state->release_heap(a, a->pools[POOL_LARGE].heaps[0]));
+    larder__unlock_all(a);
+    assert_stays_for(&rig, TRIM_STEPS);
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages_go_at_the_fourth_look_after_their_last_use),
+        cmocka_unit_test(a_page_that_is_used_again_is_young),
+        cmocka_unit_test(segments_go_after_four_whole_periods),
+        cmocka_unit_test(what_is_mapped_nowhere_goes_when_nothing_was_done),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

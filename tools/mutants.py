@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+"""mutants.py BUILD [options] - plants small bugs and lists those that live.
+
+A test suite is as good as the bugs it notices.  This makes many copies of the
+sources, each with one small bug (a mutant: < for <=, a call left out, a
+condition turned round), and runs the tests on each until one fails.  Those that
+every test passes are listed: each is a line that no test minds.
+
+How it is done, so that a mutant costs seconds:
+  - everything below src/ is compiled once, from BUILD's own commands, and linked
+    into one shared library; the tests of BUILD are linked anew with that;
+  - a mutant is one source compiled again and the library linked again;
+  - tests run in the order in which they are likely to fail: those that caught
+    mutants of the same file first, then the short ones; the first failure ends
+    it, and so does a test that takes far longer than it did unchanged.
+
+The sample is drawn from all places by a seed: the same seed and the same sources
+give the same mutants.  tools/mutants.equal lists mutants that change nothing a
+test could see, with the reason; they are not planted.
+
+Exit status: 0 when at most --allow percent live, 1 when more do, 2 when it could
+not be done.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+SOURCES = ("src/core/", "src/report/", "src/replay/", "src/trace/")
+LABELS = {"unit", "golden", "model", "fault", "snapshot", "report", "fuzz",
+          "cli"}
+LIBRARIES = ("liblarder.a", "liblarder_tools.a")
+OURS = ("larder_objects", "larder_tools")
+
+# What is no place for a bug: comments, texts, lines of the preprocessor, and
+# assertions, which are checks themselves.
+NO_PLACE = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
+    r"|^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*", re.S | re.M)
+ASSERTION = re.compile(r"\b(?:larder__assert\w*|assert|static_assert)\s*\(")
+
+# The sources are laid out by clang-format: a binary operator has a blank on
+# either side, a statement a line of its own.
+OPERATORS = [
+    ("bound", r" (<=|>=|<|>) ", {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}),
+    ("equal", r" (==|!=) ", {"==": "!=", "!=": "=="}),
+    ("logic", r" (&&|\|\|)(?=\s)", {"&&": "||", "||": "&&"}),
+    ("sum", r" (\+|-) ", {"+": "-", "-": "+"}),
+    ("step", r"(\+\+|--)", {"++": "--", "--": "++"}),
+    ("add", r" (\+=|-=) ", {"+=": "-=", "-=": "+="}),
+    ("bool", r"\b(true|false)\b", {"true": "false", "false": "true"}),
+    ("not", r"(?<=[ (])(!)(?=[\w(])", {"!": ""}),
+    ("number", r"(?<=[ (\[])(0|1|2)(?=[;,)\] ])", {"0": "1", "1": "2",
+                                                   "2": "1"}),
+]
+STATEMENT = re.compile(
+    r"^ {4,}((?!return\b|goto\b|break\b|else\b|case\b|default\b|struct\b"
+    r"|const\b|static\b|enum\b)[\w(*][^;{}\n]*;)$", re.M)
+DECLARATION = re.compile(r"^[a-z_]\w*(?: \*?| \*+)[a-z_]\w*(?:\[[^]]*\])*"
+                         r"(?: =|;|,)")
+
+
+def blank(text):
+    """The text with blanks in every place that is none."""
+    def cover(match):
+        return re.sub(r"[^\n]", " ", match.group())
+
+    text = NO_PLACE.sub(cover, text)
+    for match in list(ASSERTION.finditer(text)):
+        depth = 0
+        for end in range(match.end() - 1, len(text)):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            if depth == 0:
+                break
+        text = (text[:match.start()] +
+                re.sub(r"[^\n]", " ", text[match.start():end + 1]) +
+                text[end + 1:])
+    return text
+
+
+def bodies(text):
+    """The spans of the functions' bodies: from a brace in the first column to
+    the other one."""
+    return [(m.start(), m.end())
+            for m in re.finditer(r"^\{\n.*?^\}", text, re.S | re.M)]
+
+
+def is_whole(code, match):
+    """Whether that line is a statement, and not a declaration or the rest of
+    one."""
+    text = match.group(1)
+    before = code[:match.start()].rstrip()
+    return (not DECLARATION.match(text) and text[0] != "(" and
+            text.count("(") == text.count(")") and
+            (before[-1] in ";{})" or before.endswith("else")))
+
+
+class Mutant:
+    def __init__(self, path, text, start, end, new, kind):
+        self.path, self.kind = path, kind
+        self.start, self.end, self.new = start, end, new
+        self.line = text.count("\n", 0, start) + 1
+        self.old = text[start:end]
+        begin = text.rfind("\n", 0, start) + 1
+        self.context = text[begin:text.find("\n", end)].strip()
+
+    def apply(self, text):
+        return text[:self.start] + self.new + text[self.end:]
+
+    def name(self):
+        return "%s:%d" % (self.path, self.line)
+
+    def key(self):
+        """What stays the same when lines above come and go."""
+        return "%s|%s|%s|%s" % (self.path, self.kind, self.old, self.context)
+
+    def __str__(self):
+        what = ("left out" if self.kind == "statement"
+                else "'%s' for '%s'" % (self.new, self.old)
+                if self.new else "'%s' left out" % self.old)
+        return "%s: %s: %s" % (self.name(), what, self.context)
+
+
+def mutants_of(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as f:
+        text = f.read()
+    code = blank(text)
+    for begin, end in bodies(code):
+        for kind, pattern, change in OPERATORS:
+            for m in re.compile(pattern).finditer(code, begin, end):
+                yield Mutant(path, text, m.start(1), m.end(1),
+                             change[m.group(1)], kind)
+        for m in STATEMENT.finditer(code, begin, end):
+            if is_whole(code, m):
+                yield Mutant(path, text, m.start(1), m.end(1), ";",
+                             "statement")
+
+
+def run(argv, **more):
+    return subprocess.run(argv, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False, **more)
+
+
+class Bench:
+    """The library and the tests, in a folder of their own."""
+
+    def __init__(self, build, work, verbose):
+        self.build, self.work = os.path.abspath(build), os.path.abspath(work)
+        self.root = self.cached("CMAKE_HOME_DIRECTORY")
+        self.library = os.path.join(self.work, "libmutant.so")
+        self.verbose = verbose
+        self.commands = {}
+        self.objects = {}
+        os.makedirs(os.path.join(self.work, "obj"), exist_ok=True)
+
+    def cached(self, name):
+        with open(os.path.join(self.build, "CMakeCache.txt"),
+                  encoding="utf-8") as f:
+            for line in f:
+                if line.startswith(name + ":"):
+                    return line.split("=", 1)[1].strip()
+        return ""
+
+    def read_commands(self):
+        with open(os.path.join(self.build, "compile_commands.json"),
+                  encoding="utf-8") as f:
+            entries = json.load(f)
+        for e in entries:
+            if not any("/%s.dir/" % t in e["command"] for t in OURS):
+                continue
+            path = os.path.relpath(e["file"], self.root)
+            argv = shlex.split(e["command"])
+            argv = [a for a in argv if a != "-fvisibility=hidden"]
+            argv = argv[:argv.index("-o")]
+            self.commands[path] = argv + ["-fPIC", "-w", "-O1", "-g0"]
+            self.objects[path] = os.path.join(
+                self.work, "obj", path.replace("/", "_") + ".o")
+
+    def compile(self, path, source=None, output=None):
+        argv = self.commands[path] + ["-o", output or self.objects[path],
+                                      "-c", source or
+                                      os.path.join(self.root, path)]
+        if shutil.which("ccache") and source is None:
+            argv = ["ccache"] + argv
+        return run(argv, cwd=self.build)
+
+    def link(self, instead=None):
+        objects = dict(self.objects)
+        objects.update(instead or {})
+        listed = os.path.join(self.work, "objects")
+        with open(listed, "w", encoding="utf-8") as f:
+            f.write("\n".join(sorted(objects.values())))
+        return run(["cc", "-shared", "-o", self.library + ".new", "@" + listed,
+                    "-lzstd", "-ljansson", "-lm", "-lpthread"])
+
+    def publish(self):
+        os.replace(self.library + ".new", self.library)
+
+    def relink(self, target, output):
+        """Link a program of BUILD with the library in place of the archives."""
+        lines = run(["ninja", "-C", self.build, "-t", "commands",
+                     target]).stdout.decode().strip().split("\n")
+        words = shlex.split(lines[-1].replace(": && ", "").replace(" && :", ""))
+        argv = [output if words[i - 1] == "-o" else w
+                for i, w in enumerate(words) if w not in LIBRARIES]
+        done = run(argv + [self.library, "-Wl,-rpath," + self.work,
+                           "-Wl,--allow-multiple-definition", "-lm"],
+                   cwd=self.build)
+        if done.returncode != 0 and self.verbose:
+            print(done.stdout.decode()[-2000:])
+        return done.returncode == 0
+
+
+def show(done, all_of, text):
+    if sys.stderr.isatty():
+        width = 24
+        bar = "#" * (width * done // max(all_of, 1))
+        sys.stderr.write("\r[%-*s] %d/%d %-40.40s" % (width, bar, done, all_of,
+                                                      text))
+        sys.stderr.flush()
+    elif text.startswith("!"):
+        sys.stderr.write(text[1:] + "\n")
+
+
+class Test:
+    def __init__(self, name, argv, directory):
+        self.name, self.argv, self.directory = name, argv, directory
+        self.seconds = 0.0
+
+    def passes(self, limit):
+        try:
+            done = subprocess.run(self.argv, cwd=self.directory, timeout=limit,
+                                  stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode in (0, 77)
+
+
+def prepare_library(bench):
+    bench.read_commands()
+    for i, path in enumerate(sorted(bench.commands)):
+        show(i, len(bench.commands), "compiling " + path)
+        done = bench.compile(path)
+        if done.returncode != 0:
+            sys.exit("mutants: %s:\n%s" % (path, done.stdout.decode()))
+    done = bench.link()
+    if done.returncode != 0:
+        sys.exit("mutants: the library: " + done.stdout.decode())
+    bench.publish()
+
+
+def listed_tests(bench):
+    listing = json.loads(run(["ctest", "--test-dir", bench.build,
+                              "--show-only=json-v1"]).stdout)
+    for t in listing["tests"]:
+        properties = {p["name"]: p["value"] for p in t.get("properties", [])}
+        if (LABELS & set(properties.get("LABELS", [])) and "command" in t and
+                "ENVIRONMENT" not in properties):
+            yield t["name"], t["command"], properties["WORKING_DIRECTORY"]
+
+
+def prepare_tests(bench, longest):
+    """Programs linked anew, each run once on what is unchanged."""
+    command = os.path.join(bench.work, "larder")
+    if not bench.relink("larder", command):
+        sys.exit("mutants: the command could not be linked")
+    tests = []
+    wanted = list(listed_tests(bench))
+    for i, (name, argv, directory) in enumerate(wanted):
+        show(i, len(wanted), "linking and timing " + name)
+        argv = list(argv)
+        if argv[0].startswith(bench.build):
+            program = os.path.join(bench.work, os.path.basename(argv[0]))
+            if not bench.relink(os.path.relpath(argv[0], bench.build), program):
+                continue
+            argv[0] = program
+        argv = [command if a == os.path.join(bench.build, "larder") else a
+                for a in argv]
+        test = Test(name, argv, directory)
+        begin = time.monotonic()
+        if not test.passes(longest):
+            continue
+        test.seconds = time.monotonic() - begin
+        tests.append(test)
+    return tests
+
+
+def equal_keys(root):
+    keys = set()
+    try:
+        with open(os.path.join(root, "tools/mutants.equal"),
+                  encoding="utf-8") as f:
+            for line in f:
+                if line.strip() and not line.startswith("#"):
+                    keys.add(line.rstrip("\n").split("\t")[0])
+    except FileNotFoundError:
+        pass
+    return keys
+
+
+def sample(bench, options):
+    places = []
+    equal = equal_keys(bench.root)
+    for path in sorted(bench.commands):
+        if path.startswith(tuple(options.sources)):
+            places += [m for m in mutants_of(bench.root, path)
+                       if m.key() not in equal]
+    if not places:
+        sys.exit("mutants: there is nothing below %s" % options.sources)
+    random.Random(options.seed).shuffle(places)
+    return places[:options.count], len(places)
+
+
+def try_mutant(bench, mutant, tests, caught):
+    """The name of the test that caught it, '' for none, None: no program."""
+    source = os.path.join(bench.work, "mutant.c")
+    output = os.path.join(bench.work, "mutant.o")
+    with open(os.path.join(bench.root, mutant.path), encoding="utf-8") as f:
+        text = f.read()
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(mutant.apply(text))
+    if bench.compile(mutant.path, source, output).returncode != 0:
+        return None
+    if bench.link({mutant.path: output}).returncode != 0:
+        return None
+    bench.publish()
+    folder = os.path.dirname(mutant.path)
+    order = sorted(tests, key=lambda t: (
+        -caught.get((mutant.path, t.name), 0), -caught.get((folder, t.name), 0),
+        t.seconds))
+    for test in order:
+        if not test.passes(5 + 8 * test.seconds):
+            for where in (mutant.path, folder):
+                caught[(where, test.name)] = caught.get((where, test.name),
+                                                        0) + 1
+            return test.name
+    return ""
+
+
+def read_options():
+    parser = argparse.ArgumentParser(
+        description="Plant small bugs, run the tests on each, list those that "
+                    "live.")
+    parser.add_argument("build", help="a build folder, with its tests built")
+    parser.add_argument("--count", type=int, default=300,
+                        help="how many (300)")
+    parser.add_argument("--seed", type=int, default=1,
+                        help="which ones (1)")
+    parser.add_argument("--sources", nargs="+", default=list(SOURCES),
+                        help="where: folders or files (%s)" %
+                        " ".join(SOURCES))
+    parser.add_argument("--allow", type=float, default=10,
+                        help="percent that may live (10)")
+    parser.add_argument("--longest", type=float, default=30,
+                        help="seconds; longer tests are left out (30)")
+    parser.add_argument("--work", help="folder to work in (BUILD/mutants)")
+    parser.add_argument("--list", action="store_true",
+                        help="print the mutants and try none")
+    parser.add_argument("--verbose", action="store_true")
+    return parser.parse_args()
+
+
+def report(rows, places, seconds):
+    rooms = {}
+    for mutant, by in rows:
+        room = rooms.setdefault(os.path.dirname(mutant.path), [0, 0])
+        room[0] += 1
+        room[1] += by == ""
+    print("%-28s %8s %6s" % ("folder", "planted", "live"))
+    for room in sorted(rooms):
+        print("%-28s %8d %6d" % (room, *rooms[room]))
+    live = [m for m, by in rows if by == ""]
+    percent = 100.0 * len(live) / max(len(rows), 1)
+    print("%d planted, of %d places; %d live (%.1f %%); %.0f s" %
+          (len(rows), places, len(live), percent, seconds))
+    for mutant in sorted(live, key=lambda m: (m.path, m.line)):
+        print("lives: %s" % mutant)
+    return percent
+
+
+def main():
+    options = read_options()
+    bench = Bench(options.build, options.work or
+                  os.path.join(options.build, "mutants"), options.verbose)
+    if options.list:
+        bench.read_commands()
+        for mutant in sample(bench, options)[0]:
+            print(mutant)
+        return 0
+    begin = time.monotonic()
+    prepare_library(bench)
+    chosen, places = sample(bench, options)
+    tests = prepare_tests(bench, options.longest)
+    show(0, 1, "!%d tests; prepared in %.0f s" % (len(tests),
+                                                   time.monotonic() - begin))
+    if not tests:
+        sys.exit("mutants: no test passes on what is unchanged")
+    caught, rows = {}, []
+    for i, mutant in enumerate(chosen):
+        show(i, len(chosen), mutant.name())
+        by = try_mutant(bench, mutant, tests, caught)
+        if by is not None:
+            rows.append((mutant, by))
+            show(i, len(chosen), "!%d %s %s" % (i, by or "LIVES", mutant))
+    percent = report(rows, places, time.monotonic() - begin)
+    return 0 if percent <= options.allow else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

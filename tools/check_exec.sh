@@ -18,14 +18,13 @@ venv() {
 if [ -z "$torch" ]; then
     torch=$(venv "$build/exec-torch") || exit 1
     if ! "$torch" -c 'import torchvision, transformers' 2>/dev/null; then
-        "$torch" -m pip install --quiet --no-deps torch torchvision &&
-            "$torch" -m pip install --quiet filelock typing-extensions sympy \
-                networkx jinja2 fsspec numpy pillow transformers ||
-            {
-                echo "check-exec: PyTorch cannot be installed;" \
-                    "LARDER_EXEC_PYTHON names a Python that has it" >&2
-                torch=
-            }
+        if ! "$torch" -m pip install --quiet --no-deps torch torchvision ||
+            ! "$torch" -m pip install --quiet filelock typing-extensions \
+                sympy networkx jinja2 fsspec numpy pillow transformers; then
+            echo "check-exec: PyTorch cannot be installed;" \
+                "LARDER_EXEC_PYTHON names a Python that has it" >&2
+            torch=
+        fi
     fi
 fi
 # The last release that does not bring NVIDIA's runtime within it.

@@ -197,8 +197,8 @@ size_t larder__lend_pages(struct allocator *a, size_t pages)
 {
     struct lending l = {.wanted = pages};
 
-    for (struct private_pool *p = a->privates.first; p != NULL && l.lent < pages;
-         p = p->next) {
+    for (struct private_pool *p = a->privates.first;
+         p != NULL && l.lent < pages; p = p->next) {
         l.spare = holding_spare(&p->holding) / PAGE_BYTES;
         if (may_lend(p))
             lend_pool(a, p, &l);

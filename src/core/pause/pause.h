@@ -34,7 +34,7 @@ struct paused {
     char *host; /* contents of the pages that were there, in order; or NULL */
     uint64_t host_bytes;
     bool host_is_pinned;
-    bool is_in_flight;   /* a copy may still come to the host's memory */
+    bool is_in_flight;   /* a copy may still read or write the host's memory */
     struct paused *next; /* of the tag's that are done with, but not gone */
     struct paused_page pages[];
 };
@@ -67,7 +67,8 @@ uint64_t larder__paused_release(struct allocator *a, struct segment *s,
                                 bool only_new);
 /* Create those that are gone.  Room for orphans was made. */
 larder_result larder__paused_create(struct allocator *a, struct segment *s);
-/* Unmap those that this call created: for an attempt that failed. */
+/* Unmap those that this call created, for an attempt that failed: not while a
+ * copy to them may be under way.  They are there for the next attempt then. */
 void larder__paused_unmap_new(struct allocator *a, struct segment *s);
 
 /* Copy the contents out, or into the pages that are fresh, and wait. */

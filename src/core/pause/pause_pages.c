@@ -206,7 +206,8 @@ larder_result larder__paused_unmap(struct allocator *a, struct segment *s)
 
 void larder__paused_unmap_new(struct allocator *a, struct segment *s)
 {
-    (void)unmap_runs(a, s, is_mapped_new);
+    if (!s->paused->is_in_flight)
+        (void)unmap_runs(a, s, is_mapped_new);
 }
 
 larder_result larder__paused_map(struct allocator *a, struct segment *s)
@@ -297,16 +298,13 @@ static larder_result copy_run(struct allocator *a, const struct segment *s,
 /* A copy that cannot be waited for as work is may still be under way: the
  * other way of waiting is worth a try, but is not relied on. */
 static larder_result pause_pages_copy_wait(struct allocator *a,
-                                           const struct segment *s,
-                                           larder_copy_kind kind)
+                                           const struct segment *s)
 {
     larder_result r = larder__events_pass(a, s->heap->stream);
 
-    if (r == LARDER_OK)
-        return r;
-    (void)larder__device_stream_sync(a->device, s->heap->stream);
-    if (kind == LARDER_COPY_TO_HOST)
-        s->paused->is_in_flight = true;
+    s->paused->is_in_flight = r != LARDER_OK;
+    if (r != LARDER_OK)
+        (void)larder__device_stream_sync(a->device, s->heap->stream);
     return r;
 }
 
@@ -326,6 +324,6 @@ larder_result larder__paused_copy(struct allocator *a, const struct segment *s,
                      p->host + p->pages[run.begin].place * s->page_bytes, kind);
     }
     if (any) /* what was queued before a failure too */
-        fail_keep_first(&r, pause_pages_copy_wait(a, s, kind));
+        fail_keep_first(&r, pause_pages_copy_wait(a, s));
     return r;
 }

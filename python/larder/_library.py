@@ -141,6 +141,7 @@ class DeviceProperties(ctypes.Structure):
         ("is_integrated", ctypes.c_int),
         ("export_kind", ctypes.c_int),
         ("uuid", ctypes.c_ubyte * 16),
+        ("is_exclusive", ctypes.c_int),
     ]
 
 

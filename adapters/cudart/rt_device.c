@@ -118,9 +118,7 @@ int cudaGetDeviceFlags(unsigned *out)
 
 int cudaDeviceSynchronize(void)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuCtxSynchronize() : answer);
+    RT_PASS(cuCtxSynchronize());
 }
 
 /* Nothing is taken from the program: what it reset by ending is gone anyway. */
@@ -133,11 +131,7 @@ int cudaDeviceReset(void)
 
 int cudaDeviceGetAttribute(int *out, int which, int device)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuDeviceGetAttribute(out, which, device)
-                      : answer);
+    RT_PASS_BARE(cuDeviceGetAttribute(out, which, device));
 }
 
 /* Of fields and the numbers of their attributes; sizes are size_t. */
@@ -251,35 +245,24 @@ int cudaChooseDevice(int *out, const struct rt_properties *wanted)
 
 int cudaDeviceGetPCIBusId(char *out, int capacity, int device)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuDeviceGetPCIBusId(out, capacity, device)
-                      : answer);
+    RT_PASS_BARE(cuDeviceGetPCIBusId(out, capacity, device));
 }
 
 int cudaDeviceGetByPCIBusId(int *out, const char *id)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuDeviceGetByPCIBusId(out, id)
-                                        : answer);
+    RT_PASS_BARE(cuDeviceGetByPCIBusId(out, id));
 }
 
 /* ---- settings --------------------------------------------------------------------- */
 
 int cudaDeviceGetLimit(size_t *out, int which)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuCtxGetLimit(out, which) : answer);
+    RT_PASS(cuCtxGetLimit(out, which));
 }
 
 int cudaDeviceSetLimit(int which, size_t value)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuCtxSetLimit(which, value) : answer);
+    RT_PASS(cuCtxSetLimit(which, value));
 }
 
 int cudaDeviceGetCacheConfig(int *out)
@@ -308,11 +291,7 @@ int cudaDeviceSetSharedMemConfig(int config)
 
 int cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuCtxGetStreamPriorityRange(least, greatest)
-                      : answer);
+    RT_PASS(cuCtxGetStreamPriorityRange(least, greatest));
 }
 
 int cudaCtxResetPersistingL2Cache(void)
@@ -331,11 +310,7 @@ int cudaDeviceFlushGPUDirectRDMAWrites(int target, int scope)
 
 int cudaDeviceCanAccessPeer(int *out, int device, int peer)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuDeviceCanAccessPeer(out, device, peer)
-                      : answer);
+    RT_PASS_BARE(cuDeviceCanAccessPeer(out, device, peer));
 }
 
 int cudaDeviceGetP2PAttribute(int *out, int which, int from, int to)
@@ -354,17 +329,15 @@ static int peer_context(int peer, cud_context *out)
 int cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
     cud_context context;
-    int answer = peer_context(peer, &context);
 
-    return rt_end(answer == CUD_SUCCESS ? cuCtxEnablePeerAccess(context, flags)
-                                        : answer);
+    RT_PASS_AFTER(peer_context(peer, &context),
+                  cuCtxEnablePeerAccess(context, flags));
 }
 
 int cudaDeviceDisablePeerAccess(int peer)
 {
     cud_context context;
-    int answer = peer_context(peer, &context);
 
-    return rt_end(answer == CUD_SUCCESS ? cuCtxDisablePeerAccess(context)
-                                        : answer);
+    RT_PASS_AFTER(peer_context(peer, &context),
+                  cuCtxDisablePeerAccess(context));
 }

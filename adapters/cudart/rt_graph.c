@@ -5,70 +5,45 @@
 
 int cudaStreamBeginCapture(cud_stream stream, int mode)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuStreamBeginCapture_v2(stream, mode)
-                                        : answer);
+    RT_PASS(cuStreamBeginCapture_v2(stream, mode));
 }
 
 int cudaStreamBeginCaptureToGraph(cud_stream stream, void *graph,
                                   const void *nodes, const void *edges,
                                   size_t count, int mode)
 {
-    int answer = rt_begin();
-
-    if (answer == CUD_SUCCESS)
-        answer = cuStreamBeginCaptureToGraph(stream, graph, nodes, edges, count,
-                                             mode);
-    return rt_end(answer);
+    RT_PASS(
+        cuStreamBeginCaptureToGraph(stream, graph, nodes, edges, count, mode));
 }
 
 int cudaStreamEndCapture(cud_stream stream, void **graph)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuStreamEndCapture(stream, graph)
-                                        : answer);
+    RT_PASS(cuStreamEndCapture(stream, graph));
 }
 
 int cudaStreamIsCapturing(cud_stream stream, int *out)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuStreamIsCapturing(stream, out)
-                                        : answer);
+    RT_PASS(cuStreamIsCapturing(stream, out));
 }
 
 int cudaThreadExchangeStreamCaptureMode(int *mode)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuThreadExchangeStreamCaptureMode(mode)
-                      : answer);
+    RT_PASS_BARE(cuThreadExchangeStreamCaptureMode(mode));
 }
 
 static int capture_info(cud_stream stream, int *status, unsigned long long *id,
                         void **graph, const void **nodes, const void **edges,
                         size_t *count)
 {
-    int answer = rt_begin();
-
-    if (answer == CUD_SUCCESS)
-        answer = cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes,
-                                           edges, count);
-    return rt_end(answer);
+    RT_PASS(cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, edges,
+                                      count));
 }
 
 static int update_dependencies(cud_stream stream, const void *nodes,
                                size_t count, unsigned flags)
 {
-    int answer = rt_begin();
-
-    if (answer == CUD_SUCCESS)
-        answer = cuStreamUpdateCaptureDependencies_v2(stream, (void *)nodes,
-                                                      NULL, count, flags);
-    return rt_end(answer);
+    RT_PASS(cuStreamUpdateCaptureDependencies_v2(stream, (void *)nodes, NULL,
+                                                 count, flags));
 }
 
 #if RT_MAJOR >= 13
@@ -177,10 +152,7 @@ int cudaGraphUpload(void *graph, cud_stream stream)
 
 int cudaGraphLaunch(void *graph, cud_stream stream)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuGraphLaunch(graph, stream)
-                                        : answer);
+    RT_PASS(cuGraphLaunch(graph, stream));
 }
 
 int cudaGraphGetNodes(void *graph, void **nodes, size_t *count)

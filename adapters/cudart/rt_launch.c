@@ -58,11 +58,9 @@ int cudaFuncGetAttributes(struct rt_function_attributes *out,
 int cudaFuncSetAttribute(const void *function, int which, int value)
 {
     void *kernel = NULL;
-    int answer = begin_kernel(function, &kernel);
 
-    if (answer == CUD_SUCCESS)
-        answer = cuKernelSetAttribute(which, value, kernel, rt_device());
-    return rt_end(answer);
+    RT_PASS_AFTER(begin_kernel(function, &kernel),
+                  cuKernelSetAttribute(which, value, kernel, rt_device()));
 }
 
 int cudaFuncSetCacheConfig(const void *function, int config)
@@ -82,9 +80,8 @@ int cudaFuncSetSharedMemConfig(const void *function, int config)
 int cudaFuncGetName(const char **out, const void *function)
 {
     void *kernel = NULL;
-    int answer = begin_kernel(function, &kernel);
 
-    return rt_end(answer == CUD_SUCCESS ? cuFuncGetName(out, kernel) : answer);
+    RT_PASS_AFTER(begin_kernel(function, &kernel), cuFuncGetName(out, kernel));
 }
 
 int cudaKernelSetAttributeForDevice(void *kernel, int which, int value,
@@ -96,10 +93,9 @@ int cudaKernelSetAttributeForDevice(void *kernel, int which, int value,
 int cudaGetFuncBySymbol(void **out, const void *function)
 {
     void *kernel = NULL;
-    int answer = begin_kernel(function, &kernel);
 
-    return rt_end(answer == CUD_SUCCESS ? cuKernelGetFunction(out, kernel)
-                                        : answer);
+    RT_PASS_AFTER(begin_kernel(function, &kernel),
+                  cuKernelGetFunction(out, kernel));
 }
 
 int cudaGetKernel(void **out, const void *function)
@@ -118,12 +114,10 @@ int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *out, const void *function, int threads, size_t shared, unsigned flags)
 {
     void *kernel = NULL;
-    int answer = begin_kernel(function, &kernel);
 
-    if (answer == CUD_SUCCESS)
-        answer = cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-            out, kernel, threads, shared, flags);
-    return rt_end(answer);
+    RT_PASS_AFTER(begin_kernel(function, &kernel),
+                  cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                      out, kernel, threads, shared, flags));
 }
 
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *out,

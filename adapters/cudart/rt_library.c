@@ -5,24 +5,16 @@ int cudaLibraryLoadData(void **out, const void *image, int *jit,
                         void **jit_values, unsigned jit_count, int *options,
                         void **values, unsigned count)
 {
-    int answer = rt_begin();
-
-    if (answer == CUD_SUCCESS)
-        answer = cuLibraryLoadData(out, image, jit, jit_values, jit_count,
-                                   options, values, count);
-    return rt_end(answer);
+    RT_PASS(cuLibraryLoadData(out, image, jit, jit_values, jit_count, options,
+                              values, count));
 }
 
 int cudaLibraryLoadFromFile(void **out, const char *path, int *jit,
                             void **jit_values, unsigned jit_count, int *options,
                             void **values, unsigned count)
 {
-    int answer = rt_begin();
-
-    if (answer == CUD_SUCCESS)
-        answer = cuLibraryLoadFromFile(out, path, jit, jit_values, jit_count,
-                                       options, values, count);
-    return rt_end(answer);
+    RT_PASS(cuLibraryLoadFromFile(out, path, jit, jit_values, jit_count,
+                                  options, values, count));
 }
 
 int cudaLibraryUnload(void *library)

@@ -4,11 +4,6 @@
 
 #include "rt_state.h"
 
-static void *pointer_of(cud_addr addr)
-{
-    return (void *)(uintptr_t)addr;
-}
-
 /* ---- device ------------------------------------------------------------------- */
 
 /* Of nothing there is nothing. */
@@ -19,9 +14,7 @@ int cudaMalloc(void **out, size_t bytes)
 
     if (answer == CUD_SUCCESS && bytes != 0)
         answer = cuMemAlloc_v2(&addr, bytes);
-    if (answer == CUD_SUCCESS)
-        *out = pointer_of(addr);
-    return rt_end(answer);
+    return rt_end_with(answer, addr, out);
 }
 
 int cudaFree(void *ptr)
@@ -40,9 +33,7 @@ int cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
 
     if (answer == CUD_SUCCESS)
         answer = cuMemAllocPitch_v2(&addr, pitch, width, height, 4);
-    if (answer == CUD_SUCCESS)
-        *out = pointer_of(addr);
-    return rt_end(answer);
+    return rt_end_with(answer, addr, out);
 }
 
 int cudaMalloc3D(struct rt_pitched *out, struct rt_extent extent)
@@ -60,26 +51,17 @@ int cudaMallocManaged(void **out, size_t bytes, unsigned flags)
 
     if (answer == CUD_SUCCESS)
         answer = cuMemAllocManaged(&addr, bytes, flags);
-    if (answer == CUD_SUCCESS)
-        *out = pointer_of(addr);
-    return rt_end(answer);
+    return rt_end_with(answer, addr, out);
 }
 
 int cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuMemGetInfo_v2(free_bytes, total_bytes)
-                      : answer);
+    RT_PASS(cuMemGetInfo_v2(free_bytes, total_bytes));
 }
 
 int cudaIpcGetMemHandle(void *out, void *ptr)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuIpcGetMemHandle(out, (uintptr_t)ptr)
-                                        : answer);
+    RT_PASS(cuIpcGetMemHandle(out, (uintptr_t)ptr));
 }
 
 /* ---- advice, which changes nothing ----------------------------------------------- */
@@ -140,10 +122,7 @@ int cudaMemPrefetchAsync_v2(const void *ptr, size_t bytes,
 
 int cudaHostAlloc(void **out, size_t bytes, unsigned flags)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuMemHostAlloc(out, bytes, flags)
-                                        : answer);
+    RT_PASS(cuMemHostAlloc(out, bytes, flags));
 }
 
 int cudaMallocHost(void **out, size_t bytes)
@@ -162,18 +141,12 @@ int cudaFreeHost(void *ptr)
 
 int cudaHostRegister(void *ptr, size_t bytes, unsigned flags)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuMemHostRegister_v2(ptr, bytes, flags)
-                      : answer);
+    RT_PASS(cuMemHostRegister_v2(ptr, bytes, flags));
 }
 
 int cudaHostUnregister(void *ptr)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuMemHostUnregister(ptr) : answer);
+    RT_PASS(cuMemHostUnregister(ptr));
 }
 
 int cudaHostGetDevicePointer(void **out, void *ptr, unsigned flags)
@@ -183,16 +156,12 @@ int cudaHostGetDevicePointer(void **out, void *ptr, unsigned flags)
 
     if (answer == CUD_SUCCESS)
         answer = cuMemHostGetDevicePointer_v2(&addr, ptr, flags);
-    if (answer == CUD_SUCCESS)
-        *out = pointer_of(addr);
-    return rt_end(answer);
+    return rt_end_with(answer, addr, out);
 }
 
 int cudaHostGetFlags(unsigned *out, void *ptr)
 {
-    int answer = rt_begin();
-
-    return rt_end(answer == CUD_SUCCESS ? cuMemHostGetFlags(out, ptr) : answer);
+    RT_PASS(cuMemHostGetFlags(out, ptr));
 }
 
 /* ---- whose an address is ------------------------------------------------------------ */
@@ -214,11 +183,11 @@ int cudaPointerGetAttributes(struct rt_pointer_attributes *out, const void *ptr)
     if (cuPointerGetAttribute(&kind, POINTER_KIND, (uintptr_t)ptr) !=
         CUD_SUCCESS) {
         out->type = RT_UNREGISTERED;
-        out->hostPointer = pointer_of((uintptr_t)ptr);
+        out->hostPointer = (void *)ptr;
         return RT_SUCCESS;
     }
     out->type = kind == KIND_HOST ? RT_ON_HOST : RT_ON_DEVICE;
-    out->devicePointer = pointer_of((uintptr_t)ptr);
+    out->devicePointer = (void *)ptr;
     if (kind == KIND_HOST)
         out->hostPointer = out->devicePointer;
     return rt_end(

@@ -10,9 +10,7 @@ int cudaMallocAsync(void **out, size_t bytes, cud_stream stream)
 
     if (answer == CUD_SUCCESS && bytes != 0)
         answer = cuMemAllocAsync(&addr, bytes, stream);
-    if (answer == CUD_SUCCESS)
-        *out = (void *)(uintptr_t)addr;
-    return rt_end(answer);
+    return rt_end_with(answer, addr, out);
 }
 
 int cudaMallocFromPoolAsync(void **out, size_t bytes, void *pool,
@@ -23,9 +21,7 @@ int cudaMallocFromPoolAsync(void **out, size_t bytes, void *pool,
 
     if (answer == CUD_SUCCESS && bytes != 0)
         answer = cuMemAllocFromPoolAsync(&addr, bytes, pool, stream);
-    if (answer == CUD_SUCCESS)
-        *out = (void *)(uintptr_t)addr;
-    return rt_end(answer);
+    return rt_end_with(answer, addr, out);
 }
 
 int cudaFreeAsync(void *ptr, cud_stream stream)
@@ -41,83 +37,52 @@ int cudaFreeAsync(void *ptr, cud_stream stream)
 
 int cudaMemPoolCreate(void **out, const void *properties)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuMemPoolCreate(out, properties)
-                                        : answer);
+    RT_PASS_BARE(cuMemPoolCreate(out, properties));
 }
 
 int cudaMemPoolDestroy(void *pool)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuMemPoolDestroy(pool) : answer);
+    RT_PASS_BARE(cuMemPoolDestroy(pool));
 }
 
 int cudaMemPoolTrimTo(void *pool, size_t keep_bytes)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuMemPoolTrimTo(pool, keep_bytes)
-                                        : answer);
+    RT_PASS_BARE(cuMemPoolTrimTo(pool, keep_bytes));
 }
 
 int cudaMemPoolGetAttribute(void *pool, int which, void *out)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuMemPoolGetAttribute(pool, which, out)
-                      : answer);
+    RT_PASS_BARE(cuMemPoolGetAttribute(pool, which, out));
 }
 
 int cudaMemPoolSetAttribute(void *pool, int which, void *value)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS
-                      ? cuMemPoolSetAttribute(pool, which, value)
-                      : answer);
+    RT_PASS_BARE(cuMemPoolSetAttribute(pool, which, value));
 }
 
 int cudaMemPoolSetAccess(void *pool, const cud_access *list, size_t count)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuMemPoolSetAccess(pool, list, count)
-                                        : answer);
+    RT_PASS_BARE(cuMemPoolSetAccess(pool, list, count));
 }
 
 int cudaMemPoolGetAccess(int *out, void *pool, cud_location *where)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuMemPoolGetAccess(out, pool, where)
-                                        : answer);
+    RT_PASS_BARE(cuMemPoolGetAccess(out, pool, where));
 }
 
 int cudaDeviceGetDefaultMemPool(void **out, int device)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuDeviceGetDefaultMemPool(out, device)
-                                        : answer);
+    RT_PASS_BARE(cuDeviceGetDefaultMemPool(out, device));
 }
 
 int cudaDeviceGetMemPool(void **out, int device)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuDeviceGetMemPool(out, device)
-                                        : answer);
+    RT_PASS_BARE(cuDeviceGetMemPool(out, device));
 }
 
 int cudaDeviceSetMemPool(int device, void *pool)
 {
-    int answer = rt_begin_bare();
-
-    return rt_end(answer == CUD_SUCCESS ? cuDeviceSetMemPool(device, pool)
-                                        : answer);
+    RT_PASS_BARE(cuDeviceSetMemPool(device, pool));
 }
 
 /* ---- memory of graphs: there is none ---------------------------------------------- */

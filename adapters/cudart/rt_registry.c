@@ -225,16 +225,12 @@ int cudaGetSymbolAddress(void **out, const void *symbol)
 
     if (answer == CUD_SUCCESS)
         answer = rt_symbol_of(symbol, &addr, &bytes);
-    if (answer == CUD_SUCCESS)
-        *out = (void *)(uintptr_t)addr;
-    return rt_end(answer);
+    return rt_end_with(answer, addr, out);
 }
 
 int cudaGetSymbolSize(size_t *out, const void *symbol)
 {
     cud_addr addr = 0;
-    int answer = rt_begin();
 
-    return rt_end(answer == CUD_SUCCESS ? rt_symbol_of(symbol, &addr, out)
-                                        : answer);
+    RT_PASS(rt_symbol_of(symbol, &addr, out));
 }

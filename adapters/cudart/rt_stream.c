@@ -3,19 +3,11 @@
 
 #include "rt_state.h"
 
-/* Begin and end a call that is the driver's alone. */
-#define PASS(call)                                                             \
-    int answer = rt_begin();                                                   \
-                                                                               \
-    if (answer == CUD_SUCCESS)                                                 \
-        answer = (call);                                                       \
-    return rt_end(answer)
-
 /* ---- streams ------------------------------------------------------------------ */
 
 int cudaStreamCreateWithPriority(cud_stream *out, unsigned flags, int priority)
 {
-    PASS(cuStreamCreateWithPriority(out, flags, priority));
+    RT_PASS(cuStreamCreateWithPriority(out, flags, priority));
 }
 
 int cudaStreamCreateWithFlags(cud_stream *out, unsigned flags)
@@ -30,37 +22,37 @@ int cudaStreamCreate(cud_stream *out)
 
 int cudaStreamDestroy(cud_stream stream)
 {
-    PASS(cuStreamDestroy_v2(stream));
+    RT_PASS(cuStreamDestroy_v2(stream));
 }
 
 int cudaStreamSynchronize(cud_stream stream)
 {
-    PASS(cuStreamSynchronize(stream));
+    RT_PASS(cuStreamSynchronize(stream));
 }
 
 int cudaStreamQuery(cud_stream stream)
 {
-    PASS(cuStreamQuery(stream));
+    RT_PASS(cuStreamQuery(stream));
 }
 
 int cudaStreamWaitEvent(cud_stream stream, cud_event event, unsigned flags)
 {
-    PASS(cuStreamWaitEvent(stream, event, flags));
+    RT_PASS(cuStreamWaitEvent(stream, event, flags));
 }
 
 int cudaStreamGetFlags(cud_stream stream, unsigned *out)
 {
-    PASS(cuStreamGetFlags(stream, out));
+    RT_PASS(cuStreamGetFlags(stream, out));
 }
 
 int cudaStreamGetPriority(cud_stream stream, int *out)
 {
-    PASS(cuStreamGetPriority(stream, out));
+    RT_PASS(cuStreamGetPriority(stream, out));
 }
 
 int cudaStreamGetId(cud_stream stream, unsigned long long *out)
 {
-    PASS(cuStreamGetId(stream, out));
+    RT_PASS(cuStreamGetId(stream, out));
 }
 
 /* Of the context that the stream was made in. */
@@ -84,12 +76,12 @@ int cudaStreamGetDevice(cud_stream stream, int *out)
 int cudaStreamAddCallback(cud_stream stream, rt_callback_fn *fn, void *data,
                           unsigned flags)
 {
-    PASS(cuStreamAddCallback(stream, fn, data, flags));
+    RT_PASS(cuStreamAddCallback(stream, fn, data, flags));
 }
 
 int cudaLaunchHostFunc(cud_stream stream, rt_host_fn *fn, void *data)
 {
-    PASS(cuLaunchHostFunc(stream, fn, data));
+    RT_PASS(cuLaunchHostFunc(stream, fn, data));
 }
 
 int cudaStreamAttachMemAsync(cud_stream stream, void *ptr, size_t bytes,
@@ -132,7 +124,7 @@ int cudaStreamCopyAttributes(cud_stream to, cud_stream from)
 
 int cudaEventCreateWithFlags(cud_event *out, unsigned flags)
 {
-    PASS(cuEventCreate(out, flags));
+    RT_PASS(cuEventCreate(out, flags));
 }
 
 int cudaEventCreate(cud_event *out)
@@ -142,32 +134,32 @@ int cudaEventCreate(cud_event *out)
 
 int cudaEventDestroy(cud_event event)
 {
-    PASS(cuEventDestroy_v2(event));
+    RT_PASS(cuEventDestroy_v2(event));
 }
 
 int cudaEventRecord(cud_event event, cud_stream stream)
 {
-    PASS(cuEventRecord(event, stream));
+    RT_PASS(cuEventRecord(event, stream));
 }
 
 int cudaEventRecordWithFlags(cud_event event, cud_stream stream, unsigned flags)
 {
-    PASS(cuEventRecordWithFlags(event, stream, flags));
+    RT_PASS(cuEventRecordWithFlags(event, stream, flags));
 }
 
 int cudaEventQuery(cud_event event)
 {
-    PASS(cuEventQuery(event));
+    RT_PASS(cuEventQuery(event));
 }
 
 int cudaEventSynchronize(cud_event event)
 {
-    PASS(cuEventSynchronize(event));
+    RT_PASS(cuEventSynchronize(event));
 }
 
 int cudaEventElapsedTime(float *out, cud_event from, cud_event to)
 {
-    PASS(cuEventElapsedTime(out, from, to));
+    RT_PASS(cuEventElapsedTime(out, from, to));
 }
 
 #if RT_MAJOR < 13

@@ -95,7 +95,6 @@ cud_result cuLibraryGetKernel(void **, void *, const char *);
 cud_result cuKernelGetFunction(void **, void *);
 cud_result cuKernelGetAttribute(int *, int, void *, cud_device);
 cud_result cuKernelSetAttribute(int, int, void *, cud_device);
-cud_result cuFuncGetAttribute(int *, int, void *);
 cud_result cuFuncGetName(const char **, void *);
 cud_result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *, void *,
                                                                 int, size_t,
@@ -103,8 +102,5 @@ cud_result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *, void *,
 cud_result cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned,
                           unsigned, unsigned, unsigned, cud_stream, void **,
                           void **);
-cud_result cuLaunchCooperativeKernel(void *, unsigned, unsigned, unsigned,
-                                     unsigned, unsigned, unsigned, unsigned,
-                                     cud_stream, void **);
 
 #endif

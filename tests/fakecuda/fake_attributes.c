@@ -134,14 +134,11 @@ static int attribute_of(const struct fake_device *d, int which)
 cud_result cuDeviceGetAttribute(int *out, cud_attribute which,
                                 cud_device device)
 {
-    cud_result answer = fake_begin_bare(__func__);
-    const struct fake_device *d;
+    struct fake_device *d;
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
-    d = fake_device_get(device);
-    if (d == NULL)
-        return fake_end(CUD_INVALID_DEVICE);
     *out = attribute_of(d, which);
     return fake_end(CUD_SUCCESS);
 }

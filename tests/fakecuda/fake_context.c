@@ -51,24 +51,10 @@ cud_result cuDeviceGetCount(int *out)
     return fake_end(CUD_SUCCESS);
 }
 
-/* Begin a call about a device that is named. */
-static cud_result begin_device(const char *symbol, int number,
-                               struct fake_device **d)
-{
-    cud_result answer = fake_begin_bare(symbol);
-
-    if (answer != CUD_SUCCESS)
-        return answer;
-    *d = fake_device_get(number);
-    if (*d != NULL)
-        return CUD_SUCCESS;
-    return fake_end(CUD_INVALID_DEVICE);
-}
-
 cud_result cuDeviceGet(cud_device *out, int ordinal)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, ordinal, &d);
+    cud_result answer = fake_begin_device(__func__, ordinal, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -79,7 +65,7 @@ cud_result cuDeviceGet(cud_device *out, int ordinal)
 cud_result cuDeviceGetName(char *out, int capacity, cud_device device)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -90,7 +76,7 @@ cud_result cuDeviceGetName(char *out, int capacity, cud_device device)
 cud_result cuDeviceGetUuid_v2(cud_uuid *out, cud_device device)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -101,7 +87,7 @@ cud_result cuDeviceGetUuid_v2(cud_uuid *out, cud_device device)
 cud_result cuDeviceTotalMem_v2(size_t *out, cud_device device)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -113,7 +99,7 @@ cud_result cuDeviceTotalMem_v2(size_t *out, cud_device device)
 cud_result cuDeviceGetPCIBusId(char *out, int capacity, cud_device device)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -142,7 +128,7 @@ cud_result cuDeviceComputeCapability(int *major, int *minor, cud_device device)
 cud_result cuDeviceCanAccessPeer(int *out, cud_device device, cud_device peer)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -201,7 +187,7 @@ static larder_result charge(struct fake_device *d)
 cud_result cuDevicePrimaryCtxRetain(cud_context *out, cud_device device)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
     larder_result r;
 
     if (answer != CUD_SUCCESS)
@@ -217,7 +203,7 @@ cud_result cuDevicePrimaryCtxRetain(cud_context *out, cud_device device)
 cud_result cuDevicePrimaryCtxRelease_v2(cud_device device)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -231,7 +217,7 @@ cud_result cuDevicePrimaryCtxRelease_v2(cud_device device)
 cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     return answer != CUD_SUCCESS ? answer : fake_end(CUD_NOT_SUPPORTED);
 }
@@ -239,7 +225,7 @@ cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
 cud_result cuDevicePrimaryCtxSetFlags_v2(cud_device device, unsigned flags)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     (void)flags;
     return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
@@ -249,7 +235,7 @@ cud_result cuDevicePrimaryCtxGetState(cud_device device, unsigned *flags,
                                       int *is_active)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -273,7 +259,7 @@ static cud_result push(const char *symbol, struct fake_context *c)
 cud_result cuCtxCreate_v2(cud_context *out, unsigned flags, cud_device device)
 {
     struct fake_device *d;
-    cud_result answer = begin_device(__func__, device, &d);
+    cud_result answer = fake_begin_device(__func__, device, &d);
     struct fake_context *c;
     larder_result r;
 

@@ -457,19 +457,10 @@ cud_result cuMemPoolGetAccess(int *out, void *pool, cud_location *where)
     return fake_end(CUD_SUCCESS);
 }
 
-/* Begin a call about a device that is named. */
-static cud_result begin_device(const char *symbol, cud_device device)
-{
-    cud_result answer = fake_begin_bare(symbol);
-
-    if (answer != CUD_SUCCESS || fake_device_get(device) != NULL)
-        return answer;
-    return fake_end(CUD_INVALID_DEVICE);
-}
-
 cud_result cuDeviceGetDefaultMemPool(void **out, cud_device device)
 {
-    cud_result answer = begin_device(__func__, device);
+    struct fake_device *d;
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -479,7 +470,8 @@ cud_result cuDeviceGetDefaultMemPool(void **out, cud_device device)
 
 cud_result cuDeviceGetMemPool(void **out, cud_device device)
 {
-    cud_result answer = begin_device(__func__, device);
+    struct fake_device *d;
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -489,7 +481,8 @@ cud_result cuDeviceGetMemPool(void **out, cud_device device)
 
 cud_result cuDeviceSetMemPool(cud_device device, void *pool)
 {
-    cud_result answer = begin_device(__func__, device);
+    struct fake_device *d;
+    cud_result answer = fake_begin_device(__func__, device, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;

@@ -143,6 +143,19 @@ cud_result fake_begin_bare(const char *symbol)
     return answer;
 }
 
+cud_result fake_begin_device(const char *symbol, int number,
+                             struct fake_device **d)
+{
+    cud_result answer = fake_begin_bare(symbol);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *d = fake_device_get(number);
+    if (*d != NULL)
+        return CUD_SUCCESS;
+    return fake_end(CUD_INVALID_DEVICE);
+}
+
 cud_result fake_begin(const char *symbol, struct fake_device **d)
 {
     cud_result answer = fake_begin_bare(symbol);

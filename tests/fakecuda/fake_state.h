@@ -58,6 +58,9 @@ bool fake_is_child(void);
  * device goes to *d.  The lock is taken unless an answer comes back. */
 cud_result fake_begin_bare(const char *symbol);
 cud_result fake_begin(const char *symbol, struct fake_device **d);
+/* One about a device that is named. */
+cud_result fake_begin_device(const char *symbol, int number,
+                             struct fake_device **d);
 cud_result fake_end(cud_result answer);
 /* The same for what the simulated GPU said of a call on d. */
 cud_result fake_end_sim(const char *symbol, struct fake_device *d,

@@ -18,22 +18,14 @@ def _affine(module, shape, wanted, device, bias=True, dtype=None):
     module.register_parameter("bias", offset)
 
 
-class LayerNorm(Module):
+class _OverLast(Module):
     """Over the last dimensions."""
 
-    def __init__(
-        self,
-        normalized_shape,
-        eps=1e-5,
-        elementwise_affine=True,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
+    def __init__(self, shape, eps, elementwise_affine, bias, device, dtype):
         super().__init__()
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
+        if isinstance(shape, int):
+            shape = (shape,)
+        self.normalized_shape = tuple(shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         _affine(
@@ -45,11 +37,6 @@ class LayerNorm(Module):
             dtype,
         )
 
-    def forward(self, input):
-        return functional.layer_norm(
-            input, self.normalized_shape, self.weight, self.bias, self.eps
-        )
-
     def extra_repr(self):
         return (
             f"{self.normalized_shape}, eps={self.eps}, "
@@ -57,7 +44,27 @@ class LayerNorm(Module):
         )
 
 
-class RMSNorm(Module):
+class LayerNorm(_OverLast):
+    def __init__(
+        self,
+        normalized_shape,
+        eps=1e-5,
+        elementwise_affine=True,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(
+            normalized_shape, eps, elementwise_affine, bias, device, dtype
+        )
+
+    def forward(self, input):
+        return functional.layer_norm(
+            input, self.normalized_shape, self.weight, self.bias, self.eps
+        )
+
+
+class RMSNorm(_OverLast):
     def __init__(
         self,
         normalized_shape,
@@ -66,30 +73,13 @@ class RMSNorm(Module):
         device=None,
         dtype=None,
     ):
-        super().__init__()
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        _affine(
-            self,
-            self.normalized_shape,
-            elementwise_affine,
-            device,
-            False,
-            dtype,
+        super().__init__(
+            normalized_shape, eps, elementwise_affine, False, device, dtype
         )
 
     def forward(self, input):
         return functional.rms_norm(
             input, self.normalized_shape, self.weight, self.eps
-        )
-
-    def extra_repr(self):
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
         )
 
 

@@ -150,7 +150,26 @@ def _activation(activation):
     )
 
 
-class TransformerEncoderLayer(Module):
+class _Layer(Module):
+    """What encoders and decoders do alike."""
+
+    @staticmethod
+    def _attended(attention, x, others, mask, padding):
+        out, _ = attention(
+            x,
+            others,
+            others,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+        )
+        return out
+
+    def _fed_forward(self, x):
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_Layer):
     def __init__(
         self,
         d_model,
@@ -180,38 +199,26 @@ class TransformerEncoderLayer(Module):
         self.dropout2 = Dropout(dropout)
         self.activation = _activation(activation)
 
-    def _attended(self, x, mask, padding):
-        out, _ = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=mask,
-            key_padding_mask=padding,
-            need_weights=False,
+    def _own(self, x, mask, padding):
+        return self.dropout1(
+            self._attended(self.self_attn, x, x, mask, padding)
         )
-        return self.dropout1(out)
 
     def _forward(self, x):
-        return self.dropout2(
-            self.linear2(self.dropout(self.activation(self.linear1(x))))
-        )
+        return self.dropout2(self._fed_forward(x))
 
     def forward(
         self, src, src_mask=None, src_key_padding_mask=None, is_causal=False
     ):
         x = src
         if self.norm_first:
-            x = x + self._attended(
-                self.norm1(x), src_mask, src_key_padding_mask
-            )
+            x = x + self._own(self.norm1(x), src_mask, src_key_padding_mask)
             return x + self._forward(self.norm2(x))
-        x = self.norm1(
-            x + self._attended(x, src_mask, src_key_padding_mask)
-        )
+        x = self.norm1(x + self._own(x, src_mask, src_key_padding_mask))
         return self.norm2(x + self._forward(x))
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_Layer):
     def __init__(
         self,
         d_model,
@@ -244,31 +251,17 @@ class TransformerDecoderLayer(Module):
         self.activation = _activation(activation)
 
     def _own(self, x, mask, padding):
-        out, _ = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=mask,
-            key_padding_mask=padding,
-            need_weights=False,
+        return self.dropout1(
+            self._attended(self.self_attn, x, x, mask, padding)
         )
-        return self.dropout1(out)
 
     def _others(self, x, memory, mask, padding):
-        out, _ = self.multihead_attn(
-            x,
-            memory,
-            memory,
-            attn_mask=mask,
-            key_padding_mask=padding,
-            need_weights=False,
+        return self.dropout2(
+            self._attended(self.multihead_attn, x, memory, mask, padding)
         )
-        return self.dropout2(out)
 
     def _forward(self, x):
-        return self.dropout3(
-            self.linear2(self.dropout(self.activation(self.linear1(x))))
-        )
+        return self.dropout3(self._fed_forward(x))
 
     def forward(
         self,

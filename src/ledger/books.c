@@ -148,6 +148,8 @@ void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool came)
     if (!came)
         l->reserved_bytes -= bytes;
     l->pending_bytes -= bytes;
+    l->moves++;
+    atomic_fetch_add(&l->page->moves, 1);
     books_publish(l);
     pthread_mutex_unlock(&l->lock);
 }
@@ -247,6 +249,16 @@ uint64_t larder__ledger_excess(struct ledger *l)
     excess = rest_of(own_held(l), limit_of(l));
     pthread_mutex_unlock(&l->lock);
     return excess;
+}
+
+uint64_t larder__ledger_moves(struct ledger *l)
+{
+    uint64_t moves;
+
+    pthread_mutex_lock(&l->lock);
+    moves = word_get(&l->page->moves) - l->moves;
+    pthread_mutex_unlock(&l->lock);
+    return moves;
 }
 
 uint64_t larder__ledger_spare(struct ledger *l)

@@ -82,8 +82,10 @@ void larder__ledger_sweep(struct ledger *l)
     for (size_t i = 0; i < LEDGER_SLOTS; i++) {
         struct ledger_slot *s = &l->page->slots[i];
 
-        if (s->pid != 0 && !slot_lives(l, s))
-            slot_clear(s);
+        if (s->pid == 0 || slot_lives(l, s))
+            continue;
+        slot_clear(s);
+        atomic_fetch_add(&l->page->moves, 1);
     }
 }
 
@@ -238,8 +240,10 @@ static void leave(struct ledger *l)
     bool has_file_lock = larder__shared_lock(&l->shared);
 
     if (larder__ledger_lock(l)) {
-        if (l->self != NULL)
+        if (l->self != NULL) {
             slot_clear(l->self);
+            atomic_fetch_add(&l->page->moves, 1);
+        }
         l->self = NULL;
         larder__ledger_sweep(l);
         if (has_file_lock && ledger_is_empty(l))

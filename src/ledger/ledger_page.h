@@ -20,7 +20,7 @@ enum {
     LEDGER_LINE_BYTES = 64
 };
 
-#define LEDGER_MAGIC UINT64_C(0x6c647267626f6f6b)
+#define LEDGER_MAGIC UINT64_C(0x6c647267626f6f6c)
 
 typedef _Atomic uint64_t ledger_word;
 
@@ -52,6 +52,8 @@ struct ledger_page {
     ledger_word total_bytes;
     ledger_word others_bytes; /* held by who is not in the ledger, when it was
                                  last measured */
+    ledger_word moves; /* times that memory came, went back or was left by the
+                          dead */
     _Atomic uint32_t is_simulated;
     char device[LEDGER_DEVICE_BYTES];
     struct ledger_slot slots[LEDGER_SLOTS];

@@ -57,6 +57,7 @@ struct ledger {
     uint64_t told_limit_bytes;
     uint64_t group_limit_bytes; /* UINT64_MAX: this process sets none */
     uint64_t given_bytes;
+    uint64_t moves; /* of the page's, those of this process */
 };
 
 /* ---- opening (ledger.c) ----------------------------------------------------- */
@@ -124,6 +125,11 @@ uint64_t larder__ledger_excess(struct ledger *l);
 /* What it has beyond its minimum. */
 uint64_t larder__ledger_spare(struct ledger *l);
 
+/* A number that changes when others' memory comes or goes, or they end: while
+ * it stays the same, what was not there to be had is not there now, unless
+ * somebody gives. */
+uint64_t larder__ledger_moves(struct ledger *l);
+
 /* ---- asking and answering (asking.c) ----------------------------------------- */
 
 /* Those that were asked, and what they had given before. */
@@ -146,6 +152,9 @@ size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
 /* Ask one, and ring its bell; with the lock. */
 struct ledger_asked larder__ledger_ring(struct ledger *l, uint16_t number,
                                         uint64_t bytes);
+
+/* What others cache beyond their minima, as far as they said. */
+uint64_t larder__ledger_cached(struct ledger *l);
 
 /* Whether all of them have answered, or have died; *given gets what they gave
  * since. */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <larder/ledger.h>
@@ -325,6 +326,53 @@ static void a_minimum_of_the_dead_is_nobodys(void **state)
     (void)state;
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(48), 0, &addr));
+    other_kill(&o);
+    assert_ok(larder_alloc(rig.a, MIB(48), 0, &addr));
+    assert_ok(larder_free(rig.a, addr));
+    rig_end(&rig);
+}
+
+static void *kill_soon(void *ctx)
+{
+    const struct timespec t = {.tv_nsec = 100000000};
+
+    nanosleep(&t, NULL);
+    kill(((struct other *)ctx)->pid, SIGKILL);
+    return NULL;
+}
+
+/* Its answer is awaited when it dies: it gave nothing, but left all it had. */
+static void what_one_that_dies_while_it_is_asked_leaves_is_had(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:60000");
+    struct other o = other_start("64MiB", "");
+    larder_addr addr;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaaaa"), 'y');
+    assert_int_equal(pthread_create(&thread, NULL, kill_soon, &o), 0);
+    assert_ok(larder_alloc(rig.a, MIB(32), 0, &addr));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    other_kill(&o);
+    assert_ok(larder_free(rig.a, addr));
+    rig_end(&rig);
+}
+
+static void a_minimum_of_one_that_dies_while_it_is_asked_is_had(void **state)
+{
+    struct other o = other_start("64MiB", "");
+    struct rig rig;
+    larder_addr addr;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaaaa"), 'y');
+    assert_int_equal(pthread_create(&thread, NULL, kill_soon, &o), 0);
+    rig = rig_on("64MiB", LARDER_POLICY_LARDER,
+                 "minimum:48MiB,ask_budget_ms:60000");
+    assert_int_equal(pthread_join(thread, NULL), 0);
     other_kill(&o);
     assert_ok(larder_alloc(rig.a, MIB(48), 0, &addr));
     assert_ok(larder_free(rig.a, addr));
@@ -659,6 +707,8 @@ int main(void)
         cmocka_unit_test(a_minimum_is_there_whoever_else_wants_it),
         cmocka_unit_test(what_is_below_the_minimum_is_not_given),
         cmocka_unit_test(a_minimum_of_the_dead_is_nobodys),
+        cmocka_unit_test(what_one_that_dies_while_it_is_asked_leaves_is_had),
+        cmocka_unit_test(a_minimum_of_one_that_dies_while_it_is_asked_is_had),
         cmocka_unit_test(a_minimum_that_is_not_there_is_refused),
         cmocka_unit_test(
             a_new_process_is_given_its_minimum_by_those_that_cache),

@@ -9,10 +9,9 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/process.h"
-#include "base/ticks.h"
 #include "core/peers/company.h"
 
-enum { NS_PER_MS = 1000000, GROUP_ROOM = 16384 };
+enum { GROUP_ROOM = 16384 };
 
 /* ---- all in the process ----------------------------------------------------- */
 
@@ -228,13 +227,6 @@ void larder__peers_tell_use(struct allocator *a)
 
 /* ---- settings --------------------------------------------------------------- */
 
-uint64_t larder__peers_patience_ns(const struct allocator *a)
-{
-    uint64_t ms = a->conf.ask_budget_ms;
-
-    return ms > UINT64_MAX / 2 / NS_PER_MS ? UINT64_MAX / 2 : ms * NS_PER_MS;
-}
-
 static void set_limits(struct allocator *a)
 {
     const struct conf *conf = &a->conf;
@@ -258,16 +250,14 @@ static larder_result no_minimum(const struct allocator *a, uint64_t lacking)
 /* With `asks` others give back for it. */
 static larder_result keep_minimum(struct allocator *a, bool asks)
 {
-    struct peers *p = a->peers;
-    uint64_t patience_ns = larder__peers_patience_ns(a);
-    uint64_t until_ns = larder__ticks_system_ns() + patience_ns;
+    struct peers_search search = larder__peers_search(a);
     uint64_t lacking = 0;
 
     if (!a->conf.minimum_given)
         return LARDER_OK;
-    while (larder__ledger_keep(p->ledger, a->conf.minimum_bytes, &lacking) !=
-           LEDGER_GRANTED) {
-        if (!asks || !larder__peers_ask_for(p, lacking, patience_ns, until_ns))
+    while (larder__ledger_keep(a->peers->ledger, a->conf.minimum_bytes,
+                               &lacking) != LEDGER_GRANTED) {
+        if (!asks || !larder__peers_search_goes_on(a->peers, &search, lacking))
             return no_minimum(a, lacking);
     }
     return LARDER_OK;

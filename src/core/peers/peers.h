@@ -46,16 +46,27 @@ static inline void peers_heed(struct allocator *a)
 
 /* ---- asking ------------------------------------------------------------------ */
 
-/* How long to wait for others, in all. */
-uint64_t larder__peers_patience_ns(const struct allocator *a);
-
 /* What this process may still get, as far as others are concerned, if the
  * device has so much left. */
 uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes);
 
-/* Ask the others for so many bytes, and wait for their answers, answering
- * meanwhile, until then.  Whether they gave something.  No lock is held. */
-bool larder__peers_ask_for(struct peers *p, uint64_t bytes,
-                           uint64_t patience_ns, uint64_t until_ns);
+/* A search that others are to help with, for as long as ask_budget_ms says. */
+struct peers_search {
+    uint64_t patience_ms; /* in all */
+    uint64_t until_ns;    /* 0: nobody was asked yet */
+    uint64_t moves;       /* of the ledger, before it last looked */
+    bool was_in_vain;     /* nobody gave anything when last asked */
+};
+
+/* Before it looks for the first time.  There may be no others.  The lock is
+ * held. */
+struct peers_search larder__peers_search(const struct allocator *a);
+
+/* It found nothing, by so many bytes; 0: there seems to be enough.  Ask the
+ * others, and wait for their answers, answering meanwhile.  Whether to look
+ * again: they gave something, or memory came free in another way (who was asked
+ * has died, or had returned it already).  No lock is held. */
+bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
+                                  uint64_t lacking);
 
 #endif

@@ -5,7 +5,12 @@
 #include "core/peers/company.h"
 #include "core/peers/peers.h"
 
-enum { NS_PER_MS = 1000000, NAP_MIN_NS = 20000, NAP_MAX_NS = 1000000 };
+enum {
+    NS_PER_MS = 1000000,
+    NAP_MIN_NS = 20000,
+    NAP_MAX_NS = 1000000,
+    ASK_MIN = 2 << 20 /* what a device gives at least */
+};
 
 /* ---- a round ---------------------------------------------------------------- */
 
@@ -29,11 +34,10 @@ static uint64_t await(struct peers *p, const struct ledger_round *round,
 }
 
 /* What they say that they cache may be old: where it is not enough, everybody
- * is asked who has more than its minimum. */
-bool larder__peers_ask_for(struct peers *p, uint64_t bytes,
-                           uint64_t patience_ns, uint64_t until_ns)
+ * is asked who has more than its minimum.  Whether they gave something. */
+static bool others_give(struct peers *p, uint64_t bytes, uint64_t patience_ms,
+                        uint64_t until_ns)
 {
-    uint64_t patience_ms = patience_ns / NS_PER_MS;
     struct ledger_round round;
 
     for (int of_all = 0; of_all < 2; of_all++) {
@@ -43,4 +47,58 @@ bool larder__peers_ask_for(struct peers *p, uint64_t bytes,
             return true;
     }
     return false;
+}
+
+/* ---- a search --------------------------------------------------------------- */
+
+struct peers_search larder__peers_search(const struct allocator *a)
+{
+    struct peers_search s = {.patience_ms = a->conf.ask_budget_ms};
+
+    if (a->peers != NULL)
+        s.moves = larder__ledger_moves(a->peers->ledger);
+    return s;
+}
+
+static bool is_in_time(struct peers_search *s)
+{
+    uint64_t now_ns = larder__ticks_system_ns();
+    uint64_t patience_ns = s->patience_ms > UINT64_MAX / NS_PER_MS
+                               ? UINT64_MAX
+                               : s->patience_ms * NS_PER_MS;
+
+    if (s->until_ns == 0)
+        s->until_ns = sum_of(now_ns, patience_ns);
+    return now_ns < s->until_ns;
+}
+
+/* The dead are found first: what they left is free. */
+static uint64_t moves_now(struct ledger *l)
+{
+    if (larder__ledger_lock(l)) {
+        larder__ledger_sweep(l);
+        larder__ledger_unlock(l);
+    }
+    return larder__ledger_moves(l);
+}
+
+/* After a round in vain all have said what they use: where even that leaves too
+ * little, it is not there.  Where it may be there, it is looked for again as
+ * long as memory moves: two that take turns to have a part of it each see the
+ * other's part come free. */
+bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
+                                  uint64_t lacking)
+{
+    const struct timespec nap = {.tv_nsec = NAP_MAX_NS};
+    uint64_t before = s->moves;
+
+    if (!is_in_time(s) ||
+        (s->was_in_vain && lacking > larder__ledger_cached(p->ledger)))
+        return false;
+    s->was_in_vain = !others_give(p, lacking == 0 ? ASK_MIN : lacking,
+                                  s->patience_ms, s->until_ns);
+    s->moves = moves_now(p->ledger);
+    if (s->was_in_vain && s->moves != before)
+        nanosleep(&nap, NULL);
+    return !s->was_in_vain || s->moves != before;
 }

@@ -2,6 +2,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/observe/oom.h"
+#include "core/peers/peers.h"
 #include "core/pools/pool.h"
 #include "core/request/request.h"
 #include "core/segments/blocks.h"
@@ -129,6 +130,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
                               larder_addr *out)
 {
     struct request q = {.bytes = bytes, .stream = stream, .hint = hint};
+    struct peers_search search = larder__peers_search(a);
     larder_result r = request_prepare(a, &q);
 
     larder__assert(allocator_is_locked(a) && bytes > 0);
@@ -139,7 +141,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     a->ledger_refusal = NULL;
     r = a->policy->find(a, &q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && a->peers != NULL)
-        r = larder__request_ask(a, &q);
+        r = larder__request_ask(a, &q, &search);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         return larder__out_of_memory(a, &q);
     if (r != LARDER_OK)

@@ -1,6 +1,5 @@
 /* ask.c - asking other processes for what a request lacks. */
 #include "base/bits.h"
-#include "base/ticks.h"
 #include "core/peers/peers.h"
 #include "core/request/request.h"
 #include "core/state/shard.h"
@@ -15,7 +14,7 @@ static bool is_hopeless(const struct allocator *a, const struct request *q)
            larder__request_is_hopeless(a, q);
 }
 
-/* What the device has to have more for it to be found. */
+/* What the device has to have more for it to be found; 0: it may be found. */
 static uint64_t lacking(struct allocator *a, const struct request *q)
 {
     uint64_t need = bits_up(q->size, WHOLE_BYTES);
@@ -29,7 +28,7 @@ static uint64_t lacking(struct allocator *a, const struct request *q)
     have = larder__peers_room(a->peers, free_bytes);
     if (a->is_paged)
         have += a->policy->state->movable_bytes(a);
-    return need > have ? need - have : WHOLE_BYTES;
+    return need > have ? need - have : 0;
 }
 
 static larder_result find_again(struct allocator *a, struct request *q)
@@ -42,10 +41,9 @@ static larder_result find_again(struct allocator *a, struct request *q)
     return r == LARDER_OK ? a->policy->find(a, q) : r;
 }
 
-larder_result larder__request_ask(struct allocator *a, struct request *q)
+larder_result larder__request_ask(struct allocator *a, struct request *q,
+                                  struct peers_search *search)
 {
-    uint64_t patience_ns = larder__peers_patience_ns(a);
-    uint64_t until_ns = larder__ticks_system_ns() + patience_ns;
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
     bool goes_on = true;
 
@@ -53,7 +51,7 @@ larder_result larder__request_ask(struct allocator *a, struct request *q)
         uint64_t bytes = lacking(a, q);
 
         larder__unlock_all(a);
-        goes_on = larder__peers_ask_for(a->peers, bytes, patience_ns, until_ns);
+        goes_on = larder__peers_search_goes_on(a->peers, search, bytes);
         larder__lock_all(a);
         if (goes_on)
             r = find_again(a, q);

@@ -33,9 +33,12 @@ uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
 bool larder__request_is_hopeless(const struct allocator *a,
                                  const struct request *q);
 
+struct peers_search;
+
 /* A request found nothing: ask the other processes on the device, and find
- * again as long as they give something and time is left (ask.c).  Drops and
+ * again as long as the search goes on, which began before it looked (ask.c).  Drops and
  * retakes the locks.  ERR_OUT_OF_MEMORY. */
-larder_result larder__request_ask(struct allocator *a, struct request *q);
+larder_result larder__request_ask(struct allocator *a, struct request *q,
+                                  struct peers_search *search);
 
 #endif

@@ -38,9 +38,11 @@ static struct sums sum_others(const struct ledger *l)
     return sums;
 }
 
+/* With the context: the device's driver takes it with the first call that needs
+ * one, which may be any. */
 static uint64_t own_held(const struct ledger *l)
 {
-    return l->reserved_bytes + (l->has_context ? l->context_bytes : 0);
+    return sum_of(l->reserved_bytes, l->context_bytes);
 }
 
 /* What the slot says of this process, as it is: it may have been changed. */
@@ -48,7 +50,7 @@ static void books_publish(struct ledger *l)
 {
     struct ledger_slot *s = l->self;
 
-    word_set(&s->context_bytes, l->has_context ? l->context_bytes : 0);
+    word_set(&s->context_bytes, l->context_bytes);
     word_set(&s->pending_bytes, l->pending_bytes);
     word_set(&s->reserved_bytes, l->reserved_bytes);
     word_set(&s->in_use_bytes, l->in_use_bytes);
@@ -90,12 +92,6 @@ static uint64_t room(struct ledger *l, const struct sums *sums)
 
 /* ---- claiming ------------------------------------------------------------- */
 
-/* The device's driver takes its part with the first memory. */
-static uint64_t context_due(const struct ledger *l)
-{
-    return l->has_context ? 0 : l->context_bytes;
-}
-
 static uint64_t limit_of(const struct ledger *l)
 {
     return lesser_of(l->limit_bytes, l->told_limit_bytes);
@@ -104,8 +100,7 @@ static uint64_t limit_of(const struct ledger *l)
 static enum ledger_refusal check_claim(struct ledger *l, uint64_t bytes)
 {
     struct sums sums = sum_others(l);
-    uint64_t due = sum_of(bytes, context_due(l));
-    uint64_t own = sum_of(own_held(l), due);
+    uint64_t own = sum_of(own_held(l), bytes);
 
     if (own > limit_of(l))
         return LEDGER_OVER_LIMIT;
@@ -114,8 +109,8 @@ static enum ledger_refusal check_claim(struct ledger *l, uint64_t bytes)
     if (sums.lacking == 0 ||
         sum_of(l->reserved_bytes, bytes) <= l->minimum_bytes)
         return LEDGER_GRANTED;
-    return sum_of(due, sums.lacking) > room(l, &sums) ? LEDGER_KEPT
-                                                      : LEDGER_GRANTED;
+    return sum_of(bytes, sums.lacking) > room(l, &sums) ? LEDGER_KEPT
+                                                        : LEDGER_GRANTED;
 }
 
 enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
@@ -130,7 +125,6 @@ enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
         refusal = check_claim(l, bytes);
     }
     if (refusal == LEDGER_GRANTED) {
-        l->has_context = true;
         l->reserved_bytes += bytes;
         l->pending_bytes += bytes;
     }
@@ -187,7 +181,7 @@ static enum ledger_refusal check_minimum(struct ledger *l, uint64_t minimum,
 
     if (minimum <= l->minimum_bytes)
         return LEDGER_GRANTED;
-    need = sum_of(sum_of(need, context_due(l)), sums.lacking);
+    need = sum_of(need, sums.lacking);
     if (need <= left)
         return LEDGER_GRANTED;
     *lacking = need - left;
@@ -207,10 +201,8 @@ enum ledger_refusal larder__ledger_keep(struct ledger *l, uint64_t minimum,
         larder__ledger_sweep(l);
         refusal = check_minimum(l, minimum, lacking);
     }
-    if (refusal == LEDGER_GRANTED) {
-        l->has_context = l->has_context || minimum > 0;
+    if (refusal == LEDGER_GRANTED)
         l->minimum_bytes = minimum;
-    }
     books_publish(l);
     larder__ledger_unlock(l);
     return refusal;

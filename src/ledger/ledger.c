@@ -121,6 +121,7 @@ static larder_result slot_take(struct ledger *l)
             continue;
         slot_clear(s);
         name_read(s->name);
+        word_set(&s->context_bytes, l->context_bytes);
         s->pid = getpid();
         l->self = s;
         return LARDER_OK;

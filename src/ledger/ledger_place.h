@@ -43,12 +43,11 @@ struct ledger {
     struct ledger_page *page;
     struct ledger_slot *self; /* NULL: only looked at */
     uint64_t total_bytes;
-    uint64_t context_bytes;
+    uint64_t context_bytes;  /* counted from joining on */
     ledger_free_fn *free_fn; /* NULL: nobody says what is free */
     void *free_ctx;
 
     pthread_mutex_t lock; /* of what follows, and before the page's */
-    bool has_context;     /* it is counted */
     uint64_t reserved_bytes;
     uint64_t pending_bytes;
     uint64_t in_use_bytes;

@@ -2,10 +2,12 @@
  * whole or not at all.
  *
  * A regular file appears when it is complete, with the mode of the one it
- * replaces; until then it has no name, or one that nobody can guess.  Links are
- * followed: what they point at is replaced.  A device, a pipe, and a descriptor
- * of the process (/dev/stdout, /dev/fd/3) are written in their place.  A pipe
- * that nobody reads is refused, not waited for.
+ * replaces, and its owner where the process may give files away; until then it
+ * has no name, or one that nobody can guess.  Links are followed: what they
+ * point at is replaced; but not one of another user's in a folder where all may
+ * put files, such as /tmp.  A device, a pipe, and a descriptor of the process
+ * (/dev/stdout, /dev/fd/3) are written in their place.  A pipe that nobody reads
+ * is refused, not waited for.
  *
  *   larder_file *f;
  *   if (larder_file_create("out.json", &f) == LARDER_OK) {

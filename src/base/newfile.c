@@ -16,7 +16,8 @@
 
 #include "base/real_path.h"
 
-enum { NAMES_TRIED = 100, FILE_MODE = 0666, MODE_BITS = 07777 };
+/* Set-ID bits do not go over: they were meant for what the file had in it. */
+enum { NAMES_TRIED = 100, FILE_MODE = 0666, MODE_BITS = 0777 };
 
 static bool newfile_fail(struct newfile *f, int error)
 {
@@ -134,10 +135,12 @@ static bool open_beside(struct newfile *f)
     return f->beside;
 }
 
-/* A pipe without a reader would be waited for, without a word. */
+/* A pipe without a reader would be waited for, without a word.  No link: one
+ * that is there now was put there since links were followed. */
 static bool open_special(struct newfile *f)
 {
-    f->fd = open(f->path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    f->fd = open(f->path,
+                 O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW);
     if (f->fd < 0)
         return newfile_fail(f, errno);
     if (fcntl(f->fd, F_SETFL, O_WRONLY) != 0)
@@ -169,6 +172,8 @@ bool larder__newfile_open(struct newfile *f, const char *path)
         return newfile_fail(f, errno);
     f->is_kept = true;
     f->mode = there.st_mode & MODE_BITS;
+    f->owner = there.st_uid;
+    f->group = there.st_gid;
     return open_beside(f);
 }
 
@@ -201,6 +206,17 @@ static bool link_named(struct newfile *f)
     return linkat(AT_FDCWD, self, AT_FDCWD, f->named, AT_SYMLINK_FOLLOW) == 0;
 }
 
+/* Those of the file that was there.  Its owner can be kept by root alone, its
+ * group by who is in it; others still get their file. */
+static bool keep_rights(const struct newfile *f)
+{
+    if (!f->is_kept)
+        return true;
+    if (fchown(f->fd, f->owner, f->group) != 0)
+        (void)!fchown(f->fd, (uid_t)-1, f->group);
+    return fchmod(f->fd, f->mode) == 0;
+}
+
 /* No signal ends the process while the file has a name that is not its own. */
 static bool put_in_place(struct newfile *f)
 {
@@ -208,7 +224,7 @@ static bool put_in_place(struct newfile *f)
     sigset_t before;
     bool done;
 
-    if (f->is_kept && fchmod(f->fd, f->mode) != 0)
+    if (!keep_rights(f))
         return newfile_fail(f, errno);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

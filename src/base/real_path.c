@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 40 };
@@ -61,6 +62,28 @@ static bool join_real(const char *path, const char *name, char *out,
     return false;
 }
 
+/* In a folder where everybody may put files and remove none but their own, a
+ * link of another user's could lead anywhere: as Linux does under
+ * fs.protected_symlinks, only those of our own or of the folder's owner count.
+ * Asked after the link was read: whoever may not have put it there cannot have
+ * exchanged it since. */
+static bool may_follow(const char *link)
+{
+    char folder[PATH_MAX];
+    struct stat of_folder;
+    struct stat of_link;
+
+    memcpy(folder, link, strlen(link) + 1);
+    strrchr(folder, '/')[1] = '\0';
+    if (stat(folder, &of_folder) != 0 || lstat(link, &of_link) != 0)
+        return false;
+    if ((of_folder.st_mode & (S_ISVTX | S_IWOTH)) != (S_ISVTX | S_IWOTH) ||
+        of_link.st_uid == geteuid() || of_link.st_uid == of_folder.st_uid)
+        return true;
+    errno = EACCES;
+    return false;
+}
+
 /* What the link at `out` points at, beside it if it is no whole path. */
 static bool follow(char *out, const char *target, size_t room)
 {
@@ -95,6 +118,8 @@ bool larder__real_path(const char *path, char *out, size_t room, int *fd)
         if (n < 0) /* no link, or nothing there: its opening tells */
             return true;
         target[n] = '\0';
+        if (!may_follow(out))
+            return false;
         memcpy(at, out, strlen(out) + 1);
         if (!follow(at, target, sizeof at))
             return false;

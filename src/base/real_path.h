@@ -8,7 +8,8 @@
 
 /* Follow the links of `path`, the last one too, also where nothing is at its
  * end: into out, of `room` bytes.  *fd: the descriptor of this process that it
- * names, else -1.  False: errno says why. */
+ * names, else -1.  False: errno says why; EACCES where another user could have
+ * put a link in the way. */
 bool larder__real_path(const char *path, char *out, size_t room, int *fd);
 
 #endif

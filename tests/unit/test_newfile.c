@@ -141,6 +141,61 @@ static void links_in_a_ring_are_refused(void **state)
                    "cannot be written");
 }
 
+enum { SOMEBODY = 65534, SOMEBODY_ELSE = 65533 };
+
+static void give_to(const char *path, uid_t owner)
+{
+    assert_int_equal(lchown(path, owner, owner), 0);
+}
+
+static void an_old_file_keeps_its_owner_but_no_set_id_bits(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    if (geteuid() != 0) /* nobody else may give files away */
+        skip();
+    put(in_folder("a"), "old");
+    give_to(in_folder("a"), SOMEBODY);
+    assert_int_equal(chmod(in_folder("a"), 06755), 0);
+    write_new(in_folder("a"), "new", 1);
+    assert_int_equal(stat(in_folder("a"), &st), 0);
+    assert_int_equal(st.st_uid, SOMEBODY);
+    assert_int_equal(st.st_gid, SOMEBODY);
+    assert_int_equal(st.st_mode & 07777, 0755);
+}
+
+/* As in /tmp: the link may lead to any file of who writes. */
+static void a_link_of_somebody_elses_where_all_may_write_is_refused(
+    void **state)
+{
+    larder_file *f;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    put(in_folder("mine"), "old");
+    assert_int_equal(symlink("mine", in_folder("page")), 0);
+    give_to(in_folder("page"), SOMEBODY);
+    assert_int_equal(chmod(folder, 01777), 0);
+    assert_refused(LARDER_ERR_SYSTEM, larder_file_create(in_folder("page"), &f),
+                   "Permission denied");
+    expect_text(in_folder("mine"), "old");
+
+    give_to(in_folder("page"), geteuid()); /* one's own is followed, */
+    write_new(in_folder("page"), "own", 1);
+    expect_text(in_folder("mine"), "own");
+    give_to(in_folder("page"), SOMEBODY); /* and the folder's owner's, */
+    give_to(folder, SOMEBODY);
+    write_new(in_folder("page"), "folder", 1);
+    expect_text(in_folder("mine"), "folder");
+    give_to(in_folder("page"), SOMEBODY_ELSE); /* and all in other folders */
+    assert_int_equal(chmod(folder, 0700), 0);
+    write_new(in_folder("page"), "private", 1);
+    expect_text(in_folder("mine"), "private");
+    give_to(folder, geteuid());
+}
+
 /* As /dev/stdout does: a link to a descriptor of whoever looks. */
 static void a_descriptor_is_written_where_it_is(void **state)
 {
@@ -261,6 +316,8 @@ int main(void)
         TEST(a_file_appears_whole_or_not_at_all),
         TEST(an_old_file_keeps_its_mode_and_its_links),
         TEST(links_in_a_ring_are_refused),
+        TEST(an_old_file_keeps_its_owner_but_no_set_id_bits),
+        TEST(a_link_of_somebody_elses_where_all_may_write_is_refused),
         TEST(a_descriptor_is_written_where_it_is),
         TEST(a_pipe_that_nobody_reads_is_refused_at_once),
         TEST(a_pipe_that_is_read_is_written),

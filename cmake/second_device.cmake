@@ -22,10 +22,10 @@ endforeach()
 # Those calls may come from libraries that are linked after it.
 target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 
-# Left out: programs about the simulated GPU itself, files alone, and forks,
-# which no driver survives.
+# Left out: programs about the simulated GPU itself, files or locks alone, and
+# forks, which no driver survives.
 set(second_device_leaves_out
-    "^test_(sim|trace)_|^test_(fork|process_storm|peers|peer_storm|two_trainers)$")
+    "^test_(sim|trace)_|^test_(fork|process_storm|peers|peer_storm|two_trainers|witness)$")
 # What one test of a program says of the simulated GPU alone:
 #   the context's size is known beforehand;
 set(second_device_skip_test_account every_owner_has_a_line_and_they_add_up)

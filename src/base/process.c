@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "base/witness.h"
+
 atomic_uint larder__process_forks;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
@@ -13,12 +15,12 @@ static struct own_fd *list;
 
 static void before(void)
 {
-    pthread_mutex_lock(&lock);
+    mutex_take(&lock, RANK_DESCRIPTORS);
 }
 
 static void in_parent(void)
 {
-    pthread_mutex_unlock(&lock);
+    mutex_leave(&lock);
 }
 
 /* Whose the objects are that hold them, nobody can tell here any more. */
@@ -28,7 +30,7 @@ static void process_in_child(void)
         close(own->fd);
     list = NULL;
     atomic_fetch_add_explicit(&larder__process_forks, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&lock);
+    mutex_leave(&lock);
 }
 
 static bool is_watched;
@@ -49,23 +51,23 @@ bool larder__process_watch(void)
 
 void larder__own_fd_keep(struct own_fd *own, int fd)
 {
-    pthread_mutex_lock(&lock);
+    mutex_take(&lock, RANK_DESCRIPTORS);
     *own = (struct own_fd){.fd = fd, .next = list, .link = &list};
     if (list != NULL)
         list->link = &own->next;
     list = own;
-    pthread_mutex_unlock(&lock);
+    mutex_leave(&lock);
 }
 
 void larder__own_fd_close(struct own_fd *own)
 {
     if (own->fd < 0)
         return;
-    pthread_mutex_lock(&lock);
+    mutex_take(&lock, RANK_DESCRIPTORS);
     *own->link = own->next;
     if (own->next != NULL)
         own->next->link = own->link;
     close(own->fd);
-    pthread_mutex_unlock(&lock);
+    mutex_leave(&lock);
     *own = (struct own_fd){.fd = -1};
 }

@@ -17,12 +17,16 @@
 
 /* The order of all locks that one thread may hold together. */
 enum lock_rank {
+    RANK_PEERS_LIST, /* of all in the process */
+    RANK_PEERS,      /* of one device's allocators */
     RANK_ALLOCATOR,
     RANK_SHARD, /* and its number, from 1 */
     RANK_TRIMMER = RANK_SHARD + 256,
-    RANK_DEVICE,      /* a simulated GPU's, a driver's context's */
-    RANK_DEVICE_PLAN, /* of faults */
-    RANK_DEVICE_SHARE /* a simulated GPU's that processes share */
+    RANK_LEDGER,       /* this process's place in it; then the page's */
+    RANK_DEVICE,       /* a simulated GPU's, a driver's context's */
+    RANK_DEVICE_PLAN,  /* of faults */
+    RANK_DEVICE_SHARE, /* a simulated GPU's that processes share */
+    RANK_DESCRIPTORS   /* the list of those a child must not have */
 };
 
 #if LARDER_ASSERT_LEVEL > 0
@@ -72,6 +76,16 @@ static inline int mutex_take(pthread_mutex_t *mutex, int rank)
     error = pthread_mutex_lock(mutex);
     larder__witness_take(mutex, rank);
     return error;
+}
+
+/* Take it if nobody has it. */
+static inline bool mutex_try(pthread_mutex_t *mutex, int rank)
+{
+    bool taken = pthread_mutex_trylock(mutex) == 0;
+
+    if (taken)
+        larder__witness_take(mutex, rank);
+    return taken;
 }
 
 static inline void mutex_leave(pthread_mutex_t *mutex)

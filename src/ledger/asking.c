@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "base/witness.h"
 #include "ledger/ledger_place.h"
 
 enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
@@ -178,19 +179,19 @@ struct ledger_question larder__ledger_hear(struct ledger *l)
     q.ticket = s->asked;
     q.bytes = atomic_exchange(&s->asked_bytes, 0);
     told = word_get(&s->told_limit_bytes);
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     l->told_limit_bytes = told == 0 ? UINT64_MAX : told;
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
     return q;
 }
 
 void larder__ledger_answer(struct ledger *l, const struct ledger_question *q,
                            uint64_t given_bytes)
 {
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     l->given_bytes += given_bytes;
     word_set(&l->self->given_bytes, l->given_bytes);
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
     l->self->answered = q->ticket;
 }
 

@@ -1,4 +1,5 @@
 /* books.c - what is had, kept and claimed. */
+#include "base/witness.h"
 #include "ledger/ledger_place.h"
 
 /* What the others' slots say together. */
@@ -119,7 +120,7 @@ enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
     bool is_locked = larder__ledger_lock(l);
 
     if (!is_locked)
-        pthread_mutex_lock(&l->lock);
+        mutex_take(&l->lock, RANK_LEDGER);
     else if ((refusal = check_claim(l, bytes)) != LEDGER_GRANTED) {
         larder__ledger_sweep(l); /* the dead keep nothing */
         refusal = check_claim(l, bytes);
@@ -132,28 +133,28 @@ enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
     if (is_locked)
         larder__ledger_unlock(l);
     else
-        pthread_mutex_unlock(&l->lock);
+        mutex_leave(&l->lock);
     return refusal;
 }
 
 void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool came)
 {
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     if (!came)
         l->reserved_bytes -= bytes;
     l->pending_bytes -= bytes;
     l->moves++;
     atomic_fetch_add(&l->page->moves, 1);
     books_publish(l);
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
 }
 
 void larder__ledger_returning(struct ledger *l, uint64_t bytes)
 {
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     l->pending_bytes += bytes;
     books_publish(l);
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
 }
 
 void larder__ledger_returned(struct ledger *l, uint64_t bytes, bool went)
@@ -163,10 +164,10 @@ void larder__ledger_returned(struct ledger *l, uint64_t bytes, bool went)
 
 void larder__ledger_use(struct ledger *l, int64_t change)
 {
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     l->in_use_bytes += (uint64_t)change;
     books_publish(l);
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
 }
 
 /* ---- minima and limits ------------------------------------------------------ */
@@ -211,11 +212,11 @@ enum ledger_refusal larder__ledger_keep(struct ledger *l, uint64_t minimum,
 void larder__ledger_set_limits(struct ledger *l, uint64_t limit,
                                uint64_t group_limit)
 {
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     l->limit_bytes = limit;
     l->group_limit_bytes = group_limit;
     books_publish(l);
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
 }
 
 uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes)
@@ -223,13 +224,13 @@ uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes)
     struct sums sums;
     uint64_t left;
 
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     sums = sum_others(l);
     left = rest_of(free_bytes, sums.lacking);
     left = lesser_of(left, rest_of(limit_of(l), own_held(l)));
     left = lesser_of(left,
                      rest_of(sums.group_limit, sum_of(sums.held, own_held(l))));
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
     return left;
 }
 
@@ -237,9 +238,9 @@ uint64_t larder__ledger_excess(struct ledger *l)
 {
     uint64_t excess;
 
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     excess = rest_of(own_held(l), limit_of(l));
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
     return excess;
 }
 
@@ -247,9 +248,9 @@ uint64_t larder__ledger_moves(struct ledger *l)
 {
     uint64_t moves;
 
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     moves = word_get(&l->page->moves) - l->moves;
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
     return moves;
 }
 
@@ -257,8 +258,8 @@ uint64_t larder__ledger_spare(struct ledger *l)
 {
     uint64_t spare;
 
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     spare = rest_of(l->reserved_bytes, l->minimum_bytes);
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
     return spare;
 }

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/ticks.h"
+#include "base/witness.h"
 #include "ledger/ledger_name.h"
 
 enum { NAP_MIN_NS = 5000, NAP_MAX_NS = 500000 };
@@ -20,14 +21,14 @@ bool larder__ledger_lock(struct ledger *l)
     uint64_t give_up_ns = 0;
     struct timespec nap = {.tv_nsec = NAP_MIN_NS};
 
-    pthread_mutex_lock(&l->lock);
+    mutex_take(&l->lock, RANK_LEDGER);
     while (!larder__token_take(&l->shared, LEDGER_LOCK)) {
         uint64_t now_ns = larder__ticks_system_ns();
 
         if (give_up_ns == 0)
             give_up_ns = now_ns + LEDGER_PATIENCE_NS;
         if (now_ns >= give_up_ns) {
-            pthread_mutex_unlock(&l->lock);
+            mutex_leave(&l->lock);
             return false;
         }
         nanosleep(&nap, NULL);
@@ -40,7 +41,7 @@ bool larder__ledger_lock(struct ledger *l)
 void larder__ledger_unlock(struct ledger *l)
 {
     larder__token_leave(&l->shared, LEDGER_LOCK);
-    pthread_mutex_unlock(&l->lock);
+    mutex_leave(&l->lock);
 }
 
 /* ---- slots; with the lock --------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/process.h"
+#include "base/witness.h"
 #include "core/peers/company.h"
 
 enum { GROUP_ROOM = 16384 };
@@ -20,12 +21,12 @@ static struct peers *list;
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    mutex_take(&lock, RANK_PEERS_LIST);
 }
 
 static void in_parent(void)
 {
-    pthread_mutex_unlock(&lock);
+    mutex_leave(&lock);
 }
 
 /* Those of the parent are the parent's; its allocators are not there any more
@@ -33,7 +34,7 @@ static void in_parent(void)
 static void peers_in_child(void)
 {
     list = NULL;
-    pthread_mutex_unlock(&lock);
+    mutex_leave(&lock);
 }
 
 static bool is_watched;
@@ -189,11 +190,11 @@ static void peers_drop(struct peers *p)
 
 static void link_in(struct peers *p, struct allocator *a)
 {
-    pthread_mutex_lock(&p->lock);
+    mutex_take(&p->lock, RANK_PEERS);
     larder__assert(a->peers == NULL && p->users > 0);
     a->peers_next = p->first;
     p->first = a;
-    pthread_mutex_unlock(&p->lock);
+    mutex_leave(&p->lock);
     a->peers = p;
     a->shards.bell = ledger_bell(p->ledger);
 }
@@ -203,14 +204,14 @@ static void link_out(struct peers *p, struct allocator *a)
 {
     struct allocator **link;
 
-    pthread_mutex_lock(&p->lock);
+    mutex_take(&p->lock, RANK_PEERS);
     larder__assert(a->peers == p);
     for (link = &p->first; *link != a;) {
         larder__assert(*link != NULL);
         link = &(*link)->peers_next;
     }
     *link = a->peers_next;
-    pthread_mutex_unlock(&p->lock);
+    mutex_leave(&p->lock);
     a->shards.bell = NULL;
     a->peers = NULL;
 }
@@ -293,9 +294,9 @@ static larder_result join(struct allocator *a, peers_give_fn *give)
         return r;
     if (!peers_watch_forks())
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    pthread_mutex_lock(&lock);
+    mutex_take(&lock, RANK_PEERS_LIST);
     r = peers_of(a, &spec, give, &p);
-    pthread_mutex_unlock(&lock);
+    mutex_leave(&lock);
     if (r != LARDER_OK)
         return r;
     link_in(p, a);
@@ -327,9 +328,9 @@ void larder__peers_leave(struct allocator *a)
         return;
     larder__ledger_use(p->ledger, -a->told_use);
     link_out(p, a);
-    pthread_mutex_lock(&lock);
+    mutex_take(&lock, RANK_PEERS_LIST);
     peers_drop(p);
-    pthread_mutex_unlock(&lock);
+    mutex_leave(&lock);
 }
 
 uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes)
@@ -346,7 +347,7 @@ void larder__peers_answer(struct peers *p)
     uint64_t left;
     uint64_t gave = 0;
 
-    if (pthread_mutex_trylock(&p->lock) != 0)
+    if (!mutex_try(&p->lock, RANK_PEERS))
         return;
     q = larder__ledger_hear(p->ledger);
     left = larder__ledger_spare(p->ledger);
@@ -361,5 +362,5 @@ void larder__peers_answer(struct peers *p)
         left -= of_this < left ? of_this : left;
     }
     larder__ledger_answer(p->ledger, &q, gave);
-    pthread_mutex_unlock(&p->lock);
+    mutex_leave(&p->lock);
 }

@@ -102,18 +102,20 @@ int report_cut(const char *text, size_t most)
     return (int)n;
 }
 
-/* A function of C++ without its parameters. */
-static size_t without_parameters(const char *name)
+/* Bytes of a function of C++ without its parameters, `most` at most: the end
+ * of a very long one is not looked for. */
+static size_t without_parameters(const char *name, size_t most)
 {
+    const char *end = name + strnlen(name, most);
     const char *at = name;
 
-    while ((at = strchr(at, '(')) != NULL) {
+    while ((at = memchr(at, '(', (size_t)(end - at))) != NULL) {
         if (at > name && strncmp(at, "(anonymous", 10) != 0 &&
             strncmp(at, "()", 2) != 0)
             return (size_t)(at - name);
         at++;
     }
-    return strlen(name);
+    return most;
 }
 
 /* How many bytes the character of UTF-8 here has; 0: there is none whole. */
@@ -171,10 +173,14 @@ void report_put_name(FILE *out, const char *name)
     fputs(shown, out);
 }
 
-static const char *after_folders(const char *path)
+/* Of a path; all of what is too long to be one. */
+static const char *after_folders(const struct snapshot *s, uint32_t string)
 {
+    const char *path = frame_text(s, string);
     const char *base = path;
 
+    if (path[0] == '\0')
+        return snapshot_string(s, string);
     for (; *path != '\0'; path++) {
         if (is_separator(*path) && path[1] != '\0')
             base = path + 1;
@@ -218,15 +224,15 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
         snprintf(cell, sizeof(cell), "cell %u", number);
         file = cell;
     } else if (!whole) {
-        file = after_folders(file);
+        file = after_folders(s, s->frames[frame].filename);
     }
     if (name[0] == '\0')
         name = "(no name)";
     if (s->frames[frame].line != 0)
         snprintf(line, sizeof(line), ":%" PRIu32, s->frames[frame].line);
     /* A note is no function: it has no file. */
-    if (!whole && file[0] != '\0' && without_parameters(name) < most)
-        most = without_parameters(name);
+    if (!whole && file[0] != '\0')
+        most = without_parameters(name, most);
     if (strcmp(file, "??") == 0 || file[0] == '\0')
         snprintf(buf, REPORT_FRAME, "%.*s", report_cut(name, most), name);
     else

@@ -495,8 +495,13 @@ static void a_long_name_takes_no_time(void **state)
     assert_non_null(bytes);
     memset(bytes, 'x', LENGTH);
     bytes[LENGTH] = '\0';
-    for (int i = 0; i < FRAMES; i++)
+    for (int i = 0; i < FRAMES; i++) {
+        char shown[REPORT_FRAME];
+
         assert_int_equal(frame_kind_of(&s, 0), FRAME_COMPILED);
+        report_frame(&s, 0, false, shown);
+        assert_int_equal(strlen(shown), 300 + 1 + 60);
+    }
     assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
     free(bytes);
 }

@@ -122,7 +122,8 @@ function lineLabel(f) {
     const node = f.name.slice(0, f.name.indexOf("::apply(")).split(":").pop();
     return defused(`${cutBytes(node, 60)} of the backward pass`);
   }
-  const file = f.cell ?? afterFolders(f.file);
+  const file = f.cell ??
+    (f.file.length > TEXT_MAX ? f.file : afterFolders(f.file));
   const bare = file === "" ? f.name : withoutParameters(f.name);
   const name = cutBytes(bare || "(no name)", 60);
   const line = f.line ? `:${f.line}` : "";

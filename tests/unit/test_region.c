@@ -386,49 +386,6 @@ static void sleeping_takes_an_unmapping_for_a_run(void **state)
     rig_down(&rig);
 }
 
-/* Each call that pausing and resuming make fails once, and from then on. */
-static void every_call_of_sleep_and_wake_may_fail(void **state)
-{
-    static const larder_call calls[] = {
-        LARDER_CALL_unmap,        LARDER_CALL_page_release,
-        LARDER_CALL_page_create,  LARDER_CALL_map,
-        LARDER_CALL_set_access,   LARDER_CALL_copy,
-        LARDER_CALL_event_record, LARDER_CALL_event_sync,
-        LARDER_CALL_host_alloc,   LARDER_CALL_host_free,
-    };
-
-    (void)state;
-    for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++) {
-        for (unsigned nth = 1; nth < 8; nth++) {
-            struct rig rig = up("sim:64MiB");
-            larder_region *kv = region_of(&rig, 32);
-
-            commit(kv, 0, 3);
-            commit(kv, 3, 3);
-            commit(kv, 10, 6);
-            decommit(kv, 12, 1);
-            fill_pages(kv, 0, 6);
-            fill_pages(kv, 13, 3);
-            assert_ok(larder_device_fail(rig.dev, calls[c], nth, nth % 3,
-                                         LARDER_ERR_DEVICE));
-            (void)larder_region_pause(kv, LARDER_PAUSE_KEEP);
-            assert_ok(larder_check(rig.a));
-            if (info_of(kv).is_paused)
-                (void)larder_region_resume(kv);
-            assert_ok(larder_check(rig.a));
-            assert_ok(larder_device_fail(rig.dev, calls[c], 0, 0, LARDER_OK));
-            if (info_of(kv).is_paused)
-                assert_ok(larder_region_resume(kv));
-            assert_pages(kv, 0, 6);
-            assert_pages(kv, 13, 3);
-            assert_ok(larder_check(rig.a));
-            assert_ok(larder_region_destroy(kv));
-            assert_ok(larder_empty_cache(rig.a));
-            rig_down(&rig);
-        }
-    }
-}
-
 /* ---- anything goes --------------------------------------------------------- */
 
 enum { MODEL_PAGES = 64, MODEL_STEPS = 4000 };
@@ -547,7 +504,6 @@ int main(void)
         cmocka_unit_test(a_wake_without_memory_leaves_it_asleep_and_whole),
         cmocka_unit_test(a_paused_region_goes_with_its_allocator),
         cmocka_unit_test(sleeping_takes_an_unmapping_for_a_run),
-        cmocka_unit_test(every_call_of_sleep_and_wake_may_fail),
         cmocka_unit_test(random_steps_agree_with_a_list_of_pages),
         cmocka_unit_test(mistakes_are_refused_and_change_nothing),
     };

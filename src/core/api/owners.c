@@ -101,7 +101,7 @@ static void tell_private(struct telling *t, const struct private_pool *p)
         line.pool = (larder_pool_id){0};
         line.name = p->region->name;
         line.asleep_bytes = p->asleep_bytes;
-        t->kept_on_host += p->region->kept_bytes;
+        t->kept_on_host += p->region->kept.bytes;
     }
     line.used_bytes = used_by(t->a, p);
     tell_owner(t, &p->holding, line);

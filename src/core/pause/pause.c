@@ -186,7 +186,7 @@ static void release_all(struct allocator *a, struct tag *tag)
     larder__assert(tag->is_paused && tag->paused_bytes == 0);
     for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
         tag->paused_bytes += larder__paused_release(a, s, false);
-        tag->kept_bytes += s->paused->host_bytes;
+        tag->kept_bytes += s->paused->kept.bytes;
     }
 }
 

@@ -13,7 +13,7 @@
 #ifndef LARDER_CORE_PAUSE_H
 #define LARDER_CORE_PAUSE_H
 
-#include "core/state/allocator.h"
+#include "core/segments/kept.h"
 
 enum page_state {
     PAGE_ABSENT, /* there was none */
@@ -30,11 +30,8 @@ struct paused_page {
 };
 
 struct paused {
-    size_t end; /* no page from here on */
-    char *host; /* contents of the pages that were there, in order; or NULL */
-    uint64_t host_bytes;
-    bool host_is_pinned;
-    bool is_in_flight;   /* a copy may still read or write the host's memory */
+    size_t end;          /* no page from here on */
+    struct kept kept;    /* contents of the pages that were there, in order */
     struct paused *next; /* of the tag's that are done with, but not gone */
     struct paused_page pages[];
 };

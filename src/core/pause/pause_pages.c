@@ -9,8 +9,6 @@
 #include "core/segments/orphan.h"
 #include "core/state/held.h"
 
-enum { HOST_ALIGN = 4096 };
-
 /* Pages [begin, end) that are alike. */
 struct run {
     size_t begin;
@@ -88,19 +86,6 @@ bool larder__paused_is_sound(const struct segment *s)
 
 /* ---- making --------------------------------------------------------------- */
 
-/* Pinned memory is copied faster, but may be scarce. */
-static bool host_take(struct allocator *a, struct paused *p)
-{
-    void *host = NULL;
-
-    p->host_is_pinned =
-        larder_device_host_alloc(a->device, p->host_bytes, &host) == LARDER_OK;
-    if (!p->host_is_pinned)
-        host = larder__host_alloc_aligned(HOST_ALIGN, p->host_bytes);
-    p->host = host;
-    return host != NULL;
-}
-
 static size_t pages_end(const struct segment *s)
 {
     size_t end = s->bytes / s->page_bytes;
@@ -126,8 +111,8 @@ larder_result larder__paused_make(struct allocator *a, struct segment *s,
         p->pages[i].state = s->pages[i] != 0 ? PAGE_MAPPED : PAGE_ABSENT;
         places += s->pages[i] != 0;
     }
-    p->host_bytes = keep ? places * s->page_bytes : 0;
-    if (p->host_bytes > 0 && !host_take(a, p)) {
+    if (keep && places > 0 &&
+        !larder__kept_take(a, &p->kept, places * s->page_bytes)) {
         larder__host_free(p);
         return larder__fail(LARDER_ERR_NO_HOST_MEMORY,
                             "the host has no memory for what is to be kept");
@@ -141,18 +126,12 @@ larder_result larder__paused_make(struct allocator *a, struct segment *s,
 /* What cannot go now waits with its tag. */
 static void paused_give(struct allocator *a, struct tag *tag, struct paused *p)
 {
-    larder_result r = LARDER_OK;
-
-    if (!p->is_in_flight && p->host_is_pinned)
-        r = larder_device_host_free(a->device, p->host);
-    else if (!p->is_in_flight)
-        larder__host_free(p->host);
-    if (p->is_in_flight || r != LARDER_OK) {
-        p->next = tag->stale;
-        tag->stale = p;
+    if (larder__kept_free(a, &p->kept)) {
+        larder__host_free(p);
         return;
     }
-    larder__host_free(p);
+    p->next = tag->stale;
+    tag->stale = p;
 }
 
 void larder__paused_free(struct allocator *a, struct segment *s)
@@ -171,7 +150,7 @@ void larder__paused_free_stale(struct allocator *a, struct tag *tag)
     while (p != NULL) {
         struct paused *next = p->next;
 
-        p->is_in_flight = false;
+        p->kept.is_in_flight = false;
         paused_give(a, tag, p);
         p = next;
     }
@@ -206,7 +185,7 @@ larder_result larder__paused_unmap(struct allocator *a, struct segment *s)
 
 void larder__paused_unmap_new(struct allocator *a, struct segment *s)
 {
-    if (!s->paused->is_in_flight)
+    if (!s->paused->kept.is_in_flight)
         (void)unmap_runs(a, s, is_mapped_new);
 }
 
@@ -295,19 +274,6 @@ static larder_result copy_run(struct allocator *a, const struct segment *s,
                               s->heap->stream);
 }
 
-/* A copy that cannot be waited for as work is may still be under way: the
- * other way of waiting is worth a try, but is not relied on. */
-static larder_result pause_pages_copy_wait(struct allocator *a,
-                                           const struct segment *s)
-{
-    larder_result r = larder__events_pass(a, s->heap->stream);
-
-    s->paused->is_in_flight = r != LARDER_OK;
-    if (r != LARDER_OK)
-        (void)larder__device_stream_sync(a->device, s->heap->stream);
-    return r;
-}
-
 /* Pages that follow each other have places that do. */
 larder_result larder__paused_copy(struct allocator *a, const struct segment *s,
                                   larder_copy_kind kind)
@@ -318,12 +284,14 @@ larder_result larder__paused_copy(struct allocator *a, const struct segment *s,
     larder_result r = LARDER_OK;
     bool any = false;
 
-    while (p->host != NULL && r == LARDER_OK && next_run(p, test, &run)) {
+    while (p->kept.host != NULL && r == LARDER_OK && next_run(p, test, &run)) {
         any = true;
         r = copy_run(a, s, &run,
-                     p->host + p->pages[run.begin].place * s->page_bytes, kind);
+                     p->kept.host + p->pages[run.begin].place * s->page_bytes,
+                     kind);
     }
     if (any) /* what was queued before a failure too */
-        fail_keep_first(&r, pause_pages_copy_wait(a, s));
+        fail_keep_first(
+            &r, larder__kept_wait(a, &s->paused->kept, s->heap->stream));
     return r;
 }

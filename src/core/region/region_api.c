@@ -329,7 +329,7 @@ static larder_region_info info_of(struct allocator *a, const struct region *g)
         .minimum_bytes = g->pool->holding.minimum_bytes,
         .limit_bytes = g->pool->holding.limit_bytes,
         .is_paused = g->segment->is_asleep,
-        .kept_bytes = g->kept_bytes,
+        .kept_bytes = g->kept.bytes,
     };
 
     for (const struct block *b = s->head; b != NULL;

@@ -52,7 +52,7 @@ static bool wait_one(struct allocator *a, struct request *q)
  * goes to the device, where the account keeps it. */
 static void keep_minimum_of_cache(struct allocator *a)
 {
-    uint64_t loose = (uint64_t)a->larder->loose.pages * PAGE_BYTES;
+    uint64_t loose = pages_bytes(a->larder->loose.pages);
     uint64_t spare = holding_spare(&a->account.cache);
 
     if (loose > spare)
@@ -114,7 +114,7 @@ static larder_result region_commit_refuse(struct allocator *a,
                                           const struct region *g, size_t pages)
 {
     const struct holding *h = &g->pool->holding;
-    uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+    uint64_t bytes = pages_bytes(pages);
 
     a->stats.num_ooms++;
     if (!holding_is_within(h, bytes))
@@ -138,7 +138,7 @@ static larder_result region_commit_supply(struct allocator *a, struct region *g,
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
-    if (holding_is_within(&g->pool->holding, (uint64_t)pages * PAGE_BYTES)) {
+    if (holding_is_within(&g->pool->holding, pages_bytes(pages))) {
         a->account.drawer = &g->pool->holding;
         keep_minimum_of_cache(a);
         r = region_commit_fill(a, g, span, false);

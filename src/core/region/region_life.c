@@ -133,6 +133,8 @@ larder_result larder__region_unmake(struct allocator *a, struct region *g)
         r = unmap_idle(a, g);
     larder__assert(r != LARDER_OK || g->segment->page_count == 0);
     if (r == LARDER_OK)
+        r = larder__region_forget(a, g);
+    if (r == LARDER_OK)
         r = larder__range_release(a, g->segment);
     if (r == LARDER_OK)
         larder__private_remove(a, g->pool);

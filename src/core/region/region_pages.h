@@ -12,15 +12,14 @@
 #include <larder/region.h>
 
 #include "core/policy_larder/pages.h"
+#include "core/segments/kept.h"
 
 struct region {
     char name[LARDER_REGION_NAME_MAX + 1];
     struct private_pool *pool;
     struct segment *segment;
     size_t handle_pages; /* of a new handle, at most */
-    char *kept; /* while it is asleep, its contents, in order; or NULL */
-    uint64_t kept_bytes;
-    bool is_pinned; /* `kept` is the device's */
+    struct kept kept;    /* while it is asleep, its contents, in order */
 };
 
 /* Reserve addresses.  `opt` is whole and was checked. */
@@ -58,9 +57,10 @@ larder_result larder__region_sleep(struct allocator *a, struct region *g,
                                    bool keep);
 larder_result larder__region_wake(struct allocator *a, struct region *g);
 
-/* Host memory of contents goes. */
-void larder__region_forget_kept(struct allocator *a, struct region *g);
-/* The same of all regions, when the allocator goes. */
+/* Contents that are still there go, and what copies them is waited for. */
+larder_result larder__region_forget(struct allocator *a, struct region *g);
+
+/* Host memory of all regions' contents goes, when the allocator does. */
 void larder__regions_forget(struct allocator *a);
 
 /* The block that has the address, of a region's segment; O(1) near what is

@@ -7,12 +7,9 @@
 #include "core/region/region_pages.h"
 
 #include "base/fail.h"
-#include "base/host.h"
 #include "core/policy_larder/physical.h"
 #include "core/segments/events.h"
 #include "core/state/policy.h"
-
-enum { HOST_ALIGN = 4096 };
 
 /* The next run of committed pages from `from` on; false: none. */
 static bool next_committed(struct allocator *a, const struct region *g,
@@ -37,40 +34,30 @@ static bool next_committed(struct allocator *a, const struct region *g,
 
 /* ---- contents -------------------------------------------------------------- */
 
-/* Pinned memory is copied faster, but may be scarce. */
-static larder_result host_take(struct allocator *a, struct region *g)
+static larder_result region_sleep_take(struct allocator *a, struct region *g)
 {
-    void *host = NULL;
+    uint64_t bytes = g->pool->usage.allocated_bytes;
 
-    g->kept_bytes = g->pool->usage.allocated_bytes;
-    if (g->kept_bytes == 0)
+    if (bytes == 0 || larder__kept_take(a, &g->kept, bytes))
         return LARDER_OK;
-    g->is_pinned =
-        larder_device_host_alloc(a->device, g->kept_bytes, &host) == LARDER_OK;
-    if (!g->is_pinned)
-        host = larder__host_alloc_aligned(HOST_ALIGN, g->kept_bytes);
-    g->kept = host;
-    if (host != NULL)
-        return LARDER_OK;
-    g->kept_bytes = 0;
     return larder__fail(LARDER_ERR_NO_HOST_MEMORY,
                         "the host has no memory for what is to be kept of the "
                         "region '%s'",
                         g->name);
 }
 
-static larder_result copy(struct allocator *a, const struct region *g,
-                          larder_copy_kind kind)
+static larder_result region_sleep_copy(struct allocator *a, struct region *g,
+                                       larder_copy_kind kind)
 {
     struct page_span run = {0};
-    char *host = g->kept;
+    char *host = g->kept.host;
     bool is_out = kind == LARDER_COPY_TO_HOST;
     larder_result r = LARDER_OK;
 
     if (host == NULL)
         return LARDER_OK;
     while (r == LARDER_OK && next_committed(a, g, run.end, &run)) {
-        uint64_t bytes = (run.end - run.begin) * (uint64_t)PAGE_BYTES;
+        uint64_t bytes = pages_bytes(run.end - run.begin);
         uint64_t addr = page_at(g->segment, run.begin);
         uint64_t pointer = (uint64_t)(uintptr_t)host;
 
@@ -79,20 +66,20 @@ static larder_result copy(struct allocator *a, const struct region *g,
                                g->segment->heap->stream);
         host += bytes;
     }
-    fail_keep_first(&r, larder__events_pass(a, g->segment->heap->stream));
+    fail_keep_first(&r,
+                    larder__kept_wait(a, &g->kept, g->segment->heap->stream));
     return r;
 }
 
-void larder__region_forget_kept(struct allocator *a, struct region *g)
+larder_result larder__region_forget(struct allocator *a, struct region *g)
 {
-    if (g->is_pinned && g->kept != NULL &&
-        larder_device_host_free(a->device, g->kept) != LARDER_OK)
-        return; /* the device keeps it: asked again by the next */
-    if (!g->is_pinned)
-        larder__host_free(g->kept);
-    g->kept = NULL;
-    g->kept_bytes = 0;
-    g->is_pinned = false;
+    larder_result r = LARDER_OK;
+
+    if (g->kept.is_in_flight)
+        r = larder__kept_wait(a, &g->kept, g->segment->heap->stream);
+    if (r != LARDER_OK || larder__kept_free(a, &g->kept))
+        return r;
+    return larder__fail_plain(LARDER_ERR_DEVICE);
 }
 
 /* ---- pages ----------------------------------------------------------------- */
@@ -153,8 +140,10 @@ static larder_result map_committed(struct allocator *a, struct region *g)
 void larder__regions_forget(struct allocator *a)
 {
     for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
-        if (p->region != NULL)
-            larder__region_forget_kept(a, p->region);
+        if (p->region == NULL)
+            continue;
+        p->region->kept.is_in_flight = false; /* nothing is queued any more */
+        (void)larder__kept_free(a, &p->region->kept);
     }
 }
 
@@ -200,12 +189,14 @@ larder_result larder__region_sleep(struct allocator *a, struct region *g,
         r = streams_pass(a, g);
     if (r == LARDER_OK)
         r = larder__region_trim(a, g);
-    if (r == LARDER_OK && keep)
-        r = host_take(a, g);
     if (r == LARDER_OK)
-        r = copy(a, g, LARDER_COPY_TO_HOST);
+        r = larder__region_forget(a, g);
+    if (r == LARDER_OK && keep)
+        r = region_sleep_take(a, g);
+    if (r == LARDER_OK)
+        r = region_sleep_copy(a, g, LARDER_COPY_TO_HOST);
     if (r != LARDER_OK) {
-        larder__region_forget_kept(a, g);
+        (void)larder__kept_free(a, &g->kept);
         return r;
     }
     before = a->larder->loose.pages;
@@ -217,7 +208,7 @@ larder_result larder__region_sleep(struct allocator *a, struct region *g,
     }
     if (map_committed(a, g) == LARDER_OK) {
         set_asleep(g, false);
-        larder__region_forget_kept(a, g);
+        (void)larder__kept_free(a, &g->kept);
     }
     return r;
 }
@@ -228,17 +219,17 @@ larder_result larder__region_wake(struct allocator *a, struct region *g)
     larder_result r = map_committed(a, g);
 
     if (r == LARDER_OK)
-        r = copy(a, g, LARDER_COPY_TO_DEVICE);
+        r = region_sleep_copy(a, g, LARDER_COPY_TO_DEVICE);
     if (r != LARDER_OK) { /* asleep and whole */
         size_t before = a->larder->loose.pages;
 
         larder__copy_error(words, sizeof words);
-        if (unmap_all(a, g) == LARDER_OK)
+        if (!g->kept.is_in_flight && unmap_all(a, g) == LARDER_OK)
             larder__physical_drop(a, a->larder->loose.pages - before);
         larder__set_error("%s", words);
         return r;
     }
     set_asleep(g, false);
-    larder__region_forget_kept(a, g);
+    (void)larder__kept_free(a, &g->kept);
     return LARDER_OK;
 }

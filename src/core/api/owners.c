@@ -1,10 +1,9 @@
 /* owners.c - the public calls on the account of a device. */
 #include <larder/account.h>
 
-#include "core/account/keep.h"
-
 #include "base/bits.h"
 #include "base/fail.h"
+#include "core/account/keep.h"
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
@@ -48,6 +47,8 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
 {
     uint64_t bytes = 0;
 
+    if (p->segment_count == 0)
+        return 0;
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         if (s->heap->pool->owner != p || segment_is_paused(s))
             continue;
@@ -221,13 +222,11 @@ larder_result larder_pool_set_minimum(larder_allocator *handle,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r = larder__private_lock(handle, id, &a, &p);
 
     if (r != LARDER_OK)
         return r;
-    r = larder__private_find(a, id, &p);
-    if (r == LARDER_OK)
-        r = larder__account_keep(a, &p->holding, bytes);
+    r = larder__account_keep(a, &p->holding, bytes);
     larder__handle_unlock(a);
     return r;
 }

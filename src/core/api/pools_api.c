@@ -55,13 +55,11 @@ static larder_result set_flag(larder_allocator *handle, larder_pool_id id,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r = larder__private_lock(handle, id, &a, &p);
 
     if (r != LARDER_OK)
         return r;
-    r = larder__private_find(a, id, &p);
-    if (r == LARDER_OK)
-        *(bool *)((char *)p + offset) = on;
+    *(bool *)((char *)p + offset) = on;
     larder__private_decide(a);
     larder__handle_unlock(a);
     return r;
@@ -85,13 +83,11 @@ larder_result larder_pool_lend(larder_allocator *handle, larder_pool_id id,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r = larder__private_lock(handle, id, &a, &p);
 
     if (r != LARDER_OK)
         return r;
-    r = larder__private_find(a, id, &p);
-    if (r == LARDER_OK)
-        r = larder__pool_lend(a, p, stream);
+    r = larder__pool_lend(a, p, stream);
     larder__handle_unlock(a);
     return r;
 }
@@ -100,13 +96,11 @@ larder_result larder_pool_recall(larder_allocator *handle, larder_pool_id id)
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r = larder__private_lock(handle, id, &a, &p);
 
     if (r != LARDER_OK)
         return r;
-    r = larder__private_find(a, id, &p);
-    if (r == LARDER_OK)
-        r = larder__pool_recall(a, p);
+    r = larder__pool_recall(a, p);
     larder__handle_unlock(a);
     return r;
 }
@@ -139,21 +133,6 @@ larder_result larder_capture_end(larder_allocator *handle)
     return r;
 }
 
-/* The number of live blocks of the pool. */
-static size_t count_live(struct allocator *a, const struct private_pool *p)
-{
-    size_t count = 0;
-
-    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner != p)
-            continue;
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next))
-            count += b->state == BLOCK_LIVE;
-    }
-    return count;
-}
-
 static bool is_live_in(struct allocator *a, const struct private_pool *p,
                        larder_addr addr)
 {
@@ -181,7 +160,7 @@ static bool live_is(struct allocator *a, const struct private_pool *p,
             return false;
         different += i == 0 || sorted[i] != sorted[i - 1];
     }
-    return count_live(a, p) == different;
+    return p->usage.allocations == different;
 }
 
 larder_result larder_pool_live_is(larder_allocator *handle, larder_pool_id id,
@@ -201,11 +180,9 @@ larder_result larder_pool_live_is(larder_allocator *handle, larder_pool_id id,
     if (count > 0)
         memcpy(sorted, addrs, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, addr_compare);
-    r = larder__handle_lock(handle, &a);
+    r = larder__private_lock(handle, id, &a, &p);
     if (r == LARDER_OK) {
-        r = larder__private_find(a, id, &p);
-        if (r == LARDER_OK)
-            *same = live_is(a, p, sorted, count);
+        *same = live_is(a, p, sorted, count);
         larder__handle_unlock(a);
     }
     larder__host_free(sorted);

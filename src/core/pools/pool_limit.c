@@ -70,15 +70,13 @@ larder_result larder_pool_set_limit(larder_allocator *handle, larder_pool_id id,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r = larder__private_lock(handle, id, &a, &p);
 
     if (r != LARDER_OK)
         return r;
-    r = larder__private_find(a, id, &p);
-    if (r == LARDER_OK)
-        p->holding.limit_bytes = bytes;
+    p->holding.limit_bytes = bytes;
     larder__handle_unlock(a);
-    return r;
+    return LARDER_OK;
 }
 
 void larder_pool_info_init_sized(larder_pool_info *info, size_t size)
@@ -101,17 +99,12 @@ larder_result larder_pool_info_get(larder_allocator *handle, larder_pool_id id,
     if (info == NULL || info->size < sizeof info->size)
         return larder__fail(LARDER_ERR_INVALID,
                             "larder_pool_info: use larder_pool_info_init()");
-    r = larder__handle_lock(handle, &a);
+    r = larder__private_lock(handle, id, &a, &p);
     if (r != LARDER_OK)
         return r;
-    r = larder__private_find(a, id, &p);
-    if (r == LARDER_OK) {
-        larder_pool_info_init(&own);
-        larder__private_info(a, p, &own);
-    }
+    larder_pool_info_init(&own);
+    larder__private_info(a, p, &own);
     larder__handle_unlock(a);
-    if (r != LARDER_OK)
-        return r;
     size = info->size; /* an older caller gets what it knows */
     memcpy(info, &own, size < sizeof own ? size : sizeof own);
     info->size = size;

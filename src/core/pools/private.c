@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/entry/handle.h"
 #include "core/pools/pool.h"
 #include "core/pools/tags.h"
 
@@ -20,6 +21,20 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
     return *out != NULL
                ? LARDER_OK
                : id_fail(LARDER_ERR_UNKNOWN_POOL, id, "does not exist");
+}
+
+larder_result larder__private_lock(larder_allocator *handle, larder_pool_id id,
+                                   struct allocator **a,
+                                   struct private_pool **out)
+{
+    larder_result r = larder__handle_lock(handle, a);
+
+    if (r != LARDER_OK)
+        return r;
+    r = larder__private_find(*a, id, out);
+    if (r != LARDER_OK)
+        larder__handle_unlock(*a);
+    return r;
 }
 
 /* ---- captures --------------------------------------------------------------- */

@@ -14,6 +14,11 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id);
 larder_result larder__private_find(struct allocator *a, larder_pool_id id,
                                    struct private_pool **out);
 
+/* The same with the handle's lock, which is held if there is one. */
+larder_result larder__private_lock(larder_allocator *handle, larder_pool_id id,
+                                   struct allocator **a,
+                                   struct private_pool **out);
+
 /* What a pool that is begun means for captures: to be asked again when one is
  * begun, ends, lends, or was captured. */
 void larder__private_decide(struct allocator *a);

@@ -33,6 +33,7 @@
 #                                                     pools
 #   observe  -> those of segments, entry, segments
 #   request  -> state, entry, peers, pools, segments, observe
+#   debug    -> state, history, segments
 #   account  -> state, segments
 #   policy_pytorch -> state, pools, segments, observe, request
 #   policy_larder  -> settings, state, history, entry, peers, pools, segments,
@@ -91,6 +92,7 @@ includes() {
         room["segments"] = "state history peers pools"
         room["observe"] = "state history entry pools segments"
         room["request"] = "state entry peers pools segments observe"
+        room["debug"] = "state history segments"
         room["policy_pytorch"] = "state pools segments observe request"
         room["policy_larder"] = "settings state history entry peers pools " \
                                 "segments request policy_pytorch"
@@ -102,7 +104,7 @@ includes() {
         room["share"] = "state entry segments"
         room["api"] = "state history entry pools segments observe request " \
                       "policy_pytorch policy_larder account region " \
-                      "peers trim pause"
+                      "peers trim pause debug"
         room["pinned"] = "state entry segments request policy_pytorch api"
         third["trace"] = "zstd.h"
         third["replay"] = "jansson.h"

@@ -82,7 +82,8 @@ extern "C" {
     X(ERR_BUSY, 15, "still in use")                                            \
     X(ERR_SYSTEM, 16, "the operating system refused a call")                   \
     X(ERR_PAUSED, 17, "the memory of this tag is paused")                      \
-    X(ERR_FORKED, 18, "made before a fork: it is the parent process's")
+    X(ERR_FORKED, 18, "made before a fork: it is the parent process's")        \
+    X(ERR_OVERWRITTEN, 19, "memory was written that was not allocated")
 
 typedef enum larder_result {
 #define X(name, code, text) LARDER_##name = code,
@@ -200,6 +201,8 @@ LARDER_API larder_result larder_create(larder_device *dev,
  * was allocated on is being captured: the device would take nothing back.
  * LARDER_ERR_BUSY, and nothing happens, under debug:1 while another call on the
  * allocator is under way, be it one that this call is made from a callback of.
+ * LARDER_ERR_OVERWRITTEN, under debug:2: see larder_free(); the allocator is gone
+ * all the same.
  * LARDER_ERR_DEVICE if the device refused to take something back (it
  * is then lost; the allocator is gone all the same). */
 LARDER_API larder_result larder_destroy(larder_allocator *a);
@@ -247,7 +250,11 @@ LARDER_API larder_result larder_alloc(larder_allocator *a, uint64_t bytes,
  *
  * ERR_DOUBLE_FREE and ERR_UNKNOWN_ADDRESS name the address and change
  * nothing.  A double free is told apart from a foreign address as long as the
- * memory behind it was not handed out again or released to the device. */
+ * memory behind it was not handed out again or released to the device.
+ *
+ * Under debug:2 the memory around it is looked at, once its stream has passed:
+ * ERR_OVERWRITTEN says that something was written there, or to memory that was
+ * freed before, and where.  The allocation is freed all the same. */
 LARDER_API larder_result larder_free(larder_allocator *a, larder_addr addr);
 
 /* Say that work queued so far on `stream` uses this allocation.  When it is
@@ -602,7 +609,9 @@ LARDER_API larder_result larder_walk(larder_allocator *a,
                                      larder_block_fn *block_fn, void *ctx);
 
 /* Walk every structure and verify it against every rule: O(blocks).
- * ERR_CORRUPT at the first broken one, named in larder_last_error(). */
+ * ERR_CORRUPT at the first broken one, named in larder_last_error().  Under
+ * debug:2 what surrounds every allocation is looked at, and what was freed:
+ * ERR_OVERWRITTEN, as for larder_free(). */
 LARDER_API larder_result larder_check(larder_allocator *a);
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
 #ifndef LARDER_BASE_TEXT_H
 #define LARDER_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 /* What does not fit is cut; `length` grows on, so that it is the length the
@@ -19,6 +20,11 @@ void larder__text_init(struct text *t, char *out, size_t capacity);
 __attribute__((format(printf, 2, 3)))
 #endif
 void larder__text_add(struct text *t, const char *format, ...);
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 0)))
+#endif
+void larder__text_add_list(struct text *t, const char *format, va_list args);
 
 /* Take off all from `length` on. */
 void larder__text_cut(struct text *t, size_t length);

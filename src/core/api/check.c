@@ -16,6 +16,7 @@
 #include <inttypes.h>
 
 #include "base/fail.h"
+#include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/pause/pause.h"
 #include "core/pools/pool.h"
@@ -450,6 +451,8 @@ larder_result larder_check(larder_allocator *handle)
     if (r != LARDER_OK)
         return r;
     r = larder__check_rules(a);
+    if (r == LARDER_OK && a->debug != NULL)
+        r = larder__debug_check(a);
     larder__handle_unlock(a);
     return r;
 }

@@ -7,6 +7,7 @@
 #include "base/host.h"
 #include "core/api/check.h"
 #include "core/api/lifecycle.h"
+#include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/pause/pause.h"
 #include "core/peers/draw.h"
@@ -294,6 +295,7 @@ larder_result larder_memory_fraction(larder_allocator *handle, double *out)
 
 static void allocator_free(struct allocator *a)
 {
+    larder__debug_unmake(a);
     larder__history_end(a);
     larder__shards_destroy(a);
     larder__slab_destroy(&a->slab);
@@ -340,6 +342,8 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
                           a->conf.rules->free_order != PYTORCH_ADDRESSES;
     if (r == LARDER_OK)
         r = apply_history(a);
+    if (r == LARDER_OK)
+        r = larder__debug_make(a);
     if (r != LARDER_OK)
         return r;
     return larder__map_init(&a->map)
@@ -527,11 +531,25 @@ static larder_result take(larder_allocator *handle, struct allocator *a)
     return r == LARDER_OK ? larder__handle_take(handle) : r;
 }
 
+/* What the setting debug finds at last. */
+static larder_result look_back(struct allocator *a)
+{
+    larder_result r;
+
+    if (a->debug == NULL)
+        return LARDER_OK;
+    larder__lock_all(a);
+    r = larder__debug_end(a);
+    larder__unlock_all(a);
+    return r;
+}
+
 larder_result larder_destroy(larder_allocator *handle)
 {
     struct allocator *a;
     larder_device *dev;
     bool owns_device;
+    larder_result found;
     larder_result r;
 
     if (handle == NULL)
@@ -547,6 +565,7 @@ larder_result larder_destroy(larder_allocator *handle)
     dev = a->device;
     owns_device = a->owns_device;
     larder__trimmer_end(a);
+    found = look_back(a);
     r = give_everything_back(a);
     larder__peers_leave(a);
     allocator_free(a);
@@ -554,5 +573,5 @@ larder_result larder_destroy(larder_allocator *handle)
     if (owns_device)
         fail_keep_first(&r, larder_device_close(dev));
     larder__handle_leave(handle);
-    return r == LARDER_OK ? r : LARDER_ERR_DEVICE;
+    return r == LARDER_OK ? found : LARDER_ERR_DEVICE;
 }

@@ -4,6 +4,7 @@
 #include <larder/hint.h>
 
 #include "base/fail.h"
+#include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/observe/walk.h"
@@ -16,12 +17,35 @@
 #include "core/segments/events.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
+#include "core/state/zone.h"
 
 /* What follows a hit is out of line and called last, so that a hit saves no
  * registers. */
 #define LAST __attribute__((noinline))
 
 /* ---- allocating ----------------------------------------------------------- */
+
+/* Under the setting debug:2 or above. */
+static LAST larder_result request_zoned(struct allocator *a, uint64_t bytes,
+                                        larder_stream stream, larder_hint hint,
+                                        larder_addr *out)
+{
+    struct block *b = NULL;
+    larder_addr addr;
+    larder_result r = larder__request(a, bytes, stream, hint, &addr);
+
+    if (r != LARDER_OK)
+        return r;
+    b = zone_find(a, addr);
+    r = larder__debug_allocated(a, b);
+    if (r == LARDER_OK) {
+        *out = addr;
+    } else {
+        map_remove(&a->map, b);
+        larder__block_retire(a, b);
+    }
+    return r;
+}
 
 static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
                                        larder_stream stream, larder_hint hint,
@@ -37,7 +61,10 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
     larder__lock_all(a);
     larder__shard_enter(a);
     history_enter(a, caller);
-    r = larder__request(a, bytes, stream, hint, out);
+    if (a->debug == NULL)
+        r = larder__request(a, bytes, stream, hint, out);
+    else
+        r = request_zoned(a, bytes, stream, hint, out);
     larder__shard_stock(a, stream);
     larder__unlock_all(a);
     return r;
@@ -150,6 +177,11 @@ larder_result larder_alloc_hinted(larder_allocator *handle, uint64_t bytes,
 
 /* ---- freeing ---------------------------------------------------------- */
 
+static uint64_t distance(larder_addr x, larder_addr y)
+{
+    return x < y ? y - x : x - y;
+}
+
 /* Why no live block begins at addr. */
 static larder_result explain_unknown(struct allocator *a, larder_addr addr)
 {
@@ -160,11 +192,13 @@ static larder_result explain_unknown(struct allocator *a, larder_addr addr)
                             "0x%" PRIx64 " is not in memory of this "
                             "allocator",
                             addr);
-    if (b->state == BLOCK_LIVE && b->addr != addr)
+    if (b->state == BLOCK_LIVE && zone_user(b) != addr)
         return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
-                            "0x%" PRIx64 " lies %" PRIu64 " bytes inside the "
+                            "0x%" PRIx64 " lies %" PRIu64 " bytes %s the "
                             "allocation at 0x%" PRIx64,
-                            addr, addr - b->addr, b->addr);
+                            addr, distance(addr, zone_user(b)),
+                            addr < zone_user(b) ? "before" : "inside",
+                            zone_user(b));
     if (addr % a->policy->unit_bytes != 0)
         return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
                             "0x%" PRIx64 " was never handed out: it is not a "
@@ -179,7 +213,8 @@ static larder_result explain_unknown(struct allocator *a, larder_addr addr)
 static larder_result find_live(struct allocator *a, larder_addr addr,
                                struct block **out)
 {
-    *out = map_find(&a->map, &a->slab, addr);
+    *out = a->debug == NULL ? map_find(&a->map, &a->slab, addr)
+                            : zone_find(a, addr);
     if (*out != NULL && (*out)->state == BLOCK_LIVE)
         return LARDER_OK;
     return explain_unknown(a, addr);
@@ -190,6 +225,15 @@ static bool is_of_region(const struct block *b)
     const struct private_pool *p = b->segment->heap->pool->owner;
 
     return p != NULL && p->region != NULL;
+}
+
+static larder_result give_back(struct allocator *a, struct block *b)
+{
+    if (a->debug != NULL)
+        return larder__debug_free(a, b);
+    map_remove(&a->map, b);
+    larder__block_retire(a, b);
+    return LARDER_OK;
 }
 
 static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
@@ -210,10 +254,8 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
                          "0x%" PRIx64 " lies in a region: expected "
                          "larder_region_decommit()",
                          addr);
-    if (r == LARDER_OK) {
-        map_remove(&a->map, b);
-        larder__block_retire(a, b);
-    }
+    if (r == LARDER_OK)
+        r = give_back(a, b);
     larder__unlock_all(a);
     return r;
 }
@@ -326,6 +368,12 @@ larder_result larder_base_allocation(larder_allocator *handle, larder_addr addr,
     return r;
 }
 
+static larder_result release_everything(struct allocator *a)
+{
+    (void)allocator_make_room(a);
+    return larder__release_cached(a);
+}
+
 larder_result larder_empty_cache(larder_allocator *handle)
 {
     struct allocator *a;
@@ -339,7 +387,7 @@ larder_result larder_empty_cache(larder_allocator *handle)
                          "memory cannot be released while allocations go to "
                          "a private pool");
     else
-        r = larder__release_cached(a);
+        r = release_everything(a);
     larder__handle_unlock(a);
     return r;
 }

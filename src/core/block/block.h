@@ -36,6 +36,13 @@ enum block_state {
     BLOCK_UNMAPPED /* addresses of an expandable segment without memory */
 };
 
+/* Red zones (state/zone.h). */
+enum block_zones {
+    ZONES_NONE,
+    ZONES_BARE, /* there is room for them */
+    ZONES_WRITTEN
+};
+
 struct block {
     larder_addr addr;
     uint64_t bytes;
@@ -50,6 +57,7 @@ struct block {
     uint8_t state;    /* enum block_state */
     uint8_t shard;    /* whose lock guards it (shard.h); 0: none */
     bool is_borrowed; /* live, pending: out of a pool that is lent (lend.h) */
+    uint8_t zones;    /* live, pending: enum block_zones */
     union {
         struct { /* free, unmapped: links of a tree, or of a list */
             struct block *left;

@@ -17,6 +17,10 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
 uint32_t larder__heap_position(struct heap *const *heaps, uint32_t count,
                                larder_stream stream);
 
+/* Whose private pool requests on this stream go to now; NULL: nobody's. */
+struct private_pool *larder__pool_owner_for(struct allocator *a,
+                                            larder_stream stream);
+
 /* Where a request of this rounded size on this stream goes. */
 struct pool *larder__pool_for(struct allocator *a, uint64_t size,
                               larder_stream stream, larder_hint hint);

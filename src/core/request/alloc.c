@@ -9,6 +9,7 @@
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
+#include "core/state/zone.h"
 
 /* From here on PyTorch refuses without looking. */
 #define REQUEST_LIMIT (UINT64_C(1) << 60)
@@ -99,15 +100,28 @@ larder_result larder__request_route(struct allocator *a, struct request *q)
                              q->stream, &q->heap);
 }
 
-larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
+larder_result larder__find_again(struct allocator *a, struct request *q)
 {
     larder_result r;
 
-    q->reclaimed = true;
-    (void)larder__run_reclaims(a); /* whatever they say */
     q->segment_bytes = larder__segment_size(&a->conf, q->size);
     r = larder__request_route(a, q);
     return r == LARDER_OK ? a->policy->find(a, q) : r;
+}
+
+larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
+{
+    q->reclaimed = true;
+    (void)larder__run_reclaims(a); /* whatever they say */
+    return larder__find_again(a, q);
+}
+
+/* Red zones are for the default pools: what captured graphs use is written to
+ * when it looks free, and what sleeps may wake without its bytes. */
+static bool has_zones(struct allocator *a, const struct request *q)
+{
+    return !allocator_is_capturing(a) &&
+           larder__pool_owner_for(a, q->stream) == NULL;
 }
 
 static larder_result request_prepare(struct allocator *a, struct request *q)
@@ -118,7 +132,10 @@ static larder_result request_prepare(struct allocator *a, struct request *q)
                             "1EB memory.");
     if (!events_are_idle(&a->events) && !allocator_is_capturing(a))
         larder__events_poll(a);
-    q->size = larder__round_size(&a->conf, allocator_unit(a), q->bytes);
+    if (a->debug != NULL && has_zones(a, q))
+        q->zone_bytes = 2 * ZONE_BYTES;
+    q->size = larder__round_size(&a->conf, allocator_unit(a),
+                                 q->bytes + q->zone_bytes);
     q->segment_bytes = larder__segment_size(&a->conf, q->size);
     larder__assert(q->size >= q->bytes && q->segment_bytes >= q->size);
     larder__assert(q->size % allocator_unit(a) == 0);
@@ -140,6 +157,8 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
         return r;
     a->ledger_refusal = NULL;
     r = a->policy->find(a, &q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY && allocator_make_room(a))
+        r = larder__find_again(a, &q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && a->peers != NULL)
         r = larder__request_ask(a, &q, &search);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
@@ -152,7 +171,8 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
                            a->policy->should_split(a, &q));
     q.block->uses = q.uses;
     q.block->is_borrowed = q.borrows;
+    q.block->zones = q.zone_bytes > 0 ? ZONES_BARE : ZONES_NONE;
     map_put(&a->map, q.block);
-    *out = q.block->addr;
+    *out = zone_user(q.block);
     return LARDER_OK;
 }

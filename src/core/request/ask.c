@@ -31,30 +31,22 @@ static uint64_t lacking(struct allocator *a, const struct request *q)
     return need > have ? need - have : 0;
 }
 
-static larder_result find_again(struct allocator *a, struct request *q)
-{
-    larder_result r;
-
-    q->segment_bytes = larder__segment_size(&a->conf, q->size);
-    a->ledger_refusal = NULL;
-    r = larder__request_route(a, q);
-    return r == LARDER_OK ? a->policy->find(a, q) : r;
-}
-
 larder_result larder__request_ask(struct allocator *a, struct request *q,
                                   struct peers_search *search)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
-    bool goes_on = true;
 
-    while (goes_on && r == LARDER_ERR_OUT_OF_MEMORY && !is_hopeless(a, q)) {
+    while (r == LARDER_ERR_OUT_OF_MEMORY && !is_hopeless(a, q)) {
         uint64_t bytes = lacking(a, q);
+        bool goes_on;
 
         larder__unlock_all(a);
         goes_on = larder__peers_search_goes_on(a->peers, search, bytes);
         larder__lock_all(a);
-        if (goes_on)
-            r = find_again(a, q);
+        if (!goes_on)
+            break;
+        a->ledger_refusal = NULL;
+        r = larder__find_again(a, q);
     }
     return r;
 }

@@ -16,6 +16,9 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
  * may be gone. */
 larder_result larder__request_route(struct allocator *a, struct request *q);
 
+/* Find anew, from the heap on: anything may have changed meanwhile. */
+larder_result larder__find_again(struct allocator *a, struct request *q);
+
 /* Run the reclaim callbacks, once for a request, then find anew, from the
  * heap on: anything may have changed meanwhile, even the pool and with it the
  * kind of its memory. */

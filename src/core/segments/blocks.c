@@ -177,6 +177,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     b->uses = NULL;
     b->events = 0;
     b->is_borrowed = false;
+    b->zones = ZONES_NONE;
     count_allocation(a, b, pool);
     larder__assert(slab_is_linked(&a->slab, b));
     history_alloc(a, b);

@@ -25,6 +25,8 @@ enum { CONF_PATH_MAX = 256 };
 /* Room for the name of a group of users, with its NUL. */
 enum { CONF_GROUP_MAX = 65 };
 
+enum { CONF_DEBUG_MAX = 2 };
+
 enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 
 /* Whether hints are heeded (hint.h). */
@@ -56,7 +58,7 @@ struct conf {
     int migrate;   /* enum conf_migrate: the same */
     uint64_t tuning[TUNING_COUNT]; /* by enum tuning_number; none is 0 */
 
-    uint64_t debug; /* as it is made: 1: its calls are counted (handle.h) */
+    uint64_t debug; /* a level, as it is made (handle.h, debug/debug.h) */
 
     uint64_t trim_age_ns;       /* unused longer: released; 0: never */
     uint64_t reclaim_budget_ms; /* a request waits; CONF_UNLIMITED: for all */

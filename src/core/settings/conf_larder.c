@@ -74,10 +74,10 @@ static larder_result parse_migrate(struct conf *conf, struct reader *r)
 
 static larder_result parse_debug(struct conf *conf, struct reader *r)
 {
-    static const char accepted[] = "0 or 1";
+    static const char accepted[] = "a level from 0 to 2";
     larder_result result = larder__read_number(r, accepted, &conf->debug);
 
-    if (result == LARDER_OK && conf->debug > 1)
+    if (result == LARDER_OK && conf->debug > CONF_DEBUG_MAX)
         return larder__reader_fail(r, accepted);
     return result;
 }

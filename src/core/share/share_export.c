@@ -12,6 +12,7 @@
 #include "core/segments/page_span.h"
 #include "core/share/share_message.h"
 #include "core/share/share_socket.h"
+#include "core/state/zone.h"
 
 struct larder_export {
     larder_allocator *handle;
@@ -83,7 +84,7 @@ static larder_result export_make(larder_allocator *handle, struct allocator *a,
     e->header = (struct share_header){
         .kind = a->props.export_kind,
         .bytes = b->requested,
-        .offset = b->addr - s->addr - span.begin * s->page_bytes,
+        .offset = zone_user(b) - s->addr - span.begin * s->page_bytes,
         .page_bytes = s->page_bytes,
         .page_count = count,
     };
@@ -101,7 +102,7 @@ static larder_result export_make(larder_allocator *handle, struct allocator *a,
 static larder_result export_open(larder_allocator *handle, struct allocator *a,
                                  larder_addr addr, larder_export **out)
 {
-    struct block *b = map_find(&a->map, &a->slab, addr);
+    struct block *b = zone_find(a, addr);
     larder_result r;
 
     if (b == NULL || b->state != BLOCK_LIVE)

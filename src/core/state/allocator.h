@@ -380,7 +380,17 @@ struct allocator {
 #if LARDER_ASSERT_LEVEL > 1
     struct audit audit;
 #endif
+
+    struct debug *debug; /* of debug:2 and above (debug/debug.h); NULL: off */
+    /* Let go of freed blocks that it keeps from reuse.  Whether there were any;
+     * NULL: never. */
+    bool (*make_room)(struct allocator *a);
 };
+
+static inline bool allocator_make_room(struct allocator *a)
+{
+    return a->make_room != NULL && a->make_room(a);
+}
 
 /* Whether the calling thread holds all locks; at assertion level 0: true. */
 static inline bool allocator_is_locked(const struct allocator *a)

@@ -16,8 +16,9 @@ struct use;
 
 /* A request on its way through the allocator. */
 struct request {
-    uint64_t bytes; /* as asked; never 0 */
-    uint64_t size;  /* rounded */
+    uint64_t bytes;      /* as asked; never 0 */
+    uint64_t size;       /* rounded, red zones and all */
+    uint64_t zone_bytes; /* both red zones (zone.h); 0: none */
     uint64_t segment_bytes;
     larder_stream stream;
     larder_hint hint;

@@ -69,6 +69,8 @@ uint64_t larder__trim_give(struct allocator *a, uint64_t bytes)
 
     larder__lock_all(a);
     before = a->held_bytes;
+    if (bytes > 0)
+        (void)allocator_make_room(a);
     if (bytes > 0 && !larder__trim_is_barred(a))
         larder__trim_to(a, before > bytes ? before - bytes : 0);
     gone = a->held_bytes < before ? before - a->held_bytes : 0;
@@ -93,6 +95,8 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
                          "a private pool");
     } else {
         before = a->held_bytes;
+        if (before > target_bytes)
+            (void)allocator_make_room(a);
         larder__trim_to(a, target_bytes);
         if (released != NULL)
             *released = before - a->held_bytes;

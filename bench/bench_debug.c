@@ -1,0 +1,107 @@
+/* bench_debug.c - what the levels of the setting debug cost a call.
+ *
+ *   bench_debug
+ *
+ * Each line: blocks of one size allocated and freed in turn on a simulated GPU
+ * with real memory, a hundred of them live; nanoseconds of the processor for a
+ * call, the median of several runs, at each level, and the ratio to debug:0. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <larder/larder.h>
+
+enum { LEVELS = 3, RUNS = 7, LIVE = 100, RUN_MS = 60 };
+
+static void must(larder_result r)
+{
+    if (r == LARDER_OK)
+        return;
+    fprintf(stderr, "bench_debug: %s\n", larder_last_error());
+    exit(1);
+}
+
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double run_once(larder_allocator *a, larder_addr live[LIVE],
+                       uint64_t bytes)
+{
+    double begin = now_ns();
+    double end;
+    long calls = 0;
+
+    do {
+        for (int i = 0; i < LIVE; i++, calls += 2) {
+            must(larder_free(a, live[i]));
+            must(larder_alloc(a, bytes, 0, &live[i]));
+        }
+        end = now_ns();
+    } while (end - begin < RUN_MS * 1e6);
+    return (end - begin) / (double)calls;
+}
+
+static int compare(const void *x, const void *y)
+{
+    double a = *(const double *)x;
+    double b = *(const double *)y;
+
+    return (a > b) - (a < b);
+}
+
+static double measure(uint64_t bytes, int level)
+{
+    larder_addr live[LIVE];
+    double runs[RUNS];
+    larder_options opt;
+    larder_allocator *a;
+    larder_device *dev;
+    char conf[32];
+
+    snprintf(conf, sizeof conf, "debug:%d", level);
+    larder_options_init(&opt);
+    opt.conf = conf;
+    must(larder_device_open("sim:1GiB", 0, &dev));
+    must(larder_create(dev, &opt, &a));
+    for (int i = 0; i < LIVE; i++)
+        must(larder_alloc(a, bytes, 0, &live[i]));
+    (void)run_once(a, live, bytes); /* the memory is touched */
+    for (int i = 0; i < RUNS; i++)
+        runs[i] = run_once(a, live, bytes);
+    for (int i = 0; i < LIVE; i++)
+        must(larder_free(a, live[i]));
+    must(larder_destroy(a));
+    must(larder_device_close(dev));
+    qsort(runs, RUNS, sizeof runs[0], compare);
+    return runs[RUNS / 2];
+}
+
+int main(void)
+{
+    static const uint64_t sizes[] = {1 << 10, 64 << 10, 2 << 20};
+
+    printf("%-10s", "bytes");
+    for (int level = 0; level < LEVELS; level++)
+        printf("  debug:%d ns (ratio)", level);
+    printf("\n");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        double first = 0;
+
+        printf("%-10" PRIu64, sizes[i]);
+        for (int level = 0; level < LEVELS; level++) {
+            double ns = measure(sizes[i], level);
+
+            if (level == 0)
+                first = ns;
+            printf("  %10.0f %8.1f", ns, ns / first);
+        }
+        printf("\n");
+    }
+    return 0;
+}

@@ -1,0 +1,106 @@
+#include "core/debug/bytes.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/host.h"
+#include "core/segments/events.h"
+
+struct bytes_buffer {
+    struct bytes_buffer *next; /* of those that were left behind */
+    unsigned char at[BYTES_READ_MAX];
+};
+
+/* A copy that could not be waited for may come at any time: its buffer stays
+ * for good, reachable, so that leak checkers know it. */
+static _Atomic(struct bytes_buffer *) left_behind;
+
+static void leave_behind(struct debug *d)
+{
+    struct bytes_buffer *b = d->buffer;
+
+    b->next = atomic_load(&left_behind);
+    while (!atomic_compare_exchange_weak(&left_behind, &b->next, b))
+        ;
+    d->buffer = NULL;
+    d->is_blind = true;
+}
+
+bool larder__bytes_may(struct allocator *a, larder_stream stream)
+{
+    int is_capturing = 0;
+
+    return !allocator_is_capturing(a) &&
+           larder_device_stream_is_capturing(a->device, stream,
+                                             &is_capturing) == LARDER_OK &&
+           !is_capturing;
+}
+
+larder_result larder__bytes_fill(struct allocator *a, struct bytes_range range,
+                                 unsigned char value, larder_stream stream)
+{
+    if (range.bytes == 0)
+        return LARDER_OK;
+    return larder_device_fill(a->device, range.addr, value, range.bytes,
+                              stream);
+}
+
+static bool buffer_ensure(struct debug *d)
+{
+    if (d->buffer == NULL)
+        d->buffer = larder__host_alloc(1, sizeof *d->buffer);
+    return d->buffer != NULL;
+}
+
+/* Put the copies on the stream; how many are there. */
+static size_t copies_queue(struct allocator *a,
+                           const struct bytes_range *ranges, size_t count,
+                           larder_stream stream)
+{
+    unsigned char *to = a->debug->buffer->at;
+    size_t done = 0;
+
+    while (done < count &&
+           larder_device_copy(a->device, (uint64_t)(uintptr_t)to,
+                              ranges[done].addr, ranges[done].bytes,
+                              LARDER_COPY_TO_HOST, stream) == LARDER_OK)
+        to += ranges[done++].bytes;
+    return done;
+}
+
+/* An event is waited for, not the stream: a simulated one of which the program
+ * runs every step goes as far as that, and no further. */
+const unsigned char *larder__bytes_read(struct allocator *a,
+                                        const struct bytes_range *ranges,
+                                        size_t count, larder_stream stream)
+{
+    struct debug *d = a->debug;
+    size_t queued;
+
+    if (d->is_blind || !buffer_ensure(d))
+        return NULL;
+    queued = copies_queue(a, ranges, count, stream);
+    if (queued > 0 && larder__events_pass(a, stream) != LARDER_OK) {
+        leave_behind(d);
+        return NULL;
+    }
+    return queued == count ? d->buffer->at : NULL;
+}
+
+uint64_t larder__bytes_differ(const unsigned char *at, uint64_t bytes,
+                              unsigned char value)
+{
+    if (bytes == 0 || (at[0] == value && memcmp(at, at + 1, bytes - 1) == 0))
+        return bytes;
+    for (uint64_t i = 0; i < bytes; i++) {
+        if (at[i] != value)
+            return i;
+    }
+    return bytes;
+}
+
+void larder__bytes_end(struct debug *d)
+{
+    larder__host_free(d->buffer);
+    d->buffer = NULL;
+}

@@ -1,0 +1,113 @@
+#include "core/debug/debug.h"
+
+#include "base/host.h"
+#include "core/debug/bytes.h"
+#include "core/debug/finding.h"
+#include "core/debug/quarantine.h"
+#include "core/debug/zones.h"
+#include "core/segments/release.h"
+#include "core/state/zone.h"
+
+/* A part of the device's memory that may be quarantined. */
+enum { QUARANTINE_PART = 32 };
+
+/* ---- making ----------------------------------------------------------------- */
+
+/* While a stream may be captured nothing is released. */
+static bool give_up_quarantine(struct allocator *a)
+{
+    return !allocator_is_capturing(a) && larder__quarantine_empty(a);
+}
+
+larder_result larder__debug_make(struct allocator *a)
+{
+    if (a->conf.debug < 2 || a->policy->is_host)
+        return LARDER_OK;
+    a->debug = larder__host_alloc(1, sizeof *a->debug);
+    if (a->debug == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    a->debug->level = a->conf.debug;
+    a->debug->quarantine.max_bytes = a->props.total_bytes / QUARANTINE_PART;
+    a->make_room = give_up_quarantine;
+    return LARDER_OK;
+}
+
+void larder__debug_unmake(struct allocator *a)
+{
+    if (a->debug == NULL)
+        return;
+    larder__assert(a->debug->quarantine.count == 0);
+    larder__bytes_end(a->debug);
+    larder__host_free(a->debug);
+    a->debug = NULL;
+}
+
+/* ---- allocating and freeing --------------------------------------------------- */
+
+static bool may_look(struct allocator *a, const struct block *b)
+{
+    return !a->debug->is_blind &&
+           larder__bytes_may(a, b->segment->heap->stream);
+}
+
+larder_result larder__debug_allocated(struct allocator *a, struct block *b)
+{
+    larder__assert(b->zones != ZONES_WRITTEN);
+    return b->zones == ZONES_BARE && may_look(a, b) ? larder__zones_write(a, b)
+                                                    : LARDER_OK;
+}
+
+static void check_zones(struct allocator *a, const struct block *b)
+{
+    if (b->zones == ZONES_WRITTEN && may_look(a, b))
+        larder__zones_check(a, b);
+}
+
+/* What was lent by a pool is to go back to it at once. */
+static bool may_quarantine(const struct allocator *a, const struct block *b)
+{
+    return b->zones != ZONES_NONE && !b->is_borrowed &&
+           !allocator_is_capturing(a);
+}
+
+larder_result larder__debug_free(struct allocator *a, struct block *b)
+{
+    struct quarantined *q = NULL;
+
+    larder__assert(b->state == BLOCK_LIVE);
+    check_zones(a, b);
+    if (may_quarantine(a, b))
+        q = larder__quarantine_keep(a, b);
+    map_remove(&a->map, b);
+    larder__block_retire(a, b);
+    if (q != NULL)
+        larder__quarantine_begin(a, q);
+    return larder__finding_tell(a);
+}
+
+/* ---- looking at everything ------------------------------------------------------ */
+
+static void check_segment(struct allocator *a, const struct segment *s)
+{
+    for (const struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_LIVE)
+            check_zones(a, b);
+    }
+}
+
+larder_result larder__debug_check(struct allocator *a)
+{
+    for (const struct segment *s = a->segments; s != NULL; s = s->next)
+        check_segment(a, s);
+    larder__quarantine_check(a);
+    return larder__finding_tell(a);
+}
+
+larder_result larder__debug_end(struct allocator *a)
+{
+    for (const struct segment *s = a->segments; s != NULL; s = s->next)
+        check_segment(a, s);
+    (void)larder__quarantine_empty(a);
+    return larder__finding_tell(a);
+}

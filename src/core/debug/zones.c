@@ -1,0 +1,98 @@
+#include "core/debug/zones.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/debug/bytes.h"
+#include "core/debug/finding.h"
+#include "core/state/zone.h"
+
+/* A block that was not cut may be much longer than what was asked for: of the
+ * rest so much is red. */
+enum { ZONE_MAX = 2 * ZONE_BYTES };
+
+enum { BEFORE, BEHIND, SIDES };
+
+static void zones_of(const struct block *b, struct bytes_range out[SIDES])
+{
+    larder_addr end = zone_user(b) + b->requested;
+    uint64_t rest = b->addr + b->bytes - end;
+
+    larder__assert(b->zones != ZONES_NONE && rest >= ZONE_BYTES);
+    out[BEFORE] = (struct bytes_range){b->addr, ZONE_BYTES};
+    out[BEHIND] = (struct bytes_range){end, rest < ZONE_MAX ? rest : ZONE_MAX};
+}
+
+static larder_stream stream_of(const struct block *b)
+{
+    return b->segment->heap->stream;
+}
+
+/* Once: a device that keeps no bytes, as a simulated one with backing=none, or
+ * cannot copy them, is not asked for any again. */
+static void try_reading(struct allocator *a, const struct block *b)
+{
+    struct bytes_range range = {b->addr, ZONE_BYTES};
+    const unsigned char *read = larder__bytes_read(a, &range, 1, stream_of(b));
+
+    a->debug->is_tried = true;
+    a->debug->is_blind =
+        read == NULL ||
+        larder__bytes_differ(read, ZONE_BYTES, ZONE_BYTE) != ZONE_BYTES;
+}
+
+larder_result larder__zones_write(struct allocator *a, struct block *b)
+{
+    struct debug *d = a->debug;
+    struct bytes_range zones[SIDES];
+    larder_result r = LARDER_OK;
+
+    zones_of(b, zones);
+    for (int i = 0; i < SIDES && r == LARDER_OK; i++)
+        r = larder__bytes_fill(a, zones[i], ZONE_BYTE, stream_of(b));
+    if (r == LARDER_OK)
+        r = larder__bytes_fill(a,
+                               (struct bytes_range){zone_user(b), b->requested},
+                               POISON_BYTE, stream_of(b));
+    if (r == LARDER_ERR_UNSUPPORTED) {
+        d->is_tried = d->is_blind = true;
+        return LARDER_OK;
+    }
+    if (r != LARDER_OK)
+        return r;
+    if (!d->is_tried)
+        try_reading(a, b);
+    b->zones = ZONES_WRITTEN;
+    return LARDER_OK;
+}
+
+static void note(struct allocator *a, const struct block *b, uint64_t away,
+                 const char *where, unsigned char found)
+{
+    larder__finding_note(
+        a, b, LARDER_ERR_OVERWRITTEN,
+        "0x%02x was written %" PRIu64 " bytes %s the allocation at 0x%" PRIx64
+        " of %" PRIu64 " bytes on stream %" PRIu64,
+        found, away, where, zone_user(b), b->requested, stream_of(b));
+}
+
+void larder__zones_check(struct allocator *a, const struct block *b)
+{
+    struct bytes_range zones[SIDES];
+    const unsigned char *read;
+    uint64_t at;
+
+    zones_of(b, zones);
+    read = larder__bytes_read(a, zones, SIDES, stream_of(b));
+    if (read == NULL)
+        return;
+    at = larder__bytes_differ(read, ZONE_BYTES, ZONE_BYTE);
+    if (at < ZONE_BYTES) {
+        note(a, b, ZONE_BYTES - at, "before", read[at]);
+        return;
+    }
+    read += ZONE_BYTES;
+    at = larder__bytes_differ(read, zones[BEHIND].bytes, ZONE_BYTE);
+    if (at < zones[BEHIND].bytes)
+        note(a, b, at, "behind the end of", read[at]);
+}

@@ -1,0 +1,14 @@
+/* zones.h - red zones, written and looked at (state/zone.h).  Private to
+ * core. */
+#ifndef LARDER_CORE_DEBUG_ZONES_H
+#define LARDER_CORE_DEBUG_ZONES_H
+
+#include "core/debug/debug.h"
+
+/* Fill the block: its red zones, and what lies between them. */
+larder_result larder__zones_write(struct allocator *a, struct block *b);
+
+/* Look at the live block's: notes a finding. */
+void larder__zones_check(struct allocator *a, const struct block *b);
+
+#endif

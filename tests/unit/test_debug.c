@@ -1,0 +1,317 @@
+/* test_debug.c - the setting debug:2 tells of writes outside of allocations, and
+ * what it does not catch is as it was; each bug goes unnoticed a level below. */
+#include "../support/rig.h"
+
+#include <larder/share.h>
+
+#define SPEC "sim:64MiB"
+
+static const larder_policy policies[] = {
+    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+static unsigned char *at(larder_addr addr)
+{
+    return (unsigned char *)(uintptr_t)addr;
+}
+
+static struct rig rig_debug(int policy, int level)
+{
+    char conf[64];
+
+    snprintf(conf, sizeof conf, "debug:%d,history:1000,history_stacks:fp",
+             level);
+    return rig_up_policy(SPEC, policies[policy], conf);
+}
+
+/* ---- around allocations ------------------------------------------------------ */
+
+static void write_outside(struct rig *rig, int64_t where, const char *words,
+                          larder_result expected)
+{
+    larder_addr before = rig_alloc(rig, 3000);
+    larder_addr p = rig_alloc(rig, 1000);
+    larder_addr behind = rig_alloc(rig, 3000);
+
+    at(p)[where] = 0x42;
+    assert_result(expected, larder_check(rig->a));
+    if (expected != LARDER_OK)
+        assert_words(words);
+    assert_result(expected, larder_free(rig->a, p));
+    if (expected != LARDER_OK)
+        assert_words(words);
+    rig_free(rig, before);
+    rig_free(rig, behind);
+    assert_ok(larder_check(rig->a));
+}
+
+static void test_a_write_outside_is_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        for (int level = 1; level <= 2; level++) {
+            larder_result expected =
+                level > 1 ? LARDER_ERR_OVERWRITTEN : LARDER_OK;
+            struct rig rig = rig_debug(i, level);
+
+            write_outside(&rig, 1000, "0x42 was written 0 bytes behind",
+                          expected);
+            write_outside(&rig, 1511, "511 bytes behind the end", expected);
+            /* Below debug:2 what lies before may be a page that is not there. */
+            if (level > 1) {
+                write_outside(&rig, -1, "0x42 was written 1 bytes before",
+                              expected);
+                write_outside(&rig, -512, "512 bytes before", expected);
+            }
+            rig_down(&rig);
+        }
+    }
+}
+
+static void test_the_place_is_named(void **state)
+{
+    struct rig rig = rig_debug(0, 2);
+    larder_addr p;
+
+    (void)state;
+    p = rig_alloc(&rig, 1000);
+    at(p)[1000] = 0;
+    assert_refused(LARDER_ERR_OVERWRITTEN, larder_free(rig.a, p),
+                   "allocated by ");
+    assert_words("of 1000 bytes on stream 0");
+    rig_down(&rig);
+}
+
+static void test_an_end_tells_too(void **state)
+{
+    struct rig rig = rig_debug(0, 2);
+    larder_addr p = rig_alloc(&rig, 1000);
+
+    (void)state;
+    at(p)[-1] = 0;
+    assert_refused(LARDER_ERR_OVERWRITTEN, larder_destroy(rig.a),
+                   "1 bytes before");
+    assert_device_empty(rig.dev);
+    assert_ok(larder_device_close(rig.dev));
+}
+
+/* ---- after frees --------------------------------------------------------------- */
+
+static void test_a_write_after_a_free_is_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        for (int level = 1; level <= 2; level++) {
+            struct rig rig = rig_debug(i, level);
+            larder_addr kept = rig_alloc(&rig, MIB(1));
+            larder_addr p = rig_alloc(&rig, KIB(40));
+
+            rig_free(&rig, p);
+            if (level > 1 || policies[i] != LARDER_POLICY_DIRECT)
+                at(p)[KIB(39)] = 7; /* else it is unmapped: it would fault */
+            if (level == 1)
+                assert_ok(larder_check(rig.a));
+            else
+                assert_refused(LARDER_ERR_OVERWRITTEN, larder_check(rig.a),
+                               "it lies 39936 bytes from the beginning");
+            if (level == 2)
+                at(p)[KIB(39)] = 0xFF;
+            rig_free(&rig, kept);
+            rig_down(&rig);
+        }
+    }
+}
+
+/* Found where no result can tell of it, it is told by the next free. */
+static void test_what_leaves_the_quarantine_is_looked_at(void **state)
+{
+    struct rig rig = rig_debug(0, 2);
+    larder_addr p = rig_alloc(&rig, KIB(1500));
+    larder_addr all;
+    larder_addr other = rig_alloc(&rig, 100);
+
+    (void)state;
+    rig_free(&rig, p);
+    at(p)[0] = 7;
+    all = rig_alloc(&rig, MIB(61)); /* needs the room */
+    assert_refused(LARDER_ERR_OVERWRITTEN, larder_free(rig.a, other),
+                   "it lies 0 bytes from the beginning");
+    rig_free(&rig, all);
+    rig_down(&rig);
+}
+
+static void test_the_quarantine_is_bounded(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct rig rig = rig_debug(i, 2);
+
+        for (int n = 0; n < 200; n++)
+            rig_free(&rig, rig_alloc(&rig, KIB(300)));
+        assert_true((uint64_t)rig_stats(&rig).active_bytes.all.current <=
+                    MIB(2));
+        assert_true((uint64_t)rig_stats(&rig).active_bytes.all.current >=
+                    MIB(1));
+        assert_int_equal(rig_stats(&rig).allocated_bytes.all.current, 0);
+        assert_ok(larder_empty_cache(rig.a));
+        assert_int_equal(rig_reserved(&rig), 0);
+        rig_down(&rig);
+    }
+}
+
+static void test_memory_says_that_it_was_not_written(void **state)
+{
+    struct rig rig = rig_debug(0, 2);
+    larder_addr p = rig_alloc(&rig, 1000);
+    float value;
+
+    (void)state;
+    memcpy(&value, at(p), sizeof value);
+    assert_true(value != value);
+    memset(at(p), 0, 1000);
+    rig_free(&rig, p);
+    memcpy(&value, at(p), sizeof value);
+    assert_true(value != value);
+    at(p)[0] = 0xFF;
+    rig_down(&rig);
+}
+
+/* ---- streams -------------------------------------------------------------------- */
+
+/* Work that is queued belongs to before the free, whatever the queue. */
+static void test_queued_work_is_waited_for(void **state)
+{
+    struct rig rig = rig_up_policy("sim:64MiB,events=manual",
+                                   LARDER_POLICY_LARDER, "debug:2");
+    larder_addr p = rig_alloc_on(&rig, 1000, 1);
+
+    (void)state;
+    assert_ok(larder_device_fill(rig.dev, p, 1, 1001, 1));
+    assert_refused(LARDER_ERR_OVERWRITTEN, larder_free(rig.a, p),
+                   "0 bytes behind");
+    p = rig_alloc_on(&rig, 1000, 1);
+    assert_ok(larder_device_fill(rig.dev, p, 1, 1000, 1));
+    rig_free(&rig, p);
+    assert_ok(larder_sim_complete(rig.dev, 1));
+    rig_down(&rig);
+}
+
+static void test_a_recorded_stream_may_write_on(void **state)
+{
+    struct rig rig = rig_up_policy("sim:64MiB,events=manual",
+                                   LARDER_POLICY_LARDER, "debug:2");
+    larder_addr p = rig_alloc_on(&rig, 1000, 1);
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, p, 2));
+    assert_ok(larder_device_fill(rig.dev, p, 1, 1000, 2));
+    rig_free(&rig, p);
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_sim_complete(rig.dev, 2));
+    assert_ok(larder_check(rig.a));
+    rig_free(&rig, rig_alloc_on(&rig, 1000, 1)); /* the stream is asked */
+    assert_ok(larder_sim_complete(rig.dev, 1));
+    at(p)[5] = 3; /* now it is too late */
+    assert_refused(LARDER_ERR_OVERWRITTEN, larder_check(rig.a),
+                   "it lies 5 bytes");
+    at(p)[5] = 0xFF;
+    rig_down(&rig);
+}
+
+/* A graph would have what is written, so nothing is. */
+static void test_captures_are_left_alone(void **state)
+{
+    struct rig rig = rig_debug(0, 2);
+    larder_addr p;
+    larder_addr q = rig_alloc_on(&rig, 1000, 3);
+
+    (void)state;
+    assert_ok(larder_sim_capture_begin(rig.dev, 3));
+    p = rig_alloc_on(&rig, 1000, 3);
+    memset(at(p - 200), 5, 200);
+    at(q)[1000] = 1;
+    assert_ok(larder_free(rig.a, p));
+    assert_ok(larder_sim_capture_end(rig.dev, 3));
+    assert_refused(LARDER_ERR_OVERWRITTEN, larder_free(rig.a, q),
+                   "0 bytes behind");
+    rig_down(&rig);
+}
+
+/* ---- what stays as it is --------------------------------------------------------- */
+
+static void test_addresses_and_counts_are_the_programs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct rig rig = rig_debug(i, 2);
+        larder_addr p = rig_alloc(&rig, 1000);
+        larder_addr base = 0;
+        uint64_t bytes = 0;
+        larder_result r;
+
+        assert_int_equal(p % 512, 0);
+        assert_int_equal(rig_stats(&rig).requested_bytes.all.current, 1000);
+        assert_int_equal(rig_stats(&rig).allocation.all.current, 1);
+        r = larder_base_allocation(rig.a, p, &base, &bytes);
+        assert_true(r == LARDER_ERR_UNSUPPORTED ||
+                    (base < p && p + 1000 < base + bytes));
+        assert_refused(LARDER_ERR_UNKNOWN_ADDRESS, larder_free(rig.a, p + 8),
+                       "lies 8 bytes inside");
+        assert_refused(LARDER_ERR_UNKNOWN_ADDRESS, larder_free(rig.a, p - 512),
+                       "lies 512 bytes before");
+        assert_ok(larder_record_stream(rig.a, p, 1));
+        rig_free(&rig, p);
+        assert_refused(LARDER_ERR_DOUBLE_FREE, larder_free(rig.a, p),
+                       "was freed before");
+        rig_down(&rig);
+    }
+}
+
+/* Pools that graphs may have are as without. */
+static void test_private_pools_are_left_alone(void **state)
+{
+    struct rig rig = rig_debug(1, 2);
+    const larder_pool_id id = {0, 7};
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    p = rig_alloc(&rig, 1000);
+    at(p)[1000] = 1;
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_free(&rig, p);
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
+static void test_a_device_without_bytes_works_on(void **state)
+{
+    struct rig rig = rig_up_policy("sim:80GiB,backing=none",
+                                   LARDER_POLICY_LARDER, "debug:2");
+
+    (void)state;
+    for (int n = 0; n < 100; n++)
+        rig_free(&rig, rig_alloc(&rig, MIB(200)));
+    rig_down(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_write_outside_is_told),
+        cmocka_unit_test(test_the_place_is_named),
+        cmocka_unit_test(test_an_end_tells_too),
+        cmocka_unit_test(test_a_write_after_a_free_is_told),
+        cmocka_unit_test(test_what_leaves_the_quarantine_is_looked_at),
+        cmocka_unit_test(test_the_quarantine_is_bounded),
+        cmocka_unit_test(test_memory_says_that_it_was_not_written),
+        cmocka_unit_test(test_queued_work_is_waited_for),
+        cmocka_unit_test(test_a_recorded_stream_may_write_on),
+        cmocka_unit_test(test_captures_are_left_alone),
+        cmocka_unit_test(test_addresses_and_counts_are_the_programs),
+        cmocka_unit_test(test_private_pools_are_left_alone),
+        cmocka_unit_test(test_a_device_without_bytes_works_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

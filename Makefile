@@ -29,7 +29,7 @@ CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 .PHONY: all help setup configure build run test check-debug check-mutants \
         check-asan check-clang check-tsan check-long check-fuzz check-gpu \
         check-fit check-exec check-pytorch check-torch bench bench-landscape \
-        wheel deb install lint format clean
+        wheel deb install lint manuals format clean
 
 all: build
 
@@ -129,6 +129,9 @@ deb: configure ## make a Debian package, in dist/
 
 lint: configure ## run clang-format, clang-tidy, cppcheck and shellcheck
 	@tools/lint.sh $(B)
+
+manuals: build ## put the options of the command into its manual pages
+	@tools/make_manuals.py $(B)/larder
 
 format: ## lay out the C sources
 	@tools/list_sources.sh | xargs clang-format -i

@@ -21,7 +21,7 @@ static const struct cli_option lab_table[] = {
     [ROW_CONF] = {"conf", "K:V,...",
                   "settings in PyTorch's grammar; without this,\n"
                   "those of LARDER_CONF in the environment"},
-    [ROW_SEED] = {"seed", "N", "of the random numbers (1)"},
+    [ROW_SEED] = {"seed", "N", "seed of the random numbers (1)"},
     [ROW_SNAPSHOT] = {"snapshot", "FILE",
                       "write what happened, and what was there, to\n"
                       "FILE.json or FILE.pickle at the end"},

@@ -52,7 +52,8 @@ static const struct cli_option replay_table[] = {
                         "p ID OFFSET, p ID oom or p ID null"},
     [ROW_STATS] = {"stats", "FILE",
                    "write the allocator's statistics at the end"},
-    [ROW_STATS_EVERY] = {"stats-every", "N", "and after every N operations"},
+    [ROW_STATS_EVERY] = {"stats-every", "N",
+                         "write them after every N operations as well"},
     [ROW_REPEAT] = {"repeat", "N",
                     "timed passes, after one to warm up (1); 0: none"},
     [ROW_MIN_CAPACITY] = {"min-capacity", NULL,
@@ -68,7 +69,7 @@ static const struct cli_option replay_table[] = {
                       "write the allocator's snapshot after the first\n"
                       "pass, as FILE.pickle or FILE.json"},
     [ROW_SNAPSHOT_ON_OOM] = {"snapshot-on-oom", "FILE",
-                             "and when an allocation first fails"},
+                             "write one when an allocation first fails"},
     [ROW_SUMMARY] = {"summary", NULL, "print the allocator's summary table"},
     [ROW_JSON] = {"json", NULL, "print an object a line for each input"},
     [ROW_JOBS] = {"jobs", "N",

@@ -37,7 +37,7 @@ static const struct cli_option diff_table[] = {
     [DIFF_FROM] = {"from", "VERSION",
                    "replay one trace or snapshot by the rules of this\n"
                    "release of PyTorch"},
-    [DIFF_TO] = {"to", "VERSION", "and of this one"},
+    [DIFF_TO] = {"to", "VERSION", "and by those of this one"},
     [DIFF_CONF] = {"conf", "K:V,...",
                    "settings for both, in PyTorch's grammar"},
     {NULL, NULL, NULL},

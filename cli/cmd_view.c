@@ -22,7 +22,7 @@ static const struct cli_option view_table[] = {
     [ROW_OUTPUT] = {"output", "FILE",
                     "where the page goes; '-': the standard\n"
                     "output"},
-    [ROW_O] = {"o", "FILE", "the same"},
+    [ROW_O] = {"o", "FILE", "the same as --output"},
     [ROW_TITLE] = {"title", "TEXT", "what stands above it (the files' names)"},
     [ROW_OPEN] = {"open", NULL,
                   "show it in a browser ($BROWSER, or the\n"

@@ -13,6 +13,7 @@ static const struct {
     {"bash", completion_bash},
     {"zsh", completion_zsh},
     {"fish", completion_fish},
+    {"table", completion_table},
 };
 
 bool completion_write(FILE *out, const char *shell,

@@ -8,10 +8,10 @@
 
 #include "option.h"
 
-#define COMPLETION_SHELLS "bash|zsh|fish"
+#define COMPLETION_SHELLS "bash|zsh|fish|table"
 
-/* Write the script of a shell; `commands` is ended by NULL.  False if there is
- * no such shell. */
+/* Write the script of a shell, or the table itself, for the manuals; `commands`
+ * is ended by NULL.  False if there is no such shell. */
 bool completion_write(FILE *out, const char *shell,
                       const struct cli_command *const *commands);
 

@@ -34,7 +34,8 @@ static const struct cli_command command_completion = {
     .name = "completion",
     .summary = "Print the script that completes the command line in a shell.",
     .operands = COMPLETION_SHELLS,
-    .text = "'make install' puts the three where the shells look for them.\n",
+    .text = "'make install' puts the three where the shells look for them.\n"
+            "A table is the options, a line each, of which they are made.\n",
     .is_hidden = true,
     .run = run_completion,
 };

@@ -12,7 +12,7 @@
 
 #include <larder/larder.h>
 
-enum { LEVELS = 3, RUNS = 7, LIVE = 100, RUN_MS = 60 };
+enum { LEVELS = 4, RUNS = 7, LIVE = 100, RUN_MS = 60 };
 
 static void must(larder_result r)
 {

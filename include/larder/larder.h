@@ -83,7 +83,8 @@ extern "C" {
     X(ERR_SYSTEM, 16, "the operating system refused a call")                   \
     X(ERR_PAUSED, 17, "the memory of this tag is paused")                      \
     X(ERR_FORKED, 18, "made before a fork: it is the parent process's")        \
-    X(ERR_OVERWRITTEN, 19, "memory was written that was not allocated")
+    X(ERR_OVERWRITTEN, 19, "memory was written that was not allocated")        \
+    X(ERR_LEAKED, 20, "allocations were not freed")
 
 typedef enum larder_result {
 #define X(name, code, text) LARDER_##name = code,
@@ -201,8 +202,8 @@ LARDER_API larder_result larder_create(larder_device *dev,
  * was allocated on is being captured: the device would take nothing back.
  * LARDER_ERR_BUSY, and nothing happens, under debug:1 while another call on the
  * allocator is under way, be it one that this call is made from a callback of.
- * LARDER_ERR_OVERWRITTEN, under debug:2: see larder_free(); the allocator is gone
- * all the same.
+ * LARDER_ERR_OVERWRITTEN, under debug:2: see larder_free(); LARDER_ERR_LEAKED,
+ * under debug:3, if allocations are live: the allocator is gone all the same.
  * LARDER_ERR_DEVICE if the device refused to take something back (it
  * is then lost; the allocator is gone all the same). */
 LARDER_API larder_result larder_destroy(larder_allocator *a);

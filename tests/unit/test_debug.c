@@ -49,7 +49,7 @@ static void test_a_write_outside_is_told(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
-        for (int level = 1; level <= 2; level++) {
+        for (int level = 1; level <= 3; level++) {
             larder_result expected =
                 level > 1 ? LARDER_ERR_OVERWRITTEN : LARDER_OK;
             struct rig rig = rig_debug(i, level);
@@ -176,6 +176,60 @@ static void test_memory_says_that_it_was_not_written(void **state)
     rig_down(&rig);
 }
 
+/* ---- debug:3 --------------------------------------------------------------------- */
+
+/* A level below, what is stale finds memory, and is told of later. */
+static void test_a_stale_address_faults(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        for (int level = 2; level <= 3; level++) {
+            struct rig rig = rig_debug(i, level);
+            larder_addr kept = rig_alloc(&rig, KIB(100));
+            larder_addr p = rig_alloc(&rig, MIB(12));
+
+            /* Larger than the quarantine: what is cached is not looked at. */
+            rig_free(&rig, p);
+            if (level == 3)
+                assert_result(LARDER_ERR_DEVICE,
+                              larder_device_fill(rig.dev, p + MIB(6), 0, 1, 0));
+            else if (policies[i] != LARDER_POLICY_DIRECT)
+                assert_ok(larder_device_fill(rig.dev, p + MIB(6), 0, 1, 0));
+            assert_ok(larder_check(rig.a));
+            rig_free(&rig, kept);
+            rig_down(&rig);
+        }
+    }
+}
+
+static void test_leaks_are_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        for (int level = 2; level <= 3; level++) {
+            struct rig rig = rig_debug(i, level);
+            const larder_pool_id id = {0, 7};
+
+            (void)rig_alloc(&rig, 100);
+            (void)rig_alloc(&rig, MIB(3));
+            rig_free(&rig, rig_alloc(&rig, MIB(5)));
+            assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+            (void)rig_alloc(&rig, 1000);
+            assert_ok(larder_pool_end(rig.a, id));
+            if (level == 2) {
+                assert_ok(larder_destroy(rig.a));
+            } else {
+                assert_refused(LARDER_ERR_LEAKED, larder_destroy(rig.a),
+                               "3 allocations of 3146828 bytes in all");
+                assert_words("is of 3145728 bytes on stream 0");
+                assert_words("allocated by ");
+            }
+            assert_device_empty(rig.dev);
+            assert_ok(larder_device_close(rig.dev));
+        }
+    }
+}
+
 /* ---- streams -------------------------------------------------------------------- */
 
 /* Work that is queued belongs to before the free, whatever the queue. */
@@ -287,7 +341,7 @@ static void test_private_pools_are_left_alone(void **state)
 static void test_a_device_without_bytes_works_on(void **state)
 {
     struct rig rig = rig_up_policy("sim:80GiB,backing=none",
-                                   LARDER_POLICY_LARDER, "debug:2");
+                                   LARDER_POLICY_LARDER, "debug:3");
 
     (void)state;
     for (int n = 0; n < 100; n++)
@@ -305,6 +359,8 @@ int main(void)
         cmocka_unit_test(test_what_leaves_the_quarantine_is_looked_at),
         cmocka_unit_test(test_the_quarantine_is_bounded),
         cmocka_unit_test(test_memory_says_that_it_was_not_written),
+        cmocka_unit_test(test_a_stale_address_faults),
+        cmocka_unit_test(test_leaks_are_told),
         cmocka_unit_test(test_queued_work_is_waited_for),
         cmocka_unit_test(test_a_recorded_stream_may_write_on),
         cmocka_unit_test(test_captures_are_left_alone),

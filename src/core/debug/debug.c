@@ -3,6 +3,7 @@
 #include "base/host.h"
 #include "core/debug/bytes.h"
 #include "core/debug/finding.h"
+#include "core/debug/last.h"
 #include "core/debug/quarantine.h"
 #include "core/debug/zones.h"
 #include "core/segments/release.h"
@@ -28,6 +29,8 @@ larder_result larder__debug_make(struct allocator *a)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     a->debug->level = a->conf.debug;
     a->debug->quarantine.max_bytes = a->props.total_bytes / QUARANTINE_PART;
+    if (a->debug->level > 2)
+        larder__stale_begin(a);
     a->make_room = give_up_quarantine;
     return LARDER_OK;
 }
@@ -72,16 +75,20 @@ static bool may_quarantine(const struct allocator *a, const struct block *b)
 
 larder_result larder__debug_free(struct allocator *a, struct block *b)
 {
+    struct pool *pool = b->segment->heap->pool;
     struct quarantined *q = NULL;
+    bool goes = a->debug->level > 2 && larder__stale_goes(a, b);
 
     larder__assert(b->state == BLOCK_LIVE);
     check_zones(a, b);
-    if (may_quarantine(a, b))
+    if (!goes && may_quarantine(a, b))
         q = larder__quarantine_keep(a, b);
     map_remove(&a->map, b);
     larder__block_retire(a, b);
     if (q != NULL)
         larder__quarantine_begin(a, q);
+    if (goes)
+        larder__stale_release(a, pool);
     return larder__finding_tell(a);
 }
 
@@ -109,5 +116,7 @@ larder_result larder__debug_end(struct allocator *a)
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         check_segment(a, s);
     (void)larder__quarantine_empty(a);
+    if (a->debug->level > 2)
+        larder__leaks_note(a);
     return larder__finding_tell(a);
 }

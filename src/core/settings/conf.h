@@ -25,7 +25,7 @@ enum { CONF_PATH_MAX = 256 };
 /* Room for the name of a group of users, with its NUL. */
 enum { CONF_GROUP_MAX = 65 };
 
-enum { CONF_DEBUG_MAX = 2 };
+enum { CONF_DEBUG_MAX = 3, CONF_TUNING_MAX = 1000000 };
 
 enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 

@@ -3,7 +3,7 @@
 
 #include "core/settings/conf_keys.h"
 
-enum { TRIM_AGE_MAX = 1000000 /* seconds */, TUNING_MAX = 1000000 };
+enum { TRIM_AGE_MAX = 1000000 /* seconds */ };
 
 static larder_result parse_preallocate(struct conf *conf, struct reader *r)
 {
@@ -74,7 +74,7 @@ static larder_result parse_migrate(struct conf *conf, struct reader *r)
 
 static larder_result parse_debug(struct conf *conf, struct reader *r)
 {
-    static const char accepted[] = "a level from 0 to 2";
+    static const char accepted[] = "a level from 0 to 3";
     larder_result result = larder__read_number(r, accepted, &conf->debug);
 
     if (result == LARDER_OK && conf->debug > CONF_DEBUG_MAX)
@@ -87,7 +87,7 @@ static larder_result parse_tuning(struct reader *r, uint64_t *out)
     static const char accepted[] = "a number from 1 to 1000000";
     larder_result result = larder__read_number(r, accepted, out);
 
-    if (result == LARDER_OK && (*out == 0 || *out > TUNING_MAX))
+    if (result == LARDER_OK && (*out == 0 || *out > CONF_TUNING_MAX))
         return larder__reader_fail(r, accepted);
     return result;
 }

@@ -1,0 +1,92 @@
+#include "core/debug/last.h"
+
+#include <inttypes.h>
+
+#include "core/debug/finding.h"
+#include "core/segments/release.h"
+#include "core/state/zone.h"
+
+/* ---- stale addresses ---------------------------------------------------------- */
+
+void larder__stale_begin(struct allocator *a)
+{
+    a->conf.tuning[TUNING_handle_floor] = CONF_TUNING_MAX;
+}
+
+static bool is_alone(struct allocator *a, const struct block *b)
+{
+    for (const struct block *other = b->segment->head; other != NULL;
+         other = slab_get(&a->slab, other->next)) {
+        if (other != b && other->state != BLOCK_FREE)
+            return false;
+    }
+    return true;
+}
+
+/* Of two pages there is one that nobody else has a part in. */
+bool larder__stale_goes(struct allocator *a, const struct block *b)
+{
+    const struct segment *s = b->segment;
+
+    if (b->zones == ZONES_NONE || b->uses != NULL || allocator_is_capturing(a))
+        return false;
+    if (s->kind == SEGMENT_DRIVER)
+        return is_alone(a, b);
+    return s->page_bytes != 0 && b->bytes >= 2 * s->page_bytes;
+}
+
+void larder__stale_release(struct allocator *a, struct pool *pool)
+{
+    (void)larder__release_pool(a, pool); /* what is refused stays free */
+    if (a->larder != NULL)
+        a->policy->state->release_loose(a);
+}
+
+/* ---- leaks ---------------------------------------------------------------------- */
+
+struct leaks {
+    uint64_t count;
+    uint64_t bytes;
+    const struct block *largest;
+};
+
+/* A region's blocks are its own. */
+static bool is_leaked(const struct block *b)
+{
+    const struct private_pool *owner = b->segment->heap->pool->owner;
+
+    return b->state == BLOCK_LIVE && (owner == NULL || owner->region == NULL);
+}
+
+static struct leaks leaks_find(struct allocator *a)
+{
+    struct leaks l = {0};
+
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next)) {
+            if (!is_leaked(b))
+                continue;
+            l.count++;
+            l.bytes += b->requested;
+            if (l.largest == NULL || b->requested > l.largest->requested)
+                l.largest = b;
+        }
+    }
+    return l;
+}
+
+void larder__leaks_note(struct allocator *a)
+{
+    struct leaks l = leaks_find(a);
+
+    if (l.count == 0)
+        return;
+    larder__finding_note(
+        a, l.largest, LARDER_ERR_LEAKED,
+        "%" PRIu64 " allocations of %" PRIu64 " bytes in all were not freed; "
+        "the largest, at 0x%" PRIx64 ", is of %" PRIu64
+        " bytes on stream %" PRIu64,
+        l.count, l.bytes, zone_user(l.largest), l.largest->requested,
+        l.largest->segment->heap->stream);
+}

@@ -109,11 +109,14 @@ static inline void slab_give(struct slab *slab, struct block *block)
  * and kept until somebody sets it. */
 static inline uint64_t *slab_serial_of(const struct block *b)
 {
-    uint32_t biased = b->self + (1u << SLAB_FIRST_LOG2);
-    uint32_t size = 1u << bits_log2(biased);
-    const struct block *end = b + (2 * size - biased);
+    uint32_t size = 1u << SLAB_FIRST_LOG2;
+    uint32_t place = b->self; /* in the chunk */
 
-    return (uint64_t *)(uintptr_t)end + (biased - size);
+    if (place >= size) { /* as in slab_at(), most programs have one chunk */
+        size = 1u << bits_log2(place + size);
+        place = place + (1u << SLAB_FIRST_LOG2) - size;
+    }
+    return (uint64_t *)(uintptr_t)(b + (size - place)) + place;
 }
 
 static inline uint64_t slab_serial(const struct block *b)

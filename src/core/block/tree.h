@@ -45,6 +45,16 @@ static inline bool tree_is_before(enum tree_order order, const struct block *b,
     return b->addr < key.addr;
 }
 
+/* The same of a block's place: what sizes decide looks for no serial. */
+static inline bool tree_is_before_block(enum tree_order order,
+                                        const struct block *b,
+                                        const struct block *other)
+{
+    if (order == TREE_BY_ADDRESS || b->bytes == other->bytes)
+        return tree_is_before(order, b, tree_key_of(order, other));
+    return b->bytes < other->bytes;
+}
+
 static inline uint32_t tree_priority(const struct block *b)
 {
     return b->self * UINT32_C(0x9e3779b1);
@@ -53,7 +63,6 @@ static inline uint32_t tree_priority(const struct block *b)
 static inline void tree_insert(struct block **root, enum tree_order order,
                                struct block *b)
 {
-    struct tree_key key = tree_key_of(order, b);
     struct block **link = root;
     struct block **low = &b->left;
     struct block **high = &b->right;
@@ -61,13 +70,13 @@ static inline void tree_insert(struct block **root, enum tree_order order,
 
     while (*link != NULL && tree_priority(*link) >= tree_priority(b)) {
         larder__assert(*link != b);
-        link = tree_is_before(order, *link, key) ? &(*link)->right
-                                                 : &(*link)->left;
+        link = tree_is_before_block(order, *link, b) ? &(*link)->right
+                                                     : &(*link)->left;
     }
     rest = *link;
     *link = b;
     while (rest != NULL) { /* share what hung here out to b's two sides */
-        if (tree_is_before(order, rest, key)) {
+        if (tree_is_before_block(order, rest, b)) {
             *low = rest;
             low = &rest->right;
             rest = rest->right;
@@ -79,23 +88,23 @@ static inline void tree_insert(struct block **root, enum tree_order order,
     }
     *low = NULL;
     *high = NULL;
-    larder__assert(b->left == NULL || tree_is_before(order, b->left, key));
-    larder__assert(b->right == NULL || !tree_is_before(order, b->right, key));
+    larder__assert(b->left == NULL || tree_is_before_block(order, b->left, b));
+    larder__assert(b->right == NULL ||
+                   !tree_is_before_block(order, b->right, b));
 }
 
 /* b must be in the tree. */
 static inline void tree_remove(struct block **root, enum tree_order order,
                                struct block *b)
 {
-    struct tree_key key = tree_key_of(order, b);
     struct block **link = root;
     struct block *low = b->left;
     struct block *high = b->right;
 
     while (*link != b) {
         larder__assert(*link != NULL);
-        link = tree_is_before(order, *link, key) ? &(*link)->right
-                                                 : &(*link)->left;
+        link = tree_is_before_block(order, *link, b) ? &(*link)->right
+                                                     : &(*link)->left;
     }
     while (low != NULL && high != NULL) {
         if (tree_priority(low) >= tree_priority(high)) {

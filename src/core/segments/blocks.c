@@ -95,13 +95,14 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
 {
     struct block *low = block_mergeable(a, b->prev, b->state);
     struct block *high = block_mergeable(a, b->next, b->state);
-    uint64_t serial = a->slab.has_serials ? slab_serial(b) : 0;
 
     larder__assert(slab_is_linked(&a->slab, b));
     larder__assert(b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
     if (low != NULL) {
         merged->bytes += low->bytes;
         merged->count++;
+        if (a->slab.has_serials)
+            slab_set_serial(low, slab_serial(b));
         block_join(a, low, b);
         b = low;
     }
@@ -110,8 +111,6 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
         merged->count++;
         block_join(a, b, high);
     }
-    if (a->slab.has_serials)
-        slab_set_serial(b, serial);
     larder__assert(slab_get(&a->slab, b->prev) == NULL ||
                    slab_at(&a->slab, b->prev)->state != b->state);
     larder__assert(slab_get(&a->slab, b->next) == NULL ||

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "complain.h"
 #include "convert/flames.h"
 #include "convert/perfetto.h"
 #include "convert_trace.h"
@@ -67,14 +68,14 @@ struct settings {
 
 static bool cmd_convert_fail(const char *path, const char *text)
 {
-    fprintf(stderr, "larder convert: %s: %s\n", path, text);
+    cli_complain("convert", "%s: %s", path, text);
     return false;
 }
 
 /* The words name the file. */
 static bool fail_with(const struct tool_error *error)
 {
-    fprintf(stderr, "larder convert: %s\n", error->text);
+    cli_complain("convert", "%s", error->text);
     return false;
 }
 
@@ -346,10 +347,10 @@ static void tell_notes(const struct settings *s, const struct snapshot *snap,
     for (size_t i = 0; s->device == NULL && i < snap->device_count; i++)
         others += i != device && snap->devices[i].count > 0;
     if (others > 0)
-        fprintf(stderr,
-                "larder convert: %s: device %zu was taken; %zu other%s events "
-                "too (--device)\n",
-                s->in, device, others, others == 1 ? " has" : "s have");
+        cli_complain("convert",
+                     "%s: device %zu was taken; %zu other%s events "
+                     "too (--device)",
+                     s->in, device, others, others == 1 ? " has" : "s have");
     if (n->unmatched_frees + n->overwritten + n->zero_sizes + n->pools == 0)
         return;
     fprintf(stderr,
@@ -411,10 +412,10 @@ static bool choose_device(const struct settings *s, const struct snapshot *snap,
         *out = (size_t)n;
         return true;
     }
-    fprintf(stderr,
-            "larder convert: %s: no device '%s'; expected a number below "
-            "%zu\n",
-            s->in, s->device, count);
+    cli_complain("convert",
+                 "%s: no device '%s'; expected a number below "
+                 "%zu",
+                 s->in, s->device, count);
     return false;
 }
 

@@ -10,6 +10,7 @@
 #include <larder/larder.h>
 
 #include "commands.h"
+#include "complain.h"
 #include "exec_child.h"
 #include "exec_place.h"
 #include "exec_report.h"
@@ -215,8 +216,8 @@ static bool write_report(const struct exec_settings *s, const char *path)
         ok = new_file_close(&f, ok) && ok;
     }
     if (!ok)
-        fprintf(stderr, "larder exec: %s: cannot be written: %s\n",
-                s->report == NULL ? "the report" : s->report, f.why);
+        cli_complain("exec", "%s: cannot be written: %s",
+                     s->report == NULL ? "the report" : s->report, f.why);
     return ok;
 }
 
@@ -248,8 +249,7 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
         return status;
     fd = make_report(report);
     if (fd < 0) {
-        fprintf(stderr, "larder exec: %s: cannot be made: %s\n", report,
-                strerror(errno));
+        cli_complain("exec", "%s: cannot be made: %s", report, strerror(errno));
         return CLI_EXIT_BAD;
     }
     close(fd);

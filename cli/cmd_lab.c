@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "complain.h"
 #include "help.h"
 #include "lab/lab_command.h"
 #include "lab/prompt/prompt_shell.h"
@@ -101,7 +102,7 @@ static int run_shell(struct prompt_shell *s, const struct settings *settings)
     s->prompt.failed = false;
     if (settings->snapshot != NULL &&
         !prompt_snapshot_write(&s->prompt, settings->snapshot)) {
-        fprintf(stderr, "larder lab: %s\n", s->prompt.error.text);
+        cli_complain("lab", "%s", s->prompt.error.text);
         status = CLI_EXIT_BAD;
     }
     return status;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "complain.h"
 #include "help.h"
 #include "new_file.h"
 #include "progress.h"
@@ -301,8 +302,7 @@ struct output {
 
 static bool cannot_be_written(const struct output *o)
 {
-    fprintf(stderr, "larder replay: %s: cannot be written: %s\n", o->path,
-            o->file.why);
+    cli_complain("replay", "%s: cannot be written: %s", o->path, o->file.why);
     return false;
 }
 
@@ -380,7 +380,7 @@ static int print_jobs(const struct settings *s, const struct replay_job *jobs)
     for (size_t i = 0; i < s->path_count; i++) {
         if (jobs[i].ok)
             continue;
-        fprintf(stderr, "larder replay: %s\n", jobs[i].error.text);
+        cli_complain("replay", "%s", jobs[i].error.text);
         status = CLI_EXIT_BAD;
     }
     return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "complain.h"
 #include "help.h"
 #include "snapshot_input.h"
 #include "report/report.h"
@@ -155,7 +156,7 @@ static int cmd_report_read_settings(const struct cli_command *self, int argc,
 static bool cmd_report_fail(const struct cli_command *self,
                             const struct tool_error *error)
 {
-    fprintf(stderr, "larder %s: %s\n", self->name, error->text);
+    cli_complain(self->name, "%s", error->text);
     return false;
 }
 

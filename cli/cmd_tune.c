@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "complain.h"
 #include "help.h"
 #include "input_list.h"
 #include "progress.h"
@@ -92,7 +93,7 @@ static bool add_input(struct settings *s, const struct cli_args *a)
 
     if (input_list_add(&s->inputs, a->value, &error))
         return true;
-    fprintf(stderr, "larder %s: %s\n", a->command->name, error.text);
+    cli_complain(a->command->name, "%s", error.text);
     return false;
 }
 
@@ -177,7 +178,7 @@ static int cmd_tune_read_settings(const struct cli_command *self, int argc,
 
 static int cmd_tune_fail(const struct cli_command *self, const char *text)
 {
-    fprintf(stderr, "larder %s: %s\n", self->name, text);
+    cli_complain(self->name, "%s", text);
     return CLI_EXIT_BAD;
 }
 

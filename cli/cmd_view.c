@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "complain.h"
 #include "help.h"
 #include "new_file.h"
 #include "open_browser.h"
@@ -98,7 +99,7 @@ static const char *base_name(const char *path)
 
 static bool cmd_view_fail(const char *text)
 {
-    fprintf(stderr, "larder view: %s\n", text);
+    cli_complain("view", "%s", text);
     return false;
 }
 
@@ -138,8 +139,7 @@ static bool write_file(const struct settings *s, const struct view_run *runs)
             return false;
     }
     if (!ok)
-        fprintf(stderr, "larder view: %s: cannot be written: %s\n", s->output,
-                file.why);
+        cli_complain("view", "%s: cannot be written: %s", s->output, file.why);
     return ok;
 }
 
@@ -172,7 +172,7 @@ static bool choose_output(struct settings *s)
         return cmd_view_fail("TMPDIR: too long a name");
     fd = mkstemps(s->temporary, (int)strlen(".html"));
     if (fd < 0) {
-        fprintf(stderr, "larder view: %s: %s\n", s->temporary, strerror(errno));
+        cli_complain("view", "%s: %s", s->temporary, strerror(errno));
         return false;
     }
     close(fd);
@@ -188,10 +188,10 @@ static bool show(const struct settings *s)
         printf("%s\n", s->output);
     if (open_browser(s->output))
         return true;
-    fprintf(stderr,
-            "larder view: %s: no browser could be started; expected one in "
-            "BROWSER, or xdg-open\n",
-            s->output);
+    cli_complain("view",
+                 "%s: no browser could be started; expected one in "
+                 "BROWSER, or xdg-open",
+                 s->output);
     return false;
 }
 

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "complain.h"
+
 /* As a shell has it, for a program that cannot be started. */
 enum { EXIT_NOT_STARTED = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
@@ -46,8 +48,7 @@ static void become(char **words, const sigset_t *mask)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(words[0], words);
-    fprintf(stderr, "larder exec: %s cannot be started: %s\n", words[0],
-            strerror(errno));
+    cli_complain("exec", "%s cannot be started: %s", words[0], strerror(errno));
     _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
 }
 
@@ -85,8 +86,7 @@ int exec_child_run(char **words)
     heed_signals();
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (pid < 0) {
-        fprintf(stderr, "larder exec: no process can be started: %s\n",
-                strerror(errno));
+        cli_complain("exec", "no process can be started: %s", strerror(errno));
         return EXIT_NOT_STARTED;
     }
     status = wait_for_child(&all);

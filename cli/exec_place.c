@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "complain.h"
 #include "own_folder.h"
 
 #define DRIVER "libcuda.so.1"
@@ -108,9 +109,7 @@ bool exec_find_preload(char out[PATH_MAX])
     if (set != NULL && *set != '\0') {
         if (access(set, R_OK) == 0 && realpath(set, out) != NULL)
             return true;
-        fprintf(stderr,
-                "larder exec: LARDER_PRELOAD_LIBRARY '%s' cannot be read\n",
-                set);
+        cli_complain("exec", "LARDER_PRELOAD_LIBRARY '%s' cannot be read", set);
         return false;
     }
     if (find_beside(".", ".", PRELOAD, folder) && join(out, folder, PRELOAD))

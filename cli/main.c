@@ -6,6 +6,7 @@
 #include <larder/larder.h>
 
 #include "commands.h"
+#include "complain.h"
 #include "completion.h"
 #include "help.h"
 
@@ -87,11 +88,11 @@ static const struct cli_command *find_command(const char *name)
     }
     names[COMMAND_COUNT] = NULL;
     nearest = cli_nearest(name, names);
-    fprintf(stderr, "larder: unknown %s '%s'",
-            name[0] == '-' ? "option" : "command", name);
-    if (nearest != NULL)
-        fprintf(stderr, "; did you mean '%s'?", nearest);
-    fputs("\nTry 'larder help'.\n", stderr);
+    cli_complain(NULL, "unknown %s '%s'%s%s%s",
+                 name[0] == '-' ? "option" : "command", name,
+                 nearest != NULL ? "; did you mean '" : "",
+                 nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
+    fputs("Try 'larder help'.\n", stderr);
     return NULL;
 }
 
@@ -140,8 +141,8 @@ static const struct cli_command *find_part(const struct cli_command *command,
         if (strcmp(command->parts[i]->name + length + 1, name) == 0)
             return command->parts[i];
     }
-    fprintf(stderr, "larder: '%s' has no part '%s'\nTry 'larder help'.\n",
-            command->name, name);
+    cli_complain(NULL, "'%s' has no part '%s'", command->name, name);
+    fputs("Try 'larder help'.\n", stderr);
     return NULL;
 }
 

@@ -7,17 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "complain.h"
+
 enum { NAME_MAX_LENGTH = 32, OPTIONS_MAX = 32 };
 
 int cli_bad_usage(const struct cli_command *command, const char *format, ...)
 {
     va_list args;
 
-    fprintf(stderr, "larder %s: ", command->name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    cli_complain_list(command->name, format, args);
     va_end(args);
-    fprintf(stderr, "\nTry 'larder help %s'.\n", command->name);
+    fprintf(stderr, "Try 'larder help %s'.\n", command->name);
     return CLI_EXIT_BAD;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "complain.h"
 #include "option.h"
 #include "own_folder.h"
 
@@ -58,18 +59,16 @@ static bool find_package(const char *command, char out[PATH_MAX])
     if (set != NULL && *set != '\0') {
         if (find_place(set, here, "larder/lab", out))
             return true;
-        fprintf(stderr,
-                "larder %s: LARDER_PYTHON_DIR '%s' does not hold the "
-                "package larder\n",
-                command, set);
+        cli_complain(command,
+                     "LARDER_PYTHON_DIR '%s' does not hold the "
+                     "package larder",
+                     set);
         return false;
     }
     if (cli_own_folder(folder) && find_place(folder, places, "larder/lab", out))
         return true;
-    fprintf(stderr,
-            "larder %s: the Python package is not beside the command; "
-            "LARDER_PYTHON_DIR can name its folder\n",
-            command);
+    cli_complain(command, "the Python package is not beside the command; "
+                          "LARDER_PYTHON_DIR can name its folder");
     return false;
 }
 
@@ -129,7 +128,7 @@ static bool set_package_folder(const char *command)
         return false;
     if (add_to_path(package))
         return true;
-    fprintf(stderr, "larder %s: out of host memory\n", command);
+    cli_complain(command, "out of host memory");
     return false;
 }
 
@@ -152,7 +151,7 @@ int cli_python_become(const char *command, char **words)
 {
     fflush(NULL);
     execvp(words[0], words);
-    fprintf(stderr, "larder %s: %s cannot be started: %s\n", command, words[0],
-            strerror(errno));
+    cli_complain(command, "%s cannot be started: %s", words[0],
+                 strerror(errno));
     return CLI_EXIT_BAD;
 }

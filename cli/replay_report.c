@@ -7,6 +7,7 @@
 
 #include "recorded_report.h"
 #include "refused_report.h"
+#include "report/report_words.h"
 #include "table.h"
 #include "units.h"
 
@@ -25,8 +26,7 @@ static void row_text(struct row *row, const char *text)
     row->cells[row->count++] = text;
 }
 
-/* A trace's path without what all such paths end with.  What would move the
- * cursor is shown as '?'. */
+/* A trace's path without what all such paths end with. */
 static void row_name(struct row *row, const char *path)
 {
     static const char *const endings[] = {".trace.zst", ".trace", ".pickle",
@@ -43,10 +43,7 @@ static void row_name(struct row *row, const char *path)
         }
     }
     snprintf(text, sizeof row->name, "%.*s", (int)length, path);
-    for (char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    }
+    report_defuse(text);
     row_text(row, text);
 }
 
@@ -141,7 +138,9 @@ static void print_notes(const struct replay_options *options)
 static void print_oom(const struct replay_job *job,
                       const struct replay_result *r)
 {
-    printf("\n%s: out of memory at operation %" PRIu64, job->path, r->oom_op);
+    putchar('\n');
+    report_put_name(stdout, job->path);
+    printf(": out of memory at operation %" PRIu64, r->oom_op);
     if (r->oom_count == 2)
         printf(", and once after it");
     else if (r->oom_count > 2)
@@ -157,8 +156,11 @@ static void print_rest(const struct replay_job *job)
             print_oom(job, r);
         if (r->snapshot != NULL)
             recorded_report_print(job->path, r->snapshot);
-        if (r->summary != NULL)
-            printf("\n%s\n%s\n", job->path, r->summary);
+        if (r->summary != NULL) {
+            putchar('\n');
+            report_put_name(stdout, job->path);
+            printf("\n%s\n", r->summary);
+        }
     }
     for (const struct replay_result *r = &job->result; r != NULL; r = r->next) {
         if (r->snapshot != NULL)

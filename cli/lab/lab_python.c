@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "complain.h"
 #include "option.h"
 #include "python_program.h"
 
@@ -56,8 +57,8 @@ int lab_python_run(const struct lab_listing *l)
     int status;
 
     if (access(l->words[0], R_OK) != 0) {
-        fprintf(stderr, "larder lab run: %s: cannot be opened: %s\n",
-                l->words[0], strerror(errno));
+        cli_complain("lab run", "%s: cannot be opened: %s", l->words[0],
+                     strerror(errno));
         return CLI_EXIT_BAD;
     }
     if (!cli_python_prepare("lab run"))

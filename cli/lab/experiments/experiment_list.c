@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "complain.h"
+
 static const struct experiment *const experiments[] = {
     &experiment_move_and_reuse,  &experiment_context_and_growth,
     &experiment_training_loop,   &experiment_varying_batches,
@@ -79,7 +81,7 @@ static bool write_snapshot(const struct exp *e)
     if (e->opt->snapshot == NULL || e->session == NULL ||
         lab_history_write(e->session, e->opt->snapshot) == LARDER_OK)
         return true;
-    fprintf(stderr, "larder lab: %s\n", larder_last_error());
+    cli_complain("lab", "%s", larder_last_error());
     return false;
 }
 
@@ -104,7 +106,7 @@ int experiment_run(const struct experiment *what,
     else if (!exp_report_json(&e))
         status = 2;
     if (e.error[0] != '\0')
-        fprintf(stderr, "larder lab: %s: %s\n", what->name, e.error);
+        cli_complain("lab", "%s: %s", what->name, e.error);
     exp_free(&e);
     fflush(opt->out);
     return status;

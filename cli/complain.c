@@ -1,0 +1,32 @@
+#include "complain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/report_words.h"
+
+void cli_complain_list(const char *command, const char *format, va_list args)
+{
+    struct report_text t;
+    char *text = NULL;
+
+    if (report_text_begin(&t)) {
+        vfprintf(t.out, format, args);
+        text = report_text_take(&t);
+    }
+    if (text != NULL)
+        report_defuse(text);
+    fprintf(stderr, "larder%s%s: %s\n", command == NULL ? "" : " ",
+            command == NULL ? "" : command,
+            text == NULL ? "out of host memory" : text);
+    free(text);
+}
+
+void cli_complain(const char *command, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    cli_complain_list(command, format, args);
+    va_end(args);
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Names of files hold anything: what a terminal would obey in them is printed
+# by no command, wherever a name is told.  $1: the command.
+. tests/cli/harness
+
+# A colour, a title with a bell, the end of a line, C1's way to begin both.
+odd=$(printf 'a\033[31m\033]0;t\007b\nc\302\233d')
+folder=$tmp/$odd
+mkdir "$folder"
+printf 'a 0 1000\nf 0\n' >"$folder/good.trace"
+printf 'a 0 1099511627776\n' >"$folder/huge.trace"
+printf 'junk %s\n' "$odd" >"$folder/bad.trace"
+cp "$folder/bad.trace" "$folder/bad.pickle"
+cp tests/data/snapshots/v2.13.pickle "$folder/good.pickle"
+none=$folder/none
+
+# tells NAME ARGUMENT...: NAME is told, and nothing else than lines of text.
+tells() {
+    name=$1
+    shift
+    last=$*
+    "$larder" "$@" >"$tmp/out" 2>&1 </dev/null
+    grep -q "c??d.*$name" "$tmp/out" ||
+        say_failed "does not tell $name: $(cat -v "$tmp/out")"
+    if LC_ALL=C tr -d '\n\040-\176\200-\377' <"$tmp/out" | grep -q . ||
+        LC_ALL=C grep -q "$(printf '\302\233')" "$tmp/out"; then
+        say_failed "a terminal would obey: $(cat -v "$tmp/out")"
+    fi
+}
+
+for verb in replay report tune; do
+    tells none "$verb" "$none"
+    tells bad.pickle "$verb" "$folder/bad.pickle"
+done
+tells none diff "$none" "$folder/good.pickle"
+tells bad.pickle diff "$folder/bad.pickle" "$folder/good.pickle"
+tells none view -o "$tmp/page" "$none"
+tells bad.pickle view -o "$tmp/page" "$folder/bad.pickle"
+tells bad.trace replay "$folder/bad.trace"
+tells none convert "$none" "$tmp/out.json"
+tells bad.pickle convert "$folder/bad.pickle" "$tmp/out.json"
+tells none.x convert "$folder/good.pickle" "$none.x"
+tells none/p.json convert "$folder/good.pickle" "$none/p.json"
+tells none/p.html view "$folder/good.pickle" -o "$none/p.html"
+tells none/p replay --placements "$none/p" "$folder/good.trace"
+tells none/s replay --stats "$none/s" --stats-every 1 "$folder/good.trace"
+tells none/s.json replay --snapshot "$none/s.json" "$folder/good.trace"
+tells none replay --device "sim:1GiB,costs=$none" "$folder/good.trace"
+tells none replay --device "$none" "$folder/good.trace"
+tells none replay --conf "$none" "$folder/good.trace"
+tells good replay --summary "$folder/good.trace"
+tells huge replay --device sim:1GiB "$folder/huge.trace"
+tells none replay "--$none"
+tells none "$none"
+tells none lab "$none"
+tells none lab run "$none"
+tells none.py lab run "$none.py"
+tells none exec "$none"
+tells good.pickle report "$folder/good.pickle"
+finish

@@ -14,7 +14,7 @@ BUILD, TORCH, CUPY = "build", "", ""
 
 
 class Case(unittest.TestCase):
-    def told(self, python, program, sim="8GiB"):
+    def told(self, python, program, sim="8GiB", **variables):
         """What the program printed, and the report of the GPU it used."""
         run = subprocess.run(
             [
@@ -22,7 +22,11 @@ class Case(unittest.TestCase):
                 *("exec", "--json", "--sim", sim, "--", python, "-W", "ignore"),
                 os.path.join(HERE, "programs", program),
             ],
-            env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "python")},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.path.join(SOURCE, "python"),
+                **variables,
+            },
             capture_output=True,
             text=True,
             timeout=600,
@@ -55,6 +59,16 @@ class PyTorch(Case):
     def test_larder_run_knows_what_reductions_take(self):
         printed, _ = self.told(TORCH, "reductions.py", "80GiB,backing=none")
         self.assertRegex(printed.strip(), r"\A\d{3} cases\Z")
+
+    def test_larder_run_knows_what_attention_takes(self):
+        for capability in ("8.0", "8.6", "9.0"):
+            printed, _ = self.told(
+                TORCH,
+                "attention.py",
+                "80GiB,backing=none",
+                LARDER_FAKECUDA_CAPABILITY=capability,
+            )
+            self.assertRegex(printed.strip(), r"\A\d{3} cases\Z", capability)
 
 
 class CuPy(Case):

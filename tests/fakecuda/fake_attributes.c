@@ -18,6 +18,37 @@ bool fake_capability_read(const char *text)
     return true;
 }
 
+/* The tables of the CUDA programming guide; the largest at or below the
+ * capability counts. */
+static const struct {
+    int capability;
+    int threads;
+    int shared_kib;
+} processors[] = {
+    {100, 2048, 48},   {700, 2048, 96},  {705, 1024, 64}, {800, 2048, 163},
+    {806, 1536, 99},   {807, 1536, 163}, {809, 1536, 99}, {900, 2048, 227},
+    {1000, 2048, 227}, {1200, 1536, 99},
+};
+
+static size_t processor_of_capability(void)
+{
+    size_t i = sizeof processors / sizeof processors[0] - 1;
+
+    while (i > 0 && processors[i].capability > fake_capability)
+        i--;
+    return i;
+}
+
+int fake_threads(void)
+{
+    return processors[processor_of_capability()].threads;
+}
+
+int fake_shared_bytes(void)
+{
+    return processors[processor_of_capability()].shared_kib << 10;
+}
+
 #ifdef FAKE_IS_HIP
 
 enum {
@@ -40,8 +71,8 @@ enum {
 #undef X
 };
 
-/* Those that are the same for every simulated GPU: of a large card of compute
- * capability 8.0.  The runtime asks by the same numbers. */
+/* Those that are the same for every simulated GPU, whatever its compute
+ * capability: of a large card of 8.0.  The runtime asks by the same numbers. */
 static const struct {
     int which;
     int value;
@@ -68,20 +99,17 @@ static const struct {
     {36, 1215000},    /* clock of the memory, kHz */
     {37, 5120},       /* width of its bus */
     {38, 40 << 20},   /* second-level cache */
-    {39, FAKE_THREADS},
-    {40, 3},  /* engines for copies */
-    {41, 1},  /* one space of addresses */
-    {51, 32}, /* alignment of texture pitches */
-    {78, 1},  /* priorities of streams */
-    {79, 1},  /* first-level caches */
+    {40, 3},          /* engines for copies */
+    {41, 1},          /* one space of addresses */
+    {51, 32},         /* alignment of texture pitches */
+    {78, 1},          /* priorities of streams */
+    {79, 1},          /* first-level caches */
     {80, 1},
-    {81, 164 << 10}, /* shared memory of a processor */
-    {82, 65536},     /* registers of a processor */
-    {90, 1},         /* preemption */
-    {91, 1},         /* registered memory under its own address */
-    {95, 1},         /* cooperative launches */
-    {97, FAKE_SHARED_BYTES},
-    {99, 1}, /* host memory can be registered */
+    {82, 65536}, /* registers of a processor */
+    {90, 1},     /* preemption */
+    {91, 1},     /* registered memory under its own address */
+    {95, 1},     /* cooperative launches */
+    {99, 1},     /* host memory can be registered */
     {106, FAKE_BLOCKS},
     {111, 1 << 10}, /* shared memory that a block loses */
     {115, 1},       /* pools */
@@ -100,9 +128,12 @@ static int fixed_attribute(int which)
 
 enum {
     ATTRIBUTE_BUS = 33,
+    ATTRIBUTE_THREADS = 39,
     ATTRIBUTE_MAJOR = 75,
     ATTRIBUTE_MINOR = 76,
-    ATTRIBUTE_MANAGED = 83
+    ATTRIBUTE_SHARED_OF_PROCESSOR = 81,
+    ATTRIBUTE_MANAGED = 83,
+    ATTRIBUTE_SHARED_OF_BLOCK = 97
 };
 
 static int attribute_of(const struct fake_device *d, int which)
@@ -125,6 +156,12 @@ static int attribute_of(const struct fake_device *d, int which)
         return fake_capability % 100;
     case ATTRIBUTE_MANAGED:
         return d->sim->backing.is_real;
+    case ATTRIBUTE_THREADS:
+        return fake_threads();
+    case ATTRIBUTE_SHARED_OF_PROCESSOR:
+        return fake_shared_bytes() + (1 << 10);
+    case ATTRIBUTE_SHARED_OF_BLOCK:
+        return fake_shared_bytes();
 #endif
     default:
         return fixed_attribute(which);

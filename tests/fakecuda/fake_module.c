@@ -215,7 +215,7 @@ static int function_attribute(int which)
     case BINARY:
         return 10 * fake_capability / 100 + fake_capability % 100;
     case DYNAMIC_SHARED:
-        return FAKE_SHARED_BYTES;
+        return fake_shared_bytes();
     default:
         return 0;
     }
@@ -286,7 +286,7 @@ cud_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, void *function,
     (void)shared;
     if (function == NULL || threads <= 0)
         return CUD_INVALID_VALUE;
-    *out = threads > FAKE_THREADS ? 0 : FAKE_THREADS / threads;
+    *out = fake_threads() / threads;
     if (*out > FAKE_BLOCKS)
         *out = FAKE_BLOCKS;
     return CUD_SUCCESS;
@@ -313,7 +313,7 @@ cud_result cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
     if (function == NULL)
         return CUD_INVALID_VALUE;
     *block = limit > 0 && limit < LARGEST ? limit : LARGEST;
-    *grid = PROCESSORS * (FAKE_THREADS / *block);
+    *grid = PROCESSORS * (fake_threads() / *block);
     return CUD_SUCCESS;
 }
 

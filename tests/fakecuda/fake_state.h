@@ -16,11 +16,7 @@
 enum { FAKE_DEVICES = 64, FAKE_STACK = 32, FAKE_LINES = 8192 };
 
 /* What a processor of the simulated GPU has. */
-enum {
-    FAKE_THREADS = 2048,
-    FAKE_BLOCKS = 32,
-    FAKE_SHARED_BYTES = 163 << 10, /* that a block may have */
-};
+enum { FAKE_BLOCKS = 32 };
 
 struct fake_graph;
 
@@ -123,6 +119,11 @@ bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
 extern int fake_capability;
 /* LARDER_FAKECUDA_CAPABILITY, as MAJOR.MINOR.  False if it is not such. */
 bool fake_capability_read(const char *text);
+
+/* What that brings: threads of a processor, and shared memory that a block may
+ * have. */
+int fake_threads(void);
+int fake_shared_bytes(void);
 
 /* ---- fake_host.c -------------------------------------------------------- */
 

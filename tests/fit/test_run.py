@@ -132,6 +132,35 @@ class Lifetimes(Case):
         )
         self.assertLessEqual(told["peak_requested_bytes"], (20 << 20) + 4096)
 
+    def test_a_second_gradient_is_added_in_place_inside_the_graph_too(self):
+        """x, y, what exp() gave, two gradients, and no sum of their own."""
+        told = self.told(
+            self.script(
+                """
+                import torch
+                x = torch.zeros(1 << 20, device="cuda", requires_grad=True)
+                y = x * 2
+                grown = y.exp()
+                (grown.sum() + y.sin().sum()).backward()
+                assert torch.cuda.memory_allocated() == 16 << 20
+                """
+            )
+        )
+        self.assertLessEqual(told["peak_requested_bytes"], (20 << 20) + 8192)
+
+    def test_a_recurrent_layer_s_results_lie_with_steps_first(self):
+        self.told(
+            self.script(
+                """
+                import torch
+                layer = torch.nn.LSTM(8, 16, batch_first=True).cuda()
+                output, _ = layer(torch.zeros(4, 5, 8, device="cuda"))
+                assert output.shape == (4, 5, 16)
+                assert output.transpose(0, 1).is_contiguous()
+                """
+            )
+        )
+
     def test_it_stops_when_steps_repeat(self):
         told = self.told(self.script(TINY))
         self.assertEqual(told["how"], "steady")

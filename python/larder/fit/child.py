@@ -45,6 +45,7 @@ class Run:
         self.watcher = Watcher(self.book, options.steps)
         # It tries PyTorch's engine out, as PyTorch is.
         guard.install()
+        self.mode.adding.try_engine()
         tensors.install()
         torch_cuda.install(self.mode.storages, options)
         composites.install(options)

@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from larder.fit import ledger, recurrent, temporaries, values
+from larder.fit.adding import Adding
 from larder.fit.scopes import scopes
 from larder.fit.storages import Storages
 
@@ -54,6 +55,7 @@ class GpuMode(TorchDispatchMode):
         super().__init__()
         self.fake = FakeTensorMode(allow_non_fake_inputs=True)
         self.storages = Storages(book)
+        self.adding = Adding()
         self.values = values.Values(options.on_item)
         self.temporaries = temporaries.Temporaries(self.storages, options)
         self._special = {
@@ -201,38 +203,8 @@ class GpuMode(TorchDispatchMode):
         return NotImplemented
 
     def _add(self, func, args, kwargs):
-        """The engine adds a second gradient to the first one in place where
-        nothing else holds it; of a subclass, as fake tensors are, it makes a
-        new one."""
-        if scopes.phase != ledger.BACKWARD or torch.is_grad_enabled():
-            return NotImplemented
         first, second = args[0], args[1]
         if not (_is_gpu(first) and _is_gpu(second)) or kwargs:
             return NotImplemented
-        for kept, other in ((first, second), (second, first)):
-            if self._may_be_changed(kept, other):
-                return kept
-        return NotImplemented
-
-    def _may_be_changed(self, kept, other):
-        if kept.dtype != other.dtype or kept.shape != other.shape:
-            return False
-        storage = kept.untyped_storage()
-        if storage.nbytes() != kept.numel() * kept.element_size():
-            return False
-        return self._engine_is_adding() and (
-            torch._C._storage_Use_Count(storage._cdata) <= _UNSHARED
-        )
-
-    def _engine_is_adding(self):
-        """No Python between the engine and the operator; a convolution's node
-        is still named when the engine adds what it gave."""
-        node = torch._C._current_autograd_node()
-        return node is None or node.name() in _ADDS_NOTHING
-
-
-# Nodes whose own formulas add no gradients.
-_ADDS_NOTHING = ("ConvolutionBackward0",)
-
-# The tensor's own reference to its storage, Python's, and the one counted with.
-_UNSHARED = 3
+        kept = self.adding.in_place(first, second)
+        return NotImplemented if kept is None else kept

@@ -94,15 +94,30 @@ def unpack(mode, func, args, kwargs):
     return whole
 
 
+def _as_read(mode, tensor, turned):
+    """Steps before sequences, as cuDNN reads them: a copy where they lie
+    otherwise."""
+    with mode.fake:
+        read = (tensor.transpose(0, 1) if turned else tensor).contiguous()
+    mode.take("_cudnn_rnn", read)
+    return read
+
+
 def forward(mode, func, args, kwargs):
     """_cudnn_rnn: PyTorch's own shapes, and a reserve of some size."""
     data, weight_buf, train, sizes = args[0], args[3], args[12], args[14]
     kind, layers, both_ways, hidden = args[6], args[9], args[13], args[7]
+    turned = args[10] and not sizes
     dense = data.shape[0] * data.shape[1]
     count = (sum(sizes) if sizes else dense) * hidden
     kept = count * layers * (2 if both_ways else 1) * _KEPT[kind]
+    read = _as_read(mode, data, turned)
     with mode.fake:
         output, hy, cy, _, _ = func(*args, **kwargs)
+        if turned:
+            steps, batch = read.shape[:2]
+            output = data.new_empty([steps, batch, output.shape[2]])
+            output = output.transpose(0, 1)
         reserve = data.new_empty(
             kept * data.element_size() if train else 0, dtype=torch.uint8
         )
@@ -111,21 +126,55 @@ def forward(mode, func, args, kwargs):
     return output, hy, cy, reserve, whole
 
 
-def backward(mode, func, args, kwargs):
-    """_cudnn_rnn_backward, whose gradients of weights lie in one piece."""
-    data, weights, hx, cx = args[0], args[1], args[4], args[5]
+def _states(mode, given, like):
+    """Gradients of the last states: zeros where there are none."""
+    made = []
+    for gradient, state in zip(given, like):
+        if gradient is None and state is not None:
+            with mode.fake:
+                gradient = torch.empty_like(state)
+            mode.take("_cudnn_rnn_backward", gradient)
+        made.append(gradient)
+    return made
+
+
+def _gradients_of_data(mode, data, hx, cx, gradient, turned):
+    """cudnnRNNBackwardData: what it reads with steps first, what it makes."""
+    read = [_as_read(mode, tensor, turned) for tensor in (data, gradient)]
     with mode.fake:
-        gradient = torch.empty_like(data)
+        made = torch.empty_like(read[0])
+        made = made.transpose(0, 1) if turned else made
         ghx = torch.empty_like(hx)
         gcx = torch.empty_like(cx) if cx is not None else None
-        whole = data.new_empty(sum(w.numel() for w in weights))
-        mode.take("_cudnn_rnn_backward", gradient, ghx, gcx, whole)
-        parts, begin = [], 0
+    mode.take("_cudnn_rnn_backward", made, ghx, gcx)
+    return made, ghx, gcx
+
+
+def _gradients_of_weights(mode, data, weights, turned):
+    """cudnnRNNBackwardWeights: they lie in one piece."""
+    read = _as_read(mode, data, turned)
+    with mode.fake:
+        whole = read.new_empty(sum(w.numel() for w in weights))
+    mode.take("_cudnn_rnn_backward", whole)
+    parts, begin = [], 0
+    with mode.fake:
         for weight in weights:
             end = begin + weight.numel()
             parts.append(whole[begin:end].view(weight.shape))
             begin = end
-    return gradient, ghx, gcx, parts
+    return parts
+
+
+def backward(mode, func, args, kwargs):
+    """_cudnn_rnn_backward, in the order of its requests."""
+    data, weights, hx, cx = args[0], args[1], args[4], args[5]
+    gradient = args[7]
+    turned = args[14] and not args[18]
+    states = _states(mode, args[8:10], (hx, cx))
+    made = _gradients_of_data(mode, data, hx, cx, gradient, turned)
+    parts = _gradients_of_weights(mode, data, weights, turned)
+    del states
+    return *made, parts
 
 
 def install():

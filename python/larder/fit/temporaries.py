@@ -2,11 +2,12 @@
 
 docs/FIT.md has the table with its sources."""
 
+import collections
 import math
 
 import torch
 
-from larder.fit import ledger, reductions
+from larder.fit import attention, ledger, reductions
 from larder.fit.scopes import scopes
 
 aten = torch.ops.aten
@@ -76,12 +77,13 @@ def _index_put(args, kwargs):
 
 
 def _embedding_backward(args, kwargs):
-    """Above 3072 indices they are sorted: sorted ones, their origin, and the
-    origin before."""
+    """What comes in is made contiguous.  Above 3072 indices they are sorted:
+    sorted ones, their origin, and the origin before."""
+    copy = [] if args[0].is_contiguous() else [_size(args[0])]
     count = args[1].numel()
     if count <= 3072:
-        return []
-    return [count * 8] * 3
+        return copy
+    return copy + [count * 8] * 3
 
 
 def _upsample_backward(args, kwargs):
@@ -104,6 +106,10 @@ _TABLE = {
     aten.index_put.default: _index_put,
     aten.embedding_dense_backward.default: _embedding_backward,
     aten._foreach_norm.Scalar: _norm,
+    aten._scaled_dot_product_flash_attention_backward.default: attention.flash_copies,
+    aten._scaled_dot_product_efficient_attention_backward.default: (
+        attention.efficient_copies
+    ),
 }
 
 # The same, when the results are there.
@@ -111,6 +117,19 @@ _AFTER = {
     aten.upsample_nearest2d_backward.default: _upsample_backward,
     aten.upsample_bilinear2d_backward.default: _upsample_backward,
 }
+
+# Those that take and drop in turns.
+_IN_STEPS = {
+    aten._scaled_dot_product_flash_attention.default: attention.flash_forward,
+    aten._scaled_dot_product_flash_attention_backward.default: attention.flash_backward,
+    aten._scaled_dot_product_efficient_attention.default: attention.efficient_forward,
+    aten._scaled_dot_product_efficient_attention_backward.default: (
+        attention.efficient_backward
+    ),
+}
+
+# What the choice of a kernel depends on.
+Gpu = collections.namedtuple("Gpu", "capability processors")
 
 
 # Threads that a processor holds, by compute capability: 2048 where it is not
@@ -125,13 +144,35 @@ _THREADS = {
 }
 
 
+class _Taker:
+    """What one operator takes until it ends, or drops before."""
+
+    def __init__(self, storages, name):
+        self._storages = storages
+        self._name = name
+        self._taken = []
+
+    def take(self, size):
+        number = self._storages.allocate(size, self._name, ledger.TEMPORARY)
+        self._taken.append(number)
+        return number
+
+    def drop(self, number):
+        self._taken.remove(number)
+        self._storages.release(number)
+
+    def end(self):
+        for number in self._taken:
+            self._storages.release(number)
+
+
 class Temporaries:
     def __init__(self, storages, options):
         self._storages = storages
+        self._gpu = Gpu(options.capability, options.multiprocessors)
         self._cublas = (
             CUBLAS_FROM_9 if options.capability >= (9, 0) else CUBLAS_BEFORE_9
         )
-        self._processors = options.multiprocessors
         self._threads = _THREADS.get(options.capability, 2048)
         self._with_workspace = set()
 
@@ -150,13 +191,21 @@ class Temporaries:
 
     def after(self, func, args, kwargs):
         """What is taken when the results are there, and given back."""
+        steps = _IN_STEPS.get(func)
+        if steps is not None:
+            taker = _Taker(self._storages, func._opname)
+            try:
+                steps(taker, args, kwargs, self._gpu)
+            finally:
+                taker.end()
+            return
         if func not in _MATMULS:
             rule = _AFTER.get(func)
             sizes = (
                 rule(args, kwargs)
                 if rule is not None
                 else reductions.temporaries(
-                    func, args, kwargs, self._processors, self._threads
+                    func, args, kwargs, self._gpu.processors, self._threads
                 )
             )
             self._release(self._take(func, sizes))

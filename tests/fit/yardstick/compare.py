@@ -6,7 +6,6 @@ operators want, and under `larder run`, which works that out.  Prints a table;
 exit status 1 if a bar is missed that no known gap explains."""
 
 import collections
-import difflib
 import json
 import os
 import re
@@ -14,6 +13,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+import alike
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -109,21 +110,18 @@ def compare(bench, case):
     real_peak, requests = bench.real(words)
     our_peak, sizes = bench.ours(words)
     real, ours = large([size for size, _ in requests]), large(sizes)
-    matcher = difflib.SequenceMatcher(None, real, ours, autojunk=False)
-    blocks = matcher.get_matching_blocks()
-    same = 100.0 * sum(b.size for b in blocks) / max(len(real), len(ours), 1)
+    only_real, only_ours = alike.differences(real, ours)
+    same = 100.0 * (len(real) - len(only_real)) / max(len(real), len(ours), 1)
     if os.environ.get("YARDSTICK_EXPLAIN"):
-        explain([r for r in requests if r[0] >= LARGE], ours, matcher)
+        lines = [r for r in requests if r[0] >= LARGE]
+        explain([lines[i] for i in only_real], [ours[i] for i in only_ours])
     return Pair(case, real_peak, our_peak, same, len(real))
 
 
-def explain(real, ours, matcher):
+def explain(real, ours):
     """Which large requests only one of them has, by the program's line."""
-    counts = collections.Counter()
-    for kind, a, b, c, d in matcher.get_opcodes():
-        if kind != "equal":
-            counts.update(("real", size, line) for size, line in real[a:b])
-            counts.update(("ours", size, "") for size in ours[c:d])
+    counts = collections.Counter(("real", size, line) for size, line in real)
+    counts.update(("ours", size, "") for size in ours)
     for (whose, size, line), count in counts.most_common(24):
         print(f"    {count:4} only {whose} {size:>12} {line}")
 

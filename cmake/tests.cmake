@@ -2,6 +2,7 @@
 #
 #   tests/KIND/test_*.c   a program each: unit, golden, model, fault, stress,
 #                         snapshot
+#   tests/abi/test_*.c    a program each, on the shared library alone
 #   tests/fuzz/fuzz_*.c   a program each, run over tests/fuzz/corpus/*
 #   tests/KIND/*.c        anything else: linked into each program of its kind
 #   tests/support/        the same for every kind
@@ -178,6 +179,17 @@ include(${PROJECT_SOURCE_DIR}/cmake/cudart_tests.cmake)
 
 larder_support_library(bench_support bench bench_)
 larder_programs(bench bench_ bench_support)
+
+# Programs built for each release; they see what a program of a user's sees.
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/abi/test_*.c)
+foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/abi)
+    target_link_libraries(${name} PRIVATE larder_flags larder_shared)
+    larder_test(${name} abi ${name})
+endforeach()
 
 # The programs of examples/; README.md quotes hello.
 foreach(example hello share pause)

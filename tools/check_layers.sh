@@ -38,7 +38,7 @@
 #   policy_pytorch -> state, pools, segments, observe, request
 #   policy_larder  -> settings, state, history, entry, peers, pools, segments,
 #                     request, policy_pytorch
-#   region   -> state, history, entry, pools, account, segments,
+#   region   -> state, history, entry, peers, pools, account, segments,
 #               policy_pytorch, policy_larder
 #   trim     -> those of segments, entry, segments
 #   pause    -> those of segments, entry, segments
@@ -98,7 +98,7 @@ includes() {
                                 "segments request policy_pytorch"
         room["trim"] = "state history entry peers pools segments"
         room["account"] = "state segments"
-        room["region"] = "state history entry pools account segments " \
+        room["region"] = "state history entry peers pools account segments " \
                          "policy_pytorch policy_larder"
         room["pause"] = "state history entry peers pools segments"
         room["share"] = "state entry segments"

@@ -3,7 +3,9 @@
 #include "support/rig.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 #include <larder/ledger.h>
+#include <larder/region.h>
+#include <larder/tag.h>
 
 #include "device/device.h"
 #include "ledger/ledger_name.h"
@@ -141,6 +145,14 @@ static void other_tell(struct other *o, char letter)
     assert_int_equal(write(o->tell, &letter, 1), 1);
 }
 
+/* Whether it has answered. */
+static bool is_heard(const struct other *o)
+{
+    struct pollfd p = {.fd = o->hear, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 1;
+}
+
 static char other_do(struct other *o, const char *letters)
 {
     char word = 'y';
@@ -265,6 +277,101 @@ static void nobody_is_asked_for_what_no_device_has(void **state)
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(65), 0, &addr));
     assert_true(now_ms() - begin < 5000);
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+/* ---- what is no request ------------------------------------------------------ */
+
+static struct other other_with_a_cache(void)
+{
+    struct other o = other_start("64MiB", "ledger_thread:True");
+
+    assert_int_equal(other_do(&o, "aaaaf"), 'y');
+    return o;
+}
+
+static void a_region_is_committed_out_of_their_cache(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
+    struct other o = other_with_a_cache();
+    larder_region *kv;
+
+    (void)state;
+    assert_ok(larder_region_create(rig.a, MIB(64), NULL, &kv));
+    assert_ok(larder_region_commit(kv, 0, MIB(24)));
+    assert_int_equal(rig_stats(&rig).num_ooms, 0);
+    assert_ok(larder_region_commit(kv, MIB(24), MIB(32)));
+    assert_int_equal(rig_stats(&rig).num_ooms, 0);
+    assert_ok(larder_region_set_limit(kv, MIB(58)));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_region_commit(kv, MIB(56), MIB(8)));
+    assert_int_equal(rig_stats(&rig).num_ooms, 1);
+    assert_ok(larder_region_destroy(kv));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+static void a_region_wakes_out_of_their_cache(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
+    larder_region *kv;
+    struct other o;
+
+    (void)state;
+    assert_ok(larder_region_create(rig.a, MIB(64), NULL, &kv));
+    assert_ok(larder_region_commit(kv, 0, MIB(48)));
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_DROP));
+    o = other_with_a_cache();
+    assert_ok(larder_region_resume(kv));
+    assert_ok(larder_region_destroy(kv));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+static void a_tag_wakes_out_of_their_cache(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
+    larder_addr addr;
+    struct other o;
+
+    (void)state;
+    assert_ok(larder_tag_begin(rig.a, "weights"));
+    assert_ok(larder_alloc(rig.a, MIB(40), 0, &addr));
+    assert_ok(larder_tag_end(rig.a));
+    assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_DROP));
+    o = other_with_a_cache();
+    assert_ok(larder_resume(rig.a, "weights"));
+    assert_ok(larder_free(rig.a, addr));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+/* A program that only commits answers too. */
+static void a_commit_hears_what_others_ask(void **state)
+{
+    struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "");
+    struct other o = other_start("64MiB", "ask_budget_ms:10000");
+    larder_region *kv;
+
+    (void)state;
+    assert_ok(larder_region_create(rig.a, MIB(64), NULL, &kv));
+    assert_ok(larder_region_commit(kv, 0, MIB(48)));
+    assert_ok(larder_region_decommit(kv, 0, MIB(48)));
+    assert_int_equal(other_do(&o, "aa"), 'y');
+    other_tell(&o, 'a');
+    for (int ms = 0; ms < 5000; ms++) {
+        assert_ok(larder_region_commit(kv, 0, 2 << 20));
+        assert_ok(larder_region_decommit(kv, 0, 2 << 20));
+        usleep(1000);
+        if (is_heard(&o))
+            break;
+    }
+    assert_int_equal(other_hear(&o), 'y');
+    assert_ok(larder_region_destroy(kv));
     other_leave(&o);
     rig_end(&rig);
 }
@@ -712,6 +819,10 @@ int main(void)
         cmocka_unit_test(a_minimum_that_is_not_there_is_refused),
         cmocka_unit_test(
             a_new_process_is_given_its_minimum_by_those_that_cache),
+        cmocka_unit_test(a_region_is_committed_out_of_their_cache),
+        cmocka_unit_test(a_region_wakes_out_of_their_cache),
+        cmocka_unit_test(a_tag_wakes_out_of_their_cache),
+        cmocka_unit_test(a_commit_hears_what_others_ask),
         cmocka_unit_test(a_process_limit_counts_all_its_allocators),
         cmocka_unit_test(a_group_limit_counts_all_processes),
         cmocka_unit_test(

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/entry/handle.h"
+#include "core/peers/peers.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
 #include "core/segments/blocks.h"
@@ -390,14 +391,39 @@ static larder_result resume_checked(struct allocator *a, const char *name)
     return r == LARDER_OK ? tag_resume(a, tag) : r;
 }
 
+/* What is lacking for it to be resumed; 0: its limit forbids it. */
+static uint64_t resume_need(struct allocator *a, const char *name)
+{
+    struct tag *tag;
+    uint64_t need;
+
+    if (larder__tag_find(a, name, &tag) != LARDER_OK)
+        return 0;
+    need = pause_count_missing(a, tag).bytes;
+    return held_allows_owner(a, &tag->pool->holding, need) ? need : 0;
+}
+
+/* What other processes cache may be what is lacking. */
+static bool others_help(struct allocator *a, const char *name,
+                        struct peers_search *search)
+{
+    uint64_t need = resume_need(a, name);
+
+    return need > 0 && larder__peers_help(a, search, need);
+}
+
 larder_result larder_resume(larder_allocator *handle, const char *name)
 {
+    struct peers_search search;
     struct allocator *a;
     larder_result r = larder__handle_lock(handle, &a);
 
     if (r != LARDER_OK)
         return r;
+    search = larder__peers_search(a);
     r = resume_checked(a, name);
+    while (r == LARDER_ERR_OUT_OF_MEMORY && others_help(a, name, &search))
+        r = resume_checked(a, name);
     larder__handle_unlock(a);
     return r;
 }

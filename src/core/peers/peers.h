@@ -44,6 +44,17 @@ static inline void peers_heed(struct allocator *a)
         larder__peers_answer(a->peers);
 }
 
+/* The same in a call that has the allocator's locks, at its beginning: they are
+ * dropped meanwhile. */
+static inline void peers_heed_locked(struct allocator *a)
+{
+    if (!shards_are_called(a))
+        return;
+    larder__unlock_all(a);
+    larder__peers_answer(a->peers);
+    larder__lock_all(a);
+}
+
 /* ---- asking ------------------------------------------------------------------ */
 
 /* What this process may still get, as far as others are concerned, if the
@@ -68,5 +79,10 @@ struct peers_search larder__peers_search(const struct allocator *a);
  * has died, or had returned it already).  No lock is held. */
 bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
                                   uint64_t lacking);
+
+/* The same for a call that found no `need` bytes, and has the allocator's locks:
+ * they are dropped meanwhile.  False where there are no others. */
+bool larder__peers_help(struct allocator *a, struct peers_search *s,
+                        uint64_t need);
 
 #endif

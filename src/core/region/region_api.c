@@ -8,7 +8,9 @@
 #include "core/account/keep.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
+#include "core/peers/peers.h"
 #include "core/region/region_pages.h"
+#include "core/state/held.h"
 #include "core/state/shard.h"
 
 struct larder_region {
@@ -113,6 +115,16 @@ static larder_result region_lock(larder_region *region, struct allocator **out)
     return larder__handle_lock(region->handle, out);
 }
 
+static larder_result check_awake(const struct region *g)
+{
+    if (!g->segment->is_asleep)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_PAUSED,
+                        "the region '%s' is paused: larder_region_resume() "
+                        "comes first",
+                        g->name);
+}
+
 /* The same, for a change of what is committed. */
 static larder_result region_enter(larder_region *region, struct allocator **out,
                                   const void *caller)
@@ -121,15 +133,12 @@ static larder_result region_enter(larder_region *region, struct allocator **out,
 
     if (r != LARDER_OK)
         return r;
+    peers_heed_locked(*out);
     larder__shard_enter(*out);
     history_enter(*out, caller);
-    if (!region->region->segment->is_asleep)
-        return LARDER_OK;
-    r = larder__fail(LARDER_ERR_PAUSED,
-                     "the region '%s' is paused: larder_region_resume() comes "
-                     "first",
-                     region->region->name);
-    larder__handle_unlock(*out);
+    r = check_awake(region->region);
+    if (r != LARDER_OK)
+        larder__handle_unlock(*out);
     return r;
 }
 
@@ -150,8 +159,62 @@ static larder_result span_of(const struct region *g, uint64_t offset,
     return LARDER_OK;
 }
 
+/* ---- room for it ----------------------------------------------------------- */
+
+/* So many bytes were not to be had: whether to try again, as something was let
+ * go, here or by other processes.  The locks are dropped meanwhile. */
+static bool has_more(struct allocator *a, const struct region *g,
+                     struct peers_search *search, uint64_t need)
+{
+    uint64_t movable = a->policy->state->movable_bytes(a);
+
+    if (allocator_make_room(a))
+        return true;
+    if (!held_allows_owner(a, &g->pool->holding,
+                           need - bits_lesser(need, movable)))
+        return false;
+    return larder__peers_help(a, search, need);
+}
+
+static larder_result region_api_end(struct allocator *a, larder_result r)
+{
+    a->stats.num_ooms += r == LARDER_ERR_OUT_OF_MEMORY;
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* ---- changes --------------------------------------------------------------- */
+
 typedef larder_result change(struct allocator *a, struct region *g,
                              struct page_span span);
+
+/* Another thread may have paused it meanwhile. */
+static larder_result change_again(struct allocator *a, struct region *g,
+                                  struct page_span span, change *what)
+{
+    larder_result r = check_awake(g);
+
+    return r == LARDER_OK ? what(a, g, span) : r;
+}
+
+static uint64_t span_lack(struct allocator *a, const struct region *g,
+                          struct page_span span)
+{
+    return pages_bytes(span.end - span.begin) -
+           larder__region_at_hand(a, g, span);
+}
+
+static larder_result change_whole(struct allocator *a, struct region *g,
+                                  struct page_span span, change *what)
+{
+    struct peers_search search = larder__peers_search(a);
+    larder_result r = what(a, g, span);
+
+    while (r == LARDER_ERR_OUT_OF_MEMORY &&
+           has_more(a, g, &search, span_lack(a, g, span)))
+        r = change_again(a, g, span, what);
+    return r;
+}
 
 static larder_result change_span(larder_region *region, uint64_t offset,
                                  uint64_t bytes, change *what,
@@ -165,9 +228,8 @@ static larder_result change_span(larder_region *region, uint64_t offset,
         return r;
     r = span_of(region->region, offset, bytes, &span);
     if (r == LARDER_OK && span.begin < span.end)
-        r = what(a, region->region, span);
-    larder__handle_unlock(a);
-    return r;
+        r = change_whole(a, region->region, span, what);
+    return region_api_end(a, r);
 }
 
 larder_result larder_region_commit(larder_region *region, uint64_t offset,
@@ -272,23 +334,35 @@ larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
     return r;
 }
 
+static larder_result wake(struct allocator *a, struct region *g)
+{
+    larder_result r = LARDER_OK;
+
+    if (!g->segment->is_asleep)
+        r = larder__fail(LARDER_ERR_INVALID, "the region '%s' is not paused",
+                         g->name);
+    if (r == LARDER_OK)
+        r = check_capture(a);
+    return r == LARDER_OK ? larder__region_wake(a, g) : r;
+}
+
 larder_result larder_region_resume(larder_region *region)
 {
+    struct peers_search search;
     struct allocator *a;
+    struct region *g;
     larder_result r = region_lock(region, &a);
 
     if (r != LARDER_OK)
         return r;
+    g = region->region;
     history_enter(a, __builtin_return_address(0));
-    if (!region->region->segment->is_asleep)
-        r = larder__fail(LARDER_ERR_INVALID, "the region '%s' is not paused",
-                         region->region->name);
-    if (r == LARDER_OK)
-        r = check_capture(a);
-    if (r == LARDER_OK)
-        r = larder__region_wake(a, region->region);
-    larder__handle_unlock(a);
-    return r;
+    search = larder__peers_search(a);
+    r = wake(a, g);
+    while (r == LARDER_ERR_OUT_OF_MEMORY &&
+           has_more(a, g, &search, g->pool->asleep_bytes))
+        r = wake(a, g);
+    return region_api_end(a, r);
 }
 
 /* ---- the account ----------------------------------------------------------- */

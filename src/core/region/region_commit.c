@@ -116,7 +116,6 @@ static larder_result region_commit_refuse(struct allocator *a,
     const struct holding *h = &g->pool->holding;
     uint64_t bytes = pages_bytes(pages);
 
-    a->stats.num_ooms++;
     if (!holding_is_within(h, bytes))
         return larder__fail(
             LARDER_ERR_OUT_OF_MEMORY,

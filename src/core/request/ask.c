@@ -2,7 +2,6 @@
 #include "base/bits.h"
 #include "core/peers/peers.h"
 #include "core/request/request.h"
-#include "core/state/shard.h"
 #include "core/state/usage.h"
 
 enum { WHOLE_BYTES = 2 << 20 /* what a device gives at least */ };
@@ -14,21 +13,12 @@ static bool is_hopeless(const struct allocator *a, const struct request *q)
            larder__request_is_hopeless(a, q);
 }
 
-/* What the device has to have more for it to be found; 0: it may be found. */
-static uint64_t lacking(struct allocator *a, const struct request *q)
+/* What of the device it would do with. */
+static uint64_t need_of(const struct allocator *a, const struct request *q)
 {
     uint64_t need = bits_up(q->size, WHOLE_BYTES);
-    uint64_t free_bytes = 0;
-    uint64_t total;
-    uint64_t have;
 
-    if (!a->is_paged && q->segment_bytes > need)
-        need = q->segment_bytes;
-    (void)larder__device_mem_info(a->device, &free_bytes, &total);
-    have = larder__peers_room(a->peers, free_bytes);
-    if (a->is_paged)
-        have += a->policy->state->movable_bytes(a);
-    return need > have ? need - have : 0;
+    return !a->is_paged && q->segment_bytes > need ? q->segment_bytes : need;
 }
 
 larder_result larder__request_ask(struct allocator *a, struct request *q,
@@ -36,15 +26,8 @@ larder_result larder__request_ask(struct allocator *a, struct request *q,
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
-    while (r == LARDER_ERR_OUT_OF_MEMORY && !is_hopeless(a, q)) {
-        uint64_t bytes = lacking(a, q);
-        bool goes_on;
-
-        larder__unlock_all(a);
-        goes_on = larder__peers_search_goes_on(a->peers, search, bytes);
-        larder__lock_all(a);
-        if (!goes_on)
-            break;
+    while (r == LARDER_ERR_OUT_OF_MEMORY && !is_hopeless(a, q) &&
+           larder__peers_help(a, search, need_of(a, q))) {
         a->ledger_refusal = NULL;
         r = larder__find_again(a, q);
     }

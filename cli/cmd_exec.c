@@ -194,6 +194,9 @@ static int set_environment(const struct exec_settings *s, const char *spec,
         status = set_preload(s->preload);
     if (status < 0 && s->limit != NULL)
         status = add_setting("process_limit", s->limit);
+    /* What it passes on to the driver is in no ledger. */
+    if (status < 0 && s->limit != NULL && s->preload != NULL)
+        status = add_setting("limit", s->limit);
     if (status < 0 && s->minimum != NULL)
         status = add_setting("minimum", s->minimum);
     return status;

@@ -3,6 +3,7 @@
 #include "base/host.h"
 
 #include <stdio.h>
+#include <string.h>
 
 _Thread_local cud_result preload_last_answer;
 
@@ -103,6 +104,7 @@ static larder_result op_props(void *self, larder_device_props *out)
 {
     const struct preload_calls *real = preload_driver();
     const struct preload_slot *slot = self;
+    cud_uuid uuid;
     size_t total = 0;
     cud_result answer = real->cuDeviceTotalMem_v2(&total, slot->number);
 
@@ -111,6 +113,10 @@ static larder_result op_props(void *self, larder_device_props *out)
     if (answer == CUD_SUCCESS)
         (void)PRELOAD_REAL(real, cuDeviceGetName, out->name,
                            (int)sizeof out->name, slot->number);
+    if (answer == CUD_SUCCESS &&
+        PRELOAD_REAL(real, cuDeviceGetUuid_v2, &uuid, slot->number) ==
+            CUD_SUCCESS)
+        memcpy(out->uuid, uuid.bytes, sizeof out->uuid);
     if (preload_settings_get()->can_migrate)
         out->granularity_bytes = preload_segment_round(real, slot, 1);
     return preload_result_of(answer);

@@ -29,6 +29,7 @@ enum {
     X(cuCtxSynchronize, (void))                                                \
     X(cuDeviceGetCount, (int *))                                               \
     X(cuDeviceGetName, (char *, int, cud_device))                              \
+    X(cuDeviceGetUuid_v2, (cud_uuid *, cud_device))                            \
     X(cuDeviceCanAccessPeer, (int *, cud_device, cud_device))                  \
     X(cuDevicePrimaryCtxGetState, (cud_device, unsigned *, int *))             \
     X(cuDevicePrimaryCtxRetain, (cud_context *, cud_device))                   \

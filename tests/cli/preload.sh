@@ -82,6 +82,51 @@ is 'the answer' "$(cat "$tmp/out")" \
     'free 67108864 total 67108864 device 67108864'
 unset LARDER_CONF
 
+# A limit of the whole process is kept by the ledger, which it joins.
+for mode in cache limit; do
+    for size in 32MiB 64MiB; do
+        last="exec --preload $mode --limit $size"
+        "$larder" exec --preload $mode --limit $size --sim 256MiB --quiet \
+            "$subjects/preload_subject_linked" linked big >"$tmp/out" 2>&1
+        is 'exit status' "$?" 0
+        wanted='big 0'
+        [ $size = 32MiB ] && wanted='big 2'
+        is 'the answer' "$(cat "$tmp/out")" "$wanted"
+    done
+done
+unset wanted
+
+# What one program caches another has, while the first does nothing.
+mkfifo "$tmp/tell" "$tmp/said"
+for thread in False True; do
+    LARDER_CONF=ledger_thread:$thread
+    export LARDER_CONF
+    "$larder" exec --preload cache --sim "64MiB,shared=preload-$$" --quiet \
+        "$subjects/preload_subject_plain" lookup cache \
+        <"$tmp/tell" >"$tmp/said" &
+    program=$!
+    exec 3>"$tmp/tell"
+    read -r word <"$tmp/said"
+    is 'the first' "$word" held
+    last="exec, beside a cache, ledger_thread:$thread"
+    LARDER_CONF=ask_budget_ms:100
+    answer='big 2'
+    if [ $thread = True ]; then
+        LARDER_CONF=ask_budget_ms:60000
+        answer='big 0'
+    fi
+    "$larder" exec --preload cache --sim "64MiB,shared=preload-$$" --quiet \
+        "$subjects/preload_subject_linked" linked big >"$tmp/out" 2>&1
+    is 'the answer' "$(cat "$tmp/out")" "$answer"
+    unset LARDER_CONF
+    echo >&3
+    exec 3>&-
+    wait $program
+    is 'exit status' "$?" 0
+done
+
+rm -f "/dev/shm/larder-sim2-preload-$$.0"
+
 # ---- what is written ------------------------------------------------------------
 
 stats=- under cache dlsym churn

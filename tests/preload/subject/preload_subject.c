@@ -181,6 +181,23 @@ static void hold(void)
     MUST(call.mem_free(addr));
 }
 
+/* 20 MiB in use, and 20 that were freed, and waited for, before that. */
+static void hold_cached(void)
+{
+    enum { BYTES = 20 << 20 };
+    cud_addr addr[2];
+
+    MUST(call.mem_alloc(&addr[0], BYTES));
+    MUST(call.mem_alloc(&addr[1], BYTES));
+    MUST(call.mem_free(addr[0]));
+    MUST(call.mem_free(addr[1]));
+    MUST(call.mem_alloc(&addr[0], BYTES));
+    puts("held");
+    fflush(stdout);
+    (void)getchar();
+    MUST(call.mem_free(addr[0]));
+}
+
 static void in_child(void)
 {
     int status;
@@ -244,10 +261,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } things[] = {{"churn", churn},   {"big", big},
-                  {"info", info},     {"wait", hold},
-                  {"fork", in_child}, {"pause", pause_and_resume},
-                  {"next", look_next}};
+    } things[] = {{"churn", churn},    {"big", big},
+                  {"info", info},      {"wait", hold},
+                  {"fork", in_child},  {"pause", pause_and_resume},
+                  {"next", look_next}, {"cache", hold_cached}};
 
     if (argc != 3)
         die("expected WAY WHAT");

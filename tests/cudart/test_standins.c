@@ -109,6 +109,19 @@ static size_t weights_of(void *network)
     return bytes;
 }
 
+static void drop_network(void *network)
+{
+    assert_int_equal(CUDNN(cudnnDestroyRNNDescriptor)(P(network)), 0);
+}
+
+static void expect_weights(int cell, int both_ways, int type, size_t bytes)
+{
+    void *network = new_network(cell, both_ways, type);
+
+    assert_int_equal(weights_of(network), bytes);
+    drop_network(network);
+}
+
 static void a_network_s_weights_are_all_there(void **state)
 {
     const size_t of_lstm = 80 * (10 + 20) + 80 * (20 + 20) + 4 * 80;
@@ -116,9 +129,9 @@ static void a_network_s_weights_are_all_there(void **state)
     const size_t both_ways = 2 * (80 * (10 + 20) + 80 * (40 + 20)) + 2 * 4 * 80;
 
     (void)state;
-    assert_int_equal(weights_of(new_network(LSTM, 0, FLOAT)), 4 * of_lstm);
-    assert_int_equal(weights_of(new_network(GRU, 0, HALF)), 2 * of_gru);
-    assert_int_equal(weights_of(new_network(LSTM, 1, FLOAT)), 4 * both_ways);
+    expect_weights(LSTM, 0, FLOAT, 4 * of_lstm);
+    expect_weights(GRU, 0, HALF, 2 * of_gru);
+    expect_weights(LSTM, 1, FLOAT, 4 * both_ways);
 }
 
 struct place {
@@ -148,6 +161,8 @@ static struct place place_of(void *network, int layer, int number, char *space)
                                                        P(p.sizes), P(strides)),
                      0);
     assert_int_equal(count, 3);
+    assert_int_equal(CUDNN(cudnnDestroyTensorDescriptor)(P(matrix)), 0);
+    assert_int_equal(CUDNN(cudnnDestroyTensorDescriptor)(P(bias)), 0);
     return p;
 }
 
@@ -172,6 +187,7 @@ static void weights_lie_one_after_the_other(void **state)
     assert_int_equal(next_layer.sizes[2], 20);
     assert_int_equal(first.bias - space, 4 * (80 * 30 + 80 * 40));
     assert_int_equal(next_layer.bias - first.bias, 4 * 160);
+    drop_network(network);
 }
 
 /* Of a matrix or a bias a program may want to know nothing. */
@@ -194,6 +210,7 @@ static void a_place_may_be_asked_for_alone(void **state)
                          P(&matrix), P(NULL), P(NULL)),
                      0);
     assert_ptr_equal(matrix, both.matrix);
+    drop_network(network);
 }
 
 static void what_is_set_in_a_descriptor_is_read(void **state)

@@ -196,6 +196,7 @@ static void nothing_moves_while_a_stream_is_captured(void **state)
     assert_nothing_moves();
     assert_int_equal(CALLS(cuCtxSynchronize), waits);
     assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), 0);
+    assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
     give(take(WANTED));
     holes_verify(&h);
     holes_give(&h);

@@ -3,6 +3,7 @@
 import ctypes
 
 from larder._finding import VARIABLE, candidates
+from larder._history import HistoryOptions
 
 NAMES = ("liblarder_lab.so", "liblarder_lab.so.0")
 
@@ -99,22 +100,6 @@ class RnnGrads(ctypes.Structure):
 
     _fields_ = [("size", ctypes.c_size_t)] + [
         (name, ctypes.c_void_p) for name in "x w_x w_h b_x b_h h c".split()
-    ]
-
-
-class HistoryOptions(ctypes.Structure):
-    """larder_history_options"""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("max_events", ctypes.c_uint64),
-        ("stacks", ctypes.c_int),
-        ("depth", ctypes.c_uint32),
-        ("skip_actions", ctypes.c_uint32),
-        ("stackless_actions", ctypes.c_uint32),
-        ("stack_bytes", ctypes.c_uint64),
-        ("stack_fn", ctypes.c_void_p),
-        ("stack_ctx", ctypes.c_void_p),
     ]
 
 

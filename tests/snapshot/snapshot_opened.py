@@ -3,12 +3,12 @@
 we wrote of it in the second (NAME.ours, NAME.ours.json) holds the same; the
 pickle uses only the opcodes that PyTorch's MemoryViz.js knows; and PyTorch's
 _memory_viz.py, where it is installed, opens it."""
-import json
 import os
-import pickle
 import pickletools
 import subprocess
 import sys
+
+from snapshot_read import listed, load
 
 KNOWN = set('''APPENDS BINGET BININT BININT1 BININT2 EMPTY_DICT EMPTY_LIST FRAME
 LONG1 LONG_BINGET MARK MEMOIZE PROTO SETITEMS SHORT_BINUNICODE STOP TUPLE TUPLE1
@@ -23,32 +23,6 @@ FIND = '''import importlib.util, os
 spec = importlib.util.find_spec('torch')
 print(os.path.join(spec.submodule_search_locations[0], 'cuda',
                    '_memory_viz.py'))'''
-
-
-def spelled_out(v, stacks):
-    """Stacks where their numbers are."""
-    if isinstance(v, dict):
-        return {k: stacks[x] if k == 'frames' and isinstance(x, int)
-                else spelled_out(x, stacks) for k, x in v.items()}
-    return [spelled_out(x, stacks) for x in v] if isinstance(v, list) else v
-
-
-def load(path):
-    with open(path, 'rb') as f:
-        data = f.read()
-    if data[:1] != b'{':
-        return pickle.loads(data)
-    found = json.loads(data)
-    frames = found.pop('frames', [])
-    stacks = [[frames[n] for n in s] for s in found.pop('stacks', [])]
-    return spelled_out(found, stacks)
-
-
-def listed(v):
-    """Tuples as lists, as JSON has them."""
-    if isinstance(v, dict):
-        return {k: listed(x) for k, x in v.items()}
-    return [listed(x) for x in v] if isinstance(v, (list, tuple)) else v
 
 
 def opcodes(path):

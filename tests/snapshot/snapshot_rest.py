@@ -7,6 +7,8 @@ import pickle
 import subprocess
 import sys
 
+from snapshot_read import listed, load
+
 FX = {'filename': 'fx.py', 'name': 'forward', 'line': 3, 'fx_node_op':
       'call_function', 'fx_node_name': 'linear', 'fx_original_trace': 'at 1',
       'fx_node_info': {'target': 'aten.linear', 'users': ['a', 'b'], 'n': -7}}
@@ -57,30 +59,6 @@ def snapshot():
                        'deep': [[[{'x': [1.5, -2, 1 << 63, '', 'é']}]], []]},
         'nothing': None,
     }
-
-
-def listed(v):
-    if isinstance(v, dict):
-        return {k: listed(x) for k, x in v.items()}
-    return [listed(x) for x in v] if isinstance(v, (list, tuple)) else v
-
-
-def spelled_out(v, stacks):
-    if isinstance(v, dict):
-        return {k: stacks[x] if k == 'frames' and isinstance(x, int)
-                else spelled_out(x, stacks) for k, x in v.items()}
-    return [spelled_out(x, stacks) for x in v] if isinstance(v, list) else v
-
-
-def load(path):
-    with open(path, 'rb') as f:
-        data = f.read()
-    if data[:1] != b'{':
-        return pickle.loads(data)
-    found = json.loads(data)
-    frames = found.pop('frames')
-    stacks = [[frames[n] for n in s] for s in found.pop('stacks')]
-    return spelled_out(found, stacks)
 
 
 def differ(a, b, path=''):

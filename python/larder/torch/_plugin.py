@@ -3,6 +3,7 @@
 import ctypes
 
 from larder._finding import VARIABLE, candidates
+from larder._history import HistoryOptions
 
 NAMES = ("liblarder_torch.so", "liblarder_torch.so.0")
 
@@ -66,22 +67,6 @@ class Stats(ctypes.Structure):
         + [(name, Stat) for name in OVERSIZE]
         + [(name, ctypes.c_int64) for name in COUNTERS]
     )
-
-
-class HistoryOptions(ctypes.Structure):
-    """larder_history_options"""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("max_events", ctypes.c_uint64),
-        ("stacks", ctypes.c_int),
-        ("depth", ctypes.c_uint32),
-        ("skip_actions", ctypes.c_uint32),
-        ("stackless_actions", ctypes.c_uint32),
-        ("stack_bytes", ctypes.c_uint64),
-        ("stack_fn", ctypes.c_void_p),
-        ("stack_ctx", ctypes.c_void_p),
-    ]
 
 
 WRITER = ctypes.CFUNCTYPE(

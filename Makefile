@@ -28,7 +28,8 @@ CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-debug check-mutants \
         check-asan check-clang check-tsan check-long check-fuzz check-gpu \
-        check-fit check-exec check-pytorch check-torch bench bench-landscape \
+        check-fit check-exec check-pytorch check-torch bench bench-report \
+        bench-landscape \
         wheel deb install lint manuals format clean
 
 all: build
@@ -106,6 +107,9 @@ bench: build ## measure the allocator and its replays
 	$(B)/bench/bench_alloc
 	$(B)/bench/bench_fit
 	bench/replay.sh $(B)/larder
+
+bench-report: build ## the same as a page with plots: build/bench-report
+	bench/report.py --build $(B)
 
 # What else to look at: make bench-landscape PROGRAMS="a.trace folder".
 PROGRAMS =

@@ -1,6 +1,6 @@
 /* test_pool_streams.c - streams recorded while a private pool is begun: they
  * are forgotten only where a capture orders them, whatever the policy. */
-#include "../support/rig.h"
+#include "../support/late_reader.h"
 
 #define SPEC "sim:256MiB,events=manual"
 
@@ -12,23 +12,9 @@ static const larder_policy policies[] = {LARDER_POLICY_LARDER,
                                          LARDER_POLICY_DIRECT};
 enum { POLICIES = sizeof policies / sizeof policies[0] };
 
-/* A kernel that is late, and what it finds. */
-struct reader {
-    const unsigned char *memory;
-    unsigned char seen;
-};
-
-static void read_now(void *ctx)
+static void queue_reader(struct rig *rig, struct late_reader *r, larder_addr p)
 {
-    struct reader *r = ctx;
-
-    r->seen = r->memory[BYTES - 1];
-}
-
-static struct reader reader_of(larder_addr p)
-{
-    memset((void *)(uintptr_t)p, 0x11, BYTES);
-    return (struct reader){.memory = (unsigned char *)(uintptr_t)p};
+    late_reader_queue(rig, r, p, BYTES, 0x11, 2);
 }
 
 static void overwrite(struct rig *rig)
@@ -56,7 +42,7 @@ static void pool_end(struct rig *rig)
 }
 
 /* The reader runs on stream 2 and finds what was there. */
-static void expect_untouched(struct rig *rig, struct reader *reader)
+static void expect_untouched(struct rig *rig, struct late_reader *reader)
 {
     assert_ok(larder_sim_complete(rig->dev, 2));
     assert_int_equal(reader->seen, 0x11);
@@ -68,12 +54,12 @@ static void recorded_inside(larder_policy policy, int before)
 {
     struct rig rig = rig_up_policy(SPEC, policy, "");
     larder_addr p = rig_alloc(&rig, BYTES);
-    struct reader reader = reader_of(p);
+    struct late_reader reader;
 
     if (before)
         assert_ok(larder_record_stream(rig.a, p, 2));
     pool_begin(&rig);
-    assert_ok(larder_sim_launch(rig.dev, 2, read_now, &reader));
+    queue_reader(&rig, &reader, p);
     assert_ok(larder_record_stream(rig.a, p, 2));
     rig_free(&rig, p);
     pool_end(&rig);
@@ -102,9 +88,9 @@ static void test_one_recorded_before_its_capture_is_waited_for(void **state)
     for (int i = 0; i < POLICIES; i++) {
         struct rig rig = rig_up_policy(SPEC, policies[i], "");
         larder_addr p = rig_alloc(&rig, BYTES);
-        struct reader reader = reader_of(p);
+        struct late_reader reader;
 
-        assert_ok(larder_sim_launch(rig.dev, 2, read_now, &reader));
+        queue_reader(&rig, &reader, p);
         assert_ok(larder_record_stream(rig.a, p, 2));
         pool_begin(&rig);
         assert_ok(larder_sim_capture_begin(rig.dev, 2));
@@ -124,13 +110,13 @@ static void test_one_recorded_after_its_capture_is_waited_for(void **state)
     for (int i = 0; i < POLICIES; i++) {
         struct rig rig = rig_up_policy(SPEC, policies[i], "");
         larder_addr p = rig_alloc(&rig, BYTES);
-        struct reader reader = reader_of(p);
+        struct late_reader reader;
 
         pool_begin(&rig);
         assert_ok(larder_sim_capture_begin(rig.dev, 2));
         assert_ok(larder_record_stream(rig.a, p, 2));
         assert_ok(larder_sim_capture_end(rig.dev, 2));
-        assert_ok(larder_sim_launch(rig.dev, 2, read_now, &reader));
+        queue_reader(&rig, &reader, p);
         assert_ok(larder_record_stream(rig.a, p, 2));
         rig_free(&rig, p);
         pool_end(&rig);

@@ -1,6 +1,6 @@
 /* test_record_stream.c - a block used on other streams comes back only when
  * those have passed the point where it was freed. */
-#include "../support/rig.h"
+#include "../support/late_reader.h"
 
 #define SPEC "sim:1GiB,backing=none,events=manual"
 
@@ -417,30 +417,17 @@ static void test_empty_cache_deals_with_blocks_freed_meanwhile(void **state)
 
 /* ---- with real work ------------------------------------------------------ */
 
-struct kernel {
-    unsigned char *memory;
-    unsigned char seen;
-};
-
-static void read_later(void *ctx)
-{
-    struct kernel *k = ctx;
-
-    k->seen = k->memory[4095];
-}
-
 /* A kernel on another stream that runs late still finds what was there when
  * it was queued. */
 static void test_a_late_kernel_reads_what_was_written_for_it(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,events=manual", "");
     larder_addr p = rig_alloc(&rig, 4096);
-    struct kernel kernel = {.memory = (unsigned char *)(uintptr_t)p};
+    struct late_reader kernel;
     larder_addr q;
 
     (void)state;
-    memset(kernel.memory, 0x11, 4096);
-    assert_ok(larder_sim_launch(rig.dev, 1, read_later, &kernel));
+    late_reader_queue(&rig, &kernel, p, 4096, 0x11, 1);
     record(&rig, p, 1);
     rig_free(&rig, p);
     q = rig_alloc(&rig, 4096);
@@ -456,12 +443,11 @@ static void test_a_full_device_waits_for_the_late_kernel(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,events=manual", "");
     larder_addr p = rig_alloc(&rig, MIB(40));
-    struct kernel kernel = {.memory = (unsigned char *)(uintptr_t)p};
+    struct late_reader kernel;
     larder_addr q;
 
     (void)state;
-    kernel.memory[4095] = 0x33;
-    assert_ok(larder_sim_launch(rig.dev, 1, read_later, &kernel));
+    late_reader_queue(&rig, &kernel, p, 4096, 0x33, 1);
     record(&rig, p, 1);
     rig_free(&rig, p);
     q = rig_alloc(&rig, MIB(40));

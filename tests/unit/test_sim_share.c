@@ -62,6 +62,38 @@ static bool object_exists(int ordinal)
 
 /* ---- other processes ------------------------------------------------------ */
 
+static pid_t child_start(void (*main_fn)(void))
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        main_fn();
+    return pid;
+}
+
+/* -1: a signal ended it. */
+static int child_status(pid_t pid)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+enum { AT_ONCE_MAX = 4 };
+
+/* Each ends with _exit(0). */
+static void run_at_once(int count, void (*main_fn)(void))
+{
+    pid_t pids[AT_ONCE_MAX];
+
+    for (int i = 0; i < count; i++)
+        pids[i] = child_start(main_fn);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(child_status(pids[i]), 0);
+}
+
 /* A child that opens the device, takes memory, says so, and then does what it
  * is told by a byte: 'c'lose and exit, or be killed. */
 struct other {
@@ -347,8 +379,12 @@ static void a_child_that_closes_leaves_its_parents_memory(void **state)
 }
 
 /* Many at once: they come and go, and no byte is lost or invented. */
-static void churn_main(unsigned seed)
+static unsigned churn_seed;
+
+static void churn_main(void)
 {
+    unsigned seed = churn_seed;
+
     for (int round = 0; round < 40; round++) {
         larder_device *dev;
 
@@ -383,17 +419,11 @@ static void no_byte_is_lost_when_processes_come_and_die(void **state)
         pid_t pids[4];
 
         for (unsigned i = 0; i < 4; i++) {
-            pids[i] = fork();
-            assert_true(pids[i] >= 0);
-            if (pids[i] == 0)
-                churn_main(round * 4 + i);
+            churn_seed = round * 4 + i;
+            pids[i] = child_start(churn_main);
         }
-        for (int i = 0; i < 4; i++) {
-            int status;
-
-            assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-            assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
-        }
+        for (int i = 0; i < 4; i++)
+            assert_true(child_status(pids[i]) <= 0);
         assert_int_equal(free_of(dev), MIB(62) - KIB(512));
     }
     assert_ok(larder_device_close(dev));
@@ -439,21 +469,8 @@ static void interrupted_main(void)
 
 static void signals_neither_fail_an_open_nor_let_two_have_too_much(void **state)
 {
-    pid_t pids[3];
-
     (void)state;
-    for (int i = 0; i < 3; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
-        if (pids[i] == 0)
-            interrupted_main();
-    }
-    for (int i = 0; i < 3; i++) {
-        int status;
-
-        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-        assert_int_equal(status, 0);
-    }
+    run_at_once(3, interrupted_main);
     assert_false(object_exists(0));
 }
 
@@ -542,14 +559,6 @@ static void an_object_that_is_not_a_devices_is_refused(void **state)
     }
 }
 
-static int exit_status(pid_t pid)
-{
-    int status;
-
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* A member finds the object in its place, however fast others leave. */
 static void join_main(void)
 {
@@ -568,17 +577,8 @@ static void join_main(void)
 
 static void nobody_joins_what_is_being_removed(void **state)
 {
-    pid_t pids[3];
-
     (void)state;
-    for (int i = 0; i < 3; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
-        if (pids[i] == 0)
-            join_main();
-    }
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(exit_status(pids[i]), 0);
+    run_at_once(3, join_main);
     assert_false(object_exists(0));
 }
 
@@ -620,25 +620,13 @@ static void contend_main(void)
 static void the_lock_outlives_who_dies_with_it(void **state)
 {
     larder_device *dev = open_one("8MiB", "");
-    pid_t pids[2];
 
     (void)state;
     for (int i = 0; i < 10; i++) {
-        pids[0] = fork();
-        assert_true(pids[0] >= 0);
-        if (pids[0] == 0)
-            ask_main();
-        assert_int_equal(exit_status(pids[0]), -1);
+        assert_int_equal(child_status(child_start(ask_main)), -1);
         assert_int_equal(free_of(dev), MIB(8));
     }
-    for (int i = 0; i < 2; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
-        if (pids[i] == 0)
-            contend_main();
-    }
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(exit_status(pids[i]), 0);
+    run_at_once(2, contend_main);
     assert_ok(larder_device_close(dev));
 }
 

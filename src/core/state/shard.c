@@ -140,7 +140,7 @@ static void put_in_slot(struct allocator *a, struct shard *f)
 {
     unsigned i = shard_hash(f->stream) % SHARD_SLOTS;
 
-    larder__assert(a->shards.count < SHARD_SLOTS); /* one stays empty */
+    static_assert(UINT8_MAX < SHARD_SLOTS, "one stays empty");
     while (atomic_load_explicit(&a->shards.slots[i], memory_order_relaxed) !=
            NULL)
         i = (i + 1) % SHARD_SLOTS;

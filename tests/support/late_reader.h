@@ -1,0 +1,32 @@
+/* late_reader.h - a kernel that runs late, and what it finds. */
+#ifndef LARDER_TESTS_SUPPORT_LATE_READER_H
+#define LARDER_TESTS_SUPPORT_LATE_READER_H
+
+#include "rig.h"
+
+struct late_reader {
+    const unsigned char *last; /* the byte it looks at */
+    unsigned char seen;
+};
+
+static inline void late_reader_run(void *ctx)
+{
+    struct late_reader *r = ctx;
+
+    r->seen = *r->last;
+}
+
+/* Queue it, for the last of so many bytes, which are all filled with `value`
+ * now. */
+static inline void late_reader_queue(struct rig *rig, struct late_reader *r,
+                                     larder_addr p, uint64_t bytes,
+                                     unsigned char value, larder_stream stream)
+{
+    unsigned char *memory = (unsigned char *)(uintptr_t)p;
+
+    memset(memory, value, bytes);
+    *r = (struct late_reader){.last = memory + bytes - 1};
+    assert_ok(larder_sim_launch(rig->dev, stream, late_reader_run, r));
+}
+
+#endif

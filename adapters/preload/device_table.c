@@ -113,9 +113,8 @@ static larder_result op_props(void *self, larder_device_props *out)
     if (answer == CUD_SUCCESS)
         (void)PRELOAD_REAL(real, cuDeviceGetName, out->name,
                            (int)sizeof out->name, slot->number);
-    if (answer == CUD_SUCCESS &&
-        PRELOAD_REAL(real, cuDeviceGetUuid_v2, &uuid, slot->number) ==
-            CUD_SUCCESS)
+    if (answer == CUD_SUCCESS && PRELOAD_REAL(real, cuDeviceGetUuid_v2, &uuid,
+                                              slot->number) == CUD_SUCCESS)
         memcpy(out->uuid, uuid.bytes, sizeof out->uuid);
     if (preload_settings_get()->can_migrate)
         out->granularity_bytes = preload_segment_round(real, slot, 1);

@@ -143,7 +143,7 @@ void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool came)
     if (!came)
         l->reserved_bytes -= bytes;
     l->pending_bytes -= bytes;
-    l->moves++;
+    atomic_fetch_add(&l->moves, 1);
     atomic_fetch_add(&l->page->moves, 1);
     books_publish(l);
     mutex_leave(&l->lock);
@@ -242,16 +242,6 @@ uint64_t larder__ledger_excess(struct ledger *l)
     excess = rest_of(own_held(l), limit_of(l));
     mutex_leave(&l->lock);
     return excess;
-}
-
-uint64_t larder__ledger_moves(struct ledger *l)
-{
-    uint64_t moves;
-
-    mutex_take(&l->lock, RANK_LEDGER);
-    moves = word_get(&l->page->moves) - l->moves;
-    mutex_leave(&l->lock);
-    return moves;
 }
 
 uint64_t larder__ledger_spare(struct ledger *l)

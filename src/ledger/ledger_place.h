@@ -56,7 +56,7 @@ struct ledger {
     uint64_t told_limit_bytes;
     uint64_t group_limit_bytes; /* UINT64_MAX: this process sets none */
     uint64_t given_bytes;
-    uint64_t moves; /* of the page's, those of this process */
+    ledger_word moves; /* of the page's, those of this process */
 };
 
 /* ---- opening (ledger.c) ----------------------------------------------------- */
@@ -126,8 +126,12 @@ uint64_t larder__ledger_spare(struct ledger *l);
 
 /* A number that changes when others' memory comes or goes, or they end: while
  * it stays the same, what was not there to be had is not there now, unless
- * somebody gives. */
-uint64_t larder__ledger_moves(struct ledger *l);
+ * somebody gives.  It may change for a move of this process that is under way
+ * in another thread.  No lock: every request that misses asks. */
+static inline uint64_t ledger_moves(const struct ledger *l)
+{
+    return word_get(&l->page->moves) - word_get(&l->moves);
+}
 
 /* ---- asking and answering (asking.c) ----------------------------------------- */
 

@@ -56,7 +56,7 @@ struct peers_search larder__peers_search(const struct allocator *a)
     struct peers_search s = {.patience_ms = a->conf.ask_budget_ms};
 
     if (a->peers != NULL)
-        s.moves = larder__ledger_moves(a->peers->ledger);
+        s.moves = ledger_moves(a->peers->ledger);
     return s;
 }
 
@@ -79,7 +79,7 @@ static uint64_t moves_now(struct ledger *l)
         larder__ledger_sweep(l);
         larder__ledger_unlock(l);
     }
-    return larder__ledger_moves(l);
+    return ledger_moves(l);
 }
 
 /* After a round in vain all have said what they use: where even that leaves too

@@ -39,7 +39,7 @@
 #   policy_larder  -> settings, state, history, entry, peers, pools, segments,
 #                     request, policy_pytorch
 #   region   -> state, history, entry, peers, pools, account, segments,
-#               policy_pytorch, policy_larder
+#               request, policy_pytorch, policy_larder
 #   trim     -> those of segments, entry, segments
 #   pause    -> those of segments, entry, segments
 #   share    -> state, entry, segments
@@ -99,7 +99,7 @@ includes() {
         room["trim"] = "state history entry peers pools segments"
         room["account"] = "state segments"
         room["region"] = "state history entry peers pools account segments " \
-                         "policy_pytorch policy_larder"
+                         "request policy_pytorch policy_larder"
         room["pause"] = "state history entry peers pools segments"
         room["share"] = "state entry segments"
         room["api"] = "state history entry pools segments observe request " \

@@ -1,5 +1,6 @@
 /* test_ladder.c - when neither the cache nor the device has room: what the
  * larder policy tries, in which order, how much of it, and what it says. */
+#include <stdbool.h>
 #include <time.h>
 
 #include "support/rig.h"
@@ -262,6 +263,52 @@ static void test_a_request_waits_no_longer_than_its_budget(void **state)
     }
 }
 
+static void test_the_budget_is_every_policys(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
+                                             LARDER_POLICY_DIRECT};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig =
+            rig_up_policy(PAGED, policies[i], "reclaim_budget_ms:5");
+
+        leave_pending(&rig, MIB(40), 1);
+        refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 was over.");
+        assert_int_equal(events_waited(&rig), 0);
+        assert_ok(larder_sim_complete(rig.dev, 1));
+        rig_alloc(&rig, MIB(48));
+        rig_down(&rig);
+    }
+}
+
+/* A producer that runs ahead of the streams it records is held back: the oldest
+ * are waited for, and no more of them than the limit says. */
+static void test_what_is_pending_keeps_within_its_limit(void **state)
+{
+    static const larder_policy policies[] = {
+        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        bool is_limited = i >= 3;
+        struct rig rig = rig_up_policy(PAGED, policies[i % 3],
+                                       is_limited ? "pending_limit:24MiB" : "");
+        larder_addr p;
+
+        for (int n = 0; n < 4; n++)
+            leave_pending(&rig, MIB(10), 1);
+        /* Each time two may wait on: the request comes before its free. */
+        assert_int_equal(events_waited(&rig), is_limited ? 1 : 0);
+        assert_int_equal(rig_stats(&rig).active_bytes.all.current,
+                         is_limited ? MIB(30) : MIB(40));
+        p = rig_alloc(&rig, MIB(10));
+        assert_int_equal(events_waited(&rig), is_limited ? 2 : 0);
+        rig_free(&rig, p);
+        rig_down(&rig);
+    }
+}
+
 /* Nor where pages do not move. */
 static void test_the_budget_holds_without_moves(void **state)
 {
@@ -473,6 +520,8 @@ int main(void)
         cmocka_unit_test(test_a_pool_may_be_begun_while_a_request_is_under_way),
         cmocka_unit_test(test_a_pool_may_be_ended_while_a_request_is_under_way),
         cmocka_unit_test(test_a_request_waits_no_longer_than_its_budget),
+        cmocka_unit_test(test_the_budget_is_every_policys),
+        cmocka_unit_test(test_what_is_pending_keeps_within_its_limit),
         cmocka_unit_test(test_the_budget_holds_without_moves),
         cmocka_unit_test(test_no_budget_is_no_wait),
         cmocka_unit_test(test_a_pool_s_limit_is_kept),

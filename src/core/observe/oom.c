@@ -103,7 +103,7 @@ static void explain(struct allocator *a, const struct request *q,
     larder__text_add(&t, "and ");
     larder__text_add_bytes(&t, reserved - allocated - pools);
     larder__text_add(&t, " is reserved by Larder but unallocated.");
-    if (a->policy->explain_fully)
+    if (a->policy->explain_fully || q->out_of_time)
         larder__shortfall_say(a, q, free_bytes, &t);
     else if (q->over_pool) /* nor is this a limit of PyTorch's */
         larder__shortfall_say_pool(a, q, &t);

@@ -18,6 +18,7 @@
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
 #include "core/request/request.h"
+#include "core/request/wait.h"
 #include "core/segments/blocks.h"
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
@@ -63,7 +64,7 @@ static larder_result climb_without_moves(struct allocator *a, struct request *q)
         (void)larder__release_idle(a);
         a->stats.num_alloc_retries++;
         r = larder_policy_take_free(a, q) ? LARDER_OK : larder__supply(a, q);
-    } while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q));
+    } while (r == LARDER_ERR_OUT_OF_MEMORY && larder__request_wait_one(a, q));
     return r;
 }
 
@@ -72,7 +73,7 @@ static larder_result wait_and_supply(struct allocator *a, struct request *q)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
-    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q))
+    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__request_wait_one(a, q))
         r = larder_policy_take_free(a, q) ? LARDER_OK : larder__supply(a, q);
     return r;
 }

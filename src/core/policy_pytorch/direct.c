@@ -4,8 +4,7 @@
  * (while allocations are routed to a private pool it is not even asked) stay
  * in their heap and go with the next allocation that finds routing off. */
 #include "base/fail.h"
-
-#include "base/fail.h"
+#include "core/policy_pytorch/ladder.h"
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
@@ -55,7 +54,7 @@ static larder_result direct_find(struct allocator *a, struct request *q)
     if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
         return r;
     /* Blocks that wait for a stream, and pools without users. */
-    (void)larder__release_cached(a);
+    larder__ladder_release(a, q);
     a->stats.num_alloc_retries++;
     return direct_get(a, q);
 }

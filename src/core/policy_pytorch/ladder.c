@@ -1,12 +1,8 @@
 #include "core/policy_pytorch/ladder.h"
 
-#include <time.h>
-
 #include "base/fail.h"
-#include "base/ticks.h"
-#include "core/segments/events.h"
-
-enum { NS_PER_MS = 1000000, NAP_MIN_NS = 20000, NAP_MAX_NS = NS_PER_MS };
+#include "core/request/wait.h"
+#include "core/segments/cached.h"
 
 static uint64_t device_bytes(const struct allocator *a)
 {
@@ -21,55 +17,14 @@ larder_result larder__ladder_refuse(struct allocator *a, struct request *q)
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
 
-/* The request's time begins with its first wait. */
-static uint64_t give_up_ns(const struct allocator *a, uint64_t now_ns)
+void larder__ladder_release(struct allocator *a, struct request *q)
 {
-    uint64_t budget_ms = a->conf.reclaim_budget_ms;
-
-    if (budget_ms > (UINT64_MAX - now_ns) / NS_PER_MS)
-        return UINT64_MAX;
-    return now_ns + budget_ms * NS_PER_MS;
-}
-
-static void ladder_nap(uint64_t ns)
-{
-    const struct timespec t = {.tv_nsec = (long)ns};
-
-    nanosleep(&t, NULL);
-}
-
-/* Asks again and again, as a wait for one event would not end in time. */
-static bool wait_within_budget(struct allocator *a, struct request *q)
-{
-    int64_t before = metric_all(&a->stats.active);
-    uint64_t nap_ns = NAP_MIN_NS;
-
-    if (q->give_up_ns == 0)
-        q->give_up_ns = give_up_ns(a, larder__ticks_system_ns());
-    for (;;) {
-        uint64_t now_ns;
-
-        larder__events_poll(a);
-        if (metric_all(&a->stats.active) < before)
-            return true;
-        if (events_are_idle(&a->events))
-            return false;
-        now_ns = larder__ticks_system_ns();
-        if (now_ns >= q->give_up_ns) {
-            q->out_of_time = true;
-            return false;
-        }
-        if (nap_ns > q->give_up_ns - now_ns)
-            nap_ns = q->give_up_ns - now_ns;
-        ladder_nap(nap_ns);
-        if (nap_ns < NAP_MAX_NS)
-            nap_ns *= 2;
+    if (a->conf.reclaim_budget_ms == CONF_UNLIMITED) {
+        (void)larder__release_cached(a); /* what went is what counts */
+        return;
     }
-}
-
-bool larder__ladder_wait_one(struct allocator *a, struct request *q)
-{
-    if (a->conf.reclaim_budget_ms == CONF_UNLIMITED)
-        return larder__events_wait_one(a);
-    return wait_within_budget(a, q);
+    a->stats.num_sync_all_streams++;
+    while (larder__request_wait_one(a, q))
+        ;
+    (void)larder__release_idle(a);
 }

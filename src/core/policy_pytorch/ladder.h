@@ -8,9 +8,8 @@
 /* Refuse a hopeless request, without asking the device: ERR_OUT_OF_MEMORY. */
 larder_result larder__ladder_refuse(struct allocator *a, struct request *q);
 
-/* Wait until something that was freed on another stream can be used; false:
- * nothing is waited for, the device refuses, or the time is up that
- * reclaim_budget_ms gives a request (q->out_of_time). */
-bool larder__ladder_wait_one(struct allocator *a, struct request *q);
+/* Wait for all that was freed on other streams, within reclaim_budget_ms, and
+ * release all that is cached. */
+void larder__ladder_release(struct allocator *a, struct request *q);
 
 #endif

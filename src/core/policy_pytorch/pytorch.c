@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/observe/oom.h"
+#include "core/policy_pytorch/ladder.h"
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
@@ -206,7 +207,7 @@ static larder_result pytorch_climb(struct allocator *a, struct request *q)
         if (r != LARDER_ERR_OUT_OF_MEMORY || q->rejected)
             return r;
     }
-    (void)larder__release_cached(a); /* what went is what counts */
+    larder__ladder_release(a, q);
     a->stats.num_alloc_retries++;
     return pytorch_grow(a, q);
 }

@@ -16,6 +16,7 @@
 #include "core/policy_pytorch/ladder.h"
 #include "core/policy_pytorch/pytorch.h"
 #include "core/request/request.h"
+#include "core/request/wait.h"
 #include "core/segments/cached.h"
 #include "core/segments/release.h"
 #include "core/state/held.h"
@@ -66,7 +67,7 @@ static larder_result wait_and_look(struct allocator *a, struct request *q)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
-    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__ladder_wait_one(a, q))
+    while (r == LARDER_ERR_OUT_OF_MEMORY && larder__request_wait_one(a, q))
         r = larder__pytorch_search(a, q) ? LARDER_OK : trade(a, q);
     return r;
 }

@@ -7,9 +7,9 @@
 #include "core/policy_larder/lend.h"
 #include "core/policy_larder/physical.h"
 #include "core/policy_larder/spot.h"
-#include "core/policy_pytorch/ladder.h"
 #include "core/pools/pool.h"
 #include "core/region/region_pages.h"
+#include "core/request/wait.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/state/held.h"
@@ -45,7 +45,7 @@ static struct lack count_lack(struct allocator *a, const struct region *g,
 /* A request that is only a wait: what it waited so far. */
 static bool wait_one(struct allocator *a, struct request *q)
 {
-    return !allocator_is_capturing(a) && larder__ladder_wait_one(a, q);
+    return !allocator_is_capturing(a) && larder__request_wait_one(a, q);
 }
 
 /* The cache's minimum is not lent: what is mapped nowhere beyond the rest of it

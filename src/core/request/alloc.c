@@ -5,6 +5,7 @@
 #include "core/peers/peers.h"
 #include "core/pools/pool.h"
 #include "core/request/request.h"
+#include "core/request/wait.h"
 #include "core/segments/blocks.h"
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
@@ -156,6 +157,8 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     if (r != LARDER_OK)
         return r;
     a->ledger_refusal = NULL;
+    if (a->conf.pending_limit_bytes != CONF_UNLIMITED)
+        larder__request_push_back(a, &q);
     r = a->policy->find(a, &q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && allocator_make_room(a))
         r = larder__find_again(a, &q);

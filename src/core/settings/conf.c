@@ -74,6 +74,7 @@ void larder__conf_init(struct conf *conf)
         LARDER_TUNING_MAP(X)
 #undef X
             .reclaim_budget_ms = CONF_UNLIMITED,
+        .pending_limit_bytes = CONF_UNLIMITED,
         .ledger = true,
         .ask_budget_ms = CONF_ASK_MS,
         .process_limit_bytes = CONF_UNLIMITED,

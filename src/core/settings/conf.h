@@ -60,8 +60,9 @@ struct conf {
 
     uint64_t debug; /* a level, as it is made (handle.h, debug/debug.h) */
 
-    uint64_t trim_age_ns;       /* unused longer: released; 0: never */
-    uint64_t reclaim_budget_ms; /* a request waits; CONF_UNLIMITED: for all */
+    uint64_t trim_age_ns;         /* unused longer: released; 0: never */
+    uint64_t reclaim_budget_ms;   /* a request waits; CONF_UNLIMITED: for all */
+    uint64_t pending_limit_bytes; /* freed, and waiting for recorded streams */
 
     /* Of pinned host memory (pinned.h); nothing else heeds them. */
     uint64_t pinned_limit_bytes;      /* CONF_UNLIMITED: none */

@@ -51,6 +51,11 @@ static larder_result parse_reclaim_budget(struct conf *conf, struct reader *r)
     return result;
 }
 
+static larder_result parse_pending_limit(struct conf *conf, struct reader *r)
+{
+    return larder__read_size(r, &conf->pending_limit_bytes);
+}
+
 static larder_result parse_defrag(struct conf *conf, struct reader *r)
 {
     static const char *const names[] = {"off", "limit", "eager"};
@@ -149,6 +154,7 @@ const struct conf_key larder__conf_larder_keys[] = {
 #undef X
         {"trim_age", parse_trim_age},
     {"reclaim_budget_ms", parse_reclaim_budget},
+    {"pending_limit", parse_pending_limit},
     {"history", parse_history},
     {"history_stacks", parse_history_stacks},
     {"dump_on_oom", parse_dump_path},

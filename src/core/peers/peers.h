@@ -61,6 +61,10 @@ static inline void peers_heed_locked(struct allocator *a)
  * device has so much left. */
 uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes);
 
+/* Changes when others' memory comes or goes: what a search of the allocator
+ * begins with, alone, for one that may need nobody. */
+uint64_t larder__peers_moves(const struct allocator *a);
+
 /* A search that others are to help with, for as long as ask_budget_ms says. */
 struct peers_search {
     uint64_t patience_ms; /* in all */

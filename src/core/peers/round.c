@@ -51,13 +51,17 @@ static bool others_give(struct peers *p, uint64_t bytes, uint64_t patience_ms,
 
 /* ---- a search --------------------------------------------------------------- */
 
+uint64_t larder__peers_moves(const struct allocator *a)
+{
+    return a->peers == NULL ? 0 : ledger_moves(a->peers->ledger);
+}
+
 struct peers_search larder__peers_search(const struct allocator *a)
 {
-    struct peers_search s = {.patience_ms = a->conf.ask_budget_ms};
-
-    if (a->peers != NULL)
-        s.moves = ledger_moves(a->peers->ledger);
-    return s;
+    return (struct peers_search){
+        .patience_ms = a->conf.ask_budget_ms,
+        .moves = larder__peers_moves(a),
+    };
 }
 
 static bool is_in_time(struct peers_search *s)

@@ -148,7 +148,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
                               larder_addr *out)
 {
     struct request q = {.bytes = bytes, .stream = stream, .hint = hint};
-    struct peers_search search = larder__peers_search(a);
+    uint64_t moves = a->peers == NULL ? 0 : larder__peers_moves(a);
     larder_result r = request_prepare(a, &q);
 
     larder__assert(allocator_is_locked(a) && bytes > 0);
@@ -163,7 +163,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     if (r == LARDER_ERR_OUT_OF_MEMORY && allocator_make_room(a))
         r = larder__find_again(a, &q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && a->peers != NULL)
-        r = larder__request_ask(a, &q, &search);
+        r = larder__request_ask(a, &q, moves);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         return larder__out_of_memory(a, &q);
     if (r != LARDER_OK)

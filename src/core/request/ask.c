@@ -22,12 +22,14 @@ static uint64_t need_of(const struct allocator *a, const struct request *q)
 }
 
 larder_result larder__request_ask(struct allocator *a, struct request *q,
-                                  struct peers_search *search)
+                                  uint64_t moves)
 {
+    struct peers_search search = larder__peers_search(a);
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
+    search.moves = moves;
     while (r == LARDER_ERR_OUT_OF_MEMORY && !is_hopeless(a, q) &&
-           larder__peers_help(a, search, need_of(a, q))) {
+           larder__peers_help(a, &search, need_of(a, q))) {
         a->ledger_refusal = NULL;
         r = larder__find_again(a, q);
     }

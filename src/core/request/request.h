@@ -36,12 +36,10 @@ uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
 bool larder__request_is_hopeless(const struct allocator *a,
                                  const struct request *q);
 
-struct peers_search;
-
 /* A request found nothing: ask the other processes on the device, and find
- * again as long as the search goes on, which began before it looked (ask.c).  Drops and
- * retakes the locks.  ERR_OUT_OF_MEMORY. */
+ * again as long as that may help (ask.c).  `moves` is larder__peers_moves() from
+ * before it looked.  Drops and retakes the locks.  ERR_OUT_OF_MEMORY. */
 larder_result larder__request_ask(struct allocator *a, struct request *q,
-                                  struct peers_search *search);
+                                  uint64_t moves);
 
 #endif

@@ -140,6 +140,7 @@ enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
 void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool came)
 {
     mutex_take(&l->lock, RANK_LEDGER);
+    larder__assert(bytes <= l->pending_bytes && bytes <= l->reserved_bytes);
     if (!came)
         l->reserved_bytes -= bytes;
     l->pending_bytes -= bytes;
@@ -165,6 +166,7 @@ void larder__ledger_returned(struct ledger *l, uint64_t bytes, bool went)
 void larder__ledger_use(struct ledger *l, int64_t change)
 {
     mutex_take(&l->lock, RANK_LEDGER);
+    larder__assert(change >= 0 || l->in_use_bytes >= (uint64_t)-change);
     l->in_use_bytes += (uint64_t)change;
     books_publish(l);
     mutex_leave(&l->lock);

@@ -18,7 +18,9 @@ larder_result larder__account_keep(struct allocator *a, struct holding *h,
     uint64_t before = h->minimum_bytes;
     uint64_t kept;
 
+    larder__assert(allocator_is_locked(a));
     holding_set(&a->account, h, h->held_bytes, bytes);
+    larder__assert(h->minimum_bytes == bytes);
     kept = a->account.kept_bytes;
     if (bytes <= before || is_there(a, kept))
         return LARDER_OK;
@@ -28,6 +30,7 @@ larder_result larder__account_keep(struct allocator *a, struct holding *h,
         return LARDER_OK;
     kept = a->account.kept_bytes;
     holding_set(&a->account, h, h->held_bytes, before);
+    larder__assert(h->minimum_bytes == before);
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
                         "a minimum of %llu bytes cannot be kept: %llu bytes "
                         "would be kept and not held, of %llu that may be held, "

@@ -231,6 +231,7 @@ static larder_result give_back(struct allocator *a, struct block *b)
 {
     if (a->debug != NULL)
         return larder__debug_free(a, b);
+    larder__assert(b->state == BLOCK_LIVE);
     map_remove(&a->map, b);
     larder__block_retire(a, b);
     return LARDER_OK;

@@ -71,6 +71,7 @@ static uint64_t available_to(const struct telling *t, const struct holding *h,
     uint64_t others = t->used - used + account_kept_from(account, h);
     uint64_t most = capacity > others ? capacity - others : 0;
 
+    larder__assert(used <= t->used);
     if (h->limit_bytes != 0)
         most = bits_lesser(most, h->limit_bytes);
     return most > h->held_bytes ? most - h->held_bytes : 0;
@@ -160,6 +161,7 @@ static larder_result tell_all(struct allocator *a, struct telling *t)
     uint64_t held;
     larder_result r = ask_device(a, &held, &free_bytes, &total_bytes);
 
+    larder__assert(allocator_is_locked(a));
     if (r != LARDER_OK)
         return r;
     if (a->props.total_bytes == 0) /* of the host's memory nothing is known */
@@ -167,8 +169,12 @@ static larder_result tell_all(struct allocator *a, struct telling *t)
     t->used = used - larder__tags_paused_bytes(a);
     used = t->used;
     for (const struct private_pool *p = a->privates.first; p != NULL;
-         p = p->next)
-        used -= used_by(a, p);
+         p = p->next) {
+        uint64_t of_pool = used_by(a, p);
+
+        larder__assert(of_pool <= used); /* all sums are of one moment */
+        used -= of_pool;
+    }
     tell_owner(
         t, &a->account.cache,
         (larder_account_line){.kind = LARDER_OWNER_CACHE, .used_bytes = used});

@@ -160,6 +160,7 @@ static bool live_is(struct allocator *a, const struct private_pool *p,
             return false;
         different += i == 0 || sorted[i] != sorted[i - 1];
     }
+    larder__assert(different <= p->usage.allocations);
     return p->usage.allocations == different;
 }
 

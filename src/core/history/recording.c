@@ -94,6 +94,7 @@ static struct history *history_make(const larder_history_options *options)
         return NULL;
     atomic_init(&h->users, 1);
     h->options = *options;
+    larder__assert(options->max_events > 0 && options->depth > 0);
     h->capacity = options->max_events;
     h->ring = larder__host_alloc(h->capacity, sizeof *h->ring);
     h->marks = larder__host_alloc(MARKS_MAX, sizeof *h->marks);
@@ -176,6 +177,7 @@ static uint32_t capture(const struct allocator *a, struct history *h)
         n = drop_own_frames(frames, n, caller);
     if (n > h->options.depth)
         n = h->options.depth;
+    larder__assert(n <= LARDER_STACK_DEPTH_MAX);
     return larder__stacks_put(&h->stacks, frames, n);
 }
 
@@ -346,6 +348,7 @@ void larder__history_segment(struct allocator *a, const struct segment *s,
     uint32_t stack = 0;
     struct block_note *note;
 
+    larder__assert(s->head != NULL && bytes > 0);
     if (s->kind != SEGMENT_CARVED) /* the piece was the driver's */
         history_range(a, action, s, addr, bytes);
     if (!is_in(h->options.stackless_actions, action))

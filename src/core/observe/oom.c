@@ -62,6 +62,7 @@ static void explain(struct allocator *a, const struct request *q,
                          larder__tags_paused_bytes(a);
     uint64_t reserved = (uint64_t)metric_all(&a->stats.reserved_bytes);
 
+    larder__assert(reserved >= allocated + pools);
     larder__text_init(&p, processes, sizeof processes);
     (void)larder__device_processes(a->device, add_process, &p);
     larder__text_init(&t, message, sizeof message);
@@ -154,6 +155,7 @@ static void tell_observers(struct allocator *a, const larder_oom_info *info)
     uint32_t count = a->oom_observers.count;
     struct callback *copy = callbacks_copy(&a->oom_observers);
 
+    larder__assert(allocator_is_locked(a));
     if (copy == NULL)
         return;
     larder__unlock_all(a);

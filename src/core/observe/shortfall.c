@@ -90,6 +90,8 @@ static struct held_state count(struct allocator *a, const struct request *q)
             shortfall_count_block(q, b, &h);
         count_holder(s, h.live - before, &h);
     }
+    larder__assert(h.live_largest <= h.live);
+    larder__assert(h.own_largest <= h.free && h.foreign_largest <= h.free);
     if (a->larder != NULL)
         h.loose = a->policy->state->loose_bytes(a);
     h.free += h.loose;
@@ -179,6 +181,7 @@ static void say_too_much(const struct request *q, const struct held_state *h,
 {
     uint64_t needed = h->live + h->pending + q->size;
 
+    larder__assert(q->size > 0 && !q->over_pool);
     shortfall_add(t,
                   " Why: there was not enough. In use and asked for together "
                   "are ",
@@ -195,6 +198,7 @@ void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
     const struct private_pool *p = q->heap->pool->owner;
     larder_pool_info info;
 
+    larder__assert(p != NULL && p->holding.limit_bytes != 0);
     if (p->tag != NULL) { /* said above, with its figures */
         larder__text_add(t, " Why: the tag's limit.");
         return;

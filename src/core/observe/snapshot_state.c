@@ -132,6 +132,7 @@ static void copy_events(const struct history *h, struct history_event *out)
     uint64_t first = h->recorded < h->capacity ? 0 : h->next;
     uint64_t before_end = h->capacity - first;
 
+    larder__assert(first < h->capacity && count <= h->capacity);
     if (before_end > count)
         before_end = count;
     memcpy(out, &h->ring[first], before_end * sizeof *out);
@@ -141,6 +142,7 @@ static void copy_events(const struct history *h, struct history_event *out)
 static void copy_marks(const struct history *h, struct history_mark *out,
                        uint64_t count)
 {
+    larder__assert(count <= h->mark_count && count <= MARKS_MAX);
     for (uint64_t i = 0; i < count; i++)
         out[i] = h->marks[(h->mark_count - count + i) % MARKS_MAX];
 }
@@ -194,6 +196,7 @@ larder_result larder__snapshot_take(struct allocator *a, bool with_history,
     struct history *h = a->history;
     larder_result r;
 
+    larder__assert(allocator_is_locked(a));
     *out = (struct snapshot){0};
     if (h != NULL) {
         larder__history_record(a, LARDER_ACTION_snapshot, 0,

@@ -138,6 +138,7 @@ static larder_result region_commit_supply(struct allocator *a, struct region *g,
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
     if (holding_is_within(&g->pool->holding, pages_bytes(pages))) {
+        larder__assert(a->account.drawer == NULL);
         a->account.drawer = &g->pool->holding;
         keep_minimum_of_cache(a);
         r = region_commit_fill(a, g, span, false);
@@ -167,6 +168,8 @@ static void region_commit_take_free(struct allocator *a, const struct region *g,
     larder_addr begin = page_at(g->segment, span.begin);
     larder_addr end = page_at(g->segment, span.end);
 
+    larder__assert(b->state == BLOCK_FREE);
+    larder__assert(b->addr < end && b->addr + b->bytes > begin);
     heap_remove(b);
     if (b->addr < begin) {
         struct block *rest = larder__block_split(a, b, begin - b->addr);
@@ -176,6 +179,7 @@ static void region_commit_take_free(struct allocator *a, const struct region *g,
     }
     if (b->addr + b->bytes > end)
         heap_insert(larder__block_split(a, b, end - b->addr));
+    larder__assert(b->addr >= begin && b->addr + b->bytes <= end);
     larder__block_allocate(a, b, b->bytes, b->bytes, false);
     map_put(&a->map, b);
 }

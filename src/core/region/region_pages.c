@@ -30,6 +30,8 @@ struct block *larder__region_block(struct allocator *a, const struct region *g,
 {
     struct block *b = map_find(&a->map, &a->slab, addr);
 
+    larder__assert(addr >= g->segment->addr);
+    larder__assert(addr - g->segment->addr < g->segment->bytes);
     if (b != NULL)
         return b;
     b = live_before(a, g, addr);
@@ -65,6 +67,7 @@ uint64_t larder__region_at_hand(struct allocator *a, const struct region *g,
         if (b->state == BLOCK_LIVE || b->state == BLOCK_FREE)
             bytes += common_bytes(g, b, span);
     }
+    larder__assert(bytes <= pages_bytes(span.end - span.begin));
     return bytes;
 }
 
@@ -120,6 +123,7 @@ static larder_result cut_live(struct allocator *a, struct block *b,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     history_cut(a, b);
     rest = larder__block_split(a, b, bytes);
+    larder__assert(b->bytes == bytes && rest->segment == b->segment);
     b->requested = b->bytes;
     rest->requested = rest->bytes;
     rest->uses = uses;
@@ -164,6 +168,8 @@ static void region_pages_free_live(struct allocator *a, const struct region *g,
         at = b->addr + b->bytes;
         if (b->state != BLOCK_LIVE)
             continue;
+        larder__assert(b->addr >= page_at(g->segment, span.begin));
+        larder__assert(at <= end && !is_exported(b));
         map_remove(&a->map, b);
         larder__block_retire(a, b);
     }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/fail.h"
 
 static const uint64_t header_magic = UINT64_C(0x314853726472616c);
@@ -42,6 +43,8 @@ static uint64_t number_get(const unsigned char *at, int bytes)
 void larder__share_header_write(const struct share_header *h,
                                 unsigned char out[SHARE_HEADER_BYTES])
 {
+    larder__assert(h->page_count > 0 && h->bytes > 0);
+    larder__assert(h->offset < h->page_count * h->page_bytes);
     number_put(out, header_magic, 8);
     number_put(out + AT_VERSION, SHARE_VERSION, 4);
     number_put(out + AT_KIND, (uint64_t)h->kind, 4);
@@ -147,6 +150,7 @@ enum { BATCH_AT_COUNT = 4, BATCH_AT_FIRST = 8, BATCH_AT_PAGES = 16 };
 void larder__share_batch_write(const struct share_batch *b,
                                unsigned char out[SHARE_BATCH_BYTES])
 {
+    larder__assert(b->count > 0 && b->count <= SHARE_BATCH_MAX);
     memset(out, 0, SHARE_BATCH_BYTES);
     number_put(out, batch_magic, 4);
     number_put(out + BATCH_AT_COUNT, b->count, 4);

@@ -28,6 +28,7 @@ static void trim_heap(struct allocator *a, const struct heap *heap,
     while (b != NULL && a->held_bytes > target) {
         struct tree_key key = bins_key(heap->bins, b);
 
+        larder__assert(b->state == BLOCK_FREE && b->segment->heap == heap);
         if (b->segment->kind == SEGMENT_EXPANDABLE)
             (void)larder__expandable_release(a, b);
         b = larder__bins_before(heap->bins, key);
@@ -59,6 +60,7 @@ void larder__trim_to(struct allocator *a, uint64_t target)
     if (excess(a, target) > 0)
         (void)larder__private_release_unused(a);
     (void)larder__orphans_release(a);
+    larder__assert(a->held_bytes <= before);
     larder__trim_count(a, before);
 }
 
@@ -74,6 +76,7 @@ uint64_t larder__trim_give(struct allocator *a, uint64_t bytes)
     if (bytes > 0 && !larder__trim_is_barred(a))
         larder__trim_to(a, before > bytes ? before - bytes : 0);
     gone = a->held_bytes < before ? before - a->held_bytes : 0;
+    larder__assert(allocator_is_locked(a) && a->peers != NULL);
     larder__peers_tell_use(a);
     larder__unlock_all(a);
     return gone;

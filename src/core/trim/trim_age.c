@@ -57,6 +57,7 @@ static bool events_are_capturing(struct allocator *a)
 
 bool larder__trim_is_barred(struct allocator *a)
 {
+    larder__assert(allocator_is_locked(a));
     return allocator_is_capturing(a) || pools_are_capturing(a) ||
            events_are_capturing(a);
 }
@@ -81,6 +82,7 @@ static void trim_age_release_old(struct allocator *a, struct heap *heap,
     while (b != NULL) {
         struct tree_key key = bins_key(heap->bins, b);
 
+        larder__assert(b->segment->heap == heap);
         if (b->born < mark)
             release_block(a, b);
         b = bins_after(heap->bins, key);
@@ -115,6 +117,7 @@ static void begin_range(struct allocator *a, struct segment *s)
 {
     size_t pages = s->bytes / s->page_bytes;
 
+    larder__assert(s->bytes % s->page_bytes == 0 && s->stamps == NULL);
     s->stamps = larder__host_alloc(pages, sizeof *s->stamps);
     for (size_t i = 0; s->stamps != NULL && i < pages; i++)
         s->stamps[i] = a->trim.now;
@@ -149,6 +152,7 @@ struct heap *larder__trim_next_heap(struct allocator *a, size_t *at)
 {
     size_t first = 0; /* number of the pool's first heap */
 
+    larder__assert(allocator_is_locked(a));
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         const struct pool *pool = &a->pools[kind];
 

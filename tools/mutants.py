@@ -9,10 +9,12 @@ every test passes are listed: each is a line that no test minds.
 How it is done, so that a mutant costs seconds:
   - everything below src/ is compiled once, from BUILD's own commands, and linked
     into one shared library; the tests of BUILD are linked anew with that;
-  - a mutant is one source compiled again and the library linked again;
-  - tests run in the order in which they are likely to fail: those that caught
-    mutants of the same file first, then the short ones; the first failure ends
-    it, and so does a test that takes far longer than it did unchanged.
+  - a mutant is one source compiled again, or those that run a header's line,
+    and the library linked again;
+  - only the tests that run the line are tried (tools/mutant_cover.py), in the
+    order in which they are likely to fail: those that caught mutants of the
+    same file first, then the short ones; the first failure ends it, and so does
+    a test that takes far longer than it did unchanged.
 
 The sample is drawn from all places by a seed: the same seed and the same sources
 give the same mutants.  tools/mutants.equal lists mutants that change nothing a
@@ -32,6 +34,8 @@ import shutil
 import subprocess
 import sys
 import time
+
+import mutant_cover
 
 SOURCES = ("src/core/", "src/report/", "src/replay/", "src/trace/")
 LABELS = {"unit", "golden", "model", "fault", "snapshot", "report", "fuzz",
@@ -158,7 +162,9 @@ class Bench:
         self.verbose = verbose
         self.commands = {}
         self.objects = {}
-        os.makedirs(os.path.join(self.work, "obj"), exist_ok=True)
+        self.cover = os.path.join(self.work, "cover")
+        for folder in ("obj", "cover"):
+            os.makedirs(os.path.join(self.work, folder), exist_ok=True)
 
     def cached(self, name):
         with open(os.path.join(self.build, "CMakeCache.txt"),
@@ -179,26 +185,37 @@ class Bench:
             argv = shlex.split(e["command"])
             argv = [a for a in argv if a != "-fvisibility=hidden"]
             argv = argv[:argv.index("-o")]
-            self.commands[path] = argv + ["-fPIC", "-w", "-O1", "-g0"]
-            self.objects[path] = os.path.join(
-                self.work, "obj", path.replace("/", "_") + ".o")
+            self.commands[path] = argv + ["-fPIC", "-w", "-g0"]
+            self.objects[path] = self.object_in("obj", path)
 
-    def compile(self, path, source=None, output=None):
-        argv = self.commands[path] + ["-o", output or self.objects[path],
-                                      "-c", source or
-                                      os.path.join(self.root, path)]
-        if shutil.which("ccache") and source is None:
+    def object_in(self, folder, path):
+        return os.path.join(self.work, folder, path.replace("/", "_") + ".o")
+
+    def compile(self, path, source=None, output=None, before=()):
+        """With before: folders whose headers stand before all others."""
+        argv = self.commands[path] + ["-O1"]
+        argv[1:1] = ["-I" + folder for folder in before]
+        argv += ["-o", output or self.objects[path],
+                 "-c", source or os.path.join(self.root, path)]
+        if shutil.which("ccache") and source is None and not before:
             argv = ["ccache"] + argv
         return run(argv, cwd=self.build)
 
-    def link(self, instead=None):
-        objects = dict(self.objects)
-        objects.update(instead or {})
+    def compile_counted(self, path):
+        output = self.object_in("cover", path)
+        return run(self.commands[path] + mutant_cover.FLAGS +
+                   ["-o", output, "-c", os.path.join(self.root, path)],
+                   cwd=self.build)
+
+    def link(self, objects, flags=()):
         listed = os.path.join(self.work, "objects")
         with open(listed, "w", encoding="utf-8") as f:
-            f.write("\n".join(sorted(objects.values())))
+            f.write("\n".join(sorted(objects)))
         return run(["cc", "-shared", "-o", self.library + ".new", "@" + listed,
-                    "-lzstd", "-ljansson", "-lm", "-lpthread"])
+                    *flags, "-lzstd", "-ljansson", "-lm", "-lpthread"])
+
+    def link_with(self, instead=None):
+        return self.link({**self.objects, **(instead or {})}.values())
 
     def publish(self):
         os.replace(self.library + ".new", self.library)
@@ -245,16 +262,31 @@ class Test:
         return done.returncode in (0, 77)
 
 
+def must(what, done):
+    if done.returncode != 0:
+        sys.exit("mutants: %s:\n%s" % (what, done.stdout.decode()))
+
+
 def prepare_library(bench):
-    bench.read_commands()
     for i, path in enumerate(sorted(bench.commands)):
         show(i, len(bench.commands), "compiling " + path)
-        done = bench.compile(path)
-        if done.returncode != 0:
-            sys.exit("mutants: %s:\n%s" % (path, done.stdout.decode()))
-    done = bench.link()
-    if done.returncode != 0:
-        sys.exit("mutants: the library: " + done.stdout.decode())
+        must(path, bench.compile(path))
+    must("the library", bench.link_with())
+    bench.publish()
+
+
+def prepare_counted_library(bench):
+    """The same in place of it, that counts the lines it runs."""
+    objects = [os.path.join(bench.cover, "exit.o")]
+    source = os.path.join(bench.work, "exit.c")
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(mutant_cover.EXIT_SOURCE)
+    must(source, run(["cc", "-fPIC", "-c", source, "-o", objects[0]]))
+    for i, path in enumerate(sorted(bench.commands)):
+        show(i, len(bench.commands), "compiling to count: " + path)
+        must(path, bench.compile_counted(path))
+        objects.append(bench.object_in("cover", path))
+    must("the library that counts", bench.link(objects, ["--coverage"]))
     bench.publish()
 
 
@@ -268,15 +300,14 @@ def listed_tests(bench):
             yield t["name"], t["command"], properties["WORKING_DIRECTORY"]
 
 
-def prepare_tests(bench, longest):
-    """Programs linked anew, each run once on what is unchanged."""
+def link_tests(bench):
+    """Programs linked anew, and those that run one."""
     command = os.path.join(bench.work, "larder")
     if not bench.relink("larder", command):
         sys.exit("mutants: the command could not be linked")
-    tests = []
     wanted = list(listed_tests(bench))
     for i, (name, argv, directory) in enumerate(wanted):
-        show(i, len(wanted), "linking and timing " + name)
+        show(i, len(wanted), "linking " + name)
         argv = list(argv)
         if argv[0].startswith(bench.build):
             program = os.path.join(bench.work, os.path.basename(argv[0]))
@@ -285,13 +316,30 @@ def prepare_tests(bench, longest):
             argv[0] = program
         argv = [command if a == os.path.join(bench.build, "larder") else a
                 for a in argv]
-        test = Test(name, argv, directory)
+        yield Test(name, argv, directory)
+
+
+def time_tests(tests, longest):
+    """Those that pass on what is unchanged, with the time they take."""
+    for i, test in enumerate(tests):
+        show(i, len(tests), "timing " + test.name)
         begin = time.monotonic()
-        if not test.passes(longest):
-            continue
-        test.seconds = time.monotonic() - begin
-        tests.append(test)
-    return tests
+        if test.passes(longest):
+            test.seconds = time.monotonic() - begin
+            yield test
+
+
+def count_lines(bench, tests, longest):
+    """Who runs what.  A test that does not end in time when lines are counted
+    has counted what it ran until then: nothing, so that it is left out."""
+    coverage = mutant_cover.Coverage(bench.root, bench.cover)
+    coverage.forget_counts()
+    prepare_counted_library(bench)
+    for i, test in enumerate(tests):
+        show(i, len(tests), "counting lines of " + test.name)
+        test.passes(10 * longest)
+        coverage.learn(test.name)
+    return coverage
 
 
 def equal_keys(root):
@@ -310,7 +358,8 @@ def equal_keys(root):
 def sample(bench, options):
     places = []
     equal = equal_keys(bench.root)
-    for path in sorted(bench.commands):
+    listed = run(["find", "src", "-name", "*.h"], cwd=bench.root).stdout
+    for path in sorted(list(bench.commands) + listed.decode().split()):
         if path.startswith(tuple(options.sources)):
             places += [m for m in mutants_of(bench.root, path)
                        if m.key() not in equal]
@@ -320,21 +369,49 @@ def sample(bench, options):
     return places[:options.count], len(places)
 
 
-def try_mutant(bench, mutant, tests, caught):
-    """The name of the test that caught it, '' for none, None: no program."""
+def compile_header(bench, mutant, text, coverage):
+    """Anew what runs the line, with the mutant's header before the other."""
+    folder = os.path.join(bench.work, "headers")
+    header = os.path.join(folder, os.path.relpath(mutant.path, "src"))
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(os.path.dirname(header))
+    with open(header, "w", encoding="utf-8") as f:
+        f.write(text)
+    instead = {}
+    wanted = coverage.objects_of(mutant.path, mutant.line)
+    for path, compiled in bench.objects.items():
+        if os.path.splitext(os.path.basename(compiled))[0] not in wanted:
+            continue
+        instead[path] = os.path.join(bench.work, "mutant_%d.o" % len(instead))
+        if bench.compile(path, None, instead[path], [folder]).returncode != 0:
+            return None
+    return instead
+
+
+def compile_mutant(bench, mutant, coverage):
+    """The objects that take the place of others; None: it does not compile."""
+    with open(os.path.join(bench.root, mutant.path), encoding="utf-8") as f:
+        text = mutant.apply(f.read())
+    if mutant.path.endswith(".h"):
+        return compile_header(bench, mutant, text, coverage)
     source = os.path.join(bench.work, "mutant.c")
     output = os.path.join(bench.work, "mutant.o")
-    with open(os.path.join(bench.root, mutant.path), encoding="utf-8") as f:
-        text = f.read()
     with open(source, "w", encoding="utf-8") as f:
-        f.write(mutant.apply(text))
+        f.write(text)
     if bench.compile(mutant.path, source, output).returncode != 0:
         return None
-    if bench.link({mutant.path: output}).returncode != 0:
+    return {mutant.path: output}
+
+
+def try_mutant(bench, mutant, tests, coverage, caught):
+    """The name of the test that caught it, '' for none, None: no program."""
+    instead = compile_mutant(bench, mutant, coverage)
+    if instead is None or bench.link_with(instead).returncode != 0:
         return None
     bench.publish()
     folder = os.path.dirname(mutant.path)
-    order = sorted(tests, key=lambda t: (
+    able = coverage.tests_of(mutant.path, mutant.line)
+    order = sorted((t for t in tests if t.name in able), key=lambda t: (
         -caught.get((mutant.path, t.name), 0), -caught.get((folder, t.name), 0),
         t.seconds))
     for test in order:
@@ -397,9 +474,11 @@ def main():
             print(mutant)
         return 0
     begin = time.monotonic()
+    bench.read_commands()
     prepare_library(bench)
+    tests = list(time_tests(list(link_tests(bench)), options.longest))
+    coverage = count_lines(bench, tests, options.longest)
     chosen, places = sample(bench, options)
-    tests = prepare_tests(bench, options.longest)
     show(0, 1, "!%d tests; prepared in %.0f s" % (len(tests),
                                                    time.monotonic() - begin))
     if not tests:
@@ -407,7 +486,7 @@ def main():
     caught, rows = {}, []
     for i, mutant in enumerate(chosen):
         show(i, len(chosen), mutant.name())
-        by = try_mutant(bench, mutant, tests, caught)
+        by = try_mutant(bench, mutant, tests, coverage, caught)
         if by is not None:
             rows.append((mutant, by))
             show(i, len(chosen), "!%d %s %s" % (i, by or "LIVES", mutant))

@@ -251,6 +251,7 @@ static const struct block *allocate_saved(struct allocator *a,
     struct segment *s = pool_segment(a->segments, p);
     struct block *b;
 
+    larder__assert(s != NULL && saved->bytes > 0);
     while (saved->addr < s->addr || saved->addr - s->addr >= s->bytes) {
         s = pool_segment(s->next, p);
         larder__assert(s != NULL);
@@ -276,6 +277,7 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
 {
     larder__assert(allocator_is_locked(a));
     checkpoint_free_live(a, p, true, freed);
+    larder__assert(p->usage.allocations == 0);
     for (size_t i = 0; i < cp->count; i++) {
         const struct block *b = allocate_saved(a, p, &cp->blocks[i]);
 
@@ -285,6 +287,7 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
         }
     }
     checkpoint_free_live(a, p, false, NULL);
+    larder__assert(p->usage.allocations == created->count);
 }
 
 larder_result larder_checkpoint_restore(

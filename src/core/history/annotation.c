@@ -65,6 +65,7 @@ uint16_t larder__annotation_now(struct text_table *t)
                          ? mine.depth
                          : LARDER_ANNOTATION_DEPTH;
 
+    larder__assert(t->serial != 0);
     if (mine.known_serial != t->serial) {
         mine.number = larder__texts_put(t, mine.texts[level]);
         mine.known_serial = t->serial;

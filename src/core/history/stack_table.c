@@ -61,6 +61,7 @@ uint32_t larder__stacks_put(struct stack_table *t, const uint64_t *frames,
 
     if (depth == 0)
         return 0;
+    larder__assert(t->count <= t->slot_mask / 2); /* a slot is empty */
     slot = (uint32_t)stack_hash(frames, depth) & t->slot_mask;
     while ((number = t->slots[slot]) != 0) {
         if (stack_is(t, number, frames, depth))

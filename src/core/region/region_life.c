@@ -43,6 +43,8 @@ static struct region *region_new(const struct allocator *a,
         larder__host_free(g);
         return NULL;
     }
+    larder__assert(opt->name == NULL ||
+                   strlen(opt->name) <= LARDER_REGION_NAME_MAX);
     if (opt->name != NULL)
         strcpy(g->name, opt->name);
     g->handle_pages = SIZE_MAX;
@@ -77,6 +79,7 @@ larder_result larder__region_make(struct allocator *a, uint64_t bytes,
     struct region *g = region_new(a, opt);
     larder_result r;
 
+    larder__assert(allocator_is_locked(a) && bytes % PAGE_BYTES == 0);
     if (g == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     larder__private_append(a, g->pool);
@@ -123,6 +126,7 @@ larder_result larder__region_unmake(struct allocator *a, struct region *g)
     const struct page_span all = {0, g->segment->bytes / PAGE_BYTES};
     larder_result r = larder__region_decommit(a, g, all);
 
+    larder__assert(allocator_is_locked(a) && g->pool->region == g);
     while (r == LARDER_OK && has_pending(a, g)) {
         if (!larder__events_wait_one(a))
             return larder__fail(LARDER_ERR_BUSY,

@@ -185,6 +185,7 @@ larder_result larder__region_sleep(struct allocator *a, struct region *g,
     size_t before;
     larder_result r = larder__events_sync(a);
 
+    larder__assert(allocator_is_locked(a) && g->pool->region == g);
     if (r == LARDER_OK)
         r = streams_pass(a, g);
     if (r == LARDER_OK)
@@ -218,6 +219,7 @@ larder_result larder__region_wake(struct allocator *a, struct region *g)
     char words[LARDER_FAIL_MAX];
     larder_result r = map_committed(a, g);
 
+    larder__assert(allocator_is_locked(a) && g->pool->region == g);
     if (r == LARDER_OK)
         r = region_sleep_copy(a, g, LARDER_COPY_TO_DEVICE);
     if (r != LARDER_OK) { /* asleep and whole */

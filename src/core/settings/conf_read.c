@@ -53,6 +53,7 @@ larder_result larder__reader_word(struct reader *r)
 
 larder_result larder__reader_expect(struct reader *r, char mark)
 {
+    larder__assert(is_mark(mark) && mark != '\0');
     if (larder__reader_peek(r) != mark) {
         if (*r->at == '\0')
             return larder__fail(LARDER_ERR_CONF,

@@ -1,5 +1,6 @@
 #include "core/history/annotation.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -98,7 +99,7 @@ void larder__texts_destroy(struct text_table *t)
 
 const char *larder__texts_get(const struct text_table *t, uint16_t number)
 {
-    larder__assert(number < t->used);
+    static_assert(UINT16_MAX < TEXT_STEPS, "any number is within");
     return &t->bytes[(size_t)number * TEXT_STEP];
 }
 

@@ -1,0 +1,95 @@
+"""mutant_cover.py - which tests run which lines, for tools/mutants.py.
+
+A test that does not run a line cannot notice a bug in it: only those that do
+are worth running on a mutant, and a mutant in a line that none runs lives.
+
+gcc counts the lines: everything is compiled once more with --coverage, and each
+test runs once on that.  What a process that is killed has run is not counted;
+what one has run that ends by _exit() is, by EXIT_SOURCE.
+
+A function in a header is compiled into each source that calls it: for lines of
+headers it is kept which objects ran them.
+"""
+
+import bisect
+import glob
+import gzip
+import json
+import os
+import subprocess
+
+FLAGS = ["--coverage", "-fprofile-update=atomic", "-O0"]
+
+# Children of tests end by _exit(), which writes no counts.
+EXIT_SOURCE = r"""
+#include <sys/syscall.h>
+#include <unistd.h>
+void __gcov_dump(void);
+__attribute__((visibility("default"), noreturn)) void _exit(int status)
+{
+    __gcov_dump();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+"""
+
+
+def counted_files(folder):
+    """What gcov says of the counts below the folder: object, file, line."""
+    counts = sorted(glob.glob(os.path.join(folder, "*.gcda")))
+    if not counts:
+        return
+    text = subprocess.run(["gcov", "--json-format", "--stdout"] + counts,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          cwd=folder, check=False).stdout
+    if text[:2] == b"\x1f\x8b":
+        text = gzip.decompress(text)
+    for line in text.decode().splitlines():
+        if not line.startswith("{"):
+            continue
+        entry = json.loads(line)
+        name = os.path.splitext(os.path.basename(entry["data_file"]))[0]
+        for f in entry["files"]:
+            yield name, f["file"], f["lines"]
+
+
+class Coverage:
+    def __init__(self, root, folder):
+        self.root, self.folder = root, folder
+        self.lines = {}    # path -> line -> names of tests
+        self.objects = {}  # path -> line -> names of objects
+        self.sorted = {}
+
+    def forget_counts(self):
+        for path in glob.glob(os.path.join(self.folder, "*.gcda")):
+            os.remove(path)
+
+    def learn(self, test):
+        """Take over what the one test has just run."""
+        for name, path, lines in counted_files(self.folder):
+            path = os.path.relpath(os.path.join(self.root, path), self.root)
+            if path.startswith(".."):
+                continue
+            of_file = self.lines.setdefault(path, {})
+            objects = self.objects.setdefault(path, {})
+            for entry in lines:
+                number = entry["line_number"]
+                of_file.setdefault(number, set())
+                if entry["count"] > 0:
+                    of_file[number].add(test)
+                    objects.setdefault(number, set()).add(name)
+        self.forget_counts()
+
+    def line_of(self, path, line):
+        """The counted line that this one belongs to: a statement's first."""
+        if path not in self.sorted:
+            self.sorted[path] = sorted(self.lines.get(path, {}))
+        numbers = self.sorted[path]
+        at = bisect.bisect_right(numbers, line)
+        return numbers[at - 1] if at > 0 else None
+
+    def tests_of(self, path, line):
+        return self.lines.get(path, {}).get(self.line_of(path, line), set())
+
+    def objects_of(self, path, line):
+        return self.objects.get(path, {}).get(self.line_of(path, line), set())

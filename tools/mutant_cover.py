@@ -93,3 +93,10 @@ class Coverage:
 
     def objects_of(self, path, line):
         return self.objects.get(path, {}).get(self.line_of(path, line), set())
+
+    def lines_below(self, folder):
+        """How many lines of the folder's files count, and how many some test
+        runs."""
+        tests = [t for path, lines in self.lines.items()
+                 if os.path.dirname(path) == folder for t in lines.values()]
+        return len(tests), sum(1 for t in tests if t)

@@ -446,22 +446,27 @@ def read_options():
     return parser.parse_args()
 
 
-def report(rows, places, seconds):
+def report(rows, places, seconds, coverage):
+    """Lines of a report, and the percent that live."""
     rooms = {}
     for mutant, by in rows:
         room = rooms.setdefault(os.path.dirname(mutant.path), [0, 0])
         room[0] += 1
         room[1] += by == ""
-    print("%-28s %8s %6s" % ("folder", "planted", "live"))
+    lines = ["%-28s %8s %6s %8s %6s" % ("folder", "planted", "live", "lines",
+                                        "run")]
     for room in sorted(rooms):
-        print("%-28s %8d %6d" % (room, *rooms[room]))
+        counted, run_by_some = coverage.lines_below(room)
+        lines.append("%-28s %8d %6d %8d %5.1f%%" %
+                     (room, *rooms[room], counted,
+                      100.0 * run_by_some / max(counted, 1)))
     live = [m for m, by in rows if by == ""]
     percent = 100.0 * len(live) / max(len(rows), 1)
-    print("%d planted, of %d places; %d live (%.1f %%); %.0f s" %
-          (len(rows), places, len(live), percent, seconds))
+    lines.append("%d planted, of %d places; %d live (%.1f %%); %.0f s" %
+                 (len(rows), places, len(live), percent, seconds))
     for mutant in sorted(live, key=lambda m: (m.path, m.line)):
-        print("lives: %s" % mutant)
-    return percent
+        lines.append("lives: %s" % mutant)
+    return lines, percent
 
 
 def main():
@@ -490,7 +495,11 @@ def main():
         if by is not None:
             rows.append((mutant, by))
             show(i, len(chosen), "!%d %s %s" % (i, by or "LIVES", mutant))
-    percent = report(rows, places, time.monotonic() - begin)
+    lines, percent = report(rows, places, time.monotonic() - begin, coverage)
+    print("\n".join(lines))
+    with open(os.path.join(bench.work, "report.txt"), "w",
+              encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
     return 0 if percent <= options.allow else 1
 
 

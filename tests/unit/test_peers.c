@@ -16,6 +16,7 @@
 #include <larder/region.h>
 #include <larder/tag.h>
 
+#include "core/entry/handle.h"
 #include "device/device.h"
 #include "ledger/ledger_name.h"
 
@@ -793,15 +794,110 @@ static void a_group_that_is_none_is_named(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+/* ---- without a ledger --------------------------------------------------------- */
+
+static bool has_ledger(const larder_allocator *a)
+{
+    return handle_allocator(a)->peers != NULL;
+}
+
 static void a_device_of_this_process_alone_has_no_ledger(void **state)
 {
     larder_device_props props = {.size = sizeof props};
-    struct rig rig = rig_up("sim:64MiB", "");
+    struct rig rig = rig_up("sim:64MiB", "ledger:on");
 
     (void)state;
     assert_ok(larder_device_get_props(rig.dev, &props));
     assert_true(props.is_exclusive);
+    assert_false(has_ledger(rig.a));
     rig_down(&rig);
+    rig = rig_on("64MiB", LARDER_POLICY_LARDER, "ledger:on");
+    assert_true(has_ledger(rig.a));
+    rig_end(&rig);
+}
+
+/* A device of which nothing is asked but what it is. */
+static larder_result anonymous_props(void *self, larder_device_props *out)
+{
+    (void)self;
+    out->total_bytes = MIB(64);
+    return LARDER_OK;
+}
+
+static void anonymous_close(void *self)
+{
+    (void)self;
+}
+
+static larder_result anonymous_alloc(void *self, uint64_t bytes,
+                                     larder_addr *out)
+{
+    (void)self;
+    (void)bytes;
+    (void)out;
+    return LARDER_ERR_OUT_OF_MEMORY;
+}
+
+static larder_result anonymous_info(void *self, uint64_t *free_bytes,
+                                    uint64_t *total_bytes)
+{
+    (void)self;
+    *free_bytes = *total_bytes = MIB(64);
+    return LARDER_OK;
+}
+
+static larder_result anonymous_make(void *self, uint64_t *out)
+{
+    (void)self;
+    *out = 1;
+    return LARDER_OK;
+}
+
+static larder_result anonymous_call(void *self, uint64_t handle)
+{
+    (void)self;
+    (void)handle;
+    return LARDER_OK;
+}
+
+static larder_result anonymous_record(void *self, uint64_t event,
+                                      larder_stream stream)
+{
+    (void)self;
+    (void)event;
+    (void)stream;
+    return LARDER_OK;
+}
+
+static const larder_device_ops anonymous_ops = {
+    .size = sizeof anonymous_ops,
+    .name = "anonymous",
+    .close = anonymous_close,
+    .props = anonymous_props,
+    .mem_alloc = anonymous_alloc,
+    .mem_free = anonymous_call,
+    .mem_info = anonymous_info,
+    .event_create = anonymous_make,
+    .event_destroy = anonymous_call,
+    .event_record = anonymous_record,
+    .event_query = anonymous_call,
+    .event_sync = anonymous_call,
+    .stream_sync = anonymous_call,
+};
+
+/* Others could not know it for the same. */
+static void a_device_that_does_not_say_who_it_is_has_no_ledger(void **state)
+{
+    larder_options opt;
+    struct rig rig = {0};
+
+    (void)state;
+    larder_options_init(&opt);
+    opt.conf = "ledger:on";
+    assert_ok(larder_device_create(&anonymous_ops, NULL, &rig.dev));
+    assert_ok(larder_create(rig.dev, &opt, &rig.a));
+    assert_false(has_ledger(rig.a));
+    rig_end(&rig);
 }
 
 int main(void)
@@ -832,6 +928,7 @@ int main(void)
         cmocka_unit_test(a_ledger_that_others_could_have_made_is_not_used),
         cmocka_unit_test(a_group_that_is_none_is_named),
         cmocka_unit_test(a_device_of_this_process_alone_has_no_ledger),
+        cmocka_unit_test(a_device_that_does_not_say_who_it_is_has_no_ledger),
     };
 
     unsetenv("LARDER_CONF");

@@ -440,6 +440,29 @@ static void the_line_is_the_programs_own(void **state)
             "MmBackward0 of the backward pass");
 }
 
+/* A kernel names its cells by their content: they are counted. */
+static void cells_are_numbered_as_they_come(void **state)
+{
+    static const char *const expected[] = {"cell 1:5 <module>",
+                                           "cell 2:6 <module>", "cell 1:9 f",
+                                           "cell 3:1 <module>"};
+    struct snapshot *s =
+        made_snapshot("alloc 0 1MiB 0 /tmp/ipykernel_31/77.py:5:<module>\n"
+                      "alloc 1 1MiB 0 /tmp/ipykernel_31/88.py:6:<module>\n"
+                      "alloc 2 1MiB 0 /tmp/ipykernel_31/77.py:9:f\n"
+                      "alloc 3 1MiB 0 /tmp/ipykernel_31/99.py:1:<module>\n",
+                      NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        char buf[REPORT_FRAME];
+        uint32_t frame = report_own_frame(s, s->events[i].stack);
+
+        assert_string_equal(report_frame(s, frame, false, buf), expected[i]);
+    }
+    snapshot_free(s);
+}
+
 static void a_time_no_clock_shows_is_cut_down(void **state)
 {
     (void)state;
@@ -528,6 +551,7 @@ int main(void)
         cmocka_unit_test(frames_and_lifetimes_tell_what_memory_is_for),
         cmocka_unit_test(sizes_are_told_in_words),
         cmocka_unit_test(the_line_is_the_programs_own),
+        cmocka_unit_test(cells_are_numbered_as_they_come),
         cmocka_unit_test(a_time_no_clock_shows_is_cut_down),
         cmocka_unit_test(what_is_shown_is_whole_and_harmless),
         cmocka_unit_test(a_files_name_is_harmless),

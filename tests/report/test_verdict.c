@@ -231,6 +231,9 @@ static void old_memory_is_told_by_its_end(void **state)
     /* Freed and made anew by the optimizer's step. */
     sprintf(lines, "%salloc 0 4MiB 0 p/optim/adam.py:8:step\n", optim);
     assert_int_equal(category_of(lines, 0), REPORT_OPTIMIZER);
+    /* The other way round, from the first event on. */
+    sprintf(lines, "alloc 8 4MiB 0 p/optim/adam.py:8:step\n%s", optim);
+    assert_int_equal(category_of(lines, 0), REPORT_OPTIMIZER);
     /* Freed there, and not made anew. */
     sprintf(lines, "%salloc 0 3MiB 0 p/optim/adam.py:8:step\nalloc 9 1MiB\n",
             optim);

@@ -48,8 +48,9 @@ static larder_addr outer(struct rig *rig, uint64_t bytes)
     return p;
 }
 
-/* The stack of the only event whose size is `bytes`. */
+/* The stack of the only event of that action whose size is `bytes`. */
 struct wanted {
+    larder_action action;
     uint64_t bytes;
     uint64_t stack[LARDER_STACK_DEPTH_MAX];
     size_t depth;
@@ -60,7 +61,7 @@ static int find_event(void *ctx, const larder_event *e)
 {
     struct wanted *w = ctx;
 
-    if (e->bytes != w->bytes || e->action != LARDER_ACTION_alloc)
+    if (e->bytes != w->bytes || e->action != w->action)
         return 0;
     w->depth = e->depth;
     memcpy(w->stack, e->stack, e->depth * sizeof *e->stack);
@@ -68,13 +69,19 @@ static int find_event(void *ctx, const larder_event *e)
     return 0;
 }
 
-static struct wanted stack_of(struct rig *rig, uint64_t bytes)
+static struct wanted stack_of_action(struct rig *rig, larder_action action,
+                                     uint64_t bytes)
 {
-    struct wanted w = {.bytes = bytes};
+    struct wanted w = {.action = action, .bytes = bytes};
 
     assert_ok(larder_history_walk(rig->a, find_event, &w));
     assert_int_equal(w.found, 1);
     return w;
+}
+
+static struct wanted stack_of(struct rig *rig, uint64_t bytes)
+{
+    return stack_of_action(rig, LARDER_ACTION_alloc, bytes);
 }
 
 /* An address in the code of a function: it is not long. */
@@ -139,6 +146,31 @@ static void test_other_threads_have_stacks_of_their_own(void **state)
     pthread_join(thread, NULL);
     w = stack_of(&rig, 1002);
     assert_int_equal(position(&w, middle), 1);
+    rig_down(&rig);
+}
+
+/* Frees what is as large and releases all that is cached. */
+static larder_addr releaser(struct rig *rig, uint64_t bytes)
+{
+    larder_addr p = call_inner(rig, bytes);
+
+    assert_ok(larder_free(rig->a, p));
+    assert_ok(larder_empty_cache(rig->a));
+    return p;
+}
+
+static caller_fn *volatile call_releaser = releaser;
+
+static void test_a_release_is_its_callers(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct wanted w;
+
+    (void)state;
+    history_with(&rig, LARDER_STACKS_FRAME_POINTERS, 0);
+    assert_int_not_equal(call_releaser(&rig, MIB(30)), 0);
+    w = stack_of_action(&rig, LARDER_ACTION_segment_free, MIB(30));
+    assert_int_equal(position(&w, releaser), 0);
     rig_down(&rig);
 }
 
@@ -329,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_frame_pointers_lead_to_the_callers),
         cmocka_unit_test(test_the_unwinder_finds_the_callers),
         cmocka_unit_test(test_other_threads_have_stacks_of_their_own),
+        cmocka_unit_test(test_a_release_is_its_callers),
         cmocka_unit_test(test_a_depth_is_kept),
         cmocka_unit_test(test_equal_stacks_are_kept_once),
         cmocka_unit_test(test_actions_can_do_without_stacks),

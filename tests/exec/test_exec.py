@@ -70,6 +70,10 @@ class PyTorch(Case):
             )
             self.assertRegex(printed.strip(), r"\A\d{3} cases\Z", capability)
 
+    def test_larder_run_knows_what_sorting_takes(self):
+        printed, _ = self.told(TORCH, "sorting.py", "80GiB,backing=none")
+        self.assertRegex(printed.strip(), r"\A\d+ cases\Z")
+
 
 class CuPy(Case):
     def setUp(self):

@@ -161,6 +161,47 @@ class Lifetimes(Case):
             )
         )
 
+    def test_formulas_write_into_what_they_made(self):
+        """x and its gradient, and no second one."""
+        told = self.told(
+            self.script(
+                """
+                import torch
+                x = torch.zeros(1 << 20, device="cuda", requires_grad=True)
+                x[torch.zeros(8, dtype=torch.long, device="cuda")].sum().backward()
+                assert torch.cuda.memory_allocated() <= (8 << 20) + 4096
+                """
+            )
+        )
+        self.assertLessEqual(told["peak_requested_bytes"], (8 << 20) + 65536)
+
+    def test_a_bias_is_added_in_place_where_the_product_is_one_of_its_own(self):
+        told = self.told(
+            self.script(
+                """
+                import torch
+                layer = torch.nn.Linear(64, 16384).cuda()
+                data = torch.zeros(16, 16, 64, device="cuda").transpose(0, 1)
+                layer(data)
+                """
+            )
+        )
+        # The product of 16 MiB, the weight of 4, cuBLAS's 8.1.
+        self.assertLess(told["peak_requested_bytes"], 32 << 20)
+
+    def test_a_mean_loss_keeps_what_it_was_written_to(self):
+        self.told(
+            self.script(
+                """
+                import torch
+                data = torch.zeros(1 << 20, device="cuda")
+                loss = torch.nn.functional.mse_loss(data, data)
+                assert loss.shape == ()
+                assert torch.cuda.memory_allocated() == 8 << 20
+                """
+            )
+        )
+
     def test_it_stops_when_steps_repeat(self):
         told = self.told(self.script(TINY))
         self.assertEqual(told["how"], "steady")

@@ -13,9 +13,6 @@ from larder.fit.scopes import scopes
 
 aten = torch.ops.aten
 
-# The tensor's own reference to its storage, Python's, and the one counted with.
-_UNSHARED = 3
-
 # Nodes whose own formulas add gradients: their sums are new tensors.
 _ADDS_ITSELF = re.compile(
     "BackwardBackward|^Linalg|^(StdMean|VarMean|Renorm|Logcumsumexp|Cumprod|"
@@ -61,21 +58,21 @@ def _called_by_engine():
     return True  # a thread of the engine's own
 
 
-def _holds_all(tensor):
-    """The tensor is its storage, and nothing else is."""
+def _references(tensor):
+    """To the tensor's storage, with those that counting takes: how many that
+    are differs between versions."""
     storage = tensor.untyped_storage()
-    return (
-        storage.nbytes() == tensor.numel() * tensor.element_size()
-        and torch._C._storage_Use_Count(storage._cdata) <= _UNSHARED
-    )
+    return torch._C._storage_Use_Count(storage._cdata)
 
 
 class Adding:
     _always_named = False
+    _unshared = 0
 
     def try_engine(self):
         """Before the first sum; the engine is started by it."""
         self._always_named = _names_a_node()
+        self._unshared = _references(torch.empty(1))
 
     def _engine_is_adding(self):
         node = torch._C._current_autograd_node()
@@ -89,12 +86,20 @@ class Adding:
             and _called_by_engine()
         )
 
+    def _holds_all(self, tensor):
+        """The tensor is its storage, and nothing else is."""
+        size = tensor.numel() * tensor.element_size()
+        return (
+            tensor.untyped_storage().nbytes() == size
+            and _references(tensor) <= self._unshared
+        )
+
     def in_place(self, first, second):
         """The first, if it becomes their sum."""
         if scopes.phase != ledger.BACKWARD or torch.is_grad_enabled():
             return None
         if first.dtype != second.dtype or first.shape != second.shape:
             return None
-        if _holds_all(first) and self._engine_is_adding():
+        if self._holds_all(first) and self._engine_is_adding():
             return first
         return None

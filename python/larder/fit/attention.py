@@ -158,7 +158,13 @@ def efficient_copies(args, kwargs):
 
 
 def efficient_backward(taker, args, kwargs, gpu):
+    """Gradients of keys and values for each head of the queries, sums of rows,
+    which 32 bits have by way of a product, and the workspace."""
     query, key, value, out = *args[1:4], args[5]
+    if key.shape[1] != query.shape[1]:
+        groups = query.shape[1] // key.shape[1]
+        taker.take(_size(key) * groups)
+        taker.take(_size(value) * groups)
     dropout = args[9] if len(args) > 9 else kwargs.get("dropout_p", 0.0)
     rows = query.shape[0] * query.shape[1] * query.shape[2] * 4
     if query.dtype in _HALF:

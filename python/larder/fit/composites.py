@@ -112,6 +112,15 @@ def _attention(capability):
     return attention
 
 
+def _linear(data, weight, bias=None):
+    """Where the bias is added after the product, that is in place; of a
+    subclass PyTorch makes a new tensor."""
+    if bias is None or data.dim() <= 2 or data.is_contiguous():
+        composite = torch._C.DispatchKey.CompositeImplicitAutograd
+        return aten.linear.default._op_dk(composite, data, weight, bias)
+    return torch.matmul(data, weight.t()).add_(bias)
+
+
 def install(options):
     global _library
     _library = torch.library.Library("aten", "IMPL")
@@ -119,3 +128,4 @@ def install(options):
         _library.impl(
             "scaled_dot_product_attention", _attention(options.capability), key
         )
+        _library.impl("linear", _linear, key)

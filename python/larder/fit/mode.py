@@ -11,7 +11,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from larder.fit import ledger, recurrent, temporaries, values
+from larder.fit import formulas, ledger, recurrent, temporaries, values
 from larder.fit.adding import Adding
 from larder.fit.scopes import scopes
 from larder.fit.storages import Storages
@@ -20,6 +20,9 @@ aten = torch.ops.aten
 
 # Whose kernels ask for their results from the last to the first.
 _LAST_FIRST = {aten.native_dropout.default}
+
+# That reduce in what they wrote.
+_LOSSES = (aten.mse_loss.default, aten.smooth_l1_loss.default)
 
 # The GPU's random numbers are not drawn.
 _IGNORED = ("generator", "pin_memory")
@@ -78,6 +81,10 @@ class GpuMode(TorchDispatchMode):
         self._special.update(
             (func, self._data_dependent) for func in values.DATA_DEPENDENT
         )
+        self._special.update(
+            (func, self._write_into) for func in formulas.OPERATORS
+        )
+        self._special.update((func, self._loss) for func in _LOSSES)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -128,8 +135,7 @@ class GpuMode(TorchDispatchMode):
             if func._schema.is_mutable:
                 self._forget_values(args)
         finally:
-            for number in before:
-                self.storages.release(number)
+            before.end()
         return result
 
     def take(self, name, *tensors):
@@ -201,6 +207,25 @@ class GpuMode(TorchDispatchMode):
                 self.temporaries.passing(source.numel() * source.element_size())
             return target
         return NotImplemented
+
+    def _write_into(self, func, args, kwargs):
+        into = formulas.in_place(func)
+        return NotImplemented if into is None else self.run(into, args, kwargs)
+
+    def _loss(self, func, args, kwargs):
+        """A mean or a sum is what each element's loss was written to first,
+        made smaller."""
+        reduction = args[2] if len(args) > 2 else kwargs.get("reduction", 1)
+        if reduction == 0:
+            return NotImplemented
+        data = args[0]
+        with self.fake:
+            shape = torch.broadcast_shapes(data.shape, args[1].shape)
+            dtype = torch.promote_types(data.dtype, args[1].dtype)
+            result = data.new_empty(shape, dtype=dtype).resize_(())
+        self.take(func._opname, result)
+        self.temporaries.passing(result.untyped_storage().nbytes())
+        return result
 
     def _add(self, func, args, kwargs):
         first, second = args[0], args[1]

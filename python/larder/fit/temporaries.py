@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from larder.fit import attention, ledger, reductions
+from larder.fit import attention, ledger, reductions, sorting
 from larder.fit.scopes import scopes
 
 aten = torch.ops.aten
@@ -58,32 +58,41 @@ def _size(tensor):
     return tensor.numel() * tensor.element_size()
 
 
-def _sort(args, kwargs):
-    """Keys and positions of segmented sorts, twice over: what goes in is not
-    overwritten."""
-    tensor = args[0]
-    return [tensor.numel() * 8, _size(tensor), tensor.numel() * 8]
+def _layer_norm(args, kwargs):
+    """What comes in is made contiguous."""
+    return [] if args[0].is_contiguous() else [_size(args[0])]
 
 
-def _index_put(args, kwargs):
-    """Accumulating sorts the indices: linear ones, sorted ones, their
-    origin, each of 8 bytes."""
-    accumulate = args[3] if len(args) > 3 else kwargs.get("accumulate", False)
-    if not accumulate:
-        return []
-    indices = [i for i in args[1] if i is not None]
-    count = math.prod(torch.broadcast_shapes(*(i.shape for i in indices)))
-    return [count * 8] * 3
+def _layer_norm_backward(args, kwargs):
+    """The same of the gradient, and of what came in."""
+    return [_size(t) for t in args[:2] if not t.is_contiguous()]
 
 
-def _embedding_backward(args, kwargs):
-    """What comes in is made contiguous.  Above 3072 indices they are sorted:
-    sorted ones, their origin, and the origin before."""
-    copy = [] if args[0].is_contiguous() else [_size(args[0])]
-    count = args[1].numel()
-    if count <= 3072:
-        return copy
-    return copy + [count * 8] * 3
+def _is_ordered_as(tensor, others):
+    """As convolutions want it: channels last if one of the others is so."""
+    last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim())
+    if last is not None and any(
+        t.is_contiguous(memory_format=last) and not t.is_contiguous()
+        for t in others
+    ):
+        return tensor.is_contiguous(memory_format=last)
+    return tensor.is_contiguous()
+
+
+def _convolution_backward(args, kwargs):
+    """The gradient in the order of what came in."""
+    return [] if _is_ordered_as(args[0], args[1:3]) else [_size(args[0])]
+
+
+def _convolution_bias(taker, args, kwargs, gpu):
+    """The bias has a sum of the gradient, by parts."""
+    gradient, wanted = args[0], args[10]
+    if wanted[2]:
+        dims = [0, *range(2, gradient.dim())]
+        for size in reductions.temporaries(
+            aten.sum.dim_IntList, (gradient, dims), {}, gpu.processors, gpu.threads
+        ):
+            taker.take(size)
 
 
 def _upsample_backward(args, kwargs):
@@ -99,13 +108,10 @@ def _norm(args, kwargs):
 
 
 _TABLE = {
-    aten.sort.default: _sort,
-    aten.sort.stable: _sort,
-    aten.index_put_.default: _index_put,
-    aten._index_put_impl_.default: _index_put,
-    aten.index_put.default: _index_put,
-    aten.embedding_dense_backward.default: _embedding_backward,
     aten._foreach_norm.Scalar: _norm,
+    aten.convolution_backward.default: _convolution_backward,
+    aten.native_layer_norm.default: _layer_norm,
+    aten.native_layer_norm_backward.default: _layer_norm_backward,
     aten._scaled_dot_product_flash_attention_backward.default: attention.flash_copies,
     aten._scaled_dot_product_efficient_attention_backward.default: (
         attention.efficient_copies
@@ -120,6 +126,13 @@ _AFTER = {
 
 # Those that take and drop in turns.
 _IN_STEPS = {
+    aten.convolution_backward.default: _convolution_bias,
+    aten.sort.default: sorting.sort,
+    aten.sort.stable: sorting.sort,
+    aten.index_put_.default: sorting.index_put,
+    aten._index_put_impl_.default: sorting.index_put,
+    aten.index_put.default: sorting.index_put,
+    aten.embedding_dense_backward.default: sorting.embedding_after,
     aten._scaled_dot_product_flash_attention.default: attention.flash_forward,
     aten._scaled_dot_product_flash_attention_backward.default: attention.flash_backward,
     aten._scaled_dot_product_efficient_attention.default: attention.efficient_forward,
@@ -128,8 +141,13 @@ _IN_STEPS = {
     ),
 }
 
+# The same, before the results, until the operator ends.
+_IN_STEPS_BEFORE = {
+    aten.embedding_dense_backward.default: sorting.embedding_before,
+}
+
 # What the choice of a kernel depends on.
-Gpu = collections.namedtuple("Gpu", "capability processors")
+Gpu = collections.namedtuple("Gpu", "capability processors threads")
 
 
 # Threads that a processor holds, by compute capability: 2048 where it is not
@@ -169,11 +187,14 @@ class _Taker:
 class Temporaries:
     def __init__(self, storages, options):
         self._storages = storages
-        self._gpu = Gpu(options.capability, options.multiprocessors)
+        self._gpu = Gpu(
+            options.capability,
+            options.multiprocessors,
+            _THREADS.get(options.capability, 2048),
+        )
         self._cublas = (
             CUBLAS_FROM_9 if options.capability >= (9, 0) else CUBLAS_BEFORE_9
         )
-        self._threads = _THREADS.get(options.capability, 2048)
         self._with_workspace = set()
 
     def passing(self, size):
@@ -184,10 +205,14 @@ class Temporaries:
 
     def before(self, func, args, kwargs):
         """What is taken before the results, until they are there."""
-        rule = _TABLE.get(func)
-        if rule is None:
-            return ()
-        return self._take(func, rule(args, kwargs))
+        taker = _Taker(self._storages, func._opname)
+        rule, steps = _TABLE.get(func), _IN_STEPS_BEFORE.get(func)
+        if rule is not None:
+            for size in rule(args, kwargs):
+                taker.take(size)
+        elif steps is not None:
+            steps(taker, args, kwargs, self._gpu)
+        return taker
 
     def after(self, func, args, kwargs):
         """What is taken when the results are there, and given back."""
@@ -205,7 +230,7 @@ class Temporaries:
                 rule(args, kwargs)
                 if rule is not None
                 else reductions.temporaries(
-                    func, args, kwargs, self._gpu.processors, self._threads
+                    func, args, kwargs, self._gpu.processors, self._gpu.threads
                 )
             )
             self._release(self._take(func, sizes))

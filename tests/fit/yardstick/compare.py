@@ -85,7 +85,9 @@ class Bench:
         )
         with open(path, encoding="utf-8") as file:
             told = json.load(file)
-        return told["peak"], [(size, line) for size, line in told["requests"]]
+        return told["peak"], [
+            (rounded(size), line) for size, line in told["requests"]
+        ]
 
     def ours(self, case):
         trace = self.path("ours.trace")

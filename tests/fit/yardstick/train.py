@@ -86,6 +86,8 @@ def main():
     train(options)
     if path:
         write(path)
+        # PyTorch's thread for the GPU must not meet Python's end (docs/EXEC.md).
+        os._exit(0)
 
 
 if __name__ == "__main__":

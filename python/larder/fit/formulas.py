@@ -1,0 +1,30 @@
+"""Formulas of gradients that write into what they have just made, as PyTorch's do
+but where a tensor is of a subclass, as fake tensors are."""
+
+import torch
+
+aten = torch.ops.aten
+
+_SELECTING = (
+    "Max", "Min", "Median", "Nanmedian", "Kthvalue", "Mode", "Topk", "Sort"
+)
+
+# Operator -> the one that writes in place, and the nodes that use it so.
+_INTO = {
+    aten.index_put.default: (aten.index_put_.default, ("Index",)),
+    aten.index_add.default: (aten.index_add_.default, ("IndexSelect",)),
+    aten.scatter_add.default: (aten.scatter_add_.default, ("Gather",)),
+    aten.scatter.src: (aten.scatter_.src, _SELECTING),
+}
+
+OPERATORS = tuple(_INTO)
+
+
+def in_place(func):
+    """The operator that PyTorch's formula uses here, or None."""
+    node = torch._C._current_autograd_node()
+    if node is None or torch.is_grad_enabled():
+        return None
+    into, nodes = _INTO[func]
+    kind = node.name().partition("Backward")[0]
+    return into if kind in nodes else None

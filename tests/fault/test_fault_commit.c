@@ -50,6 +50,12 @@ static unsigned char *page_of(struct scene *s, unsigned i)
     return (unsigned char *)(uintptr_t)(info.addr + i * PAGE);
 }
 
+/* Its ends: less of it is touched, and any other handle has neither. */
+static void mark(unsigned char *p, uint64_t bytes, unsigned char value)
+{
+    p[0] = p[bytes - 1] = value;
+}
+
 static void verify(struct scene *s)
 {
     assert_ok(larder_check(s->rig.a));
@@ -69,7 +75,7 @@ static void commit(struct scene *s, const struct fault *f, unsigned first,
     expect(f, r);
     for (unsigned i = first; i < first + count && r == LARDER_OK; i++) {
         if (!s->is_used[i])
-            memset(page_of(s, i), (int)i + 1, PAGE);
+            mark(page_of(s, i), PAGE, (unsigned char)(i + 1));
         s->is_used[i] = true;
     }
     verify(s);
@@ -153,7 +159,7 @@ static int lend_run(const struct fault *f, const void *conf)
     kept = rig_alloc(&rig, MIB(4));
     gone = rig_alloc(&rig, MIB(40));
     assert_ok(larder_pool_end(rig.a, pool));
-    memset((void *)(uintptr_t)kept, 9, MIB(4));
+    mark((unsigned char *)(uintptr_t)kept, MIB(4), 9);
     rig_free(&rig, gone);
     assert_ok(larder_device_reset_counters(rig.dev));
     fault_plan(f, rig.dev, f->nth);
@@ -164,7 +170,7 @@ static int lend_run(const struct fault *f, const void *conf)
     assert_int_equal(((unsigned char *)(uintptr_t)kept)[MIB(4) - 1], 9);
     if (big == 0)
         big = rig_alloc(&rig, MIB(38));
-    memset((void *)(uintptr_t)big, 1, MIB(38));
+    mark((unsigned char *)(uintptr_t)big, MIB(38), 1);
     rig_free(&rig, big);
     assert_ok(larder_pool_begin(rig.a, pool, NULL, NULL));
     gone = rig_alloc(&rig, MIB(40));

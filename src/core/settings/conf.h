@@ -76,12 +76,12 @@ struct conf {
     bool ledger_given;
     char ledger_group[CONF_GROUP_MAX]; /* whose it is; "": the user's */
     bool ledger_thread;                /* one answers between calls */
-    uint64_t ask_budget_ms;            /* others are waited for */
-    uint64_t minimum_bytes;            /* kept for this process, */
     bool minimum_given;                /* if the last parse had it */
+    bool limits_given;                 /* or one of the limits */
+    uint64_t ask_budget_ms;            /* others are waited for */
+    uint64_t minimum_bytes;            /* kept for this process */
     uint64_t process_limit_bytes;      /* CONF_UNLIMITED: none */
     uint64_t group_limit_bytes;        /* the same */
-    bool limits_given;                 /* if the last parse had one */
 
     uint64_t history_events;       /* 0: off */
     int history_stacks;            /* larder_stacks */

@@ -82,6 +82,22 @@ static void what_is_ahead_is_no_need(void **state)
     rig_down(&rig);
 }
 
+/* What a stream needs of addresses it has at once, so that its memory has one
+ * end where it grows. */
+static void the_first_stream_has_one_range(void **state)
+{
+    struct rig rig = up(SPEC);
+
+    (void)state;
+    for (int i = 0; i < 19; i++)
+        (void)rig_alloc_on(&rig, GIB(1), 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_address_reserve), 1);
+    (void)rig_alloc_on(&rig, MIB(2), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_address_reserve), 2);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
 /* ---- moving --------------------------------------------------------------- */
 
 static void handles_move_whole(void **state)
@@ -369,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_handle_has_one_page_in_the_end),
         cmocka_unit_test(growth_is_mapped_ahead),
         cmocka_unit_test(what_is_ahead_is_no_need),
+        cmocka_unit_test(the_first_stream_has_one_range),
         cmocka_unit_test(handles_move_whole),
         cmocka_unit_test(a_handle_is_remade_where_it_is_too_large),
         cmocka_unit_test(a_handle_in_use_stays),

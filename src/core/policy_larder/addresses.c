@@ -82,16 +82,33 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
 
 /* ---- getting --------------------------------------------------------------- */
 
-/* A ninth more than the device has is room for whatever fits on it. */
+static uint64_t least_range_bytes(const struct allocator *a)
+{
+    return a->conf.tuning[TUNING_range_mib] * LARDER_MIB;
+}
+
+/* The first range of a stream's heap.  One that holds all that the device has
+ * is best: each further one has an end of its own where blocks of any size
+ * come to lie, and memory with them.  But addresses and tables are to be had
+ * for a thousand streams, so the k-th has a k-th of that; all together have
+ * but some times as much. */
+static uint64_t first_range_bytes(const struct allocator *a,
+                                  const struct heap *heap, uint64_t total)
+{
+    uint64_t least = least_range_bytes(a);
+    uint64_t bytes = heap->shard == NULL ? 0 : total / heap->shard->number;
+
+    return bytes > least ? bytes : least;
+}
+
+/* An eighth more than the device has is room for whatever fits on it. */
 static uint64_t range_bytes(const struct allocator *a, const struct heap *heap,
                             uint64_t bytes)
 {
     uint64_t total = a->props.total_bytes + a->props.total_bytes / 8;
-    uint64_t wanted = heap->range_bytes * GROWTH;
-    uint64_t least = a->conf.tuning[TUNING_range_mib] * LARDER_MIB;
+    uint64_t wanted = heap->range_bytes > 0 ? heap->range_bytes * GROWTH
+                                            : first_range_bytes(a, heap, total);
 
-    if (wanted < least)
-        wanted = least;
     if (wanted < bytes * 2)
         wanted = bytes * 2;
     if (wanted > total)
@@ -120,14 +137,19 @@ larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
 larder_result larder__range_create(struct allocator *a, struct heap *heap,
                                    uint64_t bytes)
 {
+    uint64_t wanted = range_bytes(a, heap, bytes);
     larder_result r;
 
     larder__assert(allocator_is_locked(a) && bytes > 0);
     if (bytes > a->props.total_bytes) /* never to be had */
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    r = larder__range_reserve(a, heap, range_bytes(a, heap, bytes));
-    if (r == LARDER_OK || r == LARDER_ERR_NO_HOST_MEMORY)
-        return r;
+    for (; wanted > bytes; wanted /= 2) { /* as long as can be had */
+        r = larder__range_reserve(a, heap, bits_up(wanted, PAGE_BYTES));
+        if (r == LARDER_OK || r == LARDER_ERR_NO_HOST_MEMORY)
+            return r;
+        if (wanted <= least_range_bytes(a))
+            break;
+    }
     (void)larder__ranges_release(a);
     return larder__range_reserve(a, heap, bits_up(bytes, PAGE_BYTES));
 }

@@ -1,8 +1,8 @@
 /* addresses.h - ranges of addresses of the policy larder.  Private to core.
  *
- * A heap has several: each is three times as long as those before it together,
- * so that addresses, and the tables of their pages, are in proportion to what
- * the heap holds, and ranges are few. */
+ * The first range of the k-th stream has room for a k-th of the device.  Where
+ * that is not enough, each further one is three times as long as those before
+ * it together, so that ranges are few. */
 #ifndef LARDER_CORE_POLICY_LARDER_ADDRESSES_H
 #define LARDER_CORE_POLICY_LARDER_ADDRESSES_H
 

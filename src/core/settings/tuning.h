@@ -12,7 +12,7 @@
     X(handle_floor, 32, "of all memory: may have 10 pages all the same")       \
     X(ahead_part, 32, "of what a stream holds: mapped ahead of need")          \
     X(small_kib, 512, "KiB: the largest request of the small pool")            \
-    X(range_mib, 64, "MiB of addresses for a stream to begin with")            \
+    X(range_mib, 64, "MiB of addresses for a stream to begin with, at least")  \
     X(own_looks, 4, "blocks of a request's own size class looked at")          \
     X(patience, 32, "requests before recorded streams are asked about")
 

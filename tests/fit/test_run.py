@@ -161,6 +161,19 @@ class Lifetimes(Case):
             )
         )
 
+    def test_a_recurrent_layer_s_last_state_alone_may_have_a_gradient(self):
+        self.told(
+            self.script(
+                """
+                import torch
+                layer = torch.nn.LSTM(8, 16, batch_first=True).cuda()
+                _, (state, _) = layer(torch.zeros(4, 5, 8, device="cuda"))
+                state.sum().backward()
+                assert layer.weight_hh_l0.grad.shape == (64, 16)
+                """
+            )
+        )
+
     def test_formulas_write_into_what_they_made(self):
         """x and its gradient, and no second one."""
         told = self.told(

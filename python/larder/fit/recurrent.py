@@ -127,7 +127,7 @@ def forward(mode, func, args, kwargs):
 
 
 def _states(mode, given, like):
-    """Gradients of the last states: zeros where there are none."""
+    """Gradients of results and last states: zeros where there are none."""
     made = []
     for gradient, state in zip(given, like):
         if gradient is None and state is not None:
@@ -168,9 +168,8 @@ def _gradients_of_weights(mode, data, weights, turned):
 def backward(mode, func, args, kwargs):
     """_cudnn_rnn_backward, in the order of its requests."""
     data, weights, hx, cx = args[0], args[1], args[4], args[5]
-    gradient = args[7]
     turned = args[14] and not args[18]
-    states = _states(mode, args[8:10], (hx, cx))
+    gradient, *states = _states(mode, args[7:10], (args[6], hx, cx))
     made = _gradients_of_data(mode, data, hx, cx, gradient, turned)
     parts = _gradients_of_weights(mode, data, weights, turned)
     del states

@@ -208,6 +208,9 @@ larder_result larder_export_send(larder_export *e, int socket)
         return larder__fail_plain(LARDER_ERR_INVALID);
     if (handle_allocator(e->handle) == NULL)
         return larder__handle_bad(e->handle);
+    larder__assert(e->header.page_count > 0 && e->header.bytes > 0);
+    larder__assert(e->header.offset <
+                   e->header.page_count * e->header.page_bytes);
     larder__share_header_write(&e->header, header);
     r = larder__socket_send(socket, header, sizeof header, NULL, 0);
     return r == LARDER_OK ? handles_send(e, socket) : r;

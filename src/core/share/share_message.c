@@ -43,8 +43,6 @@ static uint64_t number_get(const unsigned char *at, int bytes)
 void larder__share_header_write(const struct share_header *h,
                                 unsigned char out[SHARE_HEADER_BYTES])
 {
-    larder__assert(h->page_count > 0 && h->bytes > 0);
-    larder__assert(h->offset < h->page_count * h->page_bytes);
     number_put(out, header_magic, 8);
     number_put(out + AT_VERSION, SHARE_VERSION, 4);
     number_put(out + AT_KIND, (uint64_t)h->kind, 4);

@@ -300,12 +300,12 @@ def listed_tests(bench):
             yield t["name"], t["command"], properties["WORKING_DIRECTORY"]
 
 
-def link_tests(bench):
+def link_tests(bench, pattern):
     """Programs linked anew, and those that run one."""
     command = os.path.join(bench.work, "larder")
     if not bench.relink("larder", command):
         sys.exit("mutants: the command could not be linked")
-    wanted = list(listed_tests(bench))
+    wanted = [t for t in listed_tests(bench) if re.search(pattern, t[0])]
     for i, (name, argv, directory) in enumerate(wanted):
         show(i, len(wanted), "linking " + name)
         argv = list(argv)
@@ -439,6 +439,8 @@ def read_options():
                         help="percent that may live (10)")
     parser.add_argument("--longest", type=float, default=30,
                         help="seconds; longer tests are left out (30)")
+    parser.add_argument("--tests", default="", metavar="REGEX",
+                        help="only tests whose names match (all)")
     parser.add_argument("--work", help="folder to work in (BUILD/mutants)")
     parser.add_argument("--list", action="store_true",
                         help="print the mutants and try none")
@@ -481,7 +483,8 @@ def main():
     begin = time.monotonic()
     bench.read_commands()
     prepare_library(bench)
-    tests = list(time_tests(list(link_tests(bench)), options.longest))
+    tests = list(time_tests(list(link_tests(bench, options.tests)),
+                            options.longest))
     coverage = count_lines(bench, tests, options.longest)
     chosen, places = sample(bench, options)
     show(0, 1, "!%d tests; prepared in %.0f s" % (len(tests),

@@ -218,7 +218,8 @@ static void tell_age(FILE *out, const struct shortage *s,
         fputs("older than the recording", out);
         return;
     }
-    fprintf(out, "%" PRIu32 " events old", s->event - a->start);
+    fprintf(out, "%" PRIu32 " event%s old", s->event - a->start,
+            report_plural(s->event - a->start));
     if ((events[a->start].has & SNAPSHOT_HAS_TIME) != 0 &&
         (events[s->event].has & SNAPSHOT_HAS_TIME) != 0)
         fprintf(out, " (%s)",

@@ -131,8 +131,8 @@ void find_temporaries(const struct run_summary *f, struct finding_list *list)
             report_bytes(a->requested, word),
             report_frame(s, report_own_frame(s, a->stack), true, frame));
     if (a->end < f->lifetimes->event_count && a->start != LIFETIME_BEFORE)
-        fprintf(text.out, ", freed after %" PRIu32 " events",
-                a->end - a->start);
+        fprintf(text.out, ", freed after %" PRIu32 " event%s",
+                a->end - a->start, report_plural(a->end - a->start));
     fputs(".  Doing that step in smaller parts, or in place, lowers the "
           "peak.\n",
           text.out);

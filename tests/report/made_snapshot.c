@@ -11,7 +11,8 @@
 
 #include <larder/larder.h>
 
-enum { WORDS_MAX = 6, TEXT_MAX = 1 << 20 };
+enum { FRESH_MIB = 1 << 16, FRESH_STEP = 4 };
+enum { WORDS_MAX = 6, LINE_MAX_BYTES = 512, TEXT_MAX = 1 << 20 };
 
 struct making {
     char *events;
@@ -19,6 +20,7 @@ struct making {
     uint64_t at; /* where the next block of the segment begins */
     bool in_segment;
     int64_t time;
+    uint64_t fresh; /* addresses given out, for "+" */
 };
 
 static uint64_t bytes_of(const char *word)
@@ -42,20 +44,24 @@ static void add(char *text, const char *format, ...)
     va_end(args);
 }
 
-/* "model.py:10:forward", or several with | between them. */
+/* "model.py:10:forward", or several with | between them.  The file's name ends
+ * where a number stands between colons. */
 static void add_frames(char *text, const char *frames)
 {
-    char file[64];
-    char name[64];
-    int line;
     const char *at = frames;
 
     add(text, "\"frames\": [");
     while (at != NULL && *at != '\0') {
-        assert_int_equal(sscanf(at, "%63[^:]:%d:%63[^|]", file, &line, name),
-                         3);
-        add(text, "%s{\"filename\": \"%s\", \"line\": %d, \"name\": \"%s\"}",
-            at > frames ? ", " : "", file, line, name);
+        const char *colon = at;
+        char name[128];
+        int line;
+
+        while (sscanf(colon, ":%d:%127[^|]", &line, name) != 2) {
+            colon++;
+            assert_true(*colon != '\0' && *colon != '|');
+        }
+        add(text, "%s{\"filename\": \"%.*s\", \"line\": %d, \"name\": \"%s\"}",
+            at > frames ? ", " : "", (int)(colon - at), at, line, name);
         at = strchr(at, '|');
         if (at != NULL)
             at++;
@@ -102,6 +108,15 @@ static void add_block(struct making *m, char **words, int count)
     m->at += size;
 }
 
+/* "+" is an address that no other line has. */
+static uint64_t address_of(struct making *m, const char *word)
+{
+    uint64_t mib = strcmp(word, "+") == 0 ? FRESH_MIB + FRESH_STEP * m->fresh++
+                                          : strtoull(word, NULL, 10);
+
+    return mib << 20;
+}
+
 static void add_event(struct making *m, char **words, int count)
 {
     bool oom = strcmp(words[0], "oom") == 0;
@@ -112,8 +127,7 @@ static void add_event(struct making *m, char **words, int count)
     if (oom)
         add(m->events, "\"device_free\": %" PRIu64, bytes_of(words[1]));
     else
-        add(m->events, "\"addr\": %" PRIu64,
-            (uint64_t)strtoull(words[1], NULL, 10) << 20);
+        add(m->events, "\"addr\": %" PRIu64, address_of(m, words[1]));
     add(m->events,
         ", \"size\": %" PRIu64 ", \"stream\": %s, \"time_us\": %" PRId64 ", ",
         bytes_of(words[2]), count > 3 ? words[3] : "0", m->time);
@@ -140,6 +154,34 @@ static void add_line(struct making *m, char *line)
         add_event(m, words, count);
 }
 
+/* Lines up to the end, or up to an "end" line; what follows that. */
+static char *add_lines(struct making *m, char *text)
+{
+    while (*text != '\0') {
+        char line[LINE_MAX_BYTES];
+        size_t length = strcspn(text, "\n");
+        char *next = text + length + (text[length] == '\n');
+        int times = 0;
+
+        assert_true(length < sizeof line);
+        memcpy(line, text, length);
+        line[length] = '\0';
+        if (strcmp(line, "end") == 0)
+            return next;
+        if (sscanf(line, "repeat %d", &times) == 1) {
+            char *body = next;
+
+            assert_true(times > 0);
+            for (int i = 0; i < times; i++)
+                next = add_lines(m, body);
+        } else if (line[0] != '#') {
+            add_line(m, line);
+        }
+        text = next;
+    }
+    return text;
+}
+
 static struct snapshot *read_text(const char *text)
 {
     char path[] = "/tmp/larder_made_XXXXXX";
@@ -162,15 +204,12 @@ struct snapshot *made_snapshot(const char *lines, const char *settings)
                        .segments = calloc(1, TEXT_MAX),
                        .time = 1000};
     char *copy = strdup(lines);
-    char *rest = copy;
-    char *line;
     char *text = malloc(3 * (size_t)TEXT_MAX);
     struct snapshot *s;
 
     assert_true(m.events != NULL && m.segments != NULL && copy != NULL &&
                 text != NULL);
-    while ((line = strtok_r(rest, "\n", &rest)) != NULL)
-        add_line(&m, line);
+    add_lines(&m, copy);
     close_segment(&m);
     snprintf(text, 3 * (size_t)TEXT_MAX,
              "{\"segments\": [%s], \"device_traces\": [[%s]], "

@@ -9,6 +9,9 @@
  *   oom 90MiB 4GiB            (what the device had free, what was asked)
  *   segment 0 20MiB [STREAM [large|small|expandable]]
  *   block 4MiB active_allocated [FRAME]      (in the segment above, in order)
+ *
+ * Lines between "repeat N" and "end" count N times; "#" begins a comment.
+ * The address "+" is one that no other line has.
  */
 #ifndef TESTS_REPORT_MADE_SNAPSHOT_H
 #define TESTS_REPORT_MADE_SNAPSHOT_H

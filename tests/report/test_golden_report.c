@@ -1,0 +1,258 @@
+/* test_golden_report.c - reports, diffs and their JSON, to the letter.
+ *
+ * tests/data/reports/NAME.scene is a made-up run (made_snapshot.h), its first
+ * line "settings" and a JSON object's inside; NAME.txt is what is said of it,
+ * every way there is.  So are some snapshots of tests/data/snapshots.
+ * LARDER_REPORTS=tests/data/reports writes the texts anew: read their diff. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "made_snapshot.h"
+#include "report/report.h"
+#include "report/report_words.h"
+
+#define REPORTS "tests/data/reports/"
+
+struct way {
+    const char *name;
+    bool json;
+    struct report_options opt;
+};
+
+static const struct way ways[] = {
+    {"text", false, {0}},
+    {"text, whole",
+     false,
+     {.tree = true, .paths = true, .all = true, .by = BY_FUNCTION}},
+    {"text, by module, in ASCII",
+     false,
+     {.top = 2, .by = BY_MODULE, .ascii = true}},
+    {"text, by library, as a tree",
+     false,
+     {.top = 3, .by = BY_LIBRARY, .tree = true}},
+    {"json", true, {.by = BY_LIBRARY}},
+};
+
+static char *read_whole(const char *path)
+{
+    FILE *in = fopen(path, "r");
+    struct report_text t;
+    int c;
+
+    if (in == NULL)
+        return NULL;
+    assert_true(report_text_begin(&t));
+    while ((c = getc(in)) != EOF)
+        putc(c, t.out);
+    fclose(in);
+    return report_text_take(&t);
+}
+
+static struct snapshot *read_scene(const char *name)
+{
+    static const char word[] = "settings ";
+    char path[256];
+    char *text;
+    char *lines;
+    struct snapshot *s;
+
+    snprintf(path, sizeof path, REPORTS "%s.scene", name);
+    text = read_whole(path);
+    if (text == NULL)
+        fail_msg("%s cannot be read", path);
+    lines = strchr(text, '\n');
+    assert_non_null(lines);
+    *lines++ = '\0';
+    assert_memory_equal(text, word, sizeof word - 1);
+    s = made_snapshot(lines, text + sizeof word - 1);
+    free(text);
+    return s;
+}
+
+/* A key a line, so that a difference can be read. */
+static void put_json(FILE *out, const char *json)
+{
+    for (; *json != '\0'; json++) {
+        putc(*json, out);
+        if (*json == ',' && json[1] == '"')
+            putc('\n', out);
+    }
+}
+
+static void report_one_way(FILE *out, const struct snapshot *s,
+                           const char *name, const struct way *way)
+{
+    struct tool_error error;
+    struct report_text t;
+    char *text;
+
+    assert_true(report_text_begin(&t));
+    if (way->json ? !report_write_json(t.out, name, s, &way->opt, &error)
+                  : !report_write_text(t.out, name, s, &way->opt, &error))
+        fail_msg("%s", error.text);
+    text = report_text_take(&t);
+    assert_non_null(text);
+    fprintf(out, "==== %s\n", way->name);
+    put_json(out, text);
+    free(text);
+}
+
+static char *report_all_ways(const struct snapshot *s, const char *name)
+{
+    struct report_text t;
+
+    assert_true(report_text_begin(&t));
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        report_one_way(t.out, s, name, &ways[i]);
+    return report_text_take(&t);
+}
+
+static char *compare(const char *const names[2],
+                     const struct snapshot *const runs[2])
+{
+    const struct report_options few = {.top = 2};
+    struct report_text t;
+    struct report_text json;
+    struct tool_error error;
+    bool same;
+    char *text;
+
+    assert_true(report_text_begin(&t) && report_text_begin(&json));
+    assert_true(report_write_diff(t.out, names, runs, false, &ways[0].opt,
+                                  &same, &error));
+    fprintf(t.out, "==== %s, two lines\n", same ? "the same" : "not the same");
+    assert_true(
+        report_write_diff(t.out, names, runs, false, &few, &same, &error));
+    assert_true(report_write_diff(json.out, names, runs, true, &ways[0].opt,
+                                  &same, &error));
+    text = report_text_take(&json);
+    assert_non_null(text);
+    fputs("==== json\n", t.out);
+    put_json(t.out, text);
+    free(text);
+    return report_text_take(&t);
+}
+
+static void write_anew(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    FILE *out;
+
+    snprintf(path, sizeof path, "%s/%s.txt", folder, name);
+    out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Says the first line that differs. */
+static void is_line_by_line(const char *name, const char *got,
+                            const char *wanted)
+{
+    for (int line = 1; *got != '\0' || *wanted != '\0'; line++) {
+        int n = (int)strcspn(got, "\n");
+        int m = (int)strcspn(wanted, "\n");
+
+        if (n != m || strncmp(got, wanted, (size_t)n) != 0)
+            fail_msg(REPORTS "%s.txt:%d: expected '%.*s', got '%.*s'", name,
+                     line, m, wanted, n, got);
+        got += n + (got[n] == '\n');
+        wanted += m + (wanted[m] == '\n');
+    }
+}
+
+static void is_golden(const char *name, char *text)
+{
+    const char *folder = getenv("LARDER_REPORTS");
+    char path[256];
+    char *wanted;
+
+    assert_non_null(text);
+    if (folder != NULL)
+        write_anew(folder, name, text);
+    snprintf(path, sizeof path, REPORTS "%s.txt", name);
+    wanted = read_whole(path);
+    if (wanted == NULL)
+        fail_msg("%s cannot be read", path);
+    is_line_by_line(name, text, wanted);
+    free(wanted);
+    free(text);
+}
+
+static void a_made_up_run_is_reported_to_the_letter(void **state)
+{
+    const char *name = *state;
+    struct snapshot *s = read_scene(name);
+
+    is_golden(name, report_all_ways(s, name));
+    snapshot_free(s);
+}
+
+static void a_snapshot_is_reported_to_the_letter(void **state)
+{
+    const char *name = *state;
+    struct tool_error error;
+    struct snapshot *s = NULL;
+    char path[256];
+
+    snprintf(path, sizeof path, "tests/data/snapshots/%s", name);
+    if (!snapshot_read(path, NULL, &s, &error))
+        fail_msg("%s", error.text);
+    is_golden(name, report_all_ways(s, path));
+    snapshot_free(s);
+}
+
+static void two_runs_are_compared_to_the_letter(void **state)
+{
+    static const char *const names[2] = {"pieces", "training"};
+    struct snapshot *first = read_scene(names[0]);
+    struct snapshot *second = read_scene(names[1]);
+    const struct snapshot *const runs[2] = {first, second};
+    const struct snapshot *const alike[2] = {second, second};
+
+    (void)state;
+    is_golden("diff", compare(names, runs));
+    is_golden("diff_same", compare(names, alike));
+    snapshot_free(first);
+    snapshot_free(second);
+}
+
+#define scene(name)                                                            \
+    {                                                                          \
+        "scene " name, a_made_up_run_is_reported_to_the_letter, NULL, NULL,    \
+            (void *)(uintptr_t)name                                            \
+    }
+#define snapshot(name)                                                         \
+    {                                                                          \
+        "snapshot " name, a_snapshot_is_reported_to_the_letter, NULL, NULL,    \
+            (void *)(uintptr_t)name                                            \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        scene("training"),
+        scene("inference"),
+        scene("pieces"),
+        scene("streams"),
+        scene("refused"),
+        scene("too_much"),
+        scene("state"),
+        scene("frames"),
+        scene("late"),
+        scene("driver"),
+        snapshot("two_devices.pickle"),
+        snapshot("v2.0.json"),
+        snapshot("v2.5.pickle"),
+        snapshot("v2.13.pickle"),
+        cmocka_unit_test(two_runs_are_compared_to_the_letter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,13 +4,15 @@
  *
  * Each line: blocks of one size allocated and freed in turn on a simulated GPU
  * with real memory, a hundred of them live; nanoseconds of the processor for a
- * call, the median of several runs, at each level, and the ratio to debug:0. */
+ * call, the median of several runs, at each level, and the ratio to debug:0.
+ * Then the same while so many copies are queued on another stream, of a device
+ * that runs them when it must (events=driver), which each free looks through. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <larder/larder.h>
+#include <larder/device.h>
 
 enum { LEVELS = 4, RUNS = 7, LIVE = 100, RUN_MS = 60 };
 
@@ -55,8 +57,25 @@ static int compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static double measure(uint64_t bytes, int level)
+static void queue_copies(larder_device *dev, larder_addr from, int count)
 {
+    static unsigned char to[1];
+
+    for (int i = 0; i < count; i++)
+        must(larder_device_copy(dev, (uintptr_t)to, from, 1,
+                                LARDER_COPY_TO_HOST, 1));
+}
+
+struct subject {
+    const char *spec;
+    uint64_t bytes;
+    int queued; /* copies on another stream */
+};
+
+static double measure(const struct subject *s, int level)
+{
+    uint64_t bytes = s->bytes;
+    larder_addr used;
     larder_addr live[LIVE];
     double runs[RUNS];
     larder_options opt;
@@ -67,8 +86,10 @@ static double measure(uint64_t bytes, int level)
     snprintf(conf, sizeof conf, "debug:%d", level);
     larder_options_init(&opt);
     opt.conf = conf;
-    must(larder_device_open("sim:1GiB", 0, &dev));
+    must(larder_device_open(s->spec, 0, &dev));
     must(larder_create(dev, &opt, &a));
+    must(larder_alloc(a, 1, 1, &used));
+    queue_copies(dev, used, s->queued);
     for (int i = 0; i < LIVE; i++)
         must(larder_alloc(a, bytes, 0, &live[i]));
     (void)run_once(a, live, bytes); /* the memory is touched */
@@ -76,32 +97,43 @@ static double measure(uint64_t bytes, int level)
         runs[i] = run_once(a, live, bytes);
     for (int i = 0; i < LIVE; i++)
         must(larder_free(a, live[i]));
+    must(larder_free(a, used));
     must(larder_destroy(a));
     must(larder_device_close(dev));
     qsort(runs, RUNS, sizeof runs[0], compare);
     return runs[RUNS / 2];
 }
 
+static void print_line(const struct subject *s)
+{
+    double first = 0;
+
+    printf("%-10" PRIu64 "%8d", s->bytes, s->queued);
+    for (int level = 0; level < LEVELS; level++) {
+        double ns = measure(s, level);
+
+        if (level == 0)
+            first = ns;
+        printf("  %10.0f %8.1f", ns, ns / first);
+    }
+    printf("\n");
+}
+
 int main(void)
 {
-    static const uint64_t sizes[] = {1 << 10, 64 << 10, 2 << 20};
+    static const struct subject subjects[] = {
+        {"sim:1GiB", 1 << 10, 0},
+        {"sim:1GiB", 64 << 10, 0},
+        {"sim:1GiB", 2 << 20, 0},
+        {"sim:1GiB,events=driver", 1 << 10, 0},
+        {"sim:1GiB,events=driver", 1 << 10, 1000},
+    };
 
-    printf("%-10s", "bytes");
+    printf("%-10s%8s", "bytes", "queued");
     for (int level = 0; level < LEVELS; level++)
         printf("  debug:%d ns (ratio)", level);
     printf("\n");
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        double first = 0;
-
-        printf("%-10" PRIu64, sizes[i]);
-        for (int level = 0; level < LEVELS; level++) {
-            double ns = measure(sizes[i], level);
-
-            if (level == 0)
-                first = ns;
-            printf("  %10.0f %8.1f", ns, ns / first);
-        }
-        printf("\n");
-    }
+    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++)
+        print_line(&subjects[i]);
     return 0;
 }

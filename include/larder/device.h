@@ -182,6 +182,14 @@ typedef struct larder_device_ops {
                                  larder_page_handle *out);
     larder_result (*page_import)(void *self, const larder_page_handle *handle,
                                  uint64_t bytes, uint64_t *out);
+
+    /* For debug:2.  Whether work that names any of these bytes is queued, and
+     * nothing that these streams have queued, or wait for, comes after it:
+     * LARDER_ERR_NOT_READY, and its stream.  NULL: the device knows no
+     * addresses of what is queued. */
+    larder_result (*unordered_use)(void *self, larder_addr addr, uint64_t bytes,
+                                   const larder_stream *streams, size_t count,
+                                   larder_stream *out);
 } larder_device_ops;
 
 /* Make a device of a table and its context.  The table is copied; a shorter

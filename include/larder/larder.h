@@ -84,7 +84,8 @@ extern "C" {
     X(ERR_PAUSED, 17, "the memory of this tag is paused")                      \
     X(ERR_FORKED, 18, "made before a fork: it is the parent process's")        \
     X(ERR_OVERWRITTEN, 19, "memory was written that was not allocated")        \
-    X(ERR_LEAKED, 20, "allocations were not freed")
+    X(ERR_LEAKED, 20, "allocations were not freed")                            \
+    X(ERR_UNRECORDED, 21, "memory was freed that a stream not recorded uses")
 
 typedef enum larder_result {
 #define X(name, code, text) LARDER_##name = code,
@@ -255,7 +256,10 @@ LARDER_API larder_result larder_alloc(larder_allocator *a, uint64_t bytes,
  *
  * Under debug:2 the memory around it is looked at, once its stream has passed:
  * ERR_OVERWRITTEN says that something was written there, or to memory that was
- * freed before, and where.  The allocation is freed all the same. */
+ * freed before, and where; ERR_UNRECORDED, where the device knows what is queued
+ * (the simulated one: docs/DEBUG.md), that work on another stream, which was
+ * not recorded and which no stream that was waits for, still uses it.  The
+ * allocation is freed all the same. */
 LARDER_API larder_result larder_free(larder_allocator *a, larder_addr addr);
 
 /* Say that work queued so far on `stream` uses this allocation.  When it is

@@ -75,6 +75,12 @@ larder_result larder__device_stream_sync(larder_device *dev,
                                          larder_stream stream);
 larder_result larder__device_stream_check(larder_device *dev,
                                           larder_stream stream);
+/* LARDER_ERR_NOT_READY is an answer here too; LARDER_OK where the device does not
+ * know.  No call of a driver: it is not counted. */
+larder_result larder__device_unordered_use(larder_device *dev, larder_addr addr,
+                                           uint64_t bytes,
+                                           const larder_stream *streams,
+                                           size_t count, larder_stream *out);
 larder_result larder__device_processes(larder_device *dev,
                                        larder_process_fn *fn, void *ctx);
 

@@ -208,6 +208,18 @@ larder_result larder__device_stream_check(larder_device *dev,
     return LARDER_OK;
 }
 
+larder_result larder__device_unordered_use(larder_device *dev, larder_addr addr,
+                                           uint64_t bytes,
+                                           const larder_stream *streams,
+                                           size_t count, larder_stream *out)
+{
+    larder_result r = larder__device_check(dev);
+
+    if (r != LARDER_OK || dev->ops.unordered_use == NULL)
+        return r;
+    return dev->ops.unordered_use(dev->self, addr, bytes, streams, count, out);
+}
+
 larder_result larder__device_processes(larder_device *dev,
                                        larder_process_fn *fn, void *ctx)
 {

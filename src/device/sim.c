@@ -280,6 +280,18 @@ static larder_result op_stream_is_capturing(void *self, larder_stream stream,
     return larder__sim_leave(sim, LARDER_OK);
 }
 
+static larder_result op_unordered_use(void *self, larder_addr addr,
+                                      uint64_t bytes,
+                                      const larder_stream *streams,
+                                      size_t count, larder_stream *out)
+{
+    struct sim *sim = self;
+
+    sim_lock(sim);
+    return larder__sim_leave(
+        sim, larder__sim_unordered_use(sim, addr, bytes, streams, count, out));
+}
+
 /* ---- data and host memory ----------------------------------------------- */
 
 static larder_result op_copy(void *self, uint64_t dst, uint64_t src,
@@ -391,6 +403,7 @@ static const larder_device_ops sim_ops = {
     .error_text = op_error_text,
     .page_export = op_page_export,
     .page_import = op_page_import,
+    .unordered_use = op_unordered_use,
 };
 
 static void ops_without_vmm(larder_device_ops *ops)

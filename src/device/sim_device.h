@@ -60,6 +60,8 @@ struct sim_stream {
     /* While it runs: up to where, and for whom. */
     uint64_t target;
     struct sim_stream *waiter;
+    /* In sim_unordered.c: what is queued up to there is ordered. */
+    uint64_t ordered;
     bool is_captured;
 };
 
@@ -257,6 +259,18 @@ void larder__sim_work_queued(const struct sim *sim, struct sim_work *work);
  * if its memory was mapped to other pages meanwhile. */
 larder_result larder__sim_work_turn(const struct sim *sim,
                                     const struct sim_work *work);
+
+/* Whether it touches any of the bytes. */
+bool larder__sim_work_touches(const struct sim_work *work, larder_addr addr,
+                              uint64_t bytes);
+
+/* ---- sim_unordered.c ---------------------------------------------------- */
+
+/* The entry of the table.  O(what is queued and the streams there are). */
+larder_result larder__sim_unordered_use(struct sim *sim, larder_addr addr,
+                                        uint64_t bytes,
+                                        const larder_stream *streams,
+                                        size_t count, larder_stream *out);
 
 /* ---- sim_event.c -------------------------------------------------------- */
 

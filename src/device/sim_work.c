@@ -60,6 +60,20 @@ static int ranges_of(const struct sim_work *work,
     return count;
 }
 
+bool larder__sim_work_touches(const struct sim_work *work, larder_addr addr,
+                              uint64_t bytes)
+{
+    struct range ranges[SIM_WORK_RANGES];
+    int count = ranges_of(work, ranges);
+
+    for (int i = 0; i < count; i++) {
+        if (ranges[i].addr < addr + bytes &&
+            addr < ranges[i].addr + ranges[i].bytes)
+            return true;
+    }
+    return false;
+}
+
 larder_result larder__sim_work_check(const struct sim *sim,
                                      const struct sim_work *work)
 {

@@ -5,6 +5,7 @@
 #include "core/debug/finding.h"
 #include "core/debug/last.h"
 #include "core/debug/quarantine.h"
+#include "core/debug/unrecorded.h"
 #include "core/debug/zones.h"
 #include "core/segments/release.h"
 #include "core/state/zone.h"
@@ -81,6 +82,7 @@ larder_result larder__debug_free(struct allocator *a, struct block *b)
 
     larder__assert(b->state == BLOCK_LIVE);
     check_zones(a, b);
+    larder__unrecorded_check(a, b);
     if (!goes && may_quarantine(a, b))
         q = larder__quarantine_keep(a, b);
     map_remove(&a->map, b);

@@ -9,6 +9,7 @@
  *   quarantine.c  freed blocks that wait to be looked at
  *   bytes.c       what is written to the device and read from it, in the order
  *                 of the block's stream, through the device's own table
+ *   unrecorded.c  work that is queued on streams that were not recorded
  *   last.c        debug:3: what is freed goes back to the device, so that its
  *                 addresses fault; what was never freed
  *   finding.c     what was found, until it is told

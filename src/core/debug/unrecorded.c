@@ -1,0 +1,52 @@
+#include "core/debug/unrecorded.h"
+
+#include <inttypes.h>
+
+#include "base/host.h"
+#include "core/debug/bytes.h"
+#include "core/debug/finding.h"
+#include "core/state/zone.h"
+
+/* The block's stream and those recorded for it; NULL: no host memory. */
+static larder_stream *streams_of(const struct block *b, size_t *count)
+{
+    larder_stream *streams;
+    size_t n = 1;
+
+    for (const struct use *use = b->uses; use != NULL; use = use->next)
+        n++;
+    streams = larder__host_alloc(n, sizeof *streams);
+    if (streams == NULL)
+        return NULL;
+    n = 0;
+    streams[n++] = b->segment->heap->stream;
+    for (const struct use *use = b->uses; use != NULL; use = use->next) {
+        if (!use->is_hold)
+            streams[n++] = use->stream;
+    }
+    *count = n;
+    return streams;
+}
+
+/* What is captured is ordered by the graph. */
+void larder__unrecorded_check(struct allocator *a, const struct block *b)
+{
+    larder_stream *streams;
+    larder_stream user;
+    size_t count;
+
+    if (!larder__bytes_may(a, b->segment->heap->stream) ||
+        (streams = streams_of(b, &count)) == NULL)
+        return;
+    if (larder__device_unordered_use(a->device, zone_user(b), b->requested,
+                                     streams, count,
+                                     &user) == LARDER_ERR_NOT_READY)
+        larder__finding_note(
+            a, b, LARDER_ERR_UNRECORDED,
+            "stream %" PRIu64 " still uses the allocation at 0x%" PRIx64
+            " of %" PRIu64 " bytes on stream %" PRIu64
+            " that is freed: it was not recorded for it "
+            "(larder_record_stream()), and no stream that was waits for it",
+            user, zone_user(b), b->requested, streams[0]);
+    larder__host_free(streams);
+}

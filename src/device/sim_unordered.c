@@ -1,0 +1,82 @@
+/* sim_unordered.c - which work on a range of memory others do not wait for.
+ *
+ * Order is the queues' own and that of the waits in them: a stream that waits
+ * for a place in another has all before it there behind it, and what that
+ * waits for in turn. */
+#include "device/sim_device.h"
+
+static void ordered_clear(struct sim *sim)
+{
+    for (int i = 0; i < SIM_STREAM_CHUNKS; i++) {
+        for (int j = 0; sim->streams[i] != NULL && j < SIM_STREAM_CHUNK; j++)
+            sim->streams[i][j].ordered = 0;
+    }
+}
+
+/* Streams whose waits are to be followed are linked by `waiter`, which nothing
+ * else uses while none runs. */
+static void follow(struct sim_stream **todo, struct sim_stream *s,
+                   uint64_t ticket)
+{
+    if (s->ordered >= ticket)
+        return;
+    s->ordered = ticket;
+    for (const struct sim_stream *t = *todo; t != NULL; t = t->waiter) {
+        if (t == s)
+            return;
+    }
+    s->waiter = *todo;
+    *todo = s;
+}
+
+/* All that comes before the ends of the streams is ordered. */
+static void ordered_mark(struct sim *sim, const larder_stream *streams,
+                         size_t count)
+{
+    struct sim_stream *todo = NULL;
+    struct sim_stream *s;
+
+    for (size_t i = 0; i < count; i++) {
+        if (larder__sim_stream_check(streams[i]) == LARDER_OK &&
+            (s = larder__sim_stream_find(sim, streams[i])) != NULL)
+            follow(&todo, s, s->queued);
+    }
+    while ((s = todo) != NULL) {
+        todo = s->waiter;
+        for (const struct sim_work *w = s->first;
+             w != NULL && w->ticket <= s->ordered; w = w->next) {
+            if (w->kind == SIM_WORK_WAIT)
+                follow(&todo, w->as.wait.stream, w->as.wait.ticket);
+        }
+    }
+}
+
+static bool uses_later(const struct sim_stream *s, larder_addr addr,
+                       uint64_t bytes)
+{
+    for (const struct sim_work *w = s->first; w != NULL; w = w->next) {
+        if (w->ticket > s->ordered && larder__sim_work_touches(w, addr, bytes))
+            return true;
+    }
+    return false;
+}
+
+larder_result larder__sim_unordered_use(struct sim *sim, larder_addr addr,
+                                        uint64_t bytes,
+                                        const larder_stream *streams,
+                                        size_t count, larder_stream *out)
+{
+    if (!sim->is_manual)
+        return LARDER_OK;
+    ordered_clear(sim);
+    ordered_mark(sim, streams, count);
+    for (int i = 0; i < SIM_STREAM_CHUNKS; i++) {
+        for (int j = 0; sim->streams[i] != NULL && j < SIM_STREAM_CHUNK; j++) {
+            if (!uses_later(&sim->streams[i][j], addr, bytes))
+                continue;
+            *out = (larder_stream)(i * SIM_STREAM_CHUNK + j);
+            return LARDER_ERR_NOT_READY;
+        }
+    }
+    return LARDER_OK;
+}

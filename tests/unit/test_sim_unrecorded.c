@@ -1,0 +1,262 @@
+/* test_sim_unrecorded.c - debug:2 tells of memory that is freed while another
+ * stream uses it that was not recorded, and of nothing that is in order. */
+#include "../support/rig.h"
+
+#define DRIVER "sim:64MiB,events=driver"
+
+enum { BYTES = 5000, OWN = 1, USER = 2, THIRD = 3, FOURTH = 300 };
+
+static const larder_policy policies[] = {
+    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+static unsigned char host[BYTES];
+
+/* As a program reads a result: the copy names the address and the stream. */
+static void use(struct rig *rig, larder_addr p, larder_stream stream)
+{
+    assert_ok(larder_device_copy(rig->dev, (uintptr_t)host, p, BYTES,
+                                 LARDER_COPY_TO_HOST, stream));
+}
+
+static uint64_t mark(struct rig *rig, larder_stream stream)
+{
+    uint64_t event;
+
+    assert_ok(larder_device_event_create(rig->dev, &event));
+    assert_ok(larder_device_event_record(rig->dev, event, stream));
+    return event;
+}
+
+static void wait_for(struct rig *rig, larder_stream stream, uint64_t event)
+{
+    assert_ok(larder_sim_wait_event(rig->dev, stream, event));
+    assert_ok(larder_device_event_destroy(rig->dev, event));
+}
+
+static void join(struct rig *rig, larder_stream stream, larder_stream other)
+{
+    wait_for(rig, stream, mark(rig, other));
+}
+
+static void finish(struct rig *rig)
+{
+    static const larder_stream all[] = {OWN, USER, THIRD, FOURTH};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        assert_ok(larder_sim_complete(rig->dev, all[i]));
+    rig_down(rig);
+}
+
+/* A program's way with the memory between its allocation and its free. */
+typedef void life(struct rig *rig, larder_addr p);
+
+static void try(const char *spec, int policy, const char *conf, life *between,
+                larder_result expected)
+{
+    struct rig rig = rig_up_policy(spec, policies[policy], conf);
+    larder_addr before = rig_alloc_on(&rig, BYTES, OWN);
+    larder_addr p = rig_alloc_on(&rig, BYTES, OWN);
+    larder_addr behind = rig_alloc_on(&rig, BYTES, OWN);
+
+    use(&rig, before, USER);
+    use(&rig, behind, FOURTH);
+    between(&rig, p);
+    assert_result(expected, larder_free(rig.a, p));
+    assert_int_not_equal(LARDER_OK, larder_free(rig.a, p)); /* it is */
+    assert_ok(larder_sim_complete(rig.dev, USER));
+    assert_ok(larder_sim_complete(rig.dev, FOURTH));
+    rig_free(&rig, before);
+    rig_free(&rig, behind);
+    finish(&rig);
+}
+
+static void try_all(life *between, larder_result expected)
+{
+    for (int i = 0; i < POLICIES; i++)
+        try(DRIVER, i, "debug:2", between, expected);
+}
+
+/* ---- what is wrong -------------------------------------------------------------- */
+
+static void used_elsewhere(struct rig *rig, larder_addr p)
+{
+    use(rig, p, USER);
+}
+
+static void test_an_unrecorded_use_is_told(void **state)
+{
+    (void)state;
+    try_all(used_elsewhere, LARDER_ERR_UNRECORDED);
+    for (int i = 0; i < POLICIES; i++) {
+        try("sim:64MiB,events=manual", i, "debug:2", used_elsewhere,
+            LARDER_ERR_UNRECORDED);
+        try("sim:64MiB,events=driver,backing=none", i, "debug:2",
+            used_elsewhere, LARDER_ERR_UNRECORDED);
+        try(DRIVER, i, "debug:1", used_elsewhere, LARDER_OK);
+    }
+}
+
+static void test_the_words_name_both_streams(void **state)
+{
+    struct rig rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER,
+                                   "debug:2,history:1000,history_stacks:fp");
+    larder_addr p = rig_alloc_on(&rig, BYTES, OWN);
+
+    (void)state;
+    use(&rig, p, FOURTH);
+    assert_refused(LARDER_ERR_UNRECORDED, larder_free(rig.a, p),
+                   "stream 300 still uses the allocation");
+    assert_words("of 5000 bytes on stream 1");
+    assert_words("allocated by ");
+    finish(&rig);
+}
+
+static void another_is_recorded(struct rig *rig, larder_addr p)
+{
+    assert_ok(larder_record_stream(rig->a, p, THIRD));
+    use(rig, p, THIRD);
+    use(rig, p, USER);
+}
+
+static void waits_too_early(struct rig *rig, larder_addr p)
+{
+    uint64_t event = mark(rig, USER);
+
+    use(rig, p, USER);
+    wait_for(rig, OWN, event);
+}
+
+/* The other way round. */
+static void is_waited_for(struct rig *rig, larder_addr p)
+{
+    join(rig, USER, OWN);
+    use(rig, p, USER);
+}
+
+static void filled_elsewhere(struct rig *rig, larder_addr p)
+{
+    assert_ok(larder_device_fill(rig->dev, p + BYTES - 1, 7, 1, FOURTH));
+}
+
+static void copied_to(struct rig *rig, larder_addr p)
+{
+    assert_ok(larder_device_copy(rig->dev, p, (uintptr_t)host, 1,
+                                 LARDER_COPY_TO_DEVICE, USER));
+}
+
+static void test_what_does_not_order_it_does_not_count(void **state)
+{
+    (void)state;
+    try_all(another_is_recorded, LARDER_ERR_UNRECORDED);
+    try_all(waits_too_early, LARDER_ERR_UNRECORDED);
+    try_all(is_waited_for, LARDER_ERR_UNRECORDED);
+    try_all(filled_elsewhere, LARDER_ERR_UNRECORDED);
+    try_all(copied_to, LARDER_ERR_UNRECORDED);
+}
+
+/* What has a stream's graphs has no red zones, but streams all the same. */
+static void test_private_pools_are_looked_at(void **state)
+{
+    const larder_pool_id pool = {1, 0};
+    struct rig rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER, "debug:2");
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, pool, NULL, NULL));
+    p = rig_alloc_on(&rig, BYTES, OWN);
+    assert_ok(larder_pool_end(rig.a, pool));
+    use(&rig, p, USER);
+    assert_result(LARDER_ERR_UNRECORDED, larder_free(rig.a, p));
+    assert_ok(larder_pool_release(rig.a, pool));
+    finish(&rig);
+}
+
+/* ---- what is in order ------------------------------------------------------------ */
+
+static void recorded(struct rig *rig, larder_addr p)
+{
+    assert_ok(larder_record_stream(rig->a, p, USER));
+    use(rig, p, USER);
+    assert_ok(larder_record_stream(rig->a, p, FOURTH));
+    use(rig, p, FOURTH);
+}
+
+static void joined(struct rig *rig, larder_addr p)
+{
+    use(rig, p, USER);
+    join(rig, OWN, USER);
+}
+
+static void joined_by_a_chain(struct rig *rig, larder_addr p)
+{
+    use(rig, p, USER);
+    join(rig, THIRD, USER);
+    join(rig, FOURTH, THIRD);
+    join(rig, OWN, FOURTH);
+}
+
+static void joined_by_a_recorded_one(struct rig *rig, larder_addr p)
+{
+    use(rig, p, USER);
+    join(rig, THIRD, USER);
+    assert_ok(larder_record_stream(rig->a, p, THIRD));
+}
+
+static void completed(struct rig *rig, larder_addr p)
+{
+    use(rig, p, USER);
+    assert_ok(larder_sim_complete(rig->dev, USER));
+}
+
+static void used_on_its_own(struct rig *rig, larder_addr p)
+{
+    use(rig, p, OWN);
+}
+
+static void test_what_is_ordered_is_not_told(void **state)
+{
+    (void)state;
+    try_all(recorded, LARDER_OK);
+    try_all(joined, LARDER_OK);
+    try_all(joined_by_a_chain, LARDER_OK);
+    try_all(joined_by_a_recorded_one, LARDER_OK);
+    try_all(completed, LARDER_OK);
+    try_all(used_on_its_own, LARDER_OK);
+}
+
+/* Without bytes to look at, nothing else waits for the stream. */
+static void test_order_is_read_off_the_queues(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        const char *spec = "sim:64MiB,events=driver,backing=none";
+
+        try(spec, i, "debug:2", joined_by_a_chain, LARDER_OK);
+        try(spec, i, "debug:2", joined_by_a_recorded_one, LARDER_OK);
+        try(spec, i, "debug:2", waits_too_early, LARDER_ERR_UNRECORDED);
+    }
+}
+
+/* Work that runs as it is queued is never behind. */
+static void test_immediate_work_is_never_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++)
+        try("sim:64MiB", i, "debug:2", used_elsewhere, LARDER_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_unrecorded_use_is_told),
+        cmocka_unit_test(test_the_words_name_both_streams),
+        cmocka_unit_test(test_what_does_not_order_it_does_not_count),
+        cmocka_unit_test(test_private_pools_are_looked_at),
+        cmocka_unit_test(test_what_is_ordered_is_not_told),
+        cmocka_unit_test(test_order_is_read_off_the_queues),
+        cmocka_unit_test(test_immediate_work_is_never_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

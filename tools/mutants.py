@@ -17,8 +17,9 @@ How it is done, so that a mutant costs seconds:
     a test that takes far longer than it did unchanged.
 
 The sample is drawn from all places by a seed: the same seed and the same sources
-give the same mutants.  tools/mutants.equal lists mutants that change nothing a
-test could see, with the reason; they are not planted.
+give the same mutants.  What changes nothing does not count: bounds where two
+equal sides come to the same (harmless_bounds()), what the compiler turns into the
+same program, and what tools/mutants.equal lists, with the reason.
 
 Exit status: 0 when at most --allow percent live, 1 when more do, 2 when it could
 not be done.
@@ -64,6 +65,19 @@ OPERATORS = [
     ("number", r"(?<=[ (\[])(0|1|2)(?=[;,)\] ])", {"0": "1", "1": "2",
                                                    "2": "1"}),
 ]
+# Where two sides are equal, these do the same on either side of the bound: the
+# larger or the smaller of two is taken, by a choice or by an assignment, or
+# what one is above the other.
+SIDE = r"\(?[\w.>\[\]*&-]+(?: [*/] \w+)?\)?"
+HARMLESS_BOUNDS = [re.compile(p, re.S) for p in (
+    r"(?P<a>%s) [<>]=? (?P<b>%s)\s+\? (?:(?P=a)\s+: (?P=b)|(?P=b)\s+: (?P=a))"
+    r"(?=[;,)\s])" % (SIDE, SIDE),
+    r"(?P<a>%s) >=? (?P<b>%s)\s+\? (?P=a) - (?P=b)\s+: 0(?=[;,)\s])"
+    % (SIDE, SIDE),
+    r"(?P<a>%s) <=? (?P<b>%s)\s+\? (?P=b) - (?P=a)\s+: 0(?=[;,)\s])"
+    % (SIDE, SIDE),
+    r"(?P<a>%s) [<>]=? (?P<b>%s)\)\n +(?:(?P=a) = (?P=b)|(?P=b) = (?P=a));"
+    % (SIDE, SIDE))]
 STATEMENT = re.compile(
     r"^ {4,}((?!return\b|goto\b|break\b|else\b|case\b|default\b|struct\b"
     r"|const\b|static\b|enum\b)[\w(*][^;{}\n]*;)$", re.M)
@@ -106,6 +120,17 @@ def is_whole(code, match):
             (before[-1] in ";{})" or before.endswith("else")))
 
 
+def harmless_bounds(code):
+    """Where the operators stand that may take in the equal case or not."""
+    places = set()
+    for pattern in HARMLESS_BOUNDS:
+        for m in pattern.finditer(code):
+            before = code[:m.start()].rstrip()
+            if before.endswith(("(", "=", ",", "&&", "||", "return")):
+                places.add(m.end("a") + 1)
+    return places
+
+
 class Mutant:
     def __init__(self, path, text, start, end, new, kind):
         self.path, self.kind = path, kind
@@ -136,9 +161,12 @@ def mutants_of(root, path):
     with open(os.path.join(root, path), encoding="utf-8") as f:
         text = f.read()
     code = blank(text)
+    harmless = harmless_bounds(code)
     for begin, end in bodies(code):
         for kind, pattern, change in OPERATORS:
             for m in re.compile(pattern).finditer(code, begin, end):
+                if kind == "bound" and m.start(1) in harmless:
+                    continue
                 yield Mutant(path, text, m.start(1), m.end(1),
                              change[m.group(1)], kind)
         for m in STATEMENT.finditer(code, begin, end):
@@ -227,9 +255,12 @@ class Bench:
         words = shlex.split(lines[-1].replace(": && ", "").replace(" && :", ""))
         argv = [output if words[i - 1] == "-o" else w
                 for i, w in enumerate(words) if w not in LIBRARIES]
-        done = run(argv + [self.library, "-Wl,-rpath," + self.work,
-                           "-Wl,--allow-multiple-definition", "-lm"],
-                   cwd=self.build)
+        argv += [self.library, "-Wl,-rpath," + self.work,
+                 "-Wl,--allow-multiple-definition", "-lm"]
+        # Memory that is not released fails a test, where that can be had.
+        done = run(argv + ["-fsanitize=leak"], cwd=self.build)
+        if done.returncode != 0:
+            done = run(argv, cwd=self.build)
         if done.returncode != 0 and self.verbose:
             print(done.stdout.decode()[-2000:])
         return done.returncode == 0
@@ -397,16 +428,35 @@ def compile_mutant(bench, mutant, coverage):
     source = os.path.join(bench.work, "mutant.c")
     output = os.path.join(bench.work, "mutant.o")
     with open(source, "w", encoding="utf-8") as f:
+        f.write('#line 1 "%s"\n' % os.path.join(bench.root, mutant.path))
         f.write(text)
     if bench.compile(mutant.path, source, output).returncode != 0:
         return None
     return {mutant.path: output}
 
 
+def code_of(bench, compiled):
+    """An object without the names of its sources."""
+    bare = os.path.join(bench.work, "bare.o")
+    must(compiled, run(["objcopy", "--strip-unneeded",
+                        "--remove-section=.comment", compiled, bare]))
+    with open(bare, "rb") as f:
+        return f.read()
+
+
+def is_same_program(bench, instead):
+    """Whether the compiler makes of the mutant what it makes of the source."""
+    return bool(instead) and all(
+        code_of(bench, compiled) == code_of(bench, bench.objects[path])
+        for path, compiled in instead.items())
+
+
 def try_mutant(bench, mutant, tests, coverage, caught):
-    """The name of the test that caught it, '' for none, None: no program."""
+    """The name of the test that caught it, '' for none, None: no program, or
+    the same."""
     instead = compile_mutant(bench, mutant, coverage)
-    if instead is None or bench.link_with(instead).returncode != 0:
+    if (instead is None or is_same_program(bench, instead) or
+            bench.link_with(instead).returncode != 0):
         return None
     bench.publish()
     folder = os.path.dirname(mutant.path)

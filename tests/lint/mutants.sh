@@ -1,0 +1,54 @@
+#!/bin/sh
+# mutants.sh SOURCE BUILD - where tools/mutants.py plants a bug, and where that
+# would change nothing.
+source=$1
+
+[ -f "$source/tools/mutants.py" ] || exit 77
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+
+cat >"$folder/places.c" <<'END'
+static int larger(int a, int b)
+{
+    return a > b ? a : b; /* either */
+}
+
+static unsigned above(unsigned a, unsigned b)
+{
+    if (a > b)
+        b = a;
+    return b < a ? a - b : 0;
+}
+
+static int counts(int a, int b, int c)
+{
+    larder__assert(a < b);
+    if (c + a > b)
+        a = b;
+    call(a);
+    return a > b ? b - 1 : b;
+}
+END
+
+PYTHONDONTWRITEBYTECODE=1 python3 - "$source" "$folder" >"$folder/got" <<'END'
+import sys
+
+sys.path.insert(0, sys.argv[1] + "/tools")
+import mutants
+
+for mutant in mutants.mutants_of(sys.argv[2], "places.c"):
+    print("%d %s %s" % (mutant.line, mutant.kind, mutant.old))
+END
+cat >"$folder/wanted" <<'END'
+10 sum -
+10 number 0
+9 statement b = a;
+16 bound >
+19 bound >
+16 sum +
+19 sum -
+19 number 1
+17 statement a = b;
+18 statement call(a);
+END
+diff "$folder/wanted" "$folder/got"

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/newfile.h"
+#include "base/sized.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/observe/snapshot_state.h"
@@ -80,7 +81,6 @@ larder_result larder_history_get(larder_allocator *handle,
 {
     larder_history_info own;
     struct allocator *a;
-    size_t size;
     larder_result r;
 
     if (info == NULL || info->size < sizeof info->size)
@@ -91,10 +91,7 @@ larder_result larder_history_get(larder_allocator *handle,
         return r;
     larder__history_info(a, &own);
     larder__handle_unlock(a);
-    size = info->size; /* an older caller gets what it knows */
-    memcpy(info, &own, size < sizeof own ? size : sizeof own);
-    info->size = size;
-    return LARDER_OK;
+    return sized_write(info, &own, sizeof own);
 }
 
 static larder_event event_info(const struct history *h,

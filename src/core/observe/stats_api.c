@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "base/sized.h"
 #include "core/entry/handle.h"
 #include "core/observe/summary.h"
 #include "core/state/stats.h"
@@ -29,7 +30,6 @@ larder_result larder_stats_get(larder_allocator *handle, larder_stats *st)
 {
     struct allocator *a;
     larder_stats own;
-    size_t size;
     larder_result r;
 
     if (st == NULL || st->size < sizeof st->size)
@@ -40,10 +40,7 @@ larder_result larder_stats_get(larder_allocator *handle, larder_stats *st)
         return r;
     stats_api_stats_fill(a, &own);
     larder__handle_unlock(a);
-    size = st->size; /* an older caller gets what it knows */
-    memcpy(st, &own, size < sizeof own ? size : sizeof own);
-    st->size = size;
-    return LARDER_OK;
+    return sized_write(st, &own, sizeof own);
 }
 
 larder_result larder_stats_reset_peak(larder_allocator *handle)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/sized.h"
 #include "core/api/lifecycle.h"
 #include "core/entry/handle.h"
 #include "core/pinned/pinned_policy.h"
@@ -146,7 +147,6 @@ larder_result larder_pinned_stats_get(larder_allocator *pinned,
 {
     struct allocator *a;
     larder_pinned_stats own;
-    size_t size;
     larder_result r;
 
     if (st == NULL || st->size < sizeof st->size)
@@ -160,8 +160,5 @@ larder_result larder_pinned_stats_get(larder_allocator *pinned,
     larder__assert(a->policy->is_host);
     pinned_stats_fill(a, &own);
     larder__handle_unlock(a);
-    size = st->size; /* an older caller gets what it knows */
-    memcpy(st, &own, size < sizeof own ? size : sizeof own);
-    st->size = size;
-    return LARDER_OK;
+    return sized_write(st, &own, sizeof own);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/sized.h"
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 
@@ -93,7 +94,6 @@ larder_result larder_pool_info_get(larder_allocator *handle, larder_pool_id id,
     struct allocator *a;
     struct private_pool *p;
     larder_pool_info own;
-    size_t size;
     larder_result r;
 
     if (info == NULL || info->size < sizeof info->size)
@@ -105,8 +105,5 @@ larder_result larder_pool_info_get(larder_allocator *handle, larder_pool_id id,
     larder_pool_info_init(&own);
     larder__private_info(a, p, &own);
     larder__handle_unlock(a);
-    size = info->size; /* an older caller gets what it knows */
-    memcpy(info, &own, size < sizeof own ? size : sizeof own);
-    info->size = size;
-    return LARDER_OK;
+    return sized_write(info, &own, sizeof own);
 }

@@ -3,11 +3,10 @@
 #include "core/segments/cached.h"
 #include "core/state/usage.h"
 
-#include <string.h>
-
 #include <larder/tag.h>
 
 #include "base/fail.h"
+#include "base/sized.h"
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
@@ -58,9 +57,7 @@ static larder_result usage_copy(const struct private_pool *p,
                                 larder_tag_usage *out)
 {
     const struct usage *u = &p->usage;
-    size_t size = out->size;
     larder_tag_usage all = {
-        .size = size,
         .allocation_count = u->allocations,
         .allocated_bytes = u->allocated_bytes,
         .peak_allocated_bytes = u->allocated_peak,
@@ -74,10 +71,7 @@ static larder_result usage_copy(const struct private_pool *p,
         .kept_bytes = p->tag->kept_bytes,
     };
 
-    if (size > sizeof all)
-        memset(out, 0, size);
-    memcpy(out, &all, size < sizeof all ? size : sizeof all);
-    return LARDER_OK;
+    return sized_write(out, &all, sizeof all);
 }
 
 static larder_result usage_check(const larder_tag_usage *out)

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "base/sized.h"
 #include "core/share/share_message.h"
 #include "core/share/share_socket.h"
 #include "core/state/allocator.h"
@@ -250,7 +251,6 @@ larder_result larder_import_get(const larder_import *m, larder_import_info *out)
 {
     larder_import_info info;
     larder_result r;
-    size_t size;
 
     if (m == NULL || out == NULL || out->size < sizeof out->size)
         return larder__fail(LARDER_ERR_INVALID,
@@ -258,15 +258,10 @@ larder_result larder_import_get(const larder_import *m, larder_import_info *out)
     r = larder__device_check(m->device);
     if (r != LARDER_OK)
         return r;
-    size = out->size;
     info = (larder_import_info){
-        .size = size,
         .addr = m->base + m->header.offset,
         .bytes = m->header.bytes,
         .mapped_bytes = bytes_of(m, m->mapped_pages),
     };
-    if (size > sizeof info)
-        memset(out, 0, size);
-    memcpy(out, &info, size < sizeof info ? size : sizeof info);
-    return LARDER_OK;
+    return sized_write(out, &info, sizeof info);
 }

@@ -111,15 +111,6 @@ static larder_result pause_check_pages(const struct allocator *a,
     return LARDER_OK;
 }
 
-static bool block_is_shared(const struct block *b)
-{
-    const struct use *use = b->uses;
-
-    while (use != NULL && !use->is_hold)
-        use = use->next;
-    return use != NULL;
-}
-
 /* Waits for the streams recorded for live blocks.  Those that still wait for
  * something are held by an export. */
 static larder_result blocks_pass(struct allocator *a, struct segment *s)
@@ -130,7 +121,7 @@ static larder_result blocks_pass(struct allocator *a, struct segment *s)
          b = slab_get(&a->slab, b->next)) {
         bool is_live = b->state == BLOCK_LIVE;
 
-        if (b->state == BLOCK_PENDING || (is_live && block_is_shared(b)))
+        if (b->state == BLOCK_PENDING || (is_live && block_is_exported(b)))
             return larder__fail(LARDER_ERR_BUSY,
                                 "the allocation at 0x%llx is exported: close "
                                 "that first",

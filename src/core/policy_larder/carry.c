@@ -6,21 +6,13 @@
 #include "core/history/recording.h"
 #include "core/policy_larder/carry_steps.h"
 #include "core/policy_larder/physical.h"
+#include "core/segments/events.h"
 #include "core/segments/orphan.h"
 #include "core/state/held.h"
 
 enum { HOST_ALIGN = 4096 };
 
 /* ---- what is in use -------------------------------------------------------- */
-
-static bool carry_is_shared(const struct block *b)
-{
-    const struct use *use = b->uses;
-
-    while (use != NULL && !use->is_hold)
-        use = use->next;
-    return use != NULL;
-}
 
 size_t larder__carry_used(struct allocator *a, const struct block *first,
                           const struct segment *s, struct page_span handle,
@@ -40,7 +32,7 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
         if (used.end <= handle.begin || b->state == BLOCK_FREE ||
             b->state == BLOCK_UNMAPPED)
             continue;
-        if (b->state == BLOCK_PENDING || carry_is_shared(b))
+        if (b->state == BLOCK_PENDING || block_is_exported(b))
             return handle.end - handle.begin;
         for (size_t i = used.begin < next ? next : used.begin;
              i < used.end && i < handle.end; i++) {

@@ -73,15 +73,6 @@ uint64_t larder__region_at_hand(struct allocator *a, const struct region *g,
 
 /* ---- cutting --------------------------------------------------------------- */
 
-static bool is_exported(const struct block *b)
-{
-    const struct use *use = b->uses;
-
-    while (use != NULL && !use->is_hold)
-        use = use->next;
-    return use != NULL;
-}
-
 static larder_result check_exports(struct allocator *a, const struct region *g,
                                    struct page_span span)
 {
@@ -90,7 +81,7 @@ static larder_result check_exports(struct allocator *a, const struct region *g,
     for (struct block *b =
              larder__region_block(a, g, page_at(g->segment, span.begin));
          b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
-        if (b->state == BLOCK_LIVE && is_exported(b))
+        if (b->state == BLOCK_LIVE && block_is_exported(b))
             return larder__fail(LARDER_ERR_BUSY,
                                 "the memory at 0x%llx is exported: close that "
                                 "first",
@@ -169,7 +160,7 @@ static void region_pages_free_live(struct allocator *a, const struct region *g,
         if (b->state != BLOCK_LIVE)
             continue;
         larder__assert(b->addr >= page_at(g->segment, span.begin));
-        larder__assert(at <= end && !is_exported(b));
+        larder__assert(at <= end && !block_is_exported(b));
         map_remove(&a->map, b);
         larder__block_retire(a, b);
     }

@@ -28,6 +28,16 @@ larder_result larder__events_hold(struct allocator *a, struct block *b,
                                   struct use **out);
 void larder__events_unhold(struct allocator *a, struct use *hold);
 
+/* Whether the live block is kept so. */
+static inline bool block_is_exported(const struct block *b)
+{
+    const struct use *use = b->uses;
+
+    while (use != NULL && !use->is_hold)
+        use = use->next;
+    return use != NULL;
+}
+
 /* The live block with recorded streams was freed. */
 void larder__events_defer(struct allocator *a, struct block *b);
 

@@ -47,28 +47,27 @@ static bool find_place(const char *folder, const char *const *places,
     return false;
 }
 
-/* The folder of the package `larder`. */
-static bool find_package(const char *command, char out[PATH_MAX])
+/* The package `larder` of the same build as the command. */
+static bool find_package_beside(char out[PATH_MAX])
 {
     static const char *const places[] = {"../python", "../share/larder/python",
                                          NULL};
-    static const char *const here[] = {".", NULL};
-    const char *set = secure_getenv("LARDER_PYTHON_DIR");
     char folder[PATH_MAX];
 
-    if (set != NULL && *set != '\0') {
-        if (find_place(set, here, "larder/lab", out))
-            return true;
-        cli_complain(command,
-                     "LARDER_PYTHON_DIR '%s' does not hold the "
-                     "package larder",
-                     set);
-        return false;
-    }
-    if (cli_own_folder(folder) && find_place(folder, places, "larder/lab", out))
+    return cli_own_folder(folder) &&
+           find_place(folder, places, "larder/lab", out);
+}
+
+static bool find_package_in(const char *command, const char *folder,
+                            char out[PATH_MAX])
+{
+    static const char *const here[] = {".", NULL};
+
+    if (find_place(folder, here, "larder/lab", out))
         return true;
-    cli_complain(command, "the Python package is not beside the command; "
-                          "LARDER_PYTHON_DIR can name its folder");
+    cli_complain(command,
+                 "LARDER_PYTHON_DIR '%s' does not hold the package larder",
+                 folder);
     return false;
 }
 
@@ -90,10 +89,10 @@ static void set_library_folder(void)
         setenv("LARDER_LIBRARY_DIR", found, 0);
 }
 
-/* The interpreter that was named, which then has the package; else NULL. */
-static const char *named_python(void)
+/* What a variable says, or NULL. */
+static const char *said(const char *variable)
 {
-    const char *set = secure_getenv("LARDER_PYTHON");
+    const char *set = secure_getenv(variable);
 
     return set != NULL && *set != '\0' ? set : NULL;
 }
@@ -117,15 +116,23 @@ static bool add_to_path(const char *package)
     return ok;
 }
 
+/* An interpreter that was named may have the package of its own, where the
+ * command has none beside it: as in what pip installs. */
 static bool set_package_folder(const char *command)
 {
-    const char *asked = secure_getenv("LARDER_PYTHON_DIR");
+    const char *asked = said("LARDER_PYTHON_DIR");
     char package[PATH_MAX];
 
-    if (named_python() != NULL && (asked == NULL || *asked == '\0'))
-        return true;
-    if (!find_package(command, package))
+    if (asked != NULL) {
+        if (!find_package_in(command, asked, package))
+            return false;
+    } else if (!find_package_beside(package)) {
+        if (said("LARDER_PYTHON") != NULL)
+            return true;
+        cli_complain(command, "the Python package is not beside the command; "
+                              "LARDER_PYTHON_DIR can name its folder");
         return false;
+    }
     if (add_to_path(package))
         return true;
     cli_complain(command, "out of host memory");
@@ -134,7 +141,7 @@ static bool set_package_folder(const char *command)
 
 const char *cli_python_name(void)
 {
-    const char *named = named_python();
+    const char *named = said("LARDER_PYTHON");
 
     return named != NULL ? named : "python3";
 }

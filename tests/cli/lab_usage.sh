@@ -76,12 +76,18 @@ PATH="$tmp/bin:$PATH" LARDER_PYTHON_DIR="$tmp/package" LC_ALL=C \
 is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
     "-m larder.lab.run --ascii $tmp/hello.py "
 
-last="lab run with an interpreter of its own, which has the package"
+last="lab run with an interpreter that was named, and the package of the command"
 mv "$tmp/bin/python3" "$tmp/bin/python of mine"
 LARDER_PYTHON="$tmp/bin/python of mine" PYTHONPATH=mine LC_ALL=C.UTF-8 \
     "$larder" lab run "$tmp/hello.py" >"$tmp/out" 2>"$tmp/err"
 is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
     "-m larder.lab.run $tmp/hello.py "
+stdout_has "^path $(realpath python):mine$"
+
+last="lab run with an interpreter that has the only package"
+cp "$larder" "$tmp/bin/larder"
+LARDER_PYTHON="$tmp/bin/python of mine" PYTHONPATH=mine LC_ALL=C.UTF-8 \
+    "$tmp/bin/larder" lab run "$tmp/hello.py" >"$tmp/out" 2>"$tmp/err"
 stdout_has '^path mine$'
 
 last="lab run with an interpreter and a package"

@@ -25,6 +25,9 @@ function(larder_standin_body words out)
             string(APPEND body " standin_handle(a${CMAKE_MATCH_1});")
         elseif(word MATCHES "^([0-9]+):free$")
             string(APPEND body " free((void *)a${CMAKE_MATCH_1});")
+        elseif(word MATCHES "^([0-9]+):(keep|kept)$")
+            string(APPEND body
+                   " standin_${CMAKE_MATCH_2}(a1, a${CMAKE_MATCH_1});")
         elseif(word MATCHES "^([0-9]+):([0-9]+)$")
             string(APPEND body
                    " standin_zero(a${CMAKE_MATCH_1}, ${CMAKE_MATCH_2});")

@@ -18,9 +18,11 @@ venv() {
 if [ -z "$torch" ]; then
     torch=$(venv "$build/exec-torch") || exit 1
     if ! "$torch" -c 'import torchvision, transformers' 2>/dev/null; then
-        if ! "$torch" -m pip install --quiet --no-deps torch torchvision ||
-            ! "$torch" -m pip install --quiet filelock typing-extensions \
-                sympy networkx jinja2 fsspec numpy pillow transformers; then
+        # PyTorch last: pip complains of what is not installed, which is not
+        # needed here, when it installs something beside it.
+        if ! "$torch" -m pip install --quiet filelock typing-extensions \
+            sympy networkx jinja2 fsspec numpy pillow transformers ||
+            ! "$torch" -m pip install --quiet --no-deps torch torchvision; then
             echo "check-exec: PyTorch cannot be installed;" \
                 "LARDER_EXEC_PYTHON names a Python that has it" >&2
             torch=

@@ -36,8 +36,8 @@ make_wheel() {
     esac
     # shellcheck disable=SC2086  # words
     python3 -m venv "$1" &&
-        "$1/bin/pip" install --quiet --no-deps "$package" &&
-        "$1/bin/pip" install --quiet $needed && touch "$1/whole"
+        "$1/bin/pip" install --quiet $needed &&
+        "$1/bin/pip" install --quiet --no-deps "$package" && touch "$1/whole"
 }
 
 status=0

@@ -4,7 +4,8 @@ adapters/standins/, for developers, when a new toolkit is out.
 
 HEADERS and LIBRARIES are a toolkit's folders.  A line has a public function's name
 and what it does with its arguments, counted from 1: 3:handle writes a new handle, 3:free
-ends one, 3:8 writes eight bytes of zeros; "text" for one that returns words.  Names already in OUT
+ends one, 3:8 writes eight bytes of zeros; 2:keep keeps a stream in the handle that
+comes first, and 2:kept tells it; "text" for one that returns words.  Names already in OUT
 stay.  ADDITION is a program's library: what it wants and has no list yet is added.
 """
 
@@ -71,6 +72,8 @@ def written(name, arguments, handles, enums):
     first = re.match(r"(\w+)\s+\w+$", arguments[0]) if arguments else None
     if "Destroy" in name and first and first[1] in handles:
         return ["1:free"]
+    if first and first[1] in handles and re.search(r"[SG]etStream(_v2)?$", name):
+        return ["2:keep" if "Set" in name else "2:kept"]
     for number, argument in enumerate(arguments[:MOST], 1):
         match = re.match(r"(?:struct\s+)?(\w+)\s*\*\s*\w*$", argument)
         if match is None:

@@ -38,8 +38,8 @@ static inline void standin_zero(uintptr_t ptr, size_t bytes)
         memset((void *)ptr, 0, bytes);
 }
 
-/* Zeros, which nobody looks into.  NULL where there is no memory: a program
- * takes that for a handle too, and no call here minds. */
+/* Zeros; standin_keep() puts a stream into the first word.  NULL where there is
+ * no memory: a program takes that for a handle too, and no call here minds. */
 static inline void standin_handle(uintptr_t ptr)
 {
     void *handle = calloc(1, STANDIN_HANDLE_BYTES);
@@ -48,6 +48,19 @@ static inline void standin_handle(uintptr_t ptr)
         memcpy((void *)ptr, &handle, sizeof handle);
     else
         free(handle);
+}
+
+static inline void standin_keep(uintptr_t handle, uintptr_t stream)
+{
+    if (handle != 0)
+        memcpy((void *)handle, &stream, sizeof stream);
+}
+
+static inline void standin_kept(uintptr_t handle, uintptr_t out)
+{
+    standin_zero(out, sizeof(uintptr_t));
+    if (handle != 0 && out != 0)
+        memcpy((void *)out, (void *)handle, sizeof(uintptr_t));
 }
 
 #endif

@@ -49,6 +49,36 @@ static void each_handle_is_another(void **state)
     assert_int_equal(destroy(P(second)), 0);
 }
 
+/* cuDNN's own benchmark records events on what it is told. */
+static void a_handle_tells_the_stream_that_was_set(void **state)
+{
+    static const char *const calls[][4] = {
+        {"libcublas.so.12", "cublasCreate_v2", "cublasSetStream_v2",
+         "cublasGetStream_v2"},
+        {"libcudnn.so.9", "cudnnCreate", "cudnnSetStream", "cudnnGetStream"},
+        {"libcusolver.so.11", "cusolverDnCreate", "cusolverDnSetStream",
+         "cusolverDnGetStream"},
+        {"libcusparse.so.12", "cusparseCreate", "cusparseSetStream",
+         "cusparseGetStream"},
+    };
+    int stream;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        const char *library = calls[i][0];
+        void *handle = NULL;
+        void *told = &stream;
+
+        assert_int_equal(call_of(library, calls[i][1])(P(&handle)), 0);
+        assert_int_equal(call_of(library, calls[i][3])(P(handle), P(&told)), 0);
+        assert_null(told);
+        assert_int_equal(call_of(library, calls[i][2])(P(handle), P(&stream)),
+                         0);
+        assert_int_equal(call_of(library, calls[i][3])(P(handle), P(&told)), 0);
+        assert_ptr_equal(told, &stream);
+    }
+}
+
 static void a_product_has_one_way_without_workspace(void **state)
 {
     call_fn *ask =
@@ -250,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_handle_is_another),
+        cmocka_unit_test(a_handle_tells_the_stream_that_was_set),
         cmocka_unit_test(a_product_has_one_way_without_workspace),
         cmocka_unit_test(a_size_that_is_asked_for_is_none),
         cmocka_unit_test(a_network_s_weights_are_all_there),

@@ -56,6 +56,12 @@ class PyTorch(Case):
         without = self.told(TORCH, "transformer.py", "8GiB,backing=none")[0]
         self.assertEqual(without, with_memory)
 
+    def test_convolutions_are_tried_and_fed_by_workers(self):
+        printed, report = self.told(TORCH, "classifier.py")
+        # A batch's first result, twice: as it is and normalized.
+        self.assertGreater(int(printed.split()[1]), 2 * 8 * 16 * 30 * 30 * 4)
+        self.assertEqual(report["broken_rules"], 0)
+
     def test_larder_run_knows_what_reductions_take(self):
         printed, _ = self.told(TORCH, "reductions.py", "80GiB,backing=none")
         self.assertRegex(printed.strip(), r"\A\d{3} cases\Z")

@@ -229,9 +229,18 @@ uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes)
     mutex_take(&l->lock, RANK_LEDGER);
     sums = sum_others(l);
     left = rest_of(free_bytes, sums.lacking);
-    left = lesser_of(left, rest_of(limit_of(l), own_held(l)));
     left = lesser_of(left,
                      rest_of(sums.group_limit, sum_of(sums.held, own_held(l))));
+    mutex_leave(&l->lock);
+    return left;
+}
+
+uint64_t larder__ledger_allowance(struct ledger *l)
+{
+    uint64_t left;
+
+    mutex_take(&l->lock, RANK_LEDGER);
+    left = rest_of(limit_of(l), own_held(l));
     mutex_leave(&l->lock);
     return left;
 }

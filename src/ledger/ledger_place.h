@@ -114,8 +114,11 @@ enum ledger_refusal larder__ledger_keep(struct ledger *l, uint64_t minimum,
 void larder__ledger_set_limits(struct ledger *l, uint64_t limit,
                                uint64_t group_limit);
 
-/* What this process may still get by the books, if the device has `free`. */
+/* What others leave to this process by the books, if the device has `free`. */
 uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes);
+
+/* What its own limit leaves, whatever others do. */
+uint64_t larder__ledger_allowance(struct ledger *l);
 
 /* What is to go back for the process's limit to be kept: it may have been
  * lowered. */

@@ -578,6 +578,70 @@ static void a_group_limit_counts_all_processes(void **state)
     rig_end(&rig);
 }
 
+/* What a limit leaves when all that is held is counted, contexts too, can be had
+ * to the last byte, and no more. */
+static void take_what_is_left(struct rig *rig, uint64_t limit_bytes)
+{
+    larder_sim_usage usage = {.size = sizeof usage};
+    uint64_t left;
+    larder_addr addr;
+
+    /* The context comes with it. */
+    assert_ok(larder_alloc(rig->a, MIB(2), 0, &addr));
+    assert_ok(larder_sim_get_usage(rig->dev, &usage));
+    left = limit_bytes - usage.used_bytes;
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig->a, left + MIB(2), 0, &addr));
+    assert_ok(larder_alloc(rig->a, left, 0, &addr));
+    assert_ok(larder_sim_get_usage(rig->dev, &usage));
+    assert_int_equal(usage.used_bytes, limit_bytes);
+}
+
+static void limits_are_exact_and_count_contexts(void **state)
+{
+    struct rig rig = rig_on("64MiB,context=2MiB", LARDER_POLICY_DIRECT,
+                            "process_limit:24MiB");
+
+    (void)state;
+    take_what_is_left(&rig, MIB(24));
+    rig_end(&rig);
+}
+
+/* What others give back would be given in vain. */
+static void who_is_over_its_own_limit_asks_nobody(void **state)
+{
+    struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER,
+                            "process_limit:8MiB,ask_budget_ms:10000");
+    struct other o = other_start("64MiB", "ledger_thread:True");
+    larder_sim_usage before = {.size = sizeof before};
+    larder_sim_usage after = {.size = sizeof after};
+    larder_addr addr;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaf"), 'y'); /* it caches 16 MiB */
+    assert_ok(larder_sim_get_usage(rig.dev, &before));
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_alloc(rig.a, MIB(10), 0, &addr), "process_limit");
+    assert_ok(larder_sim_get_usage(rig.dev, &after));
+    assert_int_equal(after.used_bytes - after.self_bytes,
+                     before.used_bytes - before.self_bytes);
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+static void the_least_group_limit_is_exact_and_counts_contexts(void **state)
+{
+    struct rig rig = rig_on("64MiB,context=2MiB", LARDER_POLICY_DIRECT,
+                            "group_limit:32MiB,ask_budget_ms:1");
+    struct other o = other_start("64MiB,context=2MiB", "group_limit:48MiB");
+
+    (void)state;
+    assert_int_equal(other_do(&o, "a"), 'y');
+    take_what_is_left(&rig, MIB(32));
+    other_leave(&o);
+    rig_end(&rig);
+}
+
 /* ---- from outside ------------------------------------------------------------ */
 
 static void ledger_path(char out[SHARED_NAME_MAX + 1], bool is_of_group);
@@ -616,7 +680,8 @@ static void who_looks_can_have_a_process_give_back_and_keep_to_a_limit(
     void **state)
 {
     char path[SHARED_NAME_MAX + 1];
-    struct other o = other_start("64MiB", "minimum:8MiB");
+    struct other o = other_start(
+        "64MiB", "minimum:8MiB,process_limit:60MiB,group_limit:62MiB");
     larder_ledger_process p;
 
     (void)state;
@@ -625,6 +690,8 @@ static void who_looks_can_have_a_process_give_back_and_keep_to_a_limit(
     p = process_of(path + 1, o.pid);
     assert_int_equal(p.reserved_bytes, MIB(40));
     assert_int_equal(p.minimum_bytes, MIB(8));
+    assert_int_equal(p.limit_bytes, MIB(60));
+    assert_int_equal(p.group_limit_bytes, MIB(62));
     assert_true(p.is_own && !p.is_self);
     assert_int_equal(other_do(&o, "t"), 'y'); /* it was asked what it uses */
     assert_int_equal(process_of(path + 1, o.pid).in_use_bytes, 0);
@@ -921,6 +988,9 @@ int main(void)
         cmocka_unit_test(a_commit_hears_what_others_ask),
         cmocka_unit_test(a_process_limit_counts_all_its_allocators),
         cmocka_unit_test(a_group_limit_counts_all_processes),
+        cmocka_unit_test(limits_are_exact_and_count_contexts),
+        cmocka_unit_test(who_is_over_its_own_limit_asks_nobody),
+        cmocka_unit_test(the_least_group_limit_is_exact_and_counts_contexts),
         cmocka_unit_test(
             who_looks_can_have_a_process_give_back_and_keep_to_a_limit),
         cmocka_unit_test(the_ledger_is_its_users_alone_and_goes_with_the_last),

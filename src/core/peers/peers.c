@@ -338,6 +338,11 @@ uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes)
     return larder__ledger_room(p->ledger, free_bytes);
 }
 
+uint64_t larder__peers_allowance(const struct peers *p)
+{
+    return larder__ledger_allowance(p->ledger);
+}
+
 /* ---- answering -------------------------------------------------------------- */
 
 /* While another thread answers there is nothing to do. */

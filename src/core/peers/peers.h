@@ -57,9 +57,10 @@ static inline void peers_heed_locked(struct allocator *a)
 
 /* ---- asking ------------------------------------------------------------------ */
 
-/* What this process may still get, as far as others are concerned, if the
- * device has so much left. */
+/* What others leave to this process, if the device has so much left; and what
+ * its own limit does. */
 uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes);
+uint64_t larder__peers_allowance(const struct peers *p);
 
 /* Changes when others' memory comes or goes: what a search of the allocator
  * begins with, alone, for one that may need nobody. */
@@ -85,7 +86,8 @@ bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
                                   uint64_t lacking);
 
 /* The same for a call that found no `need` bytes, and has the allocator's locks:
- * they are dropped meanwhile.  False where there are no others. */
+ * they are dropped meanwhile.  False where there are no others, or where their
+ * memory would not help: the process's own limit forbids it. */
 bool larder__peers_help(struct allocator *a, struct peers_search *s,
                         uint64_t need);
 

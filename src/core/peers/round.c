@@ -107,18 +107,21 @@ bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
     return !s->was_in_vain || s->moves != before;
 }
 
+/* Of the need, what is had already, elsewhere. */
+static uint64_t movable_of(struct allocator *a)
+{
+    return a->is_paged ? a->policy->state->movable_bytes(a) : 0;
+}
+
 /* What the device has to have more; 0: it seems to have enough. */
 static uint64_t lacking_of(struct allocator *a, uint64_t need)
 {
     uint64_t free_bytes = 0;
     uint64_t total;
-    uint64_t have;
 
     (void)larder__device_mem_info(a->device, &free_bytes, &total);
-    have = larder__peers_room(a->peers, free_bytes);
-    if (a->is_paged)
-        have = sum_of(have, a->policy->state->movable_bytes(a));
-    return need > have ? need - have : 0;
+    return rest_of(
+        need, sum_of(larder__peers_room(a->peers, free_bytes), movable_of(a)));
 }
 
 bool larder__peers_help(struct allocator *a, struct peers_search *s,
@@ -127,7 +130,8 @@ bool larder__peers_help(struct allocator *a, struct peers_search *s,
     uint64_t lacking;
     bool goes_on;
 
-    if (a->peers == NULL)
+    if (a->peers == NULL ||
+        need > sum_of(larder__peers_allowance(a->peers), movable_of(a)))
         return false;
     lacking = lacking_of(a, need);
     larder__unlock_all(a);

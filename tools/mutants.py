@@ -18,7 +18,7 @@ How it is done, so that a mutant costs seconds:
 
 The sample is drawn from all places by a seed: the same seed and the same sources
 give the same mutants.  What changes nothing does not count: bounds where two
-equal sides come to the same (harmless_bounds()), what the compiler turns into the
+equal sides come to the same (harmless_places()), what the compiler turns into the
 same program, and what tools/mutants.equal lists, with the reason.
 
 Exit status: 0 when at most --allow percent live, 1 when more do, 2 when it could
@@ -69,6 +69,8 @@ OPERATORS = [
 # larger or the smaller of two is taken, by a choice or by an assignment, or
 # what one is above the other.
 SIDE = r"\(?[\w.>\[\]*&-]+(?: [*/] \w+)?\)?"
+# Room for more than is needed.
+HARMLESS_COUNT = re.compile(r"\bcalloc\(1")
 HARMLESS_BOUNDS = [re.compile(p, re.S) for p in (
     r"(?P<a>%s) [<>]=? (?P<b>%s)\s+\? (?:(?P=a)\s+: (?P=b)|(?P=b)\s+: (?P=a))"
     r"(?=[;,)\s])" % (SIDE, SIDE),
@@ -120,9 +122,10 @@ def is_whole(code, match):
             (before[-1] in ";{})" or before.endswith("else")))
 
 
-def harmless_bounds(code):
-    """Where the operators stand that may take in the equal case or not."""
-    places = set()
+def harmless_places(code):
+    """Where what stands there may be changed: bounds that may take in the equal
+    case or not, and counts that may be more."""
+    places = {m.end() - 1 for m in HARMLESS_COUNT.finditer(code)}
     for pattern in HARMLESS_BOUNDS:
         for m in pattern.finditer(code):
             before = code[:m.start()].rstrip()
@@ -161,11 +164,11 @@ def mutants_of(root, path):
     with open(os.path.join(root, path), encoding="utf-8") as f:
         text = f.read()
     code = blank(text)
-    harmless = harmless_bounds(code)
+    harmless = harmless_places(code)
     for begin, end in bodies(code):
         for kind, pattern, change in OPERATORS:
             for m in re.compile(pattern).finditer(code, begin, end):
-                if kind == "bound" and m.start(1) in harmless:
+                if m.start(1) in harmless:
                     continue
                 yield Mutant(path, text, m.start(1), m.end(1),
                              change[m.group(1)], kind)

@@ -23,6 +23,7 @@ static unsigned above(unsigned a, unsigned b)
 static int counts(int a, int b, int c)
 {
     larder__assert(a < b);
+    a = *(int *)calloc(1, sizeof a);
     if (c + a > b)
         a = b;
     call(a);
@@ -43,12 +44,13 @@ cat >"$folder/wanted" <<'END'
 10 sum -
 10 number 0
 9 statement b = a;
-16 bound >
-19 bound >
-16 sum +
-19 sum -
-19 number 1
-17 statement a = b;
-18 statement call(a);
+17 bound >
+20 bound >
+17 sum +
+20 sum -
+20 number 1
+16 statement a = *(int *)calloc(1, sizeof a);
+18 statement a = b;
+19 statement call(a);
 END
 diff "$folder/wanted" "$folder/got"

@@ -208,19 +208,24 @@ static void a_snapshot_is_reported_to_the_letter(void **state)
     snapshot_free(s);
 }
 
+static void compare_scenes(const char *first, const char *second,
+                           const char *golden)
+{
+    const char *const names[2] = {first, second};
+    const struct snapshot *const runs[2] = {read_scene(first),
+                                            read_scene(second)};
+
+    is_golden(golden, compare(names, runs));
+    snapshot_free((struct snapshot *)(uintptr_t)runs[0]);
+    snapshot_free((struct snapshot *)(uintptr_t)runs[1]);
+}
+
 static void two_runs_are_compared_to_the_letter(void **state)
 {
-    static const char *const names[2] = {"pieces", "training"};
-    struct snapshot *first = read_scene(names[0]);
-    struct snapshot *second = read_scene(names[1]);
-    const struct snapshot *const runs[2] = {first, second};
-    const struct snapshot *const alike[2] = {second, second};
-
     (void)state;
-    is_golden("diff", compare(names, runs));
-    is_golden("diff_same", compare(names, alike));
-    snapshot_free(first);
-    snapshot_free(second);
+    compare_scenes("pieces", "training", "diff");
+    compare_scenes("training", "training", "diff_same");
+    compare_scenes("refused", "refused_twice", "diff_failures");
 }
 
 #define scene(name)                                                            \
@@ -242,6 +247,7 @@ int main(void)
         scene("pieces"),
         scene("streams"),
         scene("refused"),
+        scene("refused_twice"),
         scene("too_much"),
         scene("state"),
         scene("frames"),

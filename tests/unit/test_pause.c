@@ -107,6 +107,27 @@ static void what_is_freed_while_paused_does_not_come_back(void **state)
     }
 }
 
+/* From the first page of what was freed to its last. */
+static void no_page_of_what_is_freed_while_paused_comes_back(void **state)
+{
+    (void)state;
+    for (int w = 0; w < WAYS; w++) {
+        struct rig rig = way_up("sim:512MiB", w);
+        larder_addr at[3];
+        uint64_t reserved;
+
+        for (int i = 0; i < 3; i++)
+            at[i] = tagged(&rig, "weights", MIB(40));
+        reserved = usage_of(&rig, "weights").reserved_bytes;
+        assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_KEEP));
+        rig_free(&rig, at[1]);
+        assert_ok(larder_resume(rig.a, "weights"));
+        assert_int_equal(usage_of(&rig, "weights").reserved_bytes,
+                         reserved - MIB(40));
+        rig_down(&rig);
+    }
+}
+
 /* Whole pages are missing between what is kept. */
 static void what_lies_behind_a_hole_comes_back(void **state)
 {
@@ -418,6 +439,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_comes_back_where_it_was),
         cmocka_unit_test(what_is_dropped_comes_back_without_contents),
         cmocka_unit_test(what_is_freed_while_paused_does_not_come_back),
+        cmocka_unit_test(no_page_of_what_is_freed_while_paused_comes_back),
         cmocka_unit_test(what_lies_behind_a_hole_comes_back),
         cmocka_unit_test(nothing_is_allocated_for_a_paused_tag),
         cmocka_unit_test(a_tag_without_memory_pauses_too),

@@ -388,8 +388,7 @@ static void lendable_run(const struct block *b, size_t max, size_t *begin,
             *begin = from;
             *end = i;
         }
-        if (i == from || is_of_graph(s, i))
-            i++;
+        i++; /* a graph's, or behind a run that none is longer than */
     }
 }
 

@@ -1,0 +1,20 @@
+#!/bin/sh
+# check_settings.sh SOURCE - larder-conf(5) has each setting that the tables in
+# src/core/settings name.  Prints those it lacks; exit 1 if there are any.
+set -u
+cd "$1" || exit 2
+
+missing=$(
+    {
+        grep -ohE '^ *\{"[a-z0-9_]+", [a-z]' src/core/settings/*.c
+        grep -ohE '^ *X\([a-z0-9_]+, [0-9]+,' src/core/settings/tuning.h
+    } | sed -E 's/^ *(\{"|X\()//; s/[",].*//' | sort -u |
+        while read -r key; do
+            grep -qE "(Cm|Ic) $key( |\$)" man/larder-conf.5 ||
+                echo "man/larder-conf.5: there is no setting $key"
+        done
+)
+if [ -n "$missing" ]; then
+    echo "$missing"
+    exit 1
+fi

@@ -22,7 +22,11 @@ static const struct cli_option run_table[] = {
      "stop there"},
     {"max", "NAME=A..B",
      "find the largest value of the program's\n"
-     "argument --NAME that fits"},
+     "argument --NAME, or of its own number\n"
+     "NAME, that fits"},
+    {"advise", "always|never",
+     "find out what would save memory; without\n"
+     "this, if the program does not fit"},
     {"snapshot", "FILE", "write what happened to .pickle or .json"},
     {"view", "FILE", "write a page of it"},
     {"trace", "FILE", "write the requests, for larder replay"},

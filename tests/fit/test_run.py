@@ -1,63 +1,11 @@
-"""`larder run` under a real PyTorch: python3 test_run.py BUILD PYTHON"""
+"""`larder run` under a real PyTorch."""
 
 import json
 import os
 import subprocess
-import sys
-import tempfile
-import textwrap
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCE = os.path.dirname(os.path.dirname(HERE))
-BUILD, PYTHON = "build", sys.executable
-
-TINY = """
-    import sys, torch
-    width = int(sys.argv[sys.argv.index("--width") + 1]) if len(sys.argv) > 1 else 256
-    model = torch.nn.Sequential(
-        torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width))
-    optimizer = torch.optim.Adam(model.parameters())
-    model.cuda()
-    for step in range(50):
-        model(torch.randn(8, width, device="cuda")).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-"""
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def script(self, text):
-        path = self.path("script.py")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(textwrap.dedent(text))
-        return path
-
-    def run_it(self, *words):
-        return subprocess.run(
-            [os.path.join(BUILD, "larder"), "run", *words],
-            env={
-                **os.environ,
-                "LARDER_PYTHON": PYTHON,
-                "LARDER_PYTHON_DIR": os.path.join(SOURCE, "python"),
-            },
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-
-    def told(self, *words, status=0):
-        run = self.run_it("--json", *words)
-        self.assertEqual(run.returncode, status, run.stderr)
-        return json.loads(run.stdout.splitlines()[-1])
+from fit_case import BUILD, HERE, TINY, Case
 
 
 class Programs(Case):
@@ -243,6 +191,17 @@ class Verdicts(Case):
         self.assertEqual(self.run_it(*good, str(best)).returncode, 0)
         self.assertEqual(self.run_it(*good, str(best + 1)).returncode, 1)
 
+    def test_the_largest_number_of_the_script_itself_is_found(self):
+        script = self.script(
+            """
+            import torch
+            rows = 8
+            torch.zeros(rows << 20, dtype=torch.uint8, device="cuda")
+            """
+        )
+        told = self.told("--device", "sim:64MiB", "--max", "rows=1..512", script)
+        self.assertEqual(told["largest"], 64)
+
     def test_a_failing_program_is_told_apart(self):
         run = self.run_it(self.script("raise ValueError('mine')"))
         self.assertEqual(run.returncode, 1)
@@ -302,7 +261,4 @@ class Files(Case):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        BUILD, PYTHON = os.path.abspath(sys.argv[1]), sys.argv[2]
-        del sys.argv[1:3]
     unittest.main()

@@ -2,10 +2,11 @@
 
 import os
 import tempfile
+import types
 import unittest
 
 import lab_case  # noqa: F401  the package is found beside the tests
-from larder.fit import cards, search, sizes, verdict
+from larder.fit import advice, assignments, cards, search, sizes, verdict
 
 
 class Sizes(unittest.TestCase):
@@ -73,6 +74,61 @@ class Search(unittest.TestCase):
             self.assertEqual(looking.largest("b", 4, 512), most)
             self.assertLess(len(looking.tried), 12)
         self.assertIsNone(looking.largest("b", 513, 600))
+
+
+class Script(unittest.TestCase):
+    def script(self, text):
+        file = tempfile.NamedTemporaryFile("w", suffix=".py", delete=False)
+        self.addCleanup(os.unlink, file.name)
+        with file:
+            file.write(text)
+        return file.name
+
+    def test_its_own_numbers_are_those_it_gives_at_its_top(self):
+        path = self.script(
+            "rows = 8\nrows = 9\nwide: int = 3\nrate = 0.1\nok = True\n"
+            "a = b = 4\nif rows:\n    inner = 5\ndef f():\n    own = 6\n"
+        )
+        self.assertEqual(assignments.numbers(path), {"rows": 8, "wide": 3})
+
+    def test_what_is_no_python_has_none(self):
+        self.assertEqual(assignments.numbers(self.script("rows = =\n")), {})
+        self.assertEqual(assignments.numbers("/nowhere.py"), {})
+
+    def test_other_numbers_take_their_place(self):
+        path = self.script("rows = 8\nwide = 3\nboth = rows * wide\n")
+        names = {}
+        exec(assignments.compiled(path, {"rows": 5}), names)
+        self.assertEqual((names["rows"], names["both"]), (5, 15))
+
+    def options(self, text, *arguments):
+        return types.SimpleNamespace(
+            script=self.script(text), module=False, arguments=list(arguments)
+        )
+
+    def test_an_argument_goes_before_a_number(self):
+        given = self.options("rows = 8\n", "--rows", "4")
+        self.assertIsNone(search.number_of(given, "rows"))
+        self.assertEqual(search.number_of(self.options("rows = 8\n"), "rows"), "rows")
+        self.assertIsNone(search.number_of(self.options(""), "rows"))
+
+    def test_the_batch_is_found_where_it_is_told(self):
+        for arguments, half in (
+            (["--batch-size", "8"], ["--batch-size", "4"]),
+            (["--batch_size=8", "x"], ["--batch_size=4", "x"]),
+            (["-b", "9", "x"], ["-b", "4", "x"]),
+        ):
+            found = advice.batch_of(self.options("batch_size = 32\n", *arguments))
+            self.assertEqual(found[:2], (half, {}))
+        found = advice.batch_of(self.options("BATCH_SIZE = 32\n", "x"))
+        self.assertEqual(found[:2], (["x"], {"BATCH_SIZE": 16}))
+        for given in (
+            self.options("batch_size = 1\n"),
+            self.options("", "--batch-size"),
+            self.options("", "--batch-size", "1"),
+            self.options("", "batch", "8"),
+        ):
+            self.assertIsNone(advice.batch_of(given))
 
 
 class Verdict(unittest.TestCase):

@@ -9,7 +9,7 @@ import sys
 from larder._files import NewFile
 from larder.fit import cards as table
 from larder.fit import options as reading
-from larder.fit import replays, search, verdict
+from larder.fit import advice, replays, search, verdict
 from larder.fit.running import ROOMY, Failed, Runner
 
 _DEFAULT_DEVICE = "sim:24GiB"
@@ -93,6 +93,12 @@ def _write_files(told, options, snapshot):
                 shutil.copyfileobj(source, target)
 
 
+def _wants_advice(options, told, good):
+    if told["how"] == "failed" or options.advise == "never":
+        return False
+    return options.advise == "always" or not good
+
+
 def _report(runner, options, card, cards):
     snapshot = options.snapshot or (
         f"{options.view}.pickle" if options.view else ""
@@ -101,14 +107,21 @@ def _report(runner, options, card, cards):
     needs = _needs(told, options)
     _write_files(told, options, snapshot)
     good = verdict.fits(needs[0][1], card) and told["how"] != "failed"
+    advised = None
+    if _wants_advice(options, told, good):
+        advised = advice.of(runner, options, told, needs[0][1])
     if options.json:
         told["needed_bytes"] = {conf or "default": need for conf, need in needs}
         told["fits"] = good
         told["cards"] = {c.id: verdict.fits(needs[0][1], c) for c in cards}
-        del told["trace"]
+        del told["trace"], told["changes_made"]
+        if advised is not None:
+            told["advice"] = [one._asdict() for one in advised]
         print(json.dumps(told))
     else:
         verdict.write(_say, told, needs, card, cards)
+        if advised is not None:
+            advice.write(_say, advised, needs[0][1], card)
     return 0 if good else 1
 
 

@@ -24,6 +24,7 @@ def _settings(path):
 class Run:
     def __init__(self, options):
         from larder.fit import (
+            changes,
             composites,
             gpu,
             guard,
@@ -51,7 +52,12 @@ class Run:
         composites.install(options)
         recurrent.install()
         saving.install()
-        Phases(self.mode.storages, self.watcher).install()
+        # Before the phases, whose hooks then come after those of changes.
+        self.changes = changes.Changes(options.changes, options.capability)
+        self.phases = Phases(
+            self.mode.storages, self.watcher, self.changes.before_backward
+        )
+        self.phases.install()
         _without_compiling()
         _in_threads(self.mode)
 
@@ -136,7 +142,20 @@ def _run_program(options):
         runpy.run_module(options.script, run_name="__main__", alter_sys=True)
         return
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
-    runpy.run_path(options.script, run_name="__main__", init_globals=None)
+    if options.numbers:
+        _run_changed(options)
+    else:
+        runpy.run_path(options.script, run_name="__main__", init_globals=None)
+
+
+def _run_changed(options):
+    """The script with other numbers at its top level."""
+    from larder.fit import assignments
+
+    program = types.ModuleType("__main__")
+    program.__file__ = options.script
+    sys.modules["__main__"] = program
+    exec(assignments.compiled(options.script, options.numbers), vars(program))
 
 
 def main():

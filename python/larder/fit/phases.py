@@ -12,9 +12,10 @@ class SteadyState(BaseException):
 
 
 class Phases:
-    def __init__(self, storages, watcher):
+    def __init__(self, storages, watcher, before_backward):
         self._storages = storages
         self._watcher = watcher
+        self._before_backward = before_backward
         self._known = set()
         self._optimizer = None
 
@@ -44,10 +45,14 @@ class Phases:
         if isinstance(tensor, torch.Tensor) and tensor.is_cuda:
             self._storages.say(tensor, kind)
 
+    def optimizer_name(self):
+        return type(self._optimizer).__name__ if self._optimizer else ""
+
     # ---- backward ----------------------------------------------------------
 
     def _around_backward(self, run):
         def backward(*args, **kwargs):
+            self._before_backward()
             before, scopes.phase = scopes.phase, ledger.BACKWARD
             try:
                 return run(*args, **kwargs)

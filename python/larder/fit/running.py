@@ -32,7 +32,7 @@ class Runner:
     def _file(self, name):
         return os.path.join(self._folder.name, f"{name}{self._count}")
 
-    def _settings(self, device, arguments, snapshot):
+    def _settings(self, device, arguments, snapshot, changes, numbers):
         given = self._options
         return {
             "device": device,
@@ -43,6 +43,8 @@ class Runner:
             "module": given.module,
             "script": given.script,
             "arguments": arguments,
+            "changes": list(changes),
+            "numbers": dict(numbers),
             "snapshot": snapshot,
             "trace": self._file("trace"),
             "result": self._file("result"),
@@ -53,12 +55,16 @@ class Runner:
             "multiprocessors": self._card.multiprocessors,
         }
 
-    def run(self, device, arguments=None, quiet=False, snapshot=""):
-        """What the run has to tell, with the path of its trace."""
+    def run(
+        self, device, arguments=None, quiet=False, snapshot="", changes=(),
+        numbers=(),
+    ):
+        """What the run has to tell, with the path of its trace.  `changes`: see
+        larder.fit.changes; `numbers`: others for names of the script's."""
         self._count += 1
         if arguments is None:
             arguments = self._options.arguments
-        settings = self._settings(device, arguments, snapshot)
+        settings = self._settings(device, arguments, snapshot, changes, numbers)
         path = self._file("settings")
         with NewFile(path, encoding="utf-8") as file:
             json.dump(settings, file)

@@ -17,6 +17,10 @@ class Scopes:
         self._numbers = []
         self._modules = []
 
+    def is_outside(self):
+        """Of every module."""
+        return not self._stack
+
     def module(self):
         if self.phase == ledger.BACKWARD:
             return self._module_of_node()

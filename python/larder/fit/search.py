@@ -2,7 +2,7 @@
 
 import re
 
-from larder.fit import replays, verdict
+from larder.fit import assignments, replays, verdict
 from larder.fit.running import ROOMY
 
 
@@ -21,19 +21,39 @@ def parse(text):
     return match[1], int(match[2]), int(match[3])
 
 
+def number_of(options, name):
+    """The script's own number of that name, where it is no argument of the
+    command line; else None."""
+    if options.module or _place(options.arguments, name) is not None:
+        return None
+    known = assignments.numbers(options.script)
+    return next((n for n in (name, name.replace("-", "_")) if n in known), None)
+
+
+def _names(name):
+    return {f"--{name}", f"--{name.replace('_', '-')}"}
+
+
+def _place(arguments, name):
+    """Where the argument stands, or None."""
+    for at, word in enumerate(arguments):
+        if word.partition("=")[0] in _names(name):
+            return at
+    return None
+
+
 def with_value(arguments, name, value):
     """The program's arguments with --NAME's value replaced, or added."""
-    names = {f"--{name}", f"--{name.replace('_', '-')}"}
     result = list(arguments)
-    for at, word in enumerate(result):
-        if word in names and at + 1 < len(result):
-            result[at + 1] = str(value)
-            return result
-        key, equals, _ = word.partition("=")
-        if equals and key in names:
-            result[at] = f"{key}={value}"
-            return result
-    return [*result, f"--{name}", str(value)]
+    at = _place(result, name)
+    if at is None:
+        return [*result, f"--{name}", str(value)]
+    key, equals, _ = result[at].partition("=")
+    if equals:
+        result[at] = f"{key}={value}"
+    else:
+        result[at + 1 : at + 2] = [str(value)]
+    return result
 
 
 class Search:
@@ -44,9 +64,13 @@ class Search:
         self.tried = {}
 
     def _fits(self, name, value):
-        told = self._runner.run(
-            ROOMY, with_value(self._options.arguments, name, value), quiet=True
-        )
+        arguments, numbers = self._options.arguments, {}
+        number = number_of(self._options, name)
+        if number is None:
+            arguments = with_value(arguments, name, value)
+        else:
+            numbers[number] = value
+        told = self._runner.run(ROOMY, arguments, quiet=True, numbers=numbers)
         if told["how"] == "failed":
             raise SearchError(
                 f"with --{name} {value} the program fails; run it alone to "

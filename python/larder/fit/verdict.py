@@ -2,7 +2,7 @@
 
 import os
 
-_WIDTH = 11
+WIDTH = 11
 _ROWS = 8
 # Kernels of PyTorch's libraries, which are loaded as they are needed, and what
 # nobody has counted.
@@ -61,15 +61,15 @@ def _verdict(out, needs, card):
     else:
         out(f"does not fit on {card.name} ({size(card.total_bytes)}): {size(-spare)} short")
     out("")
-    out(f"  {size(need):>{_WIDTH}}  memory that PyTorch needs to have")
+    out(f"  {size(need):>{WIDTH}}  memory that PyTorch needs to have")
     if card.context_bytes:
-        out(f"  {size(card.context_bytes):>{_WIDTH}}  the driver's context (the table of cards)")
+        out(f"  {size(card.context_bytes):>{WIDTH}}  the driver's context (the table of cards)")
     if margin_bytes(card):
-        out(f"  {size(MARGIN_BYTES):>{_WIDTH}}  libraries' kernels (assumed)")
-        out(f"  {size(whole):>{_WIDTH}}  together")
+        out(f"  {size(MARGIN_BYTES):>{WIDTH}}  libraries' kernels (assumed)")
+        out(f"  {size(whole):>{WIDTH}}  together")
     for conf, other in needs[1:]:
         if other < need:
-            out(f"  {size(need - other):>{_WIDTH}}  less with {conf}")
+            out(f"  {size(need - other):>{WIDTH}}  less with {conf}")
 
 
 def _peak(out, told):
@@ -77,7 +77,7 @@ def _peak(out, told):
     out(f"peak of what is asked for: {size(told['peak_requested_bytes'])}")
     for kind, number in told["kinds"]:
         if number > 0:
-            out(f"  {size(number):>{_WIDTH}}  {kind}")
+            out(f"  {size(number):>{WIDTH}}  {kind}")
     peak = told["peak"]
     if peak is not None:
         where = _place(peak["place"]) or peak["module"] or "PyTorch"
@@ -92,7 +92,7 @@ def _tables(out, told):
     out("")
     out("at the peak, by line")
     for place, number in told["lines"][:_ROWS]:
-        out(f"  {size(number):>{_WIDTH}}  {_place(place) or '(in backward)'}")
+        out(f"  {size(number):>{WIDTH}}  {_place(place) or '(in backward)'}")
     out("at the peak, by module")
     for module, kinds in told["modules"][:_ROWS]:
         parts = ", ".join(
@@ -100,7 +100,7 @@ def _tables(out, told):
             for kind, number in sorted(kinds.items(), key=lambda item: -item[1])
             if number
         )
-        out(f"  {size(sum(kinds.values())):>{_WIDTH}}  {module}: {parts}")
+        out(f"  {size(sum(kinds.values())):>{WIDTH}}  {module}: {parts}")
     if told["by_step"]:
         steps = ", ".join(f"{name[5:]}: {size(number)}" for name, number in told["by_step"][:_ROWS])
         out(f"peak by step  {steps}")

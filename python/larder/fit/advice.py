@@ -1,0 +1,140 @@
+"""What would save memory: the program is run again with one change at a time,
+and what it needs then is told beside what it needed."""
+
+import collections
+import sys
+
+from larder.fit import assignments, replays, verdict
+from larder.fit.running import ROOMY, Failed
+from larder.fit.search import with_value
+
+# Names that programs give to how many samples they take at once.
+BATCH_NAMES = (
+    "batch-size", "batch_size", "batchsize", "batch", "bs", "b",
+    "train-batch-size", "train_batch_size", "micro-batch-size",
+    "micro_batch_size", "per-device-train-batch-size",
+    "per_device_train_batch_size",
+)
+
+_TITLES = {
+    "checkpoint": "gradient checkpointing of {}",
+    "half": "autocast to {}",
+    "sgd": "SGD without momentum instead of {}",
+    "adam8bit": "{} with its state in 8 bits (estimated, as bitsandbytes keeps it)",
+    "loader": "half the batch, gradients of two accumulated: the loader's {}",
+    "accumulate": "",
+}
+
+# Those that change a run least are tried together as well.
+_TOGETHER = ("checkpoint", "half", "adam8bit")
+
+Try = collections.namedtuple("Try", "changes arguments numbers title")
+Advice = collections.namedtuple("Advice", "title need changes")
+
+
+def batch_of(options):
+    """How the program is told its batch: (arguments, numbers, what) with half
+    of it, or None."""
+    words = options.arguments
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name.lstrip("-") not in BATCH_NAMES or not name.startswith("-"):
+            continue
+        if equals and not name.startswith("--"):
+            continue
+        if not equals:
+            value = words[at + 1] if at + 1 < len(words) else ""
+        if value.isdecimal() and int(value) > 1:
+            half = int(value) // 2
+            if name.startswith("--"):
+                changed = with_value(words, name[2:], half)
+            else:
+                changed = [*words[: at + 1], str(half), *words[at + 2 :]]
+            return changed, {}, f"{name} {value} to {half}"
+    if options.module:
+        return None
+    for name, value in assignments.numbers(options.script).items():
+        if name.lower() in BATCH_NAMES and value > 1:
+            return words, {name: value // 2}, f"{name} = {value} to {value // 2}"
+    return None
+
+
+def _tries(told, options):
+    yield Try(("checkpoint",), None, {}, None)
+    yield Try(("half",), None, {}, None)
+    if told["optimizer"] in ("Adam", "AdamW"):
+        yield Try(("adam8bit",), None, {}, None)
+        yield Try(("sgd",), None, {}, None)
+    batch = batch_of(options)
+    if batch is None:
+        yield Try(("loader", "accumulate"), None, {}, None)
+    else:
+        arguments, numbers, what = batch
+        title = f"half the batch, gradients of two accumulated: {what}"
+        yield Try(("accumulate",), arguments, numbers, title)
+
+
+class Adviser:
+    def __init__(self, runner, options, need):
+        self._runner = runner
+        self._options = options
+        self._need = need
+
+    def _run(self, one):
+        """The advice that it comes to, or None."""
+        try:
+            told = self._runner.run(
+                ROOMY, one.arguments, quiet=True, changes=one.changes,
+                numbers=one.numbers,
+            )
+        except Failed:
+            return None
+        made = told["changes_made"]
+        if told["how"] == "failed" or len(made) < len(one.changes):
+            return None
+        title = one.title or " + ".join(
+            _TITLES[n].format(made[n]) for n in one.changes if _TITLES[n]
+        )
+        need = replays.needed_bytes(
+            told["trace"], self._options.policy, self._options.conf
+        )
+        return Advice(title, need, one.changes)
+
+    def advise(self, told):
+        """What saves most first; the last is several together."""
+        found = []
+        for one in _tries(told, self._options):
+            got = self._run(one)
+            if got is not None and got.need < self._need:
+                found.append(got)
+        found.sort(key=lambda one: one.need)
+        together = tuple(
+            name for name in _TOGETHER if any(name in a.changes for a in found)
+        )
+        if len(together) > 1:
+            got = self._run(Try(together, None, {}, None))
+            if got is not None and got.need < found[0].need:
+                found.append(got)
+        return found
+
+
+def of(runner, options, told, need):
+    print(
+        "larder run: again and again, to see what would save memory",
+        file=sys.stderr,
+    )
+    return Adviser(runner, options, need).advise(told)
+
+
+def write(out, advice, need, card):
+    out("")
+    if not advice:
+        out("of what was tried nothing saves memory")
+        return
+    out("what would save, found by running the program with it")
+    for one in advice:
+        fits = "fits" if verdict.fits(one.need, card) else "does not fit"
+        out(
+            f"  {verdict.size(need - one.need):>{verdict.WIDTH}}  {one.title}: "
+            f"needs {verdict.size(one.need)}, {fits}"
+        )

@@ -20,6 +20,9 @@ static const struct cli_option run_table[] = {
     {"on-item", "one|zero|nan|error",
      "what a value read from the GPU is; error:\n"
      "stop there"},
+    {"real-cpu", NULL,
+     "compute on the host what tensors of the\n"
+     "GPU hold: slower, all values and sizes real"},
     {"max", "NAME=A..B",
      "find the largest value of the program's\n"
      "argument --NAME, or of its own number\n"

@@ -11,7 +11,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from larder.fit import formulas, ledger, recurrent, temporaries, values
+from larder.fit import formulas, ledger, real, recurrent, temporaries, values
 from larder.fit.adding import Adding
 from larder.fit.scopes import scopes
 from larder.fit.storages import Storages
@@ -23,6 +23,16 @@ _LAST_FIRST = {aten.native_dropout.default}
 
 # That reduce in what they wrote.
 _LOSSES = (aten.mse_loss.default, aten.smooth_l1_loss.default)
+
+# Made otherwise here than by running the operator on fake tensors.
+_MADE_HERE = {
+    aten._pack_padded_sequence.default,
+    aten._pack_padded_sequence_backward.default,
+    aten._cudnn_rnn.default,
+    aten._cudnn_rnn_backward.default,
+    aten.add.Tensor,
+    *_LOSSES,
+}
 
 # The GPU's random numbers are not drawn.
 _IGNORED = ("generator", "pin_memory")
@@ -59,7 +69,8 @@ class GpuMode(TorchDispatchMode):
         self.fake = FakeTensorMode(allow_non_fake_inputs=True)
         self.storages = Storages(book)
         self.adding = Adding()
-        self.values = values.Values(options.on_item)
+        self.real = real.Real() if options.real_cpu else None
+        self.values = values.Values(options.on_item, self.real)
         self.temporaries = temporaries.Temporaries(self.storages, options)
         self._special = {
             aten._local_scalar_dense.default: self._item,
@@ -99,7 +110,11 @@ class GpuMode(TorchDispatchMode):
         if special is not None:
             result = special(func, args, kwargs)
             if result is not NotImplemented:
+                if self.real is not None and func in _MADE_HERE:
+                    self.real.follow(func, args, kwargs, result)
                 return result
+        elif self.real is not None and real.depends_on_values(func):
+            return self._data_dependent(func, args, kwargs)
         return self.run(func, args, kwargs)
 
     # ---- what is the host's ------------------------------------------------
@@ -132,6 +147,8 @@ class GpuMode(TorchDispatchMode):
                 if isinstance(tensor, FakeTensor):
                     self.storages.watch(tensor, name)
             self.temporaries.after(func, args, kwargs)
+            if self.real is not None:
+                self.real.follow(func, args, kwargs, result)
             if func._schema.is_mutable:
                 self._forget_values(args)
         finally:
@@ -156,6 +173,9 @@ class GpuMode(TorchDispatchMode):
         return self.values.number(args[0])
 
     def _equal(self, func, args, kwargs):
+        known = [self.values.known(tensor) for tensor in args]
+        if all(tensor is not None for tensor in known):
+            return torch.equal(*known)
         return self.values.answer("equal", True)
 
     def _pin(self, func, args, kwargs):
@@ -205,6 +225,7 @@ class GpuMode(TorchDispatchMode):
             if source.dtype != target.dtype:
                 # Copied as it is, and converted on the GPU.
                 self.temporaries.passing(source.numel() * source.element_size())
+            self.values.replace(target, source)
             return target
         return NotImplemented
 

@@ -36,6 +36,7 @@ def parser():
     add("--conf", metavar="SETTINGS", default="", help="key:value,… of larder-conf(5)")
     add("--steps", metavar="N", type=_steps, default=None, help="optimizer steps to run, or all; without this, until they repeat")
     add("--on-item", choices=("one", "zero", "nan", "error"), default="one", help="what a value read from the GPU is (one)")
+    add("--real-cpu", action="store_true", help="compute on the host what tensors of the GPU hold: slower, all values and sizes real")
     add("--max", metavar="NAME=A..B", help="the largest value of the program's argument --NAME, or of its own number NAME, that fits")
     add("--advise", choices=("always", "never"), help="whether to find out what would save memory: without this, if it does not fit")
     add("--snapshot", metavar="FILE", help="write what happened, .pickle or .json")

@@ -33,7 +33,8 @@ def _flatten(self):
         begin = 0
         for weight in weights:
             end = begin + weight.numel()
-            weight.data = whole[begin:end].view(weight.shape)
+            part = whole[begin:end].view(weight.shape)
+            weight.data = part.copy_(weight)
             begin = end
 
 

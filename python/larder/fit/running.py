@@ -39,6 +39,7 @@ class Runner:
             "policy": given.policy,
             "conf": given.conf,
             "on_item": given.on_item,
+            "real_cpu": given.real_cpu,
             "steps": given.steps,
             "module": given.module,
             "script": given.script,

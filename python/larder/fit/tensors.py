@@ -74,6 +74,10 @@ def _format(self, spec):
     return _text(self).__format__(spec)
 
 
+def _to_list(self):
+    return self.detach().cpu().tolist()
+
+
 def _reduce(self, protocol):
     """What torch.save() writes: values of the host, to be put on the GPU
     again."""
@@ -102,8 +106,7 @@ def install():
     FakeTensor.__format__ = _format
     FakeTensor.__reduce_ex__ = _reduce
     FakeTensor.__deepcopy__ = _copy_deep
-    if "tolist" in FakeTensor.__dict__:
-        del FakeTensor.tolist
+    FakeTensor.tolist = _to_list
     fake_tensor.init_gpu_context = lambda *args: None
     _allow_foreach()
 

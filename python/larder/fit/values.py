@@ -36,20 +36,33 @@ class HostValueError(RuntimeError):
 
 
 class Values:
-    def __init__(self, on_item):
+    def __init__(self, on_item, real):
+        """`real`: what knows all values (real.py), or None."""
         self._on_item = on_item
+        self._real = real
         self._known = weakref.WeakKeyDictionary()
         self.places = {}
 
     def remember(self, tensor, source):
-        if source.numel() <= _REMEMBERED and not isinstance(source, FakeTensor):
+        if self._real is not None:
+            self._real.put(tensor, source)
+        elif source.numel() <= _REMEMBERED and not isinstance(source, FakeTensor):
             self._known[tensor.untyped_storage()] = source.detach()
+
+    def replace(self, tensor, source):
+        """What the tensor shows is now what the host has there."""
+        if self._real is not None:
+            self._real.put(tensor, source)
+        else:
+            self.forget(tensor)
 
     def forget(self, tensor):
         self._known.pop(tensor.untyped_storage(), None)
 
     def known(self, tensor):
         """Its values, if it is as it came."""
+        if self._real is not None:
+            return self._real.of(tensor)
         source = self._known.get(tensor.untyped_storage())
         if source is None or source.shape != tensor.shape:
             return None

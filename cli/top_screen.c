@@ -26,8 +26,9 @@ enum {
 };
 
 struct track {
-    int64_t pid; /* 0: of the device */
-    char id[LARDER_LEDGER_ID_BYTES + 2 * LARDER_UUID_BYTES];
+    int64_t pid;                     /* 0: of the device */
+    char id[LARDER_LEDGER_ID_BYTES]; /* of the device, as its uuid */
+    unsigned char uuid[LARDER_UUID_BYTES];
     uint64_t samples[SAMPLES]; /* the oldest first */
     size_t count;
     unsigned seen; /* the look that it was seen at last */
@@ -50,24 +51,15 @@ struct screen {
 
 /* ---- the past minute --------------------------------------------------------- */
 
-static void key_of(const struct top_device *d, char *out, size_t room)
-{
-    int n = snprintf(out, room, "%s", d->d.id);
-
-    for (int i = 0; i < LARDER_UUID_BYTES && (size_t)n + 3 < room; i++)
-        n += snprintf(out + n, room - (size_t)n, "%02x", d->d.uuid[i]);
-}
-
 static struct track *track_of(struct screen *s, const struct top_device *d,
                               int64_t pid)
 {
-    char key[sizeof s->tracks[0].id];
     struct track *t;
 
-    key_of(d, key, sizeof key);
     for (size_t i = 0; i < s->track_count; i++) {
         t = &s->tracks[i];
-        if (t->pid == pid && strcmp(t->id, key) == 0)
+        if (t->pid == pid && strcmp(t->id, d->d.id) == 0 &&
+            memcmp(t->uuid, d->d.uuid, sizeof t->uuid) == 0)
             return t;
     }
     if (s->track_count == TRACKS)
@@ -75,7 +67,8 @@ static struct track *track_of(struct screen *s, const struct top_device *d,
     t = &s->tracks[s->track_count++];
     memset(t, 0, sizeof *t);
     t->pid = pid;
-    memcpy(t->id, key, sizeof key);
+    memcpy(t->id, d->d.id, sizeof t->id);
+    memcpy(t->uuid, d->d.uuid, sizeof t->uuid);
     return t;
 }
 
@@ -149,7 +142,7 @@ static void draw_spark(const struct screen *s, const struct track *t,
                 ? 0
                 : 1 + (size_t)((double)high / (double)most * (STEPS - 1));
 
-        addstr((s->is_unicode ? fine : plain)[step > STEPS ? STEPS : step]);
+        addstr((s->is_unicode ? fine : plain)[step]);
     }
 }
 
@@ -256,6 +249,7 @@ static bool ask(const char *question, char *out, size_t room)
 {
     size_t n = 0;
 
+    timeout(-1);
     out[0] = '\0';
     for (;;) {
         int key;
@@ -319,7 +313,6 @@ static void set_limit(struct screen *s)
 
     if (!is_ours(s))
         return;
-    timeout(-1);
     if (!ask("limit (8GiB, 0 for none):", text, sizeof text))
         return;
     if (larder_parse_size(text, &bytes) != LARDER_OK)
@@ -334,7 +327,6 @@ static void set_filter(struct screen *s)
 {
     char text[TEXT_MAX];
 
-    timeout(-1);
     if (ask("filter:", text, sizeof text))
         memcpy(s->filter, text, sizeof s->filter);
 }

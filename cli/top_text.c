@@ -82,7 +82,7 @@ bool top_print_table(const struct top_data *data)
             add_process(&t, &data->devices[i].processes[k]);
         ok = table_print(&t) && ok;
         table_free(&t);
-        puts(i + 1 < data->count ? "" : "");
+        puts("");
     }
     if (data->count == 0)
         puts("No process shares a device through Larder.");
@@ -98,6 +98,11 @@ static json_t *number(uint64_t value)
     return json_integer((json_int_t)(value > INT64_MAX ? INT64_MAX : value));
 }
 
+static json_t *number_or_null(uint64_t value, bool is_known)
+{
+    return is_known ? number(value) : json_null();
+}
+
 static json_t *process_json(const struct top_process *p)
 {
     json_t *o = json_object();
@@ -108,15 +113,15 @@ static json_t *process_json(const struct top_process *p)
     json_object_set_new(o, "held_bytes", number(top_held(p)));
     json_object_set_new(o, "context_bytes", number(p->p.context_bytes));
     json_object_set_new(o, "reserved_bytes",
-                        known ? number(p->p.reserved_bytes) : json_null());
+                        number_or_null(p->p.reserved_bytes, known));
     json_object_set_new(o, "in_use_bytes",
-                        known ? number(p->p.in_use_bytes) : json_null());
+                        number_or_null(p->p.in_use_bytes, known));
     json_object_set_new(o, "cached_bytes",
-                        known ? number(top_cached(p)) : json_null());
+                        number_or_null(top_cached(p), known));
     json_object_set_new(o, "minimum_bytes", number(p->p.minimum_bytes));
-    json_object_set_new(o, "limit_bytes",
-                        p->p.limit_bytes != 0 ? number(p->p.limit_bytes)
-                                              : json_null());
+    json_object_set_new(
+        o, "limit_bytes",
+        number_or_null(p->p.limit_bytes, p->p.limit_bytes != 0));
     return o;
 }
 
@@ -136,9 +141,9 @@ static json_t *device_json(const struct top_device *d)
         o, "group", d->d.group >= 0 ? json_integer(d->d.group) : json_null());
     json_object_set_new(o, "total_bytes", number(d->d.total_bytes));
     json_object_set_new(o, "used_bytes", number(d->used_bytes));
-    json_object_set_new(o, "group_limit_bytes",
-                        d->group_limit_bytes != 0 ? number(d->group_limit_bytes)
-                                                  : json_null());
+    json_object_set_new(
+        o, "group_limit_bytes",
+        number_or_null(d->group_limit_bytes, d->group_limit_bytes != 0));
     for (size_t i = 0; i < d->count; i++)
         json_array_append_new(list, process_json(&d->processes[i]));
     json_object_set_new(o, "processes", list);

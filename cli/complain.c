@@ -7,14 +7,11 @@
 
 void cli_complain_list(const char *command, const char *format, va_list args)
 {
-    struct report_text t;
-    char *text = NULL;
+    char *text;
 
-    if (report_text_begin(&t)) {
-        vfprintf(t.out, format, args);
-        text = report_text_take(&t);
-    }
-    if (text != NULL)
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    else
         report_defuse(text);
     fprintf(stderr, "larder%s%s: %s\n", command == NULL ? "" : " ",
             command == NULL ? "" : command,

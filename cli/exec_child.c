@@ -46,10 +46,13 @@ static void heed_signals(void)
 
 static void become(char **words, const sigset_t *mask)
 {
+    int error;
+
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(words[0], words);
-    cli_complain("exec", "%s cannot be started: %s", words[0], strerror(errno));
-    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
+    error = errno;
+    cli_complain("exec", "%s cannot be started: %s", words[0], strerror(error));
+    _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
 }
 
 /* Its number stays its own until it is waited for, and no signal comes

@@ -14,6 +14,7 @@
 #include "new_file.h"
 #include "recorded_report.h"
 #include "replay/replay.h"
+#include "report/report_words.h"
 #include "snapshot/snapshot_write.h"
 #include "snapshot_input.h"
 #include "take_setting.h"
@@ -353,10 +354,11 @@ static void tell_notes(const struct settings *s, const struct snapshot *snap,
                      s->in, device, others, others == 1 ? " has" : "s have");
     if (n->unmatched_frees + n->overwritten + n->zero_sizes + n->pools == 0)
         return;
+    fputs("larder convert: ", stderr);
+    report_put_name(stderr, s->in);
     fprintf(stderr,
-            "larder convert: %s, device %zu: %" PRIu64
-            " allocation%s from before the recording",
-            s->in, device, n->rolled_back, n->rolled_back == 1 ? "" : "s");
+            ", device %zu: %" PRIu64 " allocation%s from before the recording",
+            device, n->rolled_back, n->rolled_back == 1 ? "" : "s");
     recorded_report_notes(stderr, n);
     putc('\n', stderr);
 }

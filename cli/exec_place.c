@@ -58,10 +58,8 @@ bool exec_find_folder(char out[PATH_MAX])
     if (set != NULL && *set != '\0') {
         if (holds(set, DRIVER) && realpath(set, out) != NULL)
             return true;
-        fprintf(stderr,
-                "larder exec: LARDER_FAKECUDA_DIR '%s' does not hold " DRIVER
-                "\n",
-                set);
+        cli_complain("exec", "LARDER_FAKECUDA_DIR '%s' does not hold " DRIVER,
+                     set);
         return false;
     }
     if (find_beside("fakecuda", "larder/fakecuda", DRIVER, out))
@@ -82,9 +80,7 @@ bool exec_find_runtime(char out[PATH_MAX], bool *is_wrong)
     if (holds(set, RUNTIME) && realpath(set, out) != NULL)
         return true;
     *is_wrong = true;
-    fprintf(stderr,
-            "larder exec: LARDER_CUDART_DIR '%s' does not hold " RUNTIME "\n",
-            set);
+    cli_complain("exec", "LARDER_CUDART_DIR '%s' does not hold " RUNTIME, set);
     return false;
 }
 

@@ -56,5 +56,11 @@ tells none lab "$none"
 tells none lab run "$none"
 tells none.py lab run "$none.py"
 tells none exec "$none"
+for folder_of in FAKECUDA CUDART; do
+    export "LARDER_${folder_of}_DIR=$none"
+    tells 'none.* does not hold' exec true
+    unset "LARDER_${folder_of}_DIR"
+done
+tells good.pickle convert "$folder/good.pickle" "$tmp/out.trace"
 tells good.pickle report "$folder/good.pickle"
 finish

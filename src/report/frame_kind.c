@@ -91,19 +91,10 @@ static enum frame_kind kind_compiled(const char *name)
 }
 
 static const char ipython[] = "<ipython-input-";
-static const char ipykernel[] = "ipykernel_";
-
-static bool is_kernel_file(const char *file)
-{
-    const char *at = strstr(file, ipykernel);
-
-    return at != NULL && at > file && is_separator(at[-1]);
-}
-
 static bool is_cell_file(const char *file)
 {
     return strncmp(file, ipython, sizeof ipython - 1) == 0 ||
-           strncmp(file, "<cell", 5) == 0 || is_kernel_file(file);
+           strncmp(file, "<cell", 5) == 0;
 }
 
 enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)
@@ -111,7 +102,7 @@ enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)
     const char *file = frame_text(s, s->frames[frame].filename);
     size_t length;
 
-    if (is_cell_file(file))
+    if (s->frames[frame].cell != 0 || is_cell_file(file))
         return FRAME_OWN;
     if (!ends_with(file, ".py") && file[0] != '<')
         return kind_compiled(frame_text(s, s->frames[frame].name));
@@ -126,36 +117,15 @@ enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)
     return FRAME_OWN;
 }
 
-/* Those of a kernel are named by their content: they are counted. */
-static unsigned count_cells(const struct snapshot *s, uint32_t frame)
-{
-    unsigned count = 1;
-
-    for (uint32_t i = 0; i < frame; i++) {
-        uint32_t file = s->frames[i].filename;
-        bool seen = file == s->frames[frame].filename;
-
-        if (seen) /* its first frame decides */
-            return count_cells(s, i);
-        if (!is_kernel_file(frame_text(s, file)))
-            continue;
-        for (uint32_t k = 0; !seen && k < i; k++)
-            seen = s->frames[k].filename == file;
-        count += !seen;
-    }
-    return count;
-}
-
 bool frame_is_cell(const struct snapshot *s, uint32_t frame, unsigned *number)
 {
     const char *file = frame_text(s, s->frames[frame].filename);
 
-    if (!is_cell_file(file))
-        return false;
-    if (is_kernel_file(file))
-        *number = count_cells(s, frame);
-    else
+    *number = s->frames[frame].cell;
+    if (*number == 0 && is_cell_file(file))
         *number =
             (unsigned)strtoul(file + strcspn(file, "0123456789"), NULL, 10);
+    else if (*number == 0)
+        return false;
     return true;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "snapshot/snap_builder.h"
+#include "snapshot/snap_cells.h"
 
 /* ---- names ---------------------------------------------------------------- */
 
@@ -91,7 +92,7 @@ static bool read_whole(struct snap_builder *b, struct trace_source *source,
                           b->error))
         return false;
     done = snap_builder_init(b) || snap_no_memory(b);
-    done = done && read_either(b) && snap_finish(b);
+    done = done && read_either(b) && snap_finish(b) && snap_cells_number(b);
     snap_input_close(&b->in);
     snap_builder_free(b);
     trim(b);

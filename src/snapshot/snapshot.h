@@ -86,6 +86,8 @@ struct snapshot_frame {
     uint32_t fx_node_name;      /* string */
     uint32_t fx_original_trace; /* string */
     uint32_t rest;              /* string (snap_rest.h): its other keys */
+    uint32_t cell; /* of a notebook, where the file is named by its content:
+                      numbered as they come, from 1; 0: none */
 };
 
 /* 48 bytes: there are millions. */

@@ -27,7 +27,7 @@ BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
 CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-debug check-mutants \
-        check-asan check-clang check-tsan check-long check-fuzz check-gpu \
+        coverage check-asan check-clang check-tsan check-long check-fuzz check-gpu \
         check-fit check-exec check-pytorch check-torch bench bench-report \
         bench-landscape \
         wheel deb install lint manuals format clean
@@ -68,6 +68,13 @@ check-mutants: ## plant small bugs, list those that no test notices: MUTANTS
 	+@$(MAKE) build B=build-debug CMAKE_FLAGS="$(CMAKE_FLAGS) \
 	    -DLARDER_ASSERT_LEVEL=2"
 	@nice tools/mutants.py build-debug $(MUTANTS)
+
+coverage: ## say which part of the library's lines the tests run
+	+@$(MAKE) build B=build-coverage CMAKE_FLAGS="$(CMAKE_FLAGS) \
+	    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=--coverage"
+	-@ctest --test-dir build-coverage --parallel $(JOBS) --output-on-failure \
+	    -L "unit|golden|model|fault|stress|snapshot|report|fuzz|cli|lab"
+	@tools/coverage.py build-coverage
 
 check-asan: ## run the tests under the address and undefined-behaviour sanitizers
 	+@$(MAKE) test B=build-asan CMAKE_FLAGS="$(CMAKE_FLAGS) \

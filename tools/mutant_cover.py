@@ -36,7 +36,8 @@ __attribute__((visibility("default"), noreturn)) void _exit(int status)
 
 def counted_files(folder):
     """What gcov says of the counts below the folder: object, file, line."""
-    counts = sorted(glob.glob(os.path.join(folder, "*.gcda")))
+    counts = sorted(glob.glob(os.path.join(folder, "**", "*.gcda"),
+                              recursive=True))
     if not counts:
         return
     text = subprocess.run(["gcov", "--json-format", "--stdout"] + counts,

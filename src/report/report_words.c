@@ -247,7 +247,6 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
 bool report_text_begin(struct report_text *t)
 {
     t->text = NULL;
-    t->size = 0;
     t->out = open_memstream(&t->text, &t->size);
     return t->out != NULL;
 }

@@ -81,7 +81,8 @@ static larder_result go_by_host(struct allocator *a)
     return r == LARDER_OK ? larder__carry_copy(a, LARDER_COPY_TO_DEVICE) : r;
 }
 
-/* The device may have less room than it seemed. */
+/* The device may have less room than it seemed: the other places that it did
+ * make are used by way of the host too. */
 static larder_result go(struct allocator *a)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
@@ -90,7 +91,6 @@ static larder_result go(struct allocator *a)
         r = go_by_device(a);
     if (r != LARDER_ERR_OUT_OF_MEMORY || !a->larder->carry.is_mapped)
         return r;
-    larder__carry_give(a);
     return go_by_host(a);
 }
 

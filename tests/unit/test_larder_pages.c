@@ -103,6 +103,28 @@ static void a_limit_moves_pages_before_it_refuses(void **state)
     rig_down(&rig);
 }
 
+/* A part of what is allowed: 128 MiB. */
+static void beyond_a_threshold_pages_move_before_more_are_taken(void **state)
+{
+    static const struct {
+        uint64_t bytes, reserved;
+    } wanted[] = {{MIB(62), MIB(122)}, {MIB(68), MIB(128)}, {MIB(70), MIB(70)}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        struct rig rig =
+            up("sim:1GiB,backing=none", "per_process_memory_fraction:0.5,"
+                                        "garbage_collection_threshold:0.25");
+
+        rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
+        (void)rig_alloc_on(&rig, wanted[i].bytes, 1);
+        assert_int_equal(rig_stats(&rig).reserved_bytes.all.current,
+                         wanted[i].reserved);
+        assert_ok(larder_check(rig.a));
+        rig_down(&rig);
+    }
+}
+
 static void empty_cache_gives_all_back(void **state)
 {
     struct rig rig = up(SPEC, "");
@@ -438,6 +460,7 @@ int main(void)
         cmocka_unit_test(fails_only_when_free_pages_are_too_few),
         cmocka_unit_test(defrag_off_moves_nothing),
         cmocka_unit_test(a_limit_moves_pages_before_it_refuses),
+        cmocka_unit_test(beyond_a_threshold_pages_move_before_more_are_taken),
         cmocka_unit_test(empty_cache_gives_all_back),
         cmocka_unit_test(the_largest_cached_block_has_memory),
         cmocka_unit_test(only_the_events_needed_are_waited_for),

@@ -11,6 +11,7 @@ struct fixture {
     struct block *blocks[BLOCKS];
     bool is_in[BLOCKS];
     uint64_t seed;
+    unsigned scale_log2; /* what sizes are multiples of */
 };
 
 static uint32_t fixture_random(struct fixture *f, uint32_t below)
@@ -20,13 +21,14 @@ static uint32_t fixture_random(struct fixture *f, uint32_t below)
 }
 
 /* Sizes that are alone in their bins, and such that share one. */
-static struct fixture *fixture_make(enum tree_order order)
+static struct fixture *fixture_make(enum tree_order order, unsigned scale_log2)
 {
     struct fixture *f = calloc(1, sizeof *f);
 
     assert_non_null(f);
     f->seed = 1;
     f->bins.order = order;
+    f->scale_log2 = scale_log2;
     larder__slab_init(&f->slab);
     f->slab.has_serials = true;
     assert_true(larder__slab_ensure(&f->slab, BLOCKS));
@@ -36,7 +38,7 @@ static struct fixture *fixture_make(enum tree_order order)
         f->blocks[i] = larder__slab_take(&f->slab);
         slab_set_serial(f->blocks[i], fixture_random(f, SERIALS));
         f->blocks[i]->addr = (uint64_t)fixture_random(f, 1 << 20) * BLOCKS + i;
-        f->blocks[i]->bytes = units << BINS_UNIT_LOG2;
+        f->blocks[i]->bytes = units << scale_log2;
     }
     return f;
 }
@@ -85,7 +87,7 @@ static void look(struct fixture *f)
 {
     struct tree_key key = {
         .serial = fixture_random(f, SERIALS),
-        .bytes = (uint64_t)fixture_random(f, SIZES + 2) << BINS_UNIT_LOG2,
+        .bytes = (uint64_t)fixture_random(f, SIZES + 2) << f->scale_log2,
         .addr = f->blocks[fixture_random(f, BLOCKS)]->addr,
     };
 
@@ -105,9 +107,9 @@ static void assert_empty(const struct bins *bins)
 }
 
 /* Blocks come and go; now and then someone looks. */
-static void use(enum tree_order order)
+static void use(enum tree_order order, unsigned scale_log2)
 {
-    struct fixture *f = fixture_make(order);
+    struct fixture *f = fixture_make(order, scale_log2);
 
     for (int round = 0; round < ROUNDS; round++) {
         uint32_t i = fixture_random(f, BLOCKS);
@@ -131,13 +133,21 @@ static void use(enum tree_order order)
 static void bins_are_one_ordered_set(void **state)
 {
     (void)state;
-    use(TREE_BY_SIZE);
+    use(TREE_BY_SIZE, BINS_UNIT_LOG2);
 }
 
 static void what_was_made_first_can_go_before_addresses(void **state)
 {
     (void)state;
-    use(TREE_BY_SERIAL);
+    use(TREE_BY_SERIAL, BINS_UNIT_LOG2);
+}
+
+/* They share the last bin. */
+static void sizes_beyond_all_addresses_are_in_order_too(void **state)
+{
+    (void)state;
+    use(TREE_BY_SIZE, BINS_TOP_LOG2 - 7);
+    use(TREE_BY_SERIAL, BINS_TOP_LOG2 + 5);
 }
 
 int main(void)
@@ -145,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bins_are_one_ordered_set),
         cmocka_unit_test(what_was_made_first_can_go_before_addresses),
+        cmocka_unit_test(sizes_beyond_all_addresses_are_in_order_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

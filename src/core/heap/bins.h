@@ -2,8 +2,8 @@
  * to core.
  *
  * Blocks go to bins by size class: each size below 16 KiB has one of its own,
- * above that 32 classes share each power of two.  A bitmap says which bins
- * hold something.
+ * above that 32 classes share each power of two, and the last has whatever is
+ * longer than addresses go.  A bitmap says which bins hold something.
  *
  * A bin is a tree ordered by (bytes, address), or (bytes, serial, address), so
  * that the whole is one ordered set, and the smallest sufficient block of the
@@ -19,9 +19,10 @@ enum {
     BINS_UNIT_LOG2 = 8,  /* the smallest step between two sizes */
     BINS_EXACT_LOG2 = 6, /* as many sizes have a bin of their own */
     BINS_SHARE_LOG2 = 5, /* bins for each power of two above */
-    BINS_COUNT =
-        (1 << BINS_EXACT_LOG2) +
-        (64 - BINS_UNIT_LOG2 - BINS_EXACT_LOG2) * (1 << BINS_SHARE_LOG2),
+    BINS_TOP_LOG2 = 47,  /* what addresses have on the processors there are */
+    BINS_COUNT = (1 << BINS_EXACT_LOG2) +
+                 (BINS_TOP_LOG2 - BINS_UNIT_LOG2 - BINS_EXACT_LOG2) *
+                     (1 << BINS_SHARE_LOG2),
     BINS_WORDS = (BINS_COUNT + 63) / 64
 };
 
@@ -37,7 +38,8 @@ struct bins {
 /* Grows with the size, so that the order of bins is the order of sizes. */
 static inline unsigned bins_class(uint64_t bytes)
 {
-    uint64_t units = bytes >> BINS_UNIT_LOG2;
+    uint64_t top = (UINT64_C(1) << (BINS_TOP_LOG2 - BINS_UNIT_LOG2)) - 1;
+    uint64_t units = bits_lesser(bytes >> BINS_UNIT_LOG2, top);
     unsigned shift =
         bits_log2(units | UINT64_C(1) << BINS_SHARE_LOG2) - BINS_SHARE_LOG2;
 

@@ -29,6 +29,8 @@
 #include <larder/device.h>
 #include <larder/larder.h>
 
+#include "measure.h"
+
 enum {
     RUNS = 9,
     RUN_MS = 100,
@@ -48,22 +50,6 @@ static int as_csv;
 static larder_policy measured = LARDER_POLICY_LARDER;
 
 /* ---- measuring ----------------------------------------------------------- */
-
-static double now_ns(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static void must(larder_result r)
-{
-    if (r == LARDER_OK)
-        return;
-    fprintf(stderr, "bench_alloc: %s\n", larder_last_error());
-    exit(1);
-}
 
 /* Keeps the compiler from doing without a value. */
 static void keep(const void *p)
@@ -103,20 +89,6 @@ static double time_run(clockid_t clock, chunk_fn *chunk, struct work *w)
         now = now_ns(clock);
     }
     return (now - begin) / (double)operations;
-}
-
-static int compare_doubles(const void *x, const void *y)
-{
-    double a = *(const double *)x;
-    double b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, compare_doubles);
-    return values[count / 2];
 }
 
 static double measure(chunk_fn *chunk, struct work *w)

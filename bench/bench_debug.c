@@ -9,33 +9,17 @@
  * that runs them when it must (events=driver), which each free looks through. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include <larder/device.h>
 
+#include "measure.h"
+
 enum { LEVELS = 4, RUNS = 7, LIVE = 100, RUN_MS = 60 };
-
-static void must(larder_result r)
-{
-    if (r == LARDER_OK)
-        return;
-    fprintf(stderr, "bench_debug: %s\n", larder_last_error());
-    exit(1);
-}
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static double run_once(larder_allocator *a, larder_addr live[LIVE],
                        uint64_t bytes)
 {
-    double begin = now_ns();
+    double begin = now_ns(CLOCK_PROCESS_CPUTIME_ID);
     double end;
     long calls = 0;
 
@@ -44,17 +28,9 @@ static double run_once(larder_allocator *a, larder_addr live[LIVE],
             must(larder_free(a, live[i]));
             must(larder_alloc(a, bytes, 0, &live[i]));
         }
-        end = now_ns();
+        end = now_ns(CLOCK_PROCESS_CPUTIME_ID);
     } while (end - begin < RUN_MS * 1e6);
     return (end - begin) / (double)calls;
-}
-
-static int compare(const void *x, const void *y)
-{
-    double a = *(const double *)x;
-    double b = *(const double *)y;
-
-    return (a > b) - (a < b);
 }
 
 static void queue_copies(larder_device *dev, larder_addr from, int count)
@@ -100,8 +76,7 @@ static double measure(const struct subject *s, int level)
     must(larder_free(a, used));
     must(larder_destroy(a));
     must(larder_device_close(dev));
-    qsort(runs, RUNS, sizeof runs[0], compare);
-    return runs[RUNS / 2];
+    return median(runs, RUNS);
 }
 
 static void print_line(const struct subject *s)

@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/heap/bins.h"
+
+#include "measure.h"
 #include "core/heap/fit.h"
 
 enum { ROUNDS = 11, TURNS = 200000, LOOKS = 4 };
@@ -44,14 +45,6 @@ static uint64_t any_size(struct scene *s)
     return (top + next_random(s) % top) >> FIT_UNIT_LOG2 << FIT_UNIT_LOG2;
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static bool scene_up(struct scene *s, uint32_t count)
 {
     memset(s, 0, sizeof *s);
@@ -69,7 +62,7 @@ static bool scene_up(struct scene *s, uint32_t count)
 
 static double run_fit(struct scene *s)
 {
-    double begin = now_ns();
+    double begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
     for (int i = 0; i < TURNS; i++) {
         struct block *b = fit_find(&s->fit, any_size(s), LOOKS);
@@ -80,12 +73,12 @@ static double run_fit(struct scene *s)
         b->bytes = any_size(s);
         fit_insert(&s->fit, b);
     }
-    return (now_ns() - begin) / TURNS;
+    return (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / TURNS;
 }
 
 static double run_bins(struct scene *s)
 {
-    double begin = now_ns();
+    double begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
     for (int i = 0; i < TURNS; i++) {
         struct block *b = larder__bins_fit(&s->bins, any_size(s));
@@ -96,21 +89,7 @@ static double run_bins(struct scene *s)
         b->bytes = any_size(s);
         larder__bins_insert(&s->bins, b);
     }
-    return (now_ns() - begin) / TURNS;
-}
-
-static int compare(const void *x, const void *y)
-{
-    double a = *(const double *)x;
-    double b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
-
-static double median(double *of)
-{
-    qsort(of, ROUNDS, sizeof *of, compare);
-    return of[ROUNDS / 2];
+    return (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / TURNS;
 }
 
 /* The median of either, with so many free blocks. */
@@ -131,8 +110,8 @@ static bool measure(uint32_t count, double *fit, double *bins)
         with_fit[round] = run_fit(&lists);
         with_bins[round] = run_bins(&trees);
     }
-    *fit = median(with_fit);
-    *bins = median(with_bins);
+    *fit = median(with_fit, ROUNDS);
+    *bins = median(with_bins, ROUNDS);
     free(lists.blocks);
     free(trees.blocks);
     return true;

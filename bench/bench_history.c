@@ -11,11 +11,11 @@
  * Time is the processor's: other work on the machine does not count. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <larder/history.h>
+
+#include "measure.h"
 
 enum { ROUNDS = 21, PAIRS = 40000, PAIR_BYTES = 4096, EVENTS_OF_PAIR = 3 };
 
@@ -33,22 +33,6 @@ static const struct mode {
 };
 
 enum { MODES = sizeof modes / sizeof modes[0] };
-
-static void must(larder_result r)
-{
-    if (r == LARDER_OK)
-        return;
-    fprintf(stderr, "bench_history: %s\n", larder_last_error());
-    exit(1);
-}
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static larder_allocator *mode_make(larder_device *dev, const struct mode *m)
 {
@@ -78,22 +62,14 @@ __attribute__((noinline)) static double run(larder_allocator *a, int deeper)
         __asm__ volatile("" : : "r"(&ns) : "memory"); /* no tail call */
         return ns;
     }
-    begin = now_ns();
+    begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
     for (int i = 0; i < PAIRS; i++) {
         larder_addr p;
 
         must(larder_alloc(a, PAIR_BYTES, 0, &p));
         must(larder_free(a, p));
     }
-    return (now_ns() - begin) / PAIRS;
-}
-
-static int compare_doubles(const void *x, const void *y)
-{
-    double a = *(const double *)x;
-    double b = *(const double *)y;
-
-    return (a > b) - (a < b);
+    return (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / PAIRS;
 }
 
 int main(int argc, char **argv)
@@ -122,10 +98,8 @@ int main(int argc, char **argv)
     printf(as_csv ? "history,ns_per_pair,ns_per_event\n" : "%-26s %12s %12s\n",
            "history", "ns/pair", "ns/event");
     for (int m = 0; m < MODES; m++) {
-        qsort(pair[m], ROUNDS, sizeof **pair, compare_doubles);
-        qsort(more[m], ROUNDS, sizeof **more, compare_doubles);
         printf(as_csv ? "\"%s\",%.1f,%.1f\n" : "%-26s %12.1f %12.1f\n",
-               modes[m].name, pair[m][ROUNDS / 2], more[m][ROUNDS / 2]);
+               modes[m].name, median(pair[m], ROUNDS), median(more[m], ROUNDS));
         must(larder_destroy(a[m]));
     }
     must(larder_device_close(dev));

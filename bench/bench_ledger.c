@@ -11,40 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <larder/larder.h>
+
+#include "measure.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
 enum { RUNS = 9, CALLS = 200000, ROUNDS = 51 };
 
 static const char shared_spec[] = "sim:1GiB,backing=none,shared=bench-ledger";
-
-static void must(larder_result r)
-{
-    if (r == LARDER_OK)
-        return;
-    fprintf(stderr, "bench_ledger: %s\n", larder_last_error());
-    exit(1);
-}
-
-static double now_ns(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *x, const void *y)
-{
-    double a = *(const double *)x;
-    double b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
 
 struct user {
     larder_device *dev;
@@ -94,8 +71,7 @@ static double pair_ns(const char *spec, larder_policy policy, int calls)
         runs[i] = (now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / calls / 2;
     }
     down(&u);
-    qsort(runs, RUNS, sizeof runs[0], compare);
-    return runs[RUNS / 2];
+    return median(runs, RUNS);
 }
 
 static void print_pair(const char *what, larder_policy policy, int calls)
@@ -143,6 +119,7 @@ static void bench_asking(void)
 {
     struct user u;
     double runs[ROUNDS];
+    double middle;
     int down_pipe[2];
     int up_pipe[2];
     pid_t child;
@@ -160,9 +137,9 @@ static void bench_asking(void)
     down(&u);
     close(down_pipe[1]);
     waitpid(child, NULL, 0);
-    qsort(runs, ROUNDS, sizeof runs[0], compare);
+    middle = median(runs, ROUNDS);
     printf("%-40s %8.2f ms, %.2f at worst of %d\n",
-           "512 MiB of another's cache, by its thread", runs[ROUNDS / 2] / 1e6,
+           "512 MiB of another's cache, by its thread", middle / 1e6,
            runs[ROUNDS - 1] / 1e6, (int)ROUNDS);
 }
 

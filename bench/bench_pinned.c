@@ -18,12 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <larder/device.h>
 #include <larder/pinned.h>
 
 #include "trace/trace.h"
+
+#include "measure.h"
 
 enum { CLASSES = 64 };
 
@@ -33,28 +34,12 @@ struct outcome {
     double ns_per_op;
 };
 
-static void must(larder_result r)
-{
-    if (r == LARDER_OK)
-        return;
-    fprintf(stderr, "bench_pinned: %s\n", larder_last_error());
-    exit(1);
-}
-
 static void *must_have(void *ptr)
 {
     if (ptr != NULL)
         return ptr;
     fputs("bench_pinned: no memory\n", stderr);
     exit(1);
-}
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 /* ---- powers of two --------------------------------------------------------- */
@@ -133,9 +118,10 @@ static struct outcome run_ours(const struct trace *t)
 
     must(larder_device_open("sim:1GiB,backing=none", 0, &dev));
     must(larder_pinned_create(dev, NULL, &pinned));
-    begin = now_ns();
+    begin = now_ns(CLOCK_PROCESS_CPUTIME_ID);
     ops = replay(t, pinned, live);
-    out.ns_per_op = (now_ns() - begin) / (double)(ops > 0 ? ops : 1);
+    out.ns_per_op = (now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) /
+                    (double)(ops > 0 ? ops : 1);
     larder_pinned_stats_init(&st);
     must(larder_pinned_stats_get(pinned, &st));
     out.held = (uint64_t)st.allocated_bytes.peak;

@@ -8,7 +8,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <larder/account.h>
 #include <larder/device.h>
@@ -16,20 +15,14 @@
 #include <larder/sim.h>
 #include <larder/tag.h>
 
+#include "measure.h"
+
 #define MIB(n) ((uint64_t)(n) << 20)
 #define GIB(n) ((uint64_t)(n) << 30)
 #define PAGE ((uint64_t)LARDER_REGION_PAGE)
 
 static larder_device *dev;
 static larder_allocator *a;
-
-static void must(larder_result r)
-{
-    if (r == LARDER_OK)
-        return;
-    fprintf(stderr, "bench_sharing: %s\n", larder_last_error());
-    exit(1);
-}
 
 static void up(const char *spec, larder_policy policy, const char *conf)
 {

@@ -59,6 +59,23 @@ static inline unsigned long fault_sweep(struct fault f, fault_run *run,
     }
 }
 
+/* A call of the device, and at how many places at least it can fail. */
+struct fault_place {
+    larder_call call;
+    unsigned long least;
+};
+
+static inline void fault_sweep_call(const struct fault_place *place,
+                                    fault_run *run, const void *setup)
+{
+    struct fault f = {.call = place->call, .with = LARDER_ERR_DEVICE};
+    unsigned long points = fault_sweep(f, run, setup);
+
+    if (points < place->least)
+        print_error("%s: %lu places\n", larder_call_name(f.call), points);
+    assert_true(points >= place->least);
+}
+
 static inline void fault_describe(const struct fault *f, const char *conf)
 {
     print_error("fault: %s, number %lu%s, as %s; configuration '%s'\n",

@@ -132,10 +132,7 @@ static void every_host_request_may_fail(void **state)
 
 static void every_device_call_may_fail(void **state)
 {
-    static const struct {
-        larder_call call;
-        unsigned long least;
-    } calls[] = {
+    static const struct fault_place calls[] = {
         {LARDER_CALL_page_create, 3},  {LARDER_CALL_page_release, 3},
         {LARDER_CALL_map, 3},          {LARDER_CALL_unmap, 3},
         {LARDER_CALL_set_access, 3},   {LARDER_CALL_copy, 5},
@@ -145,14 +142,8 @@ static void every_device_call_may_fail(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        struct fault f = {.call = calls[i].call, .with = LARDER_ERR_DEVICE};
-        unsigned long points = sweep(f, &run_setups[i % SETUPS_HERE]);
-
-        if (points < calls[i].least)
-            print_error("%s: %lu places\n", larder_call_name(f.call), points);
-        assert_true(points >= calls[i].least);
-    }
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        fault_sweep_call(&calls[i], run_once, &run_setups[i % SETUPS_HERE]);
     sweep((struct fault){.call = LARDER_CALL_page_create,
                          .with = LARDER_ERR_OUT_OF_MEMORY},
           &run_setups[1]);

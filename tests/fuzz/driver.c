@@ -12,6 +12,7 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
+#include "support/random.h"
 
 enum { INPUT_MAX = 1 << 16, FILES_MAX = 512 };
 
@@ -26,10 +27,7 @@ static uint64_t seed; /* never 0 once it is used */
 
 static uint64_t random_below(uint64_t end)
 {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % end;
+    return random_next(&seed) % end;
 }
 
 /* ---- leaving the last input behind -------------------------------------- */

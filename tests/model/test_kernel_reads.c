@@ -5,6 +5,7 @@
  * Each allocation is filled on its stream, and read on it and on others, all
  * of it queued; allocations come and go meanwhile, and streams run when they
  * are told, or when something waits.  Every read must find what was filled. */
+#include "support/random.h"
 #include "support/rig.h"
 
 enum {
@@ -45,10 +46,7 @@ struct model {
 
 static uint64_t below(struct model *m, uint64_t n)
 {
-    m->random ^= m->random << 13;
-    m->random ^= m->random >> 7;
-    m->random ^= m->random << 17;
-    return (m->random * UINT64_C(0x2545f4914f6cdd1d) >> 16) % n;
+    return (random_next(&m->random) * UINT64_C(0x2545f4914f6cdd1d) >> 16) % n;
 }
 
 /* ---- kernels ----------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 
 #include <larder/hint.h>
 
+#include "support/random.h"
 #include "support/rig.h"
 
 enum {
@@ -53,10 +54,7 @@ struct random {
 
 static uint64_t draw(struct random *m, uint64_t end)
 {
-    m->seed ^= m->seed << 13;
-    m->seed ^= m->seed >> 7;
-    m->seed ^= m->seed << 17;
-    return m->seed % end;
+    return random_next(&m->seed) % end;
 }
 
 /* ---- contents ------------------------------------------------------------- */

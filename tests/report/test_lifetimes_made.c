@@ -9,6 +9,7 @@
 
 #include "made_snapshot.h"
 #include "snapshot/address_map.h"
+#include "support/random.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
@@ -173,9 +174,7 @@ static void the_address_map_keeps_what_it_is_told(void **state)
     for (step = 0; step < 200000; step++) {
         size_t at;
 
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
+        random_next(&random);
         at = random % 512;
         if ((random >> 40) % 2 == 0) {
             model[at] = (uint32_t)step;

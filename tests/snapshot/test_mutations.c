@@ -17,6 +17,7 @@
 #include "snapshot/host_peak.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_bytes.h"
+#include "support/random.h"
 
 enum { FILES_MAX = 64, BYTES_MAX = 1 << 17 };
 
@@ -30,10 +31,7 @@ static uint64_t seed = 1;
 
 static uint64_t below(uint64_t end)
 {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % end;
+    return random_next(&seed) % end;
 }
 
 static double now_seconds(void)

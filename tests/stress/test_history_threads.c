@@ -1,6 +1,7 @@
 /* test_history_threads.c - threads that allocate while others write snapshots,
  * read the events, and turn the history on and off. */
 #include "support/history_rig.h"
+#include "support/random.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,9 +31,7 @@ static void *allocate(void *arg)
     for (unsigned n = 0; !atomic_load(&s->stop); n++) {
         larder_addr *slot;
 
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
+        random_next(&seed);
         slot = &live[seed % LIVE];
         larder_annotate(n % 3 == 0 ? "third" : n % 3 == 1 ? "other" : NULL);
         if (*slot != 0)

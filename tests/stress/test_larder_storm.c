@@ -12,6 +12,7 @@
 
 #include <larder/tag.h>
 
+#include "support/random.h"
 #include "support/sanitized.h"
 #include "support/share_rig.h"
 #include "support/thread_fail.h"
@@ -63,10 +64,7 @@ struct worker {
 
 static uint64_t draw(struct worker *w, uint64_t end)
 {
-    w->seed ^= w->seed << 13;
-    w->seed ^= w->seed >> 7;
-    w->seed ^= w->seed << 17;
-    return w->seed % end;
+    return random_next(&w->seed) % end;
 }
 
 /* Words: of small blocks all, of others some; the last always. */

@@ -7,15 +7,13 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "device/device.h"
 #include "ledger/ledger_name.h"
-#include "support/rig.h"
+#include "support/storm.h"
 
 enum { WORKERS = 8, KEEPERS = 3, SLOTS = 6, SECONDS_QUICK = 60 };
 
@@ -40,24 +38,7 @@ struct board {
     _Atomic bool is_over;
 };
 
-struct held {
-    larder_addr addr; /* 0: none */
-    uint64_t bytes;
-    unsigned char value;
-};
-
 static struct board *board;
-static char spec[128];
-static uint64_t random_state;
-static long seconds = SECONDS_QUICK;
-
-static uint64_t below(uint64_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (random_state * UINT64_C(0x2545f4914f6cdd1d) >> 16) % n;
-}
 
 static uint64_t now_ms(void)
 {
@@ -75,15 +56,6 @@ static void nap_ms(long ms)
 }
 
 /* ---- a worker; it ends with the line that went wrong -------------------------- */
-
-#define MUST(condition)                                                        \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "%s:%d: not so: %s; last error: %s\n", __FILE__,   \
-                    __LINE__, #condition, larder_last_error());                \
-            _exit(1);                                                          \
-        }                                                                      \
-    } while (0)
 
 struct worker {
     struct rig rig;
@@ -116,11 +88,6 @@ static bool board_allows(struct worker *w, uint64_t live)
     return false;
 }
 
-static unsigned char *ends_of(const struct held *h, int which)
-{
-    return (unsigned char *)(uintptr_t)h->addr + (which ? h->bytes - 1 : 0);
-}
-
 static void take(struct worker *w, struct held *h)
 {
     uint64_t bytes = MIB(2) * (1 + below(12));
@@ -135,8 +102,7 @@ static void take(struct worker *w, struct held *h)
     w->live += bytes;
     h->bytes = bytes;
     h->value = (unsigned char)below(256);
-    *ends_of(h, 0) = h->value;
-    *ends_of(h, 1) = h->value;
+    held_mark(h);
 }
 
 static void give(struct worker *w, struct held *h)
@@ -386,15 +352,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_one_caches_serves_all_in_a_storm),
     };
 
-    if (argc > 1)
-        seconds = strtol(argv[1], NULL, 10);
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) | 1 : 1;
-    unsetenv("LARDER_CONF");
     snprintf(spec, sizeof spec, "sim:256MiB,context=1MiB,shared=peers-%ld",
              (long)getpid());
-    board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (board == MAP_FAILED)
+    board = storm_begin(argc, argv, SECONDS_QUICK, sizeof *board);
+    if (board == NULL)
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

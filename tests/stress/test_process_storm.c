@@ -7,13 +7,11 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "support/rig.h"
+#include "support/storm.h"
 
 enum { WORKERS = 8, SLOTS = 8, STEPS = 60, SECONDS_QUICK = 3 };
 
@@ -27,35 +25,9 @@ struct counts {
     _Atomic unsigned long signals;
 };
 
-struct held {
-    larder_addr addr; /* 0: none */
-    uint64_t bytes;
-    unsigned char value;
-};
-
 static struct counts *counts;
-static char spec[128];
-static uint64_t random_state;
-static long seconds = SECONDS_QUICK;
-
-static uint64_t below(uint64_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (random_state * UINT64_C(0x2545f4914f6cdd1d) >> 16) % n;
-}
 
 /* ---- a worker; it ends with the line that went wrong ------------------------ */
-
-#define MUST(condition)                                                        \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "%s:%d: not so: %s; last error: %s\n", __FILE__,   \
-                    __LINE__, #condition, larder_last_error());                \
-            _exit(1);                                                          \
-        }                                                                      \
-    } while (0)
 
 static void count_signal(int signal)
 {
@@ -73,11 +45,6 @@ static void begin_signals(void)
     MUST(setitimer(ITIMER_REAL, &often, NULL) == 0);
 }
 
-static unsigned char *ends_of(const struct held *h, int which)
-{
-    return (unsigned char *)(uintptr_t)h->addr + (which ? h->bytes - 1 : 0);
-}
-
 static void take(struct rig *rig, struct held *h)
 {
     larder_result r;
@@ -90,8 +57,7 @@ static void take(struct rig *rig, struct held *h)
         h->addr = 0;
         return;
     }
-    *ends_of(h, 0) = h->value;
-    *ends_of(h, 1) = h->value;
+    held_mark(h);
 }
 
 static void give(struct rig *rig, struct held *h)
@@ -271,15 +237,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_card_outlives_the_storm),
     };
 
-    if (argc > 1)
-        seconds = strtol(argv[1], NULL, 10);
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) | 1 : 1;
-    unsetenv("LARDER_CONF");
     snprintf(spec, sizeof spec, "sim:96MiB,context=1MiB,shared=storm-%ld",
              (long)getpid());
-    counts = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (counts == MAP_FAILED)
+    counts = storm_begin(argc, argv, SECONDS_QUICK, sizeof *counts);
+    if (counts == NULL)
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

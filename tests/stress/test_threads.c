@@ -4,6 +4,7 @@
  * Memory is real.  A thread writes a value that nobody else would at both
  * ends of each block and looks for it before freeing the block; the
  * thread sanitizer sees the same accesses. */
+#include "support/random.h"
 #include "support/thread_fail.h"
 
 #include <time.h>
@@ -37,10 +38,7 @@ struct worker {
 
 static uint64_t random_below(struct worker *w, uint64_t end)
 {
-    w->seed ^= w->seed << 13;
-    w->seed ^= w->seed >> 7;
-    w->seed ^= w->seed << 17;
-    return w->seed % end;
+    return random_next(&w->seed) % end;
 }
 
 /* Whether to go on; looks at the clock now and then. */

@@ -1,6 +1,7 @@
 /* test_history.c - the ring of events: what is in it, what is lost, and that
  * recording changes nothing else. */
 #include "support/history_rig.h"
+#include "support/random.h"
 
 #include <time.h>
 
@@ -389,9 +390,7 @@ static struct picture churn(const char *conf)
     for (int i = 0; i < 3000; i++) {
         larder_addr *slot;
 
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
+        random_next(&seed);
         slot = &live[seed % 64];
         if (*slot != 0) {
             if (seed >> 20 & 1)

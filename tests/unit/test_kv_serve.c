@@ -7,6 +7,7 @@
  * each step has temporary tensors as large as what it works on. */
 #include <stdbool.h>
 
+#include "support/random.h"
 #include "support/rig.h"
 
 #include <larder/region.h>
@@ -46,10 +47,7 @@ struct server {
 
 static uint64_t draw(struct server *s, uint64_t below)
 {
-    s->random ^= s->random << 13;
-    s->random ^= s->random >> 7;
-    s->random ^= s->random << 17;
-    return s->random % below;
+    return random_next(&s->random) % below;
 }
 
 /* Each power of two from low up to low << doublings as likely as the next. */

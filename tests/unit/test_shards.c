@@ -2,19 +2,12 @@
  * of mistakes, and many streams. */
 #include <pthread.h>
 
+#include "support/random.h"
 #include "support/rig.h"
 
 enum { SLOTS = 200, STREAMS = 5, STEPS = 40000, MANY = 300 };
 
 #define SMALL_MAX KIB(512) /* of the small pool, on 8 GiB */
-
-static uint64_t next_random(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
 
 /* ---- a naive count ------------------------------------------------------- */
 
@@ -88,8 +81,8 @@ struct slot {
  * is handed out is as large as what is asked for. */
 static uint64_t some_bytes(uint64_t *seed)
 {
-    uint64_t below = UINT64_C(1) << (8 + next_random(seed) % 14);
-    uint64_t bytes = 1 + next_random(seed) % below;
+    uint64_t below = UINT64_C(1) << (8 + random_next(seed) % 14);
+    uint64_t bytes = 1 + random_next(seed) % below;
 
     return bytes < KIB(16) ? bytes : below - bytes % 256;
 }
@@ -106,7 +99,7 @@ static void one_thread_is_counted_exactly(void **state)
 
     (void)state;
     for (int i = 0; i < STEPS; i++) {
-        struct slot *s = &slots[next_random(&seed) % SLOTS];
+        struct slot *s = &slots[random_next(&seed) % SLOTS];
 
         if (s->addr != 0) {
             rig_free(&rig, s->addr);
@@ -115,7 +108,7 @@ static void one_thread_is_counted_exactly(void **state)
         } else {
             s->bytes = some_bytes(&seed);
             s->addr =
-                rig_alloc_on(&rig, s->bytes, next_random(&seed) % STREAMS);
+                rig_alloc_on(&rig, s->bytes, random_next(&seed) % STREAMS);
             model_change(&m, s->bytes, 1);
         }
         if (i % 7 == 0) {

@@ -1,6 +1,7 @@
 /* test_stats.c - statistics: always the sums of what larder_walk() shows,
  * reset as PyTorch resets them, printed as PyTorch prints them. */
-#include "../support/rig.h"
+#include "support/random.h"
+#include "support/rig.h"
 
 #define SPEC "sim:80GiB,backing=none"
 
@@ -101,10 +102,7 @@ static const larder_pool_id run_pool = {9, 9};
 
 static uint64_t random_below(struct run *run, uint64_t end)
 {
-    run->seed ^= run->seed << 13;
-    run->seed ^= run->seed >> 7;
-    run->seed ^= run->seed << 17;
-    return run->seed % end;
+    return random_next(&run->seed) % end;
 }
 
 static void random_alloc(struct run *run, larder_addr *slot)

@@ -9,7 +9,8 @@
  * or what a GRU's third gate had from h. */
 
 struct sizes {
-    int64_t steps, rows, in, hidden, gates;
+    int64_t steps; /* of the row at hand */
+    int64_t rows, in, hidden, gates;
     int64_t out_width; /* of a step's row in `out` */
     int64_t kept_width;
 };
@@ -38,7 +39,6 @@ static larder_result run_begin(struct run *run, const lab_rnn *rnn,
     size_t bytes;
 
     run->rnn = rnn;
-    run->s.steps = x->sizes[0];
     run->s.rows = x->sizes[1];
     run->s.in = x->sizes[2];
     run->s.hidden = rnn->w_h->sizes[1];
@@ -62,6 +62,12 @@ static larder_result run_begin(struct run *run, const lab_rnn *rnn,
 static void run_end(struct run *run)
 {
     lab__host_free(run->pre_x);
+}
+
+static void row_begin(struct run *run, int64_t row, const lab_tensor *x)
+{
+    run->s.steps =
+        run->rnn->lengths != NULL ? run->rnn->lengths[row] : x->sizes[0];
 }
 
 /* The step that comes number i. */
@@ -181,6 +187,17 @@ static void row_forward(const struct run *run, int64_t row, float *out,
     }
 }
 
+/* What comes after the row's last step. */
+static void rest_zero(const struct run *run, int64_t row, lab_tensor *out)
+{
+    const struct sizes *s = &run->s;
+
+    for (int64_t t = s->steps; t < out->sizes[0]; t++)
+        memset(lab__floats(out) + (t * s->rows + row) * s->out_width +
+                   run->rnn->at,
+               0, (size_t)s->hidden * sizeof(float));
+}
+
 /* The last c of a row; one buffer serves all steps where none are kept. */
 static const float *c_after(const struct run *run, const float *kept,
                             int64_t row)
@@ -208,6 +225,8 @@ larder_result lab__rnn_forward(const lab_rnn *rnn, const lab_tensor *x,
     for (int64_t row = 0; row < run.s.rows; row++) {
         size_t bytes = (size_t)run.s.hidden * sizeof(float);
 
+        row_begin(&run, row, x);
+        rest_zero(&run, row, out);
         row_forward(&run, row, lab__floats(out), keep);
         memcpy(lab__floats(h_last) + row * run.s.hidden,
                h_after(&run, lab__floats(out), run.s.steps - 1, row), bytes);
@@ -366,6 +385,7 @@ larder_result lab__rnn_backward(const lab_rnn *rnn, const lab_tensor *x,
     b.dh = b.run.step;
     b.dc = b.run.step + b.run.s.hidden;
     for (int64_t row = 0; row < b.run.s.rows; row++) {
+        row_begin(&b.run, row, x);
         state_begin(b.dh, grad_h, row, b.run.s.hidden);
         state_begin(b.dc, grad_c, row, b.run.s.hidden);
         for (int64_t i = b.run.s.steps; i-- > 0;)

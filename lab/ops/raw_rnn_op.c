@@ -27,6 +27,17 @@ static larder_result part_check(const lab_tensor *x, const lab_tensor *t,
                      (long long)(columns == 0 ? 1 : columns));
 }
 
+static larder_result lengths_check(const lab_rnn *rnn, const lab_tensor *x)
+{
+    for (int64_t i = 0; rnn->lengths != NULL && i < x->sizes[1]; i++) {
+        if (rnn->lengths[i] < 1 || rnn->lengths[i] > x->sizes[0])
+            return lab__fail(
+                LARDER_ERR_INVALID, "rnn: a row of %lld steps, of 1 to %lld",
+                (long long)rnn->lengths[i], (long long)x->sizes[0]);
+    }
+    return LARDER_OK;
+}
+
 static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
                                const lab_tensor *out)
 {
@@ -69,6 +80,8 @@ static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
         r = part_check(x, rnn->h, "initial h", x->sizes[1], hidden);
     if (r == LARDER_OK)
         r = part_check(x, rnn->c, "initial c", x->sizes[1], hidden);
+    if (r == LARDER_OK)
+        r = lengths_check(rnn, x);
     return r;
 }
 

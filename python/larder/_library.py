@@ -92,7 +92,9 @@ class Rnn(ctypes.Structure):
         ("cell", ctypes.c_int),
         ("backwards", ctypes.c_bool),
         ("at", ctypes.c_int64),
-    ] + [(name, ctypes.c_void_p) for name in "w_x w_h b_x b_h h c".split()]
+    ] + [
+        (name, ctypes.c_void_p) for name in "w_x w_h b_x b_h h c lengths".split()
+    ]
 
 
 class RnnGrads(ctypes.Structure):

@@ -253,6 +253,40 @@ static void the_device_may_have_no_more(void **state)
     assert_in_range(i, 30, PLACES_MAX - 1);
 }
 
+/* A row of one step of two: relu(x + 2·h). */
+static void a_row_ends_where_its_length_says(void **state)
+{
+    lab *l = *state;
+    lab_tensor *x = tensor_of(l, DIMS(2, 1, 1), NUMBERS(3, 100));
+    lab_tensor *out = tensor_of(l, DIMS(2, 1, 1), NUMBERS(7, 7));
+    lab_tensor *one = tensor_of(l, DIMS(1, 1), NUMBERS(1));
+    lab_tensor *two = tensor_of(l, DIMS(1, 1), NUMBERS(2));
+    lab_tensor *last = tensor_of(l, DIMS(1, 1), NUMBERS(0));
+    int64_t length = 3;
+    lab_rnn rnn = {.size = sizeof rnn,
+                   .cell = LAB_RNN_RELU,
+                   .w_x = one,
+                   .w_h = two,
+                   .h = one,
+                   .lengths = &length};
+    float found[2];
+
+    lab_assert_refused(LARDER_ERR_INVALID,
+                       lab_raw_rnn(&rnn, x, out, last, NULL, NULL),
+                       "a row of 3 steps, of 1 to 2");
+    length = 1;
+    assert_int_equal(lab_raw_rnn(&rnn, x, out, last, NULL, NULL), LARDER_OK);
+    assert_int_equal(lab_read(out, found, sizeof found), LARDER_OK);
+    assert_true(found[0] == 5 && found[1] == 0);
+    assert_int_equal(lab_read(last, found, sizeof found[0]), LARDER_OK);
+    assert_true(found[0] == 5);
+    lab_unref(x);
+    lab_unref(out);
+    lab_unref(one);
+    lab_unref(two);
+    lab_unref(last);
+}
+
 /* ---- mistakes ------------------------------------------------------------ */
 
 static void mistakes_are_refused_in_words(void **state)
@@ -477,6 +511,9 @@ int main(void)
         cmocka_unit_test(any_request_for_host_memory_may_fail),
         cmocka_unit_test(the_device_may_have_no_more),
         cmocka_unit_test_setup_teardown(mistakes_are_refused_in_words,
+                                        small_session_open,
+                                        small_session_close),
+        cmocka_unit_test_setup_teardown(a_row_ends_where_its_length_says,
                                         small_session_open,
                                         small_session_close),
         cmocka_unit_test(without_memory_behind_it_shapes_go_on),

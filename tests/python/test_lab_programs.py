@@ -64,6 +64,36 @@ class Programs(RunCase):
         lines = self.runs("save_load.py")
         self.assertIn("<All keys matched successfully>", lines)
 
+    def test_q_learning(self):
+        lines = self.runs("q_learning.py")
+        self.assertEqual(lines[-1], "Complete torch.Size([6])")
+
+    def test_unet(self):
+        self.assertEqual(self.runs("unet.py")[-1], "done True")
+
+    def test_vision_transformer(self):
+        lines = self.runs("vision_transformer.py")
+        self.assertEqual(sum(l.startswith("step") for l in lines), 6)
+        self.assertEqual(lines[-1], "torch.Size([16]) True 16.0")
+
+    def test_lora(self):
+        lines = self.runs("lora.py")
+        self.assertIn("trainable params: 9,984 of 851,584", lines)
+        self.assertIn("12 True []", lines)
+
+    def test_diffusion(self):
+        lines = self.runs("diffusion.py")
+        self.assertIn("torch.Size([40, 2, 1, 16, 16]) True", lines)
+
+    def test_graphs(self):
+        self.assertEqual(self.runs("graphs.py")[-1],
+                         "True torch.Size([5]) True")
+
+    def test_packed_sequences(self):
+        lines = self.runs("packed_sequences.py")
+        self.assertIn("48 True", lines)
+        self.assertTrue(lines[-1].startswith("episode 2"))
+
     def test_each_is_run(self):
         names = {name for name in dir(self) if name.startswith("test_")}
         self.assertEqual(len(names) - 1, len(os.listdir(PROGRAMS)))

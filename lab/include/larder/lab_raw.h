@@ -196,13 +196,15 @@ typedef enum lab_cell {
  * b_h G·H or NULL, with G 1, 4 (LSTM), 3 (GRU).  Writes each step's h to columns
  * at … at + H of out (T×N×…), and the last h and c to h_last and c_last (N×H).
  * `kept` (T×N×(G + 1)·H) gets what lab_raw_rnn_backward() needs; NULL: is not
- * needed. */
+ * needed.  `lengths`, unless NULL, has the steps of each row, 1 to T: a row ends
+ * there (backwards: begins), and zeros follow. */
 typedef struct lab_rnn {
     size_t size; /* sizeof(lab_rnn) */
     lab_cell cell;
     bool backwards;
     int64_t at;
     lab_tensor *w_x, *w_h, *b_x, *b_h, *h, *c;
+    const int64_t *lengths;
 } lab_rnn;
 
 LARDER_API larder_result lab_raw_rnn(const lab_rnn *rnn, lab_tensor *x,

@@ -96,6 +96,7 @@ from larder.lab.picking import (
     diag,
     flip,
     gather,
+    histc,
     index_add,
     index_select,
     masked_select,
@@ -109,6 +110,7 @@ from larder.lab.picking import (
     tile,
     tril,
     triu,
+    unique,
 )
 from larder.lab.pointwise import (
     abs,

@@ -1,5 +1,7 @@
 """What goes wrong, as exceptions."""
 
+import difflib
+
 from larder._library import library
 
 _ERR_INVALID = 1
@@ -93,15 +95,24 @@ def check_allocator(result):
         raise _CLASSES.get(result, LabError)(text)
 
 
-def _listed(names):
-    return ", ".join(sorted(names))
+_MOST_NAMES = 12
+
+
+def _near(what, names):
+    """Those of many that one may have meant."""
+    name = what.rpartition(".")[2].partition("(")[0]
+    return difflib.get_close_matches(name, names, 4, 0.7)
 
 
 def not_covered(what, covers=None):
     """The error for a name of PyTorch's that is not there."""
     text = f"{what} is not part of the lab"
-    if covers:
-        text += f"; it covers {_listed(covers)}"
+    covers = list(covers or ())
+    if len(covers) > _MOST_NAMES:
+        near = _near(what, covers)
+        text += f"; it has {', '.join(near)}" if near else ""
+    elif covers:
+        text += f"; it covers {', '.join(sorted(covers))}"
     return NotCoveredError(text + " (docs/PYTHON.md)")
 
 
@@ -115,4 +126,5 @@ def gate(module, names):
         public = [one for one in names() if not one.startswith("_")]
         raise not_covered(f"{module}.{name}", public)
 
+    __getattr__.names = names
     return __getattr__

@@ -1,9 +1,12 @@
 """Losses, with their three ways to sum up."""
 
+import math
+
 from larder.lab import operations, picking, pointwise, raw
 from larder.lab.autocasting import in_float32
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.functions import made
+from larder.lab.tensors import Tensor
 
 
 def _reduced(loss, reduction):
@@ -16,24 +19,36 @@ def _reduced(loss, reduction):
     raise InvalidError(f"reduction is mean, sum or none, not {reduction!r}")
 
 
-def _elementwise(name, node, p=0.0):
-    """A loss of input and target, element by element, that is one kernel."""
+def _wants(tensor):
+    return isinstance(tensor, Tensor) and tensor.requires_grad
+
+
+def _elementwise(name, node, p=0.0, of_difference=False):
+    """A loss of input and target, element by element, that is one kernel; of
+    their difference alone: then the target's gradient is the other's, turned."""
 
     def loss(input, target, p=p):
+        for_input = _wants(input)
+        for_target = of_difference and _wants(target)
+
         def backward(grads, kept):
             x, y = kept
             grad = raw.map(f"{name}_backward", grads[0], x, y, p=p)
-            return grad, None
+            turned = operations.neg(grad) if for_target else None
+            return grad if for_input else None, turned
 
         out = raw.map(name, input, target, p=p)
-        return made(node, out, (input, None), (input, target), backward)
+        inputs = (input, target if for_target else None)
+        return made(node, out, inputs, (input, target), backward)
 
     return loss
 
 
-_smooth_l1 = _elementwise("smooth_l1", "SmoothL1LossBackward0")
-_huber = _elementwise("huber", "HuberLossBackward0")
-_l1 = _elementwise("l1", "AbsBackward0")
+_smooth_l1 = _elementwise(
+    "smooth_l1", "SmoothL1LossBackward0", of_difference=True
+)
+_huber = _elementwise("huber", "HuberLossBackward0", of_difference=True)
+_l1 = _elementwise("l1", "AbsBackward0", of_difference=True)
 _bce = _elementwise("bce", "BinaryCrossEntropyBackward0")
 
 
@@ -207,3 +222,46 @@ def triplet_margin_loss(
     near = (anchor - positive).norm(p, -1)
     far = (anchor - negative).norm(p, -1)
     return _reduced((near - far + margin).clamp(min=0), reduction)
+
+
+@in_float32
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    loss = (margin - target * (input1 - input2)).clamp(min=0)
+    return _reduced(loss, reduction)
+
+
+@in_float32
+def multi_margin_loss(
+    input, target, p=1, margin=1.0, weight=None, reduction="mean"
+):
+    """How near every other class comes to the right one."""
+    own = input.gather(-1, target.unsqueeze(-1))
+    near = (input - own + margin).clamp(min=0) ** p
+    if weight is not None:
+        near = near * weight[target].unsqueeze(-1)
+    # The right class itself is at the margin, and does not count.
+    near = near.masked_fill(picking.one_hot(target, input.shape[-1]).bool(), 0.0)
+    return _reduced(near.sum(-1) / input.shape[-1], reduction)
+
+
+@in_float32
+def soft_margin_loss(input, target, reduction="mean"):
+    return _reduced(((-target * input).exp() + 1).log(), reduction)
+
+
+@in_float32
+def gaussian_nll_loss(
+    input, target, var, full=False, eps=1e-6, reduction="mean"
+):
+    var = var.clamp(min=eps)
+    loss = (var.log() + (input - target) ** 2 / var) * 0.5
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduced(loss, reduction)
+
+
+@in_float32
+def poisson_nll_loss(input, target, log_input=True, reduction="mean"):
+    if log_input:
+        return _reduced(input.exp() - target * input, reduction)
+    return _reduced(input - target * (input + 1e-8).log(), reduction)

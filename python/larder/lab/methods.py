@@ -40,7 +40,7 @@ _METHODS = (
         logical_not bitwise_and bitwise_or bitwise_xor bitwise_not fmod
         floor_divide remainder atan2 isnan isinf isfinite maximum minimum
         lerp lerp_ addcmul addcdiv masked_fill masked_fill_ abs_ floor_ ceil_
-        round_ sign_ reciprocal_ rsqrt_ allclose isclose equal
+        round_ sign_ reciprocal_ rsqrt_ allclose isclose equal fill_diagonal_
         """,
     ),
     (
@@ -56,7 +56,7 @@ _METHODS = (
         gather scatter scatter_ scatter_add scatter_add_ index_select
         index_put_ index_add index_add_ index_fill_ take nonzero masked_select
         bincount multinomial bernoulli tril triu flip roll repeat tile
-        repeat_interleave diag
+        repeat_interleave diag scatter_reduce unfold unique histc
         """,
     ),
     (products, "bmm mm mv dot outer addmm baddbmm"),

@@ -236,8 +236,12 @@ def _reduction(whole, along, is_mean):
     return operation
 
 
-sum = _reduction(library.lab_sum, library.lab_sum_dim, False)
-mean = _reduction(library.lab_mean, library.lab_mean_dim, True)
+sum = reducing.numpy_names(
+    _reduction(library.lab_sum, library.lab_sum_dim, False)
+)
+mean = reducing.numpy_names(
+    _reduction(library.lab_mean, library.lab_mean_dim, True)
+)
 
 
 # ---- layers ----

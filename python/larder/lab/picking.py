@@ -1,6 +1,7 @@
 """Elements by index or by mask, and the same ones in another order."""
 
 import builtins
+import collections
 
 from larder.lab import raw
 from larder.lab.failures import InvalidError, not_covered
@@ -69,6 +70,44 @@ def scatter_add_(self, dim, index, src):
 
 def scatter_add(input, dim, index, src):
     return scatter_add_(input.clone(), dim, index, src)
+
+
+def _scatter_extreme(input, dim, index, src, reduce):
+    """In order, so that what is written last is what counts."""
+    values, order = raw.sort(src, dim, reduce == "amin", src.shape[dim])
+    there = raw.gather(index, dim, order)
+    least = raw.scatter(input.detach().clone(), dim, there, values)
+    return raw.map("maximum" if reduce == "amax" else "minimum", input, least)
+
+
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+    """Sums by a scatter; of the largest or least the gradient goes to what is
+    equal to it, as in amax()."""
+    if reduce == "sum" and include_self:
+        return scatter_add(input, dim, index, src)
+    if reduce not in ("amax", "amin") or not include_self:
+        raise not_covered(
+            f"scatter_reduce's {reduce!r}, include_self={include_self}",
+            ["amax", "amin", "sum", "include_self=True"],
+        )
+    out = _scatter_extreme(input, dim % input.ndim, index, src, reduce)
+
+    def backward(grads, kept):
+        x, places, values, result = kept
+        own = raw.map("eq", x, result)
+        hits = raw.map("eq", values, raw.gather(result, dim, places))
+        count = raw.scatter(own.to(grads[0].dtype), dim, places,
+                            hits.to(grads[0].dtype), add=True)
+        part = grads[0] / count
+        return part * own, raw.gather(part, dim, places) * hits, None
+
+    return made(
+        "ScatterReduceBackward0",
+        out,
+        (input, src),
+        (input, index, src, out),
+        backward,
+    )
 
 
 # ---- by index tensors ----
@@ -266,3 +305,54 @@ def diag(input, diagonal=0):
         return at(input, 0, (places, places))
     out = zeros(count, count, device=input.device, dtype=input.dtype)
     return put_at(out, 0, (places, places), input)
+
+
+def unfold(input, dimension, size, step):
+    """Windows along a dimension, each as a last dimension.  Gathered: PyTorch
+    has a view, which takes no memory."""
+    from larder.lab.making import arange
+
+    dim = dimension % input.ndim
+    count = (input.shape[dim] - size) // step + 1
+    if count < 1:
+        raise InvalidError(f"a window of {size} in {input.shape[dim]} elements")
+    starts = arange(count, device=input.device) * step
+    places = starts.unsqueeze(1) + arange(size, device=input.device)
+    return at(input, dim, (places,)).movedim(dim + 1, -1)
+
+
+def unique(
+    input, sorted=True, return_inverse=False, return_counts=False, dim=None
+):
+    """Told on the host, where the values are looked at."""
+    if dim is not None:
+        raise not_covered(f"unique's dim={dim}", ["None"])
+    values = input.detach().reshape(-1).tolist()
+    counts = collections.Counter(values)
+    ordered = builtins.sorted(counts)
+    found = [tensor(ordered, dtype=input.dtype, device=input.device)]
+    if return_inverse:
+        place = {value: i for i, value in enumerate(ordered)}
+        inverse = [place[value] for value in values]
+        found.append(
+            tensor(inverse, dtype=int64, device=input.device).reshape(
+                input.shape
+            )
+        )
+    if return_counts:
+        numbers = [counts[value] for value in ordered]
+        found.append(tensor(numbers, dtype=int64, device=input.device))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def histc(input, bins=100, min=0, max=0):
+    """How many elements lie in each of so many parts of a range."""
+    low, high = builtins.float(min), builtins.float(max)
+    flat = input.detach().reshape(-1)
+    if low == high:
+        low, high = flat.min().item(), flat.max().item()
+    if low == high:
+        low, high = low - 1, high + 1
+    inside = flat[(flat >= low) & (flat <= high)]
+    part = ((inside - low) * (bins / (high - low))).long().clamp(max=bins - 1)
+    return raw.bincount(part, None, bins).to(input.dtype)

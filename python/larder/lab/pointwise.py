@@ -4,7 +4,7 @@ import math
 
 from larder.lab import raw
 from larder.lab.autocasting import in_float32
-from larder.lab.failures import InvalidError
+from larder.lab.failures import InvalidError, not_covered
 from larder.lab.functions import changed, check_writable, made
 from larder.lab.kinds import bool_, dtype_of
 from larder.lab.making import full
@@ -382,6 +382,15 @@ def masked_fill(input, mask, value):
         (mask,),
         lambda grads, kept: (raw.map("masked_fill", grads[0], kept[0], p=0),),
     )
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    if self.ndim != 2 or wrap:
+        raise not_covered("fill_diagonal_ of other than 2 dimensions", ["2"])
+    from larder.lab.making import eye
+
+    mask = eye(*self.shape, device=self.device).to(bool_)
+    return masked_fill_(self, mask, fill_value)
 
 
 def masked_fill_(self, mask, value):

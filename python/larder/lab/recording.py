@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import itertools
+import warnings
 from ctypes import byref, c_int, c_void_p
 
 from larder._library import library
@@ -119,20 +120,42 @@ def _release_segment(number):
 
 
 def checkpoint(
-    function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs
+    function,
+    *args,
+    use_reentrant=None,
+    context_fn=None,
+    preserve_rng_state=True,
+    determinism_check="default",
+    debug=False,
+    **kwargs,
 ):
     """Run function(*args) and keep only its inputs: backward runs it again."""
-    if not preserve_rng_state:
-        raise not_covered("checkpoint's preserve_rng_state=False", ["True"])
+    if context_fn is not None:
+        raise not_covered("checkpoint's context_fn", ["None"])
     tensors = [n for n, value in enumerate(args) if isinstance(value, Tensor)]
-    if len(tensors) != 1:
-        return _checkpoint_several(function, args, kwargs)
+    wanted = [n for n in tensors if args[n].requires_grad]
+    if not wanted and use_reentrant is not False:
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None"
+        )
+    # A segment of the library's own has one input, whose gradient is wanted.
+    if len(tensors) != 1 or not wanted or not preserve_rng_state:
+        return _checkpoint_several(
+            function, args, kwargs, use_reentrant is False, preserve_rng_state
+        )
     at = tensors[0]
     before, after = args[:at], args[at + 1 :]
     number = next(_numbers)
-    _functions[number] = lambda tensor: function(
-        *before, tensor, *after, **kwargs
-    )
+
+    def segment(tensor):
+        result = function(*before, tensor, *after, **kwargs)
+        if not isinstance(result, Tensor):
+            raise not_covered(
+                "checkpoint of one tensor and other results", ["a tensor"]
+            )
+        return result
+
+    _functions[number] = segment
     out = c_void_p()
     r = library.lab_checkpoint(
         _run_segment, number, _release_segment, args[at]._h, byref(out)
@@ -142,8 +165,27 @@ def checkpoint(
     return wrap(out.value)
 
 
-def _checkpoint_several(function, args, kwargs):
-    """The same of several tensors: an operation that saves them all."""
+def _wants_gradients(function):
+    """Whether what it has of its own is reason enough to record it; of other
+    functions than modules nobody can tell before they ran."""
+    parameters = getattr(function, "parameters", None)
+    return parameters is None or any(p.requires_grad for p in parameters())
+
+
+def _backward_from(results, grads):
+    """One after the other: what they share is kept until the last."""
+    roots = [
+        (result, grad)
+        for result, grad in zip(results, grads)
+        if grad is not None and result.requires_grad
+    ]
+    for number, (result, grad) in enumerate(roots, 1):
+        result.backward(grad, retain_graph=number < len(roots))
+
+
+def _checkpoint_several(function, args, kwargs, by_inner, keeps_random):
+    """The same of several tensors: an operation that saves them all.  Where
+    `by_inner` is set, what requires gradients inside counts as an input."""
     tensors = [one for one in args if isinstance(one, Tensor)]
     is_tensor = [isinstance(one, Tensor) for one in args]
     plain = [None if isinstance(one, Tensor) else one for one in args]
@@ -151,8 +193,11 @@ def _checkpoint_several(function, args, kwargs):
     random = state()
     with no_grad():
         out = function(*args, **kwargs)
-    if not isinstance(out, Tensor):
-        raise not_covered("checkpoint of several results", ["one tensor"])
+    outs = out if isinstance(out, tuple) else (out,)
+    if not all(isinstance(one, Tensor) for one in outs):
+        raise not_covered(
+            "checkpoint of other results", ["a tensor, a tuple of them"]
+        )
 
     def again(saved):
         leaves = [one.detach() for one in saved]
@@ -167,16 +212,28 @@ def _checkpoint_several(function, args, kwargs):
 
     def backward(grads, saved):
         now = state()
-        restore(random)
+        if keeps_random:
+            restore(random)
         with enable_grad():
             leaves, result = again(saved)
         restore(now)
-        result.backward(grads[0])
-        return [leaf.grad for leaf in leaves]
+        results = result if isinstance(result, tuple) else (result,)
+        del result
+        _backward_from(results, grads)
+        return [leaf.grad for leaf in leaves] + [None]
 
-    # Parameters inside the function are reason enough to record it.
     if is_grad_enabled():
-        record("CheckpointFunctionBackward", tensors, (out,), tensors, backward)
+        inner = None
+        if by_inner and not any(wants) and _wants_gradients(function):
+            # A number in host memory, which wants a gradient for them.
+            inner = Tensor([0.0]).requires_grad_()
+        record(
+            "CheckpointFunctionBackward",
+            (*tensors, inner),
+            outs,
+            tensors,
+            backward,
+        )
     return out
 
 
@@ -197,6 +254,8 @@ def checkpoint_sequential(
 
     at = 0
     for _ in range(segments - 1):
-        input = checkpoint(run(at, at + size), input)
+        input = checkpoint(
+            run(at, at + size), input, use_reentrant=use_reentrant, **kwargs
+        )
         at += size
     return run(at, len(functions))(input)

@@ -19,7 +19,7 @@ def _optional(tensor):
     return None if tensor is None else handle(tensor)
 
 
-def _struct(cell, backwards, at, weights, h, c):
+def _struct(cell, backwards, at, lengths, weights, h, c):
     w_x, w_h, b_x, b_h = weights
     return Rnn(
         ctypes.sizeof(Rnn),
@@ -27,6 +27,7 @@ def _struct(cell, backwards, at, weights, h, c):
         backwards,
         at,
         *(_optional(one) for one in (w_x, w_h, b_x, b_h, h, c)),
+        None if lengths is None else ctypes.addressof(lengths),
     )
 
 
@@ -41,8 +42,8 @@ def _zeros_like(tensor):
 class _Run:
     """One direction of one layer: what it made, and its way back."""
 
-    def __init__(self, cell, backwards, at, weights, h, c):
-        self.fixed = cell, backwards, at
+    def __init__(self, cell, backwards, at, lengths, weights, h, c):
+        self.fixed = cell, backwards, at, lengths
         self.weights, self.h, self.c = weights, h, c
 
     def forward(self, x, out, keep):
@@ -129,11 +130,11 @@ def _record(cell, run, x, out):
     )
 
 
-def _direction(cell, backwards, x, weights, h, c):
+def _direction(cell, backwards, x, weights, h, c, lengths):
     """out, and the last h and c."""
     hidden = h.shape[-1]
     out = _like(x, x.shape[0], x.shape[1], hidden)
-    run = _Run(cell, backwards, 0, weights, h, c)
+    run = _Run(cell, backwards, 0, lengths, weights, h, c)
     keep = recorded((x, *weights, h, c))
     run.forward(x, out, keep)
     if keep:
@@ -147,10 +148,12 @@ def _typed(*tensors):
     return tensors
 
 
-def rnn(cell, x, h, c, weights, bidirectional, drop):
+def rnn(cell, x, h, c, weights, bidirectional, drop, lengths=None):
     """x: steps × rows × features; weights: for each layer and direction w_x,
-    w_h, b_x, b_h; drop(x) between two layers.  The result of the last layer,
-    and every layer's last h and c."""
+    w_h, b_x, b_h; drop(x) between two layers; lengths: the steps of each row.
+    The result of the last layer, and every layer's last h and c."""
+    if lengths is not None:
+        lengths = (ctypes.c_int64 * len(lengths))(*lengths)
     last_h, last_c = [], []
     directions = 2 if bidirectional else 1
     layers = len(weights) // directions
@@ -168,6 +171,7 @@ def rnn(cell, x, h, c, weights, bidirectional, drop):
                 own,
                 h_in.contiguous(),
                 None if c_in is None else c_in.contiguous(),
+                lengths,
             )
             outs.append(out)
             last_h.append(h_last)

@@ -1,6 +1,7 @@
 """Reductions over any dimensions, running sums, and order."""
 
 import collections
+import functools
 
 from larder.lab import raw
 from larder.lab.autocasting import in_float32
@@ -315,3 +316,24 @@ def _length(input, dim):
     if not -input.ndim <= dim < input.ndim:
         raise InvalidError(f"dimension {dim} of a tensor that has {input.ndim}")
     return input.shape[dim]
+
+
+def numpy_names(function):
+    """The same, with NumPy's names of arguments taken too, as in PyTorch."""
+
+    @functools.wraps(function)
+    def operation(*arguments, **named):
+        if "axis" in named:
+            named["dim"] = named.pop("axis")
+        if "keepdims" in named:
+            named["keepdim"] = named.pop("keepdims")
+        return function(*arguments, **named)
+
+    return operation
+
+
+for _name in (
+    "max min amax amin argmax argmin any all count_nonzero prod var std norm "
+    "logsumexp cumsum cumprod sort argsort topk median"
+).split():
+    globals()[_name] = numpy_names(globals()[_name])

@@ -86,6 +86,7 @@ from larder.lab import (
     get_autocast_dtype,
     get_rng_state,
     gt,
+    histc,
     index_add,
     index_select,
     inference_mode,
@@ -191,6 +192,7 @@ from larder.lab import (
     uint8,
     unbind,
     unflatten,
+    unique,
     unsqueeze,
     var,
     where,
@@ -353,6 +355,7 @@ from larder.lab.torch_stand_in import (  # noqa: E402
     autograd,
     backends,
     cuda,
+    distributions,
     nn,
     optim,
     utils,
@@ -374,9 +377,23 @@ class _Finder:
         return None
 
 
+# Where listings look for what lies elsewhere here.
+_ALIASES = {
+    "torch.nn.modules": nn,
+    "torch.nn.modules.module": nn.module,
+    "torch.nn.modules.loss": nn.criteria,
+    "torch.nn.modules.activation": nn.activations,
+    "torch.nn.modules.batchnorm": nn.normalization,
+    "torch.nn.parameter": nn,
+    "torch.optim.optimizer": optim.optimizer,
+    "torch.autograd.function": autograd,
+}
+
+
 def install():
     """Let `import torch` find this package, here and in what it imports."""
     prefix = __name__ + "."
+    _sys.modules.update(_ALIASES)
     for name, module in list(_sys.modules.items()):
         if name == __name__:
             _sys.modules["torch"] = module

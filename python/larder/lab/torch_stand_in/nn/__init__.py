@@ -4,6 +4,7 @@ from larder.lab.failures import gate
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init, parallel, utils
 from larder.lab.torch_stand_in.nn.activations import (
+    CELU,
     ELU,
     GLU,
     SELU,
@@ -13,9 +14,12 @@ from larder.lab.torch_stand_in.nn.activations import (
     LeakyReLU,
     LogSigmoid,
     Mish,
+    PReLU,
     ReLU6,
     SiLU,
+    Softmin,
     Softplus,
+    Softsign,
     Threshold,
 )
 from larder.lab.torch_stand_in.nn.containers import (
@@ -30,12 +34,18 @@ from larder.lab.torch_stand_in.nn.criteria import (
     CosineEmbeddingLoss,
     CosineSimilarity,
     CrossEntropyLoss,
+    GaussianNLLLoss,
     HuberLoss,
     KLDivLoss,
     L1Loss,
     MSELoss,
+    MarginRankingLoss,
+    MultiMarginLoss,
     NLLLoss,
+    PairwiseDistance,
+    PoissonNLLLoss,
     SmoothL1Loss,
+    SoftMarginLoss,
     TripletMarginLoss,
 )
 from larder.lab.torch_stand_in.nn.layers import (

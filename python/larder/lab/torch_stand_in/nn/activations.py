@@ -1,6 +1,8 @@
 """Activations as modules."""
 
 from larder.lab.failures import not_covered
+from larder.lab.making import full
+from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional
 from larder.lab.torch_stand_in.nn.module import Module
 
@@ -69,3 +71,23 @@ Threshold = _activation(
     "Threshold", functional.threshold, threshold=0.0, value=0.0, inplace=False
 )
 GLU = _activation("GLU", functional.glu, dim=-1)
+CELU = _activation("CELU", functional.celu, alpha=1.0, inplace=False)
+Softsign = _activation("Softsign", functional.softsign)
+Softmin = _activation("Softmin", functional.softmin, dim=None)
+
+
+class PReLU(Module):
+    """A slope that is learned, for all channels or for each."""
+
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.weight = Parameter(
+            full((num_parameters,), init, device=device, dtype=dtype)
+        )
+
+    def forward(self, input):
+        return functional.prelu(input, self.weight)
+
+    def extra_repr(self):
+        return f"num_parameters={self.num_parameters}"

@@ -93,6 +93,34 @@ TripletMarginLoss = _loss(
     p=2.0,
     reduction="mean",
 )
+MarginRankingLoss = _loss(
+    "MarginRankingLoss",
+    functional.margin_ranking_loss,
+    margin=0.0,
+    reduction="mean",
+)
+MultiMarginLoss = _loss(
+    "MultiMarginLoss",
+    functional.multi_margin_loss,
+    p=1,
+    margin=1.0,
+    weight=None,
+    reduction="mean",
+)
+SoftMarginLoss = _loss("SoftMarginLoss", functional.soft_margin_loss)
+GaussianNLLLoss = _loss(
+    "GaussianNLLLoss",
+    functional.gaussian_nll_loss,
+    full=False,
+    eps=1e-6,
+    reduction="mean",
+)
+PoissonNLLLoss = _loss(
+    "PoissonNLLLoss",
+    functional.poisson_nll_loss,
+    log_input=True,
+    reduction="mean",
+)
 
 
 class CosineSimilarity(Module):
@@ -103,3 +131,16 @@ class CosineSimilarity(Module):
 
     def forward(self, x1, x2):
         return functional.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+class PairwiseDistance(Module):
+    def __init__(self, p=2.0, eps=1e-6, keepdim=False):
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1, x2):
+        return functional.pairwise_distance(
+            x1, x2, self.norm, self.eps, self.keepdim
+        )

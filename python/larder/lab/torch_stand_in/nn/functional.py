@@ -23,12 +23,17 @@ from larder.lab.losses import (
     binary_cross_entropy_with_logits,
     cosine_embedding_loss,
     cross_entropy,
+    gaussian_nll_loss,
     huber_loss,
     kl_div,
     l1_loss,
+    margin_ranking_loss,
     mse_loss,
+    multi_margin_loss,
     nll_loss,
+    poisson_nll_loss,
     smooth_l1_loss,
+    soft_margin_loss,
     triplet_margin_loss,
 )
 from larder.lab.normalizing import (
@@ -106,6 +111,29 @@ def glu(input, dim=-1):
 
 def embedding(input, weight, padding_idx=None):
     return operations.embedding(input, weight, padding_idx)
+
+
+def prelu(input, weight):
+    """A slope of its own for each channel, or one for all."""
+    if weight.numel() > 1:
+        weight = weight.reshape((-1,) + (1,) * (input.ndim - 2))
+    return input.clamp(min=0) + weight * input.clamp(max=0)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    return elu(input / alpha, 1.0) * alpha if alpha != 1 else elu(input)
+
+
+def softsign(input):
+    return input / (pointwise.abs(input) + 1)
+
+
+def softmin(input, dim=None):
+    return softmax(-input, dim)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 dropout1d = dropout2d = dropout

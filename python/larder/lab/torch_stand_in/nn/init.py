@@ -7,7 +7,8 @@ device takes no memory there beside its own.
 import math
 
 from larder.lab.failures import InvalidError, gate
-from larder.lab.making import rand, randn
+from larder.lab.making import eye, rand, randn
+from larder.lab.pointwise import where
 from larder.lab.recording import no_grad
 
 
@@ -86,6 +87,45 @@ def xavier_normal_(tensor, gain=1.0):
     return normal_(tensor, 0, gain * math.sqrt(2 / sum(_fans(tensor))))
 
 
-_NAMES = [name for name in globals() if name.endswith("_") and name[0] != "_"]
+def calculate_gain(nonlinearity, param=None):
+    if nonlinearity == "selu":
+        return 3 / 4
+    if nonlinearity == "leaky_relu":
+        return _gain(nonlinearity, 0.01 if param is None else param)
+    return _gain(nonlinearity, 0)
+
+
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
+    """What falls outside is drawn again, at most so often, and cut then."""
+    values = randn(tensor.shape).mul_(std).add_(mean)
+    for _ in range(4):
+        again = randn(tensor.shape).mul_(std).add_(mean)
+        values = where((values < a) | (values > b), again, values)
+    return _fill(tensor, values.clamp_(a, b))
+
+
+def orthogonal_(tensor, gain=1):
+    """Of a random matrix the nearest one with orthogonal rows or columns: each
+    step halves what its singular values are off from 1, and better."""
+    shape = tensor.shape
+    if len(shape) < 2:
+        raise InvalidError("a weight of fewer than 2 dimensions has no rows")
+    with no_grad():
+        values = randn(shape[0], tensor.numel() // shape[0])
+        tall = values.shape[0] > values.shape[1]
+        values = values.t().contiguous() if tall else values
+        values = values / values.norm()
+        for _ in range(40):
+            squares = values @ values.t()
+            values = values * 1.5 - (squares @ values) * 0.5
+        values = values.t() if tall else values
+        return _fill(tensor, (values * gain).reshape(shape))
+
+
+def eye_(tensor):
+    return _fill(tensor, eye(*tensor.shape))
+
+
+_NAMES = ["calculate_gain"] + [name for name in globals() if name.endswith("_") and name[0] != "_"]
 
 __getattr__ = gate("torch.nn.init", lambda: _NAMES)

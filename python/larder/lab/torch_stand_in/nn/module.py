@@ -195,13 +195,21 @@ class Module:
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
-    def to(self, *arguments, device=None, dtype=None, non_blocking=False):
+    def to(
+        self,
+        *arguments,
+        device=None,
+        dtype=None,
+        non_blocking=False,
+        memory_format=None,
+    ):
+        """memory_format is another order of the same bytes: the lab has one."""
         for argument in arguments:
             if isinstance(argument, kinds.DType):
                 dtype = argument
             elif isinstance(argument, Tensor):
-                device = argument.device
-            else:
+                device, dtype = argument.device, argument.dtype
+            elif not isinstance(argument, bool):
                 device = argument
         if dtype is not None and not dtype.is_floating_point:
             raise not_covered(f"a module of {dtype!r}", ["types of floats"])

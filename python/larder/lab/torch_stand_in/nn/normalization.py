@@ -118,6 +118,12 @@ class _BatchNorm(Module):
             zeros((), dtype=int64, device=device) if tracked else None,
         )
 
+    def reset_running_stats(self):
+        if self.running_mean is not None:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
     def forward(self, input):
         if input.ndim not in self._dims:
             dims = " or ".join(map(str, self._dims))

@@ -8,6 +8,7 @@ from larder.lab.making import empty, zeros
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init
 from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.utils.rnn import PackedSequence
 
 _BLOCKS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
@@ -99,7 +100,26 @@ class _Recurrent(Module):
     def _between(self, x):
         return functional.dropout(x, self.dropout, self.training)
 
+    def _run_packed(self, packed, h, c):
+        """Results in the packed form too."""
+        x = packed.padded
+        out, h, c = recurring.rnn(
+            self._cell,
+            x,
+            self._initial(x) if h is None else h,
+            self._initial(x)
+            if c is None and self._cell == recurring.LSTM
+            else c,
+            self._weights(),
+            self.bidirectional,
+            self._between,
+            packed.lengths,
+        )
+        return PackedSequence(out, packed.lengths), h, c
+
     def _run(self, input, h, c):
+        if isinstance(input, PackedSequence):
+            return self._run_packed(input, h, c)
         if input.ndim not in (2, 3):
             raise InvalidError(
                 f"{type(self).__name__} takes 2 or 3 dimensions, not "

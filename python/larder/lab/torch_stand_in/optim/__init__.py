@@ -1,7 +1,8 @@
 """torch.optim"""
 
 from larder.lab.failures import gate
-from larder.lab.torch_stand_in.optim import lr_scheduler
+from larder.lab.torch_stand_in.optim import lr_scheduler, swa_utils
+from larder.lab.torch_stand_in.optim.lbfgs import LBFGS
 from larder.lab.torch_stand_in.optim.optimizer import Optimizer
 from larder.lab.torch_stand_in.optim.steps import (
     SGD,
@@ -17,10 +18,12 @@ _NAMES = [
     "Adagrad",
     "Adam",
     "AdamW",
+    "LBFGS",
     "Optimizer",
     "RMSprop",
     "SGD",
     "lr_scheduler",
+    "swa_utils",
 ]
 
 __getattr__ = gate("torch.optim", lambda: _NAMES)

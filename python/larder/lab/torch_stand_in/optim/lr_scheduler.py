@@ -224,9 +224,10 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2 * (1 + math.cos(math.pi * part))
 
     def get_lr(self):
-        if self.last_epoch >= self.total_steps:
+        # As PyTorch counts: the scheduler's own first step is none of them.
+        if self.last_epoch > self.total_steps:
             raise ValueError(
-                f"step {self.last_epoch + 1} of a cycle of {self.total_steps}"
+                f"step {self.last_epoch} of a cycle of {self.total_steps}"
             )
         top = self.pct_start * self.total_steps - 1
         at, rest = self.last_epoch, self.total_steps - 1 - top

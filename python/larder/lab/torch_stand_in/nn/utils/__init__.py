@@ -1,13 +1,11 @@
-"""torch.nn.utils: gradients kept small, and sequences of many lengths."""
-
-import sys
-import types
+"""torch.nn.utils: gradients kept small, parameters as one vector."""
 
 from larder.lab import reducing
 from larder.lab.failures import gate
-from larder.lab.making import cat, full, stack, zeros
+from larder.lab.making import cat, stack, zeros
 from larder.lab.recording import no_grad
 from larder.lab.tensors import Tensor
+from larder.lab.torch_stand_in.nn.utils import rnn  # noqa: F401
 
 
 def _with_gradients(parameters):
@@ -49,24 +47,13 @@ def parameters_to_vector(parameters):
     return cat([one.reshape(-1) for one in parameters])
 
 
-def pad_sequence(sequences, batch_first=False, padding_value=0.0):
-    longest = max(len(one) for one in sequences)
-    first = sequences[0]
-    out = full(
-        (len(sequences), longest) + tuple(first.shape[1:]),
-        padding_value,
-        dtype=first.dtype,
-        device=first.device,
-    )
-    for i, one in enumerate(sequences):
-        out[i, : len(one)] = one
-    return out if batch_first else out.transpose(0, 1)
+@no_grad()
+def vector_to_parameters(vec, parameters):
+    at = 0
+    for one in parameters:
+        one.copy_(vec[at : at + one.numel()].view_as(one))
+        at += one.numel()
 
-
-rnn = types.ModuleType(__name__ + ".rnn", "torch.nn.utils.rnn")
-rnn.pad_sequence = pad_sequence
-rnn.__getattr__ = gate("torch.nn.utils.rnn", lambda: ["pad_sequence"])
-sys.modules[rnn.__name__] = rnn
 
 __getattr__ = gate(
     "torch.nn.utils",
@@ -75,5 +62,6 @@ __getattr__ = gate(
         "clip_grad_value_",
         "parameters_to_vector",
         "rnn",
+        "vector_to_parameters",
     ],
 )

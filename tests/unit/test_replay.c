@@ -1,4 +1,5 @@
 /* What a replay places, counts and writes. */
+#include "base/host.h"
 #include "unit/replay_rig.h"
 
 /* The placements of a replay, for the caller to free. */
@@ -298,6 +299,33 @@ static void a_full_disk_ends_a_replay(void **state)
     trace_free(&t);
 }
 
+/* Marks are no operations. */
+static void an_error_names_its_operation(void **state)
+{
+    struct replay_options o = pytorch_on("sim:1GiB");
+    struct replay_result r;
+    struct tool_error error;
+    struct trace t;
+    unsigned seen = 0;
+    bool ok = false;
+
+    (void)state;
+    read_text("a 0 512\nm step\na 1 512 7\nm step\n", &t);
+    for (unsigned long nth = 1; !ok; nth++) {
+        unsigned operation = 0;
+
+        larder__host_fail(nth, 1);
+        ok = replay_run(&t, &o, &r, &error);
+        larder__host_fail(0, 0);
+        if (ok)
+            replay_result_free(&r);
+        else if (sscanf(error.text, "operation %u:", &operation) == 1)
+            seen |= 1u << operation;
+    }
+    assert_int_equal(seen, 1u << 1 | 1u << 2);
+    trace_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +347,7 @@ int main(void)
         cmocka_unit_test(the_last_statistics_are_written_once),
         cmocka_unit_test(progress_ends_with_all_done),
         cmocka_unit_test(a_full_disk_ends_a_replay),
+        cmocka_unit_test(an_error_names_its_operation),
     };
 
     return cmocka_run_group_tests_name("replay", tests, NULL, NULL);

@@ -145,6 +145,9 @@ static void a_minimum_is_kept_from_the_others(void **state)
         assert_in_range(line_of(rig.a, LARDER_OWNER_TAG).available_bytes,
                         MIB(400), MIB(424));
         weights = tagged(&rig, "weights", MIB(400));
+        /* Beside what it holds. */
+        assert_in_range(line_of(rig.a, LARDER_OWNER_TAG).available_bytes, 0,
+                        MIB(24));
         assert_balanced(&rig);
         rig_free(&rig, weights);
         assert_ok(larder_empty_cache(rig.a));

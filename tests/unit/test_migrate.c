@@ -107,6 +107,21 @@ static void the_host_is_used_only_where_there_is_no_room(void **state)
     rig_down(&roomy.rig);
 }
 
+/* Once for each handle, however many pages of it; the first, for which there is
+ * no room, to the host and back. */
+static void pages_side_by_side_are_copied_at_once(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
+    larder_addr beside = rig_alloc_on(&h.rig, MIB(6), LIVE_STREAM);
+
+    (void)state;
+    assert_int_equal(beside + MIB(6), h.live[0]);
+    holes_write(&h);
+    assert_granted(&h, HOLES_FREE - MIB(6));
+    assert_int_equal(rig_calls(&h.rig, LARDER_CALL_copy), HANDLES + 1);
+    rig_down(&h.rig);
+}
+
 static void what_moved_can_be_freed_and_had_again(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
@@ -323,6 +338,7 @@ int main(void)
         cmocka_unit_test(no_more_moves_than_is_lacking),
         cmocka_unit_test(those_with_most_room_go_first),
         cmocka_unit_test(the_host_is_used_only_where_there_is_no_room),
+        cmocka_unit_test(pages_side_by_side_are_copied_at_once),
         cmocka_unit_test(what_moved_can_be_freed_and_had_again),
         cmocka_unit_test(small_and_long_blocks_keep_their_bytes),
         cmocka_unit_test(what_is_queued_is_waited_for),

@@ -331,6 +331,7 @@ static void a_wake_without_memory_leaves_it_asleep_and_whole(void **state)
     struct rig rig = up("sim:64MiB");
     larder_region *kv = region_of(&rig, 32);
     larder_addr big;
+    uint64_t pages;
 
     (void)state;
     commit(kv, 0, 6);
@@ -339,10 +340,13 @@ static void a_wake_without_memory_leaves_it_asleep_and_whole(void **state)
     fill_pages(kv, 10, 6);
     assert_ok(larder_region_pause(kv, LARDER_PAUSE_KEEP));
     big = rig_alloc(&rig, MIB(46)); /* 9 of 12 pages are left */
+    pages = rig_usage(rig.dev).pages;
     for (int i = 0; i < 3; i++) {
         assert_result(LARDER_ERR_OUT_OF_MEMORY, larder_region_resume(kv));
         assert_int_equal(info_of(kv).held_bytes, 0);
         assert_true(info_of(kv).is_paused);
+        /* What was mapped is released; a handle that was not stays cached. */
+        assert_in_range(rig_usage(rig.dev).pages, pages, pages + 1);
         assert_ok(larder_check(rig.a));
     }
     rig_free(&rig, big);

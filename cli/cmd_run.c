@@ -23,6 +23,9 @@ static const struct cli_option run_table[] = {
     {"real-cpu", NULL,
      "compute on the host what tensors of the\n"
      "GPU hold: slower, all values and sizes real"},
+    {"world-size", "N",
+     "how many processes the program is one of;\n"
+     "it is the first"},
     {"max", "NAME=A..B",
      "find the largest value of the program's\n"
      "argument --NAME, or of its own number\n"

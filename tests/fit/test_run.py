@@ -174,7 +174,7 @@ class Lifetimes(Case):
 class Verdicts(Case):
     def test_what_does_not_fit_is_said_with_the_line(self):
         script = self.script(TINY)
-        run = self.run_it("--device", "sim:4MiB", script)
+        run = self.run_it("--device", "sim:4MiB", "--advise", "never", script)
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("OutOfMemoryError", run.stderr)
         self.assertIn("script.py", run.stderr)
@@ -187,7 +187,7 @@ class Verdicts(Case):
         )
         self.assertEqual(run.returncode, 0, run.stderr)
         best = json.loads(run.stdout)["largest"]
-        good = ["--device", "sim:64MiB", script, "--width"]
+        good = ["--device", "sim:64MiB", "--advise", "never", script, "--width"]
         self.assertEqual(self.run_it(*good, str(best)).returncode, 0)
         self.assertEqual(self.run_it(*good, str(best + 1)).returncode, 1)
 

@@ -44,6 +44,21 @@ class Cards(unittest.TestCase):
         with self.assertRaisesRegex(cards.CardError, ":1: expected numbers"):
             cards.read(path)
 
+    def test_groups_are_rows_of_their_own(self):
+        path = self.table("nccl\t2\t10\there\nnccl\t4\t30\there\n")
+        self.assertEqual(cards.read(path), [])
+        for sizes, taken in (([], 0), ([1], 0), ([2], 10), ([3, 8], 40)):
+            self.assertEqual(cards.groups_bytes(sizes, path), taken << 20)
+        path = self.table("nccl\ttwo\t10\there\n")
+        with self.assertRaisesRegex(cards.CardError, ":1: expected nccl"):
+            cards.groups_bytes([2], path)
+
+    def test_groups_count_on_cards_alone(self):
+        card = cards.find(cards.read(), "a10")
+        self.assertEqual(cards.with_groups(card, 5).nccl_bytes, 5)
+        asked = card._replace(id="")
+        self.assertEqual(cards.with_groups(asked, 5), asked)
+
     def test_an_unknown_card_is_told_the_known_ones(self):
         with self.assertRaisesRegex(cards.CardError, "rtx4090"):
             cards.find(cards.read(), "rtx9999")

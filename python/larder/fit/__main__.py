@@ -104,6 +104,9 @@ def _report(runner, options, card, cards):
         f"{options.view}.pickle" if options.view else ""
     )
     told = _whole(runner, options, card, snapshot)
+    taken = table.groups_bytes(told["groups"], options.cards)
+    card = table.with_groups(card, taken)
+    cards = [table.with_groups(one, taken) for one in cards]
     needs = _needs(told, options)
     _write_files(told, options, snapshot)
     good = verdict.fits(needs[0][1], card) and told["how"] != "failed"

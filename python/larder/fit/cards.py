@@ -3,12 +3,16 @@
 import collections
 import os
 
+# `nccl_bytes`: what groups of processes take, of a run that has some.
 Card = collections.namedtuple(
-    "Card", "id name total_bytes context_bytes capability multiprocessors source"
+    "Card",
+    "id name total_bytes context_bytes capability multiprocessors source nccl_bytes",
+    defaults=(0,),
 )
 
 _MIB = 1 << 20
 _COLUMNS = 7
+_NCCL = "nccl"
 
 
 class CardError(ValueError):
@@ -57,8 +61,20 @@ def _card(path, number, line):
         ) from None
 
 
-def read(path=None):
-    """All cards, in the table's order; CardError."""
+def _group(path, number, line):
+    fields = line.rstrip("\n").split("\t")
+    try:
+        _, fewest, size, _ = fields
+        return int(fewest), int(size) * _MIB
+    except ValueError:
+        raise CardError(
+            f"{path}:{number}: expected {_NCCL}, a number of processes, MiB and "
+            "a source, with tabs between them"
+        ) from None
+
+
+def _rows(path):
+    """(path, number, line) of all that is no comment."""
     path = path or default_table()
     try:
         with open(path, encoding="utf-8") as file:
@@ -66,10 +82,34 @@ def read(path=None):
     except OSError as error:
         raise CardError(f"{path}: {error.strerror}") from None
     return [
-        _card(path, number, line)
+        (path, number, line)
         for number, line in lines
         if line.strip() and not line.startswith("#")
     ]
+
+
+def _is_group(row):
+    return row[2].split("\t")[0] == _NCCL
+
+
+def read(path=None):
+    """All cards, in the table's order; CardError."""
+    return [_card(*row) for row in _rows(path) if not _is_group(row)]
+
+
+def groups_bytes(sizes, path=None):
+    """What NCCL takes for groups of so many processes; CardError."""
+    known = sorted(_group(*row) for row in _rows(path) if _is_group(row))
+    return sum(
+        max([0] + [taken for fewest, taken in known if fewest <= size])
+        for size in sizes
+    )
+
+
+def with_groups(card, taken):
+    """The card with so much for NCCL; a GPU of a size that was asked for is all
+    the allocator's."""
+    return card._replace(nccl_bytes=taken) if card.id else card
 
 
 def find(cards, name):

@@ -26,6 +26,7 @@ class Run:
         from larder.fit import (
             changes,
             composites,
+            distributed,
             gpu,
             guard,
             recurrent,
@@ -58,6 +59,7 @@ class Run:
             self.mode.storages, self.watcher, self.changes.before_backward
         )
         self.phases.install()
+        self.distributed = distributed.Distributed(options.world_size)
         _without_compiling()
         _in_threads(self.mode)
 

@@ -18,6 +18,8 @@ from larder.fit.storages import Storages
 
 aten = torch.ops.aten
 
+_FAKE = torch._C._TorchDispatchModeKey.FAKE
+
 # Whose kernels ask for their results from the last to the first.
 _LAST_FIRST = {aten.native_dropout.default}
 
@@ -42,17 +44,28 @@ def _is_gpu(tensor):
     return isinstance(tensor, FakeTensor)
 
 
+@functools.lru_cache
+def _is_around_others(kind):
+    """Such as DTensor, which has tensors within and does its own work."""
+    return (
+        not issubclass(kind, FakeTensor)
+        and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    )
+
+
 def _names_gpu(device):
     return device is not None and torch.device(device).type == "cuda"
 
 
-def _any_fake(items):
+def _first_fake(items):
     for item in items:
         if isinstance(item, FakeTensor):
-            return True
-        if isinstance(item, (list, tuple)) and _any_fake(item):
-            return True
-    return False
+            return item
+        if isinstance(item, (list, tuple)):
+            found = _first_fake(item)
+            if found is not None:
+                return found
+    return None
 
 
 def _tensors(result):
@@ -98,13 +111,15 @@ class GpuMode(TorchDispatchMode):
         self._special.update((func, self._loss) for func in _LOSSES)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if any(_is_around_others(kind) for kind in types):
+            return NotImplemented  # what it asks of the others comes here then
         kwargs = kwargs or {}
-        on_gpu = (
-            _any_fake(args)
-            or (kwargs and _any_fake(kwargs.values()))
-            or _names_gpu(kwargs.get("device"))
-        )
-        if not on_gpu:
+        first = _first_fake(args)
+        if first is None and kwargs:
+            first = _first_fake(kwargs.values())
+        if self._is_of_another_mode(first):
+            return func(*args, **kwargs)
+        if first is None and not _names_gpu(kwargs.get("device")):
             return self._on_host(func, args, kwargs)
         special = self._special.get(func)
         if special is not None:
@@ -116,6 +131,13 @@ class GpuMode(TorchDispatchMode):
         elif self.real is not None and real.depends_on_values(func):
             return self._data_dependent(func, args, kwargs)
         return self.run(func, args, kwargs)
+
+    def _is_of_another_mode(self, first):
+        """Whether a shape is worked out by others, as DTensor does: in a mode of
+        fake tensors that is not ours.  Such modes stand below this one."""
+        if first is not None:
+            return first.fake_mode is not self.fake
+        return torch._C._get_dispatch_mode(_FAKE) is not None
 
     # ---- what is the host's ------------------------------------------------
 
@@ -150,7 +172,7 @@ class GpuMode(TorchDispatchMode):
             if self.real is not None:
                 self.real.follow(func, args, kwargs, result)
             if func._schema.is_mutable:
-                self._forget_values(args)
+                self._forget_values(func, args)
         finally:
             before.end()
         return result
@@ -161,10 +183,13 @@ class GpuMode(TorchDispatchMode):
             if tensor is not None:
                 self.storages.watch(tensor, name)
 
-    def _forget_values(self, args):
-        for arg in args:
-            if isinstance(arg, FakeTensor):
-                self.values.forget(arg)
+    def _forget_values(self, func, args):
+        for arg, known in zip(args, func._schema.arguments):
+            if known.alias_info is None or not known.alias_info.is_write:
+                continue
+            for tensor in arg if isinstance(arg, (list, tuple)) else (arg,):
+                if isinstance(tensor, FakeTensor):
+                    self.values.forget(tensor)
 
     def _same(self, func, args, kwargs):
         return NotImplemented
@@ -227,7 +252,9 @@ class GpuMode(TorchDispatchMode):
                 self.temporaries.passing(source.numel() * source.element_size())
             self.values.replace(target, source)
             return target
-        return NotImplemented
+        self.run(func, args, kwargs)
+        self.values.take_over(target, source)
+        return target
 
     def _write_into(self, func, args, kwargs):
         into = formulas.in_place(func)

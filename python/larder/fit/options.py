@@ -21,6 +21,15 @@ def _steps(text):
     return number
 
 
+def _count(text):
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(
+            f"'{text}': expected a number of processes from 1"
+        )
+    return number
+
+
 def parser():
     p = argparse.ArgumentParser(
         prog="larder run",
@@ -37,6 +46,7 @@ def parser():
     add("--steps", metavar="N", type=_steps, default=None, help="optimizer steps to run, or all; without this, until they repeat")
     add("--on-item", choices=("one", "zero", "nan", "error"), default="one", help="what a value read from the GPU is (one)")
     add("--real-cpu", action="store_true", help="compute on the host what tensors of the GPU hold: slower, all values and sizes real")
+    add("--world-size", metavar="N", type=_count, default=None, help="how many processes the program is one of; it is the first")
     add("--max", metavar="NAME=A..B", help="the largest value of the program's argument --NAME, or of its own number NAME, that fits")
     add("--advise", choices=("always", "never"), help="whether to find out what would save memory: without this, if it does not fit")
     add("--snapshot", metavar="FILE", help="write what happened, .pickle or .json")

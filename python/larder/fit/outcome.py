@@ -99,6 +99,8 @@ def write(run, how, seconds):
         "lines": _sums(records, _place)[:_LINES],
         "modules": _modules(records),
         "by_step": _steps(book),
+        "world_size": run.distributed.world_size(),
+        "groups": run.distributed.used_sizes(),
         "optimizer": run.phases.optimizer_name(),
         "changes_made": run.changes.made,
         "made_up": [[f"{p[0]}:{p[1]}", w] for p, w in run.mode.values.places.items()],

@@ -40,6 +40,7 @@ class Runner:
             "conf": given.conf,
             "on_item": given.on_item,
             "real_cpu": given.real_cpu,
+            "world_size": given.world_size,
             "steps": given.steps,
             "module": given.module,
             "script": given.script,

@@ -2,7 +2,7 @@
 
 import re
 
-from larder.fit import assignments, replays, verdict
+from larder.fit import assignments, cards, replays, verdict
 from larder.fit.running import ROOMY
 
 
@@ -80,7 +80,8 @@ class Search:
             told["trace"], self._options.policy, self._options.conf
         )
         self.tried[value] = need
-        return verdict.fits(need, self._card)
+        taken = cards.groups_bytes(told["groups"], self._options.cards)
+        return verdict.fits(need, cards.with_groups(self._card, taken))
 
     def largest(self, name, low, high):
         """None if the lowest does not fit."""

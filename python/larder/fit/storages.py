@@ -53,11 +53,25 @@ class Storages:
         key = storage._cdata
         if key in self.numbers:
             return
+        self._keep(storage, operator)
+
+    def _keep(self, storage, operator):
+        key = storage._cdata
         number = self.allocate(storage.nbytes(), operator)
         self.numbers[key] = number
         self._kept[key] = weakref.ref(
             storage, lambda _, key=key, number=number: self._ended(key, number)
         )
+
+    def resized(self, storage):
+        """The storage is of another size now, and so elsewhere."""
+        number = self.numbers.get(storage._cdata)
+        if number is None or self.book.records[number][ledger.BYTES] == storage.nbytes():
+            return
+        before = self.book.records[number]
+        del self._kept[storage._cdata]
+        self.release(number)
+        self._keep(storage, before[ledger.OPERATOR])
 
     def _ended(self, key, number):
         # A storage made since may have the address.

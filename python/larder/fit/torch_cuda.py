@@ -185,6 +185,18 @@ def _data_ptr(storages):
     return data_ptr
 
 
+def _resize(storages):
+    """Storages that are emptied and filled again, as FSDP does."""
+    inherited = torch.UntypedStorage.resize_
+
+    def resize_(self, size):
+        result = inherited(self, size)
+        storages.resized(self)
+        return result
+
+    return resize_
+
+
 def install(storages, options):
     streams.current = streams.Current(storages)
     answers = _answers(options)
@@ -194,6 +206,7 @@ def install(storages, options):
         _put(torch.accelerator, _ACCELERATOR)
     _put(torch.cuda.nvtx, _range_functions())
     patching.install()
+    torch.UntypedStorage.resize_ = _resize(storages)
     torch.Tensor.record_stream = _record_stream(storages)
     torch.Tensor.pin_memory = lambda self, device=None: self
     torch.Tensor.is_pinned = lambda self, device=None: False

@@ -44,15 +44,32 @@ class Values:
         self.places = {}
 
     def remember(self, tensor, source):
+        """All that the tensor's storage holds came from the host."""
         if self._real is not None:
             self._real.put(tensor, source)
         elif source.numel() <= _REMEMBERED and not isinstance(source, FakeTensor):
-            self._known[tensor.untyped_storage()] = source.detach()
+            held = torch.empty_strided(
+                tensor.size(), tensor.stride(), dtype=tensor.dtype
+            )
+            self._known[tensor.untyped_storage()] = held.copy_(source)
 
     def replace(self, tensor, source):
         """What the tensor shows is now what the host has there."""
         if self._real is not None:
             self._real.put(tensor, source)
+            return
+        self.forget(tensor)
+        size = tensor.numel() * tensor.element_size()
+        if size == tensor.untyped_storage().nbytes() and tensor.is_contiguous():
+            self.remember(tensor, source)
+
+    def take_over(self, tensor, other):
+        """The tensor of the GPU holds what the other one there does."""
+        if self._real is not None:
+            return
+        known = self.known(other)
+        if known is not None:
+            self.replace(tensor, known)
         else:
             self.forget(tensor)
 
@@ -63,10 +80,12 @@ class Values:
         """Its values, if it is as it came."""
         if self._real is not None:
             return self._real.of(tensor)
-        source = self._known.get(tensor.untyped_storage())
-        if source is None or source.shape != tensor.shape:
+        held = self._known.get(tensor.untyped_storage())
+        if held is None or held.dtype != tensor.dtype:
             return None
-        return source.to(tensor.dtype)
+        return held.as_strided(
+            tensor.size(), tensor.stride(), tensor.storage_offset()
+        )
 
     def _tell(self, what):
         place = ledger.caller()

@@ -30,8 +30,8 @@ def margin_bytes(card):
 
 
 def whole_bytes(need, card):
-    """Of the card: the allocator's, the context and the margin."""
-    return need + card.context_bytes + margin_bytes(card)
+    """Of the card: the allocator's, the context, NCCL's and the margin."""
+    return need + card.context_bytes + card.nccl_bytes + margin_bytes(card)
 
 
 def fits(need, card):
@@ -64,6 +64,8 @@ def _verdict(out, needs, card):
     out(f"  {size(need):>{WIDTH}}  memory that PyTorch needs to have")
     if card.context_bytes:
         out(f"  {size(card.context_bytes):>{WIDTH}}  the driver's context (the table of cards)")
+    if card.nccl_bytes:
+        out(f"  {size(card.nccl_bytes):>{WIDTH}}  NCCL's groups (the table of cards)")
     if margin_bytes(card):
         out(f"  {size(MARGIN_BYTES):>{WIDTH}}  libraries' kernels (assumed)")
         out(f"  {size(whole):>{WIDTH}}  together")
@@ -74,6 +76,8 @@ def _verdict(out, needs, card):
 
 def _peak(out, told):
     out("")
+    if told["world_size"] > 1:
+        out(f"of rank 0 of {told['world_size']}")
     out(f"peak of what is asked for: {size(told['peak_requested_bytes'])}")
     for kind, number in told["kinds"]:
         if number > 0:

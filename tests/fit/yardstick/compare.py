@@ -92,7 +92,7 @@ class Bench:
     def ours(self, case):
         trace = self.path("ours.trace")
         words = [self.larder, "run", "--json", "--device", "sim:80GiB"]
-        words += ["--steps", "all", "--trace", trace]
+        words += ["--steps", "all", "--advise", "never", "--trace", trace]
         told = json.loads(
             self.run(words + [os.path.join(HERE, "train.py"), *case]).splitlines()[-1]
         )

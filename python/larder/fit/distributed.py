@@ -1,0 +1,76 @@
+"""torch.distributed where this process is the first of several, and the only one
+there is."""
+
+import functools
+import os
+
+import torch
+
+
+class Distributed:
+    """`world_size`: None if nobody said how many there are."""
+
+    def __init__(self, world_size):
+        self._world = world_size
+        self._groups = []
+        if world_size is not None:
+            self._tell_environment()
+        if torch.distributed.is_available():
+            self._install()
+
+    def world_size(self):
+        """Of the first group, which is all processes; 1 where there is none."""
+        return self._groups[0].size() if self._groups else 1
+
+    def used_sizes(self):
+        """Of how many processes each group is that was used on the GPU."""
+        return [group.size() for group in self._groups if group.is_used]
+
+    def _tell_environment(self):
+        size = str(self._world)
+        os.environ.update(
+            RANK="0", LOCAL_RANK="0", WORLD_SIZE=size, LOCAL_WORLD_SIZE=size
+        )
+        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+        os.environ.setdefault("MASTER_PORT", "29500")
+
+    def _install(self):
+        dist = torch.distributed
+        dist.Backend.register_backend("larder", self._make, devices=["cpu", "cuda"])
+        for owner in (dist, dist.distributed_c10d):
+            owner.is_nccl_available = lambda: True
+        self._replace("init_process_group", self._init)
+        self._replace("new_group", self._new)
+        torch.multiprocessing.spawn = _run_first
+
+    def _make(self, store, rank, size, timeout):
+        from larder.fit.group import Group
+
+        self._groups.append(Group(rank, size))
+        return self._groups[-1]
+
+    def _replace(self, name, function):
+        dist = torch.distributed
+        before = getattr(dist, name)
+        replaced = functools.wraps(before)(functools.partial(function, before))
+        for owner in (dist, dist.distributed_c10d):
+            setattr(owner, name, replaced)
+
+    def _init(
+        self, init, backend=None, init_method=None, timeout=None, world_size=-1,
+        rank=-1, *args, **kwargs,
+    ):
+        if world_size < 1:
+            world_size = self._world or int(os.environ.get("WORLD_SIZE", 1))
+        if rank < 0:
+            rank = int(os.environ.get("RANK", 0))
+        store = torch.distributed.HashStore()
+        init("larder", store=store, world_size=world_size, rank=rank)
+
+    def _new(self, new, ranks=None, timeout=None, backend=None, *args, **kwargs):
+        return new(ranks, backend="larder")
+
+
+def _run_first(fn, args=(), nprocs=1, *rest, **kwargs):
+    """torch.multiprocessing.spawn(): the first of its processes is this one."""
+    return fn(0, *args)

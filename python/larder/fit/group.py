@@ -1,0 +1,149 @@
+"""A group of processes of which one is there: the others hold what this one holds.
+
+What is gathered is many times what this rank gives, and what is reduced stays as it
+is: sizes and lifetimes are those of NCCL's group, values those of equal ranks."""
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import _create_work_from_future
+
+
+def _done(result):
+    future = torch.futures.Future()
+    future.set_result(result)
+    return _create_work_from_future(future)
+
+
+def _flat(tensors):
+    """NCCL works on one tensor where a list was given."""
+    return torch.empty(
+        sum(t.numel() for t in tensors),
+        dtype=tensors[0].dtype,
+        device=tensors[0].device,
+    )
+
+
+def _repeat(whole, part):
+    """The whole is the part, of each rank once."""
+    count = max(1, part.numel())
+    for one in whole.view(-1).split(count):
+        one.copy_(part.reshape(-1)[: one.numel()])
+
+
+def _take_part(part, whole):
+    part.copy_(whole.reshape(-1)[: part.numel()].view(part.shape))
+
+
+class Group(dist.ProcessGroup):
+    def __init__(self, rank, size):
+        super().__init__(rank, size)
+        self._size = size
+        self.is_used = False  # for what lies on the GPU
+
+    def size(self):
+        return self._size
+
+    def getBackendName(self):
+        return "larder"
+
+    @property
+    def pg_name(self):
+        return dist.distributed_c10d._world.pg_names[self]
+
+    @property
+    def group_name(self):
+        return self.pg_name
+
+    def _use(self, tensors):
+        if self._size > 1 and any(t.is_cuda for t in tensors):
+            self.is_used = True
+
+    # ---- what stays as it is ---------------------------------------------
+
+    def _keep(self, tensors, opts=None):
+        self._use(tensors)
+        return _done(tensors)
+
+    allreduce = allreduce_coalesced = broadcast = reduce = _keep
+
+    def barrier(self, opts=None):
+        return _done(None)
+
+    def send(self, tensors, to, tag=0):
+        return self._keep(tensors)
+
+    recv = send
+
+    def recv_anysource(self, tensors, tag=0):
+        return self._keep(tensors)
+
+    # ---- what is gathered ------------------------------------------------
+
+    def allgather(self, outputs, inputs, opts=None):
+        self._use(inputs)
+        for parts, given in zip(outputs, inputs):
+            whole = _flat(parts)
+            for part in parts:
+                part.copy_(given)
+            del whole
+        return _done(outputs)
+
+    def _allgather_base(self, whole, part, opts=None):
+        self._use([whole])
+        _repeat(whole, part)
+        return _done(whole)
+
+    def allgather_into_tensor_coalesced(self, wholes, parts, opts=None):
+        self._use(wholes)
+        for whole, part in zip(wholes, parts):
+            _repeat(whole, part)
+        return _done(wholes)
+
+    def gather(self, outputs, inputs, opts=None):
+        self._use(inputs)
+        for parts in outputs:
+            for part in parts:
+                part.copy_(inputs[0])
+        return _done(outputs)
+
+    # ---- what is scattered -----------------------------------------------
+
+    def reduce_scatter(self, outputs, inputs, opts=None):
+        self._use(outputs)
+        for part, given in zip(outputs, inputs):
+            whole = _flat(given)
+            part.copy_(given[self.rank()])
+            del whole
+        return _done(outputs)
+
+    def _reduce_scatter_base(self, part, whole, opts=None):
+        self._use([part])
+        _take_part(part, whole)
+        return _done(part)
+
+    def reduce_scatter_tensor_coalesced(self, parts, wholes, opts=None):
+        self._use(parts)
+        for part, whole in zip(parts, wholes):
+            _take_part(part, whole)
+        return _done(parts)
+
+    def scatter(self, outputs, inputs, opts=None):
+        self._use(outputs)
+        for part, given in zip(outputs, inputs):
+            part.copy_(given[self.rank()])
+        return _done(outputs)
+
+    # ---- what is exchanged -----------------------------------------------
+
+    def alltoall_base(self, output, given, to=(), of=(), opts=None):
+        self._use([output])
+        if output.numel() == given.numel():
+            output.copy_(given.view(output.shape))
+        return _done(output)
+
+    def alltoall(self, outputs, inputs, opts=None):
+        self._use(outputs)
+        for part, given in zip(outputs, inputs):
+            if part.shape == given.shape:
+                part.copy_(given)
+        return _done(outputs)

@@ -102,9 +102,14 @@ find "$root/usr/lib/$multiarch" -maxdepth 1 -type l -name '*.so.[0-9]' -printf '
 # dpkg-shlibdeps wants the description of a source package beside it.
 printf 'Source: larder\n\nPackage: larder\nArchitecture: any\n' \
     >"$work/debian/control"
+# The libraries of simulated GPUs lie in folders below the others, and need each
+# other.
+folders=$(cd "$work" && find "debian/larder/usr/lib/$multiarch" -type d -printf '-l%p ')
+# The folders are words of their own.
+# shellcheck disable=SC2086
 (cd "$work" && find debian/larder/usr -type f \( -name '*.so*' -o -path '*/bin/*' \) \
-    -exec dpkg-shlibdeps -O "-Ldebian/larder/DEBIAN/shlibs" \
-    "-ldebian/larder/usr/lib/$multiarch" -xlarder {} + 2>log >depends) || {
+    -exec dpkg-shlibdeps -O "-Ldebian/larder/DEBIAN/shlibs" $folders \
+    -xlarder {} + 2>log >depends) || {
     cat "$work/log" >&2
     fail 'dpkg-shlibdeps failed'
 }

@@ -95,6 +95,24 @@ expect 1 fit --json --capacity 10GiB --conf expandable_segments:True \
 stdout_has '"cures":\[\]'
 expect 1 fit --capacity 10GiB "$tmp/load.trace"
 stdout_has '^No setting helps: at best [0-9.]* MiB ([0-9]* bytes) too much for 10.0 GiB.$'
+
+# Of a snapshot it is said who holds most, the most first.
+frame='"frames": [{"filename": "/home/me/model.py", "name":'
+cat >"$tmp/held.json" <<END
+{"segments": [], "device_traces": [[
+  {"action": "segment_alloc", "addr": 0, "size": 20971520, "stream": 0},
+  {"action": "alloc", "addr": 0, "size": 4194304, "stream": 0,
+   $frame "forward", "line": 7}]},
+  {"action": "alloc", "addr": 4194304, "size": 12582912, "stream": 0,
+   $frame "embed", "line": 9}]}]]}
+END
+expect 0 tune --capacity 10MiB "$tmp/held.json"
+stdout_has '^No setting helps: at best 6.00 MiB (6291456 bytes) too much for 10.0 MiB.$'
+is holders "$(sed -n '/^These hold/,$p' "$tmp/out")" \
+    'These hold most at the peak:
+    12.0 MiB in 1  model.py:9 embed
+    4.00 MiB in 1  model.py:7 forward'
+
 expect 0 tune --json --capacity 10GiB "$tmp/load.trace"
 is 'no cure' "$(best conf)" null
 

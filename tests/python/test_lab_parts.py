@@ -129,6 +129,29 @@ class Parts(LabCase):
             cycle.step()
 
 
+class DefaultDevice(LabCase):
+    def test_where_what_names_no_device_is_made(self):
+        with torch.device("cuda"):
+            layer = nn.Linear(2, 3)
+            there = torch.tensor([1.0])
+            self.assertEqual(torch.ones(1, device="cpu").device.type, "cpu")
+        here = torch.zeros(1)
+        self.assertTrue(layer.weight.is_cuda and there.is_cuda)
+        self.assertFalse(here.is_cuda)
+        # A tensor of 8 KiB, and nothing for its first values.
+        torch.set_default_device("cuda")
+        try:
+            self.session.reset_peak()
+            before = self.figure("allocated_peak")
+            nn.Linear(64, 32, bias=False)
+            grown = self.figure("allocated_peak") - before
+            self.assertEqual(str(torch.get_default_device()), "cuda:0")
+        finally:
+            torch.set_default_device(None)
+        self.assertEqual(grown, 8192)
+        self.assertFalse(torch.ones(1).is_cuda)
+
+
 class Distributions(LabCase):
     def test_normal(self):
         loc = torch.tensor([0.0, 1.0], requires_grad=True)

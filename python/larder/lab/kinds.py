@@ -125,6 +125,15 @@ class Device:
         self.type = kind
         self.index = index
 
+    def __enter__(self):
+        """What names no device is made here, until the end of the `with`."""
+        _before.append(places[None])
+        set_default_device(self)
+        return self
+
+    def __exit__(self, *error):
+        places[None] = _before.pop()
+
     def __eq__(self, other):
         if not isinstance(other, Device):
             return NotImplemented
@@ -156,6 +165,19 @@ places = {
     Device("cuda"): DEVICE,
     Device("cuda", 0): DEVICE,
 }
+
+
+# The defaults outside of each `with torch.device(…)`.
+_before = []
+
+
+def set_default_device(device):
+    """Where tensors are made that no device is named for; None: the host."""
+    places[None] = HOST if device is None else place_of(device)
+
+
+def get_default_device():
+    return devices[places[None]]
 
 
 def place_of(device):

@@ -216,7 +216,7 @@ def tensor(
         return made.requires_grad_() if requires_grad else made
     python = dtype.python
     array = (dtype.ctype * len(values))(*[python(value) for value in values])
-    made = empty(sizes, dtype=dtype)
+    made = empty(sizes, device="cpu", dtype=dtype)
     check(library.lab_write(made._h, array, ctypes.sizeof(array)))
     made = _move(made, place_of(device))
     if requires_grad:

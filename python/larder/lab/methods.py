@@ -97,7 +97,7 @@ def _drawn(make):
 
     def operation(self, a=0.0, b=1.0, *, generator=None):
         pointwise.check_writable("filling at random", self)
-        drawn = make(self.shape, generator=generator)
+        drawn = make(self.shape, device="cpu", generator=generator)
         return self.copy_(
             drawn.mul_(b - a).add_(a)
             if make is making.rand

@@ -54,7 +54,7 @@ def _place(device):
 
 
 def rebuilt(code, shape, device, content, requires_grad, is_parameter):
-    tensor = empty(shape, dtype=kinds.dtypes[code])
+    tensor = empty(shape, device="cpu", dtype=kinds.dtypes[code])
     check(library.lab_write(tensor._h, content, len(content)))
     tensor = tensor.to(_place(device))
     if is_parameter:

@@ -18,11 +18,11 @@ def _fill(tensor, values):
 
 
 def uniform_(tensor, a=0.0, b=1.0):
-    return _fill(tensor, rand(tensor.shape).mul_(b - a).add_(a))
+    return _fill(tensor, rand(tensor.shape, device="cpu").mul_(b - a).add_(a))
 
 
 def normal_(tensor, mean=0.0, std=1.0):
-    return _fill(tensor, randn(tensor.shape).mul_(std).add_(mean))
+    return _fill(tensor, randn(tensor.shape, device="cpu").mul_(std).add_(mean))
 
 
 def constant_(tensor, val):
@@ -97,9 +97,9 @@ def calculate_gain(nonlinearity, param=None):
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
     """What falls outside is drawn again, at most so often, and cut then."""
-    values = randn(tensor.shape).mul_(std).add_(mean)
+    values = randn(tensor.shape, device="cpu").mul_(std).add_(mean)
     for _ in range(4):
-        again = randn(tensor.shape).mul_(std).add_(mean)
+        again = randn(tensor.shape, device="cpu").mul_(std).add_(mean)
         values = where((values < a) | (values > b), again, values)
     return _fill(tensor, values.clamp_(a, b))
 
@@ -111,7 +111,7 @@ def orthogonal_(tensor, gain=1):
     if len(shape) < 2:
         raise InvalidError("a weight of fewer than 2 dimensions has no rows")
     with no_grad():
-        values = randn(shape[0], tensor.numel() // shape[0])
+        values = randn(shape[0], tensor.numel() // shape[0], device="cpu")
         tall = values.shape[0] > values.shape[1]
         values = values.t().contiguous() if tall else values
         values = values / values.norm()
@@ -123,7 +123,7 @@ def orthogonal_(tensor, gain=1):
 
 
 def eye_(tensor):
-    return _fill(tensor, eye(*tensor.shape))
+    return _fill(tensor, eye(*tensor.shape, device="cpu"))
 
 
 _NAMES = ["calculate_gain"] + [name for name in globals() if name.endswith("_") and name[0] != "_"]

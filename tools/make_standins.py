@@ -5,7 +5,8 @@ adapters/standins/, for developers, when a new toolkit is out.
 HEADERS and LIBRARIES are a toolkit's folders.  A line has a public function's name
 and what it does with its arguments, counted from 1: 3:handle writes a new handle, 3:free
 ends one, 3:8 writes eight bytes of zeros; 2:keep keeps a stream in the handle that
-comes first, and 2:kept tells it; "text" for one that returns words.  Names already in OUT
+comes first, and 2:kept tells it; 2:version writes the library's,
+2:property the part of it that is asked for first; "text" for one that returns words.  Names already in OUT
 stay.  ADDITION is a program's library: what it wants and has no list yet is added.
 """
 
@@ -74,6 +75,10 @@ def written(name, arguments, handles, enums):
         return ["1:free"]
     if first and first[1] in handles and re.search(r"[SG]etStream(_v2)?$", name):
         return ["2:keep" if "Set" in name else "2:kept"]
+    if re.search(r"(fft|rand|solver|sparse)GetVersion$", name):
+        return [f"{len(arguments)}:version"]
+    if re.search(r"(blas|blasLt|fft|rand|solver|sparse)GetProperty$", name):
+        return ["2:property"]
     for number, argument in enumerate(arguments[:MOST], 1):
         match = re.match(r"(?:struct\s+)?(\w+)\s*\*\s*\w*$", argument)
         if match is None:

@@ -63,4 +63,28 @@ static inline void standin_kept(uintptr_t handle, uintptr_t out)
         memcpy((void *)out, (void *)handle, sizeof(uintptr_t));
 }
 
+/* The version is a late one of its major version, as programs refuse what is
+ * older than they are. */
+enum { STANDIN_MINOR = 9 };
+
+static inline void standin_number(uintptr_t out, int number)
+{
+    if (out != 0)
+        memcpy((void *)out, &number, sizeof number);
+}
+
+/* 11900 for 11.9 */
+static inline void standin_version(uintptr_t out)
+{
+    standin_number(out, STANDIN_MAJOR * 1000 + STANDIN_MINOR * 100);
+}
+
+/* libraryPropertyType: major, minor, patch */
+static inline void standin_property(uintptr_t which, uintptr_t out)
+{
+    standin_number(out, which == 0   ? STANDIN_MAJOR
+                        : which == 1 ? STANDIN_MINOR
+                                     : 0);
+}
+
 #endif

@@ -79,6 +79,38 @@ static void a_handle_tells_the_stream_that_was_set(void **state)
     }
 }
 
+/* JAX refuses libraries that are older than those it was built with. */
+static void versions_are_late_ones(void **state)
+{
+    static const struct {
+        const char *library, *symbol;
+        int least;
+    } calls[] = {
+        {"libcufft.so.11", "cufftGetVersion", 11401},
+        {"libcurand.so.10", "curandGetVersion", 10310},
+        {"libcusolver.so.11", "cusolverGetVersion", 11701},
+        {"libcupti.so.12", "cuptiGetVersion", 26},
+        {"libcupti.so.13", "cuptiGetVersion", 130000},
+    };
+    int version = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        assert_int_equal(
+            call_of(calls[i].library, calls[i].symbol)(P(&version)), 0);
+        assert_in_range(version, calls[i].least, calls[i].least + 20000);
+    }
+    assert_int_equal(
+        call_of("libcusparse.so.12", "cusparseGetVersion")(0, P(&version)), 0);
+    assert_in_range(version, 12501, 12999);
+    assert_int_equal(
+        call_of("libcublas.so.12", "cublasGetVersion_v2")(0, P(&version)), 0);
+    assert_in_range(version, 120805, 129999);
+    assert_int_equal(
+        call_of("libcusparse.so.12", "cusparseGetProperty")(0, P(&version)), 0);
+    assert_int_equal(version, 12);
+}
+
 static void a_product_has_one_way_without_workspace(void **state)
 {
     call_fn *ask =
@@ -281,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_handle_is_another),
         cmocka_unit_test(a_handle_tells_the_stream_that_was_set),
+        cmocka_unit_test(versions_are_late_ones),
         cmocka_unit_test(a_product_has_one_way_without_workspace),
         cmocka_unit_test(a_size_that_is_asked_for_is_none),
         cmocka_unit_test(a_network_s_weights_are_all_there),

@@ -230,6 +230,33 @@ static void pausing_waits_for_what_is_queued(void **state)
     rig_down(&rig);
 }
 
+/* Of two blocks freed behind recorded streams, only the tag's is waited for. */
+static void pausing_waits_for_nothing_else(void **state)
+{
+    struct rig rig = way_up("sim:256MiB,events=manual", 2);
+    larder_addr kept = tagged_on(&rig, "weights", MIB(3), 1);
+    larder_addr own = tagged_on(&rig, "weights", MIB(3), 1);
+    larder_addr foreign = rig_alloc_on(&rig, MIB(3), 1);
+    int ran[2] = {0};
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, own, 2));
+    assert_ok(larder_record_stream(rig.a, foreign, 3));
+    assert_ok(larder_sim_launch(rig.dev, 2, set_flag, &ran[0]));
+    assert_ok(larder_sim_launch(rig.dev, 3, set_flag, &ran[1]));
+    rig_free(&rig, own);
+    rig_free(&rig, foreign);
+    assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_KEEP));
+    assert_int_equal(ran[0], 1);
+    assert_int_equal(ran[1], 0);
+    assert_ok(larder_resume(rig.a, "weights"));
+    assert_int_equal(ran[1], 0);
+    assert_ok(larder_check(rig.a));
+    rig_free(&rig, kept);
+    assert_ok(larder_sim_complete(rig.dev, 3));
+    rig_down(&rig);
+}
+
 static void nothing_is_paused_during_a_capture(void **state)
 {
     struct rig rig = way_up("sim:256MiB", 2);
@@ -445,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_tag_without_memory_pauses_too),
         cmocka_unit_test(an_allocator_goes_with_its_tags_paused),
         cmocka_unit_test(pausing_waits_for_what_is_queued),
+        cmocka_unit_test(pausing_waits_for_nothing_else),
         cmocka_unit_test(nothing_is_paused_during_a_capture),
         cmocka_unit_test(what_is_exported_is_not_paused),
         cmocka_unit_test(memory_that_is_not_in_pages_is_not_paused),

@@ -146,7 +146,7 @@ static larder_result pause_heaps_pass(struct allocator *a,
 /* Nothing queued uses the tag's memory any more. */
 static larder_result quiesce(struct allocator *a, const struct tag *tag)
 {
-    larder_result r = larder__events_sync(a);
+    larder_result r = larder__events_sync_owner(a, tag->pool);
 
     for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
         r = pause_heaps_pass(a, &tag->pool->pools[kind]);

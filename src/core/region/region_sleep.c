@@ -183,7 +183,7 @@ larder_result larder__region_sleep(struct allocator *a, struct region *g,
                                    bool keep)
 {
     size_t before;
-    larder_result r = larder__events_sync(a);
+    larder_result r = larder__events_sync_owner(a, g->pool);
 
     larder__assert(allocator_is_locked(a) && g->pool->region == g);
     if (r == LARDER_OK)

@@ -364,6 +364,24 @@ void larder__events_poll(struct allocator *a)
     }
 }
 
+/* Wait for the first events of the queue, up to that of this use. */
+static larder_result queue_sync(struct allocator *a, struct event_queue *queue,
+                                const struct use *last)
+{
+    bool is_last = last == NULL;
+
+    while (!is_last) {
+        larder_result r =
+            larder__device_event_sync(a->device, queue->first->event);
+
+        if (r != LARDER_OK)
+            return r;
+        is_last = queue->first == last;
+        queue_pop(a, queue);
+    }
+    return LARDER_OK;
+}
+
 larder_result larder__events_sync(struct allocator *a)
 {
     struct events *e = &a->events;
@@ -371,17 +389,34 @@ larder_result larder__events_sync(struct allocator *a)
 
     for (uint32_t i = 0; i < e->queue_count; i++) {
         struct event_queue *queue = &e->queues[i];
+        const struct use *last = queue->first == NULL ? NULL : queue->last;
 
-        while (queue->first != NULL) {
-            larder_result one =
-                larder__device_event_sync(a->device, queue->first->event);
-
-            fail_keep_first(&r, one);
-            if (one != LARDER_OK)
-                break;
-            queue_pop(a, queue);
-        }
+        fail_keep_first(&r, queue_sync(a, queue, last));
     }
+    return r;
+}
+
+static const struct use *last_of_owner(const struct event_queue *queue,
+                                       const struct private_pool *owner)
+{
+    const struct use *last = NULL;
+
+    for (const struct use *use = queue->first; use != NULL; use = use->next) {
+        if (use->block->segment->heap->pool->owner == owner)
+            last = use;
+    }
+    return last;
+}
+
+larder_result larder__events_sync_owner(struct allocator *a,
+                                        const struct private_pool *owner)
+{
+    struct events *e = &a->events;
+    larder_result r = record_deferred(a);
+
+    for (uint32_t i = 0; i < e->queue_count; i++)
+        fail_keep_first(&r, queue_sync(a, &e->queues[i],
+                                       last_of_owner(&e->queues[i], owner)));
     return r;
 }
 

@@ -48,6 +48,11 @@ void larder__events_poll(struct allocator *a);
 /* Wait for every event and free the blocks. */
 larder_result larder__events_sync(struct allocator *a);
 
+/* The same of the blocks of one owner, and what comes before them on their
+ * streams.  O(events that wait). */
+larder_result larder__events_sync_owner(struct allocator *a,
+                                        const struct private_pool *owner);
+
 /* Wait for what is queued on the stream now. */
 larder_result larder__events_pass(struct allocator *a, larder_stream stream);
 

@@ -32,6 +32,7 @@ import random
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -287,13 +288,24 @@ class Test:
 
     def passes(self, limit):
         try:
-            done = subprocess.run(self.argv, cwd=self.directory, timeout=limit,
-                                  stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.DEVNULL, check=False)
-        except (subprocess.TimeoutExpired, OSError):
+            child = subprocess.Popen(self.argv, cwd=self.directory,
+                                     stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL,
+                                     start_new_session=True)
+        except OSError:
             return False
-        return done.returncode in (0, 77)
+        try:
+            return child.wait(limit) in (0, 77)
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            # What a script had begun ends with it.
+            try:
+                os.killpg(child.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            child.wait()
 
 
 def must(what, done):

@@ -122,6 +122,29 @@ class Lifetimes(Case):
             )
         )
 
+    def test_a_recurrent_layer_s_narrow_weights_go_with_their_step(self):
+        self.told(
+            "--steps", "all",
+            self.script(
+                """
+                import torch
+                layer = torch.nn.LSTM(64, 64).cuda()
+                optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+                after = []
+                for step in range(4):
+                    with torch.autocast("cuda", dtype=torch.bfloat16):
+                        output, _ = layer(torch.zeros(4, 2, 64, device="cuda"))
+                    assert output.dtype == torch.float16
+                    output.float().sum().backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    del output, _
+                    after.append(torch.cuda.memory_allocated())
+                assert len(set(after)) == 1, after
+                """
+            ),
+        )
+
     def test_formulas_write_into_what_they_made(self):
         """x and its gradient, and no second one."""
         told = self.told(

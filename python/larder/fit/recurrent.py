@@ -14,6 +14,9 @@ _RELU, _TANH, _LSTM, _GRU = range(4)
 # Values kept for each state's: of an LSTM four gates, the cell, its tanh.
 _KEPT = {_RELU: 1, _TANH: 1, _LSTM: 6, _GRU: 5}
 
+# What autocast makes of cuDNN's layers, whatever it makes of others.
+_NARROW = torch.float16
+
 _library = None
 
 
@@ -42,6 +45,29 @@ def _sizes(batch_sizes):
     return [] if batch_sizes is None else [int(n) for n in batch_sizes.tolist()]
 
 
+def _narrow(tensor):
+    if tensor is None or tensor.dtype == torch.float64:
+        return tensor
+    return tensor.to(_NARROW)
+
+
+def _narrowed(weights):
+    """Under autocast all weights are copied into one piece, of fewer bits."""
+    if weights[0].dtype in (_NARROW, torch.float64):
+        return None, weights
+    whole = torch.zeros(
+        sum(w.numel() for w in weights), dtype=_NARROW, device=weights[0].device
+    )
+    parts, begin = [], 0
+    for weight in weights:
+        end = begin + weight.numel()
+        # No view to autograd: each has the history of its own copy.
+        part = whole[begin:end].view(weight.shape).detach()
+        parts.append(part.copy_(weight))
+        begin = end
+    return whole, parts
+
+
 def _run(mode, data, batch_sizes, hx, cx, rest):
     params, has_biases, layers, dropout, train, both_ways, batch_first = rest
     count = 4 if has_biases else 2
@@ -51,10 +77,15 @@ def _run(mode, data, batch_sizes, hx, cx, rest):
     if cx is not None and hx.shape[-1] != cx.shape[-1]:
         projection, count = hx.shape[-1], count + 1
     hidden = (cx if cx is not None else hx).shape[-1]
-    result = aten._cudnn_rnn(
-        data, params, count, None, hx, cx, mode, hidden, projection, layers,
-        batch_first, dropout, train, both_ways, _sizes(batch_sizes), None,
-    )
+    whole = None
+    if torch.is_autocast_enabled("cuda"):
+        whole, params = _narrowed(params)
+        hx, cx, data = (_narrow(tensor) for tensor in (hx, cx, data))
+    with torch.autocast("cuda", enabled=False):
+        result = aten._cudnn_rnn(
+            data, params, count, whole, hx, cx, mode, hidden, projection, layers,
+            batch_first, dropout, train, both_ways, _sizes(batch_sizes), None,
+        )
     return result[:3] if cx is not None else result[:2]
 
 

@@ -117,6 +117,53 @@ static void handles_move_whole(void **state)
     rig_down(&rig);
 }
 
+/* Where a page in use keeps the rest of a handle, as much as it keeps is made
+ * anew, page by page, of what moves; the rest moves whole. */
+static void what_is_kept_is_made_smaller(void **state)
+{
+    struct rig rig = up(SPEC);
+    larder_addr hole = rig_alloc_on(&rig, MIB(160), 0);
+    larder_addr moves = rig_alloc_on(&rig, GIB(20) - MIB(160), 0);
+    uint64_t made = rig_calls(&rig, LARDER_CALL_page_create);
+    larder_addr addr;
+
+    (void)state;
+    rig_free(&rig, hole);
+    (void)rig_alloc_on(&rig, MIB(2), 0);
+    rig_free(&rig, moves);
+    addr = rig_alloc_on(&rig, GIB(1), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create), made + 80);
+    rig_free(&rig, addr);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
+/* If too little of that moves, free handles beside it are given back, to be
+ * made anew where they are needed. */
+static void what_lies_beside_is_given_back(void **state)
+{
+    struct rig rig = up("sim:2GiB,backing=none,events=immediate");
+    larder_addr hole = rig_alloc_on(&rig, MIB(20), 0);
+    larder_addr beside = rig_alloc_on(&rig, MIB(20), 0);
+    larder_addr page;
+
+    (void)state;
+    (void)rig_alloc_on(&rig, GIB(2) - MIB(42), 0);
+    page = rig_alloc_on(&rig, MIB(2), 0);
+    rig_free(&rig, hole);
+    (void)rig_alloc_on(&rig, MIB(2), 0);
+    rig_free(&rig, beside);
+    rig_free(&rig, page);
+    (void)rig_alloc_on(&rig, MIB(2), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 1);
+    assert_int_equal(rig_reserved(&rig), GIB(2) - MIB(20));
+    (void)rig_alloc_on(&rig, MIB(20), 1);
+    assert_int_equal(rig_reserved(&rig), GIB(2));
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
 /* One page is wanted again and again, and in the end all that are left are in
  * larger handles: one is released, and the rest of it is not lost. */
 static void a_handle_is_remade_where_it_is_too_large(void **state)
@@ -387,6 +434,8 @@ int main(void)
         cmocka_unit_test(what_is_ahead_is_no_need),
         cmocka_unit_test(the_first_stream_has_one_range),
         cmocka_unit_test(handles_move_whole),
+        cmocka_unit_test(what_is_kept_is_made_smaller),
+        cmocka_unit_test(what_lies_beside_is_given_back),
         cmocka_unit_test(a_handle_is_remade_where_it_is_too_large),
         cmocka_unit_test(a_handle_in_use_stays),
         cmocka_unit_test(trimming_reaches_its_target),

@@ -32,6 +32,7 @@ struct spot {
 struct spots {
     struct spot *list;
     size_t count;
+    size_t stranded; /* free pages in the same heaps, of handles in use */
 };
 
 /* A page in use whose contents get another place. */

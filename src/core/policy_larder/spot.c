@@ -46,6 +46,17 @@ static void find_in_block(struct allocator *a, struct block *b, size_t *lent)
     }
 }
 
+/* Pages of a free block whose handles are in use beside it. */
+static size_t stranded_in(const struct block *b)
+{
+    struct page_span all = pages_within(b->segment, b->addr, b->bytes);
+    struct page_span movable = larder__pages_movable(b);
+
+    if (all.end <= all.begin)
+        return 0;
+    return (all.end - all.begin) - (movable.end - movable.begin);
+}
+
 /* Smaller blocks hold no page. */
 static void find_in_heap(struct allocator *a, const struct heap *heap,
                          size_t *lent)
@@ -53,8 +64,10 @@ static void find_in_heap(struct allocator *a, const struct heap *heap,
     if (heap->fit == NULL || heap->page_count == 0)
         return;
     for (struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
-         b = fit_after(heap->fit, b))
+         b = fit_after(heap->fit, b)) {
         find_in_block(a, b, lent);
+        a->larder->spots.stranded += stranded_in(b);
+    }
 }
 
 void larder__spots_find(struct allocator *a)
@@ -62,6 +75,7 @@ void larder__spots_find(struct allocator *a)
     size_t lent = lent_pages(a, &a->account.cache);
 
     a->larder->spots.count = 0;
+    a->larder->spots.stranded = 0;
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         struct pool *pool = &a->pools[kind];
 
@@ -85,6 +99,7 @@ void larder__spots_find_of(struct allocator *a, const struct heap *heap)
     size_t all = SIZE_MAX;
 
     a->larder->spots.count = 0;
+    a->larder->spots.stranded = 0;
     find_in_heap(a, heap, &all);
 }
 
@@ -184,6 +199,50 @@ void larder__spots_choose(struct allocator *a, size_t pages)
             return;
         s->is_chosen = true;
         pages -= s->pages < pages ? s->pages : pages;
+    }
+}
+
+static const struct heap *heap_of(const struct spot *s)
+{
+    return s->block == NULL ? NULL : s->block->segment->heap;
+}
+
+/* Except the spots from number i on that are in its heap, unless one is chosen
+ * there and it is no private pool's.  How many they are. */
+static size_t except_untouched(struct spots *spots, size_t i)
+{
+    const struct heap *heap = heap_of(&spots->list[i]);
+    bool is_touched = heap == NULL;
+    size_t end = i;
+
+    for (; end < spots->count && heap_of(&spots->list[end]) == heap; end++)
+        is_touched = is_touched || spots->list[end].is_chosen;
+    if (heap != NULL && heap->pool->owner != NULL)
+        is_touched = false;
+    for (size_t k = i; k < end && !is_touched; k++)
+        spots->list[k].is_excepted = true;
+    return end - i;
+}
+
+void larder__spots_choose_large(struct allocator *a, size_t pages, size_t above)
+{
+    struct spots *spots = &a->larder->spots;
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < spots->count; i++) {
+        const struct spot *s = &spots->list[i];
+
+        chosen += s->is_chosen && s->pages > above ? s->pages : 0;
+    }
+    if (chosen >= pages)
+        return;
+    for (size_t i = 0; i < spots->count;)
+        i += except_untouched(spots, i);
+    for (struct spot *s = NULL; chosen < pages; chosen += s->pages) {
+        s = larder__spots_largest(spots, SIZE_MAX, s);
+        if (s == NULL || s->pages <= above)
+            return;
+        s->is_chosen = true;
     }
 }
 

@@ -19,8 +19,8 @@ static inline bool spot_is_excepted(const struct spot_except *except,
 }
 
 /* List the handles of free blocks of the default pools and of regions in
- * a->larder->spots, those of one block from its end to its beginning; none is
- * chosen or excepted.  No owner but the one that draws lends more than it holds
+ * a->larder->spots, heap by heap, those of one block from its end to its
+ * beginning; none is chosen or excepted.  No owner but the one that draws lends more than it holds
  * beyond its minimum. */
 void larder__spots_find(struct allocator *a);
 
@@ -48,6 +48,12 @@ struct spot *larder__spots_smallest(const struct spots *spots);
 /* Choose spots of at least `pages` together, if there are, of those as few
  * pages as it takes. */
 void larder__spots_choose(struct allocator *a, size_t pages);
+
+/* Choose more of those of more than `above` pages, the largest first, until
+ * `pages` are chosen of such.  Only in heaps of which some are chosen, as for no
+ * other stream has to be waited; and no more of what private pools lend. */
+void larder__spots_choose_large(struct allocator *a, size_t pages,
+                                size_t above);
 
 void larder__spots_choose_all(struct allocator *a);
 

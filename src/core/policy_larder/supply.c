@@ -212,18 +212,38 @@ static struct block *block_after(struct allocator *a, const struct target *t,
         a, anchor == 0 ? t->segment->head : slab_at(&a->slab, anchor), addr);
 }
 
-/* As planned; from here on a failure of the device is what ends it. */
+/* Release loose handles that are larger than a new one would be, `pages` of
+ * them: they are made anew where they are needed, as small as that. */
+static void release_large(struct allocator *a, size_t pages, size_t new_pages)
+{
+    const struct loose *loose = &a->larder->loose;
+    size_t i;
+
+    while (pages > 0 && larder__physical_fit(a, 0, SIZE_MAX, &i) &&
+           loose->list[i].pages > new_pages) {
+        pages -= bits_lesser(pages, loose->list[i].pages);
+        larder__physical_release(a, i);
+    }
+}
+
+/* As planned; from here on a failure of the device is what ends it.  What is
+ * free and stays where it is, as its handles are in use, says that handles were
+ * made too large: as much as that goes to smaller ones. */
 static larder_result move_chosen(struct allocator *a, struct request *q,
                                  struct target *t, larder_addr addr)
 {
-    static const struct fill_rules rules = {.handle_pages = SIZE_MAX,
-                                            .may_break = true};
+    static const struct fill_rules rules = {.may_break = true};
     uint32_t anchor = anchor_of(a, t);
-    larder_result r = larder__spots_unmap(a);
+    size_t stranded = a->larder->spots.stranded;
+    size_t new_pages = larder__physical_handle_pages(a);
+    larder_result r;
 
     larder__assert(may_move(a));
+    larder__spots_choose_large(a, stranded, new_pages);
+    r = larder__spots_unmap(a);
     if (r != LARDER_OK)
         return r;
+    release_large(a, stranded, new_pages);
     t->block = block_after(a, t, anchor, addr);
     return fill_target(a, q, t, &rules);
 }

@@ -67,7 +67,7 @@ is 'refused' "$(seen 'our next 1 GiB is refused')" true
 
 experiment units
 is 'reserved' "$(series reserved_bytes)" \
-    '0 4096 4096 4096 4608 4096 4100 2160 0 4096 3092 4116 4608 2060 4098 2060'
+    '0 4096 4096 4096 4608 4096 4100 2160 0 4096 3104 4128 4608 2060 4096 2060'
 is 'asked for' "$(seen 'asked for, of the 4 GiB (2.0156 GiB)')" 2164260864
 is 'segments' "$(seen '2048 tensors of 2 MiB')" 205
 is 'segments' "$(seen '2048 tensors of 1 MiB + 4 bytes')" 108

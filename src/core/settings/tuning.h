@@ -7,7 +7,7 @@
 
 /* X(name, default, what it is) */
 #define LARDER_TUNING_MAP(X)                                                   \
-    X(handle_ratio, 28, "pages of a new handle, times what is left over held") \
+    X(handle_ratio, 40, "pages of a new handle, times what is left over held") \
     X(handle_part, 128, "of all memory: a new handle, at most")                \
     X(handle_floor, 32, "of all memory: may have 10 pages all the same")       \
     X(ahead_part, 32, "of what a stream holds: mapped ahead of need")          \

@@ -468,6 +468,44 @@ static void test_the_words_say_who_holds_what(void **state)
     rig_down(&rig);
 }
 
+/* Each takes the memory of the one before it, whose range of addresses then has
+ * none. */
+static void empty_streams(struct rig *rig, larder_stream from)
+{
+    for (larder_stream s = from; s < from + 20; s++)
+        rig_free(rig, rig_alloc_on(rig, MIB(22), s));
+}
+
+static void test_streams_without_memory_are_not_spoken_of(void **state)
+{
+    struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    empty_streams(&rig, 100);
+    rig_alloc_on(&rig, MIB(30), 7);
+    rig_alloc_on(&rig, MIB(4), 8);
+    empty_streams(&rig, 200);
+    refused(&rig, MIB(40), "in 3 segments: 34.00 MiB in use in 2 blocks");
+    assert_words("Stream 7 holds most: 30.00 MiB.");
+    rig_down(&rig);
+}
+
+/* Of more streams than are told apart none is named that may not be the one. */
+static void test_no_wrong_holder_is_named(void **state)
+{
+    struct rig rig = rig_up_policy("sim:512MiB", LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    for (larder_stream s = 100; s < 118; s++)
+        rig_alloc_on(&rig, MIB(2), s);
+    rig_alloc_on(&rig, MIB(30), 7);
+    for (larder_stream s = 200; s < 218; s++)
+        rig_alloc_on(&rig, MIB(2), s);
+    refused(&rig, MIB(500), "102.00 MiB in use in 37 blocks");
+    assert_null(strstr(larder_last_error(), "holds most"));
+    rig_down(&rig);
+}
+
 /* What would have fitted, had it been asked for instead, does. */
 static void check_what_would_have_fitted(const char *spec, const char *conf,
                                          const char *words, uint64_t fits)
@@ -528,6 +566,8 @@ int main(void)
         cmocka_unit_test(test_a_pool_s_limit_can_be_used_up),
         cmocka_unit_test(test_a_pool_says_what_it_holds),
         cmocka_unit_test(test_the_words_say_who_holds_what),
+        cmocka_unit_test(test_streams_without_memory_are_not_spoken_of),
+        cmocka_unit_test(test_no_wrong_holder_is_named),
         cmocka_unit_test(test_the_words_count_what_would_be_given_back),
         cmocka_unit_test(test_moving_pages_off_is_named),
     };

@@ -75,6 +75,13 @@ static void count_holder(const struct segment *s, uint64_t live,
     h->holders[i].live += live;
 }
 
+/* It is asleep, or a stream's range that has no memory now. */
+static bool holds_nothing(const struct segment *s)
+{
+    return segment_is_paused(s) ||
+           (s->kind == SEGMENT_PAGED && s->page_count == 0);
+}
+
 static struct held_state count(struct allocator *a, const struct request *q)
 {
     struct held_state h = {0};
@@ -82,7 +89,7 @@ static struct held_state count(struct allocator *a, const struct request *q)
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         uint64_t before = h.live;
 
-        if (segment_is_paused(s)) /* holds nothing */
+        if (holds_nothing(s))
             continue;
         h.segments++;
         for (const struct block *b = s->head; b != NULL;
@@ -131,12 +138,14 @@ static const char *plural(uint64_t n)
 static void say_holder(const struct held_state *h, struct text *t)
 {
     const struct holder *most = &h->holders[0];
+    uint64_t unknown = h->live; /* held by streams that are not told apart */
 
-    for (int i = 1; i < h->holder_count; i++) {
+    for (int i = 0; i < h->holder_count; i++) {
+        unknown -= h->holders[i].live;
         if (h->holders[i].live > most->live)
             most = &h->holders[i];
     }
-    if (h->holder_count == 0 || most->live == h->live)
+    if (h->holder_count == 0 || most->live == h->live || most->live < unknown)
         return;
     larder__text_add(t, " Stream %" PRIu64 " holds most: ", most->stream);
     shortfall_add(t, "", most->live);

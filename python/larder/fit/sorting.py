@@ -10,6 +10,7 @@ import math
 _DIGIT = 8  # bits of a pass
 _TILE = {4: 3072, 8: 3840}  # keys of a block, by their bytes
 _AT_ONCE = 2048  # keys that one block sorts alone
+_NARROW_COUNTERS = 45312
 
 # PyTorch has a block sort a row of up to so many.
 _SHORT_ROW = 4096
@@ -21,14 +22,26 @@ def bits_of(largest):
     return max(largest, 1).bit_length()
 
 
-def pairs_bytes(count, key_bytes=8, bits=64):
+def _narrow_threads(gpu):
+    """Those of the GPU, where another kernel sorts keys of one and two bytes:
+    before compute capability 9."""
+    return gpu.processors * gpu.threads if gpu.capability < (9, 0) else 0
+
+
+def pairs_bytes(count, key_bytes=8, bits=64, narrow_threads=0):
     """Of keys with places of 8 bytes: counters of each pass and block, and both
     once more if there are several passes."""
     if count <= _AT_ONCE:
         return 1
     passes = -(-bits // _DIGIT)
-    size = 255 + 256 + 2048 * passes + 1024 * -(-count // _TILE.get(key_bytes, 3072))
-    if passes > 1:
+    is_narrow = key_bytes < 4 and narrow_threads > 0
+    if is_narrow:
+        # Counters of each block, of which there are as many as have room.
+        size = _NARROW_COUNTERS + 10 * key_bytes * narrow_threads
+    else:
+        size = 255 + 256 + 2048 * passes
+        size += 1024 * -(-count // _TILE.get(key_bytes, 3072))
+    if passes > 1 or is_narrow:
         for each in (key_bytes, 8):
             size += -(-count * each // 256) * 256
     return size
@@ -51,14 +64,64 @@ def sort(taker, args, kwargs, gpu):
         return
     taker.take(count * 8)
     if rows == 1:
-        taker.take(pairs_bytes(count, each, 8 * each))
+        taker.take(pairs_bytes(count, each, 8 * each, _narrow_threads(gpu)))
         return
     taker.take(count * 8)
     keys = taker.take(count * each)
     if rows < _MANY_ROWS:
-        taker.drop(taker.take(pairs_bytes(count, each, 8 * each)))
+        taker.drop(taker.take(pairs_bytes(count, each, 8 * each, _narrow_threads(gpu))))
         taker.drop(keys)
         taker.take(pairs_bytes(count, 8, bits_of(rows - 1)))
+
+
+# topk: threads of a block, blocks of a processor (by registers, which no
+# capability has more of), and how many values a thread looks at.
+_TOPK_THREADS = 256
+_TOPK_BLOCKS = 6
+_TOPK_LEAST, _TOPK_MOST = 4, 64
+# From how many rows on, up to the next, several blocks share a row from which
+# length on.
+_TOPK_SHARED = (
+    (0, 20000), (21, 10000), (41, 8000), (81, 5000), (200, 3000), (800, 800),
+    (4001, 400),
+)
+
+
+def _topk_shares(rows, length):
+    return length >= [least for first, least in _TOPK_SHARED if rows >= first][-1]
+
+
+def _topk_blocks(rows, length, gpu):
+    places = gpu.processors * _TOPK_BLOCKS * _TOPK_THREADS
+    each = -(-rows * length // places)
+    each = max(_TOPK_LEAST, min(each, _TOPK_MOST)) * _TOPK_THREADS
+    return rows * -(-length // each)
+
+
+def topk(taker, args, kwargs, gpu):
+    """Where blocks share a row, counts of each digit by block and by row; where
+    many are wanted in order, both results once more, what sorting them takes, and
+    their places."""
+    tensor, wanted = args[:2]
+    if not tensor.numel() or not tensor.dim():
+        return
+    dim = args[2] if len(args) > 2 else kwargs.get("dim", -1)
+    length, each = tensor.shape[dim], tensor.element_size()
+    rows = tensor.numel() // length
+    if _topk_shares(rows, length):
+        blocks = _topk_blocks(rows, length, gpu)
+        sizes = (
+            rows * each, rows * 8, rows * 2 * max(4, each), blocks * 512, rows * 1024
+        )
+        for number in [taker.take(s) for s in (*sizes, blocks * 4, blocks * 4)]:
+            taker.drop(number)
+    in_order = args[4] if len(args) > 4 else kwargs.get("sorted", True)
+    if in_order and wanted > _SHORT_ROW:
+        count = rows * wanted
+        taker.take(count * 8)
+        taker.take(count * each)
+        sort(taker, (tensor.narrow(dim, 0, wanted), dim), {}, gpu)
+        taker.take(count * 8)
 
 
 def index_put(taker, args, kwargs, gpu):

@@ -129,6 +129,7 @@ _IN_STEPS = {
     aten.convolution_backward.default: _convolution_bias,
     aten.sort.default: sorting.sort,
     aten.sort.stable: sorting.sort,
+    aten.topk.default: sorting.topk,
     aten.index_put_.default: sorting.index_put,
     aten._index_put_impl_.default: sorting.index_put,
     aten.index_put.default: sorting.index_put,

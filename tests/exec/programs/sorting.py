@@ -24,7 +24,7 @@ def one(gpu, what, run, args, *rules):
 
 def sorts(gpu):
     for count in COUNTS:
-        for dtype in (torch.float32, torch.int64):
+        for dtype in (torch.float32, torch.int64, torch.float16, torch.int8):
             data = torch.zeros(count, dtype=dtype, device="cuda")
             for shape in ((count,), (10, -1) if count % 10 == 0 else (7, -1)):
                 if shape[0] == 7 and count % 7:
@@ -36,6 +36,26 @@ def sorts(gpu):
                     lambda: aten.sort(rows, -1),
                     (rows, -1),
                     sorting.sort,
+                )
+
+
+def largest(gpu):
+    for shape in (
+        (4000,), (20_000,), (300_000,), (20, 20_000), (21, 10_000), (40, 9_999),
+        (64, 50_257), (80, 8_000), (128, 5_000), (2000, 4000), (5000, 400),
+    ):
+        for dtype in (torch.float32, torch.float16, torch.int64):
+            for wanted in (50, 5000):
+                # Sorting so many rows is asked for otherwise, as one.
+                if wanted > shape[-1] or (wanted > 50 and len(shape) > 1):
+                    continue
+                data = torch.zeros(shape, dtype=dtype, device="cuda")
+                yield one(
+                    gpu,
+                    ("topk", dtype, shape, wanted),
+                    lambda: aten.topk(data, wanted),
+                    (data, wanted),
+                    sorting.topk,
                 )
 
 
@@ -71,7 +91,7 @@ def embeddings(gpu):
 
 
 def pairs(gpu):
-    for some in (sorts, accumulations, embeddings):
+    for some in (sorts, largest, accumulations, embeddings):
         yield from some(gpu)
 
 

@@ -3,7 +3,7 @@
 Each program of train.py is run twice with the PyTorch of PYTHON, which has to be
 one with CUDA: under `larder exec`, where its own allocator is asked for what its
 operators want, and under `larder run`, which works that out.  Prints a table;
-exit status 1 if a bar is missed that no known gap explains."""
+exit status 1 if a bar is missed."""
 
 import collections
 import json

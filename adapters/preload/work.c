@@ -36,9 +36,10 @@ bool preload_work_enter(const struct preload_calls *real)
 {
     struct preload_place p;
 
-    if (!preload_settings_get()->can_migrate || preload_is_child())
+    if (!preload_settings_get()->can_migrate)
         return false;
-    (void)preload_place_find(real, &p);
+    if (!preload_place_find(real, &p) && preload_is_child())
+        return false; /* no place is found for one */
     if (p.context != NULL && !p.is_primary)
         atomic_store(&is_elsewhere, true);
     pthread_rwlock_rdlock(gate_get());

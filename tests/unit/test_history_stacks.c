@@ -200,6 +200,29 @@ static void test_equal_stacks_are_kept_once(void **state)
     rig_down(&rig);
 }
 
+/* Of 1000 blocks, and their events, that have one stack of that depth. */
+static size_t snapshot_bytes(uint32_t depth)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct bytes b;
+
+    history_with(&rig, LARDER_STACKS_FRAME_POINTERS, depth);
+    for (int i = 0; i < 1000; i++)
+        outer(&rig, 1000);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_PICKLE);
+    free(b.at);
+    rig_down(&rig);
+    return b.count;
+}
+
+/* Two more frames for each event would be thousands of bytes. */
+static void test_equal_stacks_are_written_once(void **state)
+{
+    (void)state;
+    assert_in_range(snapshot_bytes(3), snapshot_bytes(1),
+                    snapshot_bytes(1) + 2000);
+}
+
 static void test_actions_can_do_without_stacks(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_a_release_is_its_callers),
         cmocka_unit_test(test_a_depth_is_kept),
         cmocka_unit_test(test_equal_stacks_are_kept_once),
+        cmocka_unit_test(test_equal_stacks_are_written_once),
         cmocka_unit_test(test_actions_can_do_without_stacks),
         cmocka_unit_test(test_a_callback_gives_frames_that_a_resolver_names),
         cmocka_unit_test(test_stacks_are_bounded),

@@ -326,6 +326,36 @@ static void a_paused_region_keeps_contents_and_addresses(void **state)
     rig_down(&rig);
 }
 
+static void region_set_flag(void *ctx)
+{
+    *(int *)ctx = 1;
+}
+
+static void sleeping_waits_for_its_own_memory_alone(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none,events=manual");
+    larder_region *kv = region_of(&rig, 20);
+    larder_addr foreign = rig_alloc(&rig, MIB(3));
+    int ran[2] = {0};
+
+    (void)state;
+    commit(kv, 0, 10);
+    assert_ok(larder_region_record_stream(kv, 2 * PAGE, 2 * PAGE, 5));
+    assert_ok(larder_record_stream(rig.a, foreign, 6));
+    assert_ok(larder_sim_launch(rig.dev, 5, region_set_flag, &ran[0]));
+    assert_ok(larder_sim_launch(rig.dev, 6, region_set_flag, &ran[1]));
+    decommit(kv, 0, 4);
+    rig_free(&rig, foreign);
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_DROP));
+    assert_int_equal(ran[0], 1);
+    assert_int_equal(ran[1], 0);
+    assert_ok(larder_region_resume(kv));
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_region_destroy(kv));
+    assert_ok(larder_sim_complete(rig.dev, 6));
+    rig_down(&rig);
+}
+
 static void a_wake_without_memory_leaves_it_asleep_and_whole(void **state)
 {
     struct rig rig = up("sim:64MiB");
@@ -505,6 +535,7 @@ int main(void)
         cmocka_unit_test(what_a_recorded_stream_uses_is_waited_for),
         cmocka_unit_test(contents_stay_while_pages_are_committed),
         cmocka_unit_test(a_paused_region_keeps_contents_and_addresses),
+        cmocka_unit_test(sleeping_waits_for_its_own_memory_alone),
         cmocka_unit_test(a_wake_without_memory_leaves_it_asleep_and_whole),
         cmocka_unit_test(a_paused_region_goes_with_its_allocator),
         cmocka_unit_test(sleeping_takes_an_unmapping_for_a_run),

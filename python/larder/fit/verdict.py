@@ -41,6 +41,8 @@ def fits(need, card):
 def _ended(told):
     steps = told["steps"]
     count = f"{steps} step{'' if steps == 1 else 's'}"
+    if told["how"] == "steady" and not told["repeats"]:
+        return f"stopped after {count}, as --steps says"
     if told["how"] == "steady":
         return f"stopped after {count}: the last two asked for the same"
     if told["how"] == "interrupted":

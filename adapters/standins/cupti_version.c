@@ -6,6 +6,7 @@ enum { LAST_COUNTED = 28 };
 
 STANDIN_OWN(int, cuptiGetVersion, (uint32_t * out))
 {
-    *out = STANDIN_MAJOR < 13 ? LAST_COUNTED : STANDIN_MAJOR * 10000 + STANDIN_MINOR * 100;
+    *out = STANDIN_MAJOR < 13 ? LAST_COUNTED
+                              : STANDIN_MAJOR * 10000 + STANDIN_MINOR * 100;
     return 0;
 }

@@ -20,8 +20,8 @@ static inline bool spot_is_excepted(const struct spot_except *except,
 
 /* List the handles of free blocks of the default pools and of regions in
  * a->larder->spots, heap by heap, those of one block from its end to its
- * beginning; none is chosen or excepted.  No owner but the one that draws lends more than it holds
- * beyond its minimum. */
+ * beginning; none is chosen or excepted.  No owner but the one that draws lends
+ * more than it holds beyond its minimum. */
 void larder__spots_find(struct allocator *a);
 
 /* The same of one heap. */

@@ -332,6 +332,9 @@ static void *allocate_until_told(void *ends)
 /* Nor do its locks: another thread has them nearly always. */
 static void the_driver_does_not_survive_a_fork(void **state)
 {
+    /* Found before: the loader's locks do not survive a fork either. */
+    __typeof__(&cuMemAlloc_v2) alloc = DRIVER(cuMemAlloc_v2);
+    __typeof__(&cuInit) init = DRIVER(cuInit);
     atomic_bool ends = false;
     pthread_t thread;
     void *failed;
@@ -349,8 +352,8 @@ static void the_driver_does_not_survive_a_fork(void **state)
             cud_addr addr;
 
             alarm(20);
-            _exit(DRIVER(cuMemAlloc_v2)(&addr, 512) == CUD_NOT_INITIALIZED &&
-                          DRIVER(cuInit)(0) == CUD_NOT_INITIALIZED
+            _exit(alloc(&addr, 512) == CUD_NOT_INITIALIZED &&
+                          init(0) == CUD_NOT_INITIALIZED
                       ? 0
                       : 1);
         }

@@ -163,8 +163,9 @@ static void row_forward(const struct run *run, int64_t row, float *out,
                         float *kept)
 {
     const struct sizes *s = &run->s;
-    const float *c =
-        run->rnn->c != NULL ? lab__floats(run->rnn->c) + row * s->hidden : NULL;
+    const float *c = run->rnn->cell == LAB_LSTM
+                         ? lab__floats(run->rnn->c) + row * s->hidden
+                         : NULL;
 
     for (int64_t i = 0; i < s->steps; i++) {
         int64_t at = step_number(run, i) * s->rows + row;

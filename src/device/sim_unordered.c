@@ -74,7 +74,7 @@ larder_result larder__sim_unordered_use(struct sim *sim, larder_addr addr,
         for (int j = 0; sim->streams[i] != NULL && j < SIM_STREAM_CHUNK; j++) {
             if (!uses_later(&sim->streams[i][j], addr, bytes))
                 continue;
-            *out = (larder_stream)(i * SIM_STREAM_CHUNK + j);
+            *out = (larder_stream)i * SIM_STREAM_CHUNK + (larder_stream)j;
             return LARDER_ERR_NOT_READY;
         }
     }

@@ -6,7 +6,7 @@ import sys
 
 from larder.fit import assignments, replays, verdict
 from larder.fit.running import ROOMY, Failed
-from larder.fit.search import with_value
+from larder.fit.search import replaced
 
 # Names that programs give to how many samples they take at once.
 BATCH_NAMES = (
@@ -46,11 +46,7 @@ def batch_of(options):
             value = words[at + 1] if at + 1 < len(words) else ""
         if value.isdecimal() and int(value) > 1:
             half = int(value) // 2
-            if name.startswith("--"):
-                changed = with_value(words, name[2:], half)
-            else:
-                changed = [*words[: at + 1], str(half), *words[at + 2 :]]
-            return changed, {}, f"{name} {value} to {half}"
+            return replaced(words, at, half), {}, f"{name} {value} to {half}"
     if options.module:
         return None
     for name, value in assignments.numbers(options.script).items():

@@ -42,18 +42,23 @@ def _place(arguments, name):
     return None
 
 
-def with_value(arguments, name, value):
-    """The program's arguments with --NAME's value replaced, or added."""
+def replaced(arguments, at, value):
+    """The arguments with the value of the one that stands there replaced."""
     result = list(arguments)
-    at = _place(result, name)
-    if at is None:
-        return [*result, f"--{name}", str(value)]
     key, equals, _ = result[at].partition("=")
     if equals:
         result[at] = f"{key}={value}"
     else:
         result[at + 1 : at + 2] = [str(value)]
     return result
+
+
+def with_value(arguments, name, value):
+    """The program's arguments with --NAME's value replaced, or added."""
+    at = _place(arguments, name)
+    if at is None:
+        return [*arguments, f"--{name}", str(value)]
+    return replaced(arguments, at, value)
 
 
 class Search:

@@ -9,6 +9,15 @@ import lab_case  # noqa: F401  the package is found beside the tests
 from larder.fit import advice, assignments, cards, search, sizes, verdict
 
 
+def made_file(case, text, suffix):
+    """The path of a file that is gone after the test."""
+    file = tempfile.NamedTemporaryFile("w", suffix=suffix, delete=False)
+    case.addCleanup(os.unlink, file.name)
+    with file:
+        file.write(text)
+    return file.name
+
+
 class Sizes(unittest.TestCase):
     def test_a_spec_has_its_bytes(self):
         self.assertEqual(sizes.of_spec("sim:24GiB"), 24 << 30)
@@ -23,11 +32,7 @@ class Sizes(unittest.TestCase):
 
 class Cards(unittest.TestCase):
     def table(self, text):
-        file = tempfile.NamedTemporaryFile("w", suffix=".tsv", delete=False)
-        self.addCleanup(os.unlink, file.name)
-        with file:
-            file.write(text)
-        return file.name
+        return made_file(self, text, ".tsv")
 
     def test_the_bundled_table_can_be_read(self):
         known = cards.read()
@@ -93,11 +98,7 @@ class Search(unittest.TestCase):
 
 class Script(unittest.TestCase):
     def script(self, text):
-        file = tempfile.NamedTemporaryFile("w", suffix=".py", delete=False)
-        self.addCleanup(os.unlink, file.name)
-        with file:
-            file.write(text)
-        return file.name
+        return made_file(self, text, ".py")
 
     def test_its_own_numbers_are_those_it_gives_at_its_top(self):
         path = self.script(

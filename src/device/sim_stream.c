@@ -1,6 +1,7 @@
 /* sim_stream.c - queues, and running them in order. */
 #include "device/sim_device.h"
 
+#include "base/fail.h"
 #include "base/host.h"
 #include "device/sim_fail.h"
 
@@ -19,6 +20,21 @@ struct sim_stream *larder__sim_stream_find(const struct sim *sim,
     struct sim_stream *chunk = sim->streams[stream / SIM_STREAM_CHUNK];
 
     return chunk != NULL ? &chunk[stream % SIM_STREAM_CHUNK] : NULL;
+}
+
+struct sim_stream *larder__sim_stream_next(const struct sim *sim,
+                                           larder_stream *at)
+{
+    while (*at < LARDER_SIM_STREAMS) {
+        struct sim_stream *s = larder__sim_stream_find(sim, *at);
+
+        if (s != NULL) {
+            (*at)++;
+            return s;
+        }
+        *at += SIM_STREAM_CHUNK - *at % SIM_STREAM_CHUNK;
+    }
+    return NULL;
 }
 
 larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
@@ -142,33 +158,29 @@ larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream)
 larder_result larder__sim_streams_wait(struct sim *sim)
 {
     larder_result r = LARDER_OK;
+    larder_stream at = 0;
+    struct sim_stream *s;
 
-    for (int i = 0; sim->frees_wait && i < SIM_STREAM_CHUNKS; i++) {
-        struct sim_stream *chunk = sim->streams[i];
-
-        for (int j = 0; chunk != NULL && j < SIM_STREAM_CHUNK; j++) {
-            larder_result one =
-                larder__sim_stream_run(sim, &chunk[j], chunk[j].queued);
-
-            r = r == LARDER_OK ? one : r;
-        }
-    }
+    if (!sim->frees_wait)
+        return LARDER_OK;
+    while ((s = larder__sim_stream_next(sim, &at)) != NULL)
+        fail_keep_first(&r, larder__sim_stream_run(sim, s, s->queued));
     return r;
 }
 
 void larder__sim_streams_close(struct sim *sim)
 {
-    for (int i = 0; i < SIM_STREAM_CHUNKS; i++) {
-        struct sim_stream *chunk = sim->streams[i];
+    larder_stream at = 0;
+    struct sim_stream *s;
 
-        for (int j = 0; chunk != NULL && j < SIM_STREAM_CHUNK; j++) {
-            while (chunk[j].first != NULL) {
-                struct sim_work *w = chunk[j].first;
+    while ((s = larder__sim_stream_next(sim, &at)) != NULL) {
+        while (s->first != NULL) {
+            struct sim_work *w = s->first;
 
-                chunk[j].first = w->next;
-                larder__host_free(w);
-            }
+            s->first = w->next;
+            larder__host_free(w);
         }
-        larder__host_free(chunk);
     }
+    for (int i = 0; i < SIM_STREAM_CHUNKS; i++)
+        larder__host_free(sim->streams[i]);
 }

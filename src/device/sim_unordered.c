@@ -7,10 +7,11 @@
 
 static void ordered_clear(struct sim *sim)
 {
-    for (int i = 0; i < SIM_STREAM_CHUNKS; i++) {
-        for (int j = 0; sim->streams[i] != NULL && j < SIM_STREAM_CHUNK; j++)
-            sim->streams[i][j].ordered = 0;
-    }
+    larder_stream at = 0;
+    struct sim_stream *s;
+
+    while ((s = larder__sim_stream_next(sim, &at)) != NULL)
+        s->ordered = 0;
 }
 
 /* Streams whose waits are to be followed are linked by `waiter`, which nothing
@@ -66,17 +67,18 @@ larder_result larder__sim_unordered_use(struct sim *sim, larder_addr addr,
                                         const larder_stream *streams,
                                         size_t count, larder_stream *out)
 {
+    larder_stream at = 0;
+    struct sim_stream *s;
+
     if (!sim->is_manual)
         return LARDER_OK;
     ordered_clear(sim);
     ordered_mark(sim, streams, count);
-    for (int i = 0; i < SIM_STREAM_CHUNKS; i++) {
-        for (int j = 0; sim->streams[i] != NULL && j < SIM_STREAM_CHUNK; j++) {
-            if (!uses_later(&sim->streams[i][j], addr, bytes))
-                continue;
-            *out = (larder_stream)i * SIM_STREAM_CHUNK + (larder_stream)j;
-            return LARDER_ERR_NOT_READY;
-        }
+    while ((s = larder__sim_stream_next(sim, &at)) != NULL) {
+        if (!uses_later(s, addr, bytes))
+            continue;
+        *out = at - 1;
+        return LARDER_ERR_NOT_READY;
     }
     return LARDER_OK;
 }

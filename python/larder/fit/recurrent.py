@@ -20,6 +20,15 @@ _NARROW = torch.float16
 _library = None
 
 
+def _parts(whole, weights):
+    """Each weight, and its part of a piece that is as large as all of them."""
+    begin = 0
+    for weight in weights:
+        end = begin + weight.numel()
+        yield weight, whole[begin:end].view(weight.shape)
+        begin = end
+
+
 def _flatten(self):
     """RNNBase.flatten_parameters(): all weights become views of one piece."""
     weights = [w for w in self._flat_weights if isinstance(w, FakeTensor)]
@@ -33,12 +42,8 @@ def _flatten(self):
             dtype=weights[0].dtype,
             device=weights[0].device,
         )
-        begin = 0
-        for weight in weights:
-            end = begin + weight.numel()
-            part = whole[begin:end].view(weight.shape)
+        for weight, part in _parts(whole, weights):
             weight.data = part.copy_(weight)
-            begin = end
 
 
 def _sizes(batch_sizes):
@@ -58,14 +63,10 @@ def _narrowed(weights):
     whole = torch.zeros(
         sum(w.numel() for w in weights), dtype=_NARROW, device=weights[0].device
     )
-    parts, begin = [], 0
-    for weight in weights:
-        end = begin + weight.numel()
-        # No view to autograd: each has the history of its own copy.
-        part = whole[begin:end].view(weight.shape).detach()
-        parts.append(part.copy_(weight))
-        begin = end
-    return whole, parts
+    # No views to autograd: each has the history of its own copy.
+    return whole, [
+        part.detach().copy_(weight) for weight, part in _parts(whole, weights)
+    ]
 
 
 def _run(mode, data, batch_sizes, hx, cx, rest):

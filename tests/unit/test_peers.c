@@ -560,6 +560,57 @@ static void a_process_limit_counts_all_its_allocators(void **state)
     rig_end(&rig);
 }
 
+/* In the same words under every policy, whichever limit it is. */
+static void what_the_ledger_forbids_is_named(void **state)
+{
+    static const larder_policy policies[] = {
+        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+    static const struct {
+        const char *conf;
+        const char *words;
+    } limits[] = {
+        {"process_limit:24MiB", "Why: the limit of this process "
+                                "(process_limit) leaves too little."},
+        {"group_limit:24MiB,ask_budget_ms:0",
+         "Why: the limit of all processes together (group_limit) leaves too "
+         "little."},
+    };
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) {
+            struct rig rig = rig_on("64MiB", policies[i], limits[k].conf);
+            larder_addr addr;
+
+            assert_ok(larder_alloc(rig.a, MIB(10), 0, &addr));
+            assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                           larder_alloc(rig.a, MIB(20), 0, &addr),
+                           limits[k].words);
+            rig_end(&rig);
+        }
+    }
+}
+
+static void a_minimum_of_others_is_named(void **state)
+{
+    static const larder_policy policies[] = {
+        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct other o = other_start("64MiB", "minimum:48MiB");
+        struct rig rig = rig_on("64MiB", policies[i], "ask_budget_ms:0");
+        larder_addr addr;
+
+        assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                       larder_alloc(rig.a, MIB(20), 0, &addr),
+                       "Why: what is kept for other processes (minimum) leaves "
+                       "too little.");
+        rig_end(&rig);
+        other_leave(&o);
+    }
+}
+
 static void a_group_limit_counts_all_processes(void **state)
 {
     struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER,
@@ -987,6 +1038,8 @@ int main(void)
         cmocka_unit_test(a_tag_wakes_out_of_their_cache),
         cmocka_unit_test(a_commit_hears_what_others_ask),
         cmocka_unit_test(a_process_limit_counts_all_its_allocators),
+        cmocka_unit_test(what_the_ledger_forbids_is_named),
+        cmocka_unit_test(a_minimum_of_others_is_named),
         cmocka_unit_test(a_group_limit_counts_all_processes),
         cmocka_unit_test(limits_are_exact_and_count_contexts),
         cmocka_unit_test(who_is_over_its_own_limit_asks_nobody),

@@ -106,9 +106,7 @@ static void explain(struct allocator *a, const struct request *q,
     larder__text_add(&t, " is reserved by Larder but unallocated.");
     if (a->policy->explain_fully || q->out_of_time)
         larder__shortfall_say(a, q, free_bytes, &t);
-    else if (q->over_pool) /* nor is this a limit of PyTorch's */
-        larder__shortfall_say_pool(a, q, &t);
-    else
+    else if (!larder__shortfall_say_limit(a, q, &t))
         larder__text_add(&t, ADVICE);
     larder__set_error("%s", message);
 }

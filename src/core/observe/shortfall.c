@@ -201,8 +201,8 @@ static void say_too_much(const struct request *q, const struct held_state *h,
     larder__text_add(t, " is missing.");
 }
 
-void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
-                                struct text *t)
+static void say_pool(struct allocator *a, const struct request *q,
+                     struct text *t)
 {
     const struct private_pool *p = q->heap->pool->owner;
     larder_pool_info info;
@@ -221,6 +221,16 @@ void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
     larder__text_add(t, " that larder_pool_set_limit() allows it.");
 }
 
+bool larder__shortfall_say_limit(struct allocator *a, const struct request *q,
+                                 struct text *t)
+{
+    if (q->over_pool)
+        say_pool(a, q, t);
+    else if (a->ledger_refusal != NULL)
+        larder__text_add(t, " Why: %s leaves too little.", a->ledger_refusal);
+    return q->over_pool || a->ledger_refusal != NULL;
+}
+
 static void say_pieces(const struct allocator *a, const struct held_state *h,
                        uint64_t room, struct text *t)
 {
@@ -237,11 +247,9 @@ static void say_cause(struct allocator *a, const struct request *q,
 {
     uint64_t attainable = h->live + h->pending + h->free + room;
 
-    if (q->over_pool) {
-        larder__shortfall_say_pool(a, q, t);
-    } else if (a->ledger_refusal != NULL) {
-        larder__text_add(t, " Why: %s leaves too little.", a->ledger_refusal);
-    } else if (q->out_of_time) {
+    if (larder__shortfall_say_limit(a, q, t))
+        return;
+    if (q->out_of_time) {
         larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " was over. ",
                          a->conf.reclaim_budget_ms);
         shortfall_add(t, "", h->pending);

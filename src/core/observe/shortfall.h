@@ -12,10 +12,11 @@
 void larder__shortfall_say(struct allocator *a, const struct request *q,
                            uint64_t device_free, struct text *t);
 
-/* Add the sentence for a request that its private pool's limit forbade
- * (q->over_pool).  O(blocks). */
-void larder__shortfall_say_pool(struct allocator *a, const struct request *q,
-                                struct text *t);
+/* Add the sentence for a request that the limit of its private pool forbade, or
+ * one of the ledger: causes that PyTorch knows nothing of.  False: neither did.
+ * O(blocks). */
+bool larder__shortfall_say_limit(struct allocator *a, const struct request *q,
+                                 struct text *t);
 
 /* As PyTorch's format_size(). */
 void larder__text_add_bytes(struct text *t, uint64_t bytes);

@@ -5,8 +5,9 @@
  * Each line: blocks of one size allocated and freed in turn on a simulated GPU
  * with real memory, a hundred of them live; nanoseconds of the processor for a
  * call, the median of several runs, at each level, and the ratio to debug:0.
- * Then the same while so many copies are queued on another stream, of a device
- * that runs them when it must (events=driver), which each free looks through. */
+ * Then the same on a device that runs work when it must (events=driver), with so
+ * many streams that have had work and have none any more, and while so many
+ * copies are queued on another stream, which each free looks through. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -42,10 +43,23 @@ static void queue_copies(larder_device *dev, larder_addr from, int count)
                                 LARDER_COPY_TO_HOST, 1));
 }
 
+/* The streams there are then have nothing to do. */
+static void use_streams(larder_device *dev, larder_addr from, int count)
+{
+    static unsigned char to[1];
+
+    for (int i = 2; i < count; i++) {
+        must(larder_device_copy(dev, (uintptr_t)to, from, 1,
+                                LARDER_COPY_TO_HOST, (larder_stream)i));
+        must(larder_device_stream_sync(dev, (larder_stream)i));
+    }
+}
+
 struct subject {
     const char *spec;
     uint64_t bytes;
-    int queued; /* copies on another stream */
+    int streams; /* that were used before */
+    int queued;  /* copies on another stream */
 };
 
 static double measure(const struct subject *s, int level)
@@ -65,6 +79,7 @@ static double measure(const struct subject *s, int level)
     must(larder_device_open(s->spec, 0, &dev));
     must(larder_create(dev, &opt, &a));
     must(larder_alloc(a, 1, 1, &used));
+    use_streams(dev, used, s->streams);
     queue_copies(dev, used, s->queued);
     for (int i = 0; i < LIVE; i++)
         must(larder_alloc(a, bytes, 0, &live[i]));
@@ -83,7 +98,7 @@ static void print_line(const struct subject *s)
 {
     double first = 0;
 
-    printf("%-10" PRIu64 "%8d", s->bytes, s->queued);
+    printf("%-10" PRIu64 "%8d%8d", s->bytes, s->streams, s->queued);
     for (int level = 0; level < LEVELS; level++) {
         double ns = measure(s, level);
 
@@ -97,14 +112,15 @@ static void print_line(const struct subject *s)
 int main(void)
 {
     static const struct subject subjects[] = {
-        {"sim:1GiB", 1 << 10, 0},
-        {"sim:1GiB", 64 << 10, 0},
-        {"sim:1GiB", 2 << 20, 0},
-        {"sim:1GiB,events=driver", 1 << 10, 0},
-        {"sim:1GiB,events=driver", 1 << 10, 1000},
+        {"sim:1GiB", 1 << 10, 0, 0},
+        {"sim:1GiB", 64 << 10, 0, 0},
+        {"sim:1GiB", 2 << 20, 0, 0},
+        {"sim:1GiB,events=driver", 1 << 10, 0, 0},
+        {"sim:1GiB,events=driver", 1 << 10, 1000, 0},
+        {"sim:1GiB,events=driver", 1 << 10, 0, 1000},
     };
 
-    printf("%-10s%8s", "bytes", "queued");
+    printf("%-10s%8s%8s", "bytes", "streams", "queued");
     for (int level = 0; level < LEVELS; level++)
         printf("  debug:%d ns (ratio)", level);
     printf("\n");

@@ -53,10 +53,14 @@ struct sim_event {
 /* A queue.  Everything put in it draws a ticket, from 1 upwards; `done` is the
  * last ticket whose work, like all before it, has completed. */
 struct sim_stream {
+    larder_stream number;
     uint64_t queued;
     uint64_t done;
     struct sim_work *first;
     struct sim_work *last;
+    /* Among those with work in them. */
+    struct sim_stream *busy_next;
+    struct sim_stream **busy_link; /* what points to it */
     /* While it runs: up to where, and for whom. */
     uint64_t target;
     struct sim_stream *waiter;
@@ -90,7 +94,8 @@ struct sim {
     uint64_t mappings;
 
     struct sim_stream *streams[SIM_STREAM_CHUNKS]; /* made when first used */
-    int captured;                                  /* streams */
+    struct sim_stream *busy; /* those that have work in them, in no order */
+    int captured;            /* streams */
 };
 
 /* ---- sim.c -------------------------------------------------------------- */
@@ -270,7 +275,7 @@ bool larder__sim_work_touches(const struct sim_work *work, larder_addr addr,
 
 /* ---- sim_unordered.c ---------------------------------------------------- */
 
-/* The entry of the table.  O(what is queued and the streams there are). */
+/* The entry of the table.  O(what is queued). */
 larder_result larder__sim_unordered_use(struct sim *sim, larder_addr addr,
                                         uint64_t bytes,
                                         const larder_stream *streams,

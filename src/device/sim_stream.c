@@ -51,10 +51,28 @@ larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
     if (*chunk == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     *out = &(*chunk)[stream % SIM_STREAM_CHUNK];
+    (*out)->number = stream;
     return LARDER_OK;
 }
 
-static larder_result stream_append(const struct sim *sim, struct sim_stream *s,
+/* It has work from now on, or none any more. */
+static void busy_add(struct sim *sim, struct sim_stream *s)
+{
+    s->busy_next = sim->busy;
+    s->busy_link = &sim->busy;
+    if (s->busy_next != NULL)
+        s->busy_next->busy_link = &s->busy_next;
+    sim->busy = s;
+}
+
+static void busy_remove(struct sim_stream *s)
+{
+    *s->busy_link = s->busy_next;
+    if (s->busy_next != NULL)
+        s->busy_next->busy_link = s->busy_link;
+}
+
+static larder_result stream_append(struct sim *sim, struct sim_stream *s,
                                    const struct sim_work *work)
 {
     struct sim_work *w = larder__host_alloc(1, sizeof *w);
@@ -65,10 +83,12 @@ static larder_result stream_append(const struct sim *sim, struct sim_stream *s,
     w->next = NULL;
     w->ticket = ++s->queued;
     larder__sim_work_queued(sim, w);
-    if (s->first == NULL)
+    if (s->first == NULL) {
         s->first = w;
-    else
+        busy_add(sim, s);
+    } else {
         s->last->next = w;
+    }
     s->last = w;
     return LARDER_OK;
 }
@@ -94,6 +114,8 @@ static larder_result stream_step(const struct sim *sim, struct sim_stream *s)
     larder_result r = larder__sim_work_turn(sim, w);
 
     s->first = w->next;
+    if (s->first == NULL)
+        busy_remove(s);
     larder__host_free(w);
     return r;
 }

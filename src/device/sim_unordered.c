@@ -5,12 +5,10 @@
  * waits for in turn. */
 #include "device/sim_device.h"
 
-static void ordered_clear(struct sim *sim)
+/* Where nothing is queued, nothing is asked about. */
+static void ordered_clear(const struct sim *sim)
 {
-    larder_stream at = 0;
-    struct sim_stream *s;
-
-    while ((s = larder__sim_stream_next(sim, &at)) != NULL)
+    for (struct sim_stream *s = sim->busy; s != NULL; s = s->busy_next)
         s->ordered = 0;
 }
 
@@ -67,18 +65,19 @@ larder_result larder__sim_unordered_use(struct sim *sim, larder_addr addr,
                                         const larder_stream *streams,
                                         size_t count, larder_stream *out)
 {
-    larder_stream at = 0;
-    struct sim_stream *s;
+    const struct sim_stream *user = NULL;
 
-    if (!sim->is_manual)
+    if (sim->busy == NULL)
         return LARDER_OK;
     ordered_clear(sim);
     ordered_mark(sim, streams, count);
-    while ((s = larder__sim_stream_next(sim, &at)) != NULL) {
-        if (!uses_later(s, addr, bytes))
-            continue;
-        *out = at - 1;
-        return LARDER_ERR_NOT_READY;
+    for (const struct sim_stream *s = sim->busy; s != NULL; s = s->busy_next) {
+        if ((user == NULL || s->number < user->number) &&
+            uses_later(s, addr, bytes))
+            user = s;
     }
-    return LARDER_OK;
+    if (user == NULL)
+        return LARDER_OK;
+    *out = user->number;
+    return LARDER_ERR_NOT_READY;
 }

@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "ledger/ledger_name.h"
+#include "ledger/ledger_show.h"
 
 /* ---- copying -------------------------------------------------------------- */
 
@@ -101,6 +102,7 @@ static bool processes_copy(struct ledger *l, larder_ledger_process *out,
 
 /* ---- all of them ------------------------------------------------------------ */
 
+/* Another's, or gone: shown to nobody. */
 static void show(const char *id, larder_ledger_process *room,
                  larder_ledger_fn *fn, void *ctx)
 {
@@ -109,7 +111,7 @@ static void show(const char *id, larder_ledger_process *room,
     size_t count;
 
     if (larder__ledger_look(id, &l) != LARDER_OK)
-        return; /* another's, or gone */
+        return;
     if (processes_copy(l, room, &count) && count > 0) {
         device_copy(l, &device);
         fn(ctx, &device, room, count);
@@ -117,17 +119,38 @@ static void show(const char *id, larder_ledger_process *room,
     larder__ledger_look_away(l);
 }
 
+static larder_result room_take(larder_ledger_process **room)
+{
+    *room = larder__host_alloc(LEDGER_SLOTS, sizeof **room);
+    return *room != NULL ? LARDER_OK
+                         : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+}
+
+larder_result larder__ledger_show(const char *id, larder_ledger_fn *fn,
+                                  void *ctx)
+{
+    larder_ledger_process *room;
+    larder_result r = room_take(&room);
+
+    if (r != LARDER_OK)
+        return r;
+    show(id, room, fn, ctx);
+    larder__host_free(room);
+    return LARDER_OK;
+}
+
 larder_result larder_ledger_each(larder_ledger_fn *fn, void *ctx)
 {
     larder_ledger_process *room;
     const struct dirent *entry;
+    larder_result r;
     DIR *folder;
 
     if (fn == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    room = larder__host_alloc(LEDGER_SLOTS, sizeof *room);
-    if (room == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = room_take(&room);
+    if (r != LARDER_OK)
+        return r;
     folder = opendir(LEDGER_FOLDER);
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (larder__ledger_id_is_good(entry->d_name))

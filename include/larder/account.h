@@ -1,5 +1,5 @@
-/* account.h - one account of a device's memory: who holds how much of it, what
- * is kept for whom, and how much each may hold.
+/* account.h - the account of a device's memory: how much each owner holds, what
+ * is kept for it, and how much it may hold.
  *
  *   static void print(void *ctx, const larder_account_line *line)
  *   {
@@ -8,11 +8,11 @@
  *   }
  *   larder_account(a, print, NULL);
  *
- * The owners of an allocator draw on the account of its device: the default
- * pools with all that is cached, each private pool, each tag (tag.h) and each
- * region (region.h).  What an owner holds and does not use may serve the others
- * when memory runs out, down to its minimum; what it lacks of its minimum
- * nobody else of this allocator is given, so that it always comes back.
+ * The owners of an allocator are its default pools (including the cache), each
+ * private pool, each tag (tag.h) and each region (region.h).  Unused memory of
+ * one owner may serve the others when memory runs out, but not below the
+ * owner's minimum.  While an owner holds less than its minimum, the allocator
+ * gives the difference to no other owner, so the owner can always get it.
  *
  * Units are bytes.  Any thread may call at any time. */
 #ifndef LARDER_ACCOUNT_H
@@ -24,22 +24,18 @@
 extern "C" {
 #endif
 
-/* X(name, value, what it is).  Values are part of the ABI. */
+/* X(name, value, text).  Values are part of the ABI. */
 #define LARDER_OWNER_MAP(X)                                                    \
-    X(CACHE, 0, "cache")     /* the default pools, in use and free */          \
+    X(CACHE, 0, "cache")     /* the default pools, in use and cached */        \
     X(POOL, 1, "pool")       /* a private pool */                              \
     X(TAG, 2, "tag")         /* a tag */                                       \
     X(REGION, 3, "region")   /* a region */                                    \
-    X(REFUSED, 4, "refused") /* the device refused to take it back; it   \
-                                      is asked again */     \
-    X(ALLOCATORS, 5, "allocators") /* other allocators over this device */     \
-    X(CONTEXT, 6, "context")       /* the driver's, for this process */        \
-    X(OTHERS, 7, "others") /* other processes and libraries, and what  \
-                                      the driver rounds up to */       \
-    X(FREE, 8, "free")     /* nobody's */                                      \
-    X(PINNED, 9, "pinned") /* of the host, not of the device: pinned   \
-                                      for it, and what tags and regions that   \
-                                      are paused keep there */
+    X(REFUSED, 4, "refused") /* the device refused to release it; retried */   \
+    X(ALLOCATORS, 5, "allocators") /* other allocators on this device */       \
+    X(CONTEXT, 6, "context")       /* the driver, for this process */          \
+    X(OTHERS, 7, "others") /* other processes, libraries, driver rounding */   \
+    X(FREE, 8, "free")     /* free on the device */                            \
+    X(PINNED, 9, "pinned") /* host memory: pinned, or kept of paused owners */
 
 typedef enum larder_owner_kind {
 #define X(name, value, text) LARDER_OWNER_##name = value,
@@ -47,53 +43,54 @@ typedef enum larder_owner_kind {
 #undef X
 } larder_owner_kind;
 
-/* "cache"; "?" for a value that is none.  Static. */
+/* "cache"; "?" for an unknown value.  Static. */
 LARDER_API const char *larder_owner_name(larder_owner_kind kind);
 
 /* A line of the account. */
 typedef struct larder_account_line {
-    size_t size; /* set by the library: sizeof(larder_account_line) there */
+    size_t size; /* set by the library: its sizeof(larder_account_line) */
     larder_owner_kind kind;
     larder_pool_id pool;      /* of a private pool */
-    const char *name;         /* of a tag or region, else ""; for the call */
+    const char *name;         /* of a tag or region, else ""; valid during the
+                                 call */
     uint64_t held_bytes;      /* of the device (PINNED: of the host) */
-    uint64_t used_bytes;      /* of these, handed out, committed, or waiting for
+    uint64_t used_bytes;      /* of these: allocated, committed, or waiting for
                                  a recorded stream */
-    uint64_t asleep_bytes;    /* released by larder_pause(), and needed again
-                                 by larder_resume() */
-    uint64_t minimum_bytes;   /* kept for the owner; 0: nothing */
-    uint64_t limit_bytes;     /* it may hold; 0: as much as there is */
-    uint64_t available_bytes; /* it could still come to hold if all others gave
-                                 up what they do not use; 0 for lines without an
-                                 owner */
+    uint64_t asleep_bytes;    /* released by larder_pause(): larder_resume()
+                                 needs as much */
+    uint64_t minimum_bytes;   /* kept for the owner; 0: none */
+    uint64_t limit_bytes;     /* 0: none */
+    uint64_t available_bytes; /* that it could still acquire if the others
+                                 released what they do not use, down to their
+                                 minimums; 0 for lines without an owner */
 } larder_account_line;
 
 typedef void larder_account_fn(void *ctx, const larder_account_line *line);
 
-/* Call fn for each line, all from one moment: the cache, private pools, tags
- * and regions in the order they were made, then REFUSED, ALLOCATORS, CONTEXT,
- * OTHERS, FREE, PINNED, each once.  held_bytes of all lines but PINNED add up
- * to all that the device has.  fn must not call the allocator.
+/* Call fn for each line of a consistent snapshot: the cache; private pools,
+ * tags and regions in order of creation; then REFUSED, ALLOCATORS, CONTEXT,
+ * OTHERS, FREE and PINNED, once each.  held_bytes of all lines except PINNED
+ * add up to the device's total.  fn must not call the allocator.
  *
- * Of an allocator of pinned memory, the device is the host.
+ * For an allocator of pinned memory the device is the host.
  *
- * Asks the device once how much is free (cuMemGetInfo: 6 us on most cards);
- * O(owners, and streams of the default pools).  ERR_INVALID, and what the
- * device refuses. */
+ * Queries the device's free memory once (cuMemGetInfo: 6 us on most cards);
+ * O(owners + streams of the default pools).  ERR_INVALID, or the error of that
+ * query. */
 LARDER_API larder_result larder_account(larder_allocator *a,
                                         larder_account_fn *fn, void *ctx);
 
-/* ---- minimums and limits -------------------------------------------------- */
+/* ---- minimums and limits ------------------------------------------------- */
 
-/* Keep so much for an owner; 0: nothing, as at first.  It is not taken from the
- * device now: but the other owners of this allocator leave it, and what the
- * owner caches is not lent below it.  (Other allocators, processes and
- * libraries know nothing of it.)
+/* Set the minimum of an owner; 0 (the default): none.  Acquires no memory:
+ * other owners of this allocator leave that much available, and the owner's
+ * unused memory is not lent below it.  (Other allocators, processes and
+ * libraries do not know of it.)
  *
- * ERR_OUT_OF_MEMORY, and nothing changes, if all minimums together and what is
- * in use beyond them exceed the allocator's limit or the device: what is cached
- * beyond is released first if that makes the room.  ERR_UNKNOWN_POOL.
- * larder_tag_set_minimum() makes the tag if it is new. */
+ * ERR_OUT_OF_MEMORY, with no effect, if all minimums together and the memory in
+ * use beyond them exceed the allocator's limit or the device; cached memory is
+ * released first if that helps.  ERR_UNKNOWN_POOL.  larder_tag_set_minimum()
+ * creates the tag if there is none. */
 LARDER_API larder_result larder_cache_set_minimum(larder_allocator *a,
                                                   uint64_t bytes);
 LARDER_API larder_result larder_pool_set_minimum(larder_allocator *a,
@@ -103,10 +100,10 @@ LARDER_API larder_result larder_tag_set_minimum(larder_allocator *a,
                                                 const char *tag,
                                                 uint64_t bytes);
 
-/* Let the default pools hold at most so much, everything counted: what is in
- * use, cached, and mapped nowhere; 0: no limit.  What is held already stays.
- * (larder_pool_set_limit(), larder_tag_limit() and larder_region_set_limit()
- * are the other owners' limits, `limit:SIZE` is that of all together.) */
+/* Limit what the default pools hold, in use, cached or not mapped; 0: no limit.
+ * Memory already held stays.  (Limits of other owners: larder_pool_set_limit(),
+ * larder_tag_limit(), larder_region_set_limit(); of the allocator: the setting
+ * `limit:SIZE`.) */
 LARDER_API larder_result larder_cache_set_limit(larder_allocator *a,
                                                 uint64_t bytes);
 

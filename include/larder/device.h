@@ -1,10 +1,10 @@
-/* device.h - what Larder asks of a GPU: for people who bring another device,
- * and for tools that look at what the allocator made the driver do.
+/* device.h - what Larder needs from a GPU: for implementers of other devices,
+ * and for tools that inspect the driver calls an allocator makes.
  *
- * A device is a table of functions over a context pointer.  Larder calls them
- * through a front that counts each call, charges it to the price table and
- * can make it fail; so counters, estimated time and injected faults work the
- * same on every device.
+ * A device is a table of functions and a context pointer.  Larder calls them
+ * through a layer that counts each call, adds its price to an estimated time
+ * and can inject a failure, so that counters, estimates and injected faults
+ * work the same on every device.
  */
 #ifndef LARDER_DEVICE_H
 #define LARDER_DEVICE_H
@@ -17,7 +17,7 @@ extern "C" {
 
 /* ---- calls ------------------------------------------------------------- */
 
-/* Every kind of call, in the order of the table below. */
+/* The kinds of calls, in the order of the table below. */
 #define LARDER_CALL_MAP(X)                                                     \
     X(mem_alloc)                                                               \
     X(mem_free)                                                                \
@@ -46,51 +46,50 @@ extern "C" {
 typedef enum larder_call { LARDER_CALL_MAP(X) LARDER_CALL_COUNT } larder_call;
 #undef X
 
-/* "mem_alloc"; NULL for a value that is none.  Static. */
+/* "mem_alloc"; NULL for an unknown value.  Static. */
 LARDER_API const char *larder_call_name(larder_call call);
 
 /* ---- the table --------------------------------------------------------- */
 
-/* How a page is handed to another process. */
+/* How a page is sent to another process. */
 typedef enum larder_handle_kind {
-    LARDER_HANDLE_NONE = 0,  /* not at all */
+    LARDER_HANDLE_NONE = 0,  /* not supported */
     LARDER_HANDLE_FD = 1,    /* as a file descriptor */
-    LARDER_HANDLE_FABRIC = 2 /* as bytes, to any machine of a fabric */
+    LARDER_HANDLE_FABRIC = 2 /* as bytes, valid on any machine of a fabric */
 } larder_handle_kind;
 
 enum { LARDER_FABRIC_BYTES = 64, LARDER_UUID_BYTES = 16 };
 
 typedef struct larder_page_handle {
     larder_handle_kind kind;
-    int fd; /* to be closed by who got it from page_export() */
+    int fd; /* the caller of page_export() closes it */
     unsigned char fabric[LARDER_FABRIC_BYTES];
 } larder_page_handle;
 
 typedef struct larder_device_props {
     size_t size; /* set by the caller */
     uint64_t total_bytes;
-    /* Pages, and the ranges they are mapped into, come in multiples of this;
-     * 0 where the device has no virtual memory calls. */
+    /* Sizes of pages, and of the ranges they are mapped into, are multiples of
+     * this; 0 if the device has no virtual memory calls. */
     uint64_t granularity_bytes;
-    uint64_t context_bytes; /* what the driver takes per process; 0 = unknown */
+    uint64_t context_bytes; /* used by the driver per process; 0 = unknown */
     int ordinal;
     char name[64];
-    /* Its memory is the host's: what is free is what the host's programs
-     * leave, and total_bytes may be all of the host's. */
+    /* Its memory is the host's: programs on the host use it too, and
+     * total_bytes may be all of it. */
     int is_integrated;
-    /* What page_export() makes of the pages of this device. */
+    /* The kind of handle that page_export() creates. */
     larder_handle_kind export_kind;
-    /* The same in every process that has this device, and of no other one; all
-     * zero: unknown. */
+    /* Unique to this device, the same in every process; all zero: unknown. */
     unsigned char uuid[LARDER_UUID_BYTES];
-    /* No other process can have it: it keeps no ledger (ledger.h). */
+    /* No other process can use it, so it has no ledger (ledger.h). */
     int is_exclusive;
 } larder_device_props;
 
 /* A process that holds memory of the device. */
 typedef struct larder_device_process {
     int64_t pid;
-    uint64_t bytes; /* all it holds, context included */
+    uint64_t bytes; /* held in total, context included */
     int is_self;
 } larder_device_process;
 typedef void larder_process_fn(void *ctx, const larder_device_process *process);
@@ -102,18 +101,18 @@ typedef enum larder_copy_kind {
     LARDER_COPY_ON_DEVICE = 2
 } larder_copy_kind;
 
-/* All functions get `self`, return LARDER_OK or why not, and write outputs
+/* All functions receive `self`, return LARDER_OK or an error, and write outputs
  * only on LARDER_OK.  They may be called from several threads at once.
- * "Required" ones must be there; virtual memory is all of its functions or
- * none; each other one may be NULL.
+ * Functions marked "Required" must not be NULL; the virtual memory functions
+ * must be all present or all NULL; any other may be NULL.
  *
- * An allocation or page_create that does not fit returns
- * LARDER_ERR_OUT_OF_MEMORY, as does a first call for which the context does
- * not; every other failure is LARDER_ERR_DEVICE, or LARDER_ERR_CAPTURING for
- * what a stream capture forbids, LARDER_ERR_UNKNOWN_STREAM, or
- * LARDER_ERR_NO_HOST_MEMORY and LARDER_ERR_SYSTEM for what the host refuses. */
+ * mem_alloc and page_create return LARDER_ERR_OUT_OF_MEMORY if the memory does
+ * not fit, and so does the first call if the context does not.  Every other
+ * failure is LARDER_ERR_DEVICE, or LARDER_ERR_CAPTURING for a call that stream
+ * capture forbids, LARDER_ERR_UNKNOWN_STREAM, or LARDER_ERR_NO_HOST_MEMORY and
+ * LARDER_ERR_SYSTEM for failures of the host. */
 typedef struct larder_device_ops {
-    size_t size;               /* sizeof(larder_device_ops) of who filled it */
+    size_t size;               /* the caller's sizeof(larder_device_ops) */
     const char *name;          /* "sim", "cuda": static */
     void (*close)(void *self); /* required; last call */
     larder_result (*props)(void *self, larder_device_props *out); /* required */
@@ -125,9 +124,9 @@ typedef struct larder_device_ops {
                               uint64_t *total_bytes);
 
     /* Virtual memory.  Sizes and addresses are multiples of the granularity.
-     * A page is one physical handle of any such size; map() takes a whole
-     * one, into a reserved range with nothing mapped there; it can be used
-     * after set_access() over it.  unmap() takes a range that covers whole
+     * A page is one physical handle of any such size.  map() maps a whole page
+     * into a reserved range where nothing is mapped; it is usable after
+     * set_access() on the range.  unmap() takes a range that covers whole
      * handles.  A released page lives until it is unmapped. */
     larder_result (*address_reserve)(void *self, uint64_t bytes,
                                      larder_addr *out);
@@ -150,13 +149,13 @@ typedef struct larder_device_ops {
     larder_result (*event_sync)(void *self, uint64_t event);
     larder_result (*stream_sync)(void *self, larder_stream stream);
     /* LARDER_ERR_UNKNOWN_STREAM if there is no such stream.  NULL: any value
-     * is taken for a stream. */
+     * is assumed to be a stream. */
     larder_result (*stream_check)(void *self, larder_stream stream);
     /* Sets *out to 1 or 0.  NULL: never. */
     larder_result (*stream_is_capturing)(void *self, larder_stream stream,
                                          int *out);
 
-    /* Data, in the order of the stream.  A host address is a pointer. */
+    /* Data, in stream order.  A host address is a pointer. */
     larder_result (*copy)(void *self, uint64_t dst, uint64_t src,
                           uint64_t bytes, larder_copy_kind kind,
                           larder_stream stream);
@@ -170,31 +169,31 @@ typedef struct larder_device_ops {
     /* Calls fn for every process that holds memory of this device. */
     larder_result (*processes)(void *self, larder_process_fn *fn, void *ctx);
 
-    /* The last failure on this thread in the driver's own words; static or
-     * valid until this thread's next call; "" if there is nothing to say. */
+    /* The driver's message for the last failure on this thread; static or valid
+     * until this thread's next call; "" if it has none. */
     const char *(*error_text)(void *self);
 
-    /* Pages between processes: both or none.  page_export() makes a handle of
-     * the props' export_kind; a page it was made of lives on while anyone has
-     * it.  page_import() makes a page of `bytes`, to be released like one that
-     * was created; the handle stays the caller's. */
+    /* Pages between processes: both or none.  page_export() creates a handle of
+     * the kind export_kind; the page lives while any process uses it.
+     * page_import() creates a page of `bytes`, which is released like one of
+     * page_create(); the handle remains the caller's. */
     larder_result (*page_export)(void *self, uint64_t page,
                                  larder_page_handle *out);
     larder_result (*page_import)(void *self, const larder_page_handle *handle,
                                  uint64_t bytes, uint64_t *out);
 
-    /* For debug:2.  Whether work that names any of these bytes is queued, and
-     * nothing that these streams have queued, or wait for, comes after it:
-     * LARDER_ERR_NOT_READY, and its stream.  NULL: the device knows no
-     * addresses of what is queued. */
+    /* For debug:2.  LARDER_ERR_NOT_READY, and the stream, if queued work uses
+     * any of these bytes and none of `streams` is ordered after it, neither by
+     * being its stream nor by waiting for it.  NULL: the device does not know
+     * the addresses that queued work uses. */
     larder_result (*unordered_use)(void *self, larder_addr addr, uint64_t bytes,
                                    const larder_stream *streams, size_t count,
                                    larder_stream *out);
 } larder_device_ops;
 
-/* Make a device of a table and its context.  The table is copied; a shorter
- * (older) one is taken to have NULL in what it lacks.  On failure `self` was
- * not closed. */
+/* Create a device from a table and its context.  The table is copied; functions
+ * that a shorter (older) table lacks are NULL.  On failure `self` is not
+ * closed. */
 LARDER_API larder_result larder_device_create(const larder_device_ops *ops,
                                               void *self, larder_device **out);
 
@@ -215,13 +214,13 @@ LARDER_API larder_result larder_device_fill(larder_device *dev, larder_addr dst,
                                             larder_stream stream);
 LARDER_API larder_result larder_device_stream_sync(larder_device *dev,
                                                    larder_stream stream);
-/* Sets *out to 1 or 0; 0 for a device that knows no capture. */
+/* Sets *out to 1 or 0; 0 for a device without stream capture. */
 LARDER_API larder_result larder_device_stream_is_capturing(larder_device *dev,
                                                            larder_stream stream,
                                                            int *out);
 
-/* Events: the calls of the table.  query: LARDER_ERR_NOT_READY while work
- * recorded before it has not completed; the last error stays as it was. */
+/* The event functions of the table.  query: LARDER_ERR_NOT_READY while work
+ * recorded before it has not completed; it leaves the last error unchanged. */
 LARDER_API larder_result larder_device_event_create(larder_device *dev,
                                                     uint64_t *out);
 LARDER_API larder_result larder_device_event_destroy(larder_device *dev,
@@ -239,11 +238,10 @@ LARDER_API larder_result larder_device_host_alloc(larder_device *dev,
                                                   uint64_t bytes, void **out);
 LARDER_API larder_result larder_device_host_free(larder_device *dev, void *ptr);
 
-/* ---- what the allocator made the device do ------------------------------- */
+/* ---- counters, prices, injected faults ----------------------------------- */
 
-/* Nanoseconds each call takes on a card, for estimates: nothing waits.  A
- * call that fails is charged its fixed part.  `_per_mib` is for each MiB
- * beyond 2. */
+/* Nanoseconds that each call takes on a card, for estimates: nothing waits.  A
+ * failed call costs its fixed part.  `_per_mib` is for each MiB above 2. */
 #define LARDER_PRICE_MAP(X)                                                    \
     X(mem_alloc, 60000)                                                        \
     X(mem_alloc_per_mib, 100)                                                  \
@@ -270,9 +268,9 @@ typedef struct larder_prices {
 LARDER_API void larder_prices_init_sized(larder_prices *p, size_t size);
 #define larder_prices_init(p) larder_prices_init_sized((p), sizeof *(p))
 
-/* Read a table from a file: a line `name nanoseconds` each, `#` comments; a
- * name that is left out keeps its bundled price.  The error names the file
- * and the line.  ERR_SYSTEM if it cannot be read. */
+/* Read a price table from a file with lines `name nanoseconds` and `#`
+ * comments; names that are missing keep their bundled price.  The error names
+ * the file and the line.  ERR_SYSTEM if the file cannot be read. */
 LARDER_API larder_result larder_prices_read(const char *path,
                                             larder_prices *out);
 
@@ -282,7 +280,7 @@ LARDER_API larder_result larder_device_set_prices(larder_device *dev,
 typedef struct larder_device_counters {
     size_t size;                        /* set by the caller */
     uint64_t calls[LARDER_CALL_COUNT];  /* calls that succeeded */
-    uint64_t failed[LARDER_CALL_COUNT]; /* calls that did not */
+    uint64_t failed[LARDER_CALL_COUNT]; /* calls that failed */
     uint64_t pages_mapped;              /* handles mapped */
     uint64_t pages_unmapped;            /* handles unmapped */
     uint64_t time_ns;                   /* by the price table */
@@ -292,8 +290,8 @@ LARDER_API larder_result
 larder_device_get_counters(larder_device *dev, larder_device_counters *out);
 LARDER_API larder_result larder_device_reset_counters(larder_device *dev);
 
-/* Make calls of one kind fail: the `nth` from now (1 = the next), and
- * `times` - 1 after it; times 0 = all after it.  nth 0 ends it.  The failing
+/* Make calls of one kind fail: the `nth` from now (1 = the next) and the
+ * `times` - 1 after it; times 0 = all after it.  nth 0 ends this.  A failing
  * call does not reach the device and returns `with`. */
 LARDER_API larder_result larder_device_fail(larder_device *dev,
                                             larder_call call, uint64_t nth,

@@ -1,47 +1,49 @@
-/* sim.h - the simulated GPU: what it promises, and how to steer it.
+/* sim.h - the simulated GPU: its guarantees, and how to control it.
  *
- * Memory.  mem_alloc() takes the lowest free address that fits, rounded up
- * and aligned to 2 MiB (below 1 MiB: to 512 bytes); address_reserve() does
- * the same in a second region, 16 TiB above the first where the machine has
- * room for that.  Capacity counts rounded bytes and the contexts; what would
- * exceed it fails with out-of-memory.  With backing=memory (the default)
- * addresses are real: memory comes with its first touch, and what was freed
- * or unmapped faults when touched.  With backing=none they are numbers, and
- * an 80 GiB job replays on a laptop.
+ * Memory.  mem_alloc() takes the lowest free address that fits; sizes are
+ * rounded up and addresses aligned to 2 MiB (below 1 MiB: to 512 bytes).
+ * address_reserve() does the same in a second region, 16 TiB above the first
+ * where the machine has room for that.  Capacity counts rounded bytes and the
+ * contexts; a call that would exceed it fails with LARDER_ERR_OUT_OF_MEMORY.
+ * With backing=memory (the default) addresses are real: memory is committed on
+ * first touch, and freed or unmapped memory faults.  With backing=none they are
+ * numbers, and an 80 GiB job replays on a laptop.
  *
- * Order.  A stream is a number below LARDER_SIM_STREAMS; each is a queue
- * whose work runs in order.  With events=immediate (and auto, outside of
- * `larder replay`) work runs as it is queued; with events=manual nothing runs
- * until larder_sim_complete(), or a wait for an event, says so: freeing,
- * unmapping and waiting for a stream complete nothing.  events=driver is the
- * same, but true to a driver where that is not: freeing memory, pinned memory
- * too, runs all that is queued first, and waiting for a stream runs that
- * stream.  Unmapping waits for nothing, as a driver need not.  A copy or a fill
- * that comes to memory which is gone by then, or has been mapped to other pages
- * since it was queued, is left out, and reported by what ran it.
+ * Order.  A stream is a number below LARDER_SIM_STREAMS; its work runs in the
+ * order it was queued.
+ *   events=immediate  (and auto, outside of `larder replay`) Work runs when it
+ *                     is queued.
+ *   events=manual     Work runs only in larder_sim_complete() and when an event
+ *                     is waited for.  Freeing, unmapping and waiting for a
+ *                     stream complete nothing.
+ *   events=driver     As manual, but like a driver, freeing memory (pinned
+ *                     memory too) first runs all queued work, and waiting for
+ *                     a stream runs that stream.  Unmapping waits for nothing,
+ *                     which a driver may do.
+ * A copy or fill whose memory was freed, or mapped to other pages, since it was
+ * queued is skipped; the call that ran it returns the error.
  *
- * Capture.  While a stream is captured, freeing memory, asking or waiting for
- * events and streams fail with LARDER_ERR_CAPTURING, as a driver's do.
+ * Capture.  While a stream is captured, calls that free memory or that query or
+ * wait for events and streams fail with LARDER_ERR_CAPTURING, as a driver's do.
  *
- * Sharing.  With shared=NAME the capacity is counted over all processes of
- * the machine that use this name, contexts included; what a process held is
- * released when it dies or becomes another program (execve), by a lock that
- * the kernel takes from it.  Processes count by their number: all of them must
- * see the same ones, as those of one container do.  The object in shared memory
- * is refused with LARDER_ERR_SYSTEM unless it is the user's own, closed to
- * others and whole; its memory is reserved as it is made.  A child process
- * opens the device itself: one opened before a fork is its parent's, and its
- * pages are not mapped in the child: a stale pointer faults there too.
+ * Sharing.  With shared=NAME the capacity covers all processes of the machine
+ * that use this name, contexts included.  When a process exits or calls
+ * execve(), its memory is released: the kernel drops a lock that it held.
+ * Processes are identified by pid, so all must be in one pid namespace (one
+ * container).  The shared memory object is refused with LARDER_ERR_SYSTEM
+ * unless it belongs to the user, is inaccessible to others and intact; its
+ * memory is reserved when it is created.  A child process must open the device
+ * itself: one opened before a fork belongs to the parent, and its pages are not
+ * mapped in the child, so that stale pointers fault.
  *
- * With export=fd or export=fabric pages can be handed to another process that
- * has a simulated GPU with real memory: both then see the same bytes.  A page
- * lives until the last of them lets go of it or dies, and counts as held by
- * the one that made it; what only others still use, after its maker has died,
- * counts no more.  A fabric handle is good while its maker lives, and between
- * processes that may open each other's files.
+ * With export=fd or export=fabric, pages can be sent to another process that
+ * has a simulated GPU with real memory: both see the same bytes.  A page lives
+ * until the last of them releases it or exits.  It counts as held by the
+ * process that created it; once that has exited it does not count.  A fabric
+ * handle is valid while its creator lives, between processes that may open each
+ * other's files.
  *
- * Functions here return LARDER_ERR_UNSUPPORTED for a device that is not a
- * simulated one.
+ * These functions return LARDER_ERR_UNSUPPORTED for other devices.
  */
 #ifndef LARDER_SIM_H
 #define LARDER_SIM_H
@@ -52,11 +54,11 @@
 extern "C" {
 #endif
 
-/* Streams are the numbers below this. */
+/* Streams are the numbers less than this. */
 #define LARDER_SIM_STREAMS 65536
 
-/* Run everything queued on the stream so far, and what it waits for on other
- * streams. */
+/* Run all work queued on the stream so far, and the work on other streams that
+ * it waits for. */
 LARDER_API larder_result larder_sim_complete(larder_device *dev,
                                              larder_stream stream);
 
@@ -72,15 +74,16 @@ LARDER_API larder_result larder_sim_wait_event(larder_device *dev,
                                                larder_stream stream,
                                                uint64_t event);
 
-/* Begin and end the capture of a stream.  ERR_INVALID if it is already, or is
- * not, captured.  Work is queued as ever: there is no graph to replay. */
+/* Begin and end the capture of a stream.  ERR_INVALID if the stream is, or is
+ * not, captured already.  Work is queued as usual: there is no graph to
+ * replay. */
 LARDER_API larder_result larder_sim_capture_begin(larder_device *dev,
                                                   larder_stream stream);
 LARDER_API larder_result larder_sim_capture_end(larder_device *dev,
                                                 larder_stream stream);
 
-/* Where the first region begins: placements are printed relative to it.  The
- * second begins at *second. */
+/* The base addresses of the two regions.  Printed placements are relative to
+ * the first. */
 LARDER_API larder_result larder_sim_regions(larder_device *dev,
                                             larder_addr *first,
                                             larder_addr *second);
@@ -98,7 +101,7 @@ typedef struct larder_sim_usage {
     uint64_t events;
 } larder_sim_usage;
 
-/* What is in use now. */
+/* The current usage. */
 LARDER_API larder_result larder_sim_get_usage(larder_device *dev,
                                               larder_sim_usage *out);
 

@@ -53,6 +53,8 @@ class Run:
         composites.install(options)
         recurrent.install()
         saving.install()
+        if self.mode.unread is not None:
+            self.mode.unread.install()
         # Before the phases, whose hooks then come after those of changes.
         self.changes = changes.Changes(options.changes, options.capability)
         self.phases = Phases(

@@ -11,7 +11,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from larder.fit import formulas, ledger, real, recurrent, temporaries, values
+from larder.fit import formulas, ledger, real, recurrent, temporaries, unread, values
 from larder.fit.adding import Adding
 from larder.fit.scopes import scopes
 from larder.fit.storages import Storages
@@ -83,6 +83,8 @@ class GpuMode(TorchDispatchMode):
         self.storages = Storages(book)
         self.adding = Adding()
         self.real = real.Real() if options.real_cpu else None
+        # What is computed for real reads all that comes from the host.
+        self.unread = None if self.real else unread.Unread()
         self.values = values.Values(options.on_item, self.real)
         self.temporaries = temporaries.Temporaries(self.storages, options)
         self._special = {
@@ -121,6 +123,8 @@ class GpuMode(TorchDispatchMode):
             return func(*args, **kwargs)
         if first is None and not _names_gpu(kwargs.get("device")):
             return self._on_host(func, args, kwargs)
+        if self.unread is not None and not self._is_upload(func, args):
+            self.unread.before(func, args, kwargs)
         special = self._special.get(func)
         if special is not None:
             result = special(func, args, kwargs)
@@ -141,13 +145,26 @@ class GpuMode(TorchDispatchMode):
 
     # ---- what is the host's ------------------------------------------------
 
+    def _is_upload(self, func, args):
+        """Of a tensor of which nothing but its shape is looked at."""
+        if func not in (aten._to_copy.default, aten.copy_.default):
+            return False
+        source = args[1] if func is aten.copy_.default else args[0]
+        return source.numel() > values.REMEMBERED and (
+            source is args[0] or _is_gpu(args[0])
+        )
+
     def _on_host(self, func, args, kwargs):
-        if kwargs.get("pin_memory"):
-            kwargs = dict(kwargs, pin_memory=False)
-        if func is aten._pin_memory.default:
-            return args[0].clone()
         if func is aten.is_pinned.default:
             return False
+        if kwargs.get("pin_memory"):
+            kwargs = dict(kwargs, pin_memory=False)
+        if self.unread is not None:
+            result = self.unread.on_host(func, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        if func is aten._pin_memory.default:
+            return args[0].clone()
         return func(*args, **kwargs)
 
     # ---- what is the GPU's -------------------------------------------------

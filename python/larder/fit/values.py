@@ -27,7 +27,7 @@ DATA_DEPENDENT = (
     aten.index.Tensor,
 )
 
-_REMEMBERED = 1 << 16  # elements of a tensor that came from the host
+REMEMBERED = 1 << 16  # elements of a tensor that came from the host
 _SAID = 8  # places that are told of
 
 
@@ -47,7 +47,7 @@ class Values:
         """All that the tensor's storage holds came from the host."""
         if self._real is not None:
             self._real.put(tensor, source)
-        elif source.numel() <= _REMEMBERED and not isinstance(source, FakeTensor):
+        elif source.numel() <= REMEMBERED and not isinstance(source, FakeTensor):
             held = torch.empty_strided(
                 tensor.size(), tensor.stride(), dtype=tensor.dtype
             )
@@ -134,7 +134,7 @@ class Values:
             self._tell("a copy to the host")
         if self._made_up(dtype) == 0:
             return torch.zeros(tensor.shape, dtype=dtype)
-        if tensor.numel() > _REMEMBERED:
+        if tensor.numel() > REMEMBERED:
             # Pages that nobody reads are never there.
             return torch.zeros(tensor.shape, dtype=dtype)
         return torch.full(tensor.shape, self._made_up(dtype), dtype=dtype)

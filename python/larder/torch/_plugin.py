@@ -105,6 +105,7 @@ PROTOTYPES = {
     "larder_torch_raises": (_I,),
     "larder_torch_last_error": (_S,),
     "larder_torch_error_count": (ctypes.c_uint64,),
+    "larder_torch_random_skip": (_I, _P, ctypes.c_size_t, ctypes.c_uint64),
     "larder_torch_reset": (None,),
 }
 

@@ -36,6 +36,11 @@ void *larder__host_alloc(size_t count, size_t bytes)
     return must_fail() ? NULL : calloc(count, bytes);
 }
 
+void *larder__host_alloc_unset(size_t bytes)
+{
+    return must_fail() ? NULL : malloc(bytes);
+}
+
 void *larder__host_resize(void *ptr, size_t count, size_t bytes)
 {
     if (bytes != 0 && count > SIZE_MAX / bytes)

@@ -54,9 +54,10 @@ larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
     /* What is far too large must not overflow when it is rounded. */
     if (bytes <= sim->budget.capacity_bytes)
         bytes = bits_up(bytes, align == SIM_ALIGN_512 ? 512 : SIM_GRANULE);
-    range = larder__host_alloc(1, sizeof *range);
+    range = larder__host_alloc_unset(sizeof *range);
     if (range == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    *range = (struct sim_range){0};
     r = memory_take(sim, bytes, align, range);
     if (r != LARDER_OK) {
         larder__host_free(range);

@@ -16,11 +16,11 @@ static void look(struct rig *rig)
     const struct heap *heap;
     size_t at = 0;
 
-    larder__lock_all(a);
+    allocator_lock(a);
     larder__trim_look(a);
     while ((heap = larder__trim_next_heap(a, &at)) != NULL)
         larder__trim_heap(a, heap);
-    larder__unlock_all(a);
+    allocator_unlock(a);
     assert_ok(larder_check(rig->a));
 }
 
@@ -101,9 +101,9 @@ static void what_is_mapped_nowhere_goes_when_nothing_was_done(void **state)
 
     (void)state;
     rig_free(&rig, addr);
-    larder__lock_all(a);
+    allocator_lock(a);
     assert_ok(a->policy->state->release_heap(a, a->pools[POOL_LARGE].heaps[0]));
-    larder__unlock_all(a);
+    allocator_unlock(a);
     assert_stays_for(&rig, TRIM_STEPS);
     rig_down(&rig);
 }

@@ -509,12 +509,12 @@ static bool is_captured(struct allocator *a)
 {
     bool is;
 
-    larder__lock_all(a);
+    allocator_lock(a);
     is = pools_are_captured(a, a->pools);
     for (const struct private_pool *p = a->privates.first; p != NULL && !is;
          p = p->next)
         is = pools_are_captured(a, p->pools);
-    larder__unlock_all(a);
+    allocator_unlock(a);
     return is;
 }
 
@@ -538,9 +538,9 @@ static larder_result look_back(struct allocator *a)
 
     if (a->debug == NULL)
         return LARDER_OK;
-    larder__lock_all(a);
+    allocator_lock(a);
     r = larder__debug_end(a);
-    larder__unlock_all(a);
+    allocator_unlock(a);
     return r;
 }
 

@@ -58,15 +58,16 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
         return LARDER_OK;
     }
     peers_heed(a);
-    larder__lock_all(a);
-    larder__shard_enter(a);
+    allocator_lock(a);
+    shards_enter(a);
     history_enter(a, caller);
     if (a->debug == NULL)
         r = larder__request(a, bytes, stream, hint, out);
     else
         r = request_zoned(a, bytes, stream, hint, out);
-    larder__shard_stock(a, stream);
-    larder__unlock_all(a);
+    if (a->shards.count > 0)
+        larder__shard_stock(a, stream);
+    allocator_unlock(a);
     return r;
 }
 
@@ -220,10 +221,13 @@ static larder_result find_live(struct allocator *a, larder_addr addr,
     return explain_unknown(a, addr);
 }
 
-static bool is_of_region(const struct block *b)
+static bool is_of_region(const struct allocator *a, const struct block *b)
 {
-    const struct private_pool *p = b->segment->heap->pool->owner;
+    const struct private_pool *p;
 
+    if (a->privates.regions == 0)
+        return false;
+    p = b->segment->heap->pool->owner;
     return p != NULL && p->region != NULL;
 }
 
@@ -246,18 +250,18 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
     if (addr == 0)
         return LARDER_OK;
     peers_heed(a);
-    larder__lock_all(a);
-    larder__shard_enter(a);
+    allocator_lock(a);
+    shards_enter(a);
     history_enter(a, caller);
     r = find_live(a, addr, &b);
-    if (r == LARDER_OK && is_of_region(b))
+    if (r == LARDER_OK && is_of_region(a, b))
         r = larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
                          "0x%" PRIx64 " lies in a region: expected "
                          "larder_region_decommit()",
                          addr);
     if (r == LARDER_OK)
         r = give_back(a, b);
-    larder__unlock_all(a);
+    allocator_unlock(a);
     return r;
 }
 

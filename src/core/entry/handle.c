@@ -122,7 +122,7 @@ larder_result larder__handle_lock(larder_allocator *handle,
     *out = larder__handle_enter(handle);
     if (*out == NULL)
         return larder__handle_bad(handle);
-    larder__lock_all(*out);
+    allocator_lock(*out);
     history_enter(*out, NULL);
     return LARDER_OK;
 }
@@ -131,6 +131,6 @@ void larder__handle_unlock(struct allocator *a)
 {
     larder_allocator *handle = a->handle;
 
-    larder__unlock_all(a);
+    allocator_unlock(a);
     larder__handle_leave(handle);
 }

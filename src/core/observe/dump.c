@@ -40,10 +40,10 @@ static bool dump(struct allocator *a)
     if (!expand(a->conf.dump_path, a->dumps.count, path, sizeof path) ||
         larder__snapshot_take(a, true, &s) != LARDER_OK)
         return false;
-    larder__unlock_all(a);
+    allocator_unlock(a);
     r = larder__snapshot_file(&s, larder__snapshot_is_json(path), path);
     larder__snapshot_free(&s);
-    larder__lock_all(a);
+    allocator_lock(a);
     return r == LARDER_OK;
 }
 

@@ -137,11 +137,11 @@ bool larder__run_reclaims(struct allocator *a)
     if (copy == NULL)
         return false;
     larder__assert(allocator_is_locked(a));
-    larder__unlock_all(a);
+    allocator_unlock(a);
     larder__assert(!allocator_is_locked(a) || LARDER_ASSERT_LEVEL == 0);
     for (uint32_t i = 0; i < count; i++)
         freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
-    larder__lock_all(a);
+    allocator_lock(a);
     history_reenter(a, call);
     larder__host_free(copy);
     return freed;
@@ -156,10 +156,10 @@ static void tell_observers(struct allocator *a, const larder_oom_info *info)
     larder__assert(allocator_is_locked(a));
     if (copy == NULL)
         return;
-    larder__unlock_all(a);
+    allocator_unlock(a);
     for (uint32_t i = 0; i < count; i++)
         ((larder_oom_fn *)copy[i].fn)(copy[i].ctx, info);
-    larder__lock_all(a);
+    allocator_lock(a);
     larder__host_free(copy);
 }
 

@@ -50,9 +50,9 @@ static inline void peers_heed_locked(struct allocator *a)
 {
     if (!shards_are_called(a))
         return;
-    larder__unlock_all(a);
+    allocator_unlock(a);
     larder__peers_answer(a->peers);
-    larder__lock_all(a);
+    allocator_lock(a);
 }
 
 /* ---- asking ------------------------------------------------------------------ */

@@ -134,8 +134,8 @@ bool larder__peers_help(struct allocator *a, struct peers_search *s,
         need > sum_of(larder__peers_allowance(a->peers), movable_of(a)))
         return false;
     lacking = lacking_of(a, need);
-    larder__unlock_all(a);
+    allocator_unlock(a);
     goes_on = larder__peers_search_goes_on(a->peers, s, lacking);
-    larder__lock_all(a);
+    allocator_lock(a);
     return goes_on;
 }

@@ -18,6 +18,8 @@
 /* Some free block of the default pools: left behind, as nothing is cached. */
 static bool has_backlog(const struct allocator *a, struct pool *pool)
 {
+    if (pool->stocked_count == 0)
+        return false;
     larder__stocked_tidy(a, pool);
     return pool->stocked_count > 0;
 }

@@ -135,8 +135,8 @@ static larder_result pool_add_heap(struct allocator *a, struct pool *pool,
     return LARDER_OK;
 }
 
-larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
-                                larder_stream stream, struct heap **out)
+larder_result larder__pool_find_heap(struct allocator *a, struct pool *pool,
+                                     larder_stream stream, struct heap **out)
 {
     uint32_t at;
     larder_result r;
@@ -161,33 +161,13 @@ larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
     return LARDER_OK;
 }
 
-static inline struct private_pool *owner_for(struct allocator *a,
-                                             larder_stream stream)
+struct private_pool *larder__pool_routed(struct allocator *a,
+                                         larder_stream stream)
 {
+    larder__assert(allocator_is_locked(a));
     for (const struct route *r = a->routes.first; r != NULL; r = r->next) {
         if (r->filter == NULL || r->filter(r->ctx, stream))
             return r->to;
     }
     return a->tag_frames > 0 ? larder__tag_pool(a) : NULL;
-}
-
-struct private_pool *larder__pool_owner_for(struct allocator *a,
-                                            larder_stream stream)
-{
-    return owner_for(a, stream);
-}
-
-struct pool *larder__pool_for(struct allocator *a, uint64_t size,
-                              larder_stream stream, larder_hint hint)
-{
-    enum pool_kind kind = size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
-    struct private_pool *owner = owner_for(a, stream);
-
-    larder__assert(allocator_is_locked(a));
-    if (owner != NULL)
-        return &owner->pools[kind];
-    if (a->is_paged && kind == POOL_LARGE && hint == LARDER_HINT_LONG &&
-        a->conf.lifetimes != CONF_LIFETIMES_OFF)
-        kind = POOL_LONG;
-    return &a->pools[kind];
 }

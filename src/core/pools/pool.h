@@ -10,20 +10,54 @@ void larder__pools_destroy(struct pool *pools);
 
 /* The stream's heap, made if there was none.  ERR_NO_HOST_MEMORY;
  * ERR_UNKNOWN_STREAM from the device. */
-larder_result larder__pool_heap(struct allocator *a, struct pool *pool,
-                                larder_stream stream, struct heap **out);
+larder_result larder__pool_find_heap(struct allocator *a, struct pool *pool,
+                                     larder_stream stream, struct heap **out);
+
+/* The same: mostly it is the heap that was asked for last, in a pool that has
+ * nothing to say to that. */
+static inline larder_result pool_heap(struct allocator *a, struct pool *pool,
+                                      larder_stream stream, struct heap **out)
+{
+    struct heap *last = pool->last_heap;
+
+    if (pool->owner != NULL || last == NULL || last->stream != stream)
+        return larder__pool_find_heap(a, pool, stream, out);
+    *out = last;
+    return LARDER_OK;
+}
 
 /* Where the stream's heap is among those, which ascend, or would be. */
 uint32_t larder__heap_position(struct heap *const *heaps, uint32_t count,
                                larder_stream stream);
 
-/* Whose private pool requests on this stream go to now; NULL: nobody's. */
-struct private_pool *larder__pool_owner_for(struct allocator *a,
-                                            larder_stream stream);
+/* Whose private pool requests on this stream go to by the routes and tags that
+ * are begun; NULL: nobody's. */
+struct private_pool *larder__pool_routed(struct allocator *a,
+                                         larder_stream stream);
+
+/* The same, where mostly none is begun. */
+static inline struct private_pool *pool_owner_for(struct allocator *a,
+                                                  larder_stream stream)
+{
+    return a->routes.first == NULL && a->tag_frames == 0
+               ? NULL
+               : larder__pool_routed(a, stream);
+}
 
 /* Where a request of this rounded size on this stream goes. */
-struct pool *larder__pool_for(struct allocator *a, uint64_t size,
-                              larder_stream stream, larder_hint hint);
+static inline struct pool *pool_for(struct allocator *a, uint64_t size,
+                                    larder_stream stream, larder_hint hint)
+{
+    enum pool_kind kind = size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
+    struct private_pool *owner = pool_owner_for(a, stream);
+
+    if (owner != NULL)
+        return &owner->pools[kind];
+    if (a->is_paged && kind == POOL_LARGE && hint == LARDER_HINT_LONG &&
+        a->conf.lifetimes != CONF_LIFETIMES_OFF)
+        kind = POOL_LONG;
+    return &a->pools[kind];
+}
 
 /* Put a free block into its heap's index, or take it out. */
 static inline void heap_insert(struct block *b)

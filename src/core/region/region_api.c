@@ -134,7 +134,7 @@ static larder_result region_enter(larder_region *region, struct allocator **out,
     if (r != LARDER_OK)
         return r;
     peers_heed_locked(*out);
-    larder__shard_enter(*out);
+    shards_enter(*out);
     history_enter(*out, caller);
     r = check_awake(region->region);
     if (r != LARDER_OK)

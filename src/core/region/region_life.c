@@ -60,8 +60,7 @@ static larder_result reserve(struct allocator *a, struct region *g,
                              uint64_t bytes, larder_stream stream)
 {
     struct heap *heap;
-    larder_result r =
-        larder__pool_heap(a, &g->pool->pools[POOL_LARGE], stream, &heap);
+    larder_result r = pool_heap(a, &g->pool->pools[POOL_LARGE], stream, &heap);
 
     if (r == LARDER_OK)
         r = larder__range_reserve(a, heap, bytes);

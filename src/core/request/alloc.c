@@ -96,9 +96,8 @@ larder_result larder__request_route(struct allocator *a, struct request *q)
 {
     if (!larder__slab_ensure(&a->slab, SLAB_SPARE))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    return larder__pool_heap(a,
-                             larder__pool_for(a, q->size, q->stream, q->hint),
-                             q->stream, &q->heap);
+    return pool_heap(a, pool_for(a, q->size, q->stream, q->hint), q->stream,
+                     &q->heap);
 }
 
 larder_result larder__find_again(struct allocator *a, struct request *q)
@@ -121,8 +120,7 @@ larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
  * when it looks free, and what sleeps may wake without its bytes. */
 static bool has_zones(struct allocator *a, const struct request *q)
 {
-    return !allocator_is_capturing(a) &&
-           larder__pool_owner_for(a, q->stream) == NULL;
+    return !allocator_is_capturing(a) && pool_owner_for(a, q->stream) == NULL;
 }
 
 static larder_result request_prepare(struct allocator *a, struct request *q)

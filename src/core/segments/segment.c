@@ -104,7 +104,8 @@ static larder_result segment_take_addresses(struct allocator *a,
 typedef larder_result segment_taker(struct allocator *a, struct segment *s);
 
 /* A segment like the one given, with what the taker sets. */
-static larder_result segment_make(struct allocator *a, struct segment like,
+static larder_result segment_make(struct allocator *a,
+                                  const struct segment *like,
                                   segment_taker *taker, struct block **out)
 {
     struct segment *s;
@@ -112,10 +113,10 @@ static larder_result segment_make(struct allocator *a, struct segment like,
 
     if (!larder__slab_ensure(&a->slab, 1 + SLAB_SPARE))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    s = larder__host_alloc(1, sizeof *s);
+    s = larder__host_alloc_unset(sizeof *s);
     if (s == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    *s = like;
+    *s = *like;
     r = taker(a, s);
     if (r != LARDER_OK) {
         larder__host_free(s);
@@ -133,7 +134,7 @@ static larder_result segment_make_whole(struct allocator *a, struct heap *heap,
                                         struct block **out)
 {
     const struct segment like = {.heap = heap, .bytes = bytes};
-    larder_result r = segment_make(a, like, taker, out);
+    larder_result r = segment_make(a, &like, taker, out);
     const struct segment *s;
 
     if (r != LARDER_OK)
@@ -165,7 +166,7 @@ larder_result larder__segment_reserve(struct allocator *a, struct heap *heap,
     const struct segment like = {
         .heap = heap, .bytes = bytes, .kind = kind, .page_bytes = page_bytes};
 
-    return segment_make(a, like, segment_take_addresses, out);
+    return segment_make(a, &like, segment_take_addresses, out);
 }
 
 static larder_result segment_give_driver(struct allocator *a, struct segment *s)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/host.h"
-#include "core/state/audit.h"
 
 enum {
     STOCK = 64,         /* spare headers a shard is left with */
@@ -42,11 +41,9 @@ static void add_up(struct allocator *a)
 
 /* ---- locks ---------------------------------------------------------------- */
 
-void larder__lock_all(struct allocator *a)
+void larder__shards_lock(struct allocator *a)
 {
-    lock_take(&a->lock);
-    if (a->shards.count == 0)
-        return;
+    larder__assert(allocator_is_locked(a));
     for (unsigned i = 1; i <= a->shards.count; i++) {
         larder__assert(a->shards.list[i]->number == i);
         lock_take(&a->shards.list[i]->lock);
@@ -68,7 +65,7 @@ static void shard_publish(struct allocator *a, uint64_t max_bytes,
         a->shards.is_watching = is_watching;
 }
 
-void larder__unlock_all(struct allocator *a)
+void larder__shards_unlock(struct allocator *a)
 {
     bool is_open = a->is_fast && a->tag_frames == 0 && a->history == NULL &&
                    a->routes.first == NULL && a->captures == 0 &&
@@ -76,23 +73,21 @@ void larder__unlock_all(struct allocator *a)
 
     larder__assert(allocator_is_locked(a));
     larder__assert(!is_open || a->is_paged);
-    larder__audit(a);
     shard_publish(a, is_open ? a->props.total_bytes : 0,
                   !events_are_idle(&a->events));
     for (unsigned i = a->shards.count; i > 0; i--)
         lock_leave(&a->shards.list[i]->lock);
-    lock_leave(&a->lock);
 }
 
-void larder__shard_enter(struct allocator *a)
+void larder__shards_meet(struct allocator *a)
 {
     uintptr_t thread = shard_thread();
 
     larder__assert(allocator_is_locked(a));
-    larder__assert(thread != 0);
+    larder__assert(thread != 0 && thread != a->shards.owner);
     if (a->shards.owner == 0)
         a->shards.owner = thread;
-    else if (a->shards.owner != thread)
+    else
         a->shards.is_shared = true;
 }
 

@@ -18,7 +18,7 @@
 
 #include <pthread.h>
 
-#include "core/state/allocator.h"
+#include "core/state/audit.h"
 
 enum { SHARDS_MAX = 160 }; /* more streams do without: a number is a byte */
 
@@ -90,12 +90,39 @@ static inline bool shards_are_called(const struct allocator *a)
 
 /* ---- all locks ------------------------------------------------------------ */
 
-void larder__lock_all(struct allocator *a);
-void larder__unlock_all(struct allocator *a);
+/* Those of the shards there are, when the allocator's is held; and what they
+ * counted is added up. */
+void larder__shards_lock(struct allocator *a);
+void larder__shards_unlock(struct allocator *a);
+
+/* Under the policies without shards, all locks are one. */
+static inline void allocator_lock(struct allocator *a)
+{
+    lock_take(&a->lock);
+    if (a->shards.count > 0)
+        larder__shards_lock(a);
+}
+
+static inline void allocator_unlock(struct allocator *a)
+{
+    larder__assert(allocator_is_locked(a));
+    larder__audit(a);
+    if (a->shards.count > 0)
+        larder__shards_unlock(a);
+    lock_leave(&a->lock);
+}
+
+/* This thread, which is not the owner, allocates or frees. */
+void larder__shards_meet(struct allocator *a);
 
 /* The calling thread allocates or frees: with all locks, before anything is
  * counted in a shard. */
-void larder__shard_enter(struct allocator *a);
+static inline void shards_enter(struct allocator *a)
+{
+    larder__assert(allocator_is_locked(a));
+    if (a->shards.owner != shard_thread())
+        larder__shards_meet(a);
+}
 
 /* Leave the stream's shard, if there is one, with spare headers for the next
  * requests, as far as there is host memory, but not with too many. */

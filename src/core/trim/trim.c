@@ -69,7 +69,7 @@ uint64_t larder__trim_give(struct allocator *a, uint64_t bytes)
     uint64_t before;
     uint64_t gone;
 
-    larder__lock_all(a);
+    allocator_lock(a);
     before = a->held_bytes;
     if (bytes > 0)
         (void)allocator_make_room(a);
@@ -78,7 +78,7 @@ uint64_t larder__trim_give(struct allocator *a, uint64_t bytes)
     gone = a->held_bytes < before ? before - a->held_bytes : 0;
     larder__assert(allocator_is_locked(a) && a->peers != NULL);
     larder__peers_tell_use(a);
-    larder__unlock_all(a);
+    allocator_unlock(a);
     return gone;
 }
 

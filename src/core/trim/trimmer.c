@@ -99,11 +99,11 @@ static bool event_passes(struct trimmer *t, uint64_t event)
     while (naps++ < TRIM_STEPS) {
         bool is_barred;
 
-        larder__lock_all(a);
+        allocator_lock(a);
         is_barred = larder__trim_is_barred(a);
         r = is_barred ? LARDER_ERR_NOT_READY
                       : larder__device_event_query(a->device, event);
-        larder__unlock_all(a);
+        allocator_unlock(a);
         if (r != LARDER_ERR_NOT_READY || !trimmer_nap(t, NAP_NS))
             break;
     }
@@ -124,19 +124,19 @@ static void trim_pages(struct trimmer *t)
         uint64_t event = 0;
         bool is_put = false;
 
-        larder__lock_all(a);
+        allocator_lock(a);
         heap =
             larder__trim_is_barred(a) ? NULL : larder__trim_next_heap(a, &at);
         if (heap != NULL)
             is_put = event_put(a, heap->stream, &event);
-        larder__unlock_all(a);
+        allocator_unlock(a);
         goes_on = heap != NULL;
         if (!is_put || !event_passes(t, event))
             continue;
-        larder__lock_all(a);
+        allocator_lock(a);
         if (!larder__trim_is_barred(a))
             larder__trim_heap(a, heap);
-        larder__unlock_all(a);
+        allocator_unlock(a);
     }
 }
 
@@ -148,11 +148,11 @@ static void *trimmer_run(void *ctx)
     while (wait_for_look(t)) {
         bool is_barred;
 
-        larder__lock_all(a);
+        allocator_lock(a);
         is_barred = larder__trim_is_barred(a);
         if (!is_barred)
             larder__trim_look(a);
-        larder__unlock_all(a);
+        allocator_unlock(a);
         if (!is_barred)
             trim_pages(t);
     }

@@ -501,11 +501,11 @@ static void a_minimum_that_is_not_there_is_refused(void **state)
     assert_ok(larder_configure(rig.a, "minimum:60MiB"));
     assert_refused(LARDER_ERR_OUT_OF_MEMORY,
                    larder_configure(rig.a, "minimum:66MiB"),
-                   "2097152 are lacking");
+                   "the device lacks 2097152 bytes");
     assert_ok(larder_configure(rig.a, "minimum:0"));
     assert_int_equal(other_do(&o, "aaf"), 'y'); /* it caches 16 MiB */
     assert_refused(LARDER_ERR_OUT_OF_MEMORY,
-                   larder_configure(rig.a, "minimum:60MiB"), "are lacking");
+                   larder_configure(rig.a, "minimum:60MiB"), "lacks");
     larder_options_init(&opt);
     opt.conf = "minimum:60MiB,ask_budget_ms:50";
     assert_refused(LARDER_ERR_OUT_OF_MEMORY, larder_create(rig.dev, &opt, &a),

@@ -378,12 +378,12 @@ static void a_wrong_message_is_named(void **state)
         unsigned char value;
         const char *words;
     } wrong[] = {
-        {0, 'X', "no message of larder_export_send()"},
+        {0, 'X', "not a message of larder_export_send()"},
         {8, 9, "version 9: expected version 2"},
         {12, 7, "handles of kind 7"},
         {16, 0xEE, "on another device"},
-        {32 + 6, 1, "they do not lie there"},
-        {40 + 6, 1, "they do not lie there"},
+        {32 + 6, 1, "it does not fit"},
+        {40 + 6, 1, "it does not fit"},
         {48, 1, "expected a multiple of 2097152"},
         {48 + 6, 1, "expected a multiple of 2097152"},
         {56 + 3, 1, "pages: expected 1 to 32"},
@@ -405,23 +405,24 @@ static void a_wrong_message_is_named(void **state)
                         wrong[i].words);
     }
     receive_refused(rig.dev, bytes, 63, LARDER_ERR_SYSTEM,
-                    "with 1 bytes to come");
-    receive_refused(rig.dev, bytes, 64, LARDER_ERR_SYSTEM, "272 bytes to come");
+                    "1 bytes are missing");
+    receive_refused(rig.dev, bytes, 64, LARDER_ERR_SYSTEM,
+                    "272 bytes are missing");
     memset(bytes + 64, 0x5A, 16);
     receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
-                    "breaks off");
+                    "ends early");
     batch_of_three(bytes + 64);
     receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
                     "with 0 descriptors: expected 3");
     bytes[64 + 16 + 4] = 0;
     receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
-                    "a handle of 0 pages, with 2 to come");
+                    "a handle of 0 pages where 2 are missing");
     bytes[64 + 16 + 4] = 2;
     receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
-                    "a handle of 1 pages, with 0 to come");
+                    "a handle of 1 pages where 0 are missing");
     bytes[64 + 4] = 4;
     receive_refused(rig.dev, bytes, sizeof bytes, LARDER_ERR_INVALID,
-                    "3 to come");
+                    "3 are missing");
     rig_free(&rig, addr);
     rig_down(&rig);
 }
@@ -497,7 +498,7 @@ static void a_socket_that_does_not_work_is_named(void **state)
     assert_int_equal(
         setsockopt(p.far, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon), 0);
     assert_refused(LARDER_ERR_SYSTEM, larder_import_receive(rig.dev, p.far, &m),
-                   "within the socket's time");
+                   "timed out");
     close(p.far);
     p.far = -1;
     assert_refused(LARDER_ERR_SYSTEM, larder_export_send(e, p.near),
@@ -531,7 +532,8 @@ static void a_device_without_pages_cannot_import(void **state)
     (void)state;
     assert_ok(larder_device_open("sim:64MiB,vmm=off", 0, &dev));
     assert_refused(LARDER_ERR_UNSUPPORTED,
-                   larder_import_receive(dev, p.far, &m), "no calls to import");
+                   larder_import_receive(dev, p.far, &m),
+                   "cannot import memory");
     assert_ok(larder_device_close(dev));
     pair_down(&p);
 }

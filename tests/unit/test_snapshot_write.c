@@ -358,7 +358,7 @@ static void test_wrong_options_are_refused(void **state)
     opt.format = (larder_snapshot_format)7;
     assert_refused(LARDER_ERR_INVALID,
                    larder_snapshot_write_to(rig.a, bytes_add, &b, &opt),
-                   "7 is not a format");
+                   "7 is not a snapshot format");
     opt.size = 3;
     assert_refused(LARDER_ERR_INVALID,
                    larder_snapshot_write_to(rig.a, bytes_add, &b, &opt),

@@ -32,10 +32,10 @@ larder_result larder__account_keep(struct allocator *a, struct holding *h,
     holding_set(&a->account, h, h->held_bytes, before);
     larder__assert(h->minimum_bytes == before);
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
-                        "a minimum of %llu bytes cannot be kept: %llu bytes "
-                        "would be kept and not held, of %llu that may be held, "
-                        "%llu of them are",
+                        "a minimum of %llu bytes cannot be kept: owners would "
+                        "hold %llu bytes less than their minimums, and %llu of "
+                        "a capacity of %llu bytes are held",
                         (unsigned long long)bytes, (unsigned long long)kept,
-                        (unsigned long long)held_capacity(a),
-                        (unsigned long long)a->held_bytes);
+                        (unsigned long long)a->held_bytes,
+                        (unsigned long long)held_capacity(a));
 }

@@ -198,8 +198,7 @@ larder_result larder_account(larder_allocator *handle, larder_account_fn *fn,
     larder_result r;
 
     if (fn == NULL)
-        return larder__fail(LARDER_ERR_INVALID,
-                            "larder_account() has no function to tell");
+        return larder__fail(LARDER_ERR_INVALID, "larder_account(): fn is NULL");
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;

@@ -202,8 +202,7 @@ static larder_result history_api_options_read(
                             opt->size);
     memcpy(out, opt, opt->size);
     if ((unsigned)out->format > LARDER_SNAPSHOT_JSON)
-        return larder__fail(LARDER_ERR_INVALID,
-                            "%d is not a format of snapshots",
+        return larder__fail(LARDER_ERR_INVALID, "%d is not a snapshot format",
                             (int)out->format);
     return LARDER_OK;
 }
@@ -286,6 +285,6 @@ larder_result larder_snapshot_write_to(larder_allocator *handle,
     r = larder__snapshot_emit(&s, own.format == LARDER_SNAPSHOT_JSON, fn, ctx);
     larder__snapshot_free(&s);
     if (r == LARDER_ERR_SYSTEM)
-        return larder__fail(r, "the snapshot's bytes were refused");
+        return larder__fail(r, "the caller's function refused the snapshot");
     return r;
 }

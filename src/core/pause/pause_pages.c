@@ -115,7 +115,7 @@ larder_result larder__paused_make(struct allocator *a, struct segment *s,
         !larder__kept_take(a, &p->kept, places * s->page_bytes)) {
         larder__host_free(p);
         return larder__fail(LARDER_ERR_NO_HOST_MEMORY,
-                            "the host has no memory for what is to be kept");
+                            "not enough host memory to keep the contents");
     }
     larder__assert(s->paused == NULL && s->kind == SEGMENT_EXPANDABLE);
     s->paused = p;

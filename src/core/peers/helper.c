@@ -25,7 +25,7 @@ larder_result larder__helper_begin(struct peers *p)
         return LARDER_OK;
     if (!larder__worker_begin(&p->thread, helper_run, p))
         return larder__fail(LARDER_ERR_SYSTEM,
-                            "ledger_thread: no thread could be made");
+                            "ledger_thread: cannot create a thread");
     p->has_thread = true;
     return LARDER_OK;
 }

@@ -241,9 +241,9 @@ static void set_limits(struct allocator *a)
 static larder_result no_minimum(const struct allocator *a, uint64_t lacking)
 {
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
-                        "minimum: %llu bytes cannot be kept: of what the "
-                        "device has left, beside what is kept for other "
-                        "processes, %llu are lacking",
+                        "minimum: %llu bytes cannot be kept: beside the "
+                        "minimums of other processes the device lacks %llu "
+                        "bytes",
                         (unsigned long long)a->conf.minimum_bytes,
                         (unsigned long long)lacking);
 }

@@ -60,8 +60,8 @@ static larder_result check_is_pinned(larder_allocator *handle)
     if (is_host)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_INVALID,
-                        "the allocator is of device memory: expected one of "
-                        "larder_pinned_create()");
+                        "this is an allocator of device memory: expected one "
+                        "from larder_pinned_create()");
 }
 
 larder_result larder_pinned_alloc(larder_allocator *pinned, uint64_t bytes,

@@ -46,7 +46,7 @@ static larder_result pinned_find(struct allocator *a, struct request *q)
 {
     if (q->stream != LARDER_PINNED_STREAM)
         return larder__fail(LARDER_ERR_INVALID,
-                            "pinned memory is of no stream: use "
+                            "pinned memory belongs to no stream: use "
                             "larder_pinned_alloc()");
     if (q->bytes > a->conf.pinned_round_max_bytes) {
         q->size = bits_up(q->bytes, UNIT);

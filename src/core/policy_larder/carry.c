@@ -201,9 +201,9 @@ static void carry_undo(struct allocator *a)
     if (larder__carry_back(a) == LARDER_OK)
         larder__set_error("%s", words);
     else
-        larder__set_error("%s; nor could it be undone: the %llu bytes at "
+        larder__set_error("%s; undoing the move failed too: the %llu bytes at "
                           "0x%llx, whose contents are kept, cannot be used "
-                          "until a later request has mapped them again",
+                          "until a later request maps them again",
                           words, (unsigned long long)bytes,
                           (unsigned long long)addr);
 }

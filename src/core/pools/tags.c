@@ -64,8 +64,7 @@ static larder_result frame_add(const larder_allocator *handle, struct tag *tag)
     }
     if (depth == FRAMES)
         return larder__fail(LARDER_ERR_INVALID,
-                            "this thread has begun %d tags, which is the most "
-                            "it can",
+                            "this thread has begun %d tags, the maximum",
                             FRAMES);
     larder__assert(depth >= 0 && depth < FRAMES);
     larder__assert(tag->pool->tag == tag);
@@ -91,7 +90,7 @@ static larder_result name_check(const char *name)
     if (length > 0 && length <= LARDER_TAG_MAX)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_INVALID,
-                        "'%.80s' is not a tag: expected 1 to %d bytes",
+                        "'%.80s' is not a tag's name: expected 1 to %d bytes",
                         name == NULL ? "" : name, LARDER_TAG_MAX);
 }
 

@@ -41,7 +41,7 @@ static larder_result region_sleep_take(struct allocator *a, struct region *g)
     if (bytes == 0 || larder__kept_take(a, &g->kept, bytes))
         return LARDER_OK;
     return larder__fail(LARDER_ERR_NO_HOST_MEMORY,
-                        "the host has no memory for what is to be kept of the "
+                        "not enough host memory to keep the contents of the "
                         "region '%s'",
                         g->name);
 }
@@ -163,8 +163,8 @@ static larder_result streams_pass(struct allocator *a, const struct region *g)
          b = slab_get(&a->slab, b->next)) {
         if (b->state == BLOCK_PENDING)
             return larder__fail(LARDER_ERR_BUSY,
-                                "memory of the region '%s' is still used by a "
-                                "stream that was recorded",
+                                "a recorded stream still uses memory of the "
+                                "region '%s'",
                                 g->name);
         for (const struct use *use = b->state == BLOCK_LIVE ? b->uses : NULL;
              use != NULL && r == LARDER_OK; use = use->next) {

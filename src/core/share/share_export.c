@@ -30,14 +30,14 @@ static larder_result check_exportable(const struct allocator *a,
 {
     if (!segment_is_expandable(b->segment))
         return larder__fail(LARDER_ERR_UNSUPPORTED,
-                            "0x%" PRIx64 " does not lie in pages, which are "
-                            "all that can be exported: use the policy larder "
-                            "or expandable_segments:True",
+                            "0x%" PRIx64 " does not lie in pages and cannot be "
+                            "exported: use the policy larder or "
+                            "expandable_segments:True",
                             b->addr);
     if (a->props.export_kind == LARDER_HANDLE_NONE)
         return larder__fail(LARDER_ERR_UNSUPPORTED,
-                            "the pages of this device were not made to be "
-                            "exported: open it with export=fd");
+                            "the pages of this device cannot be exported: open "
+                            "it with export=fd");
     if (b->segment->paused != NULL)
         return larder__fail(LARDER_ERR_PAUSED,
                             "0x%" PRIx64 " is paused: it has no pages",

@@ -221,7 +221,7 @@ larder_result larder_import_receive(larder_device *dev, int socket,
         return larder__fail_plain(LARDER_ERR_INVALID);
     if (!larder__device_can_import(dev))
         return larder__fail(LARDER_ERR_UNSUPPORTED,
-                            "device '%s' has no calls to import memory with",
+                            "device '%s' cannot import memory",
                             larder_device_name(dev));
     r = header_receive(dev, socket, &header);
     if (r != LARDER_OK)

@@ -85,22 +85,22 @@ static larder_result sizes_check(const struct share_header *h,
     if (h->page_bytes == 0 || granularity == 0 ||
         h->page_bytes % granularity != 0 || h->page_bytes > props->total_bytes)
         return larder__fail(LARDER_ERR_INVALID,
-                            "the message tells of pages of %" PRIu64
+                            "the message has pages of %" PRIu64
                             " bytes: expected a multiple of %" PRIu64
                             " up to %" PRIu64,
                             h->page_bytes, granularity, props->total_bytes);
     pages_max = props->total_bytes / h->page_bytes;
     if (h->page_count == 0 || h->page_count > pages_max)
         return larder__fail(LARDER_ERR_INVALID,
-                            "the message tells of %" PRIu64
+                            "the message has %" PRIu64
                             " pages: expected 1 to %" PRIu64,
                             h->page_count, pages_max);
     if (h->offset >= h->page_count * h->page_bytes || h->bytes == 0 ||
         h->bytes > h->page_count * h->page_bytes - h->offset)
         return larder__fail(LARDER_ERR_INVALID,
-                            "the message tells of %" PRIu64
-                            " bytes from %" PRIu64 " on in %" PRIu64
-                            " pages of %" PRIu64 ": they do not lie there",
+                            "the message has an allocation of %" PRIu64
+                            " bytes at offset %" PRIu64 " of %" PRIu64
+                            " pages of %" PRIu64 " bytes: it does not fit",
                             h->bytes, h->offset, h->page_count, h->page_bytes);
     return LARDER_OK;
 }
@@ -122,7 +122,7 @@ larder_result larder__share_header_read(
     memcpy(h.uuid, in + AT_UUID, sizeof h.uuid);
     if (number_get(in, 8) != header_magic)
         return larder__fail(LARDER_ERR_INVALID,
-                            "what came is no message of larder_export_send()");
+                            "this is not a message of larder_export_send()");
     if (version != SHARE_VERSION)
         return larder__fail(LARDER_ERR_INVALID,
                             "the message has version %" PRIu32
@@ -166,8 +166,8 @@ static larder_result pages_read(const unsigned char *in, uint64_t left,
         if (out->pages[i] == 0 || out->pages[i] > left)
             return larder__fail(LARDER_ERR_INVALID,
                                 "the message has a handle of %" PRIu32
-                                " pages, with %" PRIu64 " to come: expected "
-                                "at least 1 and no more than that",
+                                " pages where %" PRIu64 " are missing: "
+                                "expected at least 1 and no more than those",
                                 out->pages[i], left);
         left -= out->pages[i];
     }
@@ -186,7 +186,7 @@ larder_result larder__share_batch_read(
 
     if (number_get(in, 4) != batch_magic)
         return larder__fail(LARDER_ERR_INVALID,
-                            "the message breaks off: expected handles of the "
+                            "the message ends early: expected handles of the "
                             "pages from %" PRIu64 " on",
                             first);
     if (b.first != first || b.count == 0 || b.count > SHARE_BATCH_MAX ||
@@ -195,7 +195,7 @@ larder_result larder__share_batch_read(
                             "the message has %" PRIu32
                             " handles of the pages from %" PRIu64
                             " on: expected 1 to %d, from %" PRIu64
-                            " on, with %" PRIu64 " to come",
+                            " on, where %" PRIu64 " are missing",
                             b.count, b.first, SHARE_BATCH_MAX, first, left);
     r = pages_read(in + BATCH_AT_PAGES, left, &b);
     if (r == LARDER_OK)

@@ -30,9 +30,7 @@ static larder_result share_socket_refused(const char *what)
                             "%s failed: the peer has closed the socket", what);
     if (errno == EAGAIN || errno == EWOULDBLOCK)
         return larder__fail(LARDER_ERR_SYSTEM,
-                            "%s failed: nothing came of it within the "
-                            "socket's time",
-                            what);
+                            "%s failed: the socket timed out", what);
     if (errno == EBADF || errno == ENOTSOCK || errno == ENOTCONN)
         return larder__fail(LARDER_ERR_INVALID,
                             "%s failed: expected a connected UNIX socket: %s",
@@ -144,7 +142,7 @@ static larder_result receive_all(struct receiving *r, int socket,
         if (got == 0)
             return larder__fail(LARDER_ERR_SYSTEM,
                                 "receiving memory failed: the peer closed the "
-                                "socket with %zu bytes to come",
+                                "socket, %zu bytes are missing",
                                 count);
         if (m.msg_flags & MSG_CTRUNC)
             return larder__fail(LARDER_ERR_SYSTEM,
@@ -152,7 +150,7 @@ static larder_result receive_all(struct receiving *r, int socket,
                                 "open no more descriptors");
         if (m.msg_flags & MSG_TRUNC)
             return larder__fail(LARDER_ERR_INVALID,
-                                "what came is no message of "
+                                "this is not a message of "
                                 "larder_export_send(): a packet is too long");
         at += got;
         count -= (size_t)got;

@@ -94,8 +94,8 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
     history_enter(a, __builtin_return_address(0));
     if (allocator_is_capturing(a)) {
         r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be released while allocations go to "
-                         "a private pool");
+                         "memory cannot be released while a private pool is "
+                         "begun or a stream is being captured");
     } else {
         before = a->held_bytes;
         if (before > target_bytes)

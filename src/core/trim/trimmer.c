@@ -221,7 +221,7 @@ larder_result larder__trimmer_set(struct allocator *a)
     if (!larder__worker_begin(&t->thread, trimmer_run, t)) {
         trimmer_free(t);
         return larder__fail(LARDER_ERR_SYSTEM,
-                            "trim_age: no thread could be made");
+                            "trim_age: cannot create a thread");
     }
     a->trim.thread = t;
     return LARDER_OK;

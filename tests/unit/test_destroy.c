@@ -57,7 +57,7 @@ static void test_a_call_cannot_destroy_what_it_is_made_on(void **state)
         t.result = LARDER_OK;
         (void)larder_walk(rig.a, NULL, on_block, &t); /* with all locks */
         assert_int_equal(t.result, LARDER_ERR_BUSY);
-        assert_words("under way");
+        assert_words("in progress");
         assert_ok(larder_check(rig.a));
         rig_free(&rig, p);
         rig_down(&rig);

@@ -50,7 +50,7 @@ static void what_is_no_hint_is_refused(void **state)
     (void)state;
     assert_refused(LARDER_ERR_INVALID,
                    larder_alloc_hinted(rig.a, 1000, 0, (larder_hint)3, &addr),
-                   "3 is no hint; expected LARDER_HINT_NONE");
+                   "3 is not a hint: expected LARDER_HINT_NONE");
     assert_result(LARDER_ERR_INVALID,
                   larder_alloc_hinted(rig.a, 1000, 0, LARDER_HINT_LONG, NULL));
     assert_result(LARDER_ERR_INVALID,

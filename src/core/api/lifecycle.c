@@ -56,8 +56,8 @@ larder_result larder__options_read(const larder_options *opt,
     for (size_t i = known; i < opt->size; i++) {
         if (tail[i] != 0)
             return larder__fail(LARDER_ERR_INVALID,
-                                "larder_options has a setting this version of "
-                                "the library does not know");
+                                "larder_options has a field that this version "
+                                "of the library does not know");
     }
     memcpy(out, opt, known);
     if (out->flags != 0)
@@ -199,8 +199,8 @@ static larder_result configure(struct allocator *a, const char *text)
         return r;
     if (a->small_max_bytes != 0 && next.rules != a->conf.rules)
         return larder__fail(LARDER_ERR_CONF,
-                            "pytorch: the release is %s for good: expected it "
-                            "to be set when the allocator is made",
+                            "pytorch: the release of an allocator cannot "
+                            "change: it is %s",
                             a->conf.rules->version);
     a->conf = next;
     if (a->policy->adjust != NULL)

@@ -134,7 +134,7 @@ static larder_result check_hint(larder_hint hint)
         hint == LARDER_HINT_SHORT)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_INVALID,
-                        "%d is no hint; expected LARDER_HINT_NONE, "
+                        "%d is not a hint: expected LARDER_HINT_NONE, "
                         "LARDER_HINT_LONG or LARDER_HINT_SHORT",
                         (int)hint);
 }
@@ -202,7 +202,7 @@ static larder_result explain_unknown(struct allocator *a, larder_addr addr)
                             zone_user(b));
     if (addr % a->policy->unit_bytes != 0)
         return larder__fail(LARDER_ERR_UNKNOWN_ADDRESS,
-                            "0x%" PRIx64 " was never handed out: it is not a "
+                            "0x%" PRIx64 " was never allocated: it is not a "
                             "multiple of %d",
                             addr, (int)a->policy->unit_bytes);
     return larder__fail(LARDER_ERR_DOUBLE_FREE,
@@ -389,8 +389,8 @@ larder_result larder_empty_cache(larder_allocator *handle)
     history_enter(a, __builtin_return_address(0));
     if (allocator_is_capturing(a))
         r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be released while allocations go to "
-                         "a private pool");
+                         "memory cannot be released while a private pool is "
+                         "begun or a stream is being captured");
     else
         r = release_everything(a);
     larder__handle_unlock(a);

@@ -84,7 +84,7 @@ larder_result larder__handle_alone(const larder_allocator *handle)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_BUSY,
                         "allocator %p cannot be destroyed: another call on it "
-                        "is under way",
+                        "is in progress",
                         (const void *)handle);
 }
 
@@ -109,8 +109,8 @@ larder_result larder__handle_bad(larder_allocator *handle)
         return larder__fail(LARDER_ERR_INVALID, "the allocator is NULL");
     if (handle->of_parent != NULL)
         return larder__fail(LARDER_ERR_FORKED,
-                            "allocator %p was made before a fork: it is the "
-                            "parent process's",
+                            "allocator %p was created before a fork, by the "
+                            "parent process",
                             (void *)handle);
     return larder__fail(LARDER_ERR_DESTROYED, "allocator %p was destroyed",
                         (void *)handle);

@@ -82,7 +82,7 @@ static void say_gpu(struct doctor *d, const struct family *family, int n,
     doctor_advise(f,
                   "expandable segments and moving pages need it (CUDA 10.2 or "
                   "newer; some virtual GPUs lack it): the policies work "
-                  "without, and hold more memory");
+                  "without it, but hold more memory");
 }
 
 /* How many GPUs could be opened; larder_last_error() says why no more. */
@@ -110,14 +110,14 @@ static void advise_missing(struct doctor_finding *f,
 {
     if (has_node)
         doctor_advise(f,
-                      "the kernel module is there (%s): install the user part "
-                      "of the same driver, name its folder in "
-                      "LD_LIBRARY_PATH, or start the container so that it is "
-                      "brought in (--gpus all)",
+                      "the kernel module is loaded (%s): install the user-mode "
+                      "libraries of the same driver, add their directory to "
+                      "LD_LIBRARY_PATH, or start the container with them "
+                      "(--gpus all)",
                       family->node);
     else
-        doctor_advise(f, "nothing to do without a GPU: the simulated one "
-                         "(sim:SIZE) works; with one, install its driver, or "
+        doctor_advise(f, "no action is needed without a GPU: the simulated one "
+                         "(sim:SIZE) works; with a GPU, install its driver, or "
                          "start the container with it (--gpus all)");
 }
 
@@ -129,10 +129,10 @@ static void say_missing(struct doctor *d, const struct family *family,
     bool has_node = access(family->node, F_OK) == 0;
     struct doctor_finding *f = doctor_say(
         d, has_node ? DOCTOR_PROBLEM : DOCTOR_NOTE, PART, family->name,
-        "not found: %s; looked in LD_LIBRARY_PATH (%s), the loader's cache "
-        "(/etc/ld.so.cache) and the system's library folders; %s is %s",
+        "not found: %s; searched LD_LIBRARY_PATH (%s), the loader's cache "
+        "(/etc/ld.so.cache) and the system's library directories; %s %s",
         why, folders != NULL && *folders != '\0' ? folders : "not set",
-        family->node, has_node ? "there" : "not there");
+        family->node, has_node ? "exists" : "does not exist");
 
     advise_missing(f, family, has_node);
 }
@@ -146,12 +146,12 @@ static void say_unusable(struct doctor *d, const struct family *family,
                    "%s is loaded, but no GPU can be opened: %s", path, why);
 
     if (visible != NULL)
-        doctor_advise(f, "%s is '%s': it decides which GPUs are seen",
+        doctor_advise(f, "%s is '%s': it selects which GPUs are visible",
                       family->variable, visible);
     else
         doctor_advise(f,
                       "check that %s can be opened, and that the kernel "
-                      "module and the library are of the same driver",
+                      "module and the library belong to the same driver",
                       family->node);
 }
 

@@ -54,8 +54,8 @@ static void say_files(struct doctor *d)
                    (uint64_t)limit.rlim_cur);
     if (limit.rlim_cur < FILES_FEW)
         doctor_advise(f,
-                      "sharing memory opens a descriptor for each page in "
-                      "turn: raise it (ulimit -n %d)",
+                      "sharing memory opens descriptors for its pages: raise "
+                      "it (ulimit -n %d)",
                       FILES_FEW);
 }
 
@@ -142,7 +142,7 @@ static void say_container(struct doctor *d)
     }
     doctor_say(d, DOCTOR_NOTE, PART, "container memory",
                "limited to %s: host memory, pinned memory and a simulated GPU "
-               "with backing=memory count",
+               "with backing=memory count towards it",
                units_bytes(limit, bytes));
 }
 
@@ -161,8 +161,8 @@ static void say_mappings(struct doctor *d)
                    "mappings", "%ld for a process (vm.max_map_count)", count);
     if (count < MAPPINGS_FEW)
         doctor_advise(f,
-                      "each page of a simulated GPU with memory is one: "
-                      "sysctl vm.max_map_count=%d",
+                      "each page of a simulated GPU with real memory is a "
+                      "mapping: sysctl vm.max_map_count=%d",
                       MAPPINGS_FEW);
 }
 
@@ -179,7 +179,7 @@ static void say_overcommit(struct doctor *d)
     }
     f = doctor_say(d, DOCTOR_NOTE, PART, "overcommit",
                    "forbidden (vm.overcommit_memory=2)");
-    doctor_advise(f, "a simulated GPU with memory may not open: use "
+    doctor_advise(f, "a simulated GPU with real memory may not open: use "
                      "backing=none, or sysctl vm.overcommit_memory=0");
 }
 
@@ -192,8 +192,8 @@ static void say_shared(struct doctor *d)
 
     if (statvfs("/dev/shm", &fs) != 0) {
         f = doctor_say(d, DOCTOR_NOTE, PART, "shared memory",
-                       "/dev/shm is not there");
-        doctor_advise(f, "sim:SIZE,shared=NAME and data loaders of PyTorch "
+                       "/dev/shm does not exist");
+        doctor_advise(f, "sim:SIZE,shared=NAME and PyTorch's data loaders "
                          "need it: mount a tmpfs there");
         return;
     }
@@ -201,8 +201,8 @@ static void say_shared(struct doctor *d)
     f = doctor_say(d, size < GIB ? DOCTOR_NOTE : DOCTOR_FINE, PART,
                    "shared memory", "%s (/dev/shm)", units_bytes(size, bytes));
     if (size < GIB)
-        doctor_advise(f, "data loaders of PyTorch pass batches through it and "
-                         "die where it is full: start the container with "
+        doctor_advise(f, "PyTorch's data loaders pass batches through it and "
+                         "crash if it is full: start the container with "
                          "--shm-size=8g, or --ipc=host");
 }
 

@@ -50,8 +50,8 @@ static void say_pinned(struct doctor *d, const char *name, const char *value)
     f = doctor_say(d, DOCTOR_PROBLEM, PART, "pinned memory",
                    "%s has pinned_max_round_threshold_mb or "
                    "pinned_max_cached_size_mb: PyTorch 2.13 and 2.14 can then "
-                   "hand out a pinned block smaller than asked for, and "
-                   "writes overrun it",
+                   "return a pinned block smaller than requested, which "
+                   "writes overrun",
                    name);
     doctor_advise(f, "remove both keys, or use a release with "
                      "pytorch#192722");
@@ -84,7 +84,7 @@ static void say_conf(struct doctor *d, enum doctor_grade wrong,
         return;
     }
     f = doctor_say(d, wrong, PART, name, "%s", larder_last_error());
-    doctor_advise(f, "larder-conf(5) has the keys and their values");
+    doctor_advise(f, "larder-conf(5) lists the keys and their values");
 }
 
 /* Of several of PyTorch's variables one counts. */
@@ -101,7 +101,7 @@ static void say_pytorch(struct doctor *d)
             continue;
         if (first != NULL) {
             f = doctor_say(d, DOCTOR_PROBLEM, PART, name,
-                           "not read: %s is set, too", first);
+                           "ignored: %s is set, too", first);
             doctor_advise(f, "set one of the two");
             continue;
         }
@@ -120,8 +120,8 @@ static void say_uncached(struct doctor *d)
     if (set_variable("PYTORCH_NO_CUDA_MEMORY_CACHING") == NULL)
         return;
     f = doctor_say(d, DOCTOR_NOTE, PART, "PYTORCH_NO_CUDA_MEMORY_CACHING",
-                   "set: PyTorch asks the driver for every tensor");
-    doctor_advise(f, "unset it unless you are looking for a wild access");
+                   "set: PyTorch calls the driver for every tensor");
+    doctor_advise(f, "unset it unless you are debugging an invalid access");
 }
 
 void doctor_settings(struct doctor *d)

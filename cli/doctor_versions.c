@@ -97,7 +97,7 @@ void doctor_versions(struct doctor *d)
         f = doctor_say(d, DOCTOR_NOTE, PART, "Python", "%s cannot be started",
                        cli_python_name());
         doctor_advise(f, "larder run and listings need it: install python3, or "
-                         "name one in LARDER_PYTHON");
+                         "set LARDER_PYTHON");
         return;
     }
     doctor_say(d, DOCTOR_FINE, PART, "Python", "%s (%s)", python,
@@ -106,8 +106,8 @@ void doctor_versions(struct doctor *d)
         doctor_say(d, DOCTOR_FINE, PART, "PyTorch", "%s", d->pytorch);
         return;
     }
-    f = doctor_say(d, DOCTOR_NOTE, PART, "PyTorch", "none in %s",
+    f = doctor_say(d, DOCTOR_NOTE, PART, "PyTorch", "not installed for %s",
                    cli_python_name());
-    doctor_advise(f, "only larder run needs it; another Python can be named "
-                     "in LARDER_PYTHON");
+    doctor_advise(f, "only larder run needs it; LARDER_PYTHON selects another "
+                     "Python");
 }

@@ -18,6 +18,9 @@ set_target_properties(larder_torch PROPERTIES
 target_include_directories(larder_torch PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/adapters/torch/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# Loops over words, of which hundreds of millions are passed.
+set_source_files_properties(adapters/torch/torch_random.c
+                            PROPERTIES COMPILE_OPTIONS -O3)
 # Exceptions of C++ pass through its functions.
 target_compile_options(larder_torch PRIVATE
                        -fexceptions -fno-semantic-interposition)

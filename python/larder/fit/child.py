@@ -25,6 +25,7 @@ class Run:
     def __init__(self, options):
         from larder.fit import (
             changes,
+            compiler,
             composites,
             distributed,
             gpu,
@@ -39,6 +40,7 @@ class Run:
         from larder.fit.phases import Phases, Watcher
 
         self.options = options
+        compiler.install()
         gpu.open_device(options.device, options.policy, options.conf)
         if options.snapshot:
             gpu.record()
@@ -62,7 +64,6 @@ class Run:
         )
         self.phases.install()
         self.distributed = distributed.Distributed(options.world_size)
-        _without_compiling()
         _in_threads(self.mode)
 
     def program(self):
@@ -107,26 +108,6 @@ def _is_ours(name):
         or "/torch/_subclasses/" in name
         or name.endswith("/torch/utils/_python_dispatch.py")
     )
-
-
-def _without_compiling():
-    """torch.compile returns what it was given."""
-    import torch
-
-    said = []
-
-    def compile(model=None, **kwargs):
-        if not said:
-            said.append(1)
-            print(
-                "larder run: torch.compile is left out: the program runs "
-                "operator by operator",
-                file=sys.stderr,
-            )
-        return (lambda m: m) if model is None else model
-
-    torch.compile = compile
-    torch.nn.Module.compile = lambda self, *args, **kwargs: None
 
 
 def _in_threads(mode):

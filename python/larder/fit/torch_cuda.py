@@ -54,8 +54,9 @@ def _properties(options):
     )
 
 
-def _nothing(*args, **kwargs):
-    return None
+def _nothing():
+    """One for each name: PyTorch's compiler knows functions by what they are."""
+    return lambda *args, **kwargs: None
 
 
 def _state(*args, **kwargs):
@@ -83,12 +84,12 @@ def _answers(options):
         "is_available": lambda: True,
         "_is_compiled": lambda: True,
         "is_initialized": lambda: True,
-        "init": _nothing,
-        "_lazy_init": _nothing,
+        "init": _nothing(),
+        "_lazy_init": _nothing(),
         "_lazy_call": lambda call, **kwargs: call(),
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "set_device": _nothing,
+        "set_device": _nothing(),
         "_exchange_device": lambda device: 0,
         "_maybe_exchange_device": lambda device: 0,
         "get_device_name": lambda device=None: properties.name,
@@ -100,19 +101,19 @@ def _answers(options):
             lambda including_emulation=True: including_emulation
             or options.capability >= (8, 0)
         ),
-        "synchronize": _nothing,
-        "ipc_collect": _nothing,
+        "synchronize": _nothing(),
+        "ipc_collect": _nothing(),
         "mem_get_info": _memory_free(options),
         "utilization": lambda device=None: 0,
-        "manual_seed": _nothing,
-        "manual_seed_all": _nothing,
-        "seed": _nothing,
-        "seed_all": _nothing,
+        "manual_seed": _nothing(),
+        "manual_seed_all": _nothing(),
+        "seed": _nothing(),
+        "seed_all": _nothing(),
         "initial_seed": lambda: 0,
         "get_rng_state": _state,
         "get_rng_state_all": lambda: [_state()],
-        "set_rng_state": _nothing,
-        "set_rng_state_all": _nothing,
+        "set_rng_state": _nothing(),
+        "set_rng_state_all": _nothing(),
         "default_generators": (torch.default_generator,),
         "device": Device,
         "device_of": Device,
@@ -134,9 +135,9 @@ _ACCELERATOR = {
     "current_accelerator": lambda check_available=False: torch.device("cuda"),
     "current_device_index": lambda: 0,
     "current_device_idx": lambda: 0,
-    "set_device_index": _nothing,
-    "set_device_idx": _nothing,
-    "synchronize": _nothing,
+    "set_device_index": _nothing(),
+    "set_device_idx": _nothing(),
+    "synchronize": _nothing(),
     "current_stream": lambda device=None: streams.current.stream,
     "set_stream": lambda stream: streams.current.set(stream),
 }
@@ -167,8 +168,8 @@ def _range_functions():
         "range_push": lambda message: 0,
         "range_pop": lambda: 0,
         "range_start": lambda message: 0,
-        "range_end": _nothing,
-        "mark": _nothing,
+        "range_end": _nothing(),
+        "mark": _nothing(),
         "range": lambda message, *a, **k: contextlib.nullcontext(),
     }
 

@@ -1,11 +1,7 @@
 /* nccl_communicator.c - processes that talk: each knows how many they are and
  * which one it is, and hears nothing. */
+#include "nccl_communicator.h"
 #include "standin.h"
-
-struct communicator {
-    int ranks;
-    int rank;
-};
 
 _Static_assert(sizeof(struct communicator) <= STANDIN_HANDLE_BYTES,
                "a communicator is a handle");

@@ -308,6 +308,99 @@ static void what_is_set_in_a_descriptor_is_read(void **state)
     assert_int_equal(CUDNN(cudnnBackendDestroyDescriptor)(P(d)), 0);
 }
 
+/* ---- NCCL: the other processes hold what this one holds ------------------------- */
+
+enum { NCCL_INT32 = 2, NCCL_BFLOAT16 = 9, NCCL_RANKS = 3, NCCL_COUNT = 4 };
+
+struct gathering {
+    int32_t *part;
+    int32_t *whole;
+    uintptr_t communicator;
+};
+
+/* Memory that is the GPU's and the host's: numbers in the part, zeros in the whole. */
+static struct gathering gathering_of(int ranks)
+{
+    struct gathering g;
+    call_fn *allocate = call_of("libcudart.so.13", "cudaMallocManaged");
+    void *library = library_of("libnccl.so.2");
+    struct unique_id {
+        char bytes[128];
+    } id = {{0}};
+    int (*make)(uintptr_t *, int, struct unique_id, int);
+    void *found = dlsym(library, "ncclCommInitRank");
+    int i;
+
+    assert_int_equal(allocate(P(&g.part), P(NCCL_COUNT * 4), P(1)), 0);
+    assert_int_equal(
+        allocate(P(&g.whole), P(NCCL_RANKS * NCCL_COUNT * 4), P(1)), 0);
+    memcpy(&make, &found, sizeof make);
+    assert_int_equal(make(&g.communicator, ranks, id, 0), 0);
+    for (i = 0; i < NCCL_COUNT; i++)
+        g.part[i] = 10 + i;
+    memset(g.whole, 0, NCCL_RANKS * NCCL_COUNT * 4);
+    return g;
+}
+
+static void gathering_end(struct gathering g)
+{
+    call_fn *release = call_of("libcudart.so.13", "cudaFree");
+
+    assert_int_equal(call_of("libnccl.so.2", "ncclCommDestroy")(g.communicator),
+                     0);
+    assert_int_equal(release(P(g.part)), 0);
+    assert_int_equal(release(P(g.whole)), 0);
+}
+
+static void synchronize(void)
+{
+    assert_int_equal(call_of("libcudart.so.13", "cudaDeviceSynchronize")(P(0)),
+                     0);
+}
+
+static void what_is_gathered_is_this_part_of_each(void **state)
+{
+    struct gathering g = gathering_of(NCCL_RANKS);
+    call_fn *gather = call_of("libnccl.so.2", "ncclAllGather");
+    int i;
+
+    (void)state;
+    assert_int_equal(gather(P(g.part), P(g.whole), P(NCCL_COUNT), P(NCCL_INT32),
+                            g.communicator, P(NULL)),
+                     0);
+    synchronize();
+    for (i = 0; i < NCCL_RANKS * NCCL_COUNT; i++)
+        assert_int_equal(g.whole[i], 10 + i % NCCL_COUNT);
+    assert_int_equal(gather(P(g.part), P(g.whole), P(NCCL_COUNT), P(99),
+                            g.communicator, P(NULL)),
+                     4);
+    gathering_end(g);
+}
+
+static void what_is_reduced_stays_as_it_is(void **state)
+{
+    struct gathering g = gathering_of(NCCL_RANKS);
+    call_fn *reduce = call_of("libnccl.so.2", "ncclAllReduce");
+    call_fn *scatter = call_of("libnccl.so.2", "ncclReduceScatter");
+
+    (void)state;
+    /* Two bytes each: half of the part. */
+    assert_int_equal(reduce(P(g.part), P(g.whole), P(NCCL_COUNT),
+                            P(NCCL_BFLOAT16), P(0), g.communicator, P(NULL)),
+                     0);
+    synchronize();
+    assert_int_equal(g.whole[1], 11);
+    assert_int_equal(g.whole[2], 0);
+    g.whole[0] = 7;
+    assert_int_equal(scatter(P(g.whole), P(g.part), P(1), P(NCCL_INT32), P(0),
+                             g.communicator, P(NULL)),
+                     0);
+    synchronize();
+    assert_int_equal(g.part[0], 7);
+    assert_int_equal(g.part[1], 11);
+    gathering_end(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +413,8 @@ int main(void)
         cmocka_unit_test(weights_lie_one_after_the_other),
         cmocka_unit_test(a_place_may_be_asked_for_alone),
         cmocka_unit_test(what_is_set_in_a_descriptor_is_read),
+        cmocka_unit_test(what_is_gathered_is_this_part_of_each),
+        cmocka_unit_test(what_is_reduced_stays_as_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ static void test_what_cannot_succeed_does_not_touch_the_driver(void **state)
         rig_free(&rig, cached);
         calls = all_calls(&rig);
         refused(&rig, MIB(29), "48.00 MiB allowed");
-        refused(&rig, MIB(500), "Why: there was not enough");
+        refused(&rig, MIB(500), "Why: not enough memory");
         assert_int_equal(all_calls(&rig), calls);
         assert_int_equal(rig_stats(&rig).num_ooms, 2);
         rig_alloc(&rig, MIB(28));
@@ -252,8 +252,8 @@ static void test_a_request_waits_no_longer_than_its_budget(void **state)
         leave_pending(&rig, MIB(40), 1);
         begin = now_ms();
         refused(&rig, MIB(48),
-                "Why: reclaim_budget_ms:30 was over. 40.00 MiB "
-                "had been freed, but could not be used yet");
+                "Why: reclaim_budget_ms:30 expired. 40.00 MiB was freed, but "
+                "recorded streams still used it");
         assert_true(now_ms() - begin >= 30);
         assert_true(now_ms() - begin < 5000);
         assert_int_equal(events_waited(&rig), 0);
@@ -274,7 +274,7 @@ static void test_the_budget_is_every_policys(void **state)
             rig_up_policy(PAGED, policies[i], "reclaim_budget_ms:5");
 
         leave_pending(&rig, MIB(40), 1);
-        refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 was over.");
+        refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 expired.");
         assert_int_equal(events_waited(&rig), 0);
         assert_ok(larder_sim_complete(rig.dev, 1));
         rig_alloc(&rig, MIB(48));
@@ -316,7 +316,7 @@ static void test_the_budget_holds_without_moves(void **state)
 
     (void)state;
     leave_pending(&rig, MIB(40), 1);
-    refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 was over.");
+    refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 expired.");
     assert_int_equal(events_waited(&rig), 0);
     assert_ok(larder_sim_complete(rig.dev, 1));
     rig_alloc(&rig, MIB(48));
@@ -329,7 +329,7 @@ static void test_no_budget_is_no_wait(void **state)
 
     (void)state;
     leave_pending(&rig, MIB(40), 1);
-    refused(&rig, MIB(48), "reclaim_budget_ms:0 was over");
+    refused(&rig, MIB(48), "reclaim_budget_ms:0 expired");
     assert_ok(larder_configure(rig.a, "reclaim_budget_ms:unlimited"));
     rig_alloc(&rig, MIB(48));
     rig_down(&rig);
@@ -364,7 +364,7 @@ static void test_a_pool_s_limit_is_kept(void **state)
         calls = all_calls(&rig);
         refused(&rig, MIB(12), "CUDA out of memory");
         assert_words("private pool (3, 4) holds 20.00 MiB of the 30.00 MiB "
-                     "that larder_pool_set_limit() allows it");
+                     "that larder_pool_set_limit() allows");
         assert_int_equal(all_calls(&rig), calls);
         rig_alloc(&rig, MIB(10));
         assert_int_equal(pool_info(&rig, id).reserved_bytes, MIB(30));
@@ -458,11 +458,12 @@ static void test_the_words_say_who_holds_what(void **state)
     rig_alloc(&rig, MIB(13));
     rig_free(&rig, hole);
     refused(&rig, MIB(17),
-            "Reserved were 54.00 MiB in 2 segments: 46.00 MiB in "
+            "Reserved: 54.00 MiB in 2 segments: 46.00 MiB in "
             "use in 3 blocks, the largest of 30.00 MiB; 8.00 "
-            "MiB free in 1 piece.");
-    assert_words("Stream 7 holds most: 30.00 MiB.");
-    assert_words("The largest piece this request could use was 8.00 MiB.");
+            "MiB free in 1 block.");
+    assert_words("Stream 7 holds the most: 30.00 MiB.");
+    assert_words("The largest free block that this request could use: "
+                 "8.00 MiB.");
     assert_words("Why: fragmentation. 18.00 MiB was free");
     assert_words("Up to 10.00 MiB would have fitted.");
     rig_down(&rig);
@@ -486,7 +487,7 @@ static void test_streams_without_memory_are_not_spoken_of(void **state)
     rig_alloc_on(&rig, MIB(4), 8);
     empty_streams(&rig, 200);
     refused(&rig, MIB(40), "in 3 segments: 34.00 MiB in use in 2 blocks");
-    assert_words("Stream 7 holds most: 30.00 MiB.");
+    assert_words("Stream 7 holds the most: 30.00 MiB.");
     rig_down(&rig);
 }
 
@@ -502,7 +503,7 @@ static void test_no_wrong_holder_is_named(void **state)
     for (larder_stream s = 200; s < 218; s++)
         rig_alloc_on(&rig, MIB(2), s);
     refused(&rig, MIB(500), "102.00 MiB in use in 37 blocks");
-    assert_null(strstr(larder_last_error(), "holds most"));
+    assert_null(strstr(larder_last_error(), "holds the most"));
     rig_down(&rig);
 }
 
@@ -542,7 +543,7 @@ static void test_moving_pages_off_is_named(void **state)
     }
     for (int i = 0; i < 4; i++)
         rig_free(&rig, hole[i]);
-    refused(&rig, MIB(9), "defrag:off keeps pages where they are");
+    refused(&rig, MIB(9), "defrag:off forbids moving pages");
     rig_down(&rig);
 }
 

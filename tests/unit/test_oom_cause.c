@@ -25,9 +25,9 @@ static void a_piece_of_a_private_pool_is_anothers(void **state)
     rig_free(&rig, rig_alloc(&rig, MIB(40)));
     assert_ok(larder_pool_end(rig.a, id));
     assert_cause(&rig, MIB(30), 0,
-                 "The largest piece this request could use was 0 bytes.",
-                 "Why: memory is kept for each stream and pool. A piece of "
-                 "40.00 MiB was free, but belongs to another.");
+                 "The largest free block that this request could use: 0 bytes.",
+                 "Why: each stream and pool has its own free memory. A block "
+                 "of 40.00 MiB was free, but belongs to another.");
     rig_down(&rig);
 }
 
@@ -46,8 +46,8 @@ static void a_piece_of_a_default_pool_is_not_the_private_ones(void **state)
     rig_free(&rig, hole);
     assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
     assert_cause(&rig, MIB(30), 0,
-                 "The largest piece this request could use was 0 bytes.",
-                 "Why: while allocations go to a private pool");
+                 "The largest free block that this request could use: 0 bytes.",
+                 "Why: no memory is released while a private pool is begun");
     assert_ok(larder_pool_end(rig.a, id));
     rig_free(&rig, beside);
     rig_down(&rig);

@@ -147,7 +147,7 @@ static void say_holder(const struct held_state *h, struct text *t)
     }
     if (h->holder_count == 0 || most->live == h->live || most->live < unknown)
         return;
-    larder__text_add(t, " Stream %" PRIu64 " holds most: ", most->stream);
+    larder__text_add(t, " Stream %" PRIu64 " holds the most: ", most->stream);
     shortfall_add(t, "", most->live);
     larder__text_add(t, ".");
 }
@@ -155,7 +155,7 @@ static void say_holder(const struct held_state *h, struct text *t)
 static void say_figures(const struct allocator *a, const struct held_state *h,
                         struct text *t)
 {
-    shortfall_add(t, " Reserved were ", a->held_bytes);
+    shortfall_add(t, " Reserved: ", a->held_bytes);
     larder__text_add(t, " in %" PRIu64 " segment%s: ", h->segments,
                      plural(h->segments));
     shortfall_add(t, "", h->live);
@@ -163,15 +163,15 @@ static void say_figures(const struct allocator *a, const struct held_state *h,
                      plural(h->live_count));
     shortfall_add(t, ", the largest of ", h->live_largest);
     shortfall_add(t, "; ", h->free);
-    larder__text_add(t, " free in %" PRIu64 " piece%s", h->free_count,
+    larder__text_add(t, " free in %" PRIu64 " block%s", h->free_count,
                      plural(h->free_count));
     if (h->pending > 0) {
         shortfall_add(t, "; ", h->pending);
-        larder__text_add(t, " freed but waiting for another stream");
+        larder__text_add(t, " freed but still in use by other streams");
     }
     larder__text_add(t, ".");
     say_holder(h, t);
-    shortfall_add(t, " The largest piece this request could use was ",
+    shortfall_add(t, " The largest free block that this request could use: ",
                   h->own_largest);
     larder__text_add(t, ".");
 }
@@ -191,13 +191,9 @@ static void say_too_much(const struct request *q, const struct held_state *h,
     uint64_t needed = h->live + h->pending + q->size;
 
     larder__assert(q->size > 0 && !q->over_pool);
-    shortfall_add(t,
-                  " Why: there was not enough. In use and asked for together "
-                  "are ",
-                  needed);
-    shortfall_add(t, ", but ", attainable);
-    larder__text_add(t, " was all this process could have");
-    shortfall_add(t, ": ", needed > attainable ? needed - attainable : 0);
+    shortfall_add(t, " Why: not enough memory. In use or requested: ", needed);
+    shortfall_add(t, ", available to this process: ", attainable);
+    shortfall_add(t, "; ", needed > attainable ? needed - attainable : 0);
     larder__text_add(t, " is missing.");
 }
 
@@ -218,7 +214,7 @@ static void say_pool(struct allocator *a, const struct request *q,
                      p->id.first, p->id.second);
     shortfall_add(t, "", info.reserved_bytes);
     shortfall_add(t, " of the ", p->holding.limit_bytes);
-    larder__text_add(t, " that larder_pool_set_limit() allows it.");
+    larder__text_add(t, " that larder_pool_set_limit() allows.");
 }
 
 bool larder__shortfall_say_limit(struct allocator *a, const struct request *q,
@@ -235,10 +231,11 @@ static void say_pieces(const struct allocator *a, const struct held_state *h,
                        uint64_t room, struct text *t)
 {
     shortfall_add(t, " Why: fragmentation. ", h->free + room);
-    larder__text_add(t, " was free, the device's part included, which is "
-                        "enough, but not in one piece this request could use");
+    larder__text_add(t, " was free, including the device's free memory, which "
+                        "is enough, but not in one block that this request "
+                        "could use");
     if (a->is_paged && a->conf.defrag == CONF_DEFRAG_OFF)
-        larder__text_add(t, ", and defrag:off keeps pages where they are");
+        larder__text_add(t, ", and defrag:off forbids moving pages");
     larder__text_add(t, ".");
 }
 
@@ -250,21 +247,20 @@ static void say_cause(struct allocator *a, const struct request *q,
     if (larder__shortfall_say_limit(a, q, t))
         return;
     if (q->out_of_time) {
-        larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " was over. ",
+        larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " expired. ",
                          a->conf.reclaim_budget_ms);
         shortfall_add(t, "", h->pending);
-        larder__text_add(t, " had been freed, but could not be used yet: other "
-                            "streams it was recorded on had not passed.");
+        larder__text_add(t, " was freed, but recorded streams still used it.");
     } else if (h->free + h->pending + room < q->size) {
         say_too_much(q, h, attainable, t);
     } else if (allocator_is_capturing(a)) {
-        larder__text_add(t, " Why: while allocations go to a private pool "
-                            "nothing is released for them.");
+        larder__text_add(t, " Why: no memory is released while a private pool "
+                            "is begun or a stream is being captured.");
     } else if (h->foreign_largest >= q->size &&
                h->own_largest < h->foreign_largest) {
         shortfall_add(t,
-                      " Why: memory is kept for each stream and pool. A piece "
-                      "of ",
+                      " Why: each stream and pool has its own free memory. A "
+                      "block of ",
                       h->foreign_largest);
         larder__text_add(t, " was free, but belongs to another.");
     } else {

@@ -95,13 +95,13 @@ static uint64_t tell_pieces(const struct run_summary *r,
 
     if (is_expandable(r))
         fprintf(out,
-                "Free what pins %s of free memory sooner, or make it first: "
-                "segments can grow already.",
+                "Free what pins %s of free memory earlier, or allocate it "
+                "first: segments can grow already.",
                 report_bytes(s->free_bytes, a));
     else
         fprintf(out,
-                "Set expandable_segments:True, so that %s that were free in "
-                "pieces can serve; `larder tune` tries this and other "
+                "Set expandable_segments:True, so that %s of fragmented free "
+                "memory can be used; `larder tune` tries this and other "
                 "settings.",
                 report_bytes(s->free_bytes, a));
     return s->free_bytes;
@@ -113,7 +113,7 @@ static uint64_t tell_waiting(const struct shortage *s, FILE *out)
 
     fprintf(out,
             "Let the other stream catch up before this request, or use "
-            "record_stream less: %s were freed and waited for it.",
+            "record_stream less: %s was freed but still in use by it.",
             report_bytes(s->moment.pending, a));
     return s->moment.pending;
 }
@@ -137,14 +137,14 @@ uint64_t advice_for_failure(const struct run_summary *r,
         return tell_waiting(s, out);
     case SHORTAGE_STREAMS:
         fprintf(out,
-                "Allocate on the stream whose memory it is, or on fewer: a "
-                "free piece of %s belonged to another.",
+                "Allocate on the stream that owns the memory, or on fewer "
+                "streams: a free block of %s belonged to another.",
                 report_bytes(s->stream_largest, a));
         return s->stream_largest;
     case SHORTAGE_POOLS:
         fprintf(out,
                 "Release the captured graph or memory pool that holds a free "
-                "piece of %s before this request.",
+                "block of %s before this request.",
                 report_bytes(s->pool_largest, a));
         return s->pool_largest;
     case SHORTAGE_LIMIT:
@@ -154,7 +154,7 @@ uint64_t advice_for_failure(const struct run_summary *r,
                 report_bytes(s->driver_free, a));
         return s->driver_free;
     case SHORTAGE_REFUSED:
-        fprintf(out, "Raise the limit%s: a free piece of %s was kept back.",
+        fprintf(out, "Raise the limit%s: a free block of %s was not used.",
                 has_max_split(r) ? " or max_split_size_mb" : "",
                 report_bytes(s->own_largest, a));
         return s->own_largest;
@@ -231,8 +231,8 @@ static void tell_leak(const struct run_summary *r, uint64_t bytes, FILE *out)
 
     fprintf(
         out,
-        "Let go of what each iteration leaves behind, %s a time from %s: "
-        "about %s by now.",
+        "Free what each iteration leaves behind, %s each time from %s: about "
+        "%s by now.",
         report_bytes(each, a),
         report_frame(l->snapshot,
                      report_own_frame(l->snapshot, l->allocs[largest].stack),
@@ -292,9 +292,9 @@ static void tell_remedy(const struct run_summary *r, enum remedy remedy,
     switch (remedy) {
     case REMEDY_UNUSED:
         fprintf(out,
-                "Up to %s that were free beside what was in use could serve "
-                "with expandable_segments:True; `larder tune` says what each "
-                "setting would need.",
+                "Up to %s that was free in segments partly in use could be "
+                "used with expandable_segments:True; `larder tune` reports "
+                "what each setting needs.",
                 a);
         break;
     case REMEDY_ACTIVATIONS:
@@ -319,8 +319,8 @@ static void tell_remedy(const struct run_summary *r, enum remedy remedy,
         tell_leak(r, bytes, out);
         break;
     default:
-        fputs("Nothing stands out: what is held is in use, and nothing of it "
-              "is for long without need.",
+        fputs("Nothing stands out: memory that is held is in use, and none of "
+              "it for longer than needed.",
               out);
     }
 }

@@ -23,7 +23,7 @@ static void tell_asker(const struct telling *t)
     char frame[REPORT_FRAME];
 
     if (stack != 0)
-        fprintf(t->out, "Asked by %s.\n",
+        fprintf(t->out, "Requested by %s.\n",
                 report_frame(l->snapshot, report_own_frame(l->snapshot, stack),
                              true, frame));
 }
@@ -45,7 +45,7 @@ static void tell_figures(const struct telling *t)
     char b[REPORT_WORD];
     char c[REPORT_WORD];
 
-    fprintf(t->out, "%s was asked for on stream %" PRIu64 ".",
+    fprintf(t->out, "%s was requested on stream %" PRIu64 ".",
             report_bytes(s->asked, a),
             snapshot_stream(m->lifetimes->snapshot, s->stream));
     if (s->driver_known)
@@ -54,20 +54,19 @@ static void tell_figures(const struct telling *t)
     fputs("\n", t->out);
     tell_asker(t);
     fprintf(t->out,
-            "Reserved were %s in %zu segment%s: %s in use, %s free in %zu "
-            "piece%s",
+            "Reserved: %s in %zu segment%s: %s in use, %s free in %zu block%s",
             report_bytes(m->reserved, a), m->area_count,
             report_plural(m->area_count), report_bytes(m->allocated, b),
             report_bytes(s->free_bytes, c), m->gap_count,
             report_plural(m->gap_count));
     if (m->pending > 0)
-        fprintf(t->out, ", %s freed but waiting for another stream",
+        fprintf(t->out, ", %s freed but still in use by other streams",
                 report_bytes(m->pending, a));
     if (m->outside > 0)
-        fprintf(t->out,
-                ".\n%s lie in segments that the recording does not show",
+        fprintf(t->out, ".\n%s is in segments that the recording does not show",
                 report_bytes(m->outside, a));
-    fprintf(t->out, ".\nThe largest piece this request could use was %s.\n",
+    fprintf(t->out,
+            ".\nThe largest free block that this request could use: %s.\n",
             report_bytes(s->own_largest, a));
 }
 
@@ -83,8 +82,8 @@ static void tell_too_much(const struct telling *t)
 
     fprintf(
         t->out,
-        "Why: there was not enough.  In use and asked for together are "
-        "%s, but %s was all this process could have: %s is missing.",
+        "Why: not enough memory.  In use or requested: %s, available to this "
+        "process: %s; %s is missing.",
         report_bytes(needed, a), report_bytes(s->attainable, b),
         report_bytes(needed > s->attainable ? needed - s->attainable : 0, c));
     fputs("  No setting changes that.\n", t->out);
@@ -98,15 +97,14 @@ static void tell_pieces(const struct telling *t)
 
     fprintf(t->out,
             "Why: fragmentation.  %s was free%s, which is enough, but not in "
-            "one piece: %s is held by segments of which other parts are in "
-            "use",
+            "one block: %s is in segments that are partly in use",
             report_bytes(s->free_bytes + s->driver_free, a),
-            s->driver_free > 0 ? ", the driver's part included" : "",
+            s->driver_free > 0 ? ", including the driver's free memory" : "",
             report_bytes(s->free_bytes - s->whole_free, b));
     if (s->whole_free > 0)
         fprintf(t->out,
-                ", and %s by segments that are wholly free and were not given "
-                "back",
+                ", and %s in segments that are entirely free but were not "
+                "released",
                 report_bytes(s->whole_free, a));
     fputs(".\n", t->out);
 }
@@ -124,37 +122,37 @@ static void tell_cause(const struct telling *t)
         break;
     case SHORTAGE_STREAMS:
         fprintf(t->out,
-                "Why: memory is kept for each stream.  A piece of %s was free, "
-                "but belongs to another stream.\n",
+                "Why: each stream has its own free memory.  A block of %s was "
+                "free, but belongs to another stream.\n",
                 report_bytes(t->s->stream_largest, a));
         break;
     case SHORTAGE_POOLS:
         fprintf(t->out,
-                "Why: memory is kept for each pool.  A piece of %s was free, "
-                "but in a pool this request may not use.\n",
+                "Why: each pool has its own free memory.  A block of %s was "
+                "free, but in a pool that this request may not use.\n",
                 report_bytes(t->s->pool_largest, a));
         break;
     case SHORTAGE_PENDING:
         fprintf(t->out,
-                "Why: %s had been freed, but could not be used yet: other "
-                "streams it was recorded on had not passed.\n",
+                "Why: %s was freed, but recorded streams still used it.\n",
                 report_bytes(t->s->moment.pending, a));
         break;
     case SHORTAGE_LIMIT:
         fprintf(
             t->out,
             "Why: not for lack of memory.  The driver had %s left, which is "
-            "enough: a limit of this process's own "
-            "(set_per_process_memory_fraction) kept it from asking, or "
-            "the driver could not find that much in one piece.\n",
+            "enough: a limit of the process (set_per_process_memory_fraction) "
+            "refused the request, or the driver could not find that much in "
+            "one block.\n",
             report_bytes(t->s->driver_free, a));
         break;
     case SHORTAGE_REFUSED:
-        fprintf(t->out,
-                "Why: a piece of %s was free, and was not given out.  A memory "
-                "limit, or max_split_size keeping large blocks whole, does "
-                "that.\n",
-                report_bytes(t->s->own_largest, a));
+        fprintf(
+            t->out,
+            "Why: a block of %s was free, but was not used: a memory limit, "
+            "or max_split_size, which keeps large blocks unsplit, prevented "
+            "it.\n",
+            report_bytes(t->s->own_largest, a));
         break;
     }
 }
@@ -238,7 +236,7 @@ static void tell_pin(const struct telling *t, const struct moment_area *area)
     char c[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    fprintf(t->out, "  %10s of %10s free, the largest piece %s",
+    fprintf(t->out, "  %10s of %10s free, the largest block %s",
             report_bytes(area_free(area), a), report_bytes(area->size, b),
             report_bytes(area->largest_gap, c));
     if (!shortage_may_use(t->s, area))
@@ -248,7 +246,7 @@ static void tell_pin(const struct telling *t, const struct moment_area *area)
         fputs("; nothing in it is in use\n", t->out);
         return;
     }
-    fprintf(t->out, ";\n%6s kept by %" PRIu32 "%s: %s from %s, ", "",
+    fprintf(t->out, ";\n%6s pinned by %" PRIu32 "%s: %s from %s, ", "",
             area->count, area->count == 1 ? " allocation" : ", the oldest",
             report_bytes(pin->rounded, a),
             report_frame(snapshot, report_own_frame(snapshot, pin->stack),
@@ -285,7 +283,7 @@ static bool tell_holders(const struct telling *t, struct tool_error *error)
     if (!report_groups_make(&t->s->moment, GROUP_BY_LINE, NULL, &groups, &count,
                             error))
         return false;
-    fputs("Who held most:\n", t->out);
+    fputs("Who held the most:\n", t->out);
     for (i = 0; i < count && i < HOLDERS_SHOWN; i++) {
         char a[REPORT_WORD];
         char b[REPORT_WORD];
@@ -349,25 +347,24 @@ static void help_pieces(const struct telling *t)
 
     if (s->whole_free > 0 && s->whole_free + s->driver_free >= s->asked)
         fprintf(t->out,
-                "  - Releasing what is wholly free (empty_cache) before this "
-                "request: %s.\n",
+                "  - Releasing entirely free segments (empty_cache) before "
+                "this request: %s.\n",
                 report_bytes(s->whole_free, a));
     if (!s->expandable)
         fprintf(
             t->out,
-            "  - expandable_segments:True: the free pages would have been "
-            "used wherever they lie; %s of %s would have been "
-            "needed.\n",
+            "  - expandable_segments:True: free pages could have been used "
+            "wherever they are; %s of %s would have been needed.\n",
             report_bytes(s->moment.allocated + s->moment.pending + s->asked, a),
             report_bytes(s->attainable, b));
     else
         fputs("  - Segments could grow already (expandable_segments:True), but "
-              "pages in the middle of one are released only when whole "
-              "blocks around them are free:\n    free the allocations named "
+              "pages in the middle of one are released only when the blocks "
+              "around them are entirely free:\n    free the allocations named "
               "above earlier, or make them first.\n",
               t->out);
     fprintf(t->out,
-            "  - A request of at most %s, or several of that size in place of "
+            "  - A request of at most %s, or several of that size instead of "
             "one.\n",
             report_bytes(s->would_fit, a));
 }
@@ -387,15 +384,15 @@ static void tell_help(const struct telling *t)
         help_pieces(t);
         break;
     case SHORTAGE_STREAMS:
-        fputs("  - Allocating on the stream whose memory it is, or fewer "
-              "streams that allocate.\n",
+        fputs("  - Allocating on the stream that owns the memory, or on fewer "
+              "streams.\n",
               t->out);
         if (!t->s->expandable)
             help_pieces(t);
         break;
     case SHORTAGE_POOLS:
         fputs("  - Releasing the pool (a captured graph, a memory pool of the "
-              "program's own)\n    before this request.\n",
+              "program)\n    before this request.\n",
               t->out);
         break;
     case SHORTAGE_PENDING:

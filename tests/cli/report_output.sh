@@ -38,9 +38,9 @@ expect 0 report "$tmp/run.json"
 stdout_has 'peak     allocated 7.00 MiB, requested 7.00 MiB, reserved 20.0 MiB'
 stdout_has '100 %       2  model.py:7 forward'
 stdout_has 'Out of memory, event 3'
-stdout_has '64.0 MiB was asked for on stream 0.  The driver had 1.00 MiB left.'
-stdout_has 'Asked by /home/me/model.py:7 forward.'
-stdout_has 'Why: there was not enough.'
+stdout_has '64.0 MiB was requested on stream 0.  The driver had 1.00 MiB left.'
+stdout_has 'Requested by /home/me/model.py:7 forward.'
+stdout_has 'Why: not enough memory.'
 expect 0 report --paths --top 1 "$tmp/run.json"
 stdout_has '/home/me/model.py:7 forward'
 
@@ -187,9 +187,9 @@ END
 expect 0 report "$tmp/noted.json"
 stdout_has '67 %       1  a = zeros(2, 3)$'
 stdout_has '33 %       1  b = a.forward()$'
-stdout_has 'Asked by c = a @ b.$'
+stdout_has 'Requested by c = a @ b.$'
 stdout_has '100 %       2  long-lived'
-stdout_has 'in 1 segment: 6.00 MiB in use, 14.0 MiB free in 1 piece\.'
+stdout_has 'in 1 segment: 6.00 MiB in use, 14.0 MiB free in 1 block\.'
 expect 0 report --json "$tmp/noted.json"
 stdout_has '"frame":"a = zeros(2, 3)"'
 expect 0 view "$tmp/noted.json" -o "$tmp/noted.html"

@@ -72,7 +72,7 @@ static void memory_lies_in_pieces(void **state)
     (void)state;
     explain(lines, NULL, SHORTAGE_PIECES, MIB(20), "b.py:2 two");
     explain(lines, NULL, SHORTAGE_PIECES, MIB(20),
-            "expandable_segments:True: the free pages would have been used");
+            "expandable_segments:True: free pages could have been used");
     explain(lines, "\"expandable_segments\": true", SHORTAGE_PIECES, MIB(20),
             "Segments could grow already");
 }
@@ -83,7 +83,7 @@ static void memory_belongs_to_another_stream(void **state)
     explain("segment_alloc 0 60MiB 7\n"
             "alloc 0 2MiB 7\n"
             "oom 0 30MiB 0\n",
-            NULL, SHORTAGE_STREAMS, 0, "kept for each stream");
+            NULL, SHORTAGE_STREAMS, 0, "each stream has its own free memory");
 }
 
 static void memory_waits_for_a_stream(void **state)
@@ -93,7 +93,8 @@ static void memory_waits_for_a_stream(void **state)
             "alloc 0 60MiB\n"
             "free_requested 0 60MiB\n"
             "oom 0 30MiB\n",
-            NULL, SHORTAGE_PENDING, 0, "had been freed, but could not be used");
+            NULL, SHORTAGE_PENDING, 0,
+            "was freed, but recorded streams still used it");
 }
 
 static void a_rule_keeps_memory_back(void **state)
@@ -102,7 +103,7 @@ static void a_rule_keeps_memory_back(void **state)
     explain("segment_alloc 0 60MiB\n"
             "alloc 0 2MiB\n"
             "oom 0 30MiB\n",
-            NULL, SHORTAGE_REFUSED, MIB(58), "was not given out");
+            NULL, SHORTAGE_REFUSED, MIB(58), "was not used");
 }
 
 /* A small request may use segments of the small pool, and a large one may
@@ -136,7 +137,7 @@ static void who_asked_is_told(void **state)
     explain("segment_alloc 0 100MiB\n"
             "alloc 0 100MiB\n"
             "oom 0 64MiB 0 big.py:3:forward\n",
-            NULL, SHORTAGE_TOO_MUCH, 0, "Asked by big.py:3 forward.");
+            NULL, SHORTAGE_TOO_MUCH, 0, "Requested by big.py:3 forward.");
 }
 
 /* ---- findings -------------------------------------------------------------------- */

@@ -157,7 +157,7 @@ static void what_lowers_a_peak_most_is_advised(void **state)
     verdict_is("segment_alloc 0 100MiB\nalloc 0 39MiB 0 m.py:1:__init__\n"
                "alloc 99 1MiB\n",
                NULL, NULL, "100 MiB reserved", "m.py:1",
-               "Up to 60.0 MiB that were free beside what was in use");
+               "Up to 60.0 MiB that was free in segments partly in use");
 }
 
 /* Not whose single one is the largest. */

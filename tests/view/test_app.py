@@ -128,7 +128,7 @@ class App(app_case.AppCase):
         page.settle()
         self.assertEqual(page.text('#title'), SNAPSHOTS[-1].name)
         self.assertFalse(page.run('$("main").hidden'))
-        self.assertIn('was asked for', page.text('#panel'))
+        self.assertIn('was requested on', page.text('#panel'))
 
     def test_the_next_file_takes_the_place_of_the_last(self):
         page = self.app()

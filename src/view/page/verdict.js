@@ -111,10 +111,11 @@ function adviseLess(known, s) {
 
 function advisePieces(known, s) {
   return known.snapshot.expandable
-    ? `Free what pins ${bytesText(s.free)} of free memory sooner, or make it ` +
-      "first: segments can grow already."
-    : `Set expandable_segments:True, so that ${bytesText(s.free)} that were ` +
-      "free in pieces can serve; `larder tune` tries this and other settings.";
+    ? `Free what pins ${bytesText(s.free)} of free memory earlier, or ` +
+      "allocate it first: segments can grow already."
+    : `Set expandable_segments:True, so that ${bytesText(s.free)} of ` +
+      "fragmented free memory can be used; `larder tune` tries this and " +
+      "other settings.";
 }
 
 function adviseFailure(known, s) {
@@ -123,20 +124,21 @@ function adviseFailure(known, s) {
     case "pieces": return advisePieces(known, s);
     case "pending":
       return "Let the other stream catch up before this request, or use " +
-        `record_stream less: ${bytesText(s.moment.pending)} were freed and ` +
-        "waited for it.";
+        `record_stream less: ${bytesText(s.moment.pending)} was freed but ` +
+        "still in use by it.";
     case "streams":
-      return "Allocate on the stream whose memory it is, or on fewer: a free " +
-        `piece of ${bytesText(s.streamLargest)} belonged to another.`;
+      return "Allocate on the stream that owns the memory, or on fewer " +
+        `streams: a free block of ${bytesText(s.streamLargest)} belonged to ` +
+        "another.";
     case "pools":
       return "Release the captured graph or memory pool that holds a free " +
-        `piece of ${bytesText(s.poolLargest)} before this request.`;
+        `block of ${bytesText(s.poolLargest)} before this request.`;
     case "limit":
       return "Raise the process's own limit (set_per_process_memory_" +
         `fraction): the driver had ${bytesText(s.driverFree)} left.`;
     default:
       return `Raise the limit${known.snapshot.maxSplit ? " or max_split_size_mb"
-        : ""}: a free piece of ${bytesText(s.ownLargest)} was kept back.`;
+        : ""}: a free block of ${bytesText(s.ownLargest)} was not used.`;
   }
 }
 
@@ -165,9 +167,9 @@ function remedies(known, moment) {
   const of = (bytes) => bytesText(bytes);
   return [
     [known.snapshot.expandable ? 0 : stuckBytes(moment), (bytes) =>
-      `Up to ${of(bytes)} that were free beside what was in use could serve ` +
-      "with expandable_segments:True; `larder tune` says what each setting " +
-      "would need."],
+      `Up to ${of(bytes)} that was free in segments partly in use could be ` +
+      "used with expandable_segments:True; `larder tune` reports what each " +
+      "setting needs."],
     [half(ACTIVATIONS), (bytes) => (known.trains
       ? "Recompute activations (checkpointing), or halve the batch"
       : "Halve the batch or the sequence") + `: that saves about ${of(bytes)}` +
@@ -186,8 +188,8 @@ function remedies(known, moment) {
 
 function advisePeak(known, moment) {
   let most = Math.floor(moment.allocated / 20), words = () =>
-    "Nothing stands out: what is held is in use, and nothing of it is for " +
-    "long without need.";
+    "Nothing stands out: memory that is held is in use, and none of it for " +
+    "longer than needed.";
   for (const [bytes, text] of remedies(known, moment))
     if (bytes > most) [most, words] = [bytes, text];
   return words(most);
@@ -213,54 +215,56 @@ function whyText(s) {
   const free = bytesText(s.free + s.driverFree);
   switch (s.cause) {
     case "too much":
-      return "Why: there was not enough.  In use and asked for together are " +
-        `${bytesText(s.needed)}, but ${bytesText(s.attainable)} was all this ` +
-        `process could have: ${bytesText(Math.max(0, s.needed - s.attainable))}` +
-        " is missing.  No setting changes that.";
+      return "Why: not enough memory.  In use or requested: " +
+        `${bytesText(s.needed)}, available to this process: ` +
+        `${bytesText(s.attainable)}; ` +
+        `${bytesText(Math.max(0, s.needed - s.attainable))} is missing.  No ` +
+        "setting changes that.";
     case "pieces":
       return `Why: fragmentation.  ${free} was free` +
-        (s.driverFree > 0 ? ", the driver's part included" : "") +
-        ", which is enough, but not in one piece: " +
-        `${bytesText(s.free - s.wholeFree)} is held by segments of which ` +
-        "other parts are in use" + (s.wholeFree > 0
-        ? `, and ${bytesText(s.wholeFree)} by segments that are wholly free ` +
-          "and were not given back" : "") + ".";
+        (s.driverFree > 0 ? ", including the driver's free memory" : "") +
+        ", which is enough, but not in one block: " +
+        `${bytesText(s.free - s.wholeFree)} is in segments that are partly ` +
+        "in use" + (s.wholeFree > 0
+        ? `, and ${bytesText(s.wholeFree)} in segments that are entirely free ` +
+          "but were not released" : "") + ".";
     case "streams":
-      return "Why: memory is kept for each stream.  A piece of " +
+      return "Why: each stream has its own free memory.  A block of " +
         `${bytesText(s.streamLargest)} was free, but belongs to another stream.`;
     case "pools":
-      return "Why: memory is kept for each pool.  A piece of " +
-        `${bytesText(s.poolLargest)} was free, but in a pool this request may ` +
-        "not use.";
+      return "Why: each pool has its own free memory.  A block of " +
+        `${bytesText(s.poolLargest)} was free, but in a pool that this request ` +
+        "may not use.";
     case "pending":
-      return `Why: ${bytesText(s.moment.pending)} had been freed, but could ` +
-        "not be used yet: other streams it was recorded on had not passed.";
+      return `Why: ${bytesText(s.moment.pending)} was freed, but recorded ` +
+        "streams still used it.";
     case "limit":
       return "Why: not for lack of memory.  The driver had " +
-        `${bytesText(s.driverFree)} left, which is enough: a limit of this ` +
-        "process's own (set_per_process_memory_fraction) kept it from asking, " +
-        "or the driver could not find that much in one piece.";
+        `${bytesText(s.driverFree)} left, which is enough: a limit of the ` +
+        "process (set_per_process_memory_fraction) refused the request, or " +
+        "the driver could not find that much in one block.";
     default:
-      return `Why: a piece of ${bytesText(s.ownLargest)} was free, and was not ` +
-        "given out.  A memory limit, or max_split_size keeping large blocks " +
-        "whole, does that.";
+      return `Why: a block of ${bytesText(s.ownLargest)} was free, but was ` +
+        "not used: a memory limit, or max_split_size, which keeps large " +
+        "blocks unsplit, prevented it.";
   }
 }
 
 function figuresText({ snapshot, run }, s) {
   const m = s.moment, areas = m.areas.length;
-  const asker = s.event.stack === NO_STACK ? "" : "Asked by " +
+  const asker = s.event.stack === NO_STACK ? "" : "Requested by " +
     `${wholeLabel(run, ownFrame(run, s.event.stack))}.\n`;
-  return `${bytesText(s.asked)} was asked for on stream ` +
+  return `${bytesText(s.asked)} was requested on stream ` +
     `${snapshot.streams.list[s.event.stream]}.` +
     (s.driverKnown ? `  The driver had ${bytesText(s.driverFree)} left.` : "") +
-    `\n${asker}Reserved were ${bytesText(m.reserved)} in ${areas} segment` +
+    `\n${asker}Reserved: ${bytesText(m.reserved)} in ${areas} segment` +
     `${plural(areas)}: ${bytesText(m.allocated)} in use, ${bytesText(s.free)} ` +
-    `free in ${m.gaps} piece${plural(m.gaps)}` + (m.pending > 0
-    ? `, ${bytesText(m.pending)} freed but waiting for another stream` : "") +
-    (m.outside > 0 ? `.\n${bytesText(m.outside)} lie in segments that the ` +
+    `free in ${m.gaps} block${plural(m.gaps)}` + (m.pending > 0
+    ? `, ${bytesText(m.pending)} freed but still in use by other streams` : "") +
+    (m.outside > 0 ? `.\n${bytesText(m.outside)} is in segments that the ` +
       "recording does not show" : "") +
-    `.\nThe largest piece this request could use was ${bytesText(s.ownLargest)}.`;
+    ".\nThe largest free block that this request could use: " +
+    `${bytesText(s.ownLargest)}.`;
 }
 
 function failureText(known, event) {
@@ -269,7 +273,7 @@ function failureText(known, event) {
     .map(({ own, bytes, count }) => `  ${bytesText(bytes).padStart(10)}  ` +
       `${percentText(bytes, s.moment.allocated).padStart(5)}  in ` +
       `${String(count).padStart(5)}  ${lineText(known.run, own)}`);
-  return [figuresText(known, s), whyText(s), "Who held most:", ...holders,
+  return [figuresText(known, s), whyText(s), "Who held the most:", ...holders,
     `What would have fitted: up to ${bytesText(s.wouldFit)}.`,
     "`larder report` says what pinned the free memory, and `larder tune` which " +
     "settings would have helped."].join("\n") + "\n";

@@ -46,21 +46,22 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
     fprintf(title.out, "%s reserved but not in use at the peak",
             report_bytes(unused, a));
     fprintf(text.out,
-            "Of %s held from the driver, %.0f %% served nobody when most was "
-            "in use; it lies in %zu piece%s.\n",
+            "Of %s held from the driver, %.0f %% was unused at the peak, in "
+            "%zu block%s.\n",
             report_bytes(m->reserved, b),
             100.0 * (double)unused / (double)m->reserved, m->gap_count,
             report_plural(m->gap_count));
     if (whole > 0)
         fprintf(text.out,
-                "%s of it are segments that are wholly free: these go back "
+                "%s of it is in entirely free segments, which are released "
                 "before memory runs out.\n",
                 report_bytes(whole < unused ? whole : unused, b));
     if (unused > whole && worth(unused - whole, m->reserved) &&
         !f->lifetimes->snapshot->settings.expandable_segments)
         fprintf(text.out,
-                "%s lies beside what is in use; expandable_segments:True lets "
-                "such pages serve any request of their stream.\n",
+                "%s is in segments that are partly in use; with "
+                "expandable_segments:True such pages can serve any request of "
+                "their stream.\n",
                 report_bytes(unused - whole, b));
     finding_end(list, &title, &text);
 }
@@ -80,8 +81,8 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
             report_bytes(lost, a));
     fprintf(
         text.out,
-        "Requests are rounded up to 512 bytes and more, and a block that is "
-        "there may be a little larger: %zu allocations were in use, on "
+        "Requests are rounded up to 512 bytes or more, and a cached block may "
+        "be a little larger: %zu allocations were in use, on "
         "average %s each.  Fewer and larger tensors waste less.\n",
         m->live_count,
         report_bytes(m->live_count > 0 ? m->requested / m->live_count : 0, a));
@@ -181,8 +182,8 @@ static void tell_stranded(const struct run_summary *f, uint32_t stream,
             snapshot_stream(f->lifetimes->snapshot, stream));
     fprintf(text.out,
             "%s is reserved for that stream, and most of it was free when "
-            "the other streams needed most: freed memory is reused on its "
-            "own stream only.\n",
+            "the other streams needed the most: freed memory is reused only "
+            "on its own stream.\n",
             report_bytes(share->reserved, b));
     finding_end(list, &title, &text);
 }
@@ -213,8 +214,8 @@ void find_pending(const struct run_summary *f, struct finding_list *list)
         return;
     fprintf(title.out, "%s freed but waiting at the peak",
             report_bytes(m->pending, a));
-    fputs("record_stream holds freed memory back until the other stream has "
-          "passed.  Letting that stream catch up earlier releases it.\n",
+    fputs("record_stream delays the reuse of freed memory until the other "
+          "stream has finished with it.  Let that stream catch up earlier.\n",
           text.out);
     finding_end(list, &title, &text);
 }

@@ -90,9 +90,9 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
     fprintf(title.out, "Each iteration leaves %s behind",
             report_bytes(least, a));
     fprintf(text.out,
-            "Of every one of %zu iterations at least that is never freed; the "
-            "largest piece of the last: %s from %s.  Something keeps a "
-            "reference: a list of losses or outputs is the usual one.\n",
+            "At least that much of each of %zu iterations is never freed; the "
+            "largest allocation of the last: %s from %s.  Something keeps a "
+            "reference, usually a list of losses or outputs.\n",
             f->iterations.count - 3,
             report_bytes(f->lifetimes->allocs[largest].requested, a),
             report_frame(
@@ -175,9 +175,10 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
                 report_bytes(rows[stack].best.first, a),
                 report_bytes(rows[stack].best.last, b));
         fprintf(text.out,
-                "%s asked %" PRIu32 " times for a little more than before: "
-                "what each leaves is too small for the next.  Taking room for "
-                "all of it once, or growing in larger steps, avoids that.\n",
+                "%s requested %" PRIu32 " times a little more than before: "
+                "the block that each frees is too small for the next.  "
+                "Allocating the final size once, or growing in larger steps, "
+                "avoids that.\n",
                 report_frame(s, report_own_frame(s, stack), true, frame),
                 rows[stack].best.steps);
         finding_end(list, &title, &text);
@@ -283,13 +284,13 @@ void find_driver_calls(const struct run_summary *f, struct finding_list *list)
     }
     if (given_back < DRIVER_CALLS || !finding_begin(list, &title, &text))
         return;
-    fprintf(title.out, "Memory went back to the driver %" PRIu64 " times",
+    fprintf(title.out, "Memory was released to the driver %" PRIu64 " times",
             given_back);
     fprintf(text.out,
-            "%" PRIu64 " calls of the driver in all, each tens of microseconds "
-            "or more, and releasing waits for the device.  empty_cache in a "
-            "loop does that, or a limit so near that the cache is emptied "
-            "again and again.\n",
+            "%" PRIu64 " driver calls in total, of tens of microseconds or "
+            "more each, and a release waits for the device.  The cause is "
+            "empty_cache in a loop, or a limit so tight that the cache is "
+            "emptied again and again.\n",
             calls);
     finding_end(list, &title, &text);
 }

@@ -52,14 +52,15 @@ static void each_handle_is_another(void **state)
 /* cuDNN's own benchmark records events on what it is told. */
 static void a_handle_tells_the_stream_that_was_set(void **state)
 {
-    static const char *const calls[][4] = {
+    static const char *const calls[][5] = {
         {"libcublas.so.12", "cublasCreate_v2", "cublasSetStream_v2",
-         "cublasGetStream_v2"},
-        {"libcudnn.so.9", "cudnnCreate", "cudnnSetStream", "cudnnGetStream"},
+         "cublasGetStream_v2", "cublasDestroy_v2"},
+        {"libcudnn.so.9", "cudnnCreate", "cudnnSetStream", "cudnnGetStream",
+         "cudnnDestroy"},
         {"libcusolver.so.11", "cusolverDnCreate", "cusolverDnSetStream",
-         "cusolverDnGetStream"},
+         "cusolverDnGetStream", "cusolverDnDestroy"},
         {"libcusparse.so.12", "cusparseCreate", "cusparseSetStream",
-         "cusparseGetStream"},
+         "cusparseGetStream", "cusparseDestroy"},
     };
     int stream;
 
@@ -76,6 +77,7 @@ static void a_handle_tells_the_stream_that_was_set(void **state)
                          0);
         assert_int_equal(call_of(library, calls[i][3])(P(handle), P(&told)), 0);
         assert_ptr_equal(told, &stream);
+        assert_int_equal(call_of(library, calls[i][4])(P(handle)), 0);
     }
 }
 

@@ -146,16 +146,23 @@ struct segment {
     struct heap *heap;
     struct block *head; /* the block at addr, for the segment's whole life */
     enum segment_kind kind;
+    bool is_asleep;       /* a region's: its live blocks have no pages */
     struct segment *prev; /* in the allocator's list */
     struct segment *next;
 
-    /* SEGMENT_CARVED */
-    struct piece *piece;
-    struct segment *piece_next; /* the next part of the piece, by address */
+    union {
+        struct { /* SEGMENT_CARVED */
+            struct piece *piece;
+            struct segment *piece_next; /* its next part, by address */
+        };
+        size_t page_count; /* SEGMENT_PAGED: pages there are */
+    };
 
-    /* SEGMENT_EXPANDABLE: the handle mapped at each page, 0: none */
+    /* SEGMENT_EXPANDABLE, SEGMENT_PAGED: the handle mapped at each page, 0:
+     * none; of the latter, when each was last in use, NULL: unknown */
     uint64_t page_bytes;
     uint64_t *pages;
+    uint32_t *stamps;
 
     /* Of a private pool: what blocks were handed out of to captures lies in
      * between; the same: nothing. */
@@ -163,12 +170,6 @@ struct segment {
     larder_addr graph_end;
 
     struct paused *paused; /* NULL: it is not (pause.h) */
-    bool is_asleep;        /* a region's: its live blocks have no pages */
-
-    /* SEGMENT_PAGED, which has `pages` too */
-    size_t page_end;   /* no page from here on */
-    size_t page_count; /* pages there are */
-    uint32_t *stamps;  /* when each page was last in use; NULL: unknown */
 };
 
 /* Memory of the device: a handle of some pages, mapped whole or not at all. */

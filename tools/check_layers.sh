@@ -33,15 +33,15 @@
 #                                                     pools
 #   observe  -> those of segments, entry, segments
 #   request  -> state, entry, peers, pools, segments, observe
-#   debug    -> state, history, segments
+#   debug    -> state, history, pools, segments
 #   account  -> state, segments
 #   policy_pytorch -> state, pools, segments, observe, request
 #   policy_larder  -> settings, state, history, entry, peers, pools, segments,
 #                     request, policy_pytorch
-#   region   -> state, history, entry, peers, pools, account, segments,
-#               request, policy_pytorch, policy_larder
+#   region   -> state, history, entry, peers, pools, account, debug,
+#               segments, request, policy_pytorch, policy_larder
 #   trim     -> those of segments, entry, segments
-#   pause    -> those of segments, entry, segments
+#   pause    -> those of segments, entry, segments, debug
 #   share    -> state, entry, segments
 #   api      -> all of these but share
 #   pinned   -> state, entry, segments, request, policy_pytorch, api
@@ -92,15 +92,15 @@ includes() {
         room["segments"] = "state history peers pools"
         room["observe"] = "state history entry pools segments"
         room["request"] = "state entry peers pools segments observe"
-        room["debug"] = "state history segments"
+        room["debug"] = "state history pools segments"
         room["policy_pytorch"] = "state pools segments observe request"
         room["policy_larder"] = "settings state history entry peers pools " \
                                 "segments request policy_pytorch"
         room["trim"] = "state history entry peers pools segments"
         room["account"] = "state segments"
-        room["region"] = "state history entry peers pools account segments " \
-                         "request policy_pytorch policy_larder"
-        room["pause"] = "state history entry peers pools segments"
+        room["region"] = "state history entry peers pools account debug " \
+                         "segments request policy_pytorch policy_larder"
+        room["pause"] = "state history entry peers pools segments debug"
         room["share"] = "state entry segments"
         room["api"] = "state history entry pools segments observe request " \
                       "policy_pytorch policy_larder account region " \

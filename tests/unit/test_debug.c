@@ -291,6 +291,32 @@ static void test_captures_are_left_alone(void **state)
     rig_down(&rig);
 }
 
+/* A device may refuse to wait for any stream while one is captured. */
+static void test_a_capture_elsewhere_ends_nothing(void **state)
+{
+    (void)state;
+    for (int tried = 0; tried < 2; tried++) {
+        struct rig rig = rig_debug(0, 2);
+        larder_addr before = tried ? rig_alloc_on(&rig, 1000, 1) : 0;
+        larder_addr p;
+
+        assert_ok(larder_sim_capture_begin(rig.dev, 3));
+        p = rig_alloc_on(&rig, 1000, 1);
+        rig_free(&rig, rig_alloc_on(&rig, 1000, 1));
+        rig_free(&rig, rig_alloc_on(&rig, 1000, 1));
+        assert_ok(larder_sim_capture_end(rig.dev, 3));
+        if (tried) {
+            at(before)[1000] = 1;
+            assert_refused(LARDER_ERR_OVERWRITTEN, larder_free(rig.a, before),
+                           "0 bytes behind");
+        }
+        at(p)[1000] = 1;
+        assert_refused(LARDER_ERR_OVERWRITTEN, larder_free(rig.a, p),
+                       "0 bytes behind");
+        rig_down(&rig);
+    }
+}
+
 /* ---- what stays as it is --------------------------------------------------------- */
 
 static void test_addresses_and_counts_are_the_programs(void **state)
@@ -321,23 +347,6 @@ static void test_addresses_and_counts_are_the_programs(void **state)
     }
 }
 
-/* Pools that graphs may have are as without. */
-static void test_private_pools_are_left_alone(void **state)
-{
-    struct rig rig = rig_debug(1, 2);
-    const larder_pool_id id = {0, 7};
-    larder_addr p;
-
-    (void)state;
-    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
-    p = rig_alloc(&rig, 1000);
-    at(p)[1000] = 1;
-    assert_ok(larder_pool_end(rig.a, id));
-    rig_free(&rig, p);
-    assert_ok(larder_pool_release(rig.a, id));
-    rig_down(&rig);
-}
-
 static void test_a_device_without_bytes_works_on(void **state)
 {
     struct rig rig = rig_up_policy("sim:80GiB,backing=none",
@@ -364,8 +373,8 @@ int main(void)
         cmocka_unit_test(test_queued_work_is_waited_for),
         cmocka_unit_test(test_a_recorded_stream_may_write_on),
         cmocka_unit_test(test_captures_are_left_alone),
+        cmocka_unit_test(test_a_capture_elsewhere_ends_nothing),
         cmocka_unit_test(test_addresses_and_counts_are_the_programs),
-        cmocka_unit_test(test_private_pools_are_left_alone),
         cmocka_unit_test(test_a_device_without_bytes_works_on),
     };
 

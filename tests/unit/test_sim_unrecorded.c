@@ -2,6 +2,10 @@
  * stream uses it that was not recorded, and of nothing that is in order. */
 #include "../support/rig.h"
 
+#include <stdbool.h>
+
+#include <larder/region.h>
+
 #define DRIVER "sim:64MiB,events=driver"
 
 enum { BYTES = 5000, OWN = 1, USER = 2, THIRD = 3, FOURTH = 300 };
@@ -155,7 +159,26 @@ static void test_what_does_not_order_it_does_not_count(void **state)
     try_all(copied_to, LARDER_ERR_UNRECORDED);
 }
 
-/* What has a stream's graphs has no red zones, but streams all the same. */
+/* Of several the lowest is named, whichever had work first. */
+static void test_the_lowest_stream_is_named(void **state)
+{
+    static const larder_stream orders[][2] = {{USER, THIRD}, {THIRD, USER}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER, "debug:2");
+        larder_addr p = rig_alloc_on(&rig, BYTES, OWN);
+
+        use(&rig, p, orders[i][0]);
+        use(&rig, p, orders[i][1]);
+        use(&rig, p, FOURTH);
+        assert_ok(larder_sim_complete(rig.dev, FOURTH));
+        assert_refused(LARDER_ERR_UNRECORDED, larder_free(rig.a, p),
+                       "stream 2 still uses");
+        finish(&rig);
+    }
+}
+
 static void test_private_pools_are_looked_at(void **state)
 {
     const larder_pool_id pool = {1, 0};
@@ -170,6 +193,40 @@ static void test_private_pools_are_looked_at(void **state)
     assert_result(LARDER_ERR_UNRECORDED, larder_free(rig.a, p));
     assert_ok(larder_pool_release(rig.a, pool));
     finish(&rig);
+}
+
+/* The result of decommitting a page that another stream copies from. */
+static void decommit(const char *conf, bool is_recorded, larder_result expected)
+{
+    struct rig rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER, conf);
+    larder_region_info info = {.size = sizeof info};
+    larder_region_options opt;
+    larder_region *kv;
+
+    larder_region_options_init(&opt);
+    opt.stream = OWN;
+    assert_ok(larder_region_create(rig.a, MIB(8), &opt, &kv));
+    assert_ok(larder_region_commit(kv, 0, MIB(8)));
+    assert_ok(larder_region_get_info(kv, &info));
+    use(&rig, info.addr + MIB(4), USER);
+    if (is_recorded)
+        assert_ok(larder_region_record_stream(kv, MIB(4), MIB(2), USER));
+    assert_ok(larder_region_decommit(kv, 0, MIB(4)));
+    assert_result(expected, larder_region_decommit(kv, MIB(4), MIB(2)));
+    assert_ok(larder_region_decommit(kv, MIB(4), MIB(4))); /* it is */
+    (void)larder_sim_complete(rig.dev, USER); /* its memory may be gone */
+    assert_ok(larder_region_destroy(kv));
+    finish(&rig);
+}
+
+static void test_regions_are_looked_at(void **state)
+{
+    (void)state;
+    decommit("debug:1", false, LARDER_OK);
+    decommit("debug:2", false, LARDER_ERR_UNRECORDED);
+    decommit("debug:3", false, LARDER_ERR_UNRECORDED);
+    decommit("debug:2", true, LARDER_OK);
+    decommit("debug:3", true, LARDER_OK);
 }
 
 /* ---- what is in order ------------------------------------------------------------ */
@@ -252,7 +309,9 @@ int main(void)
         cmocka_unit_test(test_an_unrecorded_use_is_told),
         cmocka_unit_test(test_the_words_name_both_streams),
         cmocka_unit_test(test_what_does_not_order_it_does_not_count),
+        cmocka_unit_test(test_the_lowest_stream_is_named),
         cmocka_unit_test(test_private_pools_are_looked_at),
+        cmocka_unit_test(test_regions_are_looked_at),
         cmocka_unit_test(test_what_is_ordered_is_not_told),
         cmocka_unit_test(test_order_is_read_off_the_queues),
         cmocka_unit_test(test_immediate_work_is_never_told),

@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
@@ -18,6 +19,7 @@
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/segments/release.h"
+#include "core/state/zone.h"
 
 /* A block of one of the pool's segments. */
 struct saved_block {
@@ -26,6 +28,7 @@ struct saved_block {
     uint64_t requested; /* 0: it was not live */
     larder_stream stream;
     bool is_small;
+    bool has_zones;
 };
 
 struct larder_checkpoint {
@@ -75,6 +78,8 @@ static size_t save_blocks(struct allocator *a, const struct private_pool *p,
                     .requested = b->state == BLOCK_LIVE ? b->requested : 0,
                     .stream = s->heap->stream,
                     .is_small = s->heap->pool->is_small,
+                    .has_zones =
+                        b->state == BLOCK_LIVE && b->zones != ZONES_NONE,
                 };
             n++;
         }
@@ -188,7 +193,7 @@ static larder_result check_idle(struct allocator *a,
                 return larder__fail(LARDER_ERR_INVALID,
                                     "0x%" PRIx64 " is used by a recorded "
                                     "stream",
-                                    b->addr);
+                                    zone_user(b));
         }
     }
     return LARDER_OK;
@@ -205,6 +210,8 @@ static larder_result restore_check(struct allocator *a,
         return r;
     if (!allocator_is_capturing(a))
         larder__events_poll(a);
+    if (a->debug != NULL)
+        larder__debug_let_go(a, *p);
     if ((r = check_idle(a, *p)) != LARDER_OK ||
         (r = check_segments(a, *p, cp)) != LARDER_OK)
         return r;
@@ -233,7 +240,7 @@ static void checkpoint_free_live(struct allocator *a,
             if (b->state != BLOCK_LIVE || in_map(a, b) != mapped)
                 continue;
             if (mapped) {
-                addr_list_add(freed, b->addr);
+                addr_list_add(freed, zone_user(b));
                 map_remove(&a->map, b);
             }
             larder__block_retire(a, b);
@@ -243,7 +250,8 @@ static void checkpoint_free_live(struct allocator *a,
     }
 }
 
-/* Make the saved block live: what is free now begins with it. */
+/* Make the saved block live: what is free now begins with it.  Its red zones may
+ * have been anything meanwhile, and are not looked at. */
 static const struct block *allocate_saved(struct allocator *a,
                                           const struct private_pool *p,
                                           const struct saved_block *saved)
@@ -265,6 +273,7 @@ static const struct block *allocate_saved(struct allocator *a,
                            saved->requested > 0 ? saved->requested
                                                 : saved->bytes,
                            b->bytes > saved->bytes);
+    b->zones = saved->has_zones ? ZONES_BARE : ZONES_NONE;
     return b;
 }
 
@@ -283,7 +292,7 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
 
         if (cp->blocks[i].requested > 0) {
             map_put(&a->map, b);
-            addr_list_add(created, b->addr);
+            addr_list_add(created, zone_user(b));
         }
     }
     checkpoint_free_live(a, p, false, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "core/pools/private.h"
 #include "core/segments/events.h"
 
 struct bytes_buffer {
@@ -23,17 +24,11 @@ static void leave_behind(struct debug *d)
     while (!atomic_compare_exchange_weak(&left_behind, &b->next, b))
         ;
     d->buffer = NULL;
-    d->is_blind = true;
 }
 
 bool larder__bytes_may(struct allocator *a, larder_stream stream)
 {
-    int is_capturing = 0;
-
-    return !allocator_is_capturing(a) &&
-           larder_device_stream_is_capturing(a->device, stream,
-                                             &is_capturing) == LARDER_OK &&
-           !is_capturing;
+    return !larder__private_may_be_graphs(a, stream);
 }
 
 larder_result larder__bytes_fill(struct allocator *a, struct bytes_range range,
@@ -68,6 +63,25 @@ static size_t copies_queue(struct allocator *a,
     return done;
 }
 
+/* What is captured elsewhere may forbid to wait, for a while: that is asked
+ * before the next copy, so that no second buffer is left behind for it. */
+static bool may_wait(struct allocator *a, larder_stream stream)
+{
+    struct debug *d = a->debug;
+
+    if (d->is_wary)
+        d->is_wary = larder__events_pass(a, stream) != LARDER_OK;
+    return !d->is_wary;
+}
+
+/* The copies could not be waited for. */
+static void give_up(struct debug *d, larder_result why)
+{
+    leave_behind(d);
+    d->is_wary = why == LARDER_ERR_CAPTURING;
+    d->is_blind = !d->is_wary;
+}
+
 /* An event is waited for, not the stream: a simulated one of which the program
  * runs every step goes as far as that, and no further. */
 const unsigned char *larder__bytes_read(struct allocator *a,
@@ -75,13 +89,16 @@ const unsigned char *larder__bytes_read(struct allocator *a,
                                         size_t count, larder_stream stream)
 {
     struct debug *d = a->debug;
+    larder_result r = LARDER_OK;
     size_t queued;
 
-    if (d->is_blind || !buffer_ensure(d))
+    if (d->is_blind || !buffer_ensure(d) || !may_wait(a, stream))
         return NULL;
     queued = copies_queue(a, ranges, count, stream);
-    if (queued > 0 && larder__events_pass(a, stream) != LARDER_OK) {
-        leave_behind(d);
+    if (queued > 0)
+        r = larder__events_pass(a, stream);
+    if (r != LARDER_OK) {
+        give_up(d, r);
         return NULL;
     }
     return queued == count ? d->buffer->at : NULL;

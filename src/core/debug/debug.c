@@ -15,12 +15,6 @@ enum { QUARANTINE_PART = 32 };
 
 /* ---- making ----------------------------------------------------------------- */
 
-/* While a stream may be captured nothing is released. */
-static bool give_up_quarantine(struct allocator *a)
-{
-    return !allocator_is_capturing(a) && larder__quarantine_empty(a);
-}
-
 larder_result larder__debug_make(struct allocator *a)
 {
     if (a->conf.debug < 2 || a->policy->is_host)
@@ -32,7 +26,7 @@ larder_result larder__debug_make(struct allocator *a)
     a->debug->quarantine.max_bytes = a->props.total_bytes / QUARANTINE_PART;
     if (a->debug->level > 2)
         larder__stale_begin(a);
-    a->make_room = give_up_quarantine;
+    a->make_room = larder__quarantine_empty;
     return LARDER_OK;
 }
 
@@ -50,7 +44,7 @@ void larder__debug_unmake(struct allocator *a)
 
 static bool may_look(struct allocator *a, const struct block *b)
 {
-    return !a->debug->is_blind &&
+    return !a->debug->is_blind && !segment_is_paused(b->segment) &&
            larder__bytes_may(a, b->segment->heap->stream);
 }
 
@@ -68,10 +62,11 @@ static void check_zones(struct allocator *a, const struct block *b)
 }
 
 /* What was lent by a pool is to go back to it at once. */
-static bool may_quarantine(const struct allocator *a, const struct block *b)
+static bool may_quarantine(struct allocator *a, const struct block *b)
 {
     return b->zones != ZONES_NONE && !b->is_borrowed &&
-           !allocator_is_capturing(a);
+           !segment_is_paused(b->segment) &&
+           larder__bytes_may(a, b->segment->heap->stream);
 }
 
 larder_result larder__debug_free(struct allocator *a, struct block *b)
@@ -91,6 +86,82 @@ larder_result larder__debug_free(struct allocator *a, struct block *b)
         larder__quarantine_begin(a, q);
     if (goes)
         larder__stale_release(a, pool);
+    return larder__finding_tell(a);
+}
+
+/* ---- sleeping and waking --------------------------------------------------- */
+
+typedef void block_act(struct allocator *a, struct block *b);
+
+/* To each live block of the owner's that has red zones. */
+static void each_zoned(struct allocator *a, const struct private_pool *owner,
+                       block_act *act)
+{
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap->pool->owner != owner)
+            continue;
+        for (struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next)) {
+            if (b->state == BLOCK_LIVE && b->zones != ZONES_NONE)
+                act(a, b);
+        }
+    }
+}
+
+static void act_check(struct allocator *a, struct block *b)
+{
+    check_zones(a, b);
+}
+
+/* Zones that cannot be made again are not looked at any more. */
+static void act_remake(struct allocator *a, struct block *b)
+{
+    b->zones = ZONES_BARE;
+    if (may_look(a, b))
+        (void)larder__zones_write(a, b);
+}
+
+void larder__debug_let_go(struct allocator *a, const struct private_pool *owner)
+{
+    larder__quarantine_leave(a, owner);
+}
+
+void larder__debug_sleep(struct allocator *a, const struct private_pool *owner,
+                         bool is_dropped)
+{
+    larder__quarantine_leave(a, owner);
+    if (is_dropped)
+        each_zoned(a, owner, act_check);
+}
+
+void larder__debug_wake(struct allocator *a, const struct private_pool *owner)
+{
+    each_zoned(a, owner, act_remake);
+}
+
+/* ---- regions ------------------------------------------------------------------ */
+
+void larder__debug_committed(struct allocator *a, const struct block *b)
+{
+    struct bytes_range range = {b->addr, b->bytes};
+
+    if (may_look(a, b)) /* a refusal costs nothing but the poison */
+        (void)larder__bytes_fill(a, range, POISON_BYTE,
+                                 b->segment->heap->stream);
+}
+
+void larder__debug_decommit(struct allocator *a, const struct block *b)
+{
+    larder__unrecorded_check(a, b);
+}
+
+bool larder__debug_releases(const struct allocator *a)
+{
+    return a->debug->level > 2 && !allocator_is_capturing(a);
+}
+
+larder_result larder__debug_tell(struct allocator *a)
+{
     return larder__finding_tell(a);
 }
 

@@ -50,6 +50,7 @@ struct debug {
     struct bytes_buffer *buffer; /* bytes.c; NULL: not yet */
     bool is_tried;               /* what is written was read back once */
     bool is_blind;               /* and was not there, or cannot be read */
+    bool is_wary; /* a wait was refused, as something is captured */
 };
 
 /* Give the allocator, that is being made, what its settings ask for. */
@@ -65,6 +66,26 @@ larder_result larder__debug_allocated(struct allocator *a, struct block *b);
  * larder__block_retire().  A finding, about this or an earlier one: it is
  * freed all the same. */
 larder_result larder__debug_free(struct allocator *a, struct block *b);
+
+/* Nothing of the owner's stays in quarantine. */
+void larder__debug_let_go(struct allocator *a,
+                          const struct private_pool *owner);
+
+/* The memory of a tag's allocations is about to go for a while, and if
+ * `is_dropped` all that is in it: nothing of it stays in quarantine, and what
+ * cannot be looked at later is now. */
+void larder__debug_sleep(struct allocator *a, const struct private_pool *owner,
+                         bool is_dropped);
+/* It is back, without what was in it. */
+void larder__debug_wake(struct allocator *a, const struct private_pool *owner);
+
+/* A region's block was committed, or is about to be decommitted. */
+void larder__debug_committed(struct allocator *a, const struct block *b);
+void larder__debug_decommit(struct allocator *a, const struct block *b);
+/* Whether what was decommitted is to go back to the device at once. */
+bool larder__debug_releases(const struct allocator *a);
+/* What was found and not told yet. */
+larder_result larder__debug_tell(struct allocator *a);
 
 /* Look at everything: a finding.  O(blocks and what is quarantined). */
 larder_result larder__debug_check(struct allocator *a);

@@ -28,7 +28,11 @@ bool larder__stale_goes(struct allocator *a, const struct block *b)
 {
     const struct segment *s = b->segment;
 
-    if (b->zones == ZONES_NONE || b->uses != NULL || allocator_is_capturing(a))
+    const struct private_pool *owner = s->heap->pool->owner;
+
+    if (b->zones == ZONES_NONE || b->uses != NULL ||
+        allocator_is_capturing(a) || segment_is_paused(s) ||
+        (owner != NULL && owner->has_graph)) /* what is free there is not */
         return false;
     if (s->kind == SEGMENT_DRIVER)
         return is_alone(a, b);

@@ -181,6 +181,34 @@ void larder__quarantine_check(struct allocator *a)
     }
 }
 
+static void leave_row(struct allocator *a, struct quarantined **row,
+                      const struct private_pool *owner)
+{
+    while (*row != NULL) {
+        struct quarantined *q = *row;
+
+        if (q->block->segment->heap->pool->owner != owner) {
+            row = &q->next;
+            continue;
+        }
+        *row = q->next;
+        let_go(a, q);
+    }
+}
+
+void larder__quarantine_leave(struct allocator *a,
+                              const struct private_pool *owner)
+{
+    struct quarantine *all = &a->debug->quarantine;
+
+    take_done(a);
+    leave_row(a, &all->used, owner);
+    leave_row(a, &all->first, owner);
+    all->last = all->first;
+    while (all->last != NULL && all->last->next != NULL)
+        all->last = all->last->next;
+}
+
 bool larder__quarantine_empty(struct allocator *a)
 {
     bool any = false;

@@ -21,6 +21,10 @@ void larder__quarantine_begin(struct allocator *a, struct quarantined *q);
 /* Look at all that is in it; notes a finding. */
 void larder__quarantine_check(struct allocator *a);
 
+/* What is of the owner's leaves. */
+void larder__quarantine_leave(struct allocator *a,
+                              const struct private_pool *owner);
+
 /* All of it leaves.  Whether there was any. */
 bool larder__quarantine_empty(struct allocator *a);
 

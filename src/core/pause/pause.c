@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/peers/peers.h"
 #include "core/pools/private.h"
@@ -16,6 +17,7 @@
 #include "core/segments/orphan.h"
 #include "core/segments/segment.h"
 #include "core/state/held.h"
+#include "core/state/zone.h"
 
 /* The tag's segments, one after the other. */
 static struct segment *segment_from(const struct tag *tag, struct segment *s)
@@ -78,6 +80,7 @@ static void free_all(struct allocator *a, struct tag *tag)
             larder__paused_free(a, s);
     }
     tag->is_paused = false;
+    tag->is_dropped = false;
     tag->paused_bytes = 0;
     tag->kept_bytes = 0;
 }
@@ -125,7 +128,7 @@ static larder_result blocks_pass(struct allocator *a, struct segment *s)
             return larder__fail(LARDER_ERR_BUSY,
                                 "the allocation at 0x%llx is exported: close "
                                 "that first",
-                                (unsigned long long)b->addr);
+                                (unsigned long long)zone_user(b));
         for (const struct use *use = is_live ? b->uses : NULL;
              use != NULL && r == LARDER_OK; use = use->next)
             r = larder__events_pass(a, use->stream);
@@ -205,6 +208,7 @@ static larder_result tag_pause(struct allocator *a, struct tag *tag,
         return r;
     }
     tag->is_paused = true;
+    tag->is_dropped = !keep;
     release_all(a, tag);
     return LARDER_OK;
 }
@@ -224,8 +228,11 @@ static larder_result pause_checked(struct allocator *a, const char *name,
         return larder__fail(LARDER_ERR_PAUSED, "the tag '%s' is paused already",
                             name);
     if ((r = check_routing(a)) != LARDER_OK ||
-        (r = pause_check_pages(a, tag)) != LARDER_OK ||
-        (r = quiesce(a, tag)) != LARDER_OK)
+        (r = pause_check_pages(a, tag)) != LARDER_OK)
+        return r;
+    if (a->debug != NULL)
+        larder__debug_sleep(a, tag->pool, mode == LARDER_PAUSE_DROP);
+    if ((r = quiesce(a, tag)) != LARDER_OK)
         return r;
     return tag_pause(a, tag, mode);
 }
@@ -349,6 +356,7 @@ static void tidy(struct allocator *a, const struct tag *tag)
 
 static larder_result tag_resume(struct allocator *a, struct tag *tag)
 {
+    bool is_dropped = tag->is_dropped;
     larder_result r = each(a, tag, forget_freed);
 
     larder__assert(tag->is_paused && allocator_is_locked(a));
@@ -365,6 +373,8 @@ static larder_result tag_resume(struct allocator *a, struct tag *tag)
     }
     free_all(a, tag);
     tidy(a, tag);
+    if (a->debug != NULL && is_dropped)
+        larder__debug_wake(a, tag->pool);
     return LARDER_OK;
 }
 

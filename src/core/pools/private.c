@@ -48,6 +48,31 @@ void larder__private_decide(struct allocator *a)
     a->routes_lend = a->larder != NULL && r == NULL;
 }
 
+bool larder__private_is_graphs(struct allocator *a, larder_stream stream)
+{
+    int is_capturing = 0;
+
+    return a->captures > 0 ||
+           larder_device_stream_is_capturing(a->device, stream,
+                                             &is_capturing) != LARDER_OK ||
+           is_capturing;
+}
+
+static bool route_is_graphs(const struct route *r, larder_stream stream)
+{
+    return r->to->has_graph ||
+           (r->filter != NULL && !r->filter(r->ctx, stream));
+}
+
+bool larder__private_may_be_graphs(struct allocator *a, larder_stream stream)
+{
+    const struct route *r = allocator_is_capturing(a) ? a->routes.first : NULL;
+
+    while (r != NULL && !route_is_graphs(r, stream))
+        r = r->next;
+    return r != NULL || larder__private_is_graphs(a, stream);
+}
+
 struct private_pool *larder__private_create(larder_pool_id id)
 {
     struct private_pool *p = larder__host_alloc(1, sizeof *p);

@@ -23,6 +23,14 @@ larder_result larder__private_lock(larder_allocator *handle, larder_pool_id id,
  * begun, ends, lends, or was captured. */
 void larder__private_decide(struct allocator *a);
 
+/* Whether what is asked for on the stream now becomes part of a graph. */
+bool larder__private_is_graphs(struct allocator *a, larder_stream stream);
+
+/* Whether what is put on the stream now may become part of a graph, or to wait
+ * for it may disturb a capture.  A pool that is begun is taken for a capture's,
+ * unless it serves this stream, which is none, and has no graph so far. */
+bool larder__private_may_be_graphs(struct allocator *a, larder_stream stream);
+
 /* A pool without users, and its place in the allocator's list. */
 struct private_pool *larder__private_create(larder_pool_id id);
 void larder__private_append(struct allocator *a, struct private_pool *p);

@@ -13,6 +13,7 @@ struct tag {
     char name[LARDER_TAG_MAX + 1];
     struct private_pool *pool;
     bool is_paused;
+    bool is_dropped;       /* and its contents with it */
     uint64_t paused_bytes; /* released */
     uint64_t kept_bytes;   /* of the host, for their contents */
     struct paused *stale;  /* to be freed when nothing is queued any more */

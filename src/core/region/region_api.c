@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "base/sized.h"
 #include "core/account/keep.h"
+#include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/peers/peers.h"
@@ -239,10 +240,23 @@ larder_result larder_region_commit(larder_region *region, uint64_t offset,
                        __builtin_return_address(0));
 }
 
+/* Under debug:3 its addresses fault at once. */
+static larder_result decommit(struct allocator *a, struct region *g,
+                              struct page_span span)
+{
+    larder_result r = larder__region_decommit(a, g, span);
+
+    if (r != LARDER_OK || a->debug == NULL)
+        return r;
+    if (larder__debug_releases(a))
+        (void)larder__region_trim(a, g); /* what is refused stays at hand */
+    return larder__debug_tell(a);
+}
+
 larder_result larder_region_decommit(larder_region *region, uint64_t offset,
                                      uint64_t bytes)
 {
-    return change_span(region, offset, bytes, larder__region_decommit,
+    return change_span(region, offset, bytes, decommit,
                        __builtin_return_address(0));
 }
 

@@ -2,6 +2,7 @@
  * mapped nowhere, new handles, and at last what others do not use. */
 #include "base/bits.h"
 #include "base/fail.h"
+#include "core/debug/debug.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/fill.h"
 #include "core/policy_larder/lend.h"
@@ -182,6 +183,8 @@ static void region_commit_take_free(struct allocator *a, const struct region *g,
     larder__assert(b->addr >= begin && b->addr + b->bytes <= end);
     larder__block_allocate(a, b, b->bytes, b->bytes, false);
     map_put(&a->map, b);
+    if (a->debug != NULL)
+        larder__debug_committed(a, b);
 }
 
 static void take_all(struct allocator *a, const struct region *g,

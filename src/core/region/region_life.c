@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/account/keep.h"
+#include "core/debug/debug.h"
 #include "core/policy_larder/addresses.h"
 #include "core/policy_larder/physical.h"
 #include "core/pools/pool.h"
@@ -50,6 +51,8 @@ static struct region *region_new(const struct allocator *a,
     g->handle_pages = SIZE_MAX;
     if (opt->handle_bytes != 0)
         g->handle_pages = opt->handle_bytes / PAGE_BYTES;
+    if (a->debug != NULL && larder__debug_releases(a))
+        g->handle_pages = 1; /* any of them can go alone */
     g->pool->region = g;
     g->pool->holding.limit_bytes = opt->limit_bytes;
     return g;

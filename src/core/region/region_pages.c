@@ -1,6 +1,7 @@
 #include "core/region/region_pages.h"
 
 #include "base/fail.h"
+#include "core/debug/debug.h"
 #include "core/history/recording.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
@@ -161,6 +162,8 @@ static void region_pages_free_live(struct allocator *a, const struct region *g,
             continue;
         larder__assert(b->addr >= page_at(g->segment, span.begin));
         larder__assert(at <= end && !block_is_exported(b));
+        if (a->debug != NULL)
+            larder__debug_decommit(a, b);
         map_remove(&a->map, b);
         larder__block_retire(a, b);
     }

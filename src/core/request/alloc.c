@@ -4,6 +4,7 @@
 #include "core/observe/oom.h"
 #include "core/peers/peers.h"
 #include "core/pools/pool.h"
+#include "core/pools/private.h"
 #include "core/request/request.h"
 #include "core/request/wait.h"
 #include "core/segments/blocks.h"
@@ -116,11 +117,16 @@ larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
     return larder__find_again(a, q);
 }
 
-/* Red zones are for the default pools: what captured graphs use is written to
- * when it looks free, and what sleeps may wake without its bytes. */
+/* What a graph uses has no red zones: each replay writes to what was free when
+ * it was captured, and that may be where others' zones are by now. */
 static bool has_zones(struct allocator *a, const struct request *q)
 {
-    return !allocator_is_capturing(a) && pool_owner_for(a, q->stream) == NULL;
+    struct private_pool *owner = pool_owner_for(a, q->stream);
+
+    if (owner != NULL && larder__private_is_graphs(a, q->stream))
+        owner->has_graph = true;
+    return (owner == NULL || !owner->has_graph) &&
+           !larder__private_may_be_graphs(a, q->stream);
 }
 
 static larder_result request_prepare(struct allocator *a, struct request *q)

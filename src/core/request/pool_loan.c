@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "core/segments/events.h"
+#include "core/state/zone.h"
 
 /* A block that was handed out to a default pool's request; NULL: none. */
 static const struct block *borrowed_block(struct allocator *a,
@@ -35,7 +36,7 @@ larder_result larder__pool_recall(struct allocator *a, struct private_pool *p)
             "private pool (%llu, %llu) has lent the allocation "
             "at 0x%llx of %llu bytes: free that first",
             (unsigned long long)p->id.first, (unsigned long long)p->id.second,
-            (unsigned long long)b->addr, (unsigned long long)b->bytes);
+            (unsigned long long)zone_user(b), (unsigned long long)b->bytes);
     p->is_lent = false;
     return LARDER_OK;
 }

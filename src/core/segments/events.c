@@ -272,6 +272,16 @@ static void defer(struct allocator *a, struct block *b)
     e->deferred_last = b->self;
 }
 
+/* Holds alone need none. */
+static bool needs_event(const struct block *b)
+{
+    const struct use *use = b->uses;
+
+    while (use != NULL && use->is_hold)
+        use = use->next;
+    return use != NULL;
+}
+
 void larder__events_defer(struct allocator *a, struct block *b)
 {
     larder__assert(allocator_is_locked(a));
@@ -280,7 +290,8 @@ void larder__events_defer(struct allocator *a, struct block *b)
     b->events = 0;
     /* A device that refuses an event now is asked again at the next
      * allocation: the block is freed all the same. */
-    if (allocator_is_capturing(a) || block_record(a, b) != LARDER_OK)
+    if ((allocator_is_capturing(a) && needs_event(b)) ||
+        block_record(a, b) != LARDER_OK)
         defer(a, b);
 }
 

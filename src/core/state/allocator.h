@@ -110,6 +110,7 @@ struct private_pool {
     bool lends;                /* its free blocks, when memory runs out */
     uint64_t asleep_bytes;     /* of a region: committed, but without memory */
     bool is_captured;          /* requests of it were part of a capture */
+    bool has_graph;            /* the same, as far as is seen: under debug:2 */
     bool is_lent;              /* its graphs do not run now (lend.h) */
     larder_stream lent_stream; /* on which they ran */
     bool is_kept_whole;        /* its blocks are never split */

@@ -4,8 +4,8 @@
  *   block  [ red zone ][ what was asked for ][ red zone ]
  *          ^ addr      ^ the address that the program knows
  *
- * Blocks of the default pools have them; which do is said by the block, as the
- * others' addresses are the program's. */
+ * Which blocks have them is said by the block: others' addresses are the
+ * program's. */
 #ifndef LARDER_CORE_ZONE_H
 #define LARDER_CORE_ZONE_H
 

@@ -25,8 +25,8 @@ enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF };
 
 static const struct cli_option convert_table[] = {
     [ROW_DEVICE] = {"device", "N|SPEC",
-                    "of a snapshot, the device to take (the first\n"
-                    "with events); of a trace, the device to replay\n"
+                    "for a snapshot, the device to convert (the first\n"
+                    "with events); for a trace, the device to replay\n"
                     "it on (" REPLAY_DEVICE_DEFAULT ")"},
     [ROW_POLICY] = {"policy", "larder|pytorch|direct",
                     "for a trace, as in larder replay"},
@@ -479,18 +479,19 @@ static int run_convert(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_command_convert = {
     .name = "convert",
-    .summary = "Turn traces and snapshots into each other, or into a timeline.",
+    .summary = "Convert between traces, snapshots and timelines.",
     .operands = "IN OUT",
     .text =
-        "IN is a trace or a snapshot, '-' the standard input.  OUT's name says "
-        "what becomes of\nit, with .zst after it compressed:\n"
+        "IN is a trace or a snapshot, '-' the standard input.  The suffix of "
+        "OUT selects the\n"
+        "format; an additional .zst compresses it:\n"
         "  .trace               a trace, for larder replay\n"
         "  .pickle, .json       a snapshot, the pickle for PyTorch's viewers\n"
         "  .perfetto.json       a timeline, for ui.perfetto.dev\n"
-        "  .speedscope.json     who holds memory, for speedscope.app\n"
+        "  .speedscope.json     the owners of memory, for speedscope.app\n"
         "  .folded, .collapsed  the same as collapsed stacks, for flame "
         "graphs\n"
-        "A trace becomes a snapshot by being replayed.\n",
+        "A trace is converted to a snapshot by a replay.\n",
     .options = convert_table,
     .run = run_convert,
 };

@@ -126,12 +126,14 @@ static int run_doctor(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_command_doctor = {
     .name = "doctor",
-    .summary = "Look for what keeps Larder, or PyTorch's memory, from working.",
+    .summary = "Check the machine and the environment for problems.",
     .operands = "",
-    .text = "It looks at versions, drivers and GPUs, limits of the process and "
-            "its container,\nand settings in the environment, and says what "
-            "to do.  The exit status is 0 if\nthere is no problem, 1 if there "
-            "is.\n",
+    .text =
+        "It checks versions, drivers and GPUs, limits of the process and its "
+        "container, and\n"
+        "settings in the environment, and gives advice.  The exit status is 0 "
+        "if there is no\n"
+        "problem, 1 otherwise.\n",
     .options = doctor_table,
     .run = run_doctor,
 };

@@ -34,18 +34,18 @@ static const struct cli_option exec_table[] = {
                  "the simulated GPUs, as in sim:SIZE,...\n(" SIM_DEFAULT
                  "); none: this machine's own"},
     [ROW_PRELOAD] = {"preload", "WORDS",
-                     "put Larder below the program: cache, limit,\n"
+                     "run Larder under the program: cache, limit,\n"
                      "either with ,pause, or cache,migrate\n"
                      "(larder-preload(7))"},
     [ROW_LIMIT] = {"limit", "SIZE",
-                   "each process that uses Larder holds at most this\n"
-                   "much of each device"},
+                   "limit what each process that uses Larder holds\n"
+                   "of each device"},
     [ROW_MINIMUM] = {"minimum", "SIZE",
-                     "so much is kept for each such process"},
+                     "the memory kept for each such process"},
     [ROW_REPORT] = {"report", "FILE",
-                    "write the report there, not to the standard\n"
-                    "error"},
-    [ROW_JSON] = {"json", NULL, "report as JSON, a line for each GPU used"},
+                    "write the report to this file instead of the\n"
+                    "standard error"},
+    [ROW_JSON] = {"json", NULL, "report as JSON, one line for each GPU used"},
     [ROW_QUIET] = {"quiet", NULL, "no report"},
     {NULL, NULL, NULL},
 };
@@ -271,10 +271,11 @@ const struct cli_command cli_command_exec = {
     .name = "exec",
     .summary = "Run a CUDA program on simulated GPUs.",
     .operands = "PROGRAM [ARG...]",
-    .text = "The program finds a driver and a CUDA runtime whose GPUs are "
-            "simulated: memory,\nstreams and events work, kernels are counted "
-            "and do not run.  Calls that break a\nrule of the driver are "
-            "refused and counted.  The exit status is the program's.\n",
+    .text = "The program's driver and CUDA runtime are replaced by simulated "
+            "ones: memory, streams\n"
+            "and events work; kernels are counted but do not run.  Calls that "
+            "violate a rule of the\n"
+            "driver fail and are counted.  The exit status is the program's.\n",
     .options = exec_table,
     .run = run_exec,
 };

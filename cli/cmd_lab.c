@@ -20,13 +20,14 @@ static const struct cli_option lab_table[] = {
                     "the simulated GPU (" LAB_DEVICE_DEFAULT ")"},
     [ROW_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
     [ROW_CONF] = {"conf", "K:V,...",
-                  "settings in PyTorch's grammar; without this,\n"
-                  "those of LARDER_CONF in the environment"},
+                  "settings in PyTorch's grammar (default: LARDER_CONF\n"
+                  "in the environment)"},
     [ROW_SEED] = {"seed", "N", "seed of the random numbers (1)"},
     [ROW_SNAPSHOT] = {"snapshot", "FILE",
-                      "write what happened, and what was there, to\n"
-                      "FILE.json or FILE.pickle at the end"},
-    [ROW_JSON] = {"json", NULL, "print an object a line for each statement"},
+                      "write the events and the final state to FILE.json\n"
+                      "or FILE.pickle at the end"},
+    [ROW_JSON] = {"json", NULL,
+                  "print one line with an object for each statement"},
     {NULL, NULL, NULL},
 };
 
@@ -151,17 +152,19 @@ static const struct cli_command *const lab_parts[] = {
 
 const struct cli_command cli_command_lab = {
     .name = "lab",
-    .summary = "Type tensors' lines, or run experiments, and see what they do "
-               "to memory.",
+    .summary = "Run tensor code or experiments, and see their effect on "
+               "memory.",
     .operands = "",
     .text =
-        "Without more, a prompt: a part of Python as with torch, on a "
-        "simulated GPU.\n"
-        "Statements from a pipe are run line by line.\n\n"
-        "  larder lab list       the experiments there are\n"
-        "  larder lab run NAME   run one, or a listing FILE.py\n\n"
+        "Without a command, an interactive prompt: a subset of Python as with "
+        "torch, on a\n"
+        "simulated GPU.  Statements from a pipe are run line by line.\n"
+        "\n"
+        "  larder lab list       list the experiments\n"
+        "  larder lab run NAME   run one, or a listing FILE.py\n"
+        "\n"
         "The exit status is 0, 1 when a statement from a pipe failed, and 2 "
-        "for bad\nusage.\n",
+        "for bad usage.\n",
     .options = lab_table,
     .parts = lab_parts,
     .run = run_lab,

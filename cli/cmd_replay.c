@@ -40,11 +40,11 @@ enum row {
 static const struct cli_option replay_table[] = {
     [ROW_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
     [ROW_CONF] = {"conf", "K:V,...",
-                  "settings in PyTorch's grammar; without this,\n"
-                  "those of LARDER_CONF in the environment"},
+                  "settings in PyTorch's grammar (default: LARDER_CONF\n"
+                  "in the environment)"},
     [ROW_PYTORCH] = {"pytorch", "VERSION",
-                     "under the policy pytorch, by the rules of this release\n"
-                     "of PyTorch: 2.4 to 2.15"},
+                     "follow the rules of this release of PyTorch under the\n"
+                     "policy pytorch: 2.4 to 2.15"},
     [ROW_DEVICE] = {"device", "SPEC",
                     "the device (" REPLAY_DEVICE_DEFAULT ");\n"
                     "backing=none unless the spec sets it"},
@@ -54,30 +54,29 @@ static const struct cli_option replay_table[] = {
     [ROW_STATS] = {"stats", "FILE",
                    "write the allocator's statistics at the end"},
     [ROW_STATS_EVERY] = {"stats-every", "N",
-                         "write them after every N operations as well"},
+                         "also write them after every N operations"},
     [ROW_REPEAT] = {"repeat", "N",
-                    "timed passes, after one to warm up (1); 0: none"},
+                    "timed passes, after a warm-up pass (1); 0: none"},
     [ROW_MIN_CAPACITY] = {"min-capacity", NULL,
                           "search for the smallest device without any\n"
                           "failed allocation"},
     [ROW_HINTS] = {"hints", "N",
-                   "hint at each lifetime, as the trace has it: long\n"
-                   "where N more allocations come before the free"},
+                   "give hints from the lifetimes in the trace: long if\n"
+                   "N more allocations precede the free"},
     [ROW_HISTORY] = {"history", "N",
-                     "the allocator records its last N events (2^20\n"
-                     "with a snapshot)"},
+                     "record the allocator's last N events (2^20 with a\n"
+                     "snapshot)"},
     [ROW_SNAPSHOT] = {"snapshot", "FILE",
                       "write the allocator's snapshot after the first\n"
                       "pass, as FILE.pickle or FILE.json"},
     [ROW_SNAPSHOT_ON_OOM] = {"snapshot-on-oom", "FILE",
-                             "write one when an allocation first fails"},
+                             "write a snapshot when an allocation first fails"},
     [ROW_SUMMARY] = {"summary", NULL, "print the allocator's summary table"},
-    [ROW_JSON] = {"json", NULL, "print an object a line for each input"},
+    [ROW_JSON] = {"json", NULL, "print one line with an object for each input"},
     [ROW_JOBS] = {"jobs", "N",
-                  "inputs replayed at once (as many as there are\n"
+                  "inputs replayed in parallel (as many as there are\n"
                   "cores; 1 with --repeat)"},
-    [ROW_NO_PROGRESS] = {"no-progress", NULL,
-                         "no bar on the terminal while it runs"},
+    [ROW_NO_PROGRESS] = {"no-progress", NULL, "show no progress bar"},
     {NULL, NULL, NULL},
 };
 
@@ -460,14 +459,17 @@ const struct cli_command cli_command_replay = {
     .summary = "Run recorded allocations through an allocator; report what "
                "they needed.",
     .operands = "TRACE|SNAPSHOT...",
-    .text = "TRACE is trace text, plain or compressed with zstd; '-' is the "
+    .text = "TRACE is a text trace, plain or compressed with zstd; '-' is the "
             "standard input.\n"
-            "SNAPSHOT is one of PyTorch's, pickle or JSON: a replay for each "
-            "device with\nevents.  Without --policy and --conf it runs under "
-            "the recorded settings and\nis compared with what was recorded.\n"
+            "SNAPSHOT is one of PyTorch's, pickle or JSON; each device with "
+            "events is replayed.\n"
+            "Without --policy and --conf it is replayed under the recorded "
+            "settings and compared\n"
+            "with the recording.\n"
             "FILE '-' is the standard output.\n"
-            "The exit status is 0 when every replay ran to its end, whatever "
-            "allocations\nfailed, and 2 for bad usage or input.\n",
+            "The exit status is 0 when every replay was completed, even if "
+            "allocations failed, and\n"
+            "2 for bad usage or input.\n",
     .options = replay_table,
     .run = run_replay,
 };

@@ -23,12 +23,12 @@ enum diff_row { DIFF_FROM = ROW_JSON + 1, DIFF_TO, DIFF_CONF };
 static const struct cli_option report_table[] = {
     [ROW_TOP] = {"top", "N", "lines of each list (10)"},
     [ROW_JSON] = {"json", NULL, "print one object, for programs"},
-    [ROW_PATHS] = {"paths", NULL, "whole call paths and file names"},
+    [ROW_PATHS] = {"paths", NULL, "show whole call paths and file names"},
     [ROW_BY] = {"by", "line|function|module|library",
-                "put who holds memory together by these (line)"},
-    [ROW_TREE] = {"tree", NULL, "print who holds memory as a call tree, too"},
-    [ROW_ALL] = {"all", NULL,
-                 "print rows that are alike, and all of every device"},
+                "group the owners of memory by these (line)"},
+    [ROW_TREE] = {"tree", NULL,
+                  "also print the owners of memory as a call tree"},
+    [ROW_ALL] = {"all", NULL, "print repeated rows, and all of every device"},
     {NULL, NULL, NULL},
 };
 
@@ -36,9 +36,9 @@ static const struct cli_option diff_table[] = {
     [ROW_TOP] = {"top", "N", "lines of the list (10)"},
     [ROW_JSON] = {"json", NULL, "print one object, for programs"},
     [DIFF_FROM] = {"from", "VERSION",
-                   "replay one trace or snapshot by the rules of this\n"
+                   "replay one trace or snapshot under the rules of this\n"
                    "release of PyTorch"},
-    [DIFF_TO] = {"to", "VERSION", "and by those of this one"},
+    [DIFF_TO] = {"to", "VERSION", "and under those of this release"},
     [DIFF_CONF] = {"conf", "K:V,...",
                    "settings for both, in PyTorch's grammar"},
     {NULL, NULL, NULL},
@@ -61,7 +61,7 @@ static bool set_by(struct settings *s, const struct cli_args *a)
             return true;
     }
     cli_bad_usage(a->command,
-                  "--by: '%s' is nothing to go by; expected line, function, "
+                  "--by: '%s' is not accepted: expected line, function, "
                   "module or library",
                   a->value);
     return false;
@@ -263,26 +263,29 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_command_report = {
     .name = "report",
-    .summary = "Say where memory went in a snapshot, and why it ran out.",
+    .summary = "Explain where memory went in a snapshot, and why it ran out.",
     .operands = "SNAPSHOT",
-    .text = "SNAPSHOT is what torch.cuda.memory._dump_snapshot() or Larder "
-            "wrote: pickle or JSON,\n"
-            "plain or compressed with zstd; '-' is the standard input.  A "
-            "trace will do as\nwell: it is replayed, as larder replay does "
-            "without options.\n",
+    .text =
+        "SNAPSHOT is a file of torch.cuda.memory._dump_snapshot() or of "
+        "Larder: pickle or\n"
+        "JSON, plain or compressed with zstd; '-' is the standard input.  A "
+        "trace works, too:\n"
+        "it is replayed, as by larder replay without options.\n",
     .options = report_table,
     .run = run_report,
 };
 
 const struct cli_command cli_command_diff = {
     .name = "diff",
-    .summary = "Compare two snapshots: peaks, calls, and who holds memory.",
+    .summary = "Compare two snapshots: peaks, calls, and owners of memory.",
     .operands = "SNAPSHOT SNAPSHOT",
     .text = "With --from and --to, one trace or snapshot: what changes for it "
-            "between two releases\nof PyTorch, by which rule, and which "
-            "setting has it as before.\n"
+            "between two releases\n"
+            "of PyTorch, by which rule, and which setting restores the old "
+            "behaviour.\n"
             "The exit status is 0 when peaks, allocations and failures are the "
-            "same, 1 when they\nare not, 2 for bad usage or input.\n",
+            "same, 1 when they\n"
+            "differ, 2 for bad usage or input.\n",
     .options = diff_table,
     .run = run_diff,
 };

@@ -15,15 +15,14 @@ enum { PERIOD_MS = 1000, PERIOD_MIN_MS = 100, PERIOD_MAX_MS = 60000 };
 
 static const struct cli_option top_table[] = {
     [ROW_ONCE] = {"once", NULL,
-                  "print the table once; also where there is no\nterminal"},
+                  "print the table once (the default without a\nterminal)"},
     [ROW_JSON] = {"json", NULL,
-                  "print it once, as JSON: a line for each device"},
+                  "print it once, as JSON: one line for each device"},
     [ROW_SORT] = {"sort", "held|in-use|cached|pid|name",
-                  "what the processes are sorted by (held)"},
+                  "the order of the processes (held)"},
     [ROW_FILTER] = {"filter", "WORDS",
-                    "only processes with these in their name or\nnumber"},
-    [ROW_PERIOD] = {"period", "MS",
-                    "milliseconds from one look to the next\n(1000)"},
+                    "show only processes with these in their name\nor number"},
+    [ROW_PERIOD] = {"period", "MS", "milliseconds between updates (1000)"},
     {NULL, NULL, NULL},
 };
 
@@ -107,8 +106,8 @@ const struct cli_command cli_command_top = {
     .summary = "Watch the processes that share a device, and their memory.",
     .operands = "",
     .text = "Keys: arrows select a process, s sorts, / filters, t asks the "
-            "process to give\nback what it caches, l sets its limit, q "
-            "leaves.\n",
+            "process to release what\n"
+            "it caches, l sets its limit, q quits.\n",
     .options = top_table,
     .run = run_top,
 };

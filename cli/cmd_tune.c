@@ -30,26 +30,25 @@ enum row {
 #define ROWS(capacity)                                                         \
     [ROW_CAPACITY] = {"capacity", "SIZE", capacity},                           \
     [ROW_POLICY] = {"policy", "pytorch|larder|direct",                         \
-                    "what it runs under now (pytorch)"},                       \
+                    "the present policy (pytorch)"},                           \
     [ROW_CONF] = {"conf", "K:V,...",                                           \
-                  "its settings now (without this, those that a\n"             \
-                  "snapshot recorded, and the defaults)"},                     \
+                  "the present settings (default: those recorded in a\n"       \
+                  "snapshot)"},                                                \
     [ROW_JSON] = {"json", NULL, "print one object, for programs"},             \
     [ROW_JOBS] = {"jobs", "N",                                                 \
-                  "replays at once (as many as there are cores)"},             \
+                  "parallel replays (as many as there are cores)"},            \
     [ROW_NO_CACHE] = {"no-cache", NULL,                                        \
-                      "neither read nor write what was found before"},         \
-    [ROW_NO_PROGRESS] = {"no-progress", NULL,                                  \
-                         "no bar on the terminal while it runs"}
+                      "neither read nor write cached results"},                \
+    [ROW_NO_PROGRESS] = {"no-progress", NULL, "show no progress bar"}
 
 static const struct cli_option tune_table[] = {
-    ROWS("what it is to fit on (without this, the card\n"
-         "that a snapshot ran out of memory on)"),
+    ROWS("the memory to fit in (default: that of the card\n"
+         "where a snapshot ran out of memory)"),
     {NULL, NULL, NULL},
 };
 
 static const struct cli_option fit_table[] = {
-    ROWS("what it is to fit on"),
+    ROWS("the memory to fit in"),
     {NULL, NULL, NULL},
 };
 
@@ -271,22 +270,25 @@ static int run_fit(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_command_tune = {
     .name = "tune",
-    .summary = "Find the settings under which a recorded job needs least, or "
-               "fits.",
+    .summary = "Find the settings under which a recorded job fits, or needs "
+               "least.",
     .operands = "TRACE|SNAPSHOT|FOLDER...",
-    .text = "Every input is replayed under PyTorch's settings and under "
-            "Larder's; several inputs are\nthe ranks of one job.\n",
+    .text =
+        "Every input is replayed under PyTorch's settings and under Larder's "
+        "policy; several\n"
+        "inputs are the ranks of one job.\n",
     .options = tune_table,
     .run = run_tune,
 };
 
 const struct cli_command cli_command_fit = {
     .name = "fit",
-    .summary = "Say whether a recorded job would fit on a card, and what "
-               "would make it.",
+    .summary = "Check whether a recorded job fits on a card, and what makes "
+               "it fit.",
     .operands = "--capacity SIZE TRACE|SNAPSHOT|FOLDER...",
-    .text = "The exit status is 0 if it fits, 1 if it does not, 2 for bad "
-            "usage or input.\n",
+    .text =
+        "The exit status is 0 if it fits, 1 if it does not, 2 for bad usage "
+        "or input.\n",
     .options = fit_table,
     .run = run_fit,
 };

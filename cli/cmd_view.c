@@ -21,17 +21,17 @@ enum row { ROW_OUTPUT, ROW_O, ROW_TITLE, ROW_OPEN, ROW_APP };
 
 static const struct cli_option view_table[] = {
     [ROW_OUTPUT] = {"output", "FILE",
-                    "where the page goes; '-': the standard\n"
+                    "the file of the page; '-': the standard\n"
                     "output"},
     [ROW_O] = {"o", "FILE", "the same as --output"},
-    [ROW_TITLE] = {"title", "TEXT", "what stands above it (the files' names)"},
+    [ROW_TITLE] = {"title", "TEXT", "title of the page (the files' names)"},
     [ROW_OPEN] = {"open", NULL,
                   "show it in a browser ($BROWSER, or the\n"
-                  "desktop's); without -o it is a temporary\n"
-                  "file, which stays"},
+                  "desktop's); without -o, a temporary file\n"
+                  "that is kept"},
     [ROW_APP] = {"app", NULL,
-                 "without SNAPSHOT: a page that snapshots can\n"
-                 "be dropped into, which it reads itself"},
+                 "without SNAPSHOT: a page that reads snapshots\n"
+                 "dropped into it"},
     {NULL, NULL, NULL},
 };
 
@@ -226,14 +226,16 @@ static int run_view(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_command_view = {
     .name = "view",
-    .summary = "Make a page of a snapshot, to look at in a browser.",
+    .summary = "Show a snapshot in a browser: write a self-contained page.",
     .operands = "[SNAPSHOT [SNAPSHOT]] -o FILE.html",
-    .text = "SNAPSHOT is what torch.cuda.memory._dump_snapshot() or Larder "
-            "wrote: pickle or JSON,\n"
-            "plain or compressed with zstd; '-' is the standard input.  A "
-            "trace will do as\nwell: it is replayed, as larder replay does "
-            "without options.  Two are drawn on one\naxis.\n"
-            "The page holds all it needs; it asks nothing of a network.\n",
+    .text =
+        "SNAPSHOT is a file of torch.cuda.memory._dump_snapshot() or of "
+        "Larder: pickle or\n"
+        "JSON, plain or compressed with zstd; '-' is the standard input.  A "
+        "trace works, too:\n"
+        "it is replayed, as by larder replay without options.  The curves of\n"
+        "two snapshots share one axis.\n"
+        "The page is self-contained and needs no network.\n",
     .options = view_table,
     .run = run_view,
 };

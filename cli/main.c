@@ -18,14 +18,14 @@ static const char *command_word(size_t index);
 
 static const struct cli_command command_version = {
     .name = "version",
-    .summary = "Show which version of Larder this is.",
+    .summary = "Show the version of Larder.",
     .operands = "",
     .run = run_version,
 };
 
 static const struct cli_command command_help = {
     .name = "help",
-    .summary = "Show what the commands do, or all about one of them.",
+    .summary = "List the commands, or show all options of one.",
     .operands = "[COMMAND [PART]]",
     .operand = command_word,
     .run = run_help,
@@ -35,8 +35,9 @@ static const struct cli_command command_completion = {
     .name = "completion",
     .summary = "Print the script that completes the command line in a shell.",
     .operands = COMPLETION_SHELLS,
-    .text = "'make install' puts the three where the shells look for them.\n"
-            "A table is the options, a line each, of which they are made.\n",
+    .text =
+        "'make install' installs the three for the shells.\n"
+        "A table lists the options that they are made from, one per line.\n",
     .is_hidden = true,
     .run = run_completion,
 };
@@ -57,14 +58,14 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] - 1 };
 static void show_commands(FILE *out)
 {
     fputs("Usage: larder COMMAND [ARGUMENT...]\n"
-          "Look at what a GPU's memory allocator does.\n\nCommands:\n",
+          "Analyse and simulate GPU memory allocation.\n\nCommands:\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (!commands[i]->is_hidden)
             fprintf(out, "  %-10s %s\n", commands[i]->name,
                     commands[i]->summary);
     }
-    fputs("\n'larder help COMMAND' has the options of a command.\n", out);
+    fputs("\n'larder help COMMAND' lists the options of a command.\n", out);
 }
 
 /* What `help` can be about. */

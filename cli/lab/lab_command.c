@@ -75,7 +75,7 @@ static int run_list(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command lab_command_list = {
     .name = "lab list",
-    .summary = "Show which experiments there are.",
+    .summary = "List the experiments.",
     .operands = "",
     .text = "'larder lab run' runs them.\n",
     .options = list_table,
@@ -101,19 +101,19 @@ static const struct cli_option run_table[] = {
     [RUN_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
     [RUN_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
     [RUN_SNAPSHOT] = {"snapshot", "FILE",
-                      "write what happened, and what was there, to\n"
-                      "FILE.json or FILE.pickle at the end"},
+                      "write the events and the final state to FILE.json\n"
+                      "or FILE.pickle at the end"},
     [RUN_STEPS] = {"steps", NULL,
-                   "of experiments: show the panel after every\nstatement"},
+                   "experiments: show the panel after every\nstatement"},
     [RUN_EACH] = {"each-statement", NULL,
-                  "of listings: show the panel after every\n"
+                  "listings: show the panel after every\n"
                   "statement, not after every '#%%' cell"},
     [RUN_EACH_STEP] = {"each-step", NULL,
-                       "of listings: show a line after every step of an\n"
-                       "optimizer too"},
+                       "listings: also show a line after every step of an\n"
+                       "optimizer"},
     [RUN_JSON] = {"json", NULL,
-                  "print an object a line for each experiment, or\n"
-                  "(on the standard error) for each cell"},
+                  "print one line with an object for each experiment,\n"
+                  "or (on the standard error) for each cell"},
     {NULL, NULL, NULL},
 };
 
@@ -282,16 +282,17 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
 const struct cli_command lab_command_run = {
     .name = "lab run",
     .operand = experiments_word,
-    .summary = "Run experiments, or a listing in Python, and show what "
-               "memory did.",
+    .summary = "Run experiments, or a Python listing, and show their effect "
+               "on memory.",
     .operands = "NAME...|all|FILE.py|FILE.ipynb [ARG...]",
-    .text = "NAME is an experiment of 'larder lab list', by name or number.\n"
-            "FILE.py, or the code of a notebook, is run by python3 with the "
-            "lab in the place\n"
-            "of torch; its arguments follow it, so options stand before it.\n"
-            "The exit status is 0 when every expectation was met, 1 when one "
-            "was not, and\n"
-            "2 for bad usage; of a listing, its own.\n",
+    .text =
+        "NAME is an experiment of 'larder lab list', by name or number.\n"
+        "FILE.py, or the code of a notebook, is run by python3 with the lab "
+        "in place of torch;\n"
+        "its arguments follow it, and options precede it.\n"
+        "The exit status is 0 when every expectation was met, 1 when one was "
+        "not, and 2 for bad\n"
+        "usage; the exit status of a listing is its own.\n",
     .options = run_table,
     .run = run_run,
 };

@@ -25,7 +25,7 @@ sed -i 's/^\.It Fl -jobs Ar n$/.It Fl -jobs/' man/larder-tune.1
 check 1 'a value that is not there'
 grep -qx man/larder-tune.1 "$tmp/said" || say_failed 'the page is not named'
 
-sed -i '/^\.It Fl -by /,/^Put /d' man/larder-report.1
+sed -i '/^\.It Fl -by /,/^Group /d' man/larder-report.1
 check 1 'an option that is not there'
 grep -qx man/larder-report.1 "$tmp/said" || say_failed 'the page is not named'
 

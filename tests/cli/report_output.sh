@@ -66,7 +66,7 @@ stdout_has '^    7.00 MiB  100 %  model.py:7 forward$'
 expect 0 report --json --by function "$tmp/run.json"
 stdout_has '"by":\[{"bytes":7340032,"requested_bytes":7340032,"count":2,"function":"/home/me/model.py forward"}\]'
 expect 2 report --by file "$tmp/run.json"
-stderr_has "'file' is nothing to go by; expected line, function, module or library"
+stderr_has "'file' is not accepted: expected line, function, module or library"
 
 # A setting is named that was tried: pieces of 260 MiB, and 530 asked for.
 awk 'BEGIN { for (i = 0; i < 8; i++)

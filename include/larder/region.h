@@ -90,9 +90,9 @@ LARDER_API larder_result larder_region_commit(larder_region *region,
  * stream and on recorded streams may still use it.  Its pages stay at hand.
  * Parts that are not committed are skipped.  ERR_BUSY: part of it is exported
  * (share.h).  ERR_NO_HOST_MEMORY.  No driver calls except for an event on each
- * recorded stream.  Under debug:2 ERR_UNRECORDED, as for larder_free(), although
- * the pages are decommitted; under debug:3 their memory is released to the
- * device. */
+ * recorded stream.  Under debug:2 ERR_UNRECORDED, as for larder_free(): the
+ * pages are decommitted nevertheless; under debug:3 their memory is released to
+ * the device. */
 LARDER_API larder_result larder_region_decommit(larder_region *region,
                                                 uint64_t offset,
                                                 uint64_t bytes);

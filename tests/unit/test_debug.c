@@ -220,8 +220,8 @@ static void test_leaks_are_told(void **state)
                 assert_ok(larder_destroy(rig.a));
             } else {
                 assert_refused(LARDER_ERR_LEAKED, larder_destroy(rig.a),
-                               "3 allocations of 3146828 bytes in all");
-                assert_words("is of 3145728 bytes on stream 0");
+                               "3 allocations of 3146828 bytes in total");
+                assert_words("has 3145728 bytes on stream 0");
                 assert_words("allocated by ");
             }
             assert_device_empty(rig.dev);

@@ -173,8 +173,9 @@ static larder_result check_segments(struct allocator *a,
 
         if (blocks == 0)
             return larder__fail(LARDER_ERR_INVALID,
-                                "the segment at 0x%" PRIx64 " is no longer "
-                                "the pool's",
+                                "the segment at 0x%" PRIx64
+                                " no longer belongs "
+                                "to the pool",
                                 cp->blocks[i].addr);
         i += blocks;
     }
@@ -191,8 +192,7 @@ static larder_result check_idle(struct allocator *a,
             if (b->state == BLOCK_PENDING ||
                 (b->state == BLOCK_LIVE && b->uses != NULL))
                 return larder__fail(LARDER_ERR_INVALID,
-                                    "0x%" PRIx64 " is used by a recorded "
-                                    "stream",
+                                    "a recorded stream uses 0x%" PRIx64,
                                     zone_user(b));
         }
     }

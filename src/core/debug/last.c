@@ -88,8 +88,8 @@ void larder__leaks_note(struct allocator *a)
         return;
     larder__finding_note(
         a, l.largest, LARDER_ERR_LEAKED,
-        "%" PRIu64 " allocations of %" PRIu64 " bytes in all were not freed; "
-        "the largest, at 0x%" PRIx64 ", is of %" PRIu64
+        "%" PRIu64 " allocations of %" PRIu64 " bytes in total were not freed; "
+        "the largest, at 0x%" PRIx64 ", has %" PRIu64
         " bytes on stream %" PRIu64,
         l.count, l.bytes, zone_user(l.largest), l.largest->requested,
         l.largest->segment->heap->stream);

@@ -45,8 +45,8 @@ void larder__unrecorded_check(struct allocator *a, const struct block *b)
             a, b, LARDER_ERR_UNRECORDED,
             "stream %" PRIu64 " still uses the allocation at 0x%" PRIx64
             " of %" PRIu64 " bytes on stream %" PRIu64
-            " that is freed: it was not recorded for it "
-            "(larder_record_stream()), and no stream that was waits for it",
+            ", which is freed: it was not recorded "
+            "(larder_record_stream()), and no recorded stream waits for it",
             user, zone_user(b), b->requested, streams[0]);
     larder__host_free(streams);
 }

@@ -92,8 +92,8 @@ static larder_result check_routing(const struct allocator *a)
     if (!allocator_is_capturing(a))
         return LARDER_OK;
     return larder__fail(LARDER_ERR_CAPTURING,
-                        "memory is neither paused nor resumed while "
-                        "allocations go to a private pool");
+                        "memory cannot be paused or resumed while a private "
+                        "pool is begun or a stream is being captured");
 }
 
 static larder_result pause_check_pages(const struct allocator *a,
@@ -101,8 +101,8 @@ static larder_result pause_check_pages(const struct allocator *a,
 {
     if (!a->has_pages)
         return larder__fail(LARDER_ERR_UNSUPPORTED,
-                            "device '%s' has no virtual memory: what is given "
-                            "back cannot come back to its addresses",
+                            "device '%s' has no virtual memory: released "
+                            "memory could not be mapped at its addresses again",
                             larder_device_name(a->device));
     for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
         if (s->kind != SEGMENT_EXPANDABLE)
@@ -222,7 +222,7 @@ static larder_result pause_checked(struct allocator *a, const char *name,
     if (r != LARDER_OK)
         return r;
     if (mode != LARDER_PAUSE_KEEP && mode != LARDER_PAUSE_DROP)
-        return larder__fail(LARDER_ERR_INVALID, "%d is not a mode of pausing",
+        return larder__fail(LARDER_ERR_INVALID, "%d is not a pause mode",
                             (int)mode);
     if (tag->is_paused)
         return larder__fail(LARDER_ERR_PAUSED, "the tag '%s' is paused already",
@@ -320,8 +320,8 @@ static larder_result pause_supply(struct allocator *a, const struct tag *tag)
         (void)larder__release_cached(a);
     if (!held_allows_owner(a, &tag->pool->holding, m.bytes))
         return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
-                            "the tag '%s' needs %llu bytes to resume, which "
-                            "the limit does not leave",
+                            "the tag '%s' needs %llu bytes to resume, more "
+                            "than the limit allows",
                             tag->name, (unsigned long long)m.bytes);
     r = each(a, tag, larder__paused_create);
     if (r != LARDER_ERR_OUT_OF_MEMORY)

@@ -39,8 +39,8 @@ static larder_result check_options(const larder_region_options *opt,
 {
     if (opt->name != NULL && strlen(opt->name) > LARDER_REGION_NAME_MAX)
         return larder__fail(LARDER_ERR_INVALID,
-                            "'%.80s' is no name of a region: expected up to %d "
-                            "bytes",
+                            "'%.80s' is too long for a region's name: expected "
+                            "up to %d bytes",
                             opt->name, LARDER_REGION_NAME_MAX);
     if (bytes == 0 || !is_whole_pages(bytes) ||
         !is_whole_pages(opt->handle_bytes))
@@ -121,8 +121,8 @@ static larder_result check_awake(const struct region *g)
     if (!g->segment->is_asleep)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_PAUSED,
-                        "the region '%s' is paused: larder_region_resume() "
-                        "comes first",
+                        "the region '%s' is paused: call "
+                        "larder_region_resume() first",
                         g->name);
 }
 
@@ -309,8 +309,8 @@ larder_result larder_region_trim(larder_region *region, uint64_t *released)
     before = a->held_bytes;
     if (allocator_is_capturing(a))
         r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be released while allocations go to "
-                         "a private pool");
+                         "memory cannot be released while a private pool is "
+                         "begun or a stream is being captured");
     else
         r = larder__region_trim(a, region->region);
     if (released != NULL)
@@ -326,8 +326,8 @@ static larder_result check_capture(const struct allocator *a)
     if (!allocator_is_capturing(a))
         return LARDER_OK;
     return larder__fail(LARDER_ERR_CAPTURING,
-                        "memory is neither paused nor resumed while "
-                        "allocations go to a private pool");
+                        "memory cannot be paused or resumed while a private "
+                        "pool is begun or a stream is being captured");
 }
 
 larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
@@ -338,7 +338,7 @@ larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
     if (r != LARDER_OK)
         return r;
     if (mode != LARDER_PAUSE_KEEP && mode != LARDER_PAUSE_DROP)
-        r = larder__fail(LARDER_ERR_INVALID, "%d is not a mode of pausing",
+        r = larder__fail(LARDER_ERR_INVALID, "%d is not a pause mode",
                          (int)mode);
     if (r == LARDER_OK)
         r = check_capture(a);
@@ -459,8 +459,8 @@ larder_result larder_region_destroy(larder_region *region)
         return r == LARDER_ERR_DESTROYED ? LARDER_OK : r;
     if (allocator_is_capturing(a))
         r = larder__fail(LARDER_ERR_CAPTURING,
-                         "a region cannot be destroyed while allocations go to "
-                         "a private pool");
+                         "a region cannot be destroyed while a private pool is "
+                         "begun or a stream is being captured");
     else
         r = larder__region_unmake(a, region->region);
     larder__handle_unlock(a);

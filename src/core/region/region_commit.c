@@ -126,8 +126,8 @@ static larder_result region_commit_refuse(struct allocator *a,
             (unsigned long long)h->held_bytes, (unsigned long long)bytes);
     return larder__fail(
         LARDER_ERR_OUT_OF_MEMORY,
-        "the region '%s' needs %llu bytes more: %llu of %llu that may be held "
-        "are, %llu are kept for others, and nobody has as much that is free",
+        "the region '%s' needs %llu bytes more: %llu of a capacity of %llu are "
+        "held, %llu are kept for other owners, and none has enough free memory",
         g->name, (unsigned long long)bytes, (unsigned long long)a->held_bytes,
         (unsigned long long)held_capacity(a),
         (unsigned long long)account_kept_from(&a->account, h));
@@ -215,8 +215,8 @@ static larder_result wait_for_pending(struct allocator *a,
     while (count_lack(a, g, span).is_pending) {
         if (!wait_one(a, &q))
             return larder__fail(LARDER_ERR_BUSY,
-                                "pages of the region '%s' are still used by a "
-                                "stream that was recorded",
+                                "a recorded stream still uses pages of the "
+                                "region '%s'",
                                 g->name);
     }
     return LARDER_OK;

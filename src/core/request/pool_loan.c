@@ -48,8 +48,8 @@ larder_result larder__pool_lend(struct allocator *a, struct private_pool *p,
 
     if (r == LARDER_OK && p->route != NULL)
         r = larder__fail(LARDER_ERR_INVALID,
-                         "private pool (%llu, %llu) is begun: what it has free "
-                         "is its own",
+                         "private pool (%llu, %llu) is begun and cannot be "
+                         "lent",
                          (unsigned long long)p->id.first,
                          (unsigned long long)p->id.second);
     if (r == LARDER_OK && p->is_lent && p->lent_stream != stream)

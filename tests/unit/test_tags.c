@@ -118,7 +118,7 @@ static void a_wrong_tag_is_named(void **state)
                    larder_pause(rig.a, "no", LARDER_PAUSE_KEEP), "no tag 'no'");
     assert_refused(LARDER_ERR_INVALID,
                    larder_pause(rig.a, name, (larder_pause_mode)0),
-                   "not a mode");
+                   "not a pause mode");
     assert_refused(LARDER_ERR_INVALID, larder_resume(rig.a, name),
                    "is not paused");
     usage.size = 0;

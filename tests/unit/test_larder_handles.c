@@ -139,6 +139,29 @@ static void what_is_kept_is_made_smaller(void **state)
     rig_down(&rig);
 }
 
+/* As small as that only where all of the device was in use: what never was may
+ * be kept, so that few handles do. */
+static void what_was_never_in_use_may_be_kept(void **state)
+{
+    struct rig rig = up(SPEC);
+    larder_addr hole = rig_alloc_on(&rig, MIB(160), 0);
+    larder_addr moves = rig_alloc_on(&rig, GIB(10) - MIB(180), 0);
+    uint64_t made;
+
+    (void)state;
+    rig_free(&rig, hole);
+    (void)rig_alloc_on(&rig, MIB(2), 0);
+    rig_free(&rig, moves);
+    rig_free(&rig, rig_alloc_on(&rig, GIB(10) - MIB(20), 1));
+    assert_true(rig_reserved(&rig) > GIB(19));
+    made = rig_calls(&rig, LARDER_CALL_page_create);
+    (void)rig_alloc_on(&rig, GIB(1), 2);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 1);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create), made + 2);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
 /* If too little of that moves, free handles beside it are given back, to be
  * made anew where they are needed. */
 static void what_lies_beside_is_given_back(void **state)
@@ -435,6 +458,7 @@ int main(void)
         cmocka_unit_test(the_first_stream_has_one_range),
         cmocka_unit_test(handles_move_whole),
         cmocka_unit_test(what_is_kept_is_made_smaller),
+        cmocka_unit_test(what_was_never_in_use_may_be_kept),
         cmocka_unit_test(what_lies_beside_is_given_back),
         cmocka_unit_test(a_handle_is_remade_where_it_is_too_large),
         cmocka_unit_test(a_handle_in_use_stays),

@@ -52,14 +52,27 @@ static uint64_t handle_pages_max(const struct allocator *a)
  * at worst is its part of all memory; what it saves is the price of more of
  * them.  So a program that leaves much free has few, and one that fills the
  * device has ever smaller ones, whatever the device's size. */
-size_t larder__physical_handle_pages(const struct allocator *a)
+static size_t handle_pages(const struct allocator *a, uint64_t left,
+                           uint64_t taken)
 {
-    uint64_t held = a->held_bytes / PAGE_BYTES + 1;
-    uint64_t pages =
-        a->conf.tuning[TUNING_handle_ratio] * larder__physical_room(a) / held;
+    uint64_t pages = a->conf.tuning[TUNING_handle_ratio] * left / (taken + 1);
 
     pages = bits_lesser(pages, handle_pages_max(a));
     return pages > 0 ? (size_t)pages : 1;
+}
+
+size_t larder__physical_handle_pages(const struct allocator *a)
+{
+    return handle_pages(a, larder__physical_room(a),
+                        a->held_bytes / PAGE_BYTES);
+}
+
+size_t larder__physical_moved_pages(const struct allocator *a)
+{
+    uint64_t all = larder__physical_capacity(a) / PAGE_BYTES;
+    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all / PAGE_BYTES;
+
+    return handle_pages(a, all - bits_lesser(all, used), used);
 }
 
 /* ---- getting --------------------------------------------------------------- */

@@ -19,6 +19,10 @@ size_t larder__physical_room(const struct allocator *a);
  * room beside what is held, one at the end. */
 size_t larder__physical_handle_pages(const struct allocator *a);
 
+/* The same when pages move: nothing is left then beside what is held, but what
+ * was never in use is, and a program that has much of it needs no small ones. */
+size_t larder__physical_moved_pages(const struct allocator *a);
+
 /* Host memory, so that nothing done to `count` more pages needs any. */
 bool larder__physical_make_room(struct allocator *a, size_t count);
 

@@ -232,10 +232,10 @@ static void release_large(struct allocator *a, size_t pages, size_t new_pages)
 static larder_result move_chosen(struct allocator *a, struct request *q,
                                  struct target *t, larder_addr addr)
 {
-    static const struct fill_rules rules = {.may_break = true};
+    size_t new_pages = larder__physical_moved_pages(a);
+    struct fill_rules rules = {.handle_pages = new_pages, .may_break = true};
     uint32_t anchor = anchor_of(a, t);
     size_t stranded = a->larder->spots.stranded;
-    size_t new_pages = larder__physical_handle_pages(a);
     larder_result r;
 
     larder__assert(may_move(a));

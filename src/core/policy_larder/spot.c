@@ -6,13 +6,19 @@
 
 /* ---- finding --------------------------------------------------------------- */
 
-static void spot_add(struct allocator *a, struct spot spot)
+static void spot_add(struct allocator *a, struct block *b, size_t begin,
+                     size_t pages)
 {
     struct spots *spots = &a->larder->spots;
+    struct spot *s = &spots->list[spots->count++];
 
-    larder__assert(spots->count < a->larder->capacity);
-    larder__assert(spot.pages > 0 && !spot.is_chosen);
-    spots->list[spots->count++] = spot;
+    larder__assert(spots->count <= a->larder->capacity);
+    larder__assert(pages > 0);
+    s->block = b;
+    s->begin = begin;
+    s->pages = pages;
+    s->is_chosen = false;
+    s->is_excepted = false;
 }
 
 /* Mapped pages that may be taken from an owner if they are for another: those
@@ -30,19 +36,14 @@ static size_t lent_pages(const struct allocator *a, const struct holding *h)
 static void find_in_block(struct allocator *a, struct block *b, size_t *lent)
 {
     struct page_span span = larder__pages_movable(b);
-    struct page_span handle = {.begin = span.end};
+    size_t begin;
 
-    while (handle.begin > span.begin) {
-        size_t pages;
-
-        handle.end = handle.begin;
-        handle.begin = page_handle_begin(b->segment, handle.end - 1);
-        pages = handle.end - handle.begin;
-        if (pages > *lent)
+    for (size_t end = span.end; end > span.begin; end = begin) {
+        begin = page_handle_begin(b->segment, end - 1);
+        if (end - begin > *lent)
             continue;
-        *lent -= pages;
-        spot_add(a, (struct spot){
-                        .block = b, .begin = handle.begin, .pages = pages});
+        *lent -= end - begin;
+        spot_add(a, b, begin, end - begin);
     }
 }
 
@@ -108,7 +109,7 @@ void larder__spots_add_loose(struct allocator *a)
     const struct loose *loose = &a->larder->loose;
 
     for (size_t i = 0; i < loose->handles; i++)
-        spot_add(a, (struct spot){.pages = loose->list[i].pages});
+        spot_add(a, NULL, 0, loose->list[i].pages);
 }
 
 /* ---- choosing -------------------------------------------------------------- */

@@ -36,6 +36,48 @@ class Distributed(Case):
         )
         self.assertEqual((told["how"], told["groups"]), ("ended", [4]))
 
+    def test_a_mesh_cuts_layers_for_tensor_parallelism(self):
+        told = self.told(
+            "--world-size", "4", "--steps", "all", self.program("tensor_parallel")
+        )
+        self.assertEqual((told["how"], told["groups"]), ("ended", [4]))
+
+    def test_the_first_stage_of_a_pipeline_sends_its_parts(self):
+        for schedule in ("gpipe", "1f1b"):
+            told = self.told(
+                "--world-size", "4", "--steps", "all",
+                self.program("pipeline"), schedule,
+            )
+            self.assertEqual((told["how"], told["steps"]), ("ended", 3))
+
+    def test_objects_of_other_processes_are_said_not_to_come(self):
+        script = self.script(
+            """
+            import torch.distributed as dist
+            dist.init_process_group("nccl")
+            dist.recv_object_list([None], src=1)
+            """
+        )
+        run = self.run_it("--world-size", "2", script)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("the other processes are not there", run.stderr)
+
+    def test_what_is_gathered_is_what_this_process_holds(self):
+        script = self.script(
+            """
+            import torch, torch.distributed as dist
+            dist.init_process_group("nccl")
+            mine = torch.arange(4.0).cuda()
+            whole, part = torch.zeros(8).cuda(), torch.zeros(2).cuda()
+            dist.all_gather_into_tensor(whole, mine)
+            assert whole.tolist() == [0, 1, 2, 3, 0, 1, 2, 3], whole
+            dist.reduce_scatter_tensor(part, mine)
+            assert part.tolist() == [0, 1], part
+            """
+        )
+        told = self.told("--real-cpu", "--world-size", "2", script)
+        self.assertEqual(told["groups"], [2])
+
     def test_nccl_is_a_line_of_its_own_on_a_card(self):
         words = ["--gpu", "a10", "--world-size", "2", "--steps", "2"]
         run = self.run_it(*words, self.program("ddp"), "2")

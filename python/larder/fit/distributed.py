@@ -3,6 +3,7 @@ there is."""
 
 import functools
 import os
+import sys
 
 import torch
 
@@ -41,6 +42,7 @@ class Distributed:
             owner.is_nccl_available = lambda: True
         self._replace("init_process_group", self._init)
         self._replace("new_group", self._new)
+        self._replace("recv_object_list", _refuse_objects)
         torch.multiprocessing.spawn = _run_first
 
     def _make(self, store, rank, size, timeout):
@@ -53,8 +55,10 @@ class Distributed:
         dist = torch.distributed
         before = getattr(dist, name)
         replaced = functools.wraps(before)(functools.partial(function, before))
-        for owner in (dist, dist.distributed_c10d):
-            setattr(owner, name, replaced)
+        for module, owner in list(sys.modules.items()):
+            if module.startswith("torch.distributed"):
+                if vars(owner).get(name) is before:
+                    setattr(owner, name, replaced)
 
     def _init(
         self, init, backend=None, init_method=None, timeout=None, world_size=-1,
@@ -69,6 +73,13 @@ class Distributed:
 
     def _new(self, new, ranks=None, timeout=None, backend=None, *args, **kwargs):
         return new(ranks, backend="larder")
+
+
+def _refuse_objects(*args, **kwargs):
+    raise RuntimeError(
+        "recv_object_list(): the other processes are not there to send objects; a "
+        "PipelineStage needs none if it is given input_args and output_args"
+    )
 
 
 def _run_first(fn, args=(), nprocs=1, *rest, **kwargs):

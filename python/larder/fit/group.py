@@ -58,6 +58,17 @@ class Group(dist.ProcessGroup):
         if self._size > 1 and any(t.is_cuda for t in tensors):
             self.is_used = True
 
+    # ---- several calls as one --------------------------------------------
+
+    def _get_backend(self, device):
+        return self
+
+    def _start_coalescing(self, device):
+        pass
+
+    def _end_coalescing(self, device):
+        return _done(None)
+
     # ---- what stays as it is ---------------------------------------------
 
     def _keep(self, tensors, opts=None):
@@ -98,6 +109,13 @@ class Group(dist.ProcessGroup):
         for whole, part in zip(wholes, parts):
             _repeat(whole, part)
         return _done(wholes)
+
+    def allgather_coalesced(self, outputs, inputs, opts=None):
+        self._use(inputs)
+        for parts in outputs:
+            for part, given in zip(parts, inputs):
+                part.copy_(given)
+        return _done(outputs)
 
     def gather(self, outputs, inputs, opts=None):
         self._use(inputs)
@@ -147,3 +165,11 @@ class Group(dist.ProcessGroup):
             if part.shape == given.shape:
                 part.copy_(given)
         return _done(outputs)
+
+    # ---- as these are called since 2.15 ----------------------------------
+
+    all_gather_single = gather_single = gather_into_tensor = _allgather_base
+    all_gather_single_coalesced = allgather_into_tensor_coalesced
+    reduce_scatter_single = _reduce_scatter_base
+    reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
+    all_to_all_single = alltoall_base

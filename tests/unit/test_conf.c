@@ -10,6 +10,7 @@
 static void test_every_key_is_accepted_with_its_values(void **state)
 {
     static const char *const accepted[] = {
+        "minimum:8GiB,process_limit:8GiB,group_limit:8GiB",
         "",
         "backend:native",
         "max_split_size_mb:21",
@@ -176,6 +177,10 @@ static const struct refusal {
     {"large_segment_size_mb:", "large_segment_size_mb", "> 10"},
     {"max_split_size_mb:30,large_segment_size_mb:40", "max_split_size_mb",
      "40"},
+    {"minimum:8GiB,process_limit:4GiB", "minimum of 8589934592 bytes too large",
+     "process_limit"},
+    {"group_limit:8589934591,minimum:8GiB", "must be <= group_limit",
+     "8589934591"},
     {"roundup_power2_divisions:3",
      "For roundups, the divisons has to be power of 2",
      "roundup_power2_divisions"},

@@ -99,6 +99,7 @@ static void a_minimum_is_not_lent(void **state)
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(250), 0, &big));
     big = rig_alloc(&rig, MIB(238));
+    assert_in_range(pool_info(&rig).reserved_bytes, MIB(160), MIB(162));
     gone = pool_alloc(&rig, MIB(160), 0);
     rig_free(&rig, gone);
     rig_free(&rig, big);
@@ -118,6 +119,42 @@ static void a_tag_lends_what_it_has_cached(void **state)
     big = rig_alloc(&rig, MIB(390));
     assert_int_equal(rig_calls(&rig, LARDER_CALL_page_release), 0);
     rig_free(&rig, big);
+    rig_down(&rig);
+}
+
+/* What was freed while it slept has no memory. */
+static void a_tag_asleep_lends_nothing(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none", "");
+    larder_addr gone = tagged(&rig, "w", MIB(300));
+    larder_addr kept = tagged(&rig, "w", MIB(40));
+    larder_addr big;
+
+    (void)state;
+    assert_ok(larder_pause(rig.a, "w", LARDER_PAUSE_DROP));
+    rig_free(&rig, gone);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(420), 0, &big));
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_resume(rig.a, "w"));
+    rig_free(&rig, kept);
+    rig_down(&rig);
+}
+
+/* Work that is queued still finds the memory it was queued for. */
+static void what_uses_it_is_waited_for(void **state)
+{
+    struct rig rig = up("sim:400MiB,events=driver", kinds[1]);
+    larder_addr gone = pool_alloc(&rig, MIB(300), 5);
+    larder_addr big;
+
+    (void)state;
+    assert_ok(larder_device_fill(rig.dev, gone + MIB(100), 1, 1, 5));
+    rig_free(&rig, gone);
+    big = rig_alloc(&rig, MIB(380));
+    assert_ok(larder_sim_complete(rig.dev, 5));
+    rig_free(&rig, big);
+    pool_done(&rig, 1);
     rig_down(&rig);
 }
 
@@ -256,6 +293,8 @@ int main(void)
         cmocka_unit_test(handles_go_by_one_unmapping_and_without_a_new_one),
         cmocka_unit_test(a_minimum_is_not_lent),
         cmocka_unit_test(a_tag_lends_what_it_has_cached),
+        cmocka_unit_test(a_tag_asleep_lends_nothing),
+        cmocka_unit_test(what_uses_it_is_waited_for),
         cmocka_unit_test(a_graphs_scratch_is_lent_when_the_program_says_so),
         cmocka_unit_test(a_graphs_addresses_keep_their_memory),
         cmocka_unit_test(under_pytorch_nothing_is_lent),

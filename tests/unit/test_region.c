@@ -238,8 +238,10 @@ static void what_a_recorded_stream_uses_is_waited_for(void **state)
     assert_ok(larder_region_record_stream(kv, 2 * PAGE, 2 * PAGE, 5));
     decommit(kv, 0, 3);
     assert_int_equal(info_of(kv).pending_bytes, 3 * PAGE);
+    decommit(kv, 3, 2); /* recorded with the rest, before it was cut */
+    assert_int_equal(info_of(kv).pending_bytes, 5 * PAGE);
     assert_ok(larder_sim_complete(rig.dev, 5));
-    commit(kv, 0, 3);
+    commit(kv, 0, 5);
     assert_int_equal(info_of(kv).committed_bytes, 10 * PAGE);
     decommit(kv, 0, 10);
     assert_ok(larder_region_destroy(kv));
@@ -312,6 +314,8 @@ static void a_paused_region_keeps_contents_and_addresses(void **state)
     big = rig_alloc(&rig, MIB(60)); /* the memory is free for others */
     rig_free(&rig, big);
     assert_result(LARDER_ERR_PAUSED, larder_region_commit(kv, 0, PAGE));
+    assert_result(LARDER_ERR_PAUSED,
+                  larder_region_record_stream(kv, 4 * PAGE, PAGE, 1));
     assert_result(LARDER_ERR_PAUSED,
                   larder_region_pause(kv, LARDER_PAUSE_KEEP));
     assert_ok(larder_region_resume(kv)); /* out of what is cached */

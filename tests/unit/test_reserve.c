@@ -206,6 +206,26 @@ static void test_the_piece_counts_towards_the_limit_once(void **state)
     rig_down(&rig);
 }
 
+static void test_a_pools_limit_counts_what_it_has_of_the_piece(void **state)
+{
+    const larder_pool_id id = {1, 0};
+    struct rig rig = rig_up("sim:1GiB", "preallocate:200MiB");
+    larder_addr addr[2];
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_ok(larder_pool_set_limit(rig.a, id, MIB(40)));
+    addr[0] = rig_alloc(&rig, MIB(24));
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_alloc(rig.a, MIB(24), 0, &addr[1]), "40.00 MiB");
+    addr[1] = rig_alloc(&rig, MIB(16));
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_free(&rig, addr[0]);
+    rig_free(&rig, addr[1]);
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
 /* ---- larder_reserve ------------------------------------------------------ */
 
 static void test_a_piece_set_while_running_takes_the_cache_s_place(void **state)
@@ -388,6 +408,7 @@ int main(void)
         cmocka_unit_test(
             test_a_piece_beyond_the_limit_fails_naming_the_setting),
         cmocka_unit_test(test_the_piece_counts_towards_the_limit_once),
+        cmocka_unit_test(test_a_pools_limit_counts_what_it_has_of_the_piece),
         cmocka_unit_test(
             test_a_piece_set_while_running_takes_the_cache_s_place),
         cmocka_unit_test(test_a_piece_can_be_reserved_while_running),

@@ -1,6 +1,8 @@
 /* test_share.c - memory shared by two processes. */
 #include "support/share_rig.h"
 
+#include <larder/region.h>
+
 #include <sys/time.h>
 
 /* Of this run alone, and the same in both processes. */
@@ -316,6 +318,30 @@ static void what_cannot_be_exported_says_why(void **state)
     assert_null(e);
 }
 
+/* Asleep it has no pages to send; exported it keeps them. */
+static void a_region_is_either_exported_or_asleep(void **state)
+{
+    struct rig rig = share_up(spec_of("64MiB"), "larder");
+    larder_region_info info = {.size = sizeof info};
+    larder_export *e = NULL;
+    larder_region *kv;
+
+    (void)state;
+    assert_ok(larder_region_create(rig.a, MIB(8), NULL, &kv));
+    assert_ok(larder_region_commit(kv, 0, MIB(8)));
+    assert_ok(larder_region_get_info(kv, &info));
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_DROP));
+    assert_refused(LARDER_ERR_PAUSED, larder_export_open(rig.a, info.addr, &e),
+                   "no pages");
+    assert_ok(larder_region_resume(kv));
+    e = export_of(&rig, info.addr);
+    assert_result(LARDER_ERR_BUSY, larder_region_pause(kv, LARDER_PAUSE_DROP));
+    assert_result(LARDER_ERR_BUSY, larder_region_decommit(kv, MIB(2), MIB(2)));
+    assert_ok(larder_export_close(e));
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
 static void an_export_outlives_its_allocator_harmlessly(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
@@ -550,6 +576,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_export_holds_for_itself),
         cmocka_unit_test(an_export_ends_while_a_pool_is_begun),
         cmocka_unit_test(what_cannot_be_exported_says_why),
+        cmocka_unit_test(a_region_is_either_exported_or_asleep),
         cmocka_unit_test(an_export_outlives_its_allocator_harmlessly),
         cmocka_unit_test(a_wrong_message_is_named),
         cmocka_unit_test(descriptors_that_are_no_pages_are_refused),

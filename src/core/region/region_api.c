@@ -270,7 +270,9 @@ larder_result larder_region_record_stream(larder_region *region,
 
     if (r != LARDER_OK)
         return r;
-    r = span_of(region->region, offset, bytes, &span);
+    r = check_awake(region->region);
+    if (r == LARDER_OK)
+        r = span_of(region->region, offset, bytes, &span);
     if (r == LARDER_OK && span.begin < span.end)
         r = larder__region_record(a, region->region, span, stream);
     larder__handle_unlock(a);

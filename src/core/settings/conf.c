@@ -118,6 +118,20 @@ static larder_result check_bound(const struct conf *conf, const char *key,
                         (unsigned long long)mb);
 }
 
+/* What no limit lets the process hold would be kept from the others for
+ * nothing. */
+static larder_result check_minimum(const struct conf *conf, const char *key,
+                                   uint64_t limit)
+{
+    if (conf->minimum_bytes <= limit)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_CONF,
+                        "minimum of %llu bytes too large, must be <= %s: that "
+                        "is %llu",
+                        (unsigned long long)conf->minimum_bytes, key,
+                        (unsigned long long)limit);
+}
+
 /* Rules between two settings, whatever their order. */
 static larder_result conf_check_whole(const struct conf *conf)
 {
@@ -129,6 +143,11 @@ static larder_result conf_check_whole(const struct conf *conf)
         result = check_bound(conf, "max_non_split_rounding_mb",
                              conf->max_non_split_rounding_bytes,
                              conf->rules->slack_above_segment);
+    if (result == LARDER_OK)
+        result =
+            check_minimum(conf, "process_limit", conf->process_limit_bytes);
+    if (result == LARDER_OK)
+        result = check_minimum(conf, "group_limit", conf->group_limit_bytes);
     return result;
 }
 

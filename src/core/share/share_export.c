@@ -33,15 +33,15 @@ static larder_result check_exportable(const struct allocator *a,
                             "0x%" PRIx64 " does not lie in pages and cannot be "
                             "exported: use the policy larder or "
                             "expandable_segments:True",
-                            b->addr);
+                            zone_user(b));
     if (a->props.export_kind == LARDER_HANDLE_NONE)
         return larder__fail(LARDER_ERR_UNSUPPORTED,
                             "the pages of this device cannot be exported: open "
                             "it with export=fd");
-    if (b->segment->paused != NULL)
+    if (segment_is_paused(b->segment))
         return larder__fail(LARDER_ERR_PAUSED,
                             "0x%" PRIx64 " is paused: it has no pages",
-                            b->addr);
+                            zone_user(b));
     return LARDER_OK;
 }
 

@@ -766,6 +766,76 @@ static void who_looks_can_have_a_process_give_back_and_keep_to_a_limit(
                    "there is no");
 }
 
+/* Its context counts. */
+static void a_limit_that_is_told_counts_the_context(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct other o = other_start("64MiB,context=2MiB", "");
+
+    (void)state;
+    ledger_path(path, false);
+    assert_int_equal(other_do(&o, "aaaft"), 'y');
+    assert_int_equal(process_of(path + 1, o.pid).reserved_bytes, MIB(24));
+    assert_ok(larder_ledger_limit(path + 1, o.pid, MIB(16)));
+    assert_int_equal(other_do(&o, "t"), 'y');
+    assert_int_equal(process_of(path + 1, o.pid).reserved_bytes, MIB(14));
+    other_leave(&o);
+}
+
+/* Who is asked gives what it caches, but not what is kept for it. */
+static void what_is_kept_for_a_process_is_not_given(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct other o = other_start("64MiB", "minimum:16MiB");
+    larder_addr addr;
+    struct rig rig;
+
+    (void)state;
+    ledger_path(path, false);
+    assert_int_equal(other_do(&o, "aaaaaf"), 'y');
+    assert_ok(larder_ledger_trim(path + 1, o.pid, MIB(64)));
+    assert_int_equal(other_do(&o, "t"), 'y');
+    assert_int_equal(process_of(path + 1, o.pid).reserved_bytes, MIB(16));
+    rig = rig_on("64MiB", LARDER_POLICY_LARDER, "");
+    assert_ok(larder_alloc(rig.a, MIB(48), 0, &addr));
+    rig_end(&rig);
+    other_leave(&o);
+}
+
+/* The dead keep nothing: who asks for a minimum finds them. */
+static void a_minimum_of_the_dead_is_granted(void **state)
+{
+    struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:0");
+    struct other o = other_start("64MiB", "minimum:48MiB");
+
+    (void)state;
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_configure(rig.a, "minimum:40MiB"));
+    other_kill(&o);
+    assert_ok(larder_configure(rig.a, "minimum:40MiB"));
+    rig_end(&rig);
+}
+
+/* Others without a ledger may leave too little for all minima: each has its
+ * own as far as there is memory. */
+static void a_process_has_its_own_minimum_first(void **state)
+{
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "minimum:24MiB,ask_budget_ms:0");
+    struct other o = other_start("64MiB", "minimum:24MiB");
+    struct other outsider = other_start("64MiB", "ledger:off");
+    larder_addr addr;
+
+    (void)state;
+    assert_int_equal(other_do(&outsider, "aaaaa"), 'y');
+    assert_ok(larder_alloc(rig.a, MIB(16), 0, &addr));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(10), 0, &addr));
+    other_leave(&outsider);
+    other_leave(&o);
+    rig_end(&rig);
+}
+
 /* ---- permissions ------------------------------------------------------------- */
 
 /* The name of the ledger of the device that is named so. */
@@ -1044,6 +1114,10 @@ int main(void)
         cmocka_unit_test(limits_are_exact_and_count_contexts),
         cmocka_unit_test(who_is_over_its_own_limit_asks_nobody),
         cmocka_unit_test(the_least_group_limit_is_exact_and_counts_contexts),
+        cmocka_unit_test(a_limit_that_is_told_counts_the_context),
+        cmocka_unit_test(what_is_kept_for_a_process_is_not_given),
+        cmocka_unit_test(a_minimum_of_the_dead_is_granted),
+        cmocka_unit_test(a_process_has_its_own_minimum_first),
         cmocka_unit_test(
             who_looks_can_have_a_process_give_back_and_keep_to_a_limit),
         cmocka_unit_test(the_ledger_is_its_users_alone_and_goes_with_the_last),

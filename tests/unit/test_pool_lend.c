@@ -135,9 +135,37 @@ static void a_tag_asleep_lends_nothing(void **state)
     rig_free(&rig, gone);
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(420), 0, &big));
+    assert_null(strstr(larder_last_error(), "in private pools"));
     assert_ok(larder_check(rig.a));
     assert_ok(larder_resume(rig.a, "w"));
     rig_free(&rig, kept);
+    rig_down(&rig);
+}
+
+/* Nor what it could not give the device as it went to sleep. */
+static void a_tag_half_asleep_lends_nothing(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none", "");
+    larder_addr gone[2] = {tagged_on(&rig, "w", MIB(150), 0),
+                           tagged_on(&rig, "w", MIB(150), 1)};
+    larder_addr big;
+
+    (void)state;
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_unmap, 2, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_ok(
+        larder_device_fail(rig.dev, LARDER_CALL_map, 1, 1, LARDER_ERR_DEVICE));
+    assert_result(LARDER_ERR_DEVICE,
+                  larder_pause(rig.a, "w", LARDER_PAUSE_DROP));
+    assert_true(usage_of(&rig, "w").is_paused);
+    rig_free(&rig, gone[0]);
+    rig_free(&rig, gone[1]);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(200), 0, &big));
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_resume(rig.a, "w"));
+    big = rig_alloc(&rig, MIB(200));
+    rig_free(&rig, big);
     rig_down(&rig);
 }
 
@@ -294,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_minimum_is_not_lent),
         cmocka_unit_test(a_tag_lends_what_it_has_cached),
         cmocka_unit_test(a_tag_asleep_lends_nothing),
+        cmocka_unit_test(a_tag_half_asleep_lends_nothing),
         cmocka_unit_test(what_uses_it_is_waited_for),
         cmocka_unit_test(a_graphs_scratch_is_lent_when_the_program_says_so),
         cmocka_unit_test(a_graphs_addresses_keep_their_memory),

@@ -244,6 +244,22 @@ class Training(LabCase):
         self.close(model.bias, [one - 0.1 for one in bias])
         del model, optimizer
 
+    def test_dropout_of_images_drops_channels(self):
+        torch.manual_seed(0)
+        x = torch.ones(4, 8, 5, 5, device="cuda", requires_grad=True)
+        before = self.allocated()
+        y = nn.Dropout2d(0.5)(x)
+        # The result, and a number for each channel that backward reads.
+        self.assertEqual(self.allocated() - before, 3584 + 512)
+        sums = set(y.sum((2, 3)).flatten().tolist())
+        self.assertEqual(sums, {0.0, 50.0})
+        y.sum().backward()
+        self.assertEqual(x.grad.tolist(), y.detach().tolist())
+        sample = nn.functional.dropout1d(torch.ones(64, 10))
+        self.assertEqual(set(sample.sum(1).tolist()), {0.0, 20.0})
+        self.assertIs(nn.Dropout2d(0.5).eval()(x), x)
+        del x, y, sample
+
     def test_checkpointing_gives_the_same_gradients(self):
         from torch.utils.checkpoint import checkpoint
 

@@ -1,6 +1,6 @@
 """torch.nn.functional"""
 
-from larder.lab import operations, pointwise
+from larder.lab import making, operations, pointwise
 from larder.lab.failures import gate
 from larder.lab.imaging import (
     adaptive_avg_pool1d,
@@ -136,12 +136,29 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
-dropout1d = dropout2d = dropout
+def _dropout_channels(input, p, training):
+    """Whole channels at once: a number for each, made before the product."""
+    if not training or p == 0:
+        return input
+    kept = making.ones(
+        *input.shape[:2], *[1] * (input.dim() - 2), device=input.device
+    )
+    return input * dropout(kept, p)
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    if input.dim() == 2:  # one sample
+        return _dropout_channels(input.unsqueeze(0), p, training).squeeze(0)
+    return _dropout_channels(input, p, training)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    return _dropout_channels(input, p, training)
 
 _NAMES = [
     name
     for name in globals()
-    if name not in ("gate", "operations", "pointwise") and name[0] != "_"
+    if name not in ("gate", "making", "operations", "pointwise") and name[0] != "_"
 ]
 
 __getattr__ = gate("torch.nn.functional", lambda: _NAMES)

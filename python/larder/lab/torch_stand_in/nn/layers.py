@@ -383,11 +383,13 @@ class Dropout(Module):
 
 
 class Dropout1d(Dropout):
-    pass
+    def forward(self, input):
+        return functional.dropout1d(input, self.p, self.training)
 
 
 class Dropout2d(Dropout):
-    pass
+    def forward(self, input):
+        return functional.dropout2d(input, self.p, self.training)
 
 
 class Identity(Module):

@@ -217,6 +217,25 @@ static void test_a_segment_that_could_not_be_noted_is_not_lost(void **state)
     assert_true(stranded > 0);
 }
 
+/* Nothing is cached under direct, but what the device did not take. */
+static void test_direct_gives_what_was_refused_with_the_next_request(
+    void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:64MiB,backing=none", LARDER_POLICY_DIRECT, "");
+    larder_addr p = rig_alloc(&rig, MIB(4));
+
+    (void)state;
+    refuse(&rig, LARDER_CALL_mem_free, 1);
+    rig_free(&rig, p);
+    assert_int_equal(rig_reserved(&rig), MIB(4));
+    allow(&rig, LARDER_CALL_mem_free);
+    p = rig_alloc(&rig, MIB(2));
+    assert_int_equal(rig_reserved(&rig), MIB(2));
+    rig_free(&rig, p);
+    rig_down(&rig);
+}
+
 static void test_destroying_goes_on_past_refusals(void **state)
 {
     static const larder_call calls[] = {
@@ -266,6 +285,8 @@ int main(void)
         cmocka_unit_test(test_one_page_that_stays_does_not_keep_the_others),
         cmocka_unit_test(test_addresses_go_back_though_a_page_was_refused),
         cmocka_unit_test(test_a_segment_that_could_not_be_noted_is_not_lost),
+        cmocka_unit_test(
+            test_direct_gives_what_was_refused_with_the_next_request),
         cmocka_unit_test(test_destroying_goes_on_past_refusals),
     };
 

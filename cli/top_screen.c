@@ -393,7 +393,7 @@ static void watch(struct screen *s, unsigned period_ms)
 int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
 {
     struct screen *s = calloc(1, sizeof *s);
-    bool is_there;
+    SCREEN *terminal;
 
     if (s == NULL) {
         fputs("larder top: out of host memory\n", stderr);
@@ -403,16 +403,23 @@ int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
     s->is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     s->order = order;
     snprintf(s->filter, sizeof s->filter, "%s", words);
-    is_there = initscr() != NULL;
-    if (is_there) {
+    /* initscr() would write and exit by itself. */
+    terminal = newterm(NULL, stdout, stdin);
+    if (terminal != NULL) {
         cbreak();
         noecho();
         keypad(stdscr, TRUE);
         curs_set(0);
         watch(s, period_ms);
         endwin();
+        delscreen(terminal);
+    } else {
+        fprintf(stderr,
+                "larder top: the terminal '%s' (TERM) is not known: expected "
+                "one of terminfo's, or --once\n",
+                getenv("TERM"));
     }
     top_data_free(&s->data);
     free(s);
-    return is_there ? CLI_EXIT_OK : CLI_EXIT_BAD;
+    return terminal != NULL ? CLI_EXIT_OK : CLI_EXIT_BAD;
 }

@@ -112,8 +112,9 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     } | timeout 60 script -qefc \
         "stty cols 140 rows 40; exec $larder top --period 200" \
         /dev/null >"$tmp/out" 2>&1
+    status=$?
     last='top, live'
-    is status $? 0
+    is status $status 0
     stdout_has 'simulated GPU'
     stdout_has "$subject"
     stdout_has 'limit (8GiB, 0 for none)'
@@ -128,4 +129,13 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
         say_failed 'the process gave nothing back'
     is limit_bytes "$(json limit_bytes)" 1073741824
 fi
+
+# A terminal that nobody knows: not even tried.
+TERM=nonsense python3 -c 'import os, pty, sys
+sys.exit(os.WEXITSTATUS(pty.spawn(sys.argv[1:])))' "$larder" top \
+    </dev/null >"$tmp/out" 2>&1
+status=$?
+last='top, a terminal that is not known'
+is status $status 2
+stdout_has "the terminal 'nonsense' (TERM) is not known"
 finish

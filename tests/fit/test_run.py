@@ -41,6 +41,11 @@ class Programs(Case):
     def test_saving_and_loading(self):
         self.ends("saving")
 
+    def test_programs_of_the_lab(self):
+        for name in ("siamese", "characters", "style_transfer"):
+            path = os.path.join(HERE, "..", "python", "programs", name + ".py")
+            self.assertEqual(self.told("--steps", "2", path)["steps"], 2)
+
 
 class Lifetimes(Case):
     def test_an_optimizer_made_before_the_move_has_its_parameters(self):

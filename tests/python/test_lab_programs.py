@@ -41,6 +41,20 @@ class Programs(RunCase):
         lines = self.runs("mixed_precision.py")
         self.assertIn("scale 65536.0", lines)
 
+    def test_a_siamese_net(self):
+        lines = self.runs("siamese.py")
+        self.assertIn("cosine torch.Size([8])", lines)
+
+    def test_characters_of_a_text(self):
+        lines = self.runs("characters.py")
+        losses = [float(line.split()[1]) for line in lines[1:5]]
+        self.assertLess(losses[-1], losses[0])
+        self.assertTrue(lines[-2].startswith("to be "))
+
+    def test_style_transfer(self):
+        lines = self.runs("style_transfer.py")
+        self.assertTrue(lines[-1].startswith("torch.Size([1, 3, 64, 64])"))
+
     def test_dataloader_with_workers(self):
         lines = self.runs("data_workers.py")
         self.assertEqual(lines[-3:], ["(4, 4) 10", "(4, 8) 26", "done"])

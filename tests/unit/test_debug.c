@@ -202,6 +202,38 @@ static void test_a_stale_address_faults(void **state)
     }
 }
 
+/* Among others, on devices so large that handles would have many pages: what
+ * cannot fault, as others have a part in its segment, is told of as a level
+ * below. */
+static void test_a_stale_address_among_others_is_noticed(void **state)
+{
+    static const char *const specs[] = {"sim:2GiB", "sim:32GiB"};
+
+    (void)state;
+    for (int i = 0; i < POLICIES * 2; i++) {
+        struct rig rig = rig_up_policy(specs[i / POLICIES],
+                                       policies[i % POLICIES], "debug:3");
+        larder_addr before = rig_alloc(&rig, MIB(4));
+        larder_addr p = rig_alloc(&rig, MIB(4));
+        larder_addr behind = rig_alloc(&rig, MIB(4));
+        larder_result r;
+
+        rig_free(&rig, p);
+        r = larder_device_fill(rig.dev, p + MIB(2), 0, 1, 0);
+        if (policies[i % POLICIES] == LARDER_POLICY_PYTORCH) {
+            assert_ok(r);
+            assert_refused(LARDER_ERR_OVERWRITTEN, larder_check(rig.a),
+                           "it lies 2097152 bytes from the beginning");
+            at(p)[MIB(2)] = 0xFF;
+        } else {
+            assert_result(LARDER_ERR_DEVICE, r);
+        }
+        rig_free(&rig, before);
+        rig_free(&rig, behind);
+        rig_down(&rig);
+    }
+}
+
 static void test_leaks_are_told(void **state)
 {
     (void)state;
@@ -369,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_the_quarantine_is_bounded),
         cmocka_unit_test(test_memory_says_that_it_was_not_written),
         cmocka_unit_test(test_a_stale_address_faults),
+        cmocka_unit_test(test_a_stale_address_among_others_is_noticed),
         cmocka_unit_test(test_leaks_are_told),
         cmocka_unit_test(test_queued_work_is_waited_for),
         cmocka_unit_test(test_a_recorded_stream_may_write_on),

@@ -10,7 +10,9 @@
 
 void larder__stale_begin(struct allocator *a)
 {
-    a->conf.tuning[TUNING_handle_floor] = CONF_TUNING_MAX;
+    /* A part of any memory that is less than a page: handles of one. */
+    a->conf.tuning[TUNING_handle_part] = UINT64_MAX;
+    a->conf.tuning[TUNING_handle_floor] = UINT64_MAX;
 }
 
 static bool is_alone(struct allocator *a, const struct block *b)

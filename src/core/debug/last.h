@@ -4,8 +4,9 @@
 
 #include "core/debug/debug.h"
 
-/* Memory is to come from the device in small handles, so that most of it can
- * go back alone.  Before the first of it is had. */
+/* Memory is to come from the device in handles of one page each, on a device
+ * of any size, so that all whole pages of a block can go back alone.  Before
+ * the first of it is had. */
 void larder__stale_begin(struct allocator *a);
 
 /* Whether the live block has memory that goes back to the device with it, so

@@ -491,6 +491,29 @@ static void test_streams_without_memory_are_not_spoken_of(void **state)
     rig_down(&rig);
 }
 
+/* What a request had from the device before that had no more. */
+static void test_memory_that_is_mapped_nowhere_is_spoken_of(void **state)
+{
+    struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
+    larder_allocator *other;
+    larder_options opt;
+    larder_addr p;
+
+    (void)state;
+    larder_options_init(&opt);
+    opt.policy = LARDER_POLICY_LARDER;
+    assert_ok(larder_create(rig.dev, &opt, &other));
+    assert_ok(larder_alloc(other, MIB(30), 0, &p));
+    refused(&rig, MIB(60),
+            "Reserved: 34.00 MiB, 34.00 MiB of it free and "
+            "mapped nowhere, the rest in 0 segments: 0 bytes in "
+            "use in 0 blocks, the largest of 0 bytes; 0 bytes "
+            "free in 0 blocks.");
+    assert_ok(larder_free(other, p));
+    assert_ok(larder_destroy(other));
+    rig_down(&rig);
+}
+
 /* Of more streams than are told apart none is named that may not be the one. */
 static void test_no_wrong_holder_is_named(void **state)
 {
@@ -568,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_a_pool_says_what_it_holds),
         cmocka_unit_test(test_the_words_say_who_holds_what),
         cmocka_unit_test(test_streams_without_memory_are_not_spoken_of),
+        cmocka_unit_test(test_memory_that_is_mapped_nowhere_is_spoken_of),
         cmocka_unit_test(test_no_wrong_holder_is_named),
         cmocka_unit_test(test_the_words_count_what_would_be_given_back),
         cmocka_unit_test(test_moving_pages_off_is_named),

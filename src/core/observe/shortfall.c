@@ -22,11 +22,11 @@ struct held_state {
     uint64_t live_count;
     uint64_t live_largest;
     uint64_t pending;
-    uint64_t free; /* with memory behind it */
-    uint64_t free_count;
+    uint64_t free;            /* with memory behind it, or loose */
+    uint64_t free_count;      /* of blocks */
     uint64_t own_largest;     /* free, where the request may look */
     uint64_t foreign_largest; /* free, elsewhere */
-    uint64_t loose;           /* free pages mapped nowhere */
+    uint64_t loose;           /* mapped nowhere */
 };
 
 /* ---- counting -------------------------------------------------------------- */
@@ -152,17 +152,29 @@ static void say_holder(const struct held_state *h, struct text *t)
     larder__text_add(t, ".");
 }
 
+/* All of it, and what no segment has now. */
+static void say_reserved(const struct allocator *a, const struct held_state *h,
+                         struct text *t)
+{
+    shortfall_add(t, " Reserved: ", a->held_bytes);
+    if (h->loose > 0) {
+        shortfall_add(t, ", ", h->loose);
+        larder__text_add(t, " of it free and mapped nowhere, the rest");
+    }
+}
+
 static void say_figures(const struct allocator *a, const struct held_state *h,
                         struct text *t)
 {
-    shortfall_add(t, " Reserved: ", a->held_bytes);
+    larder__assert(h->free >= h->loose);
+    say_reserved(a, h, t);
     larder__text_add(t, " in %" PRIu64 " segment%s: ", h->segments,
                      plural(h->segments));
     shortfall_add(t, "", h->live);
     larder__text_add(t, " in use in %" PRIu64 " block%s", h->live_count,
                      plural(h->live_count));
     shortfall_add(t, ", the largest of ", h->live_largest);
-    shortfall_add(t, "; ", h->free);
+    shortfall_add(t, "; ", h->free - h->loose);
     larder__text_add(t, " free in %" PRIu64 " block%s", h->free_count,
                      plural(h->free_count));
     if (h->pending > 0) {

@@ -64,6 +64,24 @@ type_in 0 'x = zeros(1, device=cuda)\nwhile True:\n  x += 1\n  if x == ones(1, d
     --device "sim:8GiB" --json
 is output "$(last_field output)" '"3.0\n"'
 
+# Python's math, on numbers and on tensors of one element.
+type_in 0 'import math\nd_k = 64\nx = ones(2, 3) / math.sqrt(d_k)\nx.sum().item(), math.pi, -math.inf, math.log(8, 2), math.log10(1000), math.ceil(7 / 2), math.floor(-0.5), math.pow(2, 3), math.prod(x.shape), math.isnan(math.nan), math.exp(zeros(1))\n' \
+    --device "$small" --json
+is output "$(last_field output)" \
+    '"(0.75, 3.141592653589793, -inf, 3.0, 3.0, 4, -1, 8.0, 6, True, 1.0)\n"'
+for sum in 'sqrt(-1)' 'log(0)' 'log(2, -1)' 'pow(0, -1)' 'pow(-8, 1 / 3)' 'sin(math.inf)'; do
+    type_in 1 "math.$sum\n" --device "$small"
+    stderr_has 'math domain error'
+done
+type_in 1 'math.exp(1000)\n' --device "$small"
+stderr_has 'math range error'
+type_in 1 'math.ceil(math.inf)\n' --device "$small"
+stderr_has 'ceil(inf): whole numbers end at 2\*\*63 - 1'
+type_in 1 'math.sqr(2)\n' --device "$small"
+stderr_has "math has no 'sqr'; did you mean 'sqrt'?"
+type_in 1 'math.sqrt("4")\n' --device "$small"
+stderr_has 'sqrt must be a number, not a string'
+
 # A call that never ends, and arguments that do not fit, are told.
 type_in 1 'def f(n): return f(n)\n\nf(1)\n' --device "$small"
 stderr_has 'calls within calls end at 400 values'

@@ -53,6 +53,7 @@ static void put_overview(struct prompt_text *out, size_t width)
              "  with no_grad(): y = x * 2\n\nCommands:\n");
     put_words(out);
     put_names(out, OWNER_PYTHON, "Python:", width);
+    put_names(out, OWNER_MATH, "math (and pi, e, tau, inf, nan):", width);
     put_names(out, OWNER_TORCH, "torch:", width);
     put_names(out, OWNER_CUDA, "torch.cuda:", width);
     put_names(out, OWNER_NN, "torch.nn (nn):", width);

@@ -1,11 +1,12 @@
 #include "prompt_table.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct prompt_builtin *const tables[] = {
     prompt_make_table,   prompt_function_table, prompt_layer_table,
     prompt_module_table, prompt_optim_table,    prompt_cuda_table,
-    prompt_method_table, prompt_python_table,
+    prompt_method_table, prompt_python_table,   prompt_math_table,
 };
 
 enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };
@@ -42,6 +43,7 @@ const char *prompt_owner_name(enum prompt_owner owner)
         [OWNER_NN] = "torch.nn",
         [OWNER_F] = "torch.nn.functional",
         [OWNER_OPTIM] = "torch.optim",
+        [OWNER_MATH] = "math",
         [OWNER_TENSOR] = "Tensor",
         [OWNER_MODULE] = "Module",
         [OWNER_OPTIMIZER] = "Optimizer",
@@ -73,24 +75,29 @@ enum prompt_owner prompt_owner_of(struct prompt_value v)
 struct constant {
     const char *name;
     enum prompt_owner owner;
-    enum prompt_value_kind kind;
-    int64_t integer;
+    struct prompt_value value;
 };
 
 /* What `torch` has can be said without it. */
 static const struct constant constants[] = {
-    {"torch", OWNER_TORCH, VALUE_SPACE, OWNER_TORCH},
-    {"cuda", OWNER_TORCH, VALUE_SPACE, OWNER_CUDA},
-    {"cpu", OWNER_TORCH, VALUE_PLACE, LAB_HOST},
-    {"nn", OWNER_TORCH, VALUE_SPACE, OWNER_NN},
-    {"F", OWNER_TORCH, VALUE_SPACE, OWNER_F},
-    {"optim", OWNER_TORCH, VALUE_SPACE, OWNER_OPTIM},
-    {"float32", OWNER_TORCH, VALUE_DTYPE, LAB_FLOAT32},
-    {"float", OWNER_TORCH, VALUE_DTYPE, LAB_FLOAT32},
-    {"int64", OWNER_TORCH, VALUE_DTYPE, LAB_INT64},
-    {"long", OWNER_TORCH, VALUE_DTYPE, LAB_INT64},
-    {"bool", OWNER_TORCH, VALUE_DTYPE, LAB_BOOL},
-    {"functional", OWNER_NN, VALUE_SPACE, OWNER_F},
+    {"torch", OWNER_TORCH, {.kind = VALUE_SPACE, .integer = OWNER_TORCH}},
+    {"cuda", OWNER_TORCH, {.kind = VALUE_SPACE, .integer = OWNER_CUDA}},
+    {"cpu", OWNER_TORCH, {.kind = VALUE_PLACE, .integer = LAB_HOST}},
+    {"nn", OWNER_TORCH, {.kind = VALUE_SPACE, .integer = OWNER_NN}},
+    {"F", OWNER_TORCH, {.kind = VALUE_SPACE, .integer = OWNER_F}},
+    {"optim", OWNER_TORCH, {.kind = VALUE_SPACE, .integer = OWNER_OPTIM}},
+    {"float32", OWNER_TORCH, {.kind = VALUE_DTYPE, .integer = LAB_FLOAT32}},
+    {"float", OWNER_TORCH, {.kind = VALUE_DTYPE, .integer = LAB_FLOAT32}},
+    {"int64", OWNER_TORCH, {.kind = VALUE_DTYPE, .integer = LAB_INT64}},
+    {"long", OWNER_TORCH, {.kind = VALUE_DTYPE, .integer = LAB_INT64}},
+    {"bool", OWNER_TORCH, {.kind = VALUE_DTYPE, .integer = LAB_BOOL}},
+    {"functional", OWNER_NN, {.kind = VALUE_SPACE, .integer = OWNER_F}},
+    {"math", OWNER_TORCH, {.kind = VALUE_SPACE, .integer = OWNER_MATH}},
+    {"pi", OWNER_MATH, {.kind = VALUE_FLOAT, .real = 3.141592653589793}},
+    {"e", OWNER_MATH, {.kind = VALUE_FLOAT, .real = 2.718281828459045}},
+    {"tau", OWNER_MATH, {.kind = VALUE_FLOAT, .real = 6.283185307179586}},
+    {"inf", OWNER_MATH, {.kind = VALUE_FLOAT, .real = INFINITY}},
+    {"nan", OWNER_MATH, {.kind = VALUE_FLOAT, .real = NAN}},
 };
 
 enum { CONSTANT_COUNT = sizeof constants / sizeof constants[0] };
@@ -102,8 +109,7 @@ bool prompt_constant(enum prompt_owner owner, const char *name,
         const struct constant *c = &constants[i];
 
         if (c->owner == owner && strcmp(c->name, name) == 0) {
-            *out =
-                (struct prompt_value){.kind = c->kind, .integer = c->integer};
+            *out = c->value;
             return true;
         }
     }

@@ -16,6 +16,7 @@ enum prompt_owner {
     OWNER_NN,
     OWNER_F,
     OWNER_OPTIM,
+    OWNER_MATH,
     OWNER_TENSOR,
     OWNER_MODULE,
     OWNER_OPTIMIZER,
@@ -29,6 +30,7 @@ typedef larder_result prompt_unary(lab_tensor *a, lab_tensor **out);
 typedef larder_result prompt_binary(lab_tensor *a, lab_tensor *b,
                                     lab_tensor **out);
 typedef larder_result prompt_in_place(lab_tensor *a, lab_tensor *b);
+typedef double prompt_real(double x);
 
 struct prompt_builtin {
     enum prompt_owner owner;
@@ -47,6 +49,7 @@ struct prompt_builtin {
         prompt_unary *unary;
         prompt_binary *binary;
         prompt_in_place *in_place;
+        prompt_real *real;
         int number;
     };
 };
@@ -60,6 +63,7 @@ extern const struct prompt_builtin prompt_module_table[];
 extern const struct prompt_builtin prompt_optim_table[];
 extern const struct prompt_builtin prompt_cuda_table[];
 extern const struct prompt_builtin prompt_python_table[];
+extern const struct prompt_builtin prompt_math_table[];
 
 /* NULL if there is none. */
 const struct prompt_builtin *prompt_find(enum prompt_owner owner,
@@ -72,7 +76,7 @@ const char *prompt_owner_name(enum prompt_owner owner);
 /* What attributes a value's methods are found under; OWNER_NONE: none. */
 enum prompt_owner prompt_owner_of(struct prompt_value v);
 
-/* The constants: cuda, cpu, float32, torch, nn, F, optim, ...  False if the
+/* The constants: cuda, cpu, float32, torch, math, nn, F, ...  False if the
  * name is none; `owner` is the package it is looked up in. */
 bool prompt_constant(enum prompt_owner owner, const char *name,
                      struct prompt_value *out);

@@ -98,6 +98,7 @@ larder_result lab__accumulator_new(lab_tensor *leaf, struct lab__node **out)
     l->next_node--; /* leaves are not counted among the operations */
     node->sequence = UINT64_MAX;
     node->extra = lab_ref(leaf);
+    node->hooks = &leaf->meta->hooks;
     *out = node;
     return LARDER_OK;
 }

@@ -1,6 +1,7 @@
 /* The walk from a result back to the leaves. */
 #include "autograd/node.h"
 
+#include "autograd/hook.h"
 #include "autograd/ready_queue.h"
 #include "tensor/host_memory.h"
 
@@ -212,6 +213,18 @@ static larder_result trim_results(struct lab__node *node, lab_tensor **results)
     return LARDER_OK;
 }
 
+static larder_result run_hooks(const struct lab__node *node)
+{
+    lab_tensor **grads = node->visit->incoming;
+    larder_result r = LARDER_OK;
+
+    for (unsigned i = 0; i < node->outputs && r == LARDER_OK; i++) {
+        if (grads[i] != NULL)
+            r = lab__hooks_run(node->hooks, i, &grads[i]);
+    }
+    return r;
+}
+
 static void capture_incoming(const struct walk *w, const struct lab__node *node)
 {
     for (int i = 0; i < w->capture_count; i++) {
@@ -230,11 +243,24 @@ static bool is_passed_over(const struct walk *w, const struct lab__node *node)
     return w->captures != NULL && node->edges == 0;
 }
 
+static bool is_captured(const struct walk *w, const struct lab__node *node)
+{
+    for (int i = 0; i < w->capture_count; i++) {
+        if (w->captures[i].node == node)
+            return true;
+    }
+    return false;
+}
+
 static larder_result run_node(const struct walk *w, struct lab__node *node)
 {
-    bool any;
-    larder_result r = look_at_incoming(node, &any);
+    bool any = false;
+    larder_result r = LARDER_OK;
 
+    if (!is_passed_over(w, node) || is_captured(w, node))
+        r = run_hooks(node);
+    if (r == LARDER_OK)
+        r = look_at_incoming(node, &any);
     capture_incoming(w, node);
     if (r == LARDER_OK && any && !is_passed_over(w, node))
         r = node->kind->backward(node, node->visit->incoming, w->results);

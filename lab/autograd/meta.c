@@ -1,13 +1,15 @@
 /* What is known of a tensor's gradient, and what users ask about it. */
 #include "autograd/node.h"
 
+#include "autograd/hook.h"
 #include "tensor/host_memory.h"
 
-/* PyTorch's order: the gradient, then the history. */
+/* PyTorch's order: hooks, the gradient, then the history. */
 static void meta_destroy(struct lab__meta *meta)
 {
     if (meta->retains_grad && meta->grad_fn != NULL)
         meta->grad_fn->retain[meta->output] = NULL;
+    lab__hooks_end(&meta->hooks);
     lab_unref(meta->grad);
     lab__node_unref(meta->grad_fn);
     lab__host_free(meta);

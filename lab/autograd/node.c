@@ -1,5 +1,6 @@
 #include "autograd/node.h"
 
+#include "autograd/hook.h"
 #include "tensor/host_memory.h"
 
 /* ---- making ------------------------------------------------------------- */
@@ -41,6 +42,7 @@ larder_result lab__node_new(lab *l, const struct lab__node_kind *kind,
     node->kind = kind;
     node->outputs = outputs;
     node->edges = count;
+    node->hooks = &node->own_hooks;
     node->edge = (struct lab__edge *)(node + 1);
     for (unsigned i = 0; i < count; i++) {
         larder_result r = edge_to(&node->edge[i], inputs[i]);
@@ -145,6 +147,7 @@ void lab__node_release(struct lab__node *node)
  * PyTorch. */
 static void node_end(struct lab__node *node, struct lab__node **dying)
 {
+    lab__hooks_end(&node->own_hooks);
     lab__node_release(node);
     if (node->kind->drop != NULL)
         node->kind->drop(node);

@@ -72,8 +72,10 @@ struct lab__node {
     struct lab__edge *edge; /* `edges` of them */
     /* For retain_grad: by output, the tensor to give the copy to (weak). */
     lab_tensor **retain;
-    struct lab__visit *visit; /* by the walk that runs; the innermost one's */
-    struct lab__node *dying;  /* the next one to free */
+    struct lab_hook *own_hooks; /* of its outputs */
+    struct lab_hook **hooks;    /* those, or the leaf's */
+    struct lab__visit *visit;   /* by the walk that runs; the innermost one's */
+    struct lab__node *dying;    /* the next one to free */
 };
 
 /* ---- making nodes ---- */

@@ -38,6 +38,7 @@ struct lab {
     uint64_t next_storage; /* the next one's id */
     uint64_t next_unseen;  /* the same, of those that take no device memory */
     uint64_t next_node;    /* sequence numbers of graph nodes */
+    uint64_t next_hook;    /* and of hooks */
     larder_stream stream;  /* of new storages on the device */
     lab_stack_fn stack_fn; /* NULL: no stacks */
     void *stack_context;
@@ -76,6 +77,7 @@ struct lab__meta {
     lab_tensor *grad;
     struct lab__node *grad_fn;     /* owned; NULL for a leaf */
     struct lab__node *accumulator; /* a leaf's; not owned */
+    struct lab_hook *hooks;        /* a leaf's */
     unsigned output;               /* which of grad_fn's outputs this is */
     bool requires_grad;            /* asked of a leaf */
     bool retains_grad;

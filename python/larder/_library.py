@@ -225,7 +225,9 @@ PROTOTYPES = """
     lab_is_leaf b p                 lab_grad p p
     lab_set_grad i pp               lab_retain_grad i p
     lab_grad_fn_name s p            lab_backward i ppb
-    lab_checkpoint i ppppp
+    lab_checkpoint i ppppp          lab_register_hook i ppppp
+    lab_hook_remove v p             lab_hook_leave v p
+    lab_move_hooks i pp
 
     lab_function_record i pp        lab_gradients i ppbpip
 

@@ -583,5 +583,72 @@ class Types(LabCase):
         del layer, x, first, second
 
 
+class Hooks(LabCase):
+    def test_it_sees_and_replaces_gradients(self):
+        x = torch.ones(3, requires_grad=True)
+        y = x * 2
+        seen = []
+        y.register_hook(lambda grad: seen.append(grad.tolist()))
+        x.register_hook(lambda grad: grad * 10)
+        (y * 3).sum().backward()
+        self.assertEqual(seen, [[3.0] * 3])
+        self.assertEqual(x.grad.tolist(), [60.0] * 3)
+        self.assertEqual(torch.autograd.grad((x * 2).sum(), x)[0].tolist(),
+                         [20.0] * 3)
+
+    def test_a_removed_one_is_not_called(self):
+        x = torch.ones(3, requires_grad=True)
+        calls = []
+        once = x.register_hook(lambda grad: (calls.append(1), once.remove())[0])
+        never = x.register_hook(lambda grad: calls.append(2))
+        never.remove()
+        never.remove()
+        with x.register_hook(lambda grad: calls.append(3)):
+            x.sum().backward()
+        x.sum().backward()
+        self.assertEqual(calls, [1, 3])
+
+    def test_gradients_live_as_without_hooks(self):
+        x = torch.ones(MIB, device="cuda", requires_grad=True)
+        peaks = []
+        for hooked in (False, True):
+            x.grad = None
+            y = x * 2
+            if hooked:
+                y.register_hook(lambda grad: None)
+                x.register_hook(lambda grad: None)
+            torch.cuda.reset_peak_memory_stats()
+            y.sum().backward()
+            peaks.append(torch.cuda.max_memory_allocated())
+            del y
+        self.assertEqual(peaks[0], peaks[1])
+        del x
+
+    def test_what_it_raises_comes_out_of_backward(self):
+        x = torch.ones(3, requires_grad=True)
+        x.register_hook(lambda grad: grad[:2])
+        with self.assertRaisesRegex(RuntimeError, r"sizes \[2\] from one of"):
+            x.sum().backward()
+
+        def fails(grad):
+            raise KeyError("inside")
+
+        y = torch.ones(3, requires_grad=True)
+        y.register_hook(fails)
+        with self.assertRaisesRegex(KeyError, "inside"):
+            y.sum().backward()
+        with self.assertRaisesRegex(RuntimeError, "require a gradient"):
+            torch.ones(3).register_hook(fails)
+
+    def test_a_parameters_hook_stays_when_it_moves(self):
+        layer = nn.Linear(2, 1)
+        calls = []
+        layer.weight.register_hook(lambda grad: calls.append(grad.is_cuda))
+        layer.cuda()
+        layer(torch.ones(1, 2, device="cuda")).sum().backward()
+        self.assertEqual(calls, [True])
+        del layer
+
+
 if __name__ == "__main__":
     lab_case.main()

@@ -405,6 +405,27 @@ LARDER_API lab_tensor *lab_grad(const lab_tensor *t);
 LARDER_API larder_result lab_set_grad(lab_tensor *t, lab_tensor *grad);
 /* Keep the gradient of a tensor that is no leaf too (a copy). */
 LARDER_API larder_result lab_retain_grad(lab_tensor *t);
+
+/* Called in every walk with t's gradient, before anything is made of it, and
+ * before lab_retain_grad() keeps a copy.  `grad` is borrowed; a reference
+ * written to *replacement, a gradient of the same sizes, dtype and place,
+ * takes its place.  `release`, if not NULL, is called with the context when
+ * nothing can call fn any more: it was removed, t's graph (for a leaf: t) is
+ * gone, or registering failed. */
+typedef struct lab_hook lab_hook;
+typedef larder_result (*lab_hook_fn)(void *context, lab_tensor *grad,
+                                     lab_tensor **replacement);
+/* *out (may be NULL) is for one of the two below; it outlives t. */
+LARDER_API larder_result lab_register_hook(lab_tensor *t, lab_hook_fn fn,
+                                           void *context,
+                                           void (*release)(void *context),
+                                           lab_hook **out);
+/* Both end `hook` and take NULL; the second leaves the function where it is. */
+LARDER_API void lab_hook_remove(lab_hook *hook);
+LARDER_API void lab_hook_leave(lab_hook *hook);
+/* The hooks of one leaf become another's. */
+LARDER_API larder_result lab_move_hooks(lab_tensor *from, lab_tensor *to);
+
 /* "MulBackward0"; NULL for a leaf.  Static. */
 LARDER_API const char *lab_grad_fn_name(const lab_tensor *t);
 

@@ -224,6 +224,11 @@ class Tensor:
     def retain_grad(self):
         check(library.lab_retain_grad(self._h))
 
+    def register_hook(self, hook):
+        from larder.lab.hooks import register_hook
+
+        return register_hook(self, hook)
+
     def backward(self, gradient=None, retain_graph=False, create_graph=False):
         if create_graph:
             raise not_covered("backward's create_graph=True", ["False"])
@@ -272,6 +277,7 @@ class Tensor:
         out = c_void_p()
         check(library.lab_detach(other._h, byref(out)))
         r = library.lab_set_requires_grad(out, requires_grad)
+        r = r or library.lab_move_hooks(self._h, out)
         if r:
             library.lab_unref(out)
             raise failure(r)

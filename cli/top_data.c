@@ -165,12 +165,43 @@ static int by_name(const void *a, const void *b)
     return way != 0 ? way : by_pid(a, b);
 }
 
-static bool is_meant(const struct top_process *p, const char *filter)
-{
-    char pid[32];
+/* ---- filter ----------------------------------------------------------------- */
 
-    snprintf(pid, sizeof pid, "%lld", (long long)p->p.pid);
-    return strstr(p->p.name, filter) != NULL || strstr(pid, filter) != NULL;
+enum { PID_MAX = 32 };
+
+static const char *pid_words(const struct top_process *p, char out[PID_MAX])
+{
+    snprintf(out, PID_MAX, "%lld", (long long)p->p.pid);
+    return out;
+}
+
+static bool is_number_of(const struct top_process *p, const char *filter)
+{
+    char pid[PID_MAX];
+
+    return strcmp(pid_words(p, pid), filter) == 0;
+}
+
+static bool has_words(const struct top_process *p, const char *filter)
+{
+    char pid[PID_MAX];
+
+    return strstr(p->p.name, filter) != NULL ||
+           strstr(pid_words(p, pid), filter) != NULL;
+}
+
+/* Some process has exactly this number. */
+static bool is_a_number(const struct top_data *data, const char *filter)
+{
+    for (size_t i = 0; i < data->count; i++) {
+        const struct top_device *d = &data->devices[i];
+
+        for (size_t k = 0; k < d->count; k++) {
+            if (is_number_of(&d->processes[k], filter))
+                return true;
+        }
+    }
+    return false;
 }
 
 void top_data_arrange(struct top_data *data, enum top_order order,
@@ -181,6 +212,9 @@ void top_data_arrange(struct top_data *data, enum top_order order,
         [TOP_CACHED] = by_cached, [TOP_PID] = by_pid,
         [TOP_NAME] = by_name,
     };
+
+    bool (*is_meant)(const struct top_process *, const char *) =
+        is_a_number(data, filter) ? is_number_of : has_words;
 
     for (size_t i = 0; i < data->count; i++) {
         struct top_device *d = &data->devices[i];

@@ -45,7 +45,7 @@ void top_data_read(struct top_data *out);
 void top_data_free(struct top_data *data);
 
 /* Order the processes of each device, and leave out those whose name and number
- * have not the words in them. */
+ * have not the words in them; if the words are a process's number, all others. */
 void top_data_arrange(struct top_data *data, enum top_order order,
                       const char *filter);
 

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "option.h"
+#include "top_pick.h"
 #include "units.h"
 
 enum {
@@ -26,9 +27,7 @@ enum {
 };
 
 struct track {
-    int64_t pid;                     /* 0: of the device */
-    char id[LARDER_LEDGER_ID_BYTES]; /* of the device, as its uuid */
-    unsigned char uuid[LARDER_UUID_BYTES];
+    struct top_key of;
     uint64_t samples[SAMPLES]; /* the oldest first */
     size_t count;
     unsigned seen; /* the look that it was seen at last */
@@ -38,10 +37,8 @@ struct screen {
     struct top_data data;
     enum top_order order;
     char filter[TEXT_MAX];
-    size_t selected; /* of the processes shown, from the first on */
-    size_t shown;
-    const struct top_device *on; /* the selected one's device, */
-    struct top_process *at;      /* and itself; NULL: there is none */
+    struct top_pick pick;
+    int top; /* of the list, the first line that is shown */
     char message[160];
     bool is_unicode;
     unsigned looks;
@@ -58,17 +55,14 @@ static struct track *track_of(struct screen *s, const struct top_device *d,
 
     for (size_t i = 0; i < s->track_count; i++) {
         t = &s->tracks[i];
-        if (t->pid == pid && strcmp(t->id, d->d.id) == 0 &&
-            memcmp(t->uuid, d->d.uuid, sizeof t->uuid) == 0)
+        if (top_key_is(&t->of, d, pid))
             return t;
     }
     if (s->track_count == TRACKS)
         return NULL;
     t = &s->tracks[s->track_count++];
     memset(t, 0, sizeof *t);
-    t->pid = pid;
-    memcpy(t->id, d->d.id, sizeof t->id);
-    memcpy(t->uuid, d->d.uuid, sizeof t->uuid);
+    t->of = top_key_of(d, pid);
     return t;
 }
 
@@ -98,6 +92,19 @@ static void tracks_forget(struct screen *s)
     s->track_count = kept;
 }
 
+/* ---- looking ----------------------------------------------------------------- */
+
+/* Keep the selection, or say whose it was. */
+static void arrange(struct screen *s, const char *filter)
+{
+    long long pid = (long long)s->pick.key.pid;
+
+    top_data_arrange(&s->data, s->order, filter);
+    if (!top_pick_find(&s->pick, &s->data))
+        snprintf(s->message, sizeof s->message, "%lld is not shown any more",
+                 pid);
+}
+
 static void look(struct screen *s)
 {
     top_data_free(&s->data);
@@ -111,7 +118,7 @@ static void look(struct screen *s)
             track_add(s, d, d->processes[k].p.pid, top_held(&d->processes[k]));
     }
     tracks_forget(s);
-    top_data_arrange(&s->data, s->order, s->filter);
+    arrange(s, s->filter);
 }
 
 /* ---- drawing ------------------------------------------------------------------ */
@@ -208,35 +215,61 @@ static void draw_process(struct screen *s, const struct top_device *d,
         attroff(A_REVERSE);
 }
 
-static void draw_processes(struct screen *s, struct top_device *d, int *row)
+/* The list has a line for each device and each of its processes.  That of the
+ * selected one is shown, and the one above it, which may be the device's. */
+static void scroll_to_pick(struct screen *s)
 {
-    for (size_t k = 0; k < d->count; k++, s->shown++) {
-        bool selected = s->shown == s->selected;
+    int shown = LINES - 2;
+    int line = (int)s->pick.row;
 
-        if (selected) {
-            s->on = d;
-            s->at = &d->processes[k];
-        }
-        if (*row < LINES - 1)
-            draw_process(s, d, &d->processes[k], (*row)++, selected);
+    if (s->pick.process == NULL) {
+        s->top = 0;
+        return;
     }
+    line += (int)(s->pick.device - s->data.devices) + 1;
+    if (s->top > line - 1)
+        s->top = line - 1;
+    if (s->top < line + 1 - shown)
+        s->top = line + 1 - shown;
+}
+
+/* Where the line is shown; 0: it is not. */
+static int row_of(const struct screen *s, int line)
+{
+    int row = 1 + line - s->top;
+
+    return row >= 1 && row < LINES - 1 ? row : 0;
+}
+
+static void draw_list(struct screen *s)
+{
+    int line = 0;
+
+    scroll_to_pick(s);
+    for (size_t i = 0; i < s->data.count; i++) {
+        const struct top_device *d = &s->data.devices[i];
+        int row = row_of(s, line++);
+
+        if (row > 0)
+            draw_device(s, d, row);
+        for (size_t k = 0; k < d->count; k++) {
+            const struct top_process *p = &d->processes[k];
+
+            row = row_of(s, line++);
+            if (row > 0)
+                draw_process(s, d, p, row, p == s->pick.process);
+        }
+    }
+    if (s->data.count == 0)
+        mvaddstr(1, 0, "No process shares a device through Larder.");
 }
 
 static void draw(struct screen *s)
 {
-    int row = 1;
-
     erase();
     mvprintw(0, 0, "  %-16s %8s%10s%10s%10s%10s%10s", "process", "pid", "held",
              "in use", "cached", "minimum", "limit");
-    s->shown = 0;
-    s->at = NULL;
-    for (size_t i = 0; i < s->data.count && row < LINES - 1; i++) {
-        draw_device(s, &s->data.devices[i], row++);
-        draw_processes(s, &s->data.devices[i], &row);
-    }
-    if (s->data.count == 0)
-        mvaddstr(row, 0, "No process shares a device through Larder.");
+    draw_list(s);
     mvprintw(LINES - 1, 0, "by %s%s%s  %s", top_order_name(s->order),
              s->filter[0] != '\0' ? ", with " : "", s->filter, s->message);
     refresh();
@@ -274,15 +307,15 @@ static bool ask(const char *question, char *out, size_t room)
 
 static bool is_ours(struct screen *s)
 {
-    if (s->at == NULL)
+    if (s->pick.process == NULL)
         snprintf(s->message, sizeof s->message, "no process is selected");
-    else if (!s->at->has_ledger)
+    else if (!s->pick.process->has_ledger)
         snprintf(s->message, sizeof s->message,
                  "%lld does not use Larder, or another's ledger",
-                 (long long)s->at->p.pid);
-    else if (!s->at->p.is_own)
+                 (long long)s->pick.process->p.pid);
+    else if (!s->pick.process->p.is_own)
         snprintf(s->message, sizeof s->message, "%lld is another user's",
-                 (long long)s->at->p.pid);
+                 (long long)s->pick.process->p.pid);
     else
         return true;
     return false;
@@ -290,9 +323,12 @@ static bool is_ours(struct screen *s)
 
 static void say(struct screen *s, larder_result r, const char *done)
 {
+    long long pid = (long long)s->pick.process->p.pid;
+
     if (r == LARDER_OK)
-        snprintf(s->message, sizeof s->message, "%lld %s",
-                 (long long)s->at->p.pid, done);
+        snprintf(s->message, sizeof s->message, "%lld %s", pid, done);
+    else if (r == LARDER_ERR_INVALID)
+        snprintf(s->message, sizeof s->message, "%lld has ended", pid);
     else
         snprintf(s->message, sizeof s->message, "%s", larder_last_error());
 }
@@ -301,25 +337,32 @@ static void trim(struct screen *s)
 {
     if (is_ours(s))
         say(s,
-            larder_ledger_trim(s->on->d.id, s->at->p.pid,
-                               s->at->p.reserved_bytes),
+            larder_ledger_trim(s->pick.device->d.id, s->pick.process->p.pid,
+                               s->pick.process->p.reserved_bytes),
             "gives back at its next request");
 }
 
+/* Of the process that was selected when it began: nothing is looked at until
+ * the text is there.  Its ledger says if it has ended by then. */
 static void set_limit(struct screen *s)
 {
+    char question[TEXT_MAX];
     char text[TEXT_MAX];
     uint64_t bytes;
 
     if (!is_ours(s))
         return;
-    if (!ask("limit (8GiB, 0 for none):", text, sizeof text))
+    snprintf(question, sizeof question, "limit of %lld (8GiB, 0 for none):",
+             (long long)s->pick.process->p.pid);
+    if (!ask(question, text, sizeof text))
         return;
     if (larder_parse_size(text, &bytes) != LARDER_OK)
         snprintf(s->message, sizeof s->message,
                  "'%s' is no size: expected one such as 8GiB", text);
     else
-        say(s, larder_ledger_limit(s->on->d.id, s->at->p.pid, bytes),
+        say(s,
+            larder_ledger_limit(s->pick.device->d.id, s->pick.process->p.pid,
+                                bytes),
             "keeps to that from its next request on");
 }
 
@@ -337,10 +380,10 @@ static bool obey(struct screen *s, int key)
     s->message[0] = '\0';
     if (key == 'q' || key == 'Q')
         return false;
-    if (key == KEY_DOWN && s->selected + 1 < s->shown)
-        s->selected++;
-    else if (key == KEY_UP && s->selected > 0)
-        s->selected--;
+    if (key == KEY_DOWN)
+        top_pick_next(&s->pick, &s->data);
+    else if (key == KEY_UP)
+        top_pick_previous(&s->pick, &s->data);
     else if (key == 's')
         s->order = (enum top_order)((s->order + 1) % TOP_ORDERS);
     else if (key == '/')
@@ -372,8 +415,6 @@ static void watch(struct screen *s, unsigned period_ms)
         for (;;) {
             uint64_t now = now_ms();
 
-            if (s->selected >= s->shown && s->shown > 0)
-                s->selected = s->shown - 1;
             draw(s);
             if (now >= next_ms)
                 break;
@@ -383,7 +424,7 @@ static void watch(struct screen *s, unsigned period_ms)
                 break;
             if (!obey(s, key))
                 return;
-            top_data_arrange(&s->data, s->order, "");
+            arrange(s, "");
             if (key == '/') /* what it left out has to be read again */
                 break;
         }

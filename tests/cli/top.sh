@@ -18,8 +18,9 @@ LARDER_CONF=minimum:16MiB,process_limit:1GiB "$larder" lab \
     --device "sim:8GiB,backing=none,shared=top-$$" \
     <"$tmp/lines" >"$tmp/lab" 2>&1 &
 subject=$!
+others=
 exec 3>"$tmp/lines"
-trap 'exec 3>&-; kill $subject; wait $subject 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'exec 3>&-; kill $subject $others 2>/dev/null; wait; rm -rf "$tmp"' EXIT
 cat >&3 <<'LINES'
 a = zeros(24, 1024, 1024, device=cuda)
 b = zeros(8, 1024, 1024, device=cuda)
@@ -91,7 +92,16 @@ SOURCE
     expect 0 top --once --filter $$
     stdout_has '^A GPU of the test: 3.00 GiB of 8.00 GiB in use$'
     stdout_has "^[^ ]*  *$$  *2.00 GiB  *-  *-  *-  *-  *-  *-\$"
-    unset LD_LIBRARY_PATH
+    # A number is its process's alone, and no part of a longer one.
+    NVML_PID=1$subject
+    expect 0 top --once --filter "$NVML_PID"
+    stdout_has " $NVML_PID "
+    expect 0 top --once --filter "$subject"
+    stdout_has " $subject "
+    if grep -q "$NVML_PID" "$tmp/out"; then
+        say_failed 'the filter left in a number that has it in it'
+    fi
+    unset LD_LIBRARY_PATH NVML_PID
 else
     echo 'no compiler: the management library is left out'
 fi
@@ -110,14 +120,14 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
         sleep 1
         printf q
     } | timeout 60 script -qefc \
-        "stty cols 140 rows 40; exec $larder top --period 200" \
+        "stty cols 140 rows 40; exec $larder top --period 200 --filter $subject" \
         /dev/null >"$tmp/out" 2>&1
     status=$?
     last='top, live'
     is status $status 0
     stdout_has 'simulated GPU'
     stdout_has "$subject"
-    stdout_has 'limit (8GiB, 0 for none)'
+    stdout_has "limit of $subject (8GiB, 0 for none)"
     stdout_has 'gives back at its next'
     printf 'd = zeros(1, device=cuda)\n' >&3
     tenths=300
@@ -128,6 +138,87 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     [ "$(json reserved_bytes)" -lt 134217728 ] ||
         say_failed 'the process gave nothing back'
     is limit_bytes "$(json limit_bytes)" 1073741824
+
+    # Two processes, and no other, have this name; the first to begin holds
+    # less, so that numbers and sizes order them differently.
+    name=p$$_
+    ln -s "$(realpath "$larder")" "$tmp/$name"
+    # hold FIFO: one of them, which ends with its lines.
+    hold() {
+        mkfifo "$tmp/$1"
+        "$tmp/$name" lab --device "sim:8GiB,backing=none,shared=pick-$$" \
+            <"$tmp/$1" >"$tmp/lab.$1" 2>&1 3>&- 4>&- &
+    }
+    # of PID FIELD: of the process; nothing if it is not there.
+    of() {
+        "$larder" top --json --filter "$1" | python3 -c '
+import json, sys
+for line in sys.stdin:
+    for process in json.loads(line)["processes"]:
+        if process["pid"] == int(sys.argv[1]):
+            print(process[sys.argv[2]])
+' "$@"
+    }
+    # until_is WANTED COMMAND...: what it prints in the end.
+    until_is() {
+        wanted=$1
+        shift
+        tenths=600
+        until [ "$("$@")" = "$wanted" ] || [ $((tenths -= 1)) -eq 0 ]; do
+            sleep 0.1
+        done
+        is "$*" "$("$@")" "$wanted"
+    }
+    # shellcheck disable=SC2317  # a command of until_is
+    shows() {
+        grep -aqF -e "$1" "$tmp/live" && echo yes
+    }
+    hold less
+    less=$!
+    exec 4>"$tmp/less"
+    hold more
+    more=$!
+    exec 5>"$tmp/more"
+    others="$less $more"
+    mkfifo "$tmp/keys"
+    printf 'a = zeros(4, 1024, 1024, device=cuda)\n' >&4
+    printf 'a = zeros(64, 1024, 1024, device=cuda)\n' >&5
+    until_is 268435456 of "$more" reserved_bytes
+    until_is 16777216 of "$less" reserved_bytes
+
+    timeout 300 script -qefc "stty cols 140 rows 40; \
+        exec $larder top --period 200 --filter $name" /dev/null \
+        <"$tmp/keys" >"$tmp/live" 2>&1 3>&- 4>&- 5>&- &
+    live=$!
+    others="$others $live"
+    exec 6>"$tmp/keys"
+    until_is yes shows 'by held'
+    # The one that is selected stays so when an order puts it elsewhere.
+    printf 'sssl3GiB\n' >&6
+    until_is 3221225472 of "$more" limit_bytes
+    is 'the other limit' "$(of "$less" limit_bytes)" None
+    # The other one ends while its limit is typed: that is nobody's then.
+    if [ "$less" -lt "$more" ]; then
+        printf '\033OA' >&6
+    else
+        printf '\033OB' >&6
+    fi
+    printf l >&6
+    until_is yes shows "limit of $less (8GiB, 0 for none): "
+    exec 4>&-
+    wait "$less"
+    until_is '' of "$less" pid
+    printf '1GiB\n' >&6
+    until_is yes shows 'not shown any more'
+    is 'the limit of its neighbour' "$(of "$more" limit_bytes)" 3221225472
+    # Which is the selected one now.
+    printf 'l2GiB\n' >&6
+    until_is 2147483648 of "$more" limit_bytes
+    printf q >&6
+    wait $live
+    is 'the status of top, live' $? 0
+    exec 5>&- 6>&-
+    wait "$more"
 fi
 
 # A terminal that nobody knows: not even tried.

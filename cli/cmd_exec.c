@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <larder/device.h>
 #include <larder/larder.h>
 
 #include "commands.h"
@@ -50,11 +51,16 @@ static const struct cli_option exec_table[] = {
     {NULL, NULL, NULL},
 };
 
+struct exec_size {
+    const char *text; /* NULL: not given */
+    uint64_t bytes;
+};
+
 struct exec_settings {
     const char *sim;
     const char *preload; /* NULL: not asked for */
-    const char *limit;   /* a size; NULL: none */
-    const char *minimum; /* the same */
+    struct exec_size limit;
+    struct exec_size minimum;
     const char *report;
     bool is_json;
     bool is_quiet;
@@ -62,11 +68,12 @@ struct exec_settings {
 };
 
 static bool read_size(const struct cli_command *self,
-                      const struct cli_args *args, int row)
+                      const struct cli_args *args, int row,
+                      struct exec_size *out)
 {
-    uint64_t bytes;
-
-    if (larder_parse_size(args->value, &bytes) == LARDER_OK && bytes > 0)
+    out->text = args->value;
+    if (larder_parse_size(args->value, &out->bytes) == LARDER_OK &&
+        out->bytes > 0)
         return true;
     cli_bad_usage(self, "--%s '%s' is no size: expected one such as 8GiB",
                   self->options[row].name, args->value);
@@ -93,9 +100,9 @@ static int cmd_exec_read_settings(const struct cli_command *self, int argc,
         else if (got == ROW_PRELOAD)
             s->preload = args.value;
         else if (got == ROW_LIMIT || got == ROW_MINIMUM) {
-            if (!read_size(self, &args, got))
+            if (!read_size(self, &args, got,
+                           got == ROW_LIMIT ? &s->limit : &s->minimum))
                 return CLI_EXIT_BAD;
-            *(got == ROW_LIMIT ? &s->limit : &s->minimum) = args.value;
         } else if (got == ROW_REPORT)
             s->report = args.value;
         else if (got == ROW_JSON)
@@ -115,19 +122,52 @@ static bool is_real(const struct exec_settings *s)
     return strcmp(s->sim, "none") == 0;
 }
 
-/* The program would only say that it finds no GPU. */
-static int check_sim(const struct cli_command *self, const char *sim,
-                     char *spec, size_t room)
+/* A minimum that cannot be kept would be refused to the program, in words that
+ * know neither option. */
+static int check_limit(const struct cli_command *self,
+                       const struct exec_settings *s)
 {
+    if (s->limit.text == NULL || s->minimum.bytes <= s->limit.bytes)
+        return -1;
+    return cli_bad_usage(self,
+                         "--minimum '%s' is more than the process may hold "
+                         "(--limit '%s')",
+                         s->minimum.text, s->limit.text);
+}
+
+static int check_card(const struct cli_command *self,
+                      const struct exec_settings *s, larder_device *dev)
+{
+    larder_device_props props = {.size = sizeof props};
+
+    if (larder_device_get_props(dev, &props) != LARDER_OK)
+        return cli_bad_usage(self, "sim '%s': %s", s->sim, larder_last_error());
+    if (s->minimum.text == NULL ||
+        (s->minimum.bytes <= props.total_bytes &&
+         props.context_bytes <= props.total_bytes - s->minimum.bytes))
+        return -1;
+    return cli_bad_usage(self,
+                         "--minimum '%s' is more than there is on the GPU "
+                         "(--sim '%s')",
+                         s->minimum.text, s->sim);
+}
+
+/* The program would only say that it finds no GPU. */
+static int check_sim(const struct cli_command *self,
+                     const struct exec_settings *s, char *spec, size_t room)
+{
+    const char *sim = s->sim;
     larder_device *dev = NULL;
     int length = snprintf(spec, room, "sim:%s", sim);
+    int status;
 
     if (length < 0 || (size_t)length >= room)
         return cli_bad_usage(self, "sim '%.40s...' is too long", sim);
     if (larder_device_open(spec, 0, &dev) != LARDER_OK)
         return cli_bad_usage(self, "sim '%s': %s", sim, larder_last_error());
+    status = check_card(self, s, dev);
     larder_device_close(dev);
-    return -1;
+    return status;
 }
 
 static int cmd_exec_no_memory(void)
@@ -192,13 +232,13 @@ static int set_environment(const struct exec_settings *s, const char *spec,
         status = set_driver(spec, report);
     if (status < 0 && s->preload != NULL)
         status = set_preload(s->preload);
-    if (status < 0 && s->limit != NULL)
-        status = add_setting("process_limit", s->limit);
+    if (status < 0 && s->limit.text != NULL)
+        status = add_setting("process_limit", s->limit.text);
     /* What it passes on to the driver is in no ledger. */
-    if (status < 0 && s->limit != NULL && s->preload != NULL)
-        status = add_setting("limit", s->limit);
-    if (status < 0 && s->minimum != NULL)
-        status = add_setting("minimum", s->minimum);
+    if (status < 0 && s->limit.text != NULL && s->preload != NULL)
+        status = add_setting("limit", s->limit.text);
+    if (status < 0 && s->minimum.text != NULL)
+        status = add_setting("minimum", s->minimum.text);
     return status;
 }
 
@@ -246,8 +286,10 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
     int status = cmd_exec_read_settings(self, argc, argv, &s);
     int fd;
 
+    if (status < 0)
+        status = check_limit(self, &s);
     if (status < 0 && !is_real(&s))
-        status = check_sim(self, s.sim, spec, sizeof spec);
+        status = check_sim(self, &s, spec, sizeof spec);
     if (status >= 0)
         return status;
     fd = make_report(report);

@@ -22,6 +22,13 @@ expect 2 exec --sim 1GiB,colour=red true
 stderr_has "sim '1GiB,colour=red': .*'colour=red' is not a setting"
 expect 2 exec --smi 1GiB true
 stderr_has "unknown option '--smi'; did you mean '--sim'?"
+expect 2 exec --minimum 2GiB --limit 1536MiB true
+stderr_has "minimum '2GiB' is more than the process may hold (--limit '1536MiB')"
+expect 2 exec --sim none --minimum 2GiB --limit 1GiB true
+stderr_has "minimum '2GiB' is more than .* (--limit '1GiB')"
+expect 2 exec --sim 1GiB,context=100MiB --minimum 925MiB true
+stderr_has "minimum '925MiB' is more than there is .*--sim '1GiB,context=100MiB'"
+run 0 --quiet --sim 1GiB,context=100MiB --minimum 924MiB --limit 924MiB true
 expect 127 exec no-such-program
 stderr_has 'no-such-program cannot be started'
 

@@ -26,6 +26,7 @@ not be done.
 """
 
 import argparse
+import glob
 import json
 import os
 import random
@@ -252,11 +253,25 @@ class Bench:
     def publish(self):
         os.replace(self.library + ".new", self.library)
 
+    def link_words(self, target):
+        """The command that BUILD links a program with, by either generator."""
+        if os.path.exists(os.path.join(self.build, "build.ninja")):
+            lines = run(["ninja", "-C", self.build, "-t", "commands",
+                         target]).stdout.decode().strip().split("\n")
+            return shlex.split(
+                lines[-1].replace(": && ", "").replace(" && :", ""))
+        for path in glob.glob(os.path.join(self.build,
+                                           "CMakeFiles/*.dir/link.txt")):
+            with open(path, encoding="utf-8") as f:
+                words = shlex.split(f.readline())
+            if "-o" in words and words[words.index("-o") + 1] == target:
+                return words
+        sys.exit("mutants: %s does not say how %s is linked: expected a build "
+                 "by make or ninja" % (self.build, target))
+
     def relink(self, target, output):
         """Link a program of BUILD with the library in place of the archives."""
-        lines = run(["ninja", "-C", self.build, "-t", "commands",
-                     target]).stdout.decode().strip().split("\n")
-        words = shlex.split(lines[-1].replace(": && ", "").replace(" && :", ""))
+        words = self.link_words(target)
         argv = [output if words[i - 1] == "-o" else w
                 for i, w in enumerate(words) if w not in LIBRARIES]
         argv += [self.library, "-Wl,-rpath," + self.work,

@@ -252,6 +252,8 @@ int main(void)
         scene("state"),
         scene("frames"),
         scene("late"),
+        scene("late_little"),
+        scene("brief"),
         scene("driver"),
         snapshot("two_devices.pickle"),
         snapshot("v2.0.json"),

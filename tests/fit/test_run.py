@@ -42,7 +42,15 @@ class Programs(Case):
         self.ends("saving")
 
     def test_programs_of_the_lab(self):
-        for name in ("siamese", "characters", "style_transfer"):
+        for name in (
+            "siamese",
+            "characters",
+            "style_transfer",
+            "dcgan",
+            "vae",
+            "translation",
+            "grad_cam",
+        ):
             path = os.path.join(HERE, "..", "python", "programs", name + ".py")
             self.assertEqual(self.told("--steps", "2", path)["steps"], 2)
 

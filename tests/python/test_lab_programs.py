@@ -55,6 +55,26 @@ class Programs(RunCase):
         lines = self.runs("style_transfer.py")
         self.assertTrue(lines[-1].startswith("torch.Size([1, 3, 64, 64])"))
 
+    def test_dcgan(self):
+        lines = self.runs("dcgan.py")
+        self.assertEqual(lines[-1], "6 (4, 3, 32, 32) tensor(True) True")
+
+    def test_vae(self):
+        lines = self.runs("vae.py")
+        losses = [float(line.split()[-1]) for line in lines if "Test" in line]
+        self.assertEqual(len(losses), 3)
+        self.assertLess(losses[2], losses[0])
+
+    def test_translation_with_attention(self):
+        lines = self.runs("translation.py")
+        self.assertLess(float(lines[2].split()[2]), float(lines[0].split()[2]))
+        self.assertEqual(lines[-1], "torch.Size([1, 8, 8]) True")
+
+    def test_hooks_of_tensors(self):
+        lines = self.runs("grad_cam.py")
+        self.assertEqual(lines, ["clamped True", "free True",
+                                 "torch.Size([1, 1, 32, 32]) 10 True"])
+
     def test_dataloader_with_workers(self):
         lines = self.runs("data_workers.py")
         self.assertEqual(lines[-3:], ["(4, 4) 10", "(4, 8) 26", "done"])

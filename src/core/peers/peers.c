@@ -191,7 +191,7 @@ static void peers_drop(struct peers *p)
 static void link_in(struct peers *p, struct allocator *a)
 {
     mutex_take(&p->lock, RANK_PEERS);
-    larder__assert(a->peers == NULL && p->users > 0);
+    larder__assert(a->peers == NULL);
     a->peers_next = p->first;
     p->first = a;
     mutex_leave(&p->lock);

@@ -11,7 +11,7 @@
 #include "core/settings/tuning.h"
 #include "core/state/shard.h"
 
-enum { GROWTH = 3 }; /* times all that the heap has */
+enum { GROWTH = 3 }; /* a further range: times all that the heap has */
 
 static void segment_free(struct allocator *a, struct segment *s)
 {
@@ -44,7 +44,7 @@ larder_result larder__ranges_release(struct allocator *a)
     larder_result r = LARDER_OK;
     struct segment *next;
 
-    if (a->orphans.count > 0) /* one may be mapped there still */
+    if (a->orphans.count > 0) /* one may still be mapped in a range */
         (void)larder__orphans_release(a);
     for (struct segment *s = a->segments; s != NULL; s = next) {
         next = s->next;
@@ -73,7 +73,8 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
         a->page_count -= end - i;
         larder__orphan_give(a, orphan);
     }
-    fail_keep_first(&r, larder__orphans_release(a)); /* mapped here, maybe */
+    /* An orphan may be mapped in this range. */
+    fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r,
                     larder__device_address_free(a->device, s->addr, s->bytes));
     segment_free(a, s);
@@ -87,11 +88,11 @@ static uint64_t least_range_bytes(const struct allocator *a)
     return a->conf.tuning[TUNING_range_mib] * LARDER_MIB;
 }
 
-/* The first range of a stream's heap.  One that holds all that the device has
- * is best: each further one has an end of its own where blocks of any size
- * come to lie, and memory with them.  But addresses and tables are to be had
- * for a thousand streams, so the k-th has a k-th of that; all together have
- * but some times as much. */
+/* Length of the first range of a stream's heap.  One range for all of the
+ * device is best: each further one has an end of its own, where blocks of any
+ * size are placed and keep memory.  But a thousand streams need addresses and
+ * tables too, so the k-th stream gets a k-th of the device, and the sum grows
+ * only with the logarithm of the number of streams. */
 static uint64_t first_range_bytes(const struct allocator *a,
                                   const struct heap *heap, uint64_t total)
 {
@@ -101,7 +102,7 @@ static uint64_t first_range_bytes(const struct allocator *a,
     return bytes > least ? bytes : least;
 }
 
-/* An eighth more than the device has is room for whatever fits on it. */
+/* An eighth more than the device's size leaves room for whatever fits on it. */
 static uint64_t range_bytes(const struct allocator *a, const struct heap *heap,
                             uint64_t bytes)
 {
@@ -141,9 +142,9 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
     larder_result r;
 
     larder__assert(allocator_is_locked(a) && bytes > 0);
-    if (bytes > a->props.total_bytes) /* never to be had */
+    if (bytes > a->props.total_bytes) /* cannot succeed */
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    for (; wanted > bytes; wanted /= 2) { /* as long as can be had */
+    for (; wanted > bytes; wanted /= 2) { /* until accepted */
         r = larder__range_reserve(a, heap, bits_up(wanted, PAGE_BYTES));
         if (r == LARDER_OK || r == LARDER_ERR_NO_HOST_MEMORY)
             return r;

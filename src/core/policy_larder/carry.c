@@ -81,8 +81,8 @@ static larder_result go_by_host(struct allocator *a)
     return r == LARDER_OK ? larder__carry_copy(a, LARDER_COPY_TO_DEVICE) : r;
 }
 
-/* The device may have less room than it seemed: the other places that it did
- * make are used by way of the host too. */
+/* The device may have less room than expected.  New handles that were created
+ * before it ran out are kept and used by the copy through the host. */
 static larder_result go(struct allocator *a)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
@@ -150,7 +150,7 @@ static void carry_finish(struct allocator *a)
     c->host = NULL;
 }
 
-/* All host memory that this takes, but for contents. */
+/* Allocate all host memory that the move needs, except for the contents. */
 static bool prepare(struct allocator *a, size_t used, size_t unused)
 {
     struct carry *c = &a->larder->carry;
@@ -169,7 +169,7 @@ static bool prepare(struct allocator *a, size_t used, size_t unused)
            larder__slab_ensure(&a->slab, headers);
 }
 
-/* An earlier copy to the host is over, as nothing is queued. */
+/* No work is queued, so an earlier copy to the host has finished. */
 static void carry_begin(struct allocator *a, struct segment *s,
                         struct page_span handle, size_t used)
 {
@@ -219,7 +219,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
 
     larder__assert(allocator_is_locked(a) && !allocator_is_capturing(a));
     larder__assert(s->kind == SEGMENT_PAGED && s->paused == NULL);
-    if (used == 0 || unused == 0) /* it is to be had as it is, or not at all */
+    if (used == 0 || unused == 0) /* nothing to gain */
         return LARDER_OK;
     if (a->orphans.count > 0 && larder__orphans_release(a) != LARDER_OK)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
@@ -243,7 +243,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
 
 /* ---- back ------------------------------------------------------------------ */
 
-/* Each step is one to stop at and to go on with. */
+/* If a step fails the function can be called again and continues there. */
 larder_result larder__carry_back(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
@@ -268,7 +268,7 @@ larder_result larder__carry_back(struct allocator *a)
     return LARDER_OK;
 }
 
-/* Everything is released from where it is now. */
+/* Release the handles wherever they are mapped now. */
 static void give_all(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
@@ -303,7 +303,7 @@ void larder__carry_leave(struct allocator *a, struct segment *s)
     carry_finish(a);
 }
 
-/* A page that could not be unmapped may lie at the scratch addresses. */
+/* A page that could not be unmapped may still occupy the scratch addresses. */
 void larder__carry_tidy(struct allocator *a)
 {
     if (a->larder->carry.scratch == 0)

@@ -1,46 +1,48 @@
-/* carry.h - the pages in use of a handle get others at the same addresses, with
- * the same contents, and the handle goes back to the device.  Private to core.
+/* carry.h - moves the used pages of a handle to new handles, at the same
+ * addresses and with the same contents, and releases the old handle.  Private
+ * to core.
  *
  *   before   |        one handle        |
  *            [free][ live ][    free    ]
  *   after    |  -  |  p1  |  -  |  -    |
  *
- * The contents go from one place of the device to the other if it has room for
- * both, else by way of the host.  In between the pages are mapped nowhere: it
- * is right only while nothing is queued that touches them.
+ * The contents are copied on the device if it has room for both copies, else
+ * through host memory.  Meanwhile the pages are not mapped, so no queued work
+ * may touch them.
  *
- * What fails on the way is undone.  If that fails as well, as when the device
- * maps nothing any more, the handle, or its contents, are held, and undoing is
- * tried again before memory is supplied, released or destroyed.  To all
- * others it looks as before, though what lives there cannot be touched. */
+ * A failure on the way is undone.  If undoing fails too (the device maps
+ * nothing any more), the handle or its contents are kept, and undoing is tried
+ * again before memory is supplied, released or destroyed.  Until then the
+ * bookkeeping looks as before, but the live memory cannot be accessed. */
 #ifndef LARDER_CORE_POLICY_LARDER_CARRY_H
 #define LARDER_CORE_POLICY_LARDER_CARRY_H
 
 #include "core/policy_larder/pages.h"
 
-/* How many pages of a handle are in use; all of them, if one may not be
- * carried: others have it too, or a stream may be at work on it after its block
- * was freed.  `first` is the block that the handle begins in, or one
- * before it.  With `out`, which ones. */
+/* Count the pages of a handle that are in use.  All of them count if one cannot
+ * be moved: it is exported, or pending (a recorded stream may still use it).
+ * `first` is the block that the handle begins in, or an earlier one.  With
+ * `out`, store the index of each used page. */
 size_t larder__carry_used(struct allocator *a, const struct block *first,
                           const struct segment *s, struct page_span handle,
                           struct carried *out);
 
-/* Carry the pages in use of one handle, of which some are not.  Nothing that
- * is queued touches it.  ERR_OUT_OF_MEMORY: the device had no others. */
+/* Move the used pages of one handle that is partly in use.  No queued work may
+ * touch them.  ERR_OUT_OF_MEMORY: the device had no pages for the copy. */
 larder_result larder__carry(struct allocator *a, struct segment *s,
                             struct page_span handle);
 
-/* Finish undoing what failed; OK if there is nothing. */
+/* Finish undoing a failed move; OK if there is none. */
 larder_result larder__carry_back(struct allocator *a);
 
-/* The segment goes: whatever was not undone goes with it. */
+/* The segment is being destroyed: undo its failed move, or release what belongs
+ * to it. */
 void larder__carry_leave(struct allocator *a, struct segment *s);
 
-/* Release the addresses and host memory that carrying took. */
+/* Release the scratch addresses and what was mapped there. */
 void larder__carry_tidy(struct allocator *a);
 
-/* The allocator ends. */
+/* Free the host memory, when the allocator is destroyed. */
 void larder__carry_unmake(struct allocator *a);
 
 #endif

@@ -5,7 +5,7 @@
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
 
-/* The end of the pages from the i-th on that follow each other. */
+/* The end of the run of adjacent pages that begins at index i. */
 static size_t run_end(const struct carry *c, size_t i)
 {
     size_t end = i + 1;
@@ -17,8 +17,8 @@ static size_t run_end(const struct carry *c, size_t i)
 
 /* ---- copying --------------------------------------------------------------- */
 
-/* A copy that cannot be waited for may still be under way: a second wait is
- * worth a try, but the failure stands. */
+/* If the wait fails the copy may still be running.  Waiting once more may tell
+ * that it is over, but the failure is returned either way. */
 static larder_result carry_steps_copy_wait(struct allocator *a,
                                            larder_copy_kind kind)
 {
@@ -32,8 +32,8 @@ static larder_result carry_steps_copy_wait(struct allocator *a,
     return r;
 }
 
-/* Copy all pages from where they are mapped to `base`, one behind the other, or
- * to there from it. */
+/* Copy all used pages from their addresses to consecutive ones from `base`, or
+ * back, depending on `kind`. */
 static larder_result copy(struct allocator *a, uint64_t base,
                           larder_copy_kind kind)
 {
@@ -51,7 +51,8 @@ static larder_result copy(struct allocator *a, uint64_t base,
             c->segment->heap->stream);
     }
     fail_keep_first(
-        &r, carry_steps_copy_wait(a, kind)); /* what was queued before */
+        /* Wait even if a copy failed: earlier ones are queued. */
+        &r, carry_steps_copy_wait(a, kind));
     return r;
 }
 
@@ -230,7 +231,7 @@ static larder_result scratch_map(struct allocator *a, size_t *mapped)
                                      pages_bytes(c->count));
 }
 
-/* What the device does not unmap is no more ours to use. */
+/* A handle that the device fails to unmap becomes an orphan. */
 static larder_result scratch_unmap(struct allocator *a, size_t mapped)
 {
     struct carry *c = &a->larder->carry;

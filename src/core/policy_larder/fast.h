@@ -1,13 +1,13 @@
-/* fast.h - the fast path: a request that its stream's own free blocks answer,
- * and a free, with the lock of one shard alone (shard.h).  Private to core.
+/* fast.h - the fast path: a request served from its stream's own free blocks,
+ * and a free, under one shard's lock (shard.h).  Private to core.
  *
- * What larder__request() and larder__block_retire() do, without what does not
- * apply: it must stay the same to the last statistic, but that blocks that wait
- * for recorded streams are asked about less often.
+ * It does what larder__request() and larder__block_retire() do, without the
+ * steps that cannot apply here.  The two must agree to the last statistic,
+ * except that pending blocks are polled less often.
  *
- * Neighbours merge at once, and a block is cut at its low end.  Whichever
- * header then stands for free memory stays in its list as long as its size
- * class does, so that most calls touch no other block of that list. */
+ * Neighbours merge at once, and a block is cut at its low end.  The header that
+ * stands for the free memory stays in its list as long as its size class does
+ * not change, so most calls touch no other block of that list. */
 #ifndef LARDER_CORE_FAST_H
 #define LARDER_CORE_FAST_H
 
@@ -16,13 +16,12 @@
 #include "core/segments/stamp.h"
 #include "core/state/shard.h"
 
-/* The policy larder alone has shards; its unit is the alignment that CUDA
- * promises. */
+/* Only the policy larder has shards; its unit is CUDA's alignment guarantee. */
 enum { FAST_UNIT = 256 };
 
 #define FAST_INLINE inline __attribute__((always_inline))
 
-/* Where a request of this size goes; the same number in all arrays of kinds. */
+/* The pool that a request of this size goes to; indexes all arrays by kind. */
 static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
 {
     return size <= a->small_max_bytes ? POOL_SMALL : POOL_LARGE;
@@ -30,8 +29,8 @@ static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
 
 /* ---- allocating ------------------------------------------------------------ */
 
-/* Blocks that recorded streams use are asked about at a miss, and so many
- * requests after the last time; what other processes ask is heard at once. */
+/* Pending blocks are polled on a miss and every `patience` requests; a call
+ * from another process is answered at once. */
 static inline bool fast_should_poll(const struct allocator *a, struct shard *f)
 {
     if (!a->shards.is_watching)
@@ -44,8 +43,8 @@ static inline bool fast_should_poll(const struct allocator *a, struct shard *f)
     return true;
 }
 
-/* Give the first `size` bytes of the free block b to a header of their own; b
- * keeps the rest, in its list. */
+/* Cut the first `size` bytes off the free block b into a header of their own; b
+ * keeps the rest and its place in the list. */
 static FAST_INLINE struct block *fast_cut(struct allocator *a, struct shard *f,
                                           struct fit *fit, struct block *b,
                                           uint64_t size)
@@ -93,8 +92,7 @@ static FAST_INLINE void fast_hand_out(struct allocator *a, struct block *b,
     *out = b->addr;
 }
 
-/* The lock of f is held.  False: nothing is done; the slow path has to be
- * asked. */
+/* The caller holds f's lock.  False: nothing was done; take the slow path. */
 static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
                                    uint64_t bytes, larder_addr *out)
 {
@@ -104,7 +102,8 @@ static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
     struct tally *tally;
     struct block *b;
 
-    /* None are of 0 bytes here, and none may be where max_bytes is 0. */
+    /* Requests of 0 bytes never come here, and max_bytes 0 disables the fast
+     * path. */
     if (bytes - 1 >= a->shards.max_bytes || heap == NULL ||
         fast_should_poll(a, f))
         return false;
@@ -128,8 +127,8 @@ static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
 
 /* ---- freeing --------------------------------------------------------------- */
 
-/* The block of f that begins at addr, NULL: there is none that can be given
- * back here.  Its shard is looked at again: addresses may have changed hands
+/* Find the block of f that begins at addr.  NULL: none that can be freed here.
+ * The shard is checked again because the addresses may have changed hands
  * before the lock was taken. */
 static FAST_INLINE struct block *fast_find(struct allocator *a,
                                            const struct shard *f,
@@ -156,7 +155,7 @@ static FAST_INLINE void fast_give_header(struct shard *f, struct block *b)
     f->header_count++;
 }
 
-/* b's next neighbour becomes the one after `high`, which b took in. */
+/* b has absorbed `high`: link b to the block behind it. */
 static FAST_INLINE void fast_link_after(struct allocator *a, struct block *b,
                                         const struct block *high)
 {
@@ -165,7 +164,8 @@ static FAST_INLINE void fast_link_after(struct allocator *a, struct block *b,
         slab_at(&a->slab, high->next)->prev = b->self;
 }
 
-/* Merge b, in no list, with its neighbours, and put it into its list. */
+/* Merge b, which is in no list, with its free neighbours and insert the
+ * result. */
 static FAST_INLINE void fast_merge(struct allocator *a, struct shard *f,
                                    struct fit *fit, struct block *b)
 {
@@ -204,8 +204,8 @@ static FAST_INLINE void fast_merge(struct allocator *a, struct shard *f,
     fit_insert(fit, b);
 }
 
-/* Free b, which fast_find() found.  The lock of f is held.  False: nothing
- * is done; the slow path has to be asked. */
+/* Free b, which fast_find() returned.  The caller holds f's lock.  False:
+ * nothing was done; take the slow path. */
 static FAST_INLINE bool fast_free(struct allocator *a, struct shard *f,
                                   const map_granule *granule, struct block *b)
 {

@@ -8,13 +8,12 @@
 #include "core/state/held.h"
 #include "core/state/shard.h"
 
-/* A span being filled.  Nothing is published before all is mapped. */
+/* A span being filled.  Nothing is published until all of it is mapped. */
 struct filling {
     struct segment *segment;
     struct page_span span;
-    size_t planned; /* so many loose handles, the first ones, will be mapped
-                     * to the missing pages in turn */
-    size_t mapped;  /* so many of them are */
+    size_t planned; /* loose handles, from the first, to be mapped */
+    size_t mapped;  /* how many of them are mapped */
 };
 
 static bool next_missing(const struct filling *f, struct page_span *run)
@@ -24,7 +23,7 @@ static bool next_missing(const struct filling *f, struct page_span *run)
 
 /* ---- planning ------------------------------------------------------------- */
 
-/* Let the i-th loose handle be mapped next. */
+/* Plan to map the i-th loose handle next.  Returns its size in pages. */
 static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
 {
     struct physical *list = a->larder->loose.list;
@@ -36,7 +35,7 @@ static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
     return p.pages;
 }
 
-/* One more handle of up to `max` pages, or fewer if there is less room. */
+/* Create a handle of at most `max` pages, smaller if there is less room. */
 static larder_result fill_grow(struct allocator *a, size_t max,
                                const struct fill_rules *rules)
 {
@@ -49,12 +48,13 @@ static larder_result fill_grow(struct allocator *a, size_t max,
     if (pages == 0)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = larder__physical_create(a, pages);
-    if (r == LARDER_ERR_OUT_OF_MEMORY) /* there may be room for a smaller one */
+    if (r == LARDER_ERR_OUT_OF_MEMORY) /* a smaller one may still fit */
         a->larder->refused_at = a->held_bytes + pages_bytes(pages - 1);
     return r;
 }
 
-/* Get a loose handle of at most so many pages. */
+/* Create a loose handle of at most `max` pages; if the rules allow it, release
+ * loose handles until the device has room for one. */
 static larder_result obtain(struct allocator *a, const struct filling *f,
                             size_t max, const struct fill_rules *rules)
 {
@@ -121,7 +121,7 @@ static larder_result map_run(struct allocator *a, struct filling *f,
                                      pages_bytes(run.end - run.begin));
 }
 
-/* A handle that the device does not unmap: it is no more ours to use. */
+/* The device failed to unmap this handle: it becomes an orphan. */
 static void strand(struct allocator *a, struct physical *p, larder_addr at)
 {
     struct orphan orphan = {
@@ -165,7 +165,8 @@ static void fill_undo(struct allocator *a, const struct filling *f)
             at += pages;
         }
     }
-    for (size_t i = 0; i < a->larder->loose.handles; i++) { /* close the gaps */
+    /* Remove the stranded handles from the list. */
+    for (size_t i = 0; i < a->larder->loose.handles; i++) {
         if (list[i].pages != 0)
             list[kept++] = list[i];
     }
@@ -226,7 +227,7 @@ larder_result larder__fill(struct allocator *a, struct segment *s,
     larder__assert(allocator_is_locked(a) && s->kind == SEGMENT_PAGED);
     larder__assert(span.begin < span.end);
     larder__assert(span.end <= s->bytes / PAGE_BYTES);
-    if (a->orphans.count > 0) /* one may be mapped here still */
+    if (a->orphans.count > 0) /* one may still be mapped here */
         (void)larder__orphans_release(a);
     r = plan(a, &f, rules);
     if (r != LARDER_OK)

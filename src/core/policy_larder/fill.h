@@ -1,4 +1,4 @@
-/* fill.h - mapping memory to where a span of a paged segment misses it.
+/* fill.h - maps memory at the missing pages of a span of a paged segment.
  * Private to core. */
 #ifndef LARDER_CORE_POLICY_LARDER_FILL_H
 #define LARDER_CORE_POLICY_LARDER_FILL_H
@@ -6,15 +6,15 @@
 #include "core/policy_larder/pages.h"
 
 struct fill_rules {
-    size_t handle_pages; /* of a new handle, at most; 0: as larder__physical_
-                            handle_pages() says */
-    bool may_break; /* a loose handle that is too large for a gap is released
-                       for a smaller one */
+    size_t handle_pages; /* of a new handle; 0: the default */
+    bool may_break;      /* a loose handle for a smaller one */
 };
 
-/* Map memory to where the span misses it, all or none: loose handles, the
- * largest that fits first, then new ones.  Blocks know nothing of it yet.  What
- * was got and not mapped stays loose.  ERR_OUT_OF_MEMORY. */
+/* Map memory at all missing pages of the span, or at none: loose handles first,
+ * the largest that fits, then new ones of at most rules->handle_pages (0:
+ * larder__physical_handle_pages()).  With may_break, loose handles that are too
+ * large are released to make room for smaller ones.  Blocks are not updated.
+ * On failure, handles that were created stay loose.  ERR_OUT_OF_MEMORY. */
 larder_result larder__fill(struct allocator *a, struct segment *s,
                            struct page_span span,
                            const struct fill_rules *rules);

@@ -7,16 +7,16 @@ static bool is_available(const struct block *b)
     return b != NULL && (b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
 }
 
-/* All that lies between two blocks in use. */
+/* The free and unmapped blocks between two blocks in use. */
 struct run {
     struct block *first;
     larder_addr begin;
     larder_addr end;
-    bool is_open; /* it ends with the range */
+    bool is_open; /* it extends to the end of the range */
 };
 
-/* The run that the unmapped block is in; false: another unmapped one before it
- * is, too. */
+/* Find the run around an unmapped block.  False: an earlier unmapped block is
+ * in the same run, which was considered then. */
 static bool run_of(struct allocator *a, struct block *unmapped, struct run *run)
 {
     struct block *before = slab_get(&a->slab, unmapped->prev);
@@ -37,7 +37,8 @@ static bool run_of(struct allocator *a, struct block *unmapped, struct run *run)
     return true;
 }
 
-/* What [gap->addr, + size) lacks; gap->block is where it begins. */
+/* Count the missing pages of [gap->addr, + size), which begins in
+ * gap->block. */
 static void gap_count_missing(struct allocator *a, struct gap *gap,
                               uint64_t size)
 {
@@ -73,7 +74,7 @@ static bool is_better(const struct gap *x, const struct gap *y)
 }
 
 struct gaps {
-    struct gap *list; /* the best first */
+    struct gap *list; /* best first */
     size_t count;
 };
 
@@ -93,7 +94,8 @@ static void keep_best(struct gaps *gaps, const struct gap *gap)
     larder__assert(gaps->count <= GAPS_MAX);
 }
 
-/* The request would begin at addr, in b or a block before it. */
+/* Consider placing the request at addr, which is in b or in a block before
+ * it. */
 static void consider(struct allocator *a, const struct run *run,
                      struct block *b, larder_addr addr, uint64_t size,
                      struct gaps *gaps)
@@ -110,8 +112,8 @@ static void consider(struct allocator *a, const struct run *run,
     keep_best(gaps, &gap);
 }
 
-/* At the beginning of each block of the run, at the end of each free one, and
- * at the end of the run if something is in use there. */
+/* Consider the beginning of each block of the run, the end of each free one,
+ * and the end of the run if a block in use follows. */
 static void consider_run(struct allocator *a, const struct run *run,
                          uint64_t size, struct gaps *gaps)
 {

@@ -1,9 +1,9 @@
-/* larder_policy.c - Larder's own policy: addresses are plentiful, pages go
- * where they are needed (docs/POLICY.md).
+/* larder_policy.c - Larder's own policy: addresses are plentiful, so physical
+ * pages are mapped where they are needed (docs/POLICY.md).
  *
- * On devices without virtual memory, and in private pools, whose memory a
- * captured graph relies on, there are segments, had and kept as PyTorch's
- * policy does but for what it does before giving up (segment_ladder.c). */
+ * Devices without virtual memory and private pools (a captured graph relies on
+ * their memory) use segments instead, acquired and kept as PyTorch's policy
+ * does, except for what is tried before a request fails (segment_ladder.c). */
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/policy_larder/fast.h"
@@ -27,7 +27,7 @@
 
 /* ---- taking --------------------------------------------------------------- */
 
-/* From the free blocks of the request's heap, out of them. */
+/* Find a free block in the request's heap and remove it from the heap. */
 static bool larder_policy_take_free(struct allocator *a, struct request *q)
 {
     q->block = fit_find(q->heap->fit, q->size,
@@ -37,7 +37,7 @@ static bool larder_policy_take_free(struct allocator *a, struct request *q)
     return q->block != NULL;
 }
 
-/* From what recorded streams no longer use. */
+/* Retire the blocks whose recorded streams have finished, then search again. */
 static bool take_completed(struct allocator *a, struct request *q)
 {
     if (a->events.waiting == 0 || allocator_is_capturing(a))
@@ -46,7 +46,7 @@ static bool take_completed(struct allocator *a, struct request *q)
     return larder_policy_take_free(a, q);
 }
 
-/* From memory that is reserved: a segment of it goes to the heap. */
+/* Carve a segment for the heap from memory reserved by larder_reserve(). */
 static bool take_carved(struct allocator *a, struct request *q)
 {
     return larder__segment_carve(a, q->heap, q->segment_bytes, &q->block) ==
@@ -55,7 +55,8 @@ static bool take_carved(struct allocator *a, struct request *q)
 
 /* ---- the ladder ----------------------------------------------------------- */
 
-/* What defrag:off leaves: release and ask again, after each wait. */
+/* With defrag:off nothing moves: release idle memory and retry, after each
+ * wait. */
 static larder_result climb_without_moves(struct allocator *a, struct request *q)
 {
     larder_result r;
@@ -68,7 +69,7 @@ static larder_result climb_without_moves(struct allocator *a, struct request *q)
     return r;
 }
 
-/* One event after the other, until it is enough. */
+/* Wait for one event after another until there is enough memory. */
 static larder_result wait_and_supply(struct allocator *a, struct request *q)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
@@ -78,7 +79,7 @@ static larder_result wait_and_supply(struct allocator *a, struct request *q)
     return r;
 }
 
-/* Even what lives, where the program allows it. */
+/* Move live pages, if the program allows it. */
 static larder_result migrate_and_supply(struct allocator *a, struct request *q)
 {
     larder_result r = larder__migrate(a, q);
@@ -86,7 +87,8 @@ static larder_result migrate_and_supply(struct allocator *a, struct request *q)
     return r == LARDER_OK ? larder__supply(a, q) : r;
 }
 
-/* What private pools have free: in its place, else moved here. */
+/* Borrow from private pools: a free block where it is, else handles that can be
+ * mapped here. */
 static larder_result borrow_and_supply(struct allocator *a, struct request *q)
 {
     size_t pages = (q->size + PAGE_BYTES - 1) / PAGE_BYTES + 1;
@@ -99,7 +101,7 @@ static larder_result borrow_and_supply(struct allocator *a, struct request *q)
                                             : LARDER_ERR_OUT_OF_MEMORY;
 }
 
-/* Others may have released since the device refused. */
+/* Other processes may have released memory since the device refused. */
 static larder_result ask_again(struct allocator *a, struct request *q)
 {
     a->stats.num_alloc_retries++;
@@ -150,12 +152,12 @@ static bool larder_should_split(const struct allocator *a,
                                 : larder__policy_pytorch.should_split(a, q);
 }
 
-/* A private pool's block was found: captures may use all that it will keep. */
+/* A captured graph may use the part of the block that the request keeps. */
 static larder_result find_private(struct allocator *a, struct request *q)
 {
     larder_result r = larder__segment_ladder_find(a, q);
 
-    /* A callback may have ended the pool: then the block is another's. */
+    /* A callback may have destroyed the pool; the block is another's then. */
     if (r == LARDER_OK && a->larder != NULL && q->heap->pool->owner != NULL)
         larder__lend_note(a, q->block,
                           larder_should_split(a, q) ? q->size : q->block->bytes,

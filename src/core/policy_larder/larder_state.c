@@ -41,7 +41,7 @@ static void settings_changed(struct allocator *a)
 
 /* ---- releasing ----------------------------------------------------------- */
 
-/* Carved segments, beside paged ones, that nothing uses. */
+/* Release unused carved segments, which heaps may hold beside paged ones. */
 static void release_carved(struct allocator *a)
 {
     struct segment *next;
@@ -56,7 +56,8 @@ static void release_carved(struct allocator *a)
     }
 }
 
-/* What the device refuses to unmap stays; the rest is tried all the same. */
+/* A spot that the device fails to unmap stays mapped; larder__spots_unmap()
+ * stops there and returns the error. */
 static larder_result release_heap(struct allocator *a, struct heap *heap)
 {
     larder_result r;
@@ -71,7 +72,7 @@ static larder_result release_heap(struct allocator *a, struct heap *heap)
     return larder__spots_unmap(a);
 }
 
-/* In one walk over the segments, however many heaps there are. */
+/* One pass over all segments, not one for each heap. */
 static larder_result release_empty(struct allocator *a)
 {
     larder_result r;
@@ -165,7 +166,7 @@ static uint64_t movable_bytes(const struct allocator *a)
     return pages_bytes(pages);
 }
 
-/* The same, for a check. */
+/* The same over all heaps, to verify rule B7. */
 static uint64_t movable_bytes_of_all(const struct allocator *a)
 {
     size_t pages = 0;

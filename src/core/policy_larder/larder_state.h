@@ -1,5 +1,5 @@
-/* larder_state.h - what the rest of core asks the policy larder to do with the
- * memory it keeps.  Private to core. */
+/* larder_state.h - the hooks by which the rest of core releases and inspects
+ * the memory that the policy larder holds.  Private to core. */
 #ifndef LARDER_CORE_POLICY_LARDER_LARDER_STATE_H
 #define LARDER_CORE_POLICY_LARDER_LARDER_STATE_H
 

@@ -13,7 +13,7 @@
 
 /* ---- what captures use ------------------------------------------------------ */
 
-/* A pool of which nothing is known may be for graphs. */
+/* A pool that was not declared safe to lend from may serve graphs. */
 static bool is_captured(const struct allocator *a, const struct private_pool *p,
                         larder_stream stream)
 {
@@ -84,7 +84,7 @@ bool larder__lend_block(struct allocator *a, struct request *q)
 
 /* ---- elsewhere -------------------------------------------------------------- */
 
-/* What is still wanted, and what the pool may lend of it. */
+/* How many pages are wanted, and how many the current pool may lend. */
 struct lending {
     size_t wanted;
     size_t spare;
@@ -105,7 +105,8 @@ static void page_loosen(struct allocator *a, const struct segment *s,
 {
     size_t pages = s->page_bytes / PAGE_BYTES;
 
-    a->page_count += pages - 1; /* it was one, and is many small ones */
+    /* The page counted as one, and becomes several of PAGE_BYTES. */
+    a->page_count += pages - 1;
     larder__physical_loosen(a, (struct physical){page, pages});
     larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
 }
@@ -121,8 +122,8 @@ static void count_lent(struct lending *l, size_t pages)
     l->spare -= bits_lesser(l->spare, pages);
 }
 
-/* From an expandable segment: whole handles of the block, as many as are wanted
- * and spared. */
+/* From an expandable segment: take whole handles of the block, as many as are
+ * wanted and can be spared. */
 static larder_result lend_handles(struct allocator *a, struct block *b,
                                   struct lending *l)
 {
@@ -140,7 +141,7 @@ static larder_result lend_handles(struct allocator *a, struct block *b,
     return r;
 }
 
-/* A segment of the driver's that is free as a whole goes back to it. */
+/* Release a driver segment that is entirely free. */
 static larder_result lend_segment(struct allocator *a, struct block *b,
                                   struct lending *l)
 {
@@ -159,8 +160,8 @@ static larder_result lend_segment(struct allocator *a, struct block *b,
     return LARDER_OK;
 }
 
-/* What is taken from a block leaves blocks that are smaller, so that the walk
- * down the sizes meets each once. */
+/* A block that handles are taken from leaves smaller blocks, so walking down
+ * the sizes visits each block once. */
 static larder_result lend_heap(struct allocator *a, struct heap *heap,
                                struct lending *l)
 {

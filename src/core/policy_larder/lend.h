@@ -1,31 +1,35 @@
-/* lend.h - what private pools have free serves the default ones when memory
+/* lend.h - lends free memory of private pools to the default pools when memory
  * runs out.  Private to core.
  *
- * Handles that lie whole in free memory of a pool go where they are needed, as
- * they do between heaps; the pool gets others when it grows again.  That is for
- * tags, and for pools of which the program said so (larder_pool_set_lending()).
- * Of others it is taken that they are for graphs, and of those that were part of
- * a capture it is known: nothing goes until the program says that graphs do not
- * run (larder_pool_lend()), and then what was handed out to them serves requests
- * in its place, mapped as it is.
+ * Handles that lie entirely in free memory of a pool move to where they are
+ * needed, as they do between heaps; the pool acquires others when it grows
+ * again.  This applies to tags and to pools that the program declared safe to
+ * lend from (larder_pool_set_lending()).
  *
- * Nothing goes below a pool's minimum (holding.h). */
+ * Other pools are assumed to serve graphs, and pools that took part in a
+ * capture are known to: nothing is lent from them until the program says that
+ * their graphs do not run (larder_pool_lend()).  Then free memory that the
+ * graphs use serves requests where it is, with its mapping unchanged.
+ *
+ * No pool lends below its minimum (holding.h). */
 #ifndef LARDER_CORE_POLICY_LARDER_LEND_H
 #define LARDER_CORE_POLICY_LARDER_LEND_H
 
 #include "core/policy_larder/own.h"
 
-/* Serve q, of a default pool, from a free block of a pool that is lent to its
- * stream: q->block, out of its heap, which q->heap is then. */
+/* Serve q, a request to a default pool, from a free block of a pool that is
+ * lent to its stream.  The block is removed from its heap and stored in
+ * q->block; q->heap becomes its heap. */
 bool larder__lend_block(struct allocator *a, struct request *q);
 
-/* Make handles of other pools loose, or give their segments to the device, of
- * `pages` together if there are.  Waits for the streams of their heaps.
- * Returns how many went; what the device refuses stays. */
+/* Turn free handles of other pools into loose ones, or release their segments
+ * to the device: `pages` pages in all, if there are as many.  Waits for the
+ * streams of their heaps.  Returns the number of pages; what the device fails
+ * to release stays. */
 size_t larder__lend_pages(struct allocator *a, size_t pages);
 
-/* The first bytes of a private pool's block are handed out: if that is part of
- * a capture, its graph uses them. */
+/* Record that the first `bytes` of a private pool's block are handed out: in a
+ * capture, the graph uses them. */
 void larder__lend_note(struct allocator *a, const struct block *b,
                        uint64_t bytes, larder_stream stream);
 

@@ -38,7 +38,7 @@ static size_t pages_of(const struct candidate *c)
 
 /* ---- how much -------------------------------------------------------------- */
 
-/* Pages that are to be had without moving what lives. */
+/* Pages that are available without moving live ones. */
 static size_t pages_to_be_had(struct allocator *a, struct spot_except except)
 {
     const struct spots *spots = &a->larder->spots;
@@ -51,8 +51,8 @@ static size_t pages_to_be_had(struct allocator *a, struct spot_except except)
     return pages;
 }
 
-/* How many more the request needs where it lacks least; 0: it is not pages that
- * it lacks.  What lies there is excepted: its pages are wanted. */
+/* How many more pages the request needs in its best gap; 0: it does not lack
+ * pages.  The gap is excepted because its pages are needed there. */
 static size_t pages_lacking(struct allocator *a, const struct request *q,
                             struct spot_except *except)
 {
@@ -85,7 +85,7 @@ static bool migration_add(struct candidates *all, struct candidate c)
     return true;
 }
 
-/* The handles of a segment that have pages both in use and not. */
+/* Add the handles of a segment that have both used and unused pages. */
 static bool find_in(struct allocator *a, struct segment *s,
                     const struct spot_except *except, struct candidates *all)
 {
@@ -127,7 +127,7 @@ static larder_result migration_find(struct allocator *a,
     return LARDER_OK;
 }
 
-/* By the part that is free, largest first; then by address. */
+/* By the fraction that is free, largest first; then by address. */
 static int migration_compare(const void *left, const void *right)
 {
     const struct candidate *l = left;
@@ -142,8 +142,8 @@ static int migration_compare(const void *left, const void *right)
     return at_left < at_right ? -1 : at_left > at_right;
 }
 
-/* Keep the first ones that have as many unused pages together; false: there are
- * not as many. */
+/* Keep as many candidates, from the first, as have `pages` unused pages in all.
+ * False: all together have fewer. */
 static bool migration_choose(struct candidates *all, size_t pages)
 {
     size_t count = 0;
@@ -173,7 +173,7 @@ static larder_result migration_heaps_pass(struct allocator *a,
     return r;
 }
 
-/* Streams recorded for what lives in the segment. */
+/* Wait for the streams recorded for live blocks of the segment. */
 static larder_result uses_pass(struct allocator *a, const struct segment *s)
 {
     larder_result r = LARDER_OK;
@@ -189,8 +189,8 @@ static larder_result uses_pass(struct allocator *a, const struct segment *s)
     return r;
 }
 
-/* Nothing that was queued is left, on any stream that the allocator has heard
- * of and on those that stream 0 waits for. */
+/* Wait until nothing is queued on any stream that the allocator knows, nor on
+ * those that stream 0 waits for. */
 static larder_result device_pass(struct allocator *a)
 {
     larder_result r = larder__events_sync(a);
@@ -226,7 +226,7 @@ static larder_result carry_all(struct allocator *a,
     larder__assert(is_allowed(a) && all->count > 0);
     if (r != LARDER_OK)
         return r == LARDER_ERR_CAPTURING ? migration_out_of_memory() : r;
-    larder__physical_drop(a, a->larder->loose.pages); /* room for copies */
+    larder__physical_drop(a, a->larder->loose.pages); /* for the copies */
     for (size_t i = 0; i < all->count && r == LARDER_OK; i++)
         r = larder__carry(a, all->list[i].segment, all->list[i].handle);
     larder__carry_tidy(a);

@@ -1,72 +1,74 @@
-/* own.h - what the policy larder has for itself.  Private to core.
+/* own.h - the state of the policy larder, and a map of its files.  Private to
+ * core.
  *
- *   larder_policy   a request's way                 tuning    the numbers
- *     supply        memory for it: grow, move       gap       where it lacks least
- *     migration   what lives moves too            carry     one handle's
- *       fill        mapping, all or nothing         spot      what can be moved
- *         physical  handles                         ranges    addresses
- *           pages   what blocks and pages agree on
+ *   larder_policy   the path of a request         tuning     its numbers
+ *     supply        memory on a miss: grow, move  gap        where fewest miss
+ *     migration     moves live pages              carry      those of a handle
+ *       fill        maps a span, all or nothing   spot       what can be moved
+ *         physical  creates, releases handles     addresses  reserves ranges
+ *           pages   keeps blocks, pages in step   lend       private pools lend
  *
- * On devices without virtual memory there is none of it (segment_ladder.c). */
+ * Devices without virtual memory use none of this (segment_ladder.c). */
 #ifndef LARDER_CORE_POLICY_LARDER_OWN_H
 #define LARDER_CORE_POLICY_LARDER_OWN_H
 
 #include "core/state/allocator.h"
 
-/* Handles that are mapped nowhere, held to be mapped again. */
+/* Handles that are held but mapped nowhere. */
 struct loose {
     struct physical *list;
-    size_t handles; /* in the list */
-    size_t pages;   /* of them all */
+    size_t handles; /* length of `list` */
+    size_t pages;   /* their total size */
 };
 
-/* A handle that nothing uses: loose, or whole within a free block. */
+/* A handle that nothing uses: loose, or entirely within one free block. */
 struct spot {
-    struct block *block; /* NULL: it is loose */
-    size_t begin;        /* its first page in the block's segment */
+    struct block *block; /* NULL: the handle is loose */
+    size_t begin;        /* its first page, counted in the block's segment */
     size_t pages;
     bool is_chosen;
-    bool is_excepted; /* not to be chosen */
+    bool is_excepted; /* must not be chosen */
 };
 
 struct spots {
     struct spot *list;
     size_t count;
-    size_t stranded; /* free pages in the same heaps, of handles in use */
+    size_t stranded; /* free pages of handles that are partly in use */
 };
 
-/* A page in use whose contents get another place. */
+/* A page in use, and the handle its contents are copied to. */
 struct carried {
-    size_t at;       /* its number in the segment */
-    uint64_t handle; /* the other place */
+    size_t at;       /* index in the segment's pages */
+    uint64_t handle; /* the new handle */
 };
 
-/* A handle whose pages in use are on their way to others (carry.h). */
+/* The move in progress: the used pages of one handle are copied to new handles
+ * (carry.h). */
 struct carry {
-    struct segment *segment; /* NULL: none is */
-    size_t begin;            /* of the handle, in pages of the segment */
+    struct segment *segment; /* NULL: no move is in progress */
+    size_t begin;            /* range of the handle, in pages of the segment */
     size_t end;
-    uint64_t handle; /* 0: it was released, `host` has its contents */
+    uint64_t handle; /* 0: it was released, and `host` has the contents */
     bool is_mapped;
-    bool is_usable; /* has access and contents */
-    bool is_blank;  /* was made anew: `host` has its contents */
+    bool is_usable; /* access is set and the contents are valid */
+    bool is_blank;  /* the handle was created anew; `host` has the contents */
     struct carried *pages;
     size_t count;
     size_t capacity;
-    size_t made;   /* so many have their other place, */
-    size_t mapped; /* and so many are mapped to it */
+    size_t made;   /* how many pages have a new handle, */
+    size_t mapped; /* and how many of those are mapped */
     char *host;
-    bool is_in_flight;   /* a copy may still come to the host's memory */
-    larder_addr scratch; /* addresses for both places at once; 0: none */
+    bool is_in_flight;   /* a copy may still write to `host` */
+    larder_addr scratch; /* new handles are mapped here to copy; 0: none */
     size_t scratch_pages;
 };
 
 struct larder {
     struct loose loose;
     struct carry carry;
-    struct spots spots;  /* of the last look */
-    size_t capacity;     /* of both lists: never below the pages held */
-    uint64_t refused_at; /* held when the device had no more */
+    struct spots spots;  /* found by the last search */
+    size_t capacity;     /* of both lists: at least the pages held */
+    uint64_t refused_at; /* bytes held when the device last refused */
 };
 
 #endif

@@ -69,8 +69,8 @@ static void take_out(struct block *b)
         heap_remove(b);
 }
 
-/* Of b, which is free or unmapped, [addr, addr + bytes) becomes the other.
- * Returns the block that it is part of then. */
+/* Turn the part [addr, addr + bytes) of block b from free to unmapped, or from
+ * unmapped to free.  Returns the block that the part ends up in. */
 static struct block *turn(struct allocator *a, struct block *b,
                           larder_addr addr, uint64_t bytes)
 {
@@ -108,7 +108,7 @@ struct block *larder__pages_back(struct allocator *a, struct block *b,
     const struct segment *s = b->segment;
     larder_addr begin = page_at(s, span.begin);
     larder_addr end = page_at(s, span.end);
-    struct block *first = NULL; /* what follows merges with it */
+    struct block *first = NULL; /* later free blocks merge with it */
 
     while (b != NULL && b->addr < end) {
         if (b->state == BLOCK_UNMAPPED) {

@@ -1,26 +1,25 @@
-/* pages.h - pages of the ranges of addresses of the policy larder.  Private to
- * core.
+/* pages.h - pages of the address ranges of the policy larder.  Private to core.
  *
  * A paged segment is a range of addresses of one heap.  Pages that nothing uses
- * can be unmapped from it and mapped elsewhere; a block says where there are
- * none.
+ * can be unmapped from it and mapped elsewhere; an unmapped block marks
+ * addresses that have no pages.
  *
  *   pages     |  p0  |  p1  |   -  |   -  |  p4  |  p4  |
  *   blocks    [live][ free  ][  unmapped ][free][  live ]
  *
- * Memory comes in handles of one page or some (physical.h); the pages of one
- * lie together and have its number in segment.pages.
+ * Memory comes in handles of one or more pages (physical.h).  The pages of a
+ * handle are adjacent, and each has the handle in its entry of segment.pages.
  *
  * Rules, checked by larder_check():
- *   G1  every page is there that a block touches which is not unmapped, and
- *       none of an unmapped block, which begins and ends with pages;
- *   G2  the numbers of pages of segments and heaps are what the pages say;
- *   G3  pages in segments and loose ones are all there are;
- *   G4  the loose handles have as many pages as are counted.
+ *   G1  every page that a free, live or pending block touches is mapped; an
+ *       unmapped block has no mapped page and begins and ends at page borders;
+ *   G2  the page counts of segments and heaps match segment.pages;
+ *   G3  mapped and loose pages together are all pages held;
+ *   G4  the count of loose pages is the sum over the loose handles.
  *
- * So a handle whose pages lie in one free block moves by being unmapped from
- * it and mapped where it is needed.  In between it is loose, and it stays so
- * when something fails. */
+ * A handle whose pages lie in one free block moves by being unmapped there and
+ * mapped where it is needed.  In between it is loose, and it stays loose if
+ * mapping fails. */
 #ifndef LARDER_CORE_POLICY_LARDER_PAGES_H
 #define LARDER_CORE_POLICY_LARDER_PAGES_H
 
@@ -29,7 +28,7 @@
 
 enum { PAGE_BYTES = 2 << 20 };
 
-/* The pages that [addr, addr + bytes) touches. */
+/* The pages that [addr, addr + bytes) touches, even in part. */
 static inline struct page_span pages_touched(const struct segment *s,
                                              larder_addr addr, uint64_t bytes)
 {
@@ -39,7 +38,7 @@ static inline struct page_span pages_touched(const struct segment *s,
     };
 }
 
-/* Those that lie within it; none if end <= begin. */
+/* The pages that lie entirely within it; none if end <= begin. */
 static inline struct page_span pages_within(const struct segment *s,
                                             larder_addr addr, uint64_t bytes)
 {
@@ -59,7 +58,7 @@ static inline larder_addr page_at(const struct segment *s, size_t i)
     return s->addr + pages_bytes(i);
 }
 
-/* The block that addr lies in: b, or one behind it. */
+/* The block that contains addr: b or a later one. */
 static inline struct block *block_over(struct allocator *a, struct block *b,
                                        larder_addr addr)
 {
@@ -68,41 +67,42 @@ static inline struct block *block_over(struct allocator *a, struct block *b,
     return b;
 }
 
-/* The next run of pages that are not there, from run->end on and before page
- * `end`; false: none. */
+/* Find the next run of missing pages from run->end on, before page `end`.
+ * False: none. */
 bool larder__pages_next_missing(const struct segment *s, size_t end,
                                 struct page_span *run);
 
-/* Of the pages within a free block, those of handles that lie in it whole. */
+/* The pages of a free block whose handles lie entirely within it. */
 struct page_span larder__pages_movable(const struct block *b);
 
-/* Headers that larder__pages_unmap() and larder__pages_back() may take for each
- * run of pages, to be ensured before. */
+/* How many headers larder__pages_unmap() and larder__pages_back() may take for
+ * each run of pages; the caller ensures them. */
 enum { PAGES_HEADERS = 2 };
 
-/* Unmap a run of whole handles in the free block b: they become loose.  The
- * block keeps what is below the run; what is above is a block of its own.
- * Headers are ensured, and the stream has passed. */
+/* Unmap a run of whole handles in the free block b; they become loose.  The
+ * block keeps what is below the run; what is above becomes a block of its own.
+ * The caller has ensured headers and waited for the stream. */
 larder_result larder__pages_unmap(struct allocator *a, struct block *b,
                                   struct page_span run);
 
-/* The same, but that blocks know nothing of it yet. */
+/* The same, without updating the blocks. */
 larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
                                    struct page_span run);
 
-/* The run's pages, in the free block b, are no more: the block keeps what is
- * below, and what is above is a block of its own.  Returns the unmapped one.
- * Headers are ensured. */
+/* Update the blocks after the run's pages, in the free block b, were unmapped:
+ * b keeps what is below, and what is above becomes a block of its own.  Returns
+ * the unmapped block.  The caller has ensured headers. */
 struct block *larder__pages_gone(struct allocator *a, struct block *b,
                                  struct page_span run);
 
-/* The pages of the span, which begins in block b, free or unmapped, are there
- * now: what was unmapped becomes free.  Returns the free block that the span
- * begins in.  Headers are ensured for each unmapped block. */
+/* Update the blocks after all pages of the span were mapped: what was unmapped
+ * becomes free.  The span begins in b, which is free or unmapped.  Returns the
+ * free block that it begins in.  The caller has ensured headers for each
+ * unmapped block. */
 struct block *larder__pages_back(struct allocator *a, struct block *b,
                                  struct page_span span);
 
-/* Count pages as reserved by another pool, and as held by its owner. */
+/* Move pages from one pool's reserved and held counts to another's. */
 void larder__pages_recount(struct allocator *a, const struct pool *from,
                            const struct pool *to, size_t pages);
 

@@ -35,8 +35,8 @@ size_t larder__physical_room(const struct allocator *a)
     return bytes / PAGE_BYTES;
 }
 
-/* The most a handle may have: its part of all memory, or a segment of
- * PyTorch's if that is more and the device not too small for it. */
+/* The maximum size of a handle: a fraction of all memory, or a segment of
+ * PyTorch's if that is larger and the device is not too small for it. */
 static uint64_t handle_pages_max(const struct allocator *a)
 {
     const uint64_t *tuning = a->conf.tuning;
@@ -48,10 +48,11 @@ static uint64_t handle_pages_max(const struct allocator *a)
     return max > floor ? max : floor;
 }
 
-/* A handle that is partly in use keeps the rest from others.  What that costs
- * at worst is its part of all memory; what it saves is the price of more of
- * them.  So a program that leaves much free has few, and one that fills the
- * device has ever smaller ones, whatever the device's size. */
+/* A handle that is partly in use makes the rest of it unavailable to others.
+ * The worst-case cost is its share of all memory; the gain is fewer driver
+ * calls.  So a program that leaves much memory free gets few large handles, and
+ * one that fills the device gets ever smaller ones, whatever the device's
+ * size. */
 static size_t handle_pages(const struct allocator *a, uint64_t left,
                            uint64_t taken)
 {
@@ -116,7 +117,7 @@ larder_result larder__physical_create(struct allocator *a, size_t pages)
 
     if (!larder__physical_make_room(a, pages))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    (void)larder__orphans_release(a); /* memory of use here */
+    (void)larder__orphans_release(a); /* an orphan may free room */
     if (!held_allows(a, bytes))
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = larder__draw_page(a, bytes, &p.handle);

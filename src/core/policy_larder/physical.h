@@ -1,56 +1,61 @@
-/* physical.h - handles of the policy larder: got, held loose, released.
+/* physical.h - creates, keeps and releases the handles of the policy larder.
  * Private to core.
  *
- * To the driver a handle costs about the same whatever its size.  But it is
- * mapped, moved and released as a whole: one byte in use keeps all of it. */
+ * A driver call for a handle costs about the same whatever its size.  But a
+ * handle is mapped, moved and released as a whole: one byte in use keeps all of
+ * it. */
 #ifndef LARDER_CORE_POLICY_LARDER_PHYSICAL_H
 #define LARDER_CORE_POLICY_LARDER_PHYSICAL_H
 
 #include "core/policy_larder/own.h"
 
-/* What the limit, the device's size and its last refusal leave, in bytes, but
- * for what is kept for others than the default pools. */
+/* Bytes that the default pools may hold: bounded by the limit, the device's
+ * size and its last refusal, less what is reserved for other owners. */
 uint64_t larder__physical_capacity(const struct allocator *a);
 
-/* Pages that can be had without releasing any, as far as is known. */
+/* Pages that can be created without releasing any, as far as is known. */
 size_t larder__physical_room(const struct allocator *a);
 
-/* The most pages that a new handle should have now: many while there is much
- * room beside what is held, one at the end. */
+/* The maximum size of a new handle, in pages: large while there is much room
+ * compared with what is held, one page at the end. */
 size_t larder__physical_handle_pages(const struct allocator *a);
 
-/* The same when pages move: nothing is left then beside what is held, but what
- * was never in use is, and a program that has much of it needs no small ones. */
+/* The same for handles created while pages move.  There is no room left then,
+ * so the memory that was never in use at the peak takes its place: a program
+ * that leaves much unused needs no small handles. */
 size_t larder__physical_moved_pages(const struct allocator *a);
 
-/* Host memory, so that nothing done to `count` more pages needs any. */
+/* Make room in all host tables for `count` more pages, so that later steps need
+ * no host memory. */
 bool larder__physical_make_room(struct allocator *a, size_t count);
 
-/* Get a handle of so many pages, within the limit: it becomes the last loose
- * one. */
+/* Create a handle of `pages` pages, within the limit; it is appended to the
+ * loose ones. */
 larder_result larder__physical_create(struct allocator *a, size_t pages);
 
-/* The i-th loose handle is neither held nor counted any more; the last takes
- * its number. */
+/* Remove the i-th loose handle from the list and from all counts, and return
+ * it.  The last handle takes its index. */
 uint64_t larder__physical_take(struct allocator *a, size_t i);
 
-/* Give the device the i-th loose handle; the last takes its number. */
+/* Release the i-th loose handle to the device.  The last one takes its
+ * index. */
 void larder__physical_release(struct allocator *a, size_t i);
 
-/* Another loose handle, of the pages held.  There is room for it. */
+/* Append a handle to the loose ones; its pages are already counted as held, and
+ * there is room for it. */
 void larder__physical_loosen(struct allocator *a, struct physical p);
 
-/* Of the loose handles from `from` on the one with most pages up to `max`;
- * false: none. */
+/* Find, from index `from` on, the largest loose handle of at most `max` pages.
+ * False: none. */
 bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,
                           size_t *out);
 
-/* Of those the one with fewest pages; false: there are none. */
+/* Find the smallest one.  False: none. */
 bool larder__physical_smallest(const struct allocator *a, size_t from,
                                size_t *out);
 
-/* Give the device loose handles of at least `pages` together, if there are, no
- * more than it takes. */
+/* Release loose handles of at least `pages` pages in all, if there are as many,
+ * with as few excess pages as possible. */
 void larder__physical_drop(struct allocator *a, size_t pages);
 
 #endif

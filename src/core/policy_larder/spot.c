@@ -21,8 +21,8 @@ static void spot_add(struct allocator *a, struct block *b, size_t begin,
     s->is_excepted = false;
 }
 
-/* Mapped pages that may be taken from an owner if they are for another: those
- * beyond its minimum.  What is loose goes first. */
+/* How many mapped pages may move from this owner to another: those beyond its
+ * minimum.  Loose pages are lent first, so they are subtracted. */
 static size_t lent_pages(const struct allocator *a, const struct holding *h)
 {
     size_t spare = holding_spare(h) / PAGE_BYTES;
@@ -47,7 +47,7 @@ static void find_in_block(struct allocator *a, struct block *b, size_t *lent)
     }
 }
 
-/* Pages of a free block whose handles are in use beside it. */
+/* Free pages of the block whose handles are partly in use outside it. */
 static size_t stranded_in(const struct block *b)
 {
     struct page_span all = pages_within(b->segment, b->addr, b->bytes);
@@ -58,7 +58,7 @@ static size_t stranded_in(const struct block *b)
     return (all.end - all.begin) - (movable.end - movable.begin);
 }
 
-/* Smaller blocks hold no page. */
+/* Blocks below PAGE_BYTES contain no whole page. */
 static void find_in_heap(struct allocator *a, const struct heap *heap,
                          size_t *lent)
 {
@@ -133,7 +133,7 @@ static bool is_to_be_had(const struct spot *s)
     return !s->is_chosen && !s->is_excepted;
 }
 
-/* The first of exactly so many pages from number i on. */
+/* The first available spot of exactly `pages` pages, from index i on. */
 static struct spot *equal_from(const struct spots *spots, size_t i,
                                size_t pages)
 {
@@ -208,8 +208,8 @@ static const struct heap *heap_of(const struct spot *s)
     return s->block == NULL ? NULL : s->block->segment->heap;
 }
 
-/* Except the spots from number i on that are in its heap, unless one is chosen
- * there and it is no private pool's.  How many they are. */
+/* Exclude the spots of one heap, which begin at index i, unless one of them is
+ * chosen and the heap is no private pool's.  Returns their number. */
 static size_t except_untouched(struct spots *spots, size_t i)
 {
     const struct heap *heap = heap_of(&spots->list[i]);
@@ -249,7 +249,8 @@ void larder__spots_choose_large(struct allocator *a, size_t pages, size_t above)
 
 /* ---- unmapping ------------------------------------------------------------- */
 
-/* How many spots from number i on are one run that is to go. */
+/* How many chosen spots from index i on are adjacent, so that one call unmaps
+ * them. */
 static size_t run_length(const struct spots *spots, size_t i)
 {
     const struct spot *list = spots->list;

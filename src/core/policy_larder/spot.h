@@ -1,12 +1,13 @@
-/* spot.h - handles that nothing uses, found and unmapped.  Private to core. */
+/* spot.h - finds handles that nothing uses, and unmaps them.  Private to
+ * core. */
 #ifndef LARDER_CORE_POLICY_LARDER_SPOT_H
 #define LARDER_CORE_POLICY_LARDER_SPOT_H
 
 #include "core/policy_larder/pages.h"
 
-/* Where spots are not looked for: pages of a segment that are wanted there. */
+/* Pages of a segment that must stay because the request needs them there. */
 struct spot_except {
-    const struct segment *segment; /* NULL: nowhere */
+    const struct segment *segment; /* NULL: no exception */
     struct page_span span;
 };
 
@@ -18,40 +19,44 @@ static inline bool spot_is_excepted(const struct spot_except *except,
            handle.end > except->span.begin;
 }
 
-/* List the handles of free blocks of the default pools and of regions in
- * a->larder->spots, heap by heap, those of one block from its end to its
- * beginning; none is chosen or excepted.  No owner but the one that draws lends
- * more than it holds beyond its minimum. */
+/* List in a->larder->spots the unused handles of the default pools and of
+ * regions: heap by heap, and within a block from its end to its beginning.
+ * None is chosen or excepted.  An owner lends at most what it holds beyond its
+ * minimum, unless it is the one that draws. */
 void larder__spots_find(struct allocator *a);
 
-/* The same of one heap. */
+/* The same for one heap, without regard to minima. */
 void larder__spots_find_of(struct allocator *a, const struct heap *heap);
 
-/* And the loose handles, which are listed last. */
+/* Append the loose handles. */
 void larder__spots_add_loose(struct allocator *a);
 
-/* Choose none, and except those alone. */
+/* Clear every choice and every earlier exception, then except these pages. */
 void larder__spots_except(struct allocator *a, struct spot_except except);
 
-/* Unmap the chosen ones, each run by one call: they become loose.  Waits for
- * the streams of their heaps first.  The first failure ends it; the list says
- * nothing any more. */
+/* Unmap the chosen spots, one call for each run; their handles become loose.
+ * Waits for the streams of their heaps first.  Stops at the first failure.  The
+ * list is invalid afterwards. */
 larder_result larder__spots_unmap(struct allocator *a);
 
-/* Of those that are neither chosen nor excepted: the largest of at most so many
- * pages, the smallest of all.  NULL: none.  `last`, if not NULL, was found and
- * chosen last, for no fewer pages: none that is left and fits is larger. */
+/* Among the spots neither chosen nor excepted: the largest of at most `pages`
+ * pages, and the smallest of all.  NULL: none.
+ *
+ * `last`, if not NULL, is the spot that the previous call returned for at least
+ * as many pages, and that is chosen now: no larger one fits, so the search
+ * resumes behind it. */
 struct spot *larder__spots_largest(const struct spots *spots, size_t pages,
                                    const struct spot *last);
 struct spot *larder__spots_smallest(const struct spots *spots);
 
-/* Choose spots of at least `pages` together, if there are, of those as few
- * pages as it takes. */
+/* Choose spots of at least `pages` pages in all, if there are as many, with as
+ * few excess pages as possible. */
 void larder__spots_choose(struct allocator *a, size_t pages);
 
-/* Choose more of those of more than `above` pages, the largest first, until
- * `pages` are chosen of such.  Only in heaps of which some are chosen, as for no
- * other stream has to be waited; and no more of what private pools lend. */
+/* Choose more spots larger than `above` pages, the largest first, until such
+ * spots of `pages` pages in all are chosen.  Only heaps that already have a
+ * chosen spot are considered, so that no further stream must be waited for, and
+ * private pools lend no more. */
 void larder__spots_choose_large(struct allocator *a, size_t pages,
                                 size_t above);
 

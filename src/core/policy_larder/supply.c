@@ -19,12 +19,12 @@ static larder_result supply_out_of_memory(void)
 
 /* ---- the span -------------------------------------------------------------- */
 
-/* A request placed in a gap: the pages it touches, and perhaps some more. */
+/* A request placed in a gap: the pages it touches, and perhaps more. */
 struct target {
     struct segment *segment;
-    struct block *block; /* where it begins */
+    struct block *block; /* the block that the request begins in */
     struct page_span span;
-    size_t unmapped; /* blocks within the span */
+    size_t unmapped; /* unmapped blocks within the span */
 };
 
 static struct target target_of(const struct request *q, const struct gap *gap)
@@ -40,7 +40,7 @@ static struct target target_of(const struct request *q, const struct gap *gap)
     };
 }
 
-/* Map the target's missing pages and have its block. */
+/* Map the target's missing pages and take its block out of the heap. */
 static larder_result fill_target(struct allocator *a, struct request *q,
                                  const struct target *t,
                                  const struct fill_rules *rules)
@@ -62,7 +62,7 @@ static larder_result fill_target(struct allocator *a, struct request *q,
 
 /* ---- growing --------------------------------------------------------------- */
 
-/* Pages missing from number `begin` on. */
+/* Count the missing pages from page `begin` on, at most `max`. */
 static size_t missing_from(const struct segment *s, size_t begin, size_t max)
 {
     size_t end = begin;
@@ -73,10 +73,11 @@ static size_t missing_from(const struct segment *s, size_t begin, size_t max)
     return end - begin;
 }
 
-/* How many pages to map at the end of the span, where `missing` are: each call
- * of the driver has its price, and who asks for little will ask again.  As
- * PyTorch does for requests of its large pool, and a part of what the heap
- * holds already; no more than one handle. */
+/* How many pages to map at the end of the span, of which `missing` are needed.
+ * A driver call costs the same for many pages as for few, and a heap that grows
+ * will grow again: map at least one of PyTorch's large segments (one page in
+ * the small pool), or a fraction of what the heap has, but no more than one
+ * handle. */
 static size_t pages_ahead(const struct allocator *a, const struct heap *heap,
                           size_t missing)
 {
@@ -91,7 +92,8 @@ static size_t pages_ahead(const struct allocator *a, const struct heap *heap,
     return ahead > missing ? ahead : missing;
 }
 
-/* The target, longer by pages that are missing behind it. */
+/* Extend the target over missing pages behind its end, so that one driver call
+ * serves later requests too. */
 static struct target with_ahead(const struct allocator *a,
                                 const struct target *t, size_t missing)
 {
@@ -138,14 +140,15 @@ static bool may_move(const struct allocator *a)
     return a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_capturing(a);
 }
 
-/* What moving has to go by while it is planned. */
+/* What a plan to move pages may use. */
 struct plan {
     struct spots *spots;
-    size_t room; /* pages that can be had anew */
+    size_t room; /* pages that can be created */
 };
 
-/* Choose spots for a gap of so many pages, as larder__fill() will use them:
- * whole ones, then new pages, then what is left of larger ones. */
+/* Choose spots that fill a run of missing pages, in the order that
+ * larder__fill() uses them: spots that fit whole, then new pages, then what a
+ * released larger spot leaves.  False: there are too few. */
 static bool plan_gap(struct plan *p, size_t pages)
 {
     struct spot *s = NULL;
@@ -183,7 +186,7 @@ static bool plan_target(struct allocator *a, const struct target *t)
     return true;
 }
 
-/* What lies in the target is not to move there. */
+/* Do not move pages out of the target itself. */
 static void except_target(struct allocator *a, const struct target *t)
 {
     larder__spots_except(a, (struct spot_except){t->segment, t->span});
@@ -194,7 +197,7 @@ static bool is_in_use(const struct block *b)
     return b->state != BLOCK_FREE && b->state != BLOCK_UNMAPPED;
 }
 
-/* The last block in use before the target; 0: none. */
+/* The last block in use before the target, as a slab index; 0: none. */
 static uint32_t anchor_of(struct allocator *a, const struct target *t)
 {
     const struct block *b = t->block;
@@ -204,7 +207,8 @@ static uint32_t anchor_of(struct allocator *a, const struct target *t)
     return is_in_use(b) ? b->self : 0;
 }
 
-/* Where the target begins: its block may have gone with pages that moved. */
+/* The block that the target begins in.  Its header may have changed: moving
+ * pages splits and merges free blocks, but not the anchor. */
 static struct block *block_after(struct allocator *a, const struct target *t,
                                  uint32_t anchor, larder_addr addr)
 {
@@ -212,8 +216,8 @@ static struct block *block_after(struct allocator *a, const struct target *t,
         a, anchor == 0 ? t->segment->head : slab_at(&a->slab, anchor), addr);
 }
 
-/* Release loose handles that are larger than a new one would be, `pages` of
- * them: they are made anew where they are needed, as small as that. */
+/* Release loose handles larger than `new_pages`, at least `pages` pages in all,
+ * so that they can be created anew in the smaller size. */
 static void release_large(struct allocator *a, size_t pages, size_t new_pages)
 {
     const struct loose *loose = &a->larder->loose;
@@ -226,9 +230,11 @@ static void release_large(struct allocator *a, size_t pages, size_t new_pages)
     }
 }
 
-/* As planned; from here on a failure of the device is what ends it.  What is
- * free and stays where it is, as its handles are in use, says that handles were
- * made too large: as much as that goes to smaller ones. */
+/* Carry out the plan; from here on only the device can fail.
+ *
+ * Stranded pages (free, but kept in place by a handle in use) show that handles
+ * are too large: as many pages as are stranded are released and created anew in
+ * smaller handles. */
 static larder_result move_chosen(struct allocator *a, struct request *q,
                                  struct target *t, larder_addr addr)
 {
@@ -250,9 +256,10 @@ static larder_result move_chosen(struct allocator *a, struct request *q,
 
 /* ---- fresh addresses ------------------------------------------------------- */
 
-/* Choose spots of so many pages together, or more by as little as can be: any
- * will do, as they are mapped one behind the other, the loose ones first.
- * False: there are too few; else *out is how many they and new ones are. */
+/* Choose spots of at least `pages` pages in all, with as little excess as
+ * possible.  Any size will do because they are mapped one after another; loose
+ * handles come first. *out is the number of pages chosen, new ones included.
+ * False: there are too few. */
 static bool choose_whole(struct allocator *a, size_t pages, size_t *out)
 {
     struct plan p = {&a->larder->spots, larder__physical_room(a)};
@@ -280,7 +287,8 @@ static bool choose_whole(struct allocator *a, size_t pages, size_t *out)
     return true;
 }
 
-/* The longest stretch of addresses where all of q could lie anew. */
+/* Find the longest run of unmapped addresses that holds all of q, or reserve a
+ * new range. */
 static larder_result find_fresh(struct allocator *a, const struct request *q,
                                 struct target *t, larder_addr *addr)
 {
@@ -299,7 +307,8 @@ static larder_result find_fresh(struct allocator *a, const struct request *q,
     return LARDER_OK;
 }
 
-/* Of the spots that were found. */
+/* Map the found spots at fresh addresses, where whole handles fit that are
+ * larger than any gap. */
 static larder_result move_to_fresh(struct allocator *a, struct request *q)
 {
     struct target t;
@@ -337,7 +346,7 @@ static larder_result move_somewhere(struct allocator *a, struct request *q,
     return move_to_fresh(a, q);
 }
 
-/* Whether moving is to come before growing. */
+/* Whether to move pages before reserving more. */
 static bool move_is_first(const struct allocator *a, const struct gap *gap)
 {
     uint64_t after = a->held_bytes + pages_bytes(gap->missing);
@@ -377,7 +386,7 @@ larder_result larder__supply(struct allocator *a, struct request *q)
     r = move_first ? move_somewhere(a, q, gaps, count)
                    : supply_grow(a, q, &gaps[0]);
     if (r == LARDER_ERR_OUT_OF_MEMORY && (move_first || may_move(a))) {
-        /* What moved for nothing is elsewhere now. */
+        /* The first attempt may have unmapped pages: search again. */
         r = find_gaps(a, q, gaps, &count);
         if (r == LARDER_OK)
             r = move_first ? supply_grow(a, q, &gaps[0])

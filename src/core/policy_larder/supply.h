@@ -1,19 +1,20 @@
-/* supply.h - memory for a request that no free block answers.  Private to
- * core. */
+/* supply.h - finds memory for a request that no free block can serve.  Private
+ * to core. */
 #ifndef LARDER_CORE_POLICY_LARDER_SUPPLY_H
 #define LARDER_CORE_POLICY_LARDER_SUPPLY_H
 
 #include "core/policy_larder/own.h"
 
-/* Make a free block that is large enough for q, out of its heap: q->block.
+/* Make a free block that is large enough for q, remove it from its heap and
+ * store it in q->block.
  *
- * In this order: new pages where the heap lacks fewest, while there is room;
- * pages that nothing uses, moved there; whole handles of them at fresh
- * addresses.  With defrag:eager, or rather than pass a
- * garbage_collection_threshold, pages move first; with defrag:off never.
+ * The order: map new pages in the gap that misses fewest, while there is room;
+ * move unused pages there; move whole handles of them to fresh addresses.
+ * Pages move before growing with defrag:eager, or where growing would pass
+ * garbage_collection_threshold; with defrag:off they never move.
  *
- * ERR_OUT_OF_MEMORY, with q->over_limit, when that is all; what was got may be
- * loose then. */
+ * ERR_OUT_OF_MEMORY, with q->over_limit set, when all of that fails; handles
+ * acquired on the way may stay loose. */
 larder_result larder__supply(struct allocator *a, struct request *q);
 
 #endif

@@ -30,7 +30,7 @@ static uint64_t make_word(_Atomic uint32_t *entries, unsigned shift,
            (uint64_t)shard << MAP_SHARD_AT;
 }
 
-/* The entries in the granule's table; NULL: it has none. */
+/* The granule's table.  NULL: it has none. */
 static _Atomic uint32_t *table_of(struct map_leaf *leaf, unsigned i)
 {
     _Atomic uint32_t *entries = map_entry(&leaf->granules[i], 0);
@@ -74,7 +74,7 @@ struct map_leaf *larder__map_high_leaf(const struct map *map, uint64_t number)
     return leaf;
 }
 
-/* The leaf whose granule that is, number i of it. */
+/* The leaf that contains the granule, which is its i-th. */
 static struct map_leaf *leaf_of(map_granule *granule, unsigned i)
 {
     return (struct map_leaf *)(void *)(granule - i);
@@ -97,7 +97,7 @@ static bool map_make_leaf(struct map *map, larder_addr addr)
     return true;
 }
 
-/* A table of zeros; NULL: no host memory. */
+/* Take a zeroed table.  NULL: no host memory. */
 static _Atomic uint32_t *take_table(struct map *map)
 {
     struct map_lot *lot = map->lots;
@@ -115,7 +115,8 @@ static _Atomic uint32_t *take_table(struct map *map)
     return lot->tables[lot->used++];
 }
 
-/* A table with the blocks of the granule's slots; NULL: no host memory. */
+/* Take a table and move the entries of the granule's slots into it.  NULL: no
+ * host memory. */
 static _Atomic uint32_t *make_table(struct map *map, struct map_leaf *leaf,
                                     unsigned i, struct slab *slab)
 {
@@ -135,7 +136,7 @@ static _Atomic uint32_t *make_table(struct map *map, struct map_leaf *leaf,
     return table;
 }
 
-/* Room for the granule's blocks. */
+/* Make room for the granule's blocks. */
 static bool granule_prepare(struct map *map, struct slab *slab,
                             larder_addr addr, bool fine, uint8_t shard)
 {

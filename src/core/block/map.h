@@ -1,19 +1,19 @@
-/* map.h - from an address to the live block that begins there, in O(1).
- * Private to core.
+/* map.h - finds the live block that begins at an address, in O(1).  Private to
+ * core.
  *
  * A radix tree over granules of 2 MiB.  A granule has 16 entries, one for each
- * 128 KiB: enough where blocks are larger than that, as then no two begin in
- * the same.  A granule that is cut finer gets a table, with an entry for every
- * 256 of its bytes.  An entry is a header's number, and the header has the
- * address that it is for.
+ * 128 KiB; this is enough where all blocks are larger than that, because no two
+ * of them begin in the same 128 KiB.  A granule with smaller blocks gets a
+ * table, with one entry for every 256 bytes.  An entry is the number of a
+ * header, and the header has the block's address.
  *
- * Leaves and tables stay until the map goes, and what they say of a granule is
- * one atomic word, so that a granule's shard can be looked up without a lock.
- * Entries belong to whose lock guards the blocks (shard.h).
+ * Leaves and tables are freed only with the map, and everything known about a
+ * granule is one atomic word, so a granule's shard can be looked up without a
+ * lock.  Entries are guarded by the lock that guards their blocks (shard.h).
  *
- * Cost in host memory: 145 KiB for 4 GiB of addresses, at most 32 KiB for each
- * granule with a table: 4 KiB for each 256 KiB that a block began in; the table
- * of leaves is 256 KiB, of which little is touched. */
+ * Host memory: 145 KiB for each 4 GiB of addresses, and at most 32 KiB for each
+ * granule with a table (4 KiB for each 256 KiB in which a block has begun); the
+ * table of leaves is 256 KiB, of which little is touched. */
 #ifndef LARDER_CORE_MAP_H
 #define LARDER_CORE_MAP_H
 
@@ -30,14 +30,14 @@ enum {
     MAP_TABLE = 1 << (MAP_GRANULE_LOG2 - MAP_UNIT_LOG2),
     MAP_LEAF_LOG2 = 11, /* granules in a leaf */
     MAP_LOW_LOG2 = 47 - MAP_GRANULE_LOG2 - MAP_LEAF_LOG2,
-    MAP_LOT = 16, /* tables had at once */
+    MAP_LOT = 16, /* tables allocated at once */
     MAP_SLOT_LOG2 = 17,
     MAP_SLOTS = 1 << (MAP_GRANULE_LOG2 - MAP_SLOT_LOG2)
 };
 
-/* What is known of a granule: the host address of its entries, how far to
- * shift an offset in it to find the number of one, and the shard that its
- * blocks belong to.  0: no room was made for it. */
+/* What is known about a granule: the host address of its entries, the shift
+ * that turns an offset in the granule into the index of an entry, and the shard
+ * of its blocks.  0: no room was made for the granule. */
 typedef _Atomic uint64_t map_granule;
 
 enum { MAP_SHIFT_AT = 48, MAP_SHIFT_BITS = 6, MAP_SHARD_AT = 56 };
@@ -45,41 +45,43 @@ enum { MAP_SHIFT_AT = 48, MAP_SHIFT_BITS = 6, MAP_SHARD_AT = 56 };
 struct map_leaf {
     map_granule granules[1 << MAP_LEAF_LOG2];
     _Atomic uint32_t slots[1 << MAP_LEAF_LOG2][MAP_SLOTS];
-    uint64_t number; /* which 4 GiB it is for */
+    uint64_t number; /* which 4 GiB it covers */
     struct map_leaf *next;
 };
 
-/* Tables come many at once: what is that large the C library has from the
- * system, all 0 and without a page of it touched, so that a table costs what is
- * in use of its granule. */
+/* Tables are allocated many at a time: the C library takes so large an
+ * allocation from the system, zeroed and without touching its pages, so that a
+ * table costs only the parts of it that are used. */
 struct map_lot {
     _Atomic uint32_t tables[MAP_LOT][MAP_TABLE];
     unsigned used;
     struct map_lot *next;
 };
 
-/* A processor's user addresses end at 2^47, and a GPU's are of the same space:
- * leaves below are found with one load, any others by looking through all. */
+/* User addresses of today's processors end at 2^47, and GPU addresses share
+ * that space.  Leaves below 2^47 are found with one load, others by a search
+ * through all. */
 struct map {
     _Atomic(struct map_leaf *) *low;   /* 1 << MAP_LOW_LOG2, by number */
-    _Atomic(struct map_leaf *) leaves; /* all, the last made first */
-    struct map_lot *lots; /* the same; words hide the addresses of tables from
-                             whoever looks for lost memory */
+    _Atomic(struct map_leaf *) leaves; /* all, newest first */
+    /* The same order.  Granule words encode the tables' addresses, so this list
+     * also keeps the tables reachable for leak checkers. */
+    struct map_lot *lots;
 };
 
 bool larder__map_init(struct map *map);
 void larder__map_destroy(struct map *map);
 
-/* Make room so that blocks in [addr, addr + bytes) can be put in.  `fine`:
- * some may be of 128 KiB or less.  False: no host memory, or addresses that
- * wrap around; what was made stays, and does no harm.  `shard`: the number of
- * the shard that the blocks there belong to, 0: none. */
+/* Make room for blocks in [addr, addr + bytes), which belong to shard number
+ * `shard` (0: none). `fine`: some may be of 128 KiB or less.  False: no host
+ * memory, or the addresses wrap around; what was made stays and does no
+ * harm. */
 bool larder__map_prepare(struct map *map, struct slab *slab, larder_addr addr,
                          uint64_t bytes, bool fine, uint8_t shard);
 
 /* ---- granules ------------------------------------------------------------- */
 
-/* A leaf that is not among the low ones; NULL: none. */
+/* Find a leaf that is not below 2^47.  NULL: none. */
 struct map_leaf *larder__map_high_leaf(const struct map *map, uint64_t leaf);
 
 static inline unsigned map_index(larder_addr addr)
@@ -87,7 +89,7 @@ static inline unsigned map_index(larder_addr addr)
     return (unsigned)(addr >> MAP_GRANULE_LOG2) & ((1 << MAP_LEAF_LOG2) - 1);
 }
 
-/* NULL: no room was made near it, or it is not below 2^47. */
+/* NULL: no room was made, or the address is not below 2^47. */
 static inline map_granule *map_low_granule(const struct map *map,
                                            larder_addr addr)
 {
@@ -119,8 +121,8 @@ static inline unsigned map_shard(const map_granule *granule)
                       MAP_SHARD_AT);
 }
 
-/* Where the entry for addr is; NULL: no room was made.  Without a branch on
- * which kind it is: small and large blocks come in no order. */
+/* The entry for addr.  NULL: no room was made.  Free of branches on the kind of
+ * entry, because small and large blocks alternate unpredictably. */
 static inline _Atomic uint32_t *map_entry(const map_granule *granule,
                                           larder_addr addr)
 {
@@ -136,7 +138,7 @@ static inline _Atomic uint32_t *map_entry(const map_granule *granule,
 
 /* ---- blocks --------------------------------------------------------------- */
 
-/* The block in that granule that begins at addr; NULL: none does. */
+/* The block in this granule that begins at addr.  NULL: none. */
 static inline struct block *map_find_in(const map_granule *granule,
                                         struct slab *slab, larder_addr addr)
 {
@@ -157,7 +159,7 @@ static inline struct block *map_find(const struct map *map, struct slab *slab,
     return granule == NULL ? NULL : map_find_in(granule, slab, addr);
 }
 
-/* Put in a block; room was prepared, nothing is there. */
+/* Insert a live block; room was made for it and its entry is empty. */
 static inline void map_put(struct map *map, const struct block *b)
 {
     _Atomic uint32_t *entry = map_entry(map_granule_of(map, b->addr), b->addr);
@@ -168,7 +170,7 @@ static inline void map_put(struct map *map, const struct block *b)
     atomic_store_explicit(entry, b->self, memory_order_relaxed);
 }
 
-/* Remove a block that is there. */
+/* Remove a block that is in the map. */
 static inline void map_remove_in(const map_granule *granule,
                                  const struct block *b)
 {

@@ -2,7 +2,7 @@
 
 #include "base/host.h"
 
-/* Number 0 means "none", so it is never handed out. */
+/* Number 0 means "none" and is never handed out. */
 void larder__slab_init(struct slab *slab)
 {
     for (unsigned i = 0; i < SLAB_CHUNKS; i++)

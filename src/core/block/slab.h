@@ -1,9 +1,9 @@
-/* slab.h - the headers of blocks, by number.  Private to core.
+/* slab.h - the headers of blocks, found by number.  Private to core.
  *
- * Numbers are 32 bits, so that a block's neighbours and the address map's
+ * Numbers have 32 bits, so that a block's neighbours and the address map's
  * entries take four bytes.  Headers live in chunks that double in size and
- * never move: a number found without a lock stays good.  At most one host
- * allocation for as many headers as there already are. */
+ * never move: a header found without a lock stays valid.  Growing costs one
+ * host allocation of as many headers as there already are. */
 #ifndef LARDER_CORE_SLAB_H
 #define LARDER_CORE_SLAB_H
 
@@ -16,18 +16,18 @@
 enum {
     SLAB_FIRST_LOG2 = 12,
     SLAB_CHUNKS = 20,
-    /* Left over by whoever takes headers while a request is under way: the
-     * request may end with a split, which then cannot fail. */
+    /* Code that takes headers during a request leaves this many: the request
+     * may end with a split, which then cannot fail. */
     SLAB_SPARE = 1
 };
 
 struct slab {
     _Atomic(struct block *) chunks[SLAB_CHUNKS]; /* of 4096, 8192, ... */
-    uint32_t free_first; /* headers released, linked by `next` */
+    uint32_t free_first; /* unused headers, linked by `next` */
     uint32_t free_count;
     uint32_t untouched; /* the lowest number never handed out */
     uint32_t end;       /* the lowest number no chunk holds */
-    /* Blocks have serials beside their headers; false: none has. */
+    /* Each block has a serial beside its header. */
     bool has_serials;
     uint64_t last_serial;
 };
@@ -35,10 +35,11 @@ struct slab {
 void larder__slab_init(struct slab *slab);
 void larder__slab_destroy(struct slab *slab);
 
-/* Make sure that the next `count` larder__slab_take() succeed. */
+/* Make sure that the next `count` calls of larder__slab_take() succeed. */
 bool larder__slab_ensure(struct slab *slab, uint32_t count);
 
-/* A zeroed header but for `self`.  Only after larder__slab_ensure(). */
+/* Take a header that is zero except for `self`.  Call larder__slab_ensure()
+ * first. */
 struct block *larder__slab_take(struct slab *slab);
 
 /* The header with this number; number > 0. */
@@ -49,7 +50,8 @@ static inline struct block *slab_at(struct slab *slab, uint32_t number)
     struct block *chunk;
 
     larder__assert(number > 0 && number < slab->untouched);
-    /* Most programs never leave it, and it does not depend on the number. */
+    /* Most programs never need a second chunk, and this test does not depend on
+     * the number. */
     if (number < 1u << SLAB_FIRST_LOG2)
         return &atomic_load_explicit(&slab->chunks[0],
                                      memory_order_acquire)[number];
@@ -59,8 +61,8 @@ static inline struct block *slab_at(struct slab *slab, uint32_t number)
     return &chunk[biased - (1u << log2)];
 }
 
-/* A header that was released, of which only `self` can be relied on; there
- * must be one. */
+/* Take a header that was used before; only its `self` is valid.  There must be
+ * one. */
 static inline struct block *slab_take_used(struct slab *slab)
 {
     struct block *block = slab_at(slab, slab->free_first);
@@ -79,8 +81,8 @@ static inline struct block *slab_get(struct slab *slab, uint32_t number)
     return number == 0 ? NULL : slab_at(slab, number);
 }
 
-/* Whether b's neighbours name it as theirs, touch it and are of its segment:
- * rule B1, for b alone. */
+/* Whether b is linked with its neighbours both ways, adjoins them and shares
+ * their segment: rule B1 for b alone. */
 static inline bool slab_is_linked(struct slab *slab, const struct block *b)
 {
     const struct block *low = slab_get(slab, b->prev);
@@ -105,14 +107,14 @@ static inline void slab_give(struct slab *slab, struct block *block)
     slab->free_count++;
 }
 
-/* A block's serial, in a slab that has them: behind the headers of its chunk,
- * and kept until somebody sets it. */
+/* The serial of a block, in a slab that has serials: stored behind the headers
+ * of the chunk, and kept until it is set again. */
 static inline uint64_t *slab_serial_of(const struct block *b)
 {
     uint32_t size = 1u << SLAB_FIRST_LOG2;
-    uint32_t place = b->self; /* in the chunk */
+    uint32_t place = b->self; /* index in the chunk */
 
-    if (place >= size) { /* as in slab_at(), most programs have one chunk */
+    if (place >= size) { /* as in slab_at(): most have one chunk */
         size = 1u << bits_log2(place + size);
         place = place + (1u << SLAB_FIRST_LOG2) - size;
     }

@@ -1,11 +1,11 @@
-/* tree.h - an ordered set of free or unmapped blocks: a treap over the links
- * in their headers.  Private to core.
+/* tree.h - an ordered set of free or unmapped blocks: a treap over the links in
+ * their headers.  Private to core.
  *
- * The order is (bytes, address), (bytes, serial, address), where blocks have
- * serials (slab.h), or by address alone; a treap because it
- * needs no balance data (the priority is a hash of the header's number), no
- * parent links and some twenty lines.  Every call costs O(log n) on
- * average; the index keeps n small (bins.h). */
+ * The order is (bytes, address), or (bytes, serial, address) where blocks have
+ * serials (slab.h), or the address alone.  A treap because it needs no balance
+ * data (the priority is a hash of the header's number), no parent links and
+ * only about twenty lines.  Every call costs O(log n) on average; the bins keep
+ * n small (bins.h). */
 #ifndef LARDER_CORE_TREE_H
 #define LARDER_CORE_TREE_H
 
@@ -17,7 +17,7 @@
 
 enum tree_order { TREE_BY_SIZE, TREE_BY_SERIAL, TREE_BY_ADDRESS };
 
-/* A place in the order; what the order does not look at is 0. */
+/* A position in the order; parts that the order ignores are 0. */
 struct tree_key {
     uint64_t bytes;
     uint64_t serial;
@@ -45,7 +45,7 @@ static inline bool tree_is_before(enum tree_order order, const struct block *b,
     return b->addr < key.addr;
 }
 
-/* The same of a block's place: what sizes decide looks for no serial. */
+/* The same, compared with a block.  Where sizes differ no serial is read. */
 static inline bool tree_is_before_block(enum tree_order order,
                                         const struct block *b,
                                         const struct block *other)
@@ -75,7 +75,7 @@ static inline void tree_insert(struct block **root, enum tree_order order,
     }
     rest = *link;
     *link = b;
-    while (rest != NULL) { /* share what hung here out to b's two sides */
+    while (rest != NULL) { /* split this subtree into b's two sides */
         if (tree_is_before_block(order, rest, b)) {
             *low = rest;
             low = &rest->right;
@@ -120,7 +120,7 @@ static inline void tree_remove(struct block **root, enum tree_order order,
     *link = low != NULL ? low : high;
 }
 
-/* The first block not before the key; NULL: none. */
+/* The first block that is not before the key.  NULL: none. */
 static inline struct block *tree_not_before(struct block *root,
                                             enum tree_order order,
                                             struct tree_key key)
@@ -138,7 +138,7 @@ static inline struct block *tree_not_before(struct block *root,
     return found;
 }
 
-/* In a tree by address: the first block at or above it; NULL: none. */
+/* In a tree by address: the first block at or above `addr`.  NULL: none. */
 static inline struct block *tree_at_or_above(struct block *root,
                                              larder_addr addr)
 {
@@ -146,7 +146,7 @@ static inline struct block *tree_at_or_above(struct block *root,
                            (struct tree_key){.addr = addr});
 }
 
-/* The last block before the key; NULL: none. */
+/* The last block before the key.  NULL: none. */
 static inline struct block *tree_before_key(struct block *root,
                                             enum tree_order order,
                                             struct tree_key key)

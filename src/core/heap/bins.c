@@ -1,7 +1,7 @@
 #include "core/heap/bins.h"
 
-/* Below, the usual order stands as a constant, so that the compiler leaves out
- * of it what the other needs. */
+/* The common order is passed as a constant, so that the compiler can drop the
+ * comparison of serials. */
 
 void larder__bins_insert(struct bins *bins, struct block *b)
 {
@@ -35,7 +35,7 @@ void larder__bins_remove(struct bins *bins, struct block *b)
     larder__assert(!bins_has(bins, i));
 }
 
-/* Only sizes count: nothing comes before the least serial and address. */
+/* Serial and address are 0 in the key, so only sizes decide. */
 struct block *larder__bins_fit(const struct bins *bins, uint64_t bytes)
 {
     unsigned i = bins_class(bytes);
@@ -67,7 +67,7 @@ struct block *larder__bins_not_before(const struct bins *bins,
     return b;
 }
 
-/* The last bin before `end` that holds something; BINS_COUNT: none. */
+/* The last non-empty bin before `end`.  BINS_COUNT: none. */
 static unsigned bins_previous_used(const struct bins *bins, unsigned end)
 {
     unsigned w = end / 64;

@@ -1,14 +1,14 @@
-/* bins.h - the free blocks of a heap by size: best fit in a few steps.  Private
- * to core.
+/* bins.h - the free blocks of a heap by size, for best fit in a few steps.
+ * Private to core.
  *
- * Blocks go to bins by size class: each size below 16 KiB has one of its own,
- * above that 32 classes share each power of two, and the last has whatever is
- * longer than addresses go.  A bitmap says which bins hold something.
+ * Each size below 16 KiB has a bin of its own.  Above that, 32 size classes
+ * share each power of two, and the last bin takes all sizes beyond the address
+ * space.  A bitmap marks the bins that are not empty.
  *
- * A bin is a tree ordered by (bytes, address), or (bytes, serial, address), so
- * that the whole is one ordered set, and the smallest sufficient block of the
- * lowest address, or the one made first, is found exactly, as PyTorch's policy
- * has it. */
+ * A bin is a tree ordered by (bytes, address) or (bytes, serial, address), so
+ * that all bins together are one ordered set.  This finds exactly the block
+ * that PyTorch's policy picks: the smallest sufficient one, and among equals
+ * the one of lowest address, or the oldest. */
 #ifndef LARDER_CORE_BINS_H
 #define LARDER_CORE_BINS_H
 
@@ -16,10 +16,10 @@
 #include "core/block/tree.h"
 
 enum {
-    BINS_UNIT_LOG2 = 8,  /* the smallest step between two sizes */
-    BINS_EXACT_LOG2 = 6, /* as many sizes have a bin of their own */
-    BINS_SHARE_LOG2 = 5, /* bins for each power of two above */
-    BINS_TOP_LOG2 = 47,  /* what addresses have on the processors there are */
+    BINS_UNIT_LOG2 = 8,  /* smallest step between two sizes */
+    BINS_EXACT_LOG2 = 6, /* log2 of the number of bins for one size each */
+    BINS_SHARE_LOG2 = 5, /* log2 of the bins for each power of two above */
+    BINS_TOP_LOG2 = 47,  /* bits of a user address on today's processors */
     BINS_COUNT = (1 << BINS_EXACT_LOG2) +
                  (BINS_TOP_LOG2 - BINS_UNIT_LOG2 - BINS_EXACT_LOG2) *
                      (1 << BINS_SHARE_LOG2),
@@ -32,10 +32,10 @@ struct bins {
     uint64_t some; /* bit w: word w of `used` is not 0 */
     uint64_t used[BINS_WORDS];
     struct block *roots[BINS_COUNT];
-    enum tree_order order; /* TREE_BY_SIZE or TREE_BY_SERIAL, for good */
+    enum tree_order order; /* TREE_BY_SIZE or TREE_BY_SERIAL; never changes */
 };
 
-/* Grows with the size, so that the order of bins is the order of sizes. */
+/* Increases with the size, so that the order of bins is the order of sizes. */
 static inline unsigned bins_class(uint64_t bytes)
 {
     uint64_t top = (UINT64_C(1) << (BINS_TOP_LOG2 - BINS_UNIT_LOG2)) - 1;
@@ -46,14 +46,14 @@ static inline unsigned bins_class(uint64_t bytes)
     return (shift << BINS_SHARE_LOG2) + (unsigned)(units >> shift);
 }
 
-/* Whether the bitmap says that bin i holds something. */
+/* Whether the bitmap says that bin i is not empty. */
 static inline bool bins_has(const struct bins *bins, unsigned i)
 {
     return (bins->used[i / 64] >> i % 64 & 1) != 0 &&
            (bins->some >> i / 64 & 1) != 0;
 }
 
-/* The first bin from `from` on that holds something; BINS_COUNT: none. */
+/* The first non-empty bin from `from` on.  BINS_COUNT: none. */
 static inline unsigned bins_next_used(const struct bins *bins, unsigned from)
 {
     unsigned w = from / 64;
@@ -72,26 +72,27 @@ static inline unsigned bins_next_used(const struct bins *bins, unsigned from)
     return w * 64 + bits_lowest(bins->used[w]);
 }
 
-/* The block must not change its size, serial or address while it is in. */
+/* A block must not change its size, serial or address while it is in a bin. */
 void larder__bins_insert(struct bins *bins, struct block *b);
 void larder__bins_remove(struct bins *bins, struct block *b);
 
-/* The first block not before the key, NULL: none; the last before it. */
+/* The first block that is not before the key, and the last that is.  NULL:
+ * none. */
 struct block *larder__bins_not_before(const struct bins *bins,
                                       struct tree_key key);
 struct block *larder__bins_before(const struct bins *bins, struct tree_key key);
 
-/* The best fit: of the smallest blocks that are large enough the first.  0: the
- * first of all. */
+/* The best fit: among the smallest blocks that are large enough, the first.
+ * With 0 bytes: the first block of all. */
 struct block *larder__bins_fit(const struct bins *bins, uint64_t bytes);
 
-/* The last of all. */
+/* The last block of all. */
 static inline struct block *bins_largest(const struct bins *bins)
 {
     return larder__bins_before(bins, (struct tree_key){.bytes = UINT64_MAX});
 }
 
-/* Where a block stands: to go on from when it may no longer be in the set. */
+/* A block's key, to continue from when the block may have left the set. */
 static inline struct tree_key bins_key(const struct bins *bins,
                                        const struct block *b)
 {

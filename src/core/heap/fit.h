@@ -1,13 +1,13 @@
 /* fit.h - free blocks in lists by size class: two-level segregated fit.
  * Private to core.
  *
- * A class is a sixteenth of a power of two: blocks below 8 KiB share one with
- * none of another size.  Lists are last in, first out, and a bitmap says which
- * hold something, so that every call here takes a few instructions, however
- * many blocks there are.
+ * A class is a sixteenth of a power of two; below 8 KiB each size has a class
+ * of its own.  Lists are last in, first out, and a bitmap marks those that are
+ * not empty, so every call takes a few instructions however many blocks there
+ * are.
  *
- * Why no order within a class: exact best fit with the lowest address, which
- * trees of blocks give, was no better on any of forty programs
+ * Blocks of a class are not ordered: exact best fit with the lowest address,
+ * which trees of blocks give, was no better on any of forty programs
  * (docs/POLICY.md). */
 #ifndef LARDER_CORE_FIT_H
 #define LARDER_CORE_FIT_H
@@ -16,19 +16,19 @@
 #include "core/block/block.h"
 
 enum {
-    FIT_UNIT_LOG2 = 8,  /* the smallest step between two sizes */
-    FIT_SHARE_LOG2 = 4, /* classes for each power of two */
-    FIT_CLASSES = 512,  /* the last one: from 8 TiB on */
+    FIT_UNIT_LOG2 = 8,  /* smallest step between two sizes */
+    FIT_SHARE_LOG2 = 4, /* log2 of the classes for each power of two */
+    FIT_CLASSES = 512,  /* the last one begins at 8 TiB */
     FIT_WORDS = FIT_CLASSES / 64
 };
 
 struct fit {
     uint64_t some;            /* bit w: word w of `used` is not 0 */
-    uint64_t used[FIT_WORDS]; /* a bit for each list that holds something */
+    uint64_t used[FIT_WORDS]; /* one bit for each non-empty list */
     struct block *first[FIT_CLASSES];
 };
 
-/* Grows with the size. */
+/* Increases with the size. */
 static inline unsigned fit_class(uint64_t bytes)
 {
     uint64_t units = bytes >> FIT_UNIT_LOG2;
@@ -39,14 +39,14 @@ static inline unsigned fit_class(uint64_t bytes)
     return i < FIT_CLASSES ? i : FIT_CLASSES - 1;
 }
 
-/* Whether the bitmap says that list i holds something. */
+/* Whether the bitmap says that list i is not empty. */
 static inline bool fit_has(const struct fit *fit, unsigned i)
 {
     return (fit->used[i / 64] >> i % 64 & 1) != 0 &&
            (fit->some >> i / 64 & 1) != 0;
 }
 
-/* The first class from `from` on with a block; FIT_CLASSES: none. */
+/* The first non-empty class from `from` on.  FIT_CLASSES: none. */
 static inline unsigned fit_next_used(const struct fit *fit, unsigned from)
 {
     unsigned w = from / 64;
@@ -83,7 +83,7 @@ static inline void fit_insert_in(struct fit *fit, unsigned i, struct block *b)
     fit->some |= UINT64_C(1) << i / 64;
 }
 
-/* b is in list i.  The first block's link back says nothing. */
+/* b is in list i.  The first block of a list has no valid back link. */
 static inline void fit_remove_from(struct fit *fit, unsigned i, struct block *b)
 {
     struct block *next = b->left;
@@ -116,9 +116,11 @@ static inline void fit_remove(struct fit *fit, struct block *b)
     fit_remove_from(fit, fit_class(b->bytes), b);
 }
 
-/* A block of at least `bytes`, of the smallest class that has one, in its list
- * still; NULL: none.  Of the class of `bytes` itself, whose blocks may be too
- * small, `looks` are looked at; if no larger class has one, all of them. */
+/* Find a block of at least `bytes` and leave it in its list.  NULL: none.
+ *
+ * Blocks of the class of `bytes` may be too small: only `looks` of them are
+ * tried before a block of the next larger class is taken.  If no larger class
+ * has one, all of them are tried. */
 static inline struct block *fit_find(const struct fit *fit, uint64_t bytes,
                                      unsigned looks)
 {
@@ -140,8 +142,8 @@ static inline struct block *fit_find(const struct fit *fit, uint64_t bytes,
 
 /* ---- all of them, by ascending class --------------------------------------- */
 
-/* The first block whose class is that of `bytes` or a larger one; NULL: none.
- * Where a class begins with `bytes` no smaller block follows. */
+/* The first block whose class is at least that of `bytes`.  NULL: none.  If a
+ * class begins at exactly `bytes`, no smaller block follows. */
 static inline struct block *fit_from(const struct fit *fit, uint64_t bytes)
 {
     unsigned i = fit_next_used(fit, fit_class(bytes));
@@ -149,7 +151,7 @@ static inline struct block *fit_from(const struct fit *fit, uint64_t bytes)
     return i == FIT_CLASSES ? NULL : fit->first[i];
 }
 
-/* The one after b, which is in its list; NULL: none. */
+/* The block after b, which is in its list.  NULL: none. */
 static inline struct block *fit_after(const struct fit *fit,
                                       const struct block *b)
 {

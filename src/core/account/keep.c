@@ -4,7 +4,8 @@
 #include "core/segments/cached.h"
 #include "core/state/held.h"
 
-/* Whether `kept`, what all lack of their minimums, is there to be had. */
+/* Whether there is room for `kept`, the bytes by which all owners together are
+ * below their minimums. */
 static bool is_there(const struct allocator *a, uint64_t kept)
 {
     uint64_t capacity = held_capacity(a);
@@ -25,7 +26,7 @@ larder_result larder__account_keep(struct allocator *a, struct holding *h,
     if (bytes <= before || is_there(a, kept))
         return LARDER_OK;
     if (!allocator_is_capturing(a))
-        (void)larder__release_cached(a); /* what went is what counts */
+        (void)larder__release_cached(a); /* the second check decides */
     if (is_there(a, a->account.kept_bytes))
         return LARDER_OK;
     kept = a->account.kept_bytes;

@@ -1,11 +1,11 @@
-/* keep.h - memory kept for one of a device's owners.  Private to core. */
+/* keep.h - reserves memory for one of a device's owners.  Private to core. */
 #ifndef LARDER_CORE_KEEP_H
 #define LARDER_CORE_KEEP_H
 
 #include "core/state/allocator.h"
 
-/* Keep so much for an owner of the allocator, releasing what is cached if it
- * takes that.  ERR_OUT_OF_MEMORY, with the words. */
+/* Set the minimum of an owner, releasing cached memory if necessary.
+ * ERR_OUT_OF_MEMORY, with a message. */
 larder_result larder__account_keep(struct allocator *a, struct holding *h,
                                    uint64_t bytes);
 

@@ -7,12 +7,12 @@
 #include "core/history/recording.h"
 #include "core/state/shard.h"
 
-/* Keeps dead handles reachable, so that leak checkers know them. */
+/* Keeps dead handles reachable for leak checkers. */
 static _Atomic(struct larder_allocator *) all_handles;
 
 /* ---- forks ---------------------------------------------------------------- */
 
-/* Kept reachable, for leak checkers too. */
+/* The allocators of the parent stay reachable, for leak checkers. */
 static void handle_in_child(void)
 {
     for (struct larder_allocator *h = atomic_load(&all_handles); h != NULL;
@@ -56,8 +56,9 @@ larder_allocator *larder__handle_make(struct allocator *a)
     return h;
 }
 
-/* Counted before it is looked whether there is an allocator, which is taken
- * before it is looked whether a call is counted: one of the two sees the other. */
+/* The call is counted before the allocator is loaded, and larder__handle_take()
+ * removes the allocator before it reads the count, so at least one of the two
+ * sees the other. */
 struct allocator *larder__handle_enter(larder_allocator *handle)
 {
     struct allocator *a = handle_quick(handle);
@@ -71,7 +72,8 @@ struct allocator *larder__handle_enter(larder_allocator *handle)
     return a;
 }
 
-/* What was no watched handle as the call began is none as it ends. */
+/* A handle cannot become watched during a call, so a count of 0 means that this
+ * call was not counted. */
 void larder__handle_leave(larder_allocator *handle)
 {
     if (atomic_load_explicit(&handle->calls, memory_order_relaxed) != 0)

@@ -1,13 +1,15 @@
-/* handle.h - what larder_allocator points at.  Private to core.
+/* handle.h - the object behind larder_allocator.  Private to core.
  *
  * A handle outlives its allocator, so that a call with a destroyed one is
- * recognised: 40 bytes for each allocator ever made.  In a child of a fork the
- * handles of its parent have no allocator either: so no call finds a lock that
- * nobody leaves, and a hit does not have to ask whose it is.
+ * recognised; this costs 40 bytes for each allocator ever made.  In a forked
+ * child, handles of the parent have no allocator either, so that no call waits
+ * for a lock that nobody will release, and a hit need not check which process
+ * it is in.
  *
- * Under debug:1 the calls under way are counted, and a destruction among them
- * is refused.  Such a handle has no allocator either, but a watched one, so
- * that the quick ways, which ask for nothing else, take the slow ones. */
+ * With debug:1 the calls in progress are counted, and destroying the allocator
+ * during one fails.  Such a handle stores its allocator in `watched` instead of
+ * `allocator`, so that the fast paths, which read only `allocator`, fall back
+ * to the slow ones. */
 #ifndef LARDER_CORE_HANDLE_H
 #define LARDER_CORE_HANDLE_H
 
@@ -17,14 +19,14 @@
 
 struct larder_allocator {
     _Atomic(struct allocator *) allocator; /* NULL: destroyed, or watched */
-    _Atomic(struct allocator *) watched;   /* NULL: destroyed, or is not */
-    atomic_uint calls;                     /* under way, where it is watched */
-    struct larder_allocator *next;         /* of all handles ever made */
-    struct allocator *of_parent; /* that the process has which forked */
+    _Atomic(struct allocator *) watched;   /* NULL: destroyed, or not watched */
+    atomic_uint calls;                     /* in progress, if watched */
+    struct larder_allocator *next;         /* in the list of all handles */
+    struct allocator *of_parent;           /* in a forked child: the parent's */
 };
 
-/* For the quick ways: the allocator, not locked; NULL: larder__handle_enter()
- * is to be asked. */
+/* For the fast paths: the allocator, not locked.  NULL: call
+ * larder__handle_enter(). */
 static inline struct allocator *handle_quick(const larder_allocator *handle)
 {
     if (handle == NULL)
@@ -32,7 +34,7 @@ static inline struct allocator *handle_quick(const larder_allocator *handle)
     return atomic_load_explicit(&handle->allocator, memory_order_acquire);
 }
 
-/* The allocator, for who has no call under way that needs it to stay. */
+/* The allocator, for callers that need no call in progress to keep it alive. */
 static inline struct allocator *handle_allocator(const larder_allocator *handle)
 {
     struct allocator *a = handle_quick(handle);
@@ -40,28 +42,29 @@ static inline struct allocator *handle_allocator(const larder_allocator *handle)
     return a != NULL || handle == NULL ? a : atomic_load(&handle->watched);
 }
 
-/* A call begins: the allocator, not locked; larder__handle_leave() ends it.
- * NULL: there is none, nothing is to be ended, and larder__handle_bad() is
- * why. */
+/* Begin a call: returns the allocator, not locked.  End it by
+ * larder__handle_leave().  NULL: there is no allocator and nothing to end;
+ * larder__handle_bad() says why. */
 struct allocator *larder__handle_enter(larder_allocator *handle);
 void larder__handle_leave(larder_allocator *handle);
 
-/* In a call: ERR_BUSY if the handle is watched and another one is under way. */
+/* During a call: ERR_BUSY if the handle is watched and another call is in
+ * progress. */
 larder_result larder__handle_alone(const larder_allocator *handle);
 
-/* In a call, and alone: take the allocator from the handle, for good. */
+/* During the only call: take the allocator out of the handle, for good. */
 larder_result larder__handle_take(larder_allocator *handle);
 
 /* ERR_INVALID for NULL, else ERR_FORKED or ERR_DESTROYED. */
 larder_result larder__handle_bad(larder_allocator *handle);
 
-/* The allocator, locked; larder__handle_unlock() ends that. */
+/* Begin a call and lock the allocator; larder__handle_unlock() ends both. */
 larder_result larder__handle_lock(larder_allocator *handle,
                                   struct allocator **out);
 void larder__handle_unlock(struct allocator *a);
 
-/* A handle for a new allocator, watched if its settings say so; NULL: no host
- * memory. */
+/* Make a handle for a new allocator, watched if its settings say so.  NULL: no
+ * host memory. */
 larder_allocator *larder__handle_make(struct allocator *a);
 
 #endif

@@ -13,7 +13,7 @@
 #include "core/segments/segment.h"
 #include "core/state/zone.h"
 
-/* From here on PyTorch refuses without looking. */
+/* PyTorch refuses sizes from here on without trying. */
 #define REQUEST_LIMIT (UINT64_C(1) << 60)
 
 /* ---- sizes ---------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static uint32_t size_divisions(const struct conf *conf, uint64_t bytes)
     return conf->divisions[class];
 }
 
-/* Up to the next of `divisions` steps between two powers of two. */
+/* Round up to the next of `divisions` steps between two powers of two. */
 static uint64_t round_to_division(uint64_t bytes, uint32_t divisions)
 {
     unsigned floor_log2 = bits_log2(bytes);
@@ -50,7 +50,7 @@ uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
     if (bytes < unit)
         return unit;
     divisions = size_divisions(conf, bytes);
-    /* One division means none, not powers of two: as in PyTorch. */
+    /* One division means no divisions, not powers of two, as in PyTorch. */
     if (divisions > 1 && bytes > (uint64_t)unit * divisions)
         return bits_up(round_to_division(bytes, divisions), unit);
     return bits_up(bytes, unit);
@@ -67,7 +67,7 @@ uint64_t larder__segment_size(const struct conf *conf, uint64_t size)
 
 /* ---- the request ---------------------------------------------------------- */
 
-/* The setting preallocate:SIZE is on: take the piece, once. */
+/* Take the piece of the setting preallocate:SIZE, once. */
 static larder_result preallocate(struct allocator *a, struct request *q)
 {
     char why[LARDER_FAIL_MAX / 2];
@@ -77,7 +77,7 @@ static larder_result preallocate(struct allocator *a, struct request *q)
         return LARDER_OK;
     r = larder__piece_take(a, a->conf.preallocate_bytes);
     if (r == LARDER_ERR_OUT_OF_MEMORY && !allocator_is_capturing(a)) {
-        (void)larder__release_cached(a); /* set when memory was in use */
+        (void)larder__release_cached(a); /* set while memory was in use */
         r = larder__piece_take(a, a->conf.preallocate_bytes);
     }
     if (r == LARDER_OK) {
@@ -113,12 +113,13 @@ larder_result larder__find_again(struct allocator *a, struct request *q)
 larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
 {
     q->reclaimed = true;
-    (void)larder__run_reclaims(a); /* whatever they say */
+    (void)larder__run_reclaims(a); /* whatever they return */
     return larder__find_again(a, q);
 }
 
-/* What a graph uses has no red zones: each replay writes to what was free when
- * it was captured, and that may be where others' zones are by now. */
+/* Memory that a graph uses has no red zones: each replay writes to what was
+ * free during capture, and by then that may be where zones of other blocks
+ * are. */
 static bool has_zones(struct allocator *a, const struct request *q)
 {
     struct private_pool *owner = pool_owner_for(a, q->stream);

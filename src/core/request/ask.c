@@ -1,19 +1,19 @@
-/* ask.c - asking other processes for what a request lacks. */
+/* ask.c - asks other processes for memory that a request lacks. */
 #include "base/bits.h"
 #include "core/peers/peers.h"
 #include "core/request/request.h"
 #include "core/state/usage.h"
 
-enum { WHOLE_BYTES = 2 << 20 /* what a device gives at least */ };
+enum { WHOLE_BYTES = 2 << 20 /* granularity of a device's memory */ };
 
-/* What others can give does not help. */
+/* Whether memory released by other processes cannot help. */
 static bool is_hopeless(const struct allocator *a, const struct request *q)
 {
     return q->over_limit || usage_is_final(q) || q->rejected ||
            larder__request_is_hopeless(a, q);
 }
 
-/* What of the device it would do with. */
+/* The device memory that would be enough for the request. */
 static uint64_t need_of(const struct allocator *a, const struct request *q)
 {
     uint64_t need = bits_up(q->size, WHOLE_BYTES);

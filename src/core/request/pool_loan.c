@@ -4,7 +4,7 @@
 #include "core/segments/events.h"
 #include "core/state/zone.h"
 
-/* A block that was handed out to a default pool's request; NULL: none. */
+/* A block of the pool that serves a request to a default pool.  NULL: none. */
 static const struct block *borrowed_block(struct allocator *a,
                                           const struct private_pool *p)
 {

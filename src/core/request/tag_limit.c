@@ -13,7 +13,7 @@
 
 /* ---- limits --------------------------------------------------------------- */
 
-/* What the pool would grow by, at most. */
+/* The maximum by which the pool would grow. */
 static uint64_t growth_bytes(const struct allocator *a, const struct request *q)
 {
     const struct pool *pool = q->heap->pool;

@@ -7,7 +7,7 @@
 
 enum { NS_PER_MS = 1000000, NAP_MIN_NS = 20000, NAP_MAX_NS = NS_PER_MS };
 
-/* The request's time begins with its first wait. */
+/* The time budget of a request begins with its first wait. */
 static uint64_t give_up_ns(const struct allocator *a, uint64_t now_ns)
 {
     uint64_t budget_ms = a->conf.reclaim_budget_ms;
@@ -24,7 +24,7 @@ static void wait_nap(uint64_t ns)
     nanosleep(&t, NULL);
 }
 
-/* Asks again and again, as a wait for one event would not end in time. */
+/* Polls, because a wait for one event might exceed the budget. */
 static bool wait_within_budget(struct allocator *a, struct request *q)
 {
     int64_t before = metric_all(&a->stats.active);
@@ -60,7 +60,7 @@ bool larder__request_wait_one(struct allocator *a, struct request *q)
     return wait_within_budget(a, q);
 }
 
-/* Freed, but still used by recorded streams. */
+/* Bytes that are freed but still used by recorded streams. */
 static uint64_t pending_bytes(const struct allocator *a)
 {
     return (uint64_t)(metric_all(&a->stats.active_bytes) -

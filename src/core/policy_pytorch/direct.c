@@ -1,8 +1,10 @@
-/* direct.c - a baseline: every request is one driver call, every free another.
+/* direct.c - a baseline: one driver call for every request, another for every
+ * free.
  *
- * Freed segments are released at once; those that the device does not take
- * (while allocations are routed to a private pool it is not even asked) stay
- * in their heap and go with the next allocation that finds routing off. */
+ * Freed segments are released at once.  Those that the device fails to release
+ * stay in their heap, as do those freed while allocations are routed to a
+ * private pool, when the device is not asked; they are released by the next
+ * allocation with routing off. */
 #include "base/fail.h"
 #include "core/policy_pytorch/ladder.h"
 #include "core/policy_pytorch/pytorch.h"
@@ -15,7 +17,8 @@
 #include "core/state/held.h"
 #include "core/state/usage.h"
 
-/* Some free block of the default pools: left behind, as nothing is cached. */
+/* Whether the default pools have a free block: one that could not be released,
+ * because nothing is cached. */
 static bool has_backlog(const struct allocator *a, struct pool *pool)
 {
     if (pool->stocked_count == 0)
@@ -55,7 +58,7 @@ static larder_result direct_find(struct allocator *a, struct request *q)
     r = direct_get(a, q);
     if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
         return r;
-    /* Blocks that wait for a stream, and pools without users. */
+    /* Pending blocks, and pools without users. */
     larder__ladder_release(a, q);
     a->stats.num_alloc_retries++;
     return direct_get(a, q);

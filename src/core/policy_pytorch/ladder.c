@@ -20,7 +20,7 @@ larder_result larder__ladder_refuse(struct allocator *a, struct request *q)
 void larder__ladder_release(struct allocator *a, struct request *q)
 {
     if (a->conf.reclaim_budget_ms == CONF_UNLIMITED) {
-        (void)larder__release_cached(a); /* what went is what counts */
+        (void)larder__release_cached(a); /* the next search decides */
         return;
     }
     a->stats.num_sync_all_streams++;

@@ -1,15 +1,15 @@
-/* ladder.h - steps that the ladders of the larder policy share: what is tried
- * when neither the cache nor the device has room.  Private to core. */
+/* ladder.h - steps that the policies' ladders share, for when neither the cache
+ * nor the device has room.  Private to core. */
 #ifndef LARDER_CORE_LADDER_H
 #define LARDER_CORE_LADDER_H
 
 #include "core/state/allocator.h"
 
-/* Refuse a hopeless request, without asking the device: ERR_OUT_OF_MEMORY. */
+/* Refuse a hopeless request without asking the device: ERR_OUT_OF_MEMORY. */
 larder_result larder__ladder_refuse(struct allocator *a, struct request *q);
 
-/* Wait for all that was freed on other streams, within reclaim_budget_ms, and
- * release all that is cached. */
+/* Wait for all pending blocks, within reclaim_budget_ms, and release everything
+ * cached. */
 void larder__ladder_release(struct allocator *a, struct request *q);
 
 #endif

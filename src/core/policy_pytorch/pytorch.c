@@ -1,8 +1,8 @@
 /* pytorch.c - PyTorch's native policy: best fit, then the ladder.
  *
- * The order of steps and every comparison is that of
- * DeviceCachingAllocator::malloc, of the release whose rules are set
- * (pytorch_rules.h); docs/FIDELITY.md lists what differs. */
+ * The order of steps and every comparison are those of
+ * DeviceCachingAllocator::malloc in the release whose rules are set
+ * (pytorch_rules.h); docs/FIDELITY.md lists the differences. */
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/observe/oom.h"
@@ -19,9 +19,10 @@
 #include "core/state/held.h"
 #include "core/state/usage.h"
 
-/* Whether the pool's memory comes in pages: by the setting, but for private
- * pools where the rules keep them off and they do not lend theirs
- * (policy_larder/lend.h); and always for tags, if there are any. */
+/* Whether the pool's memory comes in pages.  Tags use pages wherever the device
+ * has them.  Other pools follow the setting; private pools do so only if the
+ * release's rules allow it or, under the policy larder, so that they can lend
+ * their pages (policy_larder/lend.h). */
 static bool pool_has_pages(const struct allocator *a, const struct pool *pool)
 {
     if (pool->owner != NULL && pool->owner->tag != NULL)
@@ -37,7 +38,7 @@ static bool gc_is_on(const struct allocator *a)
     return a->fraction_is_set && a->conf.gc_threshold > 0;
 }
 
-/* What a block could grow to by mapping what follows it. */
+/* The size that a block could grow to by mapping what follows it. */
 static uint64_t growable_bytes(struct allocator *a, const struct block *b)
 {
     const struct block *next = slab_get(&a->slab, b->next);
@@ -46,8 +47,8 @@ static uint64_t growable_bytes(struct allocator *a, const struct block *b)
            (next != NULL && next->state == BLOCK_UNMAPPED ? next->bytes : 0);
 }
 
-/* Among expandable blocks the best fit is the one that can grow least, so that
- * the open end of a segment is kept for what needs it. */
+/* Among expandable blocks of one fit, prefer the one that can grow least, so
+ * that the open end of a segment is kept for requests that need it. */
 static struct block *prefer_ungrowable(struct allocator *a,
                                        const struct bins *bins, struct block *b)
 {
@@ -68,8 +69,8 @@ static struct block *skip_expandable(const struct bins *bins, struct block *b)
     return b;
 }
 
-/* Oversize blocks are kept for oversize requests, which in turn do not take
- * one that is much too large. */
+/* Oversize blocks are reserved for oversize requests, and such a request does
+ * not take a block that is much too large. */
 static bool oversize_allows(const struct conf *conf, uint64_t size,
                             const struct block *b)
 {
@@ -114,7 +115,7 @@ larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
         q->over_limit = true;
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     }
-    r = in_pages && is_tagged /* what is reserved cannot be paused */
+    r = in_pages && is_tagged /* a piece cannot be paused */
             ? LARDER_ERR_OUT_OF_MEMORY
             : larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
@@ -129,7 +130,8 @@ larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
 }
 
 /* With throw_on_cudamalloc_oom: whether the device, or the limit that stands
- * for it, cannot have so much.  What a fraction refuses fails as ever. */
+ * for its size, is too small.  What exceeds a memory fraction fails in the
+ * usual way. */
 static bool is_rejected(const struct allocator *a, const struct request *q)
 {
     uint64_t device = a->props.total_bytes;
@@ -141,7 +143,7 @@ static bool is_rejected(const struct allocator *a, const struct request *q)
     return wanted > bits_lesser(device, a->conf.limit_bytes);
 }
 
-/* Ask the device, if that is of any use. */
+/* Ask the device, unless the request is rejected. */
 static larder_result pytorch_grow(struct allocator *a, struct request *q)
 {
     q->rejected = is_rejected(a, q);
@@ -161,8 +163,8 @@ static struct heap *heap_of(const struct pool *pool, larder_stream stream)
     return NULL;
 }
 
-/* Take a free block of a pool that lends.  What is no default pool's request
- * does without. */
+/* Take a free block from a pool that lends.  Only requests to a default pool
+ * borrow. */
 static bool borrow(struct allocator *a, struct request *q)
 {
     struct heap *own = q->heap;
@@ -182,7 +184,7 @@ static bool borrow(struct allocator *a, struct request *q)
     return false;
 }
 
-/* Borrow, if it is the time for it. */
+/* Borrow, if this release does so at this point. */
 static bool borrow_when(struct allocator *a, struct request *q,
                         enum pytorch_lending when)
 {
@@ -221,7 +223,7 @@ static larder_result pytorch_find(struct allocator *a, struct request *q)
     if (a->reclaims.count > 0) {
         bool freed = larder__run_reclaims(a);
 
-        /* Whatever they say, anything may have changed meanwhile. */
+        /* Whatever they return, anything may have changed meanwhile. */
         r = larder__request_route(a, q);
         if (r != LARDER_OK)
             return r;

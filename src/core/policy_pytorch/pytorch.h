@@ -1,5 +1,5 @@
-/* pytorch.h - PyTorch's policy, and the steps that others share with it.
- * Private to core. */
+/* pytorch.h - PyTorch's policy, and the steps of it that others use.  Private
+ * to core. */
 #ifndef LARDER_CORE_PYTORCH_H
 #define LARDER_CORE_PYTORCH_H
 
@@ -11,13 +11,14 @@ extern const struct policy larder__policy_pytorch;
 /* One driver call for every request (direct.c). */
 extern const struct policy larder__policy_direct;
 
-/* Take the best fitting free block of the heap; get memory that is reserved,
- * or else from the device (pytorch.c). */
+/* Take the best-fitting free block of the heap; acquire memory, first from
+ * reserved pieces, then from the device (pytorch.c). */
 bool larder__pytorch_search(struct allocator *a, struct request *q);
 larder_result larder__pytorch_grow(struct allocator *a, struct request *q);
 
-/* Find memory in segments, giving up late; the same where PyTorch would, as
- * long as it does not give up (segment_ladder.c). */
+/* Find memory in segments, with more attempts than PyTorch before giving up.
+ * The second does exactly what PyTorch does up to the point where PyTorch gives
+ * up (segment_ladder.c). */
 larder_result larder__segment_ladder_find(struct allocator *a,
                                           struct request *q);
 larder_result larder__segment_ladder_find_alike(struct allocator *a,

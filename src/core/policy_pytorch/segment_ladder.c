@@ -1,16 +1,17 @@
-/* segment_ladder.c - a request's way through segments, for what gives up late:
- * pinned memory, private pools, and the policy larder without virtual memory.
+/* segment_ladder.c - requests served from segments with more attempts than
+ * PyTorch makes: for pinned memory, private pools, and the policy larder
+ * without virtual memory.
  *
- * The first steps are PyTorch's.  Then, unlike there: what cannot succeed is
- * refused before anything is released for it; unused segments go back only
- * if they are enough, and no more than that; a segment that others could share
- * is done without; streams are waited for one event at a time, and after each
- * the pool is searched again.
+ * The first steps are PyTorch's.  The others differ: a request that cannot
+ * succeed is refused before anything is released for it; unused segments are
+ * released only if that is enough, and no more than needed; a smaller segment
+ * is tried, which other requests cannot share; streams are waited for one event
+ * at a time, and the pool is searched after each.
  *
- * The last of the three asks for what PyTorch asks for and releases what it
- * releases until PyTorch gives up: which segments a program has decides
- * how large a device it needs, in ways that no rule foresees, and this way it
- * needs none larger than under PyTorch. */
+ * The policy larder (segment_ladder_find_alike) asks for what PyTorch asks for
+ * and releases what it releases until PyTorch gives up.  Which segments a
+ * program has decides how large a device it needs, in ways that no rule
+ * foresees; done like this it never needs a larger one than under PyTorch. */
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/policy_pytorch/ladder.h"
@@ -22,11 +23,11 @@
 #include "core/state/held.h"
 #include "core/state/usage.h"
 
-/* What must go back to the device for the request's segment to come. */
+/* How much must be released to the device before the request's segment fits. */
 static uint64_t lacking_bytes(const struct allocator *a,
                               const struct request *q)
 {
-    uint64_t room = 0; /* nobody says how much the device would have given */
+    uint64_t room = 0; /* unknown how much room the device has */
 
     larder__assert(q->segment_bytes >= q->size);
     if (q->over_limit && a->held_bytes < a->allowed_bytes)
@@ -34,8 +35,8 @@ static uint64_t lacking_bytes(const struct allocator *a,
     return q->segment_bytes - (room < q->segment_bytes ? room : 0);
 }
 
-/* Trade unused segments for the one that is needed, or handles where a policy
- * has those. */
+/* Release unused segments, or handles under a policy that has them, in exchange
+ * for the segment that is needed. */
 static larder_result trade(struct allocator *a, struct request *q)
 {
     uint64_t lacking = lacking_bytes(a, q);
@@ -50,8 +51,8 @@ static larder_result trade(struct allocator *a, struct request *q)
     return larder__pytorch_grow(a, q);
 }
 
-/* Where there is no room for a segment that others could share: one no larger
- * than it has to be. */
+/* Ask for a segment no larger than the request, where there is no room for one
+ * that others could share. */
 static larder_result grow_smaller(struct allocator *a, struct request *q)
 {
     uint64_t own = bits_up(q->size, ROUND_SEGMENT_BYTES);
@@ -76,16 +77,16 @@ static larder_result release_and_grow(struct allocator *a, struct request *q)
 {
     larder_result r;
 
-    (void)larder__release_idle(a); /* what went is what counts */
+    (void)larder__release_idle(a); /* the next attempt decides */
     a->stats.num_alloc_retries++;
     r = larder__pytorch_grow(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && larder__pytorch_search(a, q))
-        return LARDER_OK; /* what the device did not take back */
+        return LARDER_OK; /* a segment that could not be released */
     return r;
 }
 
-/* Before growing: what was kept for requests that did not come again goes, so
- * that sizes that change do not pile up. */
+/* Before growing, release what was kept for requests that did not come again,
+ * so that changing sizes do not pile up. */
 static void keep_within_slack(struct allocator *a, const struct request *q)
 {
     uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
@@ -105,7 +106,7 @@ static larder_result wait_and_release(struct allocator *a, struct request *q)
     return r == LARDER_ERR_OUT_OF_MEMORY ? release_and_grow(a, q) : r;
 }
 
-/* Refused for good: no step that is left may be taken. */
+/* Whether the refusal is final and no further step may be taken. */
 static bool is_refused(struct allocator *a, const struct request *q)
 {
     bool is_rejected = q->over_limit && a->conf.throw_on_oom;
@@ -127,7 +128,7 @@ static larder_result segment_ladder_climb(struct allocator *a,
     if (r != LARDER_ERR_OUT_OF_MEMORY || is_refused(a, q))
         return r;
     if (larder__request_is_hopeless(a, q))
-        return r; /* and its cache stays */
+        return r; /* the cache stays */
     if (allocator_is_capturing(a))
         return grow_smaller(a, q);
     r = trade(a, q);
@@ -153,7 +154,7 @@ static larder_result climb_alike(struct allocator *a, struct request *q)
     return r == LARDER_ERR_OUT_OF_MEMORY ? grow_smaller(a, q) : r;
 }
 
-/* With what both have before they climb. */
+/* The steps that both variants take first. */
 static larder_result segment_ladder_find(
     struct allocator *a, struct request *q,
     larder_result (*way)(struct allocator *, struct request *))

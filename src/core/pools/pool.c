@@ -33,7 +33,7 @@ void larder__pools_destroy(struct pool *pools)
         pool_destroy(&pools[kind]);
 }
 
-/* The first heap whose stream is not below this one. */
+/* The first heap whose stream is not below `stream`. */
 uint32_t larder__heap_position(struct heap *const *heaps, uint32_t count,
                                larder_stream stream)
 {
@@ -74,7 +74,7 @@ static bool pool_make_room(struct pool *pool)
     return true;
 }
 
-/* A heap without a shard works as well, by the slow path. */
+/* A heap without a shard works too, on the slow path. */
 static void join_shard(struct allocator *a, struct heap *heap)
 {
     size_t kind = (size_t)(heap->pool - a->pools);
@@ -90,10 +90,10 @@ static void join_shard(struct allocator *a, struct heap *heap)
     heap_stock(heap);
 }
 
-/* The index of a heap that has none: nothing is ever put in. */
+/* The bins of a paged heap, which are always empty. */
 static struct bins no_bins;
 
-/* With its index behind it; NULL: no host memory. */
+/* Make a heap with its index behind it.  NULL: no host memory. */
 static struct heap *heap_make(const struct allocator *a, bool is_paged)
 {
     size_t index = is_paged ? sizeof(struct fit) : sizeof(struct bins);

@@ -8,13 +8,13 @@
 void larder__pools_init(struct pool *pools, struct private_pool *owner);
 void larder__pools_destroy(struct pool *pools);
 
-/* The stream's heap, made if there was none.  ERR_NO_HOST_MEMORY;
- * ERR_UNKNOWN_STREAM from the device. */
+/* Find the stream's heap, or make it.  ERR_NO_HOST_MEMORY; ERR_UNKNOWN_STREAM
+ * from the device. */
 larder_result larder__pool_find_heap(struct allocator *a, struct pool *pool,
                                      larder_stream stream, struct heap **out);
 
-/* The same: mostly it is the heap that was asked for last, in a pool that has
- * nothing to say to that. */
+/* The same, fast for the common case: the heap found last, in a default
+ * pool. */
 static inline larder_result pool_heap(struct allocator *a, struct pool *pool,
                                       larder_stream stream, struct heap **out)
 {
@@ -26,16 +26,17 @@ static inline larder_result pool_heap(struct allocator *a, struct pool *pool,
     return LARDER_OK;
 }
 
-/* Where the stream's heap is among those, which ascend, or would be. */
+/* The index of the stream's heap in a list sorted by stream, or where it would
+ * be inserted. */
 uint32_t larder__heap_position(struct heap *const *heaps, uint32_t count,
                                larder_stream stream);
 
-/* Whose private pool requests on this stream go to by the routes and tags that
- * are begun; NULL: nobody's. */
+/* The private pool that the routes and tags in effect give this stream.  NULL:
+ * none. */
 struct private_pool *larder__pool_routed(struct allocator *a,
                                          larder_stream stream);
 
-/* The same, where mostly none is begun. */
+/* The same, fast for the common case that no route or tag is in effect. */
 static inline struct private_pool *pool_owner_for(struct allocator *a,
                                                   larder_stream stream)
 {
@@ -44,7 +45,7 @@ static inline struct private_pool *pool_owner_for(struct allocator *a,
                : larder__pool_routed(a, stream);
 }
 
-/* Where a request of this rounded size on this stream goes. */
+/* The pool for a request of this rounded size on this stream. */
 static inline struct pool *pool_for(struct allocator *a, uint64_t size,
                                     larder_stream stream, larder_hint hint)
 {
@@ -59,7 +60,7 @@ static inline struct pool *pool_for(struct allocator *a, uint64_t size,
     return &a->pools[kind];
 }
 
-/* Put a free block into its heap's index, or take it out. */
+/* Insert a free block into its heap's index, or remove it. */
 static inline void heap_insert(struct block *b)
 {
     struct heap *heap = b->segment->heap;
@@ -87,7 +88,7 @@ static inline void heap_remove(struct block *b)
         larder__bins_remove(heap->bins, b);
 }
 
-/* The same for addresses without memory. */
+/* The same for unmapped blocks. */
 static inline void heap_insert_unmapped(struct block *b)
 {
     larder__assert(b->segment->pages != NULL);

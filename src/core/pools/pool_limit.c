@@ -1,4 +1,4 @@
-/* pool_limit.c - what a private pool holds, and may. */
+/* pool_limit.c - what a private pool holds, and its limit. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -6,7 +6,7 @@
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 
-/* What it holds, and what it has of reserved pieces. */
+/* The memory that it holds, and its segments carved from pieces. */
 static uint64_t reserved_bytes(const struct allocator *a,
                                const struct private_pool *p)
 {

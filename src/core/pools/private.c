@@ -181,7 +181,7 @@ static larder_result begin_check(larder_pool_id id,
     return LARDER_OK;
 }
 
-/* A pool of the user's that is not there yet; NULL: no host memory. */
+/* Make a new pool of the user's.  NULL: no host memory. */
 static struct private_pool *private_make(struct allocator *a, larder_pool_id id)
 {
     struct private_pool *p = larder__pool_index_reserve(&a->privates.index)

@@ -10,42 +10,43 @@ larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
 larder_result larder__private_end(struct allocator *a, larder_pool_id id);
 larder_result larder__private_release(struct allocator *a, larder_pool_id id);
 
-/* ERR_UNKNOWN_POOL, with the words, if there is none. */
+/* ERR_UNKNOWN_POOL, with a message, if there is none. */
 larder_result larder__private_find(struct allocator *a, larder_pool_id id,
                                    struct private_pool **out);
 
-/* The same with the handle's lock, which is held if there is one. */
+/* The same, and lock the handle; it stays locked only on success. */
 larder_result larder__private_lock(larder_allocator *handle, larder_pool_id id,
                                    struct allocator **a,
                                    struct private_pool **out);
 
-/* What a pool that is begun means for captures: to be asked again when one is
- * begun, ends, lends, or was captured. */
+/* Decide anew whether the pools in effect may be used by captures.  Call it
+ * when a pool is begun, ended, lent or captured. */
 void larder__private_decide(struct allocator *a);
 
-/* Whether what is asked for on the stream now becomes part of a graph. */
+/* Whether memory allocated on the stream now becomes part of a graph. */
 bool larder__private_is_graphs(struct allocator *a, larder_stream stream);
 
-/* Whether what is put on the stream now may become part of a graph, or to wait
- * for it may disturb a capture.  A pool that is begun is taken for a capture's,
- * unless it serves this stream, which is none, and has no graph so far. */
+/* Whether work queued on the stream now may become part of a graph, or waiting
+ * for it may disturb a capture.  A pool in effect is taken to serve a capture,
+ * unless it includes this stream, which is not capturing, and has served no
+ * graph so far. */
 bool larder__private_may_be_graphs(struct allocator *a, larder_stream stream);
 
-/* A pool without users, and its place in the allocator's list. */
+/* Create a pool without users; append it to the allocator's list. */
 struct private_pool *larder__private_create(larder_pool_id id);
 void larder__private_append(struct allocator *a, struct private_pool *p);
 
-/* It has lost its last user: what it does not use may be given back. */
+/* The pool has lost its last user: its unused memory may be released. */
 void larder__private_append_unused(struct allocator *a, struct private_pool *p);
 
-/* Take a pool without memory, that is not among the unused ones, out of the
- * list; it is gone. */
+/* Remove a pool that has no memory and is not among the unused ones from the
+ * list, and free it. */
 void larder__private_remove(struct allocator *a, struct private_pool *p);
 
 /* Whether the request's pool may grow by its segment. */
 bool larder__private_allows(const struct allocator *a, const struct request *q);
 
-/* What the pool holds; all but `size`. */
+/* Fill in all fields except `size`. */
 void larder__private_info(struct allocator *a, const struct private_pool *p,
                           larder_pool_info *out);
 

@@ -24,7 +24,7 @@ void larder__stocked_add(struct heap *heap)
     heap->is_stocked = true;
 }
 
-/* Keep those for which `keeps` is true, or that have a shard. */
+/* Keep heaps for which `keeps` returns true, and heaps with a shard. */
 static void filter(const struct allocator *a, struct pool *pool,
                    bool (*keeps)(const struct allocator *a,
                                  const struct heap *heap))

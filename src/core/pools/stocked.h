@@ -1,19 +1,20 @@
-/* stocked.h - of a pool's heaps those that may have something to give back.
- * Private to core.
+/* stocked.h - the heaps of a pool that may have memory to release.  Private to
+ * core.
  *
- * A heap is stocked when a free block is put into it, and until it was looked
- * through and nothing was found: so what is done for lack of memory visits
- * heaps that hold some, and not one for each stream there ever was.  One with a
- * shard stays, as its blocks come back by a way that tells nobody (fast.h).
+ * A heap is stocked from the moment a free block is inserted until a search of
+ * it finds nothing.  So when memory is short only heaps that hold some are
+ * visited, not one for each stream there ever was.  A heap with a shard always
+ * stays stocked, because frees on the fast path do not report here (fast.h).
  *
  * Rule, checked by larder_check():
- *   B7  a heap that could give back something is stocked. */
+ *   B7  a heap that has memory to release is stocked. */
 #ifndef LARDER_CORE_POOLS_STOCKED_H
 #define LARDER_CORE_POOLS_STOCKED_H
 
 #include "core/state/allocator.h"
 
-/* Put it in its place; not twice.  There is room for all heaps. */
+/* Insert a heap in order; it must not be stocked.  The list has room for all
+ * heaps. */
 void larder__stocked_add(struct heap *heap);
 
 static inline void heap_stock(struct heap *heap)
@@ -22,10 +23,10 @@ static inline void heap_stock(struct heap *heap)
         larder__stocked_add(heap);
 }
 
-/* Drop those that have nothing to give back: before all are visited. */
+/* Drop heaps that have nothing to release; call it before visiting all. */
 void larder__stocked_tidy(const struct allocator *a, struct pool *pool);
 
-/* The same, with those that were just made to give all they could. */
+/* The same after all of them were made to release everything. */
 void larder__stocked_empty(struct pool *pool);
 
 #endif

@@ -8,18 +8,19 @@
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 
-/* Names the pools of tags where pools are told of; users' own may be the
- * same, as those of tags are found by their tag alone. */
+/* Identifies the pools of tags in events and snapshots.  Users' pools may have
+ * the same ids, because pools of tags are found only through their tag. */
 #define TAG_POOL_FIRST UINT32_MAX
 
 /* ---- what a thread has begun ---------------------------------------------- */
 
 enum { FRAMES = 16 };
 
-/* Handles are never freed: one that is dead, or another's, is known for it. */
+/* Handles are never freed, so a frame of a destroyed allocator, or of another
+ * one, can be told by its handle. */
 struct frame {
     const larder_allocator *handle;
-    struct tag *tag; /* the allocator's: valid as long as that lives */
+    struct tag *tag; /* valid as long as the allocator lives */
 };
 
 static _Thread_local struct frame frames[FRAMES];
@@ -30,7 +31,7 @@ static struct allocator *frame_allocator(int i)
     return handle_allocator(frames[i].handle);
 }
 
-/* The place of the allocator's last frame, -1: none. */
+/* The index of the allocator's last frame; -1: none. */
 static int frame_find(const struct allocator *a)
 {
     int i = depth - 1;
@@ -55,7 +56,7 @@ static void frame_remove(int at)
         frames[i] = frames[i + 1];
 }
 
-/* Those of allocators that are gone leave their place when it is needed. */
+/* Frames of destroyed allocators are removed when space is needed. */
 static larder_result frame_add(const larder_allocator *handle, struct tag *tag)
 {
     for (int i = depth; depth == FRAMES && i-- > 0;) {
@@ -171,7 +172,7 @@ uint64_t larder__tags_paused_bytes(const struct allocator *a)
     return bytes;
 }
 
-/* The pools go with the private ones. */
+/* The pools are destroyed with the private ones. */
 void larder__tags_destroy(struct allocator *a)
 {
     while (a->tags != NULL) {

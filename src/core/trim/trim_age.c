@@ -12,20 +12,11 @@
 
 /* ---- when not -------------------------------------------------------------- */
 
-static bool is_capturing(struct allocator *a, larder_stream stream)
-{
-    int capturing = 0;
-    larder_result r =
-        larder_device_stream_is_capturing(a->device, stream, &capturing);
-
-    return r != LARDER_OK || capturing;
-}
-
-/* Whether a stream with memory in the pool is. */
+/* Whether a stream with memory in the pool is captured. */
 static bool pool_is_capturing(struct allocator *a, const struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->heap_count; i++) {
-        if (is_capturing(a, pool->heaps[i]->stream))
+        if (larder__private_is_graphs(a, pool->heaps[i]->stream))
             return true;
     }
     return false;
@@ -40,7 +31,7 @@ static bool pools_are_capturing(struct allocator *a)
     return false;
 }
 
-/* Whether a stream is whose events would be asked about, or recorded. */
+/* Whether one is whose events would be asked about, or recorded. */
 static bool events_are_capturing(struct allocator *a)
 {
     const struct events *e = &a->events;
@@ -49,7 +40,7 @@ static bool events_are_capturing(struct allocator *a)
         const struct event_queue *queue = &e->queues[i];
 
         if ((queue->first != NULL || e->deferred_first != 0) &&
-            is_capturing(a, queue->stream))
+            larder__private_is_graphs(a, queue->stream))
             return true;
     }
     return false;

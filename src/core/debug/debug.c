@@ -42,10 +42,16 @@ void larder__debug_unmake(struct allocator *a)
 
 /* ---- allocating and freeing --------------------------------------------------- */
 
+/* Its memory is there, and its stream may be told to fill it. */
+static bool is_at_hand(struct allocator *a, const struct block *b)
+{
+    return !segment_is_paused(b->segment) &&
+           larder__bytes_may(a, b->segment->heap->stream);
+}
+
 static bool may_look(struct allocator *a, const struct block *b)
 {
-    return !a->debug->is_blind && !segment_is_paused(b->segment) &&
-           larder__bytes_may(a, b->segment->heap->stream);
+    return !a->debug->is_blind && is_at_hand(a, b);
 }
 
 larder_result larder__debug_allocated(struct allocator *a, struct block *b)
@@ -64,9 +70,7 @@ static void check_zones(struct allocator *a, const struct block *b)
 /* What was lent by a pool is to go back to it at once. */
 static bool may_quarantine(struct allocator *a, const struct block *b)
 {
-    return b->zones != ZONES_NONE && !b->is_borrowed &&
-           !segment_is_paused(b->segment) &&
-           larder__bytes_may(a, b->segment->heap->stream);
+    return b->zones != ZONES_NONE && !b->is_borrowed && is_at_hand(a, b);
 }
 
 larder_result larder__debug_free(struct allocator *a, struct block *b)
@@ -117,8 +121,7 @@ static void act_check(struct allocator *a, struct block *b)
 static void act_remake(struct allocator *a, struct block *b)
 {
     b->zones = ZONES_BARE;
-    if (may_look(a, b))
-        (void)larder__zones_write(a, b);
+    (void)larder__debug_allocated(a, b);
 }
 
 void larder__debug_let_go(struct allocator *a, const struct private_pool *owner)

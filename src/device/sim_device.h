@@ -238,10 +238,6 @@ larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
 /* Its record, or NULL if it was never used. */
 struct sim_stream *larder__sim_stream_find(const struct sim *sim,
                                            larder_stream stream);
-/* The next stream there is from number *at on, which becomes the one after it;
- * NULL: there are no more. */
-struct sim_stream *larder__sim_stream_next(const struct sim *sim,
-                                           larder_stream *at);
 /* Run a copy of the work, or queue it. */
 larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
                                        const struct sim_work *work);

@@ -22,21 +22,6 @@ struct sim_stream *larder__sim_stream_find(const struct sim *sim,
     return chunk != NULL ? &chunk[stream % SIM_STREAM_CHUNK] : NULL;
 }
 
-struct sim_stream *larder__sim_stream_next(const struct sim *sim,
-                                           larder_stream *at)
-{
-    while (*at < LARDER_SIM_STREAMS) {
-        struct sim_stream *s = larder__sim_stream_find(sim, *at);
-
-        if (s != NULL) {
-            (*at)++;
-            return s;
-        }
-        *at += SIM_STREAM_CHUNK - *at % SIM_STREAM_CHUNK;
-    }
-    return NULL;
-}
-
 larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
                                      struct sim_stream **out)
 {
@@ -155,9 +140,7 @@ larder_result larder__sim_stream_run(struct sim *sim, struct sim_stream *s,
             other->waiter = s;
             s = other;
         } else {
-            larder_result one = stream_step(sim, s);
-
-            r = r == LARDER_OK ? one : r;
+            fail_keep_first(&r, stream_step(sim, s));
         }
     }
     return r;
@@ -177,6 +160,22 @@ larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream)
     return s == NULL ? LARDER_OK : larder__sim_stream_run(sim, s, s->queued);
 }
 
+/* The next stream there is from number *at on, which becomes the one after it;
+ * NULL: there are no more. */
+static struct sim_stream *stream_next(const struct sim *sim, larder_stream *at)
+{
+    while (*at < LARDER_SIM_STREAMS) {
+        struct sim_stream *s = larder__sim_stream_find(sim, *at);
+
+        if (s != NULL) {
+            (*at)++;
+            return s;
+        }
+        *at += SIM_STREAM_CHUNK - *at % SIM_STREAM_CHUNK;
+    }
+    return NULL;
+}
+
 larder_result larder__sim_streams_wait(struct sim *sim)
 {
     larder_result r = LARDER_OK;
@@ -185,17 +184,14 @@ larder_result larder__sim_streams_wait(struct sim *sim)
 
     if (!sim->frees_wait)
         return LARDER_OK;
-    while ((s = larder__sim_stream_next(sim, &at)) != NULL)
+    while ((s = stream_next(sim, &at)) != NULL)
         fail_keep_first(&r, larder__sim_stream_run(sim, s, s->queued));
     return r;
 }
 
 void larder__sim_streams_close(struct sim *sim)
 {
-    larder_stream at = 0;
-    struct sim_stream *s;
-
-    while ((s = larder__sim_stream_next(sim, &at)) != NULL) {
+    for (struct sim_stream *s = sim->busy; s != NULL; s = s->busy_next) {
         while (s->first != NULL) {
             struct sim_work *w = s->first;
 

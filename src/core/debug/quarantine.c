@@ -201,8 +201,8 @@ void larder__quarantine_leave(struct allocator *a,
 {
     struct quarantine *all = &a->debug->quarantine;
 
+    leave_row(a, &all->used, owner); /* before they are filled in vain */
     take_done(a);
-    leave_row(a, &all->used, owner);
     leave_row(a, &all->first, owner);
     all->last = all->first;
     while (all->last != NULL && all->last->next != NULL)

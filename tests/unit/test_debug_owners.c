@@ -516,6 +516,25 @@ static void what_was_decommitted_faults(void **state)
     }
 }
 
+/* Its pages can go one by one, though none goes while the pool is begun. */
+static void a_region_made_beside_a_begun_pool_faults_too(void **state)
+{
+    struct rig rig = rig_debug(0, 3);
+    larder_region *kv;
+    larder_addr addr;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, is_graph_stream, NULL));
+    kv = region_of(&rig, &addr);
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_ok(larder_region_decommit(kv, 3 * (uint64_t)PAGE, PAGE));
+    assert_result(
+        LARDER_ERR_DEVICE,
+        larder_device_fill(rig.dev, addr + 3 * (uint64_t)PAGE, 0, 1, 0));
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +555,7 @@ int main(void)
         cmocka_unit_test(what_is_in_quarantine_does_not_keep_a_tag_awake),
         cmocka_unit_test(a_stale_address_faults_in_tags),
         cmocka_unit_test(what_was_decommitted_faults),
+        cmocka_unit_test(a_region_made_beside_a_begun_pool_faults_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static struct region *region_new(const struct allocator *a,
     g->handle_pages = SIZE_MAX;
     if (opt->handle_bytes != 0)
         g->handle_pages = opt->handle_bytes / PAGE_BYTES;
-    if (a->debug != NULL && larder__debug_releases(a))
+    if (a->debug != NULL && a->debug->level > 2)
         g->handle_pages = 1; /* any of them can go alone */
     g->pool->region = g;
     g->pool->holding.limit_bytes = opt->limit_bytes;

@@ -2,7 +2,6 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/pools/tags.h"
 #include "core/state/shard.h"
 
 void larder__pools_init(struct pool *pools, struct private_pool *owner)
@@ -144,10 +143,6 @@ larder_result larder__pool_find_heap(struct allocator *a, struct pool *pool,
     if (pool->owner != NULL && pool->owner->tag != NULL &&
         (r = larder__tag_check(pool->owner->tag)) != LARDER_OK)
         return r;
-    if (pool->last_heap != NULL && pool->last_heap->stream == stream) {
-        *out = pool->last_heap;
-        return LARDER_OK;
-    }
     at = larder__heap_position(pool->heaps, pool->heap_count, stream);
     if (at == pool->heap_count || pool->heaps[at]->stream != stream) {
         if ((r = larder__device_stream_check(a->device, stream)) != LARDER_OK ||

@@ -3,24 +3,26 @@
 #define LARDER_CORE_POOL_H
 
 #include "core/pools/stocked.h"
+#include "core/pools/tags.h"
 
 /* All POOL_KINDS pools of an allocator, or of a private pool. */
 void larder__pools_init(struct pool *pools, struct private_pool *owner);
 void larder__pools_destroy(struct pool *pools);
 
 /* Find the stream's heap, or make it.  ERR_NO_HOST_MEMORY; ERR_UNKNOWN_STREAM
- * from the device. */
+ * from the device; ERR_PAUSED. */
 larder_result larder__pool_find_heap(struct allocator *a, struct pool *pool,
                                      larder_stream stream, struct heap **out);
 
-/* The same, fast for the common case: the heap found last, in a default
- * pool. */
+/* The same, fast for the common case: the heap found last, in a pool that is
+ * not paused. */
 static inline larder_result pool_heap(struct allocator *a, struct pool *pool,
                                       larder_stream stream, struct heap **out)
 {
     struct heap *last = pool->last_heap;
 
-    if (pool->owner != NULL || last == NULL || last->stream != stream)
+    if ((pool->owner != NULL && private_is_paused(pool->owner)) ||
+        last == NULL || last->stream != stream)
         return larder__pool_find_heap(a, pool, stream, out);
     *out = last;
     return LARDER_OK;

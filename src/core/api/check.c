@@ -1,16 +1,16 @@
-/* check.c - larder_check(): every structure against every rule.
+/* check.c - larder_check(): checks every structure against every rule.
  *
  * Rules B1 to B6 are in block.h.  The others:
- *   S1  the statistics' current values are what the blocks add up to;
- *   S2  held_bytes is what segments and pieces add up to;
+ *   S1  the statistics' current values equal the sums over all blocks;
+ *   S2  held_bytes equals the sum over segments and pieces;
  *   A1 and A2 are in state/holding.h;
  *   G1 to G4 are in policy_larder/pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
- *   P2  the parts of a piece lie in it, in order, without overlap;
+ *   P2  the parts of a piece lie within it, in order, without overlap;
  *   P3  is in pause.h;
- *   E1  events waited for and queued are the same number, and with the holds
- *       what blocks count;
- *   H1  every header the slab gave out is in a segment. */
+ *   E1  as many events are queued as are counted as waiting; together with
+ *       the holds they are what blocks count;
+ *   H1  every header that the slab handed out is in a segment. */
 #include "core/api/check.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@
 #include "core/segments/page_span.h"
 #include "core/state/shard.h"
 
-/* What the walk adds up. */
+/* Totals of the walk. */
 struct sums {
     int64_t allocation[STATS_POOLS];
     int64_t segment[STATS_POOLS];
@@ -52,7 +52,7 @@ static larder_result broken(const char *rule, const char *what,
 
 /* ---- blocks --------------------------------------------------------------- */
 
-/* Whether what comes before it in its list says so. */
+/* Whether the link that leads to it in its list is correct. */
 static bool in_fit(const struct fit *fit, const struct block *b)
 {
     return fit->first[fit_class(b->bytes)] == b ||
@@ -157,20 +157,20 @@ static void sum_block(struct sums *sums, const struct block *b)
 
 /* ---- segments ------------------------------------------------------------- */
 
-/* Whose rules a segment's pages keep. */
+/* The rule that a segment's pages must keep. */
 static const char *pages_rule(const struct segment *s)
 {
     return s->kind == SEGMENT_PAGED ? "G1" : "P1";
 }
 
-/* The pages of a block of a segment that pages are mapped into. */
+/* Check the pages of one block in a segment of pages. */
 static larder_result check_check_pages(const struct segment *s,
                                        const struct block *b)
 {
     struct page_span span = block_pages(b);
     bool mapped = b->state != BLOCK_UNMAPPED;
 
-    if (s->paused != NULL) /* what pages it has, is counted by the segment */
+    if (s->paused != NULL) /* the segment counts its pages */
         return LARDER_OK;
     if (s->is_asleep && b->state == BLOCK_LIVE)
         return LARDER_OK;
@@ -185,7 +185,7 @@ static larder_result check_check_pages(const struct segment *s,
     return LARDER_OK;
 }
 
-/* All pages of a segment that pages are mapped into. */
+/* Check all pages of a segment of pages. */
 static larder_result check_paged(const struct segment *s, struct sums *sums)
 {
     size_t count = 0;
@@ -251,8 +251,8 @@ static larder_result check_piece(const struct piece *p, struct sums *sums)
 
 /* ---- the whole ------------------------------------------------------------ */
 
-/* Whether the index holds nothing but free blocks of its heap, in order, and
- * how many. */
+/* Check that the index contains only free blocks of its heap, in order, and
+ * count them. */
 static larder_result check_index(const struct heap *heap, uint64_t *count)
 {
     for (const struct block *b = larder__bins_fit(heap->bins, 0); b != NULL;
@@ -267,7 +267,7 @@ static larder_result check_index(const struct heap *heap, uint64_t *count)
     return LARDER_OK;
 }
 
-/* The same of lists, and whether the bitmap says where they are. */
+/* The same for lists, and check that the bitmap matches them. */
 static larder_result check_fit(const struct heap *heap, uint64_t *count)
 {
     const struct fit *fit = heap->fit;

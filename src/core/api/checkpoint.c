@@ -1,12 +1,13 @@
-/* checkpoint.c - a private pool's state, taken and brought back.
+/* checkpoint.c - saves and restores the state of a private pool.
  *
  * A captured graph writes to the addresses it was captured with.  To capture
- * another after replaying some, the pool must look as it did when the last of
- * those was captured: the blocks live then are live, at the same places
- * (PyTorch: checkpointing of private pools for trees of CUDA graphs).
+ * another one after replaying some, the pool must look as it did when the last
+ * of those was captured: the blocks that were live then are live again, at the
+ * same addresses (PyTorch: checkpointing of private pools for CUDA graph
+ * trees).
  *
- * Restoring checks everything and takes all host memory first, so that it
- * happens whole or not at all. */
+ * Restoring checks everything and acquires all host memory first, so that it
+ * happens completely or not at all. */
 #include <inttypes.h>
 
 #include "base/fail.h"
@@ -34,10 +35,10 @@ struct saved_block {
 struct larder_checkpoint {
     larder_pool_id id;
     size_t count;
-    struct saved_block blocks[]; /* by segment, in the order of addresses */
+    struct saved_block blocks[]; /* by segment, in order of address */
 };
 
-/* What a restore tells its caller. */
+/* Addresses that a restore reports to its caller. */
 struct addr_list {
     larder_addr *list; /* may be NULL */
     size_t capacity;
@@ -61,7 +62,7 @@ static struct segment *pool_segment(struct segment *s,
     return s;
 }
 
-/* Copy the pool's blocks; only count them if `out` is NULL. */
+/* Copy the pool's blocks; with `out` NULL only count them. */
 static size_t save_blocks(struct allocator *a, const struct private_pool *p,
                           struct saved_block *out)
 {
@@ -136,16 +137,16 @@ void larder_checkpoint_destroy(larder_checkpoint *cp)
 
 /* ---- restoring ------------------------------------------------------------ */
 
-/* Whether the saved block was in a segment of this kind: in another one that
- * has come to its place the map may lack room for it. */
+/* Whether the saved block was in a segment of this kind.  If another kind now
+ * occupies the same addresses, the map may lack room for the block. */
 static bool is_of_kind(const struct saved_block *saved, const struct segment *s)
 {
     return saved->stream == s->heap->stream &&
            saved->is_small == s->heap->pool->is_small;
 }
 
-/* The number of saved blocks from `first` on that tile a segment the pool
- * still has; 0: none. */
+/* The number of saved blocks, from `first` on, that tile a segment which the
+ * pool still has; 0: none. */
 static size_t tile(struct allocator *a, const struct private_pool *p,
                    const larder_checkpoint *cp, size_t first)
 {
@@ -199,7 +200,7 @@ static larder_result check_idle(struct allocator *a,
     return LARDER_OK;
 }
 
-/* Everything that can fail. */
+/* Check everything that can fail. */
 static larder_result restore_check(struct allocator *a,
                                    const larder_checkpoint *cp,
                                    struct private_pool **p)
@@ -225,7 +226,7 @@ static bool in_map(struct allocator *a, const struct block *b)
     return map_find(&a->map, &a->slab, b->addr) == b;
 }
 
-/* Free the live blocks that the map names, or those that it does not. */
+/* Free the live blocks that are in the map, or those that are not. */
 static void checkpoint_free_live(struct allocator *a,
                                  const struct private_pool *p, bool mapped,
                                  struct addr_list *freed)
@@ -250,8 +251,8 @@ static void checkpoint_free_live(struct allocator *a,
     }
 }
 
-/* Make the saved block live: what is free now begins with it.  Its red zones may
- * have been anything meanwhile, and are not looked at. */
+/* Make the saved block live; a block that begins with it is free now.  Its red
+ * zones may have been overwritten meanwhile and are not checked. */
 static const struct block *allocate_saved(struct allocator *a,
                                           const struct private_pool *p,
                                           const struct saved_block *saved)
@@ -277,9 +278,9 @@ static const struct block *allocate_saved(struct allocator *a,
     return b;
 }
 
-/* All saved blocks are allocated and those that were free are freed again:
- * what PyTorch does, so that the statistics come out the same.  The map only
- * learns of those that stay: it has no room for scraps of large segments. */
+/* As in PyTorch, all saved blocks are allocated and then those that were free
+ * are freed again, so that statistics match.  Only blocks that stay live enter
+ * the map, which has no room for small remainders of large segments. */
 static void restore(struct allocator *a, const larder_checkpoint *cp,
                     const struct private_pool *p, struct addr_list *freed,
                     struct addr_list *created)

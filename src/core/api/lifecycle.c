@@ -67,7 +67,7 @@ larder_result larder__options_read(const larder_options *opt,
     return LARDER_OK;
 }
 
-/* To be chosen; the first is the default. */
+/* Those that users can choose; the first is the default. */
 static const struct policy *const policies[] = {
     &larder__policy_larder,
     &larder__policy_pytorch,
@@ -132,7 +132,7 @@ static void apply_limits(struct allocator *a)
     }
 }
 
-/* Whether the device can map the pages that expandable segments are made of. */
+/* Whether the device can map the pages of expandable segments. */
 static bool has_pages(const struct allocator *a)
 {
     return larder__device_has_vmm(a->device) &&
@@ -140,7 +140,7 @@ static bool has_pages(const struct allocator *a)
            SMALL_SEGMENT_BYTES % a->props.granularity_bytes == 0;
 }
 
-/* If the settings just parsed have the history on, or off. */
+/* Turn the history on or off, if the settings just parsed say so. */
 static larder_result apply_history(struct allocator *a)
 {
     larder_history_options asked;
@@ -160,7 +160,7 @@ static larder_result apply_history(struct allocator *a)
     return r == LARDER_OK ? larder__history_begin(a, &whole) : r;
 }
 
-/* Sizes are rounded to units, and no count depends on a setting. */
+/* Whether sizes are rounded only to units and no count depends on a setting. */
 static bool may_be_fast(const struct conf *conf)
 {
     for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
@@ -171,7 +171,7 @@ static bool may_be_fast(const struct conf *conf)
            conf->preallocate_bytes == 0;
 }
 
-/* What follows from the settings, but the history. */
+/* Update what is derived from the settings, except the history. */
 static void apply_conf(struct allocator *a)
 {
     apply_limits(a);
@@ -189,7 +189,7 @@ static void set_fraction(struct allocator *a, double fraction)
     a->fraction_is_set = fraction < 1 || !a->conf.rules->whole_is_no_limit;
 }
 
-/* The locked allocator's settings, but the history, change by `text`. */
+/* Change the locked allocator's settings, except the history, by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
     struct conf next = a->conf;
@@ -206,7 +206,7 @@ static larder_result configure(struct allocator *a, const char *text)
     if (a->policy->adjust != NULL)
         a->policy->adjust(&a->conf);
     a->has_pages = has_pages(a);
-    if (!a->has_pages) /* PyTorch warns and goes on */
+    if (!a->has_pages) /* PyTorch warns and continues */
         a->conf.expandable_segments = false;
     if (a->conf.fraction_given)
         set_fraction(a, a->conf.fraction);
@@ -214,7 +214,8 @@ static larder_result configure(struct allocator *a, const char *text)
     return LARDER_OK;
 }
 
-/* The same, and the thread and the history that it asks for: all or nothing. */
+/* The same, with the thread and the history that the settings ask for: all or
+ * nothing. */
 static larder_result configure_whole(struct allocator *a, const char *text)
 {
     const struct conf conf = a->conf;
@@ -236,7 +237,7 @@ static larder_result configure_whole(struct allocator *a, const char *text)
     a->fraction_is_set = fraction_is_set;
     apply_conf(a);
     if (a->trim.thread != NULL)
-        (void)larder__trimmer_set(a); /* there is a thread: it hears of it */
+        (void)larder__trimmer_set(a); /* tells the thread that exists already */
     return r;
 }
 
@@ -337,7 +338,7 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
         (r = a->policy->state->make(a)) != LARDER_OK)
         return r;
     r = configure(a, conf != NULL ? conf : "");
-    a->small_max_bytes = small_max(a); /* for good */
+    a->small_max_bytes = small_max(a); /* never changes */
     a->slab.has_serials = a->policy->has_serials &&
                           a->conf.rules->free_order != PYTORCH_ADDRESSES;
     if (r == LARDER_OK)
@@ -426,8 +427,8 @@ larder_result larder_create(larder_device *dev, const larder_options *opt,
 
 /* ---- destroying ----------------------------------------------------------- */
 
-/* Wait for the streams recorded for blocks that are still live or have no
- * event yet. */
+/* Wait for the streams recorded for blocks that are live or have no event
+ * yet. */
 static larder_result sync_uses(struct allocator *a, const struct segment *s)
 {
     larder_result r = LARDER_OK;
@@ -503,8 +504,8 @@ static bool pools_are_captured(const struct allocator *a,
     return false;
 }
 
-/* Whether a stream is being captured that memory was allocated for: the device
- * would take nothing back. */
+/* Whether a stream that memory was allocated for is capturing: the device would
+ * refuse to release memory. */
 static bool is_captured(struct allocator *a)
 {
     bool is;
@@ -518,8 +519,8 @@ static bool is_captured(struct allocator *a)
     return is;
 }
 
-/* Whether other calls are under way is asked first: one that waits for this
- * thread may have the locks. */
+/* Check for other calls first: one that waits for this thread may hold the
+ * locks. */
 static larder_result take(larder_allocator *handle, struct allocator *a)
 {
     larder_result r = larder__handle_alone(handle);
@@ -531,7 +532,7 @@ static larder_result take(larder_allocator *handle, struct allocator *a)
     return r == LARDER_OK ? larder__handle_take(handle) : r;
 }
 
-/* What the setting debug finds at last. */
+/* Run the final checks of the setting debug. */
 static larder_result look_back(struct allocator *a)
 {
     larder_result r;

@@ -1,4 +1,4 @@
-/* memory.c - the public calls on memory: allocate, free, record. */
+/* memory.c - the public calls on memory: allocate, free, record a stream. */
 #include <inttypes.h>
 
 #include <larder/hint.h>
@@ -19,13 +19,13 @@
 #include "core/segments/segment.h"
 #include "core/state/zone.h"
 
-/* What follows a hit is out of line and called last, so that a hit saves no
+/* Code after a hit is out of line and called last, so that a hit saves no
  * registers. */
 #define LAST __attribute__((noinline))
 
 /* ---- allocating ----------------------------------------------------------- */
 
-/* Under the setting debug:2 or above. */
+/* With debug:2 or 3. */
 static LAST larder_result request_zoned(struct allocator *a, uint64_t bytes,
                                         larder_stream stream, larder_hint hint,
                                         larder_addr *out)
@@ -71,7 +71,7 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
     return r;
 }
 
-/* No quick way: the handle counts its calls, or has no allocator. */
+/* No fast path: the handle counts its calls, or has no allocator. */
 static LAST larder_result alloc_counted(larder_allocator *handle,
                                         uint64_t bytes, larder_stream stream,
                                         larder_hint hint, larder_addr *out,
@@ -139,7 +139,7 @@ static larder_result check_hint(larder_hint hint)
                         (int)hint);
 }
 
-/* As larder_alloc() does, unless the hint says where it goes. */
+/* The fast path of larder_alloc(), unless the hint selects another pool. */
 static bool alloc_quickly(struct allocator *a, uint64_t bytes,
                           larder_stream stream, larder_hint hint,
                           larder_addr *out)
@@ -183,7 +183,7 @@ static uint64_t distance(larder_addr x, larder_addr y)
     return x < y ? y - x : x - y;
 }
 
-/* Why no live block begins at addr. */
+/* Explain why no live block begins at addr. */
 static larder_result explain_unknown(struct allocator *a, larder_addr addr)
 {
     const struct block *b = larder__block_containing(a, addr);
@@ -279,7 +279,8 @@ static LAST larder_result free_counted(larder_allocator *handle,
     return r;
 }
 
-/* The lock of f, which is released, is not enough to free addr. */
+/* addr cannot be freed under f's lock alone: release it and take the slow
+ * path. */
 static LAST larder_result free_unfound(struct allocator *a, struct shard *f,
                                        larder_addr addr, const void *caller)
 {
@@ -288,7 +289,7 @@ static LAST larder_result free_unfound(struct allocator *a, struct shard *f,
     return free_slowly(a, addr, caller);
 }
 
-/* With the lock of f, which is released. */
+/* Called with the lock of f, which it releases. */
 static FAST_INLINE larder_result free_locked(struct allocator *a,
                                              struct shard *f,
                                              const map_granule *granule,
@@ -410,7 +411,7 @@ larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
     return r;
 }
 
-/* The largest free block of a list of them. */
+/* The largest free block in a list. */
 static uint64_t largest_of_list(const struct block *b)
 {
     uint64_t largest = 0;

@@ -25,7 +25,7 @@ const char *larder_owner_name(larder_owner_kind kind)
 
 /* ---- the lines ------------------------------------------------------------- */
 
-/* An account that is being told. */
+/* An account that is being reported. */
 struct telling {
     struct allocator *a;
     larder_account_fn *fn;
@@ -42,7 +42,7 @@ static void owners_tell(const struct telling *t, larder_account_line line)
     t->fn(t->ctx, &line);
 }
 
-/* Handed out or waiting, of the private pool. */
+/* Live and pending bytes of the private pool. */
 static uint64_t used_by(struct allocator *a, const struct private_pool *p)
 {
     uint64_t bytes = 0;
@@ -61,8 +61,8 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
     return bytes;
 }
 
-/* What the owner may come to hold beside what it has, if nobody else holds more
- * than it uses, or than its minimum. */
+/* How much more the owner could hold if no other held more than it uses or than
+ * its minimum. */
 static uint64_t available_to(const struct telling *t, const struct holding *h,
                              uint64_t used)
 {
@@ -109,7 +109,7 @@ static void tell_private(struct telling *t, const struct private_pool *p)
     tell_owner(t, &p->holding, line);
 }
 
-/* Of the device, what nobody of this allocator holds. */
+/* Report memory of the device that no owner in this allocator holds. */
 static void tell_rest(const struct telling *t, uint64_t held_there,
                       uint64_t free_bytes, uint64_t total_bytes)
 {
@@ -136,8 +136,8 @@ static void tell_rest(const struct telling *t, uint64_t held_there,
                                          .held_bytes = free_bytes});
 }
 
-/* What all allocators over the device hold, and what is free, of one moment:
- * asked again while others come or go. */
+/* What all allocators on the device hold and what is free, at one moment: ask
+ * again while the values change. */
 static larder_result ask_device(const struct allocator *a, uint64_t *held,
                                 uint64_t *free_bytes, uint64_t *total_bytes)
 {
@@ -164,7 +164,7 @@ static larder_result tell_all(struct allocator *a, struct telling *t)
     larder__assert(allocator_is_locked(a));
     if (r != LARDER_OK)
         return r;
-    if (a->props.total_bytes == 0) /* of the host's memory nothing is known */
+    if (a->props.total_bytes == 0) /* nothing is known about host memory */
         total_bytes = free_bytes + a->held_bytes;
     t->used = used - larder__tags_paused_bytes(a);
     used = t->used;

@@ -149,7 +149,7 @@ static int addr_compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* The addresses are a set: sorted, so that each counts once. */
+/* The addresses form a set: sorted, so that duplicates count once. */
 static bool live_is(struct allocator *a, const struct private_pool *p,
                     const larder_addr *sorted, size_t count)
 {

@@ -4,7 +4,8 @@
 
 #include "base/fail.h"
 
-/* Of what there is to look at, a call pays this part. */
+/* A check of n objects is due every n / AUDIT_SHARE calls; a pool's index
+ * counts as INDEX_COST objects. */
 enum { AUDIT_SHARE = 16, INDEX_COST = 512 };
 
 void larder__audit_begin(struct allocator *a, allocator_checker *check)
@@ -12,8 +13,8 @@ void larder__audit_begin(struct allocator *a, allocator_checker *check)
     a->audit.check = check;
 }
 
-/* What a walk looks at: headers, pages, and the indexes of pools, empty ones
- * too. */
+/* How many objects a check inspects: headers, pages, and the pools' indexes,
+ * even if empty. */
 static uint64_t cost(const struct allocator *a)
 {
     return a->slab.untouched - a->slab.free_count + a->page_count +

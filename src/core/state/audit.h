@@ -1,9 +1,10 @@
-/* audit.h - the rules of larder_check(), walked when locks are left.  Private
- * to core.
+/* audit.h - checks the rules of larder_check() when locks are released.
+ * Private to core.
  *
- * At assertion level 2 alone (base/assert.h).  A walk costs what there is to
- * look at, so it is due after as many calls as that is large: a call's share of
- * it stays the same, and a small allocator is walked at every call. */
+ * Only at assertion level 2 (base/assert.h).  A check costs in proportion to
+ * what there is to check, so it runs after a number of calls proportional to
+ * that: the cost per call is constant, and a small allocator is checked at
+ * every call. */
 #ifndef LARDER_CORE_STATE_AUDIT_H
 #define LARDER_CORE_STATE_AUDIT_H
 
@@ -11,11 +12,11 @@
 
 #if LARDER_ASSERT_LEVEL > 1
 
-/* From now on, by this function.  All locks are held, or nobody else knows the
- * allocator. */
+/* Start checking with this function.  The caller holds all locks, or nobody
+ * else knows the allocator. */
 void larder__audit_begin(struct allocator *a, allocator_checker *check);
 
-/* All locks are about to be left: abort if a walk is due and a rule is
+/* Call it before all locks are released: aborts if a check is due and a rule is
  * broken. */
 void larder__audit(struct allocator *a);
 

@@ -1,18 +1,18 @@
-/* held.h - what is held from the device: its limit, and counting it.  Private
+/* held.h - the memory held from the device: its count and its limit.  Private
  * to core. */
 #ifndef LARDER_CORE_HELD_H
 #define LARDER_CORE_HELD_H
 
 #include "core/state/usage.h"
 
-/* Whose the pool's memory is. */
+/* The owner of the pool's memory. */
 static inline struct holding *holding_of(struct allocator *a,
                                          const struct pool *pool)
 {
     return pool->owner != NULL ? &pool->owner->holding : &a->account.cache;
 }
 
-/* What is kept for other owners than the pool's. */
+/* Bytes reserved for owners other than the pool's. */
 static inline uint64_t held_kept_from(const struct allocator *a,
                                       const struct pool *pool)
 {
@@ -21,8 +21,7 @@ static inline uint64_t held_kept_from(const struct allocator *a,
                                               : &a->account.cache);
 }
 
-/* The most that may be held, if something is kept for others: the limit, or
- * what the device has. */
+/* The maximum that may be held: the limit, or the device's size. */
 static inline uint64_t held_capacity(const struct allocator *a)
 {
     uint64_t device = a->props.total_bytes - a->props.context_bytes;
@@ -30,8 +29,8 @@ static inline uint64_t held_capacity(const struct allocator *a)
     return a->allowed_bytes < device ? a->allowed_bytes : device;
 }
 
-/* Whether the owner's limit, the allocator's, and what is kept for other owners
- * leave room for so many more. */
+/* Whether the owner's limit, the allocator's limit and the other owners'
+ * minimums leave room for `bytes` more. */
 static inline bool held_allows_owner(const struct allocator *a,
                                      const struct holding *h, uint64_t bytes)
 {
@@ -42,13 +41,13 @@ static inline bool held_allows_owner(const struct allocator *a,
            bytes <= capacity - kept && a->held_bytes <= capacity - kept - bytes;
 }
 
-/* The same for who draws now: the default pools, unless it is said. */
+/* The same for the current drawer: the cache, unless another is set. */
 static inline bool held_allows(const struct allocator *a, uint64_t bytes)
 {
     return held_allows_owner(a, account_drawer(&a->account), bytes);
 }
 
-/* Whether so much is above all that was ever in use by more than a part. */
+/* Whether `bytes` exceeds the peak in use by more than `percent`. */
 static inline bool held_is_above_use(const struct allocator *a, uint64_t bytes,
                                      unsigned percent)
 {
@@ -57,7 +56,7 @@ static inline bool held_is_above_use(const struct allocator *a, uint64_t bytes,
     return bytes > used + used / 100 * percent;
 }
 
-/* Whether to hold so much would pass the garbage_collection_threshold. */
+/* Whether holding `bytes` would pass garbage_collection_threshold. */
 static inline bool held_passes_threshold(const struct allocator *a,
                                          uint64_t bytes)
 {
@@ -65,7 +64,7 @@ static inline bool held_passes_threshold(const struct allocator *a,
            (double)bytes > a->conf.gc_threshold * (double)a->allowed_bytes;
 }
 
-/* So much is the pool's from now on; its owner's, that is. */
+/* Count `bytes` for the pool's owner. */
 static inline void held_draw(struct allocator *a, const struct pool *pool,
                              uint64_t bytes)
 {
@@ -77,7 +76,7 @@ static inline void held_draw(struct allocator *a, const struct pool *pool,
         pool->owner->usage.reserved_peak = h->held_bytes;
 }
 
-/* So much went from one pool to another. */
+/* Count `bytes` for another pool's owner. */
 static inline void held_move(struct allocator *a, const struct pool *from,
                              const struct pool *to, uint64_t bytes)
 {
@@ -88,7 +87,7 @@ static inline void held_move(struct allocator *a, const struct pool *from,
     held_draw(a, to, bytes);
 }
 
-/* One piece of `bytes` came from the device for this pool. */
+/* Count one allocation of `bytes` from the device. */
 static inline void held_add(struct allocator *a, const struct pool *pool,
                             uint64_t bytes)
 {
@@ -102,7 +101,7 @@ static inline void held_add(struct allocator *a, const struct pool *pool,
                    (uint64_t)metric_all(&a->stats.reserved_bytes));
 }
 
-/* One went back. */
+/* Count one release of `bytes` to the device. */
 static inline void held_sub(struct allocator *a, const struct pool *pool,
                             uint64_t bytes)
 {

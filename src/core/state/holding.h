@@ -1,14 +1,14 @@
-/* holding.h - what each owner of a device's memory holds of it, what is kept
- * for the owner, and what it may hold at most.  Private to core.
+/* holding.h - what each owner of a device's memory holds, what is reserved for
+ * it, and what it may hold at most.  Private to core.
  *
- * The owners of an allocator are its default pools with all that is mapped
- * nowhere (the cache), each private pool, each tag and each region.  They draw
- * on one account: what one does not hold of its minimum is room that the others
- * do not have.
+ * The owners in an allocator are the cache (the default pools and everything
+ * unmapped), each private pool, each tag and each region.  They share one
+ * account: the part of an owner's minimum that it does not hold is room that
+ * others do not have.
  *
  * Rules, checked by larder_check():
- *   A1  what the owners hold is what the allocator holds;
- *   A2  what is kept for them is what each lacks of its minimum. */
+ *   A1  the owners together hold what the allocator holds;
+ *   A2  what is kept for them is the sum of what each lacks of its minimum. */
 #ifndef LARDER_CORE_STATE_HOLDING_H
 #define LARDER_CORE_STATE_HOLDING_H
 
@@ -18,27 +18,26 @@
 #include "base/assert.h"
 
 struct holding {
-    uint64_t held_bytes;    /* of the device, reserved pieces not among them,
-                               but for the cache */
-    uint64_t minimum_bytes; /* kept for the owner */
+    uint64_t held_bytes;    /* from the device; only the cache counts pieces */
+    uint64_t minimum_bytes; /* reserved for the owner */
     uint64_t limit_bytes;   /* 0: none */
 };
 
 struct account {
     struct holding cache;
-    struct holding *drawer; /* for whom handles are got now; NULL: the cache */
-    uint64_t kept_bytes;    /* of all minimums, what is not held */
-    uint64_t refused_bytes; /* held all the same (orphan.h); nobody's */
+    struct holding *drawer; /* whom handles are for; NULL: the cache */
+    uint64_t kept_bytes;    /* the parts of all minimums that are not held */
+    uint64_t refused_bytes; /* orphans (orphan.h), which no owner holds */
 };
 
-/* What is kept for the owner and not held. */
+/* The part of its minimum that the owner does not hold. */
 static inline uint64_t holding_kept(const struct holding *h)
 {
     return h->minimum_bytes > h->held_bytes ? h->minimum_bytes - h->held_bytes
                                             : 0;
 }
 
-/* What it holds beyond its minimum: others may have that if it is free. */
+/* What it holds beyond its minimum: others may take that if it is free. */
 static inline uint64_t holding_spare(const struct holding *h)
 {
     return h->held_bytes > h->minimum_bytes ? h->held_bytes - h->minimum_bytes
@@ -73,7 +72,7 @@ static inline const struct holding *account_drawer(const struct account *a)
     return a->drawer != NULL ? a->drawer : &a->cache;
 }
 
-/* What is kept for all owners but this one. */
+/* The parts of minimums that all other owners do not hold. */
 static inline uint64_t account_kept_from(const struct account *account,
                                          const struct holding *h)
 {

@@ -10,7 +10,8 @@ static bool id_equal(larder_pool_id x, larder_pool_id y)
     return x.first == y.first && x.second == y.second;
 }
 
-/* Ids are often small numbers in a row: the high bits of a product differ. */
+/* Ids are often consecutive small numbers, so the high bits of the product,
+ * which differ most, are used. */
 static uint64_t pool_index_mix(larder_pool_id id)
 {
     uint64_t x = (id.first + UINT64_C(0x632be59bd9b4e019)) *

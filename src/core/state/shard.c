@@ -5,18 +5,18 @@
 #include "base/host.h"
 
 enum {
-    STOCK = 64,         /* spare headers a shard is left with */
-    STOCK_LARGEST = 512 /* and that it may keep */
+    STOCK = 64,         /* spare headers that a shard is given, */
+    STOCK_LARGEST = 512 /* and the maximum that it keeps */
 };
 
 #define ALLOWANCE_MIN (INT64_C(2) << 20)
-/* Of the device's memory. */
+/* A fraction of the device's memory. */
 #define ALLOWANCE_PART 1024
 
 /* ---- counting ------------------------------------------------------------- */
 
-/* Each shard's rise counts from where all were when they were last added up,
- * and where all are now is a peak too. */
+/* Each shard's peak counts from the totals at the last sum; the new total is a
+ * peak too. */
 static void add_up_shards(struct allocator *a)
 {
     struct tally now = {.is_used = true};
@@ -51,7 +51,7 @@ void larder__shards_lock(struct allocator *a)
     add_up(a);
 }
 
-/* Written only if they change: every request of every stream reads them. */
+/* Store only changed values: every request of every stream reads them. */
 static void shard_publish(struct allocator *a, uint64_t max_bytes,
                           bool has_waiting)
 {
@@ -156,7 +156,7 @@ struct shard *larder__shard_make(struct allocator *a, larder_stream stream)
     memset(f, 0, sizeof *f);
     f->number = (uint8_t)(a->shards.count + 1);
     lock_init(&f->lock, RANK_SHARD + f->number);
-    lock_take(&f->lock); /* as all others */
+    lock_take(&f->lock); /* a new shard's lock is held like the others */
     f->stream = stream;
     larder__assert(a->shards.list[f->number] == NULL);
     a->shards.list[f->number] = f;

@@ -1,18 +1,17 @@
-/* shard.h - what the requests and frees of one stream touch when its own free
- * blocks answer them: a lock, counts, spare headers.  Private to core.
+/* shard.h - all that requests and frees of one stream touch on the fast path: a
+ * lock, counts, spare headers.  Private to core.
  *
- * Only paged memory of the default pools has shards.  The lock of a shard
- * guards its stream's heaps and the segments, blocks and entries of the map
- * that belong to them; all shards' locks and the allocator's, taken together,
- * guard everything, and that is how every other call works.  Order: the
- * allocator's lock, then the shards' by number; who holds one shard's lock
- * takes no other.
+ * Only paged memory of the default pools has shards.  A shard's lock guards its
+ * stream's heaps and the segments, blocks and map entries that belong to them.
+ * All shards' locks and the allocator's together guard everything, and every
+ * other call takes them all.  Lock order: the allocator's lock, then the
+ * shards' by number; a thread that holds only one shard's lock takes no other.
  *
- * Counting.  What one thread alone does is counted in one place and exact.
- * From the second thread on each shard counts for itself, and what it counted
- * is added up when any call takes all locks, at the latest when it passes
- * shards.allowance: the current values that are reported are always exact,
- * their peaks within the allowance for each shard. */
+ * Counting: while only one thread allocates, everything is counted in one place
+ * and exactly.  From the second thread on, each shard counts by itself, and its
+ * counts are added up whenever a call takes all locks, at the latest when a
+ * shard exceeds shards.allowance.  Reported current values are always exact;
+ * peaks are exact to within the allowance for each shard. */
 #ifndef LARDER_CORE_SHARD_H
 #define LARDER_CORE_SHARD_H
 
@@ -20,25 +19,25 @@
 
 #include "core/state/audit.h"
 
-enum { SHARDS_MAX = 160 }; /* more streams do without: a number is a byte */
+enum { SHARDS_MAX = 160 }; /* a number is a byte; more streams have none */
 
 struct shard {
     struct lock lock;
     uint8_t number; /* from 1 */
     larder_stream stream;
     struct heap *heaps[POOL_KINDS]; /* NULL: none yet */
-    uint32_t unasked;      /* requests since somebody was to ask about events */
-    uint32_t header_first; /* spare ones, linked by `next` */
+    uint32_t unasked;               /* requests since events were last polled */
+    uint32_t header_first;          /* spare headers, linked by `next` */
     uint32_t header_count;
     struct tally tally;
-} __attribute__((aligned(128))); /* lines, and pairs of them, of its own */
+} __attribute__((aligned(128))); /* own pairs of cache lines */
 
 /* ---- threads -------------------------------------------------------------- */
 
-/* A value no other thread has at the same time: the thread pointer, where its
- * place is part of the ABI.  A thread-local variable of ours that is found as
- * fast could not be loaded into a program that runs (its block would have to
- * be static). */
+/* A value that no other thread has at the same time: the thread pointer, where
+ * its location is part of the ABI.  A thread-local variable as fast as that
+ * would need static TLS, and a library with static TLS cannot be loaded into a
+ * running program. */
 static inline uintptr_t shard_thread(void)
 {
     uintptr_t self;
@@ -61,7 +60,7 @@ static inline unsigned shard_hash(larder_stream stream)
                       (64 - SHARD_SLOTS_LOG2));
 }
 
-/* The stream's shard; NULL: it has none.  No lock is needed. */
+/* The stream's shard.  NULL: none.  Needs no lock. */
 static inline struct shard *shard_of(const struct allocator *a,
                                      larder_stream stream)
 {
@@ -74,14 +73,14 @@ static inline struct shard *shard_of(const struct allocator *a,
     }
 }
 
-/* The stream's shard, made if there is none; NULL: no host memory, or too
- * many.  All locks are held, the new shard's too. */
+/* The stream's shard, created if necessary.  NULL: no host memory, or too many
+ * shards.  All locks are held, on return the new shard's too. */
 struct shard *larder__shard_make(struct allocator *a, larder_stream stream);
 
 void larder__shards_init(struct allocator *a);
 void larder__shards_destroy(struct allocator *a);
 
-/* Whether another process asks for something (peers.h): no lock is needed. */
+/* Whether another process asks for memory (peers.h).  Needs no lock. */
 static inline bool shards_are_called(const struct allocator *a)
 {
     return a->shards.bell != NULL &&
@@ -90,12 +89,12 @@ static inline bool shards_are_called(const struct allocator *a)
 
 /* ---- all locks ------------------------------------------------------------ */
 
-/* Those of the shards there are, when the allocator's is held; and what they
- * counted is added up. */
+/* Take the locks of all shards and add up their counts; the allocator's lock is
+ * held. */
 void larder__shards_lock(struct allocator *a);
 void larder__shards_unlock(struct allocator *a);
 
-/* Under the policies without shards, all locks are one. */
+/* Policies without shards have only the allocator's lock. */
 static inline void allocator_lock(struct allocator *a)
 {
     lock_take(&a->lock);
@@ -112,11 +111,12 @@ static inline void allocator_unlock(struct allocator *a)
     lock_leave(&a->lock);
 }
 
-/* This thread, which is not the owner, allocates or frees. */
+/* A thread other than the owner allocates or frees.  The first thread becomes
+ * the owner; from the second on, each shard counts by itself. */
 void larder__shards_meet(struct allocator *a);
 
-/* The calling thread allocates or frees: with all locks, before anything is
- * counted in a shard. */
+/* The calling thread allocates or frees.  Call it with all locks held, before
+ * anything is counted in a shard. */
 static inline void shards_enter(struct allocator *a)
 {
     larder__assert(allocator_is_locked(a));
@@ -124,11 +124,11 @@ static inline void shards_enter(struct allocator *a)
         larder__shards_meet(a);
 }
 
-/* Leave the stream's shard, if there is one, with spare headers for the next
- * requests, as far as there is host memory, but not with too many. */
+/* Give the stream's shard, if any, spare headers for its next requests, as far
+ * as host memory allows, and take back those beyond its maximum. */
 void larder__shard_stock(struct allocator *a, larder_stream stream);
 
-/* Headers that shards have. */
+/* Headers that shards keep spare. */
 uint32_t larder__shard_headers(const struct allocator *a);
 
 /* ---- headers -------------------------------------------------------------- */
@@ -139,8 +139,8 @@ static inline struct shard *shard_numbered(const struct allocator *a,
     return a->shards.list[number];
 }
 
-/* A used header for a piece of b, of which only `self` can be relied on: one of
- * its shard's, else the slab's.  There must be one. */
+/* Take a used header, of which only `self` is valid, for a part of b: from b's
+ * shard, else from the slab.  There must be one. */
 static inline struct block *shard_take_used(struct allocator *a,
                                             const struct block *b)
 {
@@ -159,7 +159,8 @@ static inline struct block *shard_take_used(struct allocator *a,
     return header;
 }
 
-/* A zeroed one, if need be one never used; the slab's must be ensured. */
+/* Take a zeroed header, a new one if necessary; the slab's headers must be
+ * ensured. */
 static inline struct block *shard_take_header(struct allocator *a,
                                               const struct block *b)
 {
@@ -192,10 +193,10 @@ static inline void shard_give_header(struct allocator *a, struct block *header)
 
 /* ---- counting ------------------------------------------------------------- */
 
-/* Where this thread counts in f, whose lock it holds, that the bytes allocated
- * change by so many; NULL: what was counted has to be added up before, or made
- * known that there is a second thread.  A change above the allowance is never
- * counted here: what other streams count meanwhile would miss it. */
+/* Where this thread, which holds the lock of f, counts a change of `change`
+ * allocated bytes.  NULL: the counts must be added up first, or the second
+ * thread made known.  A change above the allowance is never counted here,
+ * because other streams' counts would miss it. */
 static inline struct tally *shard_tally(struct allocator *a, struct shard *f,
                                         int64_t change)
 {

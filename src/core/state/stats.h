@@ -1,8 +1,9 @@
-/* stats.h - the allocator's statistics, cheap to keep.  Private to core.
+/* stats.h - the allocator's statistics, cheap to update.  Private to core.
  *
- * Kept per pool: the current value, its peak and the sum of decreases; the
- * peak of both pools together, which is no sum of peaks.  The sum of
- * increases follows from these.  All calls under the allocator's lock. */
+ * Each pool has the current value, its peak and the sum of decreases; the peak
+ * of both pools together is kept as well, because it is not the sum of their
+ * peaks.  The sum of increases follows from these.  All calls need the
+ * allocator's lock. */
 #ifndef LARDER_CORE_STATS_H
 #define LARDER_CORE_STATS_H
 
@@ -18,7 +19,7 @@ struct metric {
     int64_t current[STATS_POOLS];
     int64_t peak[STATS_POOLS];
     int64_t freed[STATS_POOLS];
-    int64_t base[STATS_POOLS]; /* current when the sums were last set to 0 */
+    int64_t base[STATS_POOLS]; /* current value when the sums were last reset */
     int64_t peak_all;
 };
 
@@ -26,7 +27,7 @@ struct stats {
 #define X(name, text) struct metric name;
     LARDER_METRIC_MAP(X)
 #undef X
-    struct metric oversize_allocations; /* counted as of the large pool */
+    struct metric oversize_allocations; /* counted as in the large pool */
     struct metric oversize_segments;
 #define X(name, text) int64_t name;
     LARDER_COUNTER_MAP(X)
@@ -58,13 +59,13 @@ static inline int64_t metric_all(const struct metric *m)
     return m->current[STATS_SMALL] + m->current[STATS_LARGE];
 }
 
-/* Add or take off a net change; 0 leaves even the sums alone. */
+/* Add a net change, positive or negative; 0 does not change the sums either. */
 void larder__metric_move(struct metric *m, unsigned pool, int64_t change);
 
 void larder__stats_reset_peak(struct stats *st);
 void larder__stats_reset_accumulated(struct stats *st);
 
-/* Fill all but `size` and `max_split_size`. */
+/* Fill in all fields except `size` and `max_split_size`. */
 void larder__stats_copy(const struct stats *st, larder_stats *out);
 
 #endif

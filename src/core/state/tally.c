@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Which counts stand for which statistics; offsets are in struct stats, struct
+/* Which counts stand for which statistics: offsets in struct stats, struct
  * tally_pool and struct tally_peaks. */
 static const struct pair {
     size_t metric;

@@ -1,5 +1,5 @@
-/* tally.h - counts of blocks, to be added to the statistics later.  Private to
- * core. */
+/* tally.h - counts of blocks that are added to the statistics later.  Private
+ * to core. */
 #ifndef LARDER_CORE_TALLY_H
 #define LARDER_CORE_TALLY_H
 
@@ -7,23 +7,23 @@
 
 #include "core/state/stats.h"
 
-/* Changes of a count in one pool since they were last added up: of what is
- * there now by added - freed. */
+/* Changes of a count in one pool since it was last added up; the current value
+ * has changed by added - freed. */
 struct tally_metric {
     int64_t added;
     int64_t freed;
-    int64_t peak; /* before the last free */
+    int64_t peak; /* as of the last free */
 };
 
-/* Without splits, events and limits, blocks that are allocated are active and
- * the other way round: three counts stand for five. */
+/* Without splits, events and limits, allocated blocks and active blocks are the
+ * same: three counts stand for five. */
 struct tally_pool {
     struct tally_metric blocks;
     struct tally_metric bytes;
     struct tally_metric requested;
 };
 
-/* Of both pools together. */
+/* Peaks of both pools together. */
 struct tally_peaks {
     int64_t blocks;
     int64_t bytes;
@@ -48,7 +48,7 @@ static inline int64_t tally_current(const struct tally_metric *m)
     return m->added - m->freed;
 }
 
-/* Its peak, what was allocated since the last free included. */
+/* The peak, including what was allocated since the last free. */
 static inline int64_t tally_highest(const struct tally_metric *m)
 {
     return tally_current(m) > m->peak ? tally_current(m) : m->peak;
@@ -65,8 +65,8 @@ static inline void tally_raise_metric(struct tally_metric *small,
     tally_raise(both, of_small + of_large);
 }
 
-/* Between two frees counts only rise: peaks need be looked at no sooner than
- * before the next free, and when they are read. */
+/* Between two frees counts only rise, so peaks are updated only before the next
+ * free and when they are read. */
 static inline void tally_settle(struct tally *t)
 {
     struct tally_pool *small = &t->pools[STATS_SMALL];
@@ -79,7 +79,7 @@ static inline void tally_settle(struct tally *t)
     t->is_rising = false;
 }
 
-/* A block is allocated. */
+/* Count an allocated block. */
 static inline void tally_add(struct tally *t, unsigned pool, uint64_t bytes,
                              uint64_t requested)
 {
@@ -93,7 +93,7 @@ static inline void tally_add(struct tally *t, unsigned pool, uint64_t bytes,
     here->requested.added += (int64_t)requested;
 }
 
-/* A block is freed. */
+/* Count a freed block. */
 static inline void tally_sub(struct tally *t, unsigned pool, uint64_t bytes,
                              uint64_t requested)
 {
@@ -108,17 +108,17 @@ static inline void tally_sub(struct tally *t, unsigned pool, uint64_t bytes,
     here->requested.freed += (int64_t)requested;
 }
 
-/* How much more is allocated than when it was last added up. */
+/* The change of allocated bytes since the last sum. */
 static inline int64_t tally_bytes(const struct tally *t)
 {
     return tally_current(&t->pools[STATS_SMALL].bytes) +
            tally_current(&t->pools[STATS_LARGE].bytes);
 }
 
-/* Raise the peaks of what `t` counts, as if nothing else had changed since. */
+/* Raise the peaks by what `t` counts, as if nothing else had changed since. */
 void larder__tally_peaks(struct stats *st, struct tally *t);
 
-/* Add the changes to the current values and sums; t is 0 then. */
+/* Add the changes to the current values and sums, and reset t. */
 void larder__tally_currents(struct stats *st, struct tally *t);
 
 #endif

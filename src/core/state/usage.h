@@ -1,12 +1,12 @@
-/* usage.h - what each private pool holds, hands out, and may hold.  Private to
- * core.  Pools without an owner, the default ones, cost a branch. */
+/* usage.h - counts what each private pool has allocated.  Private to core.  For
+ * default pools, which have no owner, this costs one branch. */
 #ifndef LARDER_CORE_USAGE_H
 #define LARDER_CORE_USAGE_H
 
 #include "core/block/block.h"
 #include "core/state/allocator.h"
 
-/* The block has become live, or was freed. */
+/* Count a block that became live, or was freed. */
 static inline void usage_allocate(const struct block *b)
 {
     const struct pool *pool = b->segment->heap->pool;
@@ -38,7 +38,7 @@ static inline void usage_free(const struct block *b)
     }
 }
 
-/* A tag's limit has refused: nothing that others release helps. */
+/* A tag's limit refused the request: releasing memory elsewhere cannot help. */
 static inline bool usage_is_final(const struct request *q)
 {
     return q->over_pool && q->heap->pool->owner->tag != NULL;

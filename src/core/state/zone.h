@@ -1,27 +1,28 @@
-/* zone.h - red zones: what lies around an allocation in its block, under the
- * setting debug:2 and above.  Private to core.
+/* zone.h - red zones around an allocation within its block, with the settings
+ * debug:2 and 3.  Private to core.
  *
  *   block  [ red zone ][ what was asked for ][ red zone ]
  *          ^ addr      ^ the address that the program knows
  *
- * Which blocks have them is said by the block: others' addresses are the
- * program's. */
+ * Each block says whether it has them; without, the program knows the block's
+ * own address. */
 #ifndef LARDER_CORE_ZONE_H
 #define LARDER_CORE_ZONE_H
 
 #include "core/state/allocator.h"
 
-/* Before an allocation, and behind it at least: a multiple of every policy's
- * unit, so that addresses stay aligned. */
+/* Size of the zone before an allocation, and minimum size of the one after it:
+ * a multiple of every policy's unit, so that addresses stay aligned. */
 enum { ZONE_BYTES = 512 };
 
-/* What the program knows the block by. */
+/* The address by which the program knows the block. */
 static inline larder_addr zone_user(const struct block *b)
 {
     return b->addr + (b->zones != ZONES_NONE ? ZONE_BYTES : 0);
 }
 
-/* The block, in use, that the program knows by this address; NULL: none. */
+/* The live or pending block that the program knows by this address.  NULL:
+ * none. */
 static inline struct block *zone_find(struct allocator *a, larder_addr addr)
 {
     struct block *b = map_find(&a->map, &a->slab, addr);

@@ -34,7 +34,7 @@ static struct block *block_part(struct allocator *a, struct block *b,
     return rest;
 }
 
-/* b is new, in PyTorch's releases that number every block. */
+/* Number the block anew, for releases of PyTorch that number every block. */
 static void block_renew(struct allocator *a, struct block *b)
 {
     if (a->slab.has_serials && a->conf.rules->free_order == PYTORCH_NEW_BLOCKS)
@@ -59,7 +59,7 @@ struct block *larder__block_cut(struct allocator *a, struct block *b,
     return rest;
 }
 
-/* Put `high` at the end of `low`, the block before it. */
+/* Append `high` to `low`, the block before it. */
 static void block_join(struct allocator *a, struct block *low,
                        struct block *high)
 {
@@ -75,7 +75,7 @@ static void block_join(struct allocator *a, struct block *low,
     larder__assert(slab_is_linked(&a->slab, low));
 }
 
-/* The neighbour, out of its index, if it is in the same state. */
+/* The neighbour, removed from its index, if it is in the same state. */
 static struct block *block_mergeable(struct allocator *a, uint32_t number,
                                      uint8_t state)
 {
@@ -120,8 +120,8 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
 
 /* ---- taking --------------------------------------------------------------- */
 
-/* Counts of free parts of split segments: the block `size` bytes of which are
- * being taken; `rest` is what remains, 0 if it is taken whole. */
+/* Count free parts of split segments when `size` bytes of a block are taken;
+ * `rest` is what remains, 0 if the whole block is taken. */
 static void count_split(struct stats *st, unsigned pool, bool was_split,
                         uint64_t size, uint64_t rest)
 {
@@ -201,8 +201,8 @@ void larder__block_free(struct allocator *a, struct block *b)
     b->state = BLOCK_FREE;
     b = larder__block_merge(a, b, &merged);
     heap_insert(b);
-    /* Whole pages of an expandable segment can always be released, so its
-     * free blocks are not counted as splits. */
+    /* Whole pages of an expandable segment can always be released, so its free
+     * blocks do not count as splits. */
     if (!segment_is_expandable(b->segment)) {
         int64_t blocks = -(int64_t)merged.count;
         int64_t change = -(int64_t)merged.bytes;

@@ -20,7 +20,8 @@ larder_result larder__private_release_cached(struct allocator *a,
     return r;
 }
 
-/* Who gives it up may end it later: until then requests find it. */
+/* A pool that was released while it is begun stays until it is ended: requests
+ * still find it. */
 static bool private_is_over(const struct private_pool *p)
 {
     return p->tag == NULL && p->route == NULL && p->segment_count == 0;

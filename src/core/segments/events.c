@@ -4,7 +4,7 @@
 #include "base/host.h"
 #include "core/segments/blocks.h"
 
-/* Uses come in chunks and go to a list of free ones: freeing a block
+/* Uses are allocated in chunks and kept in a free list, so that freeing a block
  * allocates no host memory. */
 enum { USE_CHUNK = 64 };
 
@@ -45,7 +45,7 @@ static void use_give(struct events *e, struct use *use)
     e->free_uses = use;
 }
 
-/* The first queue whose stream is not below this one. */
+/* The first queue whose stream is not below `stream`. */
 static uint32_t queue_position(const struct events *e, larder_stream stream)
 {
     uint32_t i = 0;
@@ -87,7 +87,7 @@ static bool queue_add(struct events *e, larder_stream stream)
     return true;
 }
 
-/* Room to keep every event made among the idle ones. */
+/* Make room so that all events could be idle at once. */
 static bool idle_make_room(struct events *e)
 {
     size_t capacity = e->idle_capacity * 2 + 16;
@@ -118,8 +118,8 @@ static bool stream_is_captured(const struct allocator *a, larder_stream stream)
             is_capturing);
 }
 
-/* Of a use that was known before: what was queued outside of a capture is not
- * ordered by its end.  PyTorch forgets that. */
+/* For a stream recorded before: the end of a capture does not order work that
+ * was queued outside of it.  PyTorch ignores this. */
 static bool stays_captured(const struct allocator *a, bool was, bool is)
 {
     return a->policy->captures_order_all ? was || is : was && is;
@@ -202,7 +202,7 @@ static larder_result event_take(struct allocator *a, uint64_t *out)
     return r;
 }
 
-/* Put an event on the use's stream and queue it. */
+/* Record an event on the use's stream and queue it. */
 static larder_result use_record(struct allocator *a, struct use *use)
 {
     struct events *e = &a->events;
@@ -229,7 +229,7 @@ static larder_result use_record(struct allocator *a, struct use *use)
     return LARDER_OK;
 }
 
-/* No event ends it: larder__events_unhold() does. */
+/* No event ends a hold; larder__events_unhold() does. */
 static larder_result hold_count(struct allocator *a, struct use *hold)
 {
     larder__assert(hold->is_hold && !hold->is_held);
@@ -238,7 +238,7 @@ static larder_result hold_count(struct allocator *a, struct use *hold)
     return LARDER_OK;
 }
 
-/* Turn the pending block's uses into events.  On failure some are left. */
+/* Turn the pending block's uses into events.  If it fails some uses remain. */
 static larder_result block_record(struct allocator *a, struct block *b)
 {
     while (b->uses != NULL) {
@@ -272,7 +272,7 @@ static void defer(struct allocator *a, struct block *b)
     e->deferred_last = b->self;
 }
 
-/* Holds alone need none. */
+/* Holds need no event. */
 static bool needs_event(const struct block *b)
 {
     const struct use *use = b->uses;
@@ -288,15 +288,15 @@ void larder__events_defer(struct allocator *a, struct block *b)
     larder__assert(b->state == BLOCK_LIVE && b->uses != NULL);
     b->state = BLOCK_PENDING;
     b->events = 0;
-    /* A device that refuses an event now is asked again at the next
-     * allocation: the block is freed all the same. */
+    /* If the device fails to record an event now it is asked again at the next
+     * allocation; the free succeeds either way. */
     if ((allocator_is_capturing(a) && needs_event(b)) ||
         block_record(a, b) != LARDER_OK)
         defer(a, b);
 }
 
-/* Uses recorded in a capture need no event: its end orders them (CUDA's rules
- * of stream capture). */
+/* Drop uses recorded during a capture: its end orders them (CUDA's rules of
+ * stream capture), so they need no event. */
 static void block_drop_captured(struct allocator *a, struct block *b)
 {
     struct use **link = &b->uses;
@@ -313,8 +313,8 @@ static void block_drop_captured(struct allocator *a, struct block *b)
     }
 }
 
-/* Give events to the blocks that had to wait for one; those that still get
- * none wait on. */
+/* Record events for the deferred blocks; those for which it fails stay
+ * deferred. */
 static larder_result record_deferred(struct allocator *a)
 {
     uint32_t number = a->events.deferred_first;
@@ -340,7 +340,7 @@ static larder_result record_deferred(struct allocator *a)
 
 /* ---- completing ----------------------------------------------------------- */
 
-/* The first event of the queue has completed. */
+/* Remove the first event of the queue, which has completed. */
 static void queue_pop(struct allocator *a, struct event_queue *queue)
 {
     struct events *e = &a->events;
@@ -364,7 +364,7 @@ void larder__events_poll(struct allocator *a)
     struct events *e = &a->events;
 
     larder__assert(allocator_is_locked(a));
-    (void)record_deferred(a); /* what is left is tried again */
+    (void)record_deferred(a); /* the rest is tried again */
     for (uint32_t i = 0; i < e->queue_count; i++) {
         struct event_queue *queue = &e->queues[i];
 
@@ -375,7 +375,7 @@ void larder__events_poll(struct allocator *a)
     }
 }
 
-/* Wait for the first events of the queue, up to that of this use. */
+/* Wait for the events of the queue, in order, up to the one of this use. */
 static larder_result queue_sync(struct allocator *a, struct event_queue *queue,
                                 const struct use *last)
 {
@@ -433,7 +433,7 @@ larder_result larder__events_sync_owner(struct allocator *a,
 
 /* ---- holds ---------------------------------------------------------------- */
 
-/* It has the block's own stream, which no recorded one has. */
+/* A hold has the block's own stream, which is never recorded. */
 larder_result larder__events_hold(struct allocator *a, struct block *b,
                                   struct use **out)
 {
@@ -451,7 +451,7 @@ larder_result larder__events_hold(struct allocator *a, struct block *b,
     return LARDER_OK;
 }
 
-/* A block that waits for its events to be recorded goes when that is done. */
+/* If the block is still deferred it is freed once its events are done. */
 void larder__events_unhold(struct allocator *a, struct use *hold)
 {
     struct block *b = hold->block;
@@ -514,7 +514,7 @@ larder_result larder__events_destroy(struct allocator *a)
     struct events *e = &a->events;
     larder_result r = LARDER_OK;
 
-    for (uint32_t i = 0; i < e->queue_count; i++) { /* not waited for */
+    for (uint32_t i = 0; i < e->queue_count; i++) { /* events not waited for */
         while (e->queues[i].first != NULL) {
             struct use *use = e->queues[i].first;
 

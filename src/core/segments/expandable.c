@@ -1,9 +1,9 @@
 /* expandable.c - ranges of addresses that grow and shrink by pages.
  *
- * As in PyTorch: a range of 9/8 of the device's memory, each page its own
- * handle of 2 MiB (small pool) or large_segment_size_mb (large pool), mapped
- * one by one, access set once for a run, unmapped and released one by one
- * after waiting for the stream. */
+ * As in PyTorch: a range is 9/8 of the device's memory; each page is a handle
+ * of its own, of 2 MiB (small pool) or large_segment_size_mb (large pool).
+ * Pages are mapped one by one, with access set once for a run, and unmapped and
+ * released one by one after waiting for the stream. */
 #include "core/peers/draw.h"
 #include "core/segments/segment.h"
 
@@ -16,7 +16,7 @@
 #include "core/segments/orphan.h"
 #include "core/state/held.h"
 
-enum { FULL_RANGES = 16 }; /* streams of a pool with ranges as PyTorch's */
+enum { FULL_RANGES = 16 }; /* streams whose ranges are as long as PyTorch's */
 
 /* ---- pages ---------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ static larder_addr page_addr(const struct segment *s, size_t i)
     return s->addr + i * s->page_bytes;
 }
 
-/* Page i is out of use: release its handle, now or later. */
+/* Release the handle of page i, which is out of use, now or later. */
 static void page_drop(struct allocator *a, struct segment *s, size_t i,
                       bool mapped)
 {
@@ -42,7 +42,7 @@ static void page_drop(struct allocator *a, struct segment *s, size_t i,
     a->page_count--;
 }
 
-/* A handle for page i: one that is mapped nowhere, or a new one. */
+/* Get a handle for page i: an unmapped one, or a new one. */
 static larder_result page_get(struct allocator *a, struct segment *s, size_t i)
 {
     larder_result r = LARDER_OK;
@@ -54,7 +54,7 @@ static larder_result page_get(struct allocator *a, struct segment *s, size_t i)
     return r;
 }
 
-/* Create handles for pages [begin, end): all or none. */
+/* Create handles for pages [begin, end), all or none. */
 static larder_result pages_create(struct allocator *a, struct segment *s,
                                   size_t begin, size_t end)
 {
@@ -74,8 +74,8 @@ static larder_result pages_create(struct allocator *a, struct segment *s,
     return LARDER_OK;
 }
 
-/* Map pages [begin, end), whose handles exist, and make them usable; *mapped
- * is where it stopped. */
+/* Map pages [begin, end), whose handles exist, and set access. *mapped is where
+ * it stopped. */
 static larder_result pages_map(struct allocator *a, struct segment *s,
                                size_t begin, size_t end, size_t *mapped)
 {
@@ -95,14 +95,14 @@ static larder_result pages_map(struct allocator *a, struct segment *s,
     return r;
 }
 
-/* Create and map pages [begin, end): all or none. */
+/* Create and map pages [begin, end), all or none. */
 static larder_result pages_add(struct allocator *a, struct segment *s,
                                size_t begin, size_t end)
 {
     size_t mapped;
     larder_result r;
 
-    (void)larder__orphans_release(a); /* memory and addresses of use here */
+    (void)larder__orphans_release(a); /* may free memory and addresses */
     if ((r = pages_create(a, s, begin, end)) != LARDER_OK)
         return r;
     r = pages_map(a, s, begin, end, &mapped);
@@ -111,12 +111,12 @@ static larder_result pages_add(struct allocator *a, struct segment *s,
     return r;
 }
 
-/* Unmap and release pages from `begin` on until `end` or the first that the
- * device refuses; *done is where it stopped. */
+/* Unmap and release pages from `begin` to `end`, or to the first that the
+ * device fails to unmap or release; *done is where it stopped. */
 static larder_result pages_remove(struct allocator *a, struct segment *s,
                                   size_t begin, size_t end, size_t *done)
 {
-    /* Unmapping does not wait for work as freeing does. */
+    /* Unlike freeing, unmapping does not wait for queued work. */
     larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
 
     larder__assert(begin < end && end <= s->bytes / s->page_bytes);
@@ -132,7 +132,7 @@ static larder_result pages_remove(struct allocator *a, struct segment *s,
 
 /* ---- ranges --------------------------------------------------------------- */
 
-/* Of the next range that is made for the heap. */
+/* The page size of the heap's next range. */
 static uint64_t range_page_bytes(const struct allocator *a,
                                  const struct heap *heap)
 {
@@ -140,7 +140,7 @@ static uint64_t range_page_bytes(const struct allocator *a,
                                 : a->conf.large_segment_bytes;
 }
 
-/* PyTorch's size of a range: room to move pages about in. */
+/* PyTorch's length of a range, with room to move pages. */
 static uint64_t range_pages(const struct allocator *a, uint64_t page_bytes)
 {
     uint64_t total = a->props.total_bytes;
@@ -148,9 +148,9 @@ static uint64_t range_pages(const struct allocator *a, uint64_t page_bytes)
     return (total + total / 8 + page_bytes - 1) / page_bytes;
 }
 
-/* The same while streams are few.  Addresses are not without end: each further
- * stream of a pool has a smaller share, where PyTorch fails on some hundredth,
- * and one that outgrows its range gets another. */
+/* The same while there are few streams.  Addresses are limited, so each further
+ * stream of a pool gets a smaller share (PyTorch fails after some hundred
+ * streams), and a stream that outgrows its range gets another. */
 static uint64_t range_pages_for(const struct allocator *a,
                                 const struct heap *heap, uint64_t page_bytes)
 {
@@ -160,8 +160,8 @@ static uint64_t range_pages_for(const struct allocator *a,
     return streams <= FULL_RANGES ? pages : pages * FULL_RANGES / 2 / streams;
 }
 
-/* A new range with room for `size` bytes, one unmapped block: of half as many
- * addresses, and so on, where so many are not to be had. */
+/* Reserve a new range with room for `size` bytes, as one unmapped block.  Halve
+ * its length while the device has too few addresses. */
 static larder_result range_create(struct allocator *a, struct heap *heap,
                                   uint64_t size, struct block **out)
 {
@@ -184,8 +184,8 @@ static larder_result range_create(struct allocator *a, struct heap *heap,
     return r;
 }
 
-/* Drop a range that has no page any more.  If the device refuses, the
- * addresses stay and will be used again. */
+/* Destroy a range without pages.  If the device fails to free the addresses
+ * they stay, and will be used again. */
 static larder_result range_destroy(struct allocator *a, struct segment *s)
 {
     larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
@@ -221,8 +221,8 @@ static bool has_addresses(struct allocator *a, const struct block *b,
     return bytes >= size;
 }
 
-/* Where to grow: the lowest unmapped block, or the free one just before it,
- * from which enough addresses follow; else a new range. */
+/* Find where to grow: the lowest unmapped block, or the free block just before
+ * it, that is followed by enough addresses; otherwise a new range. */
 static larder_result find_addresses(struct allocator *a, struct heap *heap,
                                     uint64_t size, struct block **out)
 {
@@ -239,7 +239,7 @@ static larder_result find_addresses(struct allocator *a, struct heap *heap,
     return range_create(a, heap, size, out);
 }
 
-/* Host memory that mapping the first `bytes` of b needs. */
+/* Ensure the host memory that mapping the first `bytes` of b needs. */
 static bool map_block_ensure(struct allocator *a, const struct block *b,
                              uint64_t bytes)
 {
@@ -248,8 +248,8 @@ static bool map_block_ensure(struct allocator *a, const struct block *b,
                                b->segment->heap->pool->is_small, 0);
 }
 
-/* Map the first `size` bytes, rounded up to pages, of the unmapped block *b;
- * it becomes free, merged with its neighbours, in its heap. */
+/* Map the first `size` bytes, rounded up to pages, of the unmapped block *b.
+ * It becomes free, merged with its neighbours, and is in its heap. */
 static larder_result map_block(struct allocator *a, struct block **b,
                                uint64_t size)
 {
@@ -287,8 +287,8 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
     larder_result r;
 
     larder__assert(allocator_is_locked(a));
-    /* More than the device has: PyTorch makes a new range for it each time,
-     * and runs out of addresses some day. */
+    /* The size exceeds the device.  PyTorch reserves a new range each time this
+     * happens, and finally runs out of addresses. */
     if (size > range_pages(a, page_bytes) * page_bytes)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     if ((r = find_addresses(a, heap, size, &b)) != LARDER_OK)
@@ -296,7 +296,7 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
     if (b->state == BLOCK_UNMAPPED &&
         (r = map_block(a, &b, bits_lesser(b->bytes, size))) != LARDER_OK)
         return r;
-    while (b->bytes < size) { /* what follows is unmapped */
+    while (b->bytes < size) { /* the next block is unmapped */
         grow = slab_at(&a->slab, b->next);
         r = map_block(a, &grow, bits_lesser(grow->bytes, size - b->bytes));
         if (r != LARDER_OK)
@@ -311,8 +311,8 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
 
 /* ---- shrinking ------------------------------------------------------------ */
 
-/* Take [first, first + bytes) out of the free block b: what is left on either
- * side stays free, the middle becomes unmapped. */
+/* Make [first, first + bytes) of the free block b unmapped; what is left on
+ * either side stays free. */
 static void unmap_middle(struct allocator *a, struct block *b,
                          larder_addr first, uint64_t bytes)
 {
@@ -361,7 +361,7 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     return r != LARDER_OK ? r : dropped;
 }
 
-/* Whether a graph that was captured may use page i. */
+/* Whether a captured graph may use page i. */
 static bool is_of_graph(const struct segment *s, size_t i)
 {
     return page_addr(s, i) < s->graph_end &&
@@ -369,7 +369,7 @@ static bool is_of_graph(const struct segment *s, size_t i)
 }
 
 /* The longest run of whole pages within b that no graph uses, at most `max`
- * of them. */
+ * pages. */
 static void lendable_run(const struct block *b, size_t max, size_t *begin,
                          size_t *end)
 {
@@ -388,7 +388,7 @@ static void lendable_run(const struct block *b, size_t max, size_t *begin,
             *begin = from;
             *end = i;
         }
-        i++; /* a graph's, or behind a run that none is longer than */
+        i++; /* a graph's page, or the end of a run no longer than the best */
     }
 }
 
@@ -446,7 +446,7 @@ larder_result larder__expandable_forget(struct allocator *a, struct block *b)
 void larder__expandable_tidy(struct allocator *a, struct segment *s)
 {
     if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
-        (void)range_destroy(a, s); /* if not now, its addresses are used */
+        (void)range_destroy(a, s); /* if that fails, its addresses are reused */
 }
 
 larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
@@ -457,7 +457,8 @@ larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
         if (s->pages[i] != 0)
             page_drop(a, s, i, true);
     }
-    fail_keep_first(&r, larder__orphans_release(a)); /* mapped here, maybe */
+    /* An orphan may be mapped in this range. */
+    fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r,
                     larder__device_address_free(a->device, s->addr, s->bytes));
     larder__segment_unlink(a, s);

@@ -1,9 +1,9 @@
-/* gc.c - garbage collection, as PyTorch's garbage_collection_threshold.
+/* gc.c - garbage collection as with PyTorch's garbage_collection_threshold.
  *
  * A free block's age is the number of searches of its pool since it became
- * free.  When more is held than the threshold allows, unused segments of the
- * large default pool go, those at least of average age first, round by
- * round. */
+ * free.  When more memory is held than the threshold allows, unused segments of
+ * the large default pool are released in rounds, in each those of at least
+ * average age. */
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/release.h"
@@ -41,7 +41,7 @@ static void gc_count(struct pool *pool, struct garbage *g)
     }
 }
 
-/* Release what is old enough; whether anything went. */
+/* Release segments that are old enough.  Returns whether there were any. */
 static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
 {
     double threshold = (double)g->total_age / (double)g->count;

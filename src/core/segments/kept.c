@@ -5,7 +5,7 @@
 
 enum { HOST_ALIGN = 4096 };
 
-/* Pinned memory is copied faster, but may be scarce. */
+/* Copies to pinned memory are faster, but it may be scarce. */
 bool larder__kept_take(struct allocator *a, struct kept *k, uint64_t bytes)
 {
     void *host = NULL;
@@ -20,8 +20,8 @@ bool larder__kept_take(struct allocator *a, struct kept *k, uint64_t bytes)
     return host != NULL;
 }
 
-/* A copy that cannot be waited for as work is may still be under way: the
- * other way of waiting is worth a try, but is not relied on. */
+/* If the usual wait fails the copy may still be running: another way of waiting
+ * is tried, but not relied on. */
 larder_result larder__kept_wait(struct allocator *a, struct kept *k,
                                 larder_stream stream)
 {

@@ -1,4 +1,4 @@
-/* kept.h - contents of memory that the host keeps while their pages are
+/* kept.h - host memory that holds the contents of pages while they are
  * released.  Private to core. */
 #ifndef LARDER_CORE_KEPT_H
 #define LARDER_CORE_KEPT_H
@@ -6,22 +6,22 @@
 #include "core/state/allocator.h"
 
 struct kept {
-    char *host; /* NULL: nothing */
+    char *host; /* NULL: empty */
     uint64_t bytes;
-    bool is_pinned;    /* `host` is the device's */
+    bool is_pinned;    /* `host` was allocated by the device */
     bool is_in_flight; /* a copy may still read or write it */
 };
 
-/* Have memory for so many bytes; false: the host has none, and k is empty. */
+/* Allocate host memory for `bytes`.  False: there is none, and k is empty. */
 bool larder__kept_take(struct allocator *a, struct kept *k, uint64_t bytes);
 
-/* Wait for the copies to and from it that were queued on the stream.  If that
- * cannot be waited for, it is in flight. */
+/* Wait for the copies to and from it that were queued on the stream.  If the
+ * wait fails it is marked as in flight. */
 larder_result larder__kept_wait(struct allocator *a, struct kept *k,
                                 larder_stream stream);
 
-/* Free it; k is empty then.  False: it is in flight, or the device refuses,
- * and stays. */
+/* Free it; k is empty then.  False: it is in flight or the device fails to free
+ * it, and it stays. */
 bool larder__kept_free(struct allocator *a, struct kept *k);
 
 #endif

@@ -6,7 +6,7 @@
 
 bool larder__orphans_make_room(struct allocator *a, size_t count)
 {
-    /* One more than the pages: for memory that came in another way. */
+    /* One more than the pages, for a driver allocation. */
     size_t need = a->page_count + a->orphans.count + count + 1;
     struct orphan *orphans;
 

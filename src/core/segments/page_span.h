@@ -1,20 +1,20 @@
 /* page_span.h - pages of a segment that pages are mapped into.  Private to
  * core.
  *
- * The pages of one handle lie together and have its number in segment.pages;
- * those of expandable segments have a handle each. */
+ * The pages of a handle are adjacent, and each has the handle in its entry of
+ * segment.pages.  In expandable segments every page has its own handle. */
 #ifndef LARDER_CORE_PAGE_SPAN_H
 #define LARDER_CORE_PAGE_SPAN_H
 
 #include "core/state/allocator.h"
 
-/* Pages of a segment, by number: from begin up to end. */
+/* Pages of a segment, by index: from begin up to but not including end. */
 struct page_span {
     size_t begin;
     size_t end;
 };
 
-/* The pages that the block touches. */
+/* The pages that the block touches, even in part. */
 static inline struct page_span block_pages(const struct block *b)
 {
     const struct segment *s = b->segment;
@@ -28,8 +28,8 @@ static inline struct page_span block_pages(const struct block *b)
     };
 }
 
-/* The first page of the handle that page i, which is there, is of, and where
- * that handle ends. */
+/* The first page of the handle that is mapped at page i, and the page behind
+ * its last. */
 static inline size_t page_handle_begin(const struct segment *s, size_t i)
 {
     larder__assert(s->pages[i] != 0);

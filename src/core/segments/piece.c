@@ -1,8 +1,8 @@
-/* piece.c - reserved memory: taken from the device in one piece, cut into
- * segments, never released before the allocator goes.
+/* piece.c - reserved memory: acquired from the device in one piece, carved into
+ * segments, released only with the allocator.
  *
- * A piece is counted as one segment of the large pool when it is taken; what
- * is carved from it is counted no second time. */
+ * A piece counts as one segment of the large pool when it is acquired; segments
+ * carved from it are not counted again. */
 #include "core/peers/draw.h"
 #include "core/segments/segment.h"
 
@@ -47,8 +47,8 @@ larder_result larder__piece_take(struct allocator *a, uint64_t bytes)
     return LARDER_OK;
 }
 
-/* The first gap of at least `bytes`: sets *addr, and *link to where the part
- * goes in the list. */
+/* Find the first gap of at least `bytes`: sets *addr, and *link to where the
+ * part belongs in the list. */
 static bool piece_find_gap(struct piece *p, uint64_t bytes, larder_addr *addr,
                            struct segment ***link)
 {

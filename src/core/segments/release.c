@@ -29,7 +29,7 @@ void larder__block_retire(struct allocator *a, struct block *b)
         larder__block_free(a, b);
 }
 
-/* Release the unused segments of a heap that are no expandable ones. */
+/* Release the unused segments of a heap, except expandable ones. */
 static larder_result release_segments(struct allocator *a, struct heap *heap)
 {
     struct block *b = larder__bins_fit(heap->bins, 0);
@@ -45,8 +45,8 @@ static larder_result release_segments(struct allocator *a, struct heap *heap)
     return r;
 }
 
-/* Unmapping cuts blocks, but what is left of one is smaller than it, so the
- * walk up the sizes meets each block once. */
+/* Unmapping cuts blocks, but what is left of one is smaller than it, so walking
+ * up the sizes visits each block once. */
 static larder_result release_pages(struct allocator *a, struct heap *heap)
 {
     struct block *b = larder__bins_fit(heap->bins, 0);
@@ -74,14 +74,14 @@ larder_result larder__release_pool(struct allocator *a, struct pool *pool)
         fail_keep_first(&r, release_segments(a, pool->stocked[i]));
     for (uint32_t i = 0; i < pool->stocked_count; i++)
         fail_keep_first(&r, release_pages(a, pool->stocked[i]));
-    if (r == LARDER_OK) /* the device is asked again for what it refused */
+    if (r == LARDER_OK) /* on an error the device is asked again later */
         larder__stocked_empty(pool);
     return r;
 }
 
-/* A whole segment, as large as the setting that keeps it whole.  PyTorch 2.4
- * takes every block of that size for one; a change of settings can belie
- * that. */
+/* Whether b is a whole segment at least as large as max_split_size_mb, which is
+ * never split.  PyTorch 2.4 takes every block of that size for one; this is
+ * wrong if the setting has changed. */
 static bool is_oversize_segment(const struct allocator *a,
                                 const struct block *b)
 {
@@ -89,7 +89,7 @@ static bool is_oversize_segment(const struct allocator *a,
            !segment_is_expandable(b->segment);
 }
 
-/* The smallest such segment of at least `bytes`. */
+/* Release the smallest such segment of at least `bytes`. */
 static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
 {
     struct block *b = larder__bins_fit(bins, bytes);
@@ -100,7 +100,7 @@ static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
     return b != NULL && larder__segment_release(a, b) == LARDER_OK;
 }
 
-/* Several that together have that many bytes, the largest first. */
+/* Release several, the largest first, that have `bytes` in all. */
 static bool release_several(struct allocator *a, struct bins *bins,
                             uint64_t bytes)
 {

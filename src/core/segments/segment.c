@@ -54,7 +54,8 @@ static struct block *segment_fill(struct allocator *a, struct segment *s)
     return b;
 }
 
-/* Sets s->addr and makes room for it in the map. */
+/* Acquire a driver allocation: sets s->addr and makes room for it in the
+ * map. */
 static larder_result segment_take_driver(struct allocator *a, struct segment *s)
 {
     struct pool *pool = s->heap->pool;
@@ -79,14 +80,15 @@ static larder_result segment_take_driver(struct allocator *a, struct segment *s)
     return LARDER_OK;
 }
 
-/* Sets s->addr, and room in the map, from a reserved piece. */
+/* Carve the segment from a piece: sets s->addr and makes room for it in the
+ * map. */
 static larder_result segment_take_piece(struct allocator *a, struct segment *s)
 {
     s->kind = SEGMENT_CARVED;
     return larder__piece_carve(a, s);
 }
 
-/* Sets s->addr and s->pages. */
+/* Reserve addresses: sets s->addr and s->pages. */
 static larder_result segment_take_addresses(struct allocator *a,
                                             struct segment *s)
 {
@@ -103,7 +105,7 @@ static larder_result segment_take_addresses(struct allocator *a,
 
 typedef larder_result segment_taker(struct allocator *a, struct segment *s);
 
-/* A segment like the one given, with what the taker sets. */
+/* Make a segment like the one given; the taker fills in the rest. */
 static larder_result segment_make(struct allocator *a,
                                   const struct segment *like,
                                   segment_taker *taker, struct block **out)
@@ -128,7 +130,7 @@ static larder_result segment_make(struct allocator *a,
     return LARDER_OK;
 }
 
-/* The same with all of its memory. */
+/* The same, with memory for all of it. */
 static larder_result segment_make_whole(struct allocator *a, struct heap *heap,
                                         uint64_t bytes, segment_taker *taker,
                                         struct block **out)
@@ -179,8 +181,8 @@ static larder_result segment_give_driver(struct allocator *a, struct segment *s)
     held_sub(a, pool, s->bytes);
     history_range(a, LARDER_ACTION_segment_free, s, s->addr, s->bytes);
     metric_sub(&a->stats.segment, pool->stats, 1);
-    /* As in PyTorch, by the setting of now: a change while an oversize
-     * segment lives leaves the count off. */
+    /* As in PyTorch this uses the current setting: a change during the life of
+     * an oversize segment makes the count wrong. */
     if (s->bytes >= a->conf.max_split_bytes)
         metric_sub(&a->stats.oversize_segments, STATS_LARGE, 1);
     return LARDER_OK;

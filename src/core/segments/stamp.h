@@ -1,13 +1,13 @@
 /* stamp.h - when pages were last in use.  Private to core.
  *
- * With trim_age a page of a range has the number of the last look (trim_age.h)
- * that it was in use at or after. */
+ * With trim_age each page of a range has the number of the last look
+ * (trim_age.h) at or after which it was in use. */
 #ifndef LARDER_CORE_STAMP_H
 #define LARDER_CORE_STAMP_H
 
 #include "core/segments/page_span.h"
 
-/* A block of a range is taken: its pages are in use. */
+/* Mark the pages of a block that is being taken as in use. */
 static inline void stamp_block(const struct allocator *a, const struct block *b)
 {
     const struct segment *s = b->segment;
@@ -22,7 +22,8 @@ static inline void stamp_block(const struct allocator *a, const struct block *b)
     }
 }
 
-/* Page i, of a segment that has stamps, is there and was not in use for long. */
+/* Whether page i of a segment with stamps is mapped and has not been in use for
+ * trim_age. */
 static inline bool stamp_is_old(const struct allocator *a,
                                 const struct segment *s, size_t i)
 {

@@ -1,4 +1,4 @@
-/* unused.c - whole segments that nothing uses, across the default pools. */
+/* unused.c - whole unused segments of the default pools. */
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/release.h"
@@ -32,7 +32,8 @@ uint64_t larder__unused_bytes(const struct allocator *a)
     return bytes;
 }
 
-/* The smallest of at least so many bytes; `best` if none is smaller. */
+/* The smallest unused segment of at least `bytes`; `best` if none is
+ * smaller. */
 static struct block *smaller_of_heap(const struct heap *heap, uint64_t bytes,
                                      struct block *best)
 {
@@ -43,7 +44,7 @@ static struct block *smaller_of_heap(const struct heap *heap, uint64_t bytes,
     return b != NULL && (best == NULL || b->bytes < best->bytes) ? b : best;
 }
 
-/* The largest of at most so many bytes; `best` if none is larger. */
+/* The largest unused segment of at most `bytes`; `best` if none is larger. */
 static struct block *larger_of_heap(const struct heap *heap, uint64_t bytes,
                                     struct block *best)
 {
@@ -70,7 +71,8 @@ static struct block *unused_choose(const struct allocator *a, uint64_t bytes,
     return best;
 }
 
-/* One that the device refuses is passed over, with all of its size. */
+/* A segment that the device fails to release is skipped, together with all of
+ * its size. */
 uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
 {
     struct block *alone;

@@ -9,8 +9,8 @@
 
 enum { PATH_ROOM = 2 * CONF_PATH_MAX };
 
-/* %p becomes the process's number, %n that of the dump, %% a percent sign;
- * false if the path does not fit. */
+/* Expand %p to the process's number, %n to that of the dump and %% to a percent
+ * sign.  False: the path does not fit. */
 static bool expand(const char *from, uint64_t number, char *out,
                    size_t capacity)
 {
@@ -30,7 +30,7 @@ static bool expand(const char *from, uint64_t number, char *out,
     return t.length < t.capacity;
 }
 
-/* Copy with the lock, write without. */
+/* The copy is made under the lock, and written without it. */
 static bool dump(struct allocator *a)
 {
     char path[PATH_ROOM];

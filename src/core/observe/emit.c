@@ -47,14 +47,14 @@ static void emit_put(struct emit *e, unsigned char byte)
         flush(e);
 }
 
-/* The lowest `count` bytes of value, the lowest first. */
+/* Write the lowest `count` bytes of value, lowest first. */
 static void put_little(struct emit *e, uint64_t value, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         emit_put(e, (unsigned char)(value >> (8 * i)));
 }
 
-/* Before each value of JSON. */
+/* Call it before each JSON value. */
 static void separate(struct emit *e)
 {
     if (e->after_item)
@@ -64,7 +64,7 @@ static void separate(struct emit *e)
 
 /* ---- text ----------------------------------------------------------------- */
 
-/* The length of the character of UTF-8 that begins here; 0: none does. */
+/* The length of the UTF-8 character that begins here; 0: it is invalid. */
 static size_t utf8_length(const unsigned char *s)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -83,7 +83,7 @@ static size_t utf8_length(const unsigned char *s)
         return 0;
     c &= 0x7Fu >> n;
     for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) /* also the end of the text */
+        if ((s[i] & 0xC0) != 0x80) /* true at the end of the text too */
             return 0;
         c = c << 6 | (s[i] & 0x3F);
     }
@@ -92,7 +92,8 @@ static size_t utf8_length(const unsigned char *s)
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
-/* The next character of the text in *out; its length, 0 at the end. */
+/* Copy the next character of the text to *out.  Returns its length; 0 at the
+ * end. */
 static size_t next_character(const char **text, char out[UTF8_MAX])
 {
     const unsigned char *s = (const unsigned char *)*text;
@@ -128,7 +129,8 @@ static void put_json_character(struct emit *e, const char *c, size_t n)
     }
 }
 
-/* The length of what stands for itself: nearly always all of a text. */
+/* The length of the part that needs no escape: nearly always all of the
+ * text. */
 static size_t plain_length(const char *text)
 {
     size_t n = 0;
@@ -230,7 +232,7 @@ bool larder__emit_end(struct emit *e)
 
 uint32_t larder__emit_keep(struct emit *e)
 {
-    emit_put(e, PICKLE_MEMOIZE); /* the next number */
+    emit_put(e, PICKLE_MEMOIZE); /* memo number: the next one */
     return e->memo_count++;
 }
 
@@ -241,8 +243,8 @@ void larder__emit_again(struct emit *e, uint32_t number)
 
 /* ---- dicts and lists ------------------------------------------------------ */
 
-/* A pickle's MARK comes with the first item, so that an empty one, and one
- * that is kept, needs nothing more. */
+/* A pickle's MARK is written with the first item, so that empty lists, and kept
+ * ones, need none. */
 static void open_batch(struct emit *e)
 {
     if (!e->json && e->batched[e->depth]++ == 0)
@@ -373,8 +375,8 @@ static void put_json_number(struct emit *e, uint64_t value)
     put_bytes(e, &digits[at], sizeof digits - at);
 }
 
-/* In two's complement, the lowest byte first, in as few bytes as hold it;
- * `sign` fills on. */
+/* Write two's complement, lowest byte first, in as few bytes as hold the value;
+ * `sign` is the fill byte. */
 static void put_long(struct emit *e, uint64_t value, unsigned char sign)
 {
     unsigned n = 8;
@@ -440,7 +442,7 @@ static void put_json_real(struct emit *e, double value)
     larder__text_init(&t, text, sizeof text);
     larder__text_add(&t, "%.17g", value);
     for (char *c = text; *c != '\0'; c++) {
-        if (*c == ',') /* as some locales have it */
+        if (*c == ',') /* decimal comma of some locales */
             *c = '.';
     }
     put_bytes(e, text, t.length);
@@ -458,7 +460,7 @@ void larder__emit_real(struct emit *e, double value)
         return;
     }
     memcpy(&bits, &value, sizeof bits);
-    emit_put(e, PICKLE_BINFLOAT); /* the highest byte first */
+    emit_put(e, PICKLE_BINFLOAT); /* highest byte first */
     for (int shift = 56; shift >= 0; shift -= 8)
         emit_put(e, (unsigned char)(bits >> shift));
 }

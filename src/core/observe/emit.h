@@ -1,9 +1,9 @@
-/* emit.h - writing nested values as a pickle or as JSON, through a buffer.
+/* emit.h - writes nested values as a pickle or as JSON, through a buffer.
  * Private to core.
  *
- * A pickle is of protocol 4 and made of the opcodes alone that PyTorch's
- * MemoryViz.js knows.  Failures are remembered: after one nothing more is
- * written, so that only the end has to look. */
+ * Pickles have protocol 4 and use only opcodes that PyTorch's MemoryViz.js
+ * knows.  Errors are remembered: after the first one nothing more is written,
+ * so it is enough to check at the end. */
 #ifndef LARDER_CORE_EMIT_H
 #define LARDER_CORE_EMIT_H
 
@@ -13,7 +13,7 @@
 
 #include <larder/history.h>
 
-/* Strings that come again and again; a pickle has each once. */
+/* Strings that occur often; a pickle contains each once. */
 #define EMIT_WORD_MAP(X)                                                       \
     X(segments)                                                                \
     X(device_traces)                                                           \
@@ -77,7 +77,7 @@ struct emit {
     larder_write_fn *write;
     void *ctx;
     bool json;
-    bool failed;     /* a write was refused */
+    bool failed;     /* a write failed */
     bool after_item; /* JSON: the next item needs a comma before it */
     unsigned depth;
     uint32_t batched[EMIT_DEPTH]; /* pickle: items since the last APPENDS */
@@ -87,11 +87,11 @@ struct emit {
     unsigned char buffer[EMIT_BUFFER];
 };
 
-/* Zero all of *e but the buffer and begin. */
+/* Clear all of *e except the buffer, and begin. */
 void larder__emit_begin(struct emit *e, larder_write_fn *write, void *ctx,
                         bool json);
 
-/* The end of the one value written; false: something failed. */
+/* End the one value that was written.  False: something failed. */
 bool larder__emit_end(struct emit *e);
 
 void larder__emit_dict_begin(struct emit *e);
@@ -100,10 +100,10 @@ void larder__emit_list_begin(struct emit *e);
 void larder__emit_list_next(struct emit *e); /* before each item */
 void larder__emit_list_end(struct emit *e);
 
-/* A pair of numbers: a tuple, or in JSON a list. */
+/* Write two numbers: a tuple in a pickle, a list in JSON. */
 void larder__emit_pair(struct emit *e, uint64_t first, uint64_t second);
 
-/* Keys of a dict; the value follows. */
+/* Write a key of a dict; its value must follow. */
 void larder__emit_key(struct emit *e, enum emit_word word);
 void larder__emit_key_text(struct emit *e, const char *text);
 
@@ -115,8 +115,8 @@ void larder__emit_signed(struct emit *e, int64_t value);
 void larder__emit_real(struct emit *e, double value);
 void larder__emit_bool(struct emit *e, bool value);
 
-/* Pickle alone: keep the list or dict just begun under a number, to be put
- * again by it. */
+/* Pickles only: memoize the list or dict just begun, and write it again by its
+ * number. */
 uint32_t larder__emit_keep(struct emit *e);
 void larder__emit_again(struct emit *e, uint32_t number);
 

@@ -207,7 +207,7 @@ static larder_result history_api_options_read(
     return LARDER_OK;
 }
 
-/* Copy the state, as the options ask. */
+/* Copy the state as the options ask. */
 static larder_result history_api_take(larder_allocator *handle,
                                       const larder_snapshot_options *opt,
                                       struct snapshot *out)

@@ -1,4 +1,4 @@
-/* oom.c - what is said, and who is told, when memory has run out. */
+/* oom.c - the message and the callbacks when memory has run out. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 
 enum { MESSAGE_PART_MAX = 512 };
 
-/* As in PyTorch, for its policy. */
+/* PyTorch's advice, for its policy. */
 #define ADVICE                                                                 \
     " If reserved but unallocated memory is large try setting "                \
     "LARDER_CONF=expandable_segments:True to avoid fragmentation.  See "       \
@@ -24,7 +24,7 @@ enum { MESSAGE_PART_MAX = 512 };
     "(https://pytorch.org/docs/stable/notes/cuda.html"                         \
     "#environment-variables)"
 
-/* One sentence; left out whole if it does not fit. */
+/* Add one sentence, or nothing if it does not fit completely. */
 static void add_process(void *ctx, const larder_device_process *process)
 {
     struct text *t = ctx;
@@ -40,7 +40,7 @@ static void add_process(void *ctx, const larder_device_process *process)
         larder__text_cut(t, before);
 }
 
-/* What the device was asked for: pages of their own, or a segment. */
+/* The size that the device was asked for: the request's pages, or a segment. */
 static uint64_t tried_bytes(const struct allocator *a, const struct request *q)
 {
     bool is_private = q->heap != NULL && q->heap->pool->owner != NULL;
@@ -48,8 +48,8 @@ static uint64_t tried_bytes(const struct allocator *a, const struct request *q)
     return a->is_paged && !is_private ? q->size : q->segment_bytes;
 }
 
-/* The same sentences as PyTorch 2.4 in the same order; policies of our own then
- * say why.  So does PyTorch's where the cause is none that PyTorch knows. */
+/* The sentences of PyTorch 2.4 in the same order.  Our own policies then add
+ * the reason; so does PyTorch's where PyTorch has no such cause. */
 static void explain(struct allocator *a, const struct request *q,
                     uint64_t free_bytes, uint64_t total_bytes)
 {
@@ -79,7 +79,7 @@ static void explain(struct allocator *a, const struct request *q,
     larder__text_add(&t, " of which ");
     larder__text_add_bytes(&t, free_bytes);
     larder__text_add(&t, " is free. %s", processes);
-    if (a->conf.limit_bytes != CONF_UNLIMITED) { /* not a setting of PyTorch */
+    if (a->conf.limit_bytes != CONF_UNLIMITED) { /* unknown to PyTorch */
         larder__text_add_bytes(&t, a->conf.limit_bytes);
         larder__text_add(&t, " allowed; ");
     }
@@ -113,8 +113,8 @@ static void explain(struct allocator *a, const struct request *q,
 
 /* ---- callbacks ------------------------------------------------------------ */
 
-/* A copy to call without the lock; NULL if there are none or no memory for
- * it. */
+/* Copy the callbacks, to call them without the lock.  NULL: there are none, or
+ * no host memory. */
 static struct callback *callbacks_copy(const struct callbacks *c)
 {
     struct callback *copy;
@@ -147,7 +147,7 @@ bool larder__run_reclaims(struct allocator *a)
     return freed;
 }
 
-/* The message is kept aside: what an observer does may fail and replace it. */
+/* The message is saved first: an observer's calls may fail and replace it. */
 static void tell_observers(struct allocator *a, const larder_oom_info *info)
 {
     uint32_t count = a->oom_observers.count;
@@ -163,7 +163,7 @@ static void tell_observers(struct allocator *a, const larder_oom_info *info)
     larder__host_free(copy);
 }
 
-/* The failure has its words: tell the observers. */
+/* The message is complete: call the observers. */
 static larder_result report(struct allocator *a, const struct request *q,
                             uint64_t free_bytes, uint64_t total_bytes)
 {

@@ -1,20 +1,20 @@
-/* oom.h - a request that failed is explained, and told.  Private to core. */
+/* oom.h - explains and reports a failed request.  Private to core. */
 #ifndef LARDER_CORE_OOM_H
 #define LARDER_CORE_OOM_H
 
 #include "core/state/allocator.h"
 
-/* Count the failure, tell the observers, and return ERR_OUT_OF_MEMORY with
- * the explanation.  Drops and retakes the lock. */
+/* Count the failure, call the observers, and return ERR_OUT_OF_MEMORY with the
+ * explanation.  Drops and retakes the lock. */
 larder_result larder__out_of_memory(struct allocator *a,
                                     const struct request *q);
 
-/* The same for a failure whose explanation is the last error already. */
+/* The same if the explanation is already the last error. */
 larder_result larder__out_of_memory_explained(struct allocator *a,
                                               const struct request *q);
 
-/* Run the reclaim callbacks without the lock; whether one of them freed
- * something. */
+/* Run the reclaim callbacks without the lock.  Returns whether one of them
+ * freed something. */
 bool larder__run_reclaims(struct allocator *a);
 
 #endif

@@ -6,14 +6,14 @@
 #include "core/pools/private.h"
 #include "core/segments/release.h"
 
-enum { HOLDERS = 16 }; /* streams told apart; more are not looked at */
+enum { HOLDERS = 16 }; /* streams told apart; others are ignored */
 
 struct holder {
     larder_stream stream;
     uint64_t live;
 };
 
-/* What is held, counted block by block. */
+/* What is held, summed over all blocks. */
 struct held_state {
     struct holder holders[HOLDERS];
     int holder_count;
@@ -22,10 +22,10 @@ struct held_state {
     uint64_t live_count;
     uint64_t live_largest;
     uint64_t pending;
-    uint64_t free;            /* with memory behind it, or loose */
+    uint64_t free;            /* has memory, or loose */
     uint64_t free_count;      /* of blocks */
-    uint64_t own_largest;     /* free, where the request may look */
-    uint64_t foreign_largest; /* free, elsewhere */
+    uint64_t own_largest;     /* largest free block usable by the request */
+    uint64_t foreign_largest; /* largest free block elsewhere */
     uint64_t loose;           /* mapped nowhere */
 };
 
@@ -75,7 +75,7 @@ static void count_holder(const struct segment *s, uint64_t live,
     h->holders[i].live += live;
 }
 
-/* It is asleep, or a stream's range that has no memory now. */
+/* Whether the segment is paused, or a range without memory. */
 static bool holds_nothing(const struct segment *s)
 {
     return segment_is_paused(s) ||
@@ -122,7 +122,7 @@ void larder__text_add_bytes(struct text *t, uint64_t bytes)
         larder__text_add(t, "%.2f GiB", value / kib / kib / kib);
 }
 
-/* The words, then the size. */
+/* Add the words, then the size. */
 static void shortfall_add(struct text *t, const char *words, uint64_t bytes)
 {
     larder__text_add(t, "%s", words);
@@ -134,7 +134,7 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* The stream that holds most, if several hold something. */
+/* Name the stream that holds the most, if several hold memory. */
 static void say_holder(const struct held_state *h, struct text *t)
 {
     const struct holder *most = &h->holders[0];
@@ -152,7 +152,7 @@ static void say_holder(const struct held_state *h, struct text *t)
     larder__text_add(t, ".");
 }
 
-/* All of it, and what no segment has now. */
+/* All memory held, and the part that is in no segment. */
 static void say_reserved(const struct allocator *a, const struct held_state *h,
                          struct text *t)
 {
@@ -188,7 +188,7 @@ static void say_figures(const struct allocator *a, const struct held_state *h,
     larder__text_add(t, ".");
 }
 
-/* What the limit and the device leave to grow by. */
+/* By how much the limit and the device allow to grow. */
 static uint64_t room_bytes(const struct allocator *a, uint64_t device_free)
 {
     uint64_t limit =
@@ -216,7 +216,7 @@ static void say_pool(struct allocator *a, const struct request *q,
     larder_pool_info info;
 
     larder__assert(p != NULL && p->holding.limit_bytes != 0);
-    if (p->tag != NULL) { /* said above, with its figures */
+    if (p->tag != NULL) { /* reported above, with its figures */
         larder__text_add(t, " Why: the tag's limit.");
         return;
     }
@@ -280,8 +280,8 @@ static void say_cause(struct allocator *a, const struct request *q,
     }
 }
 
-/* The most that a request like this one could have had, once all that nothing
- * uses was released. */
+/* The largest such request that could have succeeded after releasing all unused
+ * memory. */
 static uint64_t would_fit(const struct allocator *a, const struct held_state *h,
                           uint64_t room)
 {

@@ -1,4 +1,5 @@
-/* snapshot_emit.c - the document: what torch.cuda.memory._snapshot() gives. */
+/* snapshot_emit.c - writes the document that torch.cuda.memory._snapshot()
+ * returns. */
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/observe/snapshot_frames.h"
@@ -133,7 +134,7 @@ static void emit_segment(struct writer *w, const struct snapshot_segment *s,
                            info->is_large ? WORD_large : WORD_small);
     put_pool(w, WORD_segment_pool_id, info->pool);
     snapshot_emit_put_bool(w, WORD_is_expandable, info->is_expandable != 0);
-    if (info->is_reserved) /* of larder_reserve(); not a key of PyTorch's */
+    if (info->is_reserved) /* from larder_reserve(); PyTorch has no such key */
         snapshot_emit_put_bool(w, WORD_is_reserved, true);
     put_frames(w, s->stack);
     emit_blocks(w, blocks, info->block_count);
@@ -171,7 +172,7 @@ static enum emit_word action_word(larder_action action)
 
 static larder_pool_id pool_of(const struct writer *w, uint16_t number)
 {
-    return w->snapshot->pool_ids[number]; /* {0, 0} at 0 */
+    return w->snapshot->pool_ids[number]; /* {0, 0} for number 0 */
 }
 
 static void emit_event(struct writer *w, const struct history_event *event)
@@ -206,7 +207,7 @@ static void emit_events(struct writer *w)
     larder__emit_list_end(&w->emit);
 }
 
-/* A list for each device, in the order of their numbers: all but ours empty. */
+/* A list for each device, by number: all empty except ours. */
 static void emit_traces(struct writer *w)
 {
     larder__emit_key(&w->emit, WORD_device_traces);
@@ -258,7 +259,7 @@ static bool emit_document(struct writer *w)
     larder__emit_key(e, WORD_allocator_settings);
     larder__emit_settings(e, w->snapshot);
     emit_marks(w);
-    /* Of pinned memory, which has an allocator of its own here. */
+    /* Pinned memory has an allocator of its own here. */
     put_empty_list(w, WORD_host_segments);
     put_empty_list(w, WORD_host_traces);
     larder__emit_key_text(e, "larder");

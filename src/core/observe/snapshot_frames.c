@@ -7,14 +7,14 @@
 #include "base/symbol.h"
 #include "base/text.h"
 
-/* Looking a frame up takes a microsecond, and a run has thousands: a cache of
- * this many, where each has one place, spares nearly all of that and bounds
- * the memory.  A frame that lost its place is looked up, and written, anew. */
+/* Looking up a frame takes a microsecond, and a run has thousands.  A
+ * direct-mapped cache of this size avoids nearly all lookups and bounds the
+ * memory.  An evicted frame is looked up, and written, again. */
 enum { KNOWN_LOG2 = 11, KNOWN_FRAMES = 1 << KNOWN_LOG2 };
 
 struct known_frame {
     uint64_t address;
-    uint32_t memo; /* pickle: its number + 1; 0: not written */
+    uint32_t memo; /* pickle: memo number + 1; 0: not written */
     bool is_known;
     bool has_offset;
     uint64_t offset;
@@ -26,7 +26,7 @@ larder_result larder__frames_init(struct frames *f, const struct snapshot *s,
 {
     *f = (struct frames){.snapshot = s};
     if (s->history == NULL || s->history->stacks.words == NULL)
-        return LARDER_OK; /* no stack has a number */
+        return LARDER_OK; /* 0 is no stack's number */
     f->known = larder__host_alloc(KNOWN_FRAMES, sizeof *f->known);
     if (!json)
         f->lists = larder__host_alloc(s->stack_words, sizeof *f->lists);
@@ -59,7 +59,7 @@ static const char *last_part(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* A return address is after the call, maybe in the next function. */
+/* A return address points behind the call, possibly into the next function. */
 static void look_up(struct known_frame *k)
 {
     uint64_t call = k->address - 1;

@@ -1,23 +1,23 @@
-/* snapshot_frames.h - writing stacks with their functions' names.  Private to
+/* snapshot_frames.h - writes stacks with their functions' names.  Private to
  * core. */
 #ifndef LARDER_CORE_SNAPSHOT_FRAMES_H
 #define LARDER_CORE_SNAPSHOT_FRAMES_H
 
 #include "core/observe/snapshot_state.h"
 
-/* What has been written and looked up already. */
+/* What has already been written and looked up. */
 struct frames {
     const struct snapshot *snapshot;
-    struct known_frame *known; /* a cache of frames */
+    struct known_frame *known; /* cache of frames */
     uint32_t *lists;           /* pickle: memo number + 1 of each stack */
 };
 
-/* ERR_NO_HOST_MEMORY; larder__frames_free() in any case. */
+/* ERR_NO_HOST_MEMORY.  Call larder__frames_free() in any case. */
 larder_result larder__frames_init(struct frames *f, const struct snapshot *s,
                                   bool json);
 void larder__frames_free(struct frames *f);
 
-/* Write the list of frames of a stack; number 0: an empty one. */
+/* Write the frames of a stack as a list; number 0: an empty one. */
 void larder__frames_emit(struct frames *f, struct emit *e, uint32_t stack);
 
 #endif

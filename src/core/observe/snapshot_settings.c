@@ -1,5 +1,5 @@
-/* snapshot_settings.c - the parts of a snapshot that say how the allocator was
- * set up, and what it counted. */
+/* snapshot_settings.c - the allocator's settings and statistics in a
+ * snapshot. */
 #include "base/bits.h"
 #include "base/text.h"
 #include "core/observe/snapshot_state.h"
@@ -27,7 +27,7 @@ static void snapshot_settings_put_unsigned(struct emit *e, const char *key,
     larder__emit_unsigned(e, value);
 }
 
-/* -1, as in PyTorch, where there is none. */
+/* As in PyTorch, -1 means no limit. */
 static void put_limit(struct emit *e, const char *key, uint64_t bytes)
 {
     snapshot_settings_put_signed(e, key,
@@ -48,7 +48,7 @@ static unsigned long long mib(uint64_t bytes)
     return bytes / LARDER_MIB;
 }
 
-/* A key and its colon, after a comma if it is not the first. */
+/* Add a key and its colon, after a comma unless it is the first. */
 static void add_key(struct text *t, const char *key)
 {
     larder__text_add(t, "%s%s:", t->length > 0 ? "," : "", key);
@@ -62,7 +62,7 @@ static void add_real(struct text *t, const char *key, double value)
     from = t->length;
     larder__text_add(t, "%.15g", value);
     for (size_t i = from; i < t->length && i < t->capacity; i++) {
-        if (t->out[i] == ',') /* as some locales have it */
+        if (t->out[i] == ',') /* decimal comma of some locales */
             t->out[i] = '.';
     }
 }
@@ -88,7 +88,7 @@ static void add_divisions(struct text *t, const struct conf *c)
         larder__text_add(t, "%u", c->divisions[0]);
 }
 
-/* The settings of PyTorch's that are not at their defaults. */
+/* PyTorch's settings that differ from their defaults. */
 static void add_pytorch(struct text *t, const struct snapshot *s)
 {
     const struct conf *c = &s->conf;
@@ -123,7 +123,7 @@ static void add_pytorch(struct text *t, const struct snapshot *s)
     }
 }
 
-/* Larder's own that decide where memory comes from. */
+/* Our own settings that decide where memory comes from. */
 static void add_own(struct text *t, const struct conf *c)
 {
     static const char *const defrags[] = {"off", "limit", "eager"};
@@ -183,7 +183,7 @@ void larder__emit_settings(struct emit *e, const struct snapshot *s)
     larder__emit_real(e, c->gc_threshold);
     snapshot_settings_put_bool(e, "expandable_segments",
                                c->expandable_segments);
-    /* Settings of PyTorch's that nothing here depends on: its defaults. */
+    /* PyTorch's settings that have no effect here: its defaults. */
     snapshot_settings_put_unsigned(e, "pinned_num_register_threads", 1);
     snapshot_settings_put_bool(e, "release_lock_on_cudamalloc", false);
     snapshot_settings_put_bool(e, "pinned_use_cuda_host_register", false);
@@ -212,7 +212,7 @@ static void emit_history(struct emit *e, const struct snapshot *s)
     snapshot_settings_put_unsigned(e, "history_lost_notes", i->lost_notes);
 }
 
-/* In the names of torch.cuda.memory_stats(). */
+/* Named as in torch.cuda.memory_stats(). */
 static void emit_stat(struct emit *e, const char *name, const char *pool,
                       const larder_stat *st)
 {

@@ -13,10 +13,10 @@ enum { FIRST_CAPACITY = 64 };
 struct taking {
     const struct allocator *a;
     struct snapshot *out;
-    bool ran_out; /* of host memory */
+    bool ran_out; /* out of host memory */
 };
 
-/* Room for one more; NULL: no host memory. */
+/* Make room for one more item.  NULL: no host memory. */
 static void *snapshot_state_make_room(void *list, size_t count,
                                       size_t *capacity, size_t item_bytes)
 {
@@ -125,7 +125,7 @@ void larder__history_info(const struct allocator *a, larder_history_info *out)
         out->lost_notes += h->mark_count - MARKS_MAX;
 }
 
-/* The ring, straightened. */
+/* Copy the ring in order of time. */
 static void copy_events(const struct history *h, struct history_event *out)
 {
     uint64_t count = history_count(h);

@@ -1,8 +1,8 @@
-/* snapshot_state.h - the allocator's state at one moment, and writing it down.
- * Private to core.
+/* snapshot_state.h - a copy of the allocator's state at one moment, and writing
+ * it.  Private to core.
  *
- * Taking a snapshot copies what changes (blocks, events) with the lock held;
- * the stacks and texts they name stay where they are, as those never change.
+ * Taking a snapshot copies what changes (blocks, events) under the lock.  The
+ * stacks and texts that they refer to are not copied because they never change.
  * Writing needs no lock. */
 #ifndef LARDER_CORE_SNAPSHOT_STATE_H
 #define LARDER_CORE_SNAPSHOT_STATE_H
@@ -25,21 +25,21 @@ struct snapshot_block {
 };
 
 struct snapshot {
-    struct snapshot_segment *segments; /* in the order of addresses */
+    struct snapshot_segment *segments; /* in order of address */
     size_t segment_count;
     size_t segment_capacity;
-    struct snapshot_block *blocks; /* those of the segments, one by one */
+    struct snapshot_block *blocks; /* of all segments, in order */
     size_t block_count;
     size_t block_capacity;
 
-    struct history *history; /* a user of it; NULL: it is off */
+    struct history *history; /* keeps a reference; NULL: it is off */
     struct history_event *events;
     uint64_t event_count;
     uint64_t recorded;
     struct history_mark *marks;
     uint64_t mark_count;
     larder_pool_id *pool_ids;
-    uint32_t stack_words; /* of its stacks, used at that time */
+    uint32_t stack_words; /* how much of its stacks was used then */
     struct ticks_scale scale;
     larder_history_info info;
 
@@ -54,17 +54,17 @@ struct snapshot {
     void *frame_ctx;
 };
 
-/* The lock is held.  ERR_NO_HOST_MEMORY: nothing is kept, but the event that
- * a snapshot was taken. */
+/* Take a snapshot; the caller holds the lock.  ERR_NO_HOST_MEMORY: no snapshot,
+ * but the event that one was taken remains in the history. */
 larder_result larder__snapshot_take(struct allocator *a, bool with_history,
                                     struct snapshot *out);
 void larder__snapshot_free(struct snapshot *s);
 
-/* Write it; ERR_SYSTEM, without words, if `write` refused. */
+/* Write it.  ERR_SYSTEM, without a message, if `write` failed. */
 larder_result larder__snapshot_emit(const struct snapshot *s, bool json,
                                     larder_write_fn *write, void *ctx);
 
-/* The same to a file.  ERR_SYSTEM with the words. */
+/* Write it to a file.  ERR_SYSTEM, with a message. */
 larder_result larder__snapshot_file(const struct snapshot *s, bool json,
                                     const char *path);
 
@@ -75,7 +75,7 @@ bool larder__snapshot_is_json(const char *path);
 void larder__emit_settings(struct emit *e, const struct snapshot *s);
 void larder__emit_larder(struct emit *e, const struct snapshot *s);
 
-/* What the history says of itself. */
+/* The history's own state. */
 void larder__history_info(const struct allocator *a, larder_history_info *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* summary.c - the table of torch.cuda.memory_summary(), column for column. */
+/* summary.c - the table of torch.cuda.memory_summary(), with identical
+ * columns. */
 #include <inttypes.h>
 
 #include "base/text.h"
@@ -16,8 +17,8 @@ static void add_rule(struct text *t, char c)
     larder__text_add(t, "|%s|\n", rule);
 }
 
-/* How a column of a row is scaled: the value of both pools decides, so that
- * the pools' rows below it show the same unit. */
+/* The unit of a row's column: the value of both pools decides it, so that the
+ * pools' rows below show the same unit. */
 struct scale {
     int64_t divisor;
     const char *unit;

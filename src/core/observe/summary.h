@@ -4,8 +4,9 @@
 
 #include "core/state/stats.h"
 
-/* The text of memory_summary() for device number `ordinal`: at most
- * `capacity` bytes with the NUL; returns the length of the whole. */
+/* Write the text of memory_summary() for device number `ordinal`: at most
+ * `capacity` bytes including the NUL.  Returns the length of the complete
+ * text. */
 size_t larder__summary(const larder_stats *st, int ordinal, int abbreviated,
                        char *out, size_t capacity);
 

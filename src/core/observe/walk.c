@@ -23,7 +23,7 @@ const struct block *larder__block_containing(struct allocator *a,
     return b->state == BLOCK_UNMAPPED ? NULL : b;
 }
 
-/* The first block from b on that has memory; NULL: none. */
+/* The first block from b on that has memory.  NULL: none. */
 static struct block *mapped_from(struct allocator *a, struct block *b)
 {
     while (b != NULL && b->state == BLOCK_UNMAPPED)
@@ -38,17 +38,16 @@ static struct block *mapped_after(struct allocator *a, const struct block *b)
 
 /* ---- larder_walk ----------------------------------------------------------- */
 
-/* A stretch to report as a segment: mapped blocks from `first` on, a part of a
- * reserved piece that nothing was carved from, or all that is held and mapped
- * nowhere. */
+/* A stretch to report as a segment: mapped blocks from `first` on, an uncarved
+ * part of a piece, or all unmapped memory. */
 struct stretch {
-    larder_addr addr; /* 0: nowhere */
+    larder_addr addr; /* 0: mapped nowhere */
     uint64_t bytes;
-    struct block *first; /* in which it begins; NULL: it is one free block */
+    struct block *first; /* first block; NULL: it is one free block */
 };
 
 struct stretches {
-    struct stretch *list; /* NULL while they are only counted */
+    struct stretch *list; /* NULL in the counting pass */
     size_t count;
 };
 
@@ -56,7 +55,7 @@ struct visitor {
     struct allocator *a;
     larder_segment_fn *segment_fn;
     larder_block_fn *block_fn;
-    larder__header_fn *header_fn; /* instead of the other two */
+    larder__header_fn *header_fn; /* replaces the other two */
     void *ctx;
 };
 
@@ -171,7 +170,7 @@ static larder_segment_info segment_info(struct allocator *a,
     return info;
 }
 
-/* The functions return nonzero when the visitor wants no more. */
+/* These functions return nonzero when the visitor wants to stop. */
 static int visit_blocks(const struct visitor *v, const struct stretch *at)
 {
     larder_segment_info info = segment_info(v->a, at);
@@ -222,7 +221,7 @@ static larder_result walk(const struct visitor *v)
     int end = 0;
 
     larder__assert(allocator_is_locked(v->a));
-    walk_add_all(v->a, &all); /* counts */
+    walk_add_all(v->a, &all); /* counting pass */
     count = all.count;
     if (all.count == 0)
         return LARDER_OK;

@@ -8,12 +8,12 @@
 #include "core/segments/events.h"
 
 struct bytes_buffer {
-    struct bytes_buffer *next; /* of those that were left behind */
+    struct bytes_buffer *next; /* in the list of buffers left behind */
     unsigned char at[BYTES_READ_MAX];
 };
 
-/* A copy that could not be waited for may come at any time: its buffer stays
- * for good, reachable, so that leak checkers know it. */
+/* A copy that could not be waited for may still write to its buffer, so the
+ * buffer is never freed.  The list keeps it reachable for leak checkers. */
 static _Atomic(struct bytes_buffer *) left_behind;
 
 static void leave_behind(struct debug *d)
@@ -47,7 +47,7 @@ static bool buffer_ensure(struct debug *d)
     return d->buffer != NULL;
 }
 
-/* Put the copies on the stream; how many are there. */
+/* Queue the copies on the stream.  Returns how many were queued. */
 static size_t copies_queue(struct allocator *a,
                            const struct bytes_range *ranges, size_t count,
                            larder_stream stream)
@@ -63,8 +63,8 @@ static size_t copies_queue(struct allocator *a,
     return done;
 }
 
-/* What is captured elsewhere may forbid to wait, for a while: that is asked
- * before the next copy, so that no second buffer is left behind for it. */
+/* A capture elsewhere may forbid waiting for a while.  Test this before the
+ * next copy, so that no second buffer is left behind. */
 static bool may_wait(struct allocator *a, larder_stream stream)
 {
     struct debug *d = a->debug;
@@ -82,8 +82,8 @@ static void give_up(struct debug *d, larder_result why)
     d->is_blind = !d->is_wary;
 }
 
-/* An event is waited for, not the stream: a simulated one of which the program
- * runs every step goes as far as that, and no further. */
+/* Waits for an event, not for the stream: a simulated stream whose steps the
+ * program runs then advances only as far as the event. */
 const unsigned char *larder__bytes_read(struct allocator *a,
                                         const struct bytes_range *ranges,
                                         size_t count, larder_stream stream)

@@ -10,7 +10,7 @@
 #include "core/segments/release.h"
 #include "core/state/zone.h"
 
-/* A part of the device's memory that may be quarantined. */
+/* The fraction of the device's memory that may be quarantined. */
 enum { QUARANTINE_PART = 32 };
 
 /* ---- making ----------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void check_zones(struct allocator *a, const struct block *b)
         larder__zones_check(a, b);
 }
 
-/* What was lent by a pool is to go back to it at once. */
+/* A block that was lent returns to its pool at once. */
 static bool may_quarantine(struct allocator *a, const struct block *b)
 {
     return b->zones != ZONES_NONE && !b->is_borrowed && is_at_hand(a, b);
@@ -97,7 +97,7 @@ larder_result larder__debug_free(struct allocator *a, struct block *b)
 
 typedef void block_act(struct allocator *a, struct block *b);
 
-/* To each live block of the owner's that has red zones. */
+/* Apply it to each live block of the owner that has red zones. */
 static void each_zoned(struct allocator *a, const struct private_pool *owner,
                        block_act *act)
 {
@@ -117,7 +117,7 @@ static void act_check(struct allocator *a, struct block *b)
     check_zones(a, b);
 }
 
-/* Zones that cannot be made again are not looked at any more. */
+/* Zones that cannot be written again are no longer checked. */
 static void act_remake(struct allocator *a, struct block *b)
 {
     b->zones = ZONES_BARE;
@@ -148,7 +148,8 @@ void larder__debug_committed(struct allocator *a, const struct block *b)
 {
     struct bytes_range range = {b->addr, b->bytes};
 
-    if (may_look(a, b)) /* a refusal costs nothing but the poison */
+    /* An error here costs only the poison. */
+    if (may_look(a, b))
         (void)larder__bytes_fill(a, range, POISON_BYTE,
                                  b->segment->heap->stream);
 }

@@ -1,25 +1,25 @@
-/* debug.h - the setting debug:2: what a program must not write is filled with
- * known bytes, and looked at again.  Private to core.
+/* debug.h - the settings debug:2 and 3: memory that a program must not write is
+ * filled with known bytes and checked later.  Private to core.
  *
  * An allocator with debug:1 or more has a watched handle (entry/handle.h), so
- * that every call takes the slow way; those ask whether it has a struct debug,
- * and a hit of one without is as it always was.
+ * every call takes the slow path.  The slow path tests for a struct debug;
+ * without debug, hits are not slowed down.
  *
- *   zones.c       red zones around allocations, and what is in between
- *   quarantine.c  freed blocks that wait to be looked at
- *   bytes.c       what is written to the device and read from it, in the order
- *                 of the block's stream, through the device's own table
- *   unrecorded.c  work that is queued on streams that were not recorded
- *   last.c        debug:3: what is freed goes back to the device, so that its
- *                 addresses fault; what was never freed
- *   finding.c     what was found, until it is told
+ *   zones.c       red zones around allocations, and the bytes between them
+ *   quarantine.c  freed blocks that are kept from reuse until checked
+ *   bytes.c       reads and writes the device's bytes in order on the block's
+ *                 stream, through the device's own table
+ *   unrecorded.c  work queued on streams that were not recorded
+ *   last.c        debug:3: freed memory is released, so that its addresses
+ *                 fault; memory that was never freed
+ *   finding.c     keeps a finding until it can be reported
  *
- * Bytes: a red zone is all ZONE_BYTE.  What was just allocated and what was
- * freed is all POISON_BYTE, so that as numbers of floating point it is not a
- * number, in every format.
+ * Bytes: a red zone is filled with ZONE_BYTE.  Memory just allocated or freed
+ * is filled with POISON_BYTE, which is not a number in every floating-point
+ * format.
  *
- * Nothing is written or read while a stream may be captured: the graph would
- * have it. */
+ * Nothing is written or read while a stream may be capturing, because it would
+ * become part of the graph. */
 #ifndef LARDER_CORE_DEBUG_H
 #define LARDER_CORE_DEBUG_H
 
@@ -29,15 +29,15 @@
 enum { ZONE_BYTE = 0xFD, POISON_BYTE = 0xFF };
 
 struct finding {
-    larder_result result; /* LARDER_OK: there is none */
+    larder_result result; /* LARDER_OK: none */
     char words[LARDER_FAIL_MAX / 2];
 };
 
-/* Freed blocks in a row, the oldest first (quarantine.h). */
+/* Freed blocks in a queue, oldest first (quarantine.h). */
 struct quarantine {
     struct quarantined *first;
     struct quarantined *last;
-    struct quarantined *used; /* still, by recorded streams */
+    struct quarantined *used; /* still used by recorded streams */
     uint64_t bytes;
     uint64_t max_bytes;
     uint32_t count;
@@ -48,49 +48,51 @@ struct debug {
     struct finding finding;
     struct quarantine quarantine;
     struct bytes_buffer *buffer; /* bytes.c; NULL: not yet */
-    bool is_tried;               /* what is written was read back once */
-    bool is_blind;               /* and was not there, or cannot be read */
-    bool is_wary; /* a wait was refused, as something is captured */
+    bool is_tried;               /* written bytes were read back once */
+    bool is_blind;               /* and were not there, or cannot be read */
+    bool is_wary;                /* a wait failed because of a capture */
 };
 
-/* Give the allocator, that is being made, what its settings ask for. */
+/* Make the debug state that the settings of a new allocator ask for. */
 larder_result larder__debug_make(struct allocator *a);
 void larder__debug_unmake(struct allocator *a);
 
-/* The following are for allocators with a->debug. */
+/* The following require a->debug. */
 
-/* The block was just handed out.  On failure it is to be freed. */
+/* Call it after the block was handed out.  If it fails the block must be
+ * freed. */
 larder_result larder__debug_allocated(struct allocator *a, struct block *b);
 
-/* Free the live block, which the map names, in place of map_remove() and
- * larder__block_retire().  A finding, about this or an earlier one: it is
- * freed all the same. */
+/* Free the live block, which is in the map: replaces map_remove() and
+ * larder__block_retire().  The block is freed even if this reports a finding,
+ * about it or an earlier one. */
 larder_result larder__debug_free(struct allocator *a, struct block *b);
 
-/* Nothing of the owner's stays in quarantine. */
+/* Remove the owner's blocks from quarantine. */
 void larder__debug_let_go(struct allocator *a,
                           const struct private_pool *owner);
 
-/* The memory of a tag's allocations is about to go for a while, and if
- * `is_dropped` all that is in it: nothing of it stays in quarantine, and what
- * cannot be looked at later is now. */
+/* Call it before the memory of a tag's allocations is released for a while,
+ * with `is_dropped` without keeping its contents.  Empties the tag's
+ * quarantine, and checks now what cannot be checked later. */
 void larder__debug_sleep(struct allocator *a, const struct private_pool *owner,
                          bool is_dropped);
-/* It is back, without what was in it. */
+/* Call it when the memory is back without its contents. */
 void larder__debug_wake(struct allocator *a, const struct private_pool *owner);
 
-/* A region's block was committed, or is about to be decommitted. */
+/* Call these after a region's block was committed, and before it is
+ * decommitted. */
 void larder__debug_committed(struct allocator *a, const struct block *b);
 void larder__debug_decommit(struct allocator *a, const struct block *b);
-/* Whether what was decommitted is to go back to the device at once. */
+/* Whether decommitted memory must be released to the device at once. */
 bool larder__debug_releases(const struct allocator *a);
-/* What was found and not told yet. */
+/* Report the finding that has not been reported yet. */
 larder_result larder__debug_tell(struct allocator *a);
 
-/* Look at everything: a finding.  O(blocks and what is quarantined). */
+/* Check everything, and report a finding.  O(blocks + quarantined blocks). */
 larder_result larder__debug_check(struct allocator *a);
 
-/* The allocator goes: look a last time. */
+/* Check one last time, when the allocator is destroyed. */
 larder_result larder__debug_end(struct allocator *a);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/symbol.h"
 #include "core/history/recording.h"
 
-enum { PLACES = 6 /* callers that are named */ };
+enum { PLACES = 6 /* how many callers are named */ };
 
 static const char *file_of(const char *path)
 {
@@ -16,7 +16,7 @@ static const char *file_of(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* A return address is after the call, maybe in the next function. */
+/* A return address points behind the call, possibly into the next function. */
 static void add_place(struct text *t, uint64_t address)
 {
     struct symbol symbol;
@@ -30,7 +30,7 @@ static void add_place(struct text *t, uint64_t address)
                          (unsigned long long)symbol.offset);
 }
 
-/* Where the block was allocated, the innermost caller first. */
+/* Add where the block was allocated, innermost caller first. */
 static void add_origin(struct text *t, const struct allocator *a,
                        const struct block *b)
 {

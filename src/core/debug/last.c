@@ -10,7 +10,8 @@
 
 void larder__stale_begin(struct allocator *a)
 {
-    /* A part of any memory that is less than a page: handles of one. */
+    /* As a fraction of any memory this is less than a page: handles of one
+     * page. */
     a->conf.tuning[TUNING_handle_part] = UINT64_MAX;
     a->conf.tuning[TUNING_handle_floor] = UINT64_MAX;
 }
@@ -25,7 +26,7 @@ static bool is_alone(struct allocator *a, const struct block *b)
     return true;
 }
 
-/* Of two pages there is one that nobody else has a part in. */
+/* Of any two pages, one contains no part of another block. */
 bool larder__stale_goes(struct allocator *a, const struct block *b)
 {
     const struct segment *s = b->segment;
@@ -34,7 +35,8 @@ bool larder__stale_goes(struct allocator *a, const struct block *b)
 
     if (b->zones == ZONES_NONE || b->uses != NULL ||
         allocator_is_capturing(a) || segment_is_paused(s) ||
-        (owner != NULL && owner->has_graph)) /* what is free there is not */
+        /* Free memory of a graph's pool may be in use. */
+        (owner != NULL && owner->has_graph))
         return false;
     if (s->kind == SEGMENT_DRIVER)
         return is_alone(a, b);
@@ -43,7 +45,7 @@ bool larder__stale_goes(struct allocator *a, const struct block *b)
 
 void larder__stale_release(struct allocator *a, struct pool *pool)
 {
-    (void)larder__release_pool(a, pool); /* what is refused stays free */
+    (void)larder__release_pool(a, pool); /* what is not released stays free */
     if (a->larder != NULL)
         a->policy->state->release_loose(a);
 }
@@ -56,7 +58,7 @@ struct leaks {
     const struct block *largest;
 };
 
-/* A region's blocks are its own. */
+/* Committed blocks of a region are not leaks. */
 static bool is_leaked(const struct block *b)
 {
     const struct private_pool *owner = b->segment->heap->pool->owner;

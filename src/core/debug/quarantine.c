@@ -8,7 +8,7 @@
 #include "core/segments/events.h"
 #include "core/state/zone.h"
 
-/* Of the host's memory, 3 MiB at most. */
+/* Uses at most 3 MiB of host memory. */
 enum { QUARANTINED_MAX = 1 << 16 };
 
 struct quarantined {
@@ -70,7 +70,7 @@ static void look(struct allocator *a, const struct quarantined *q)
 
 /* ---- in and out -------------------------------------------------------------- */
 
-/* Nothing uses the block but its hold. */
+/* Whether only its hold keeps the block. */
 static bool is_done(const struct block *b)
 {
     return b->events == 1 && b->uses == NULL;
@@ -93,7 +93,7 @@ static void append(struct quarantine *all, struct quarantined *q)
     all->last = q;
 }
 
-/* What recorded streams used until now joins the row. */
+/* Move blocks that recorded streams no longer use into the queue. */
 static void take_done(struct allocator *a)
 {
     struct quarantine *all = &a->debug->quarantine;
@@ -112,7 +112,7 @@ static void take_done(struct allocator *a)
     }
 }
 
-/* Out of which it was taken. */
+/* Release a block that was taken out of the queue. */
 static void let_go(struct allocator *a, struct quarantined *q)
 {
     struct quarantine *all = &a->debug->quarantine;

@@ -1,31 +1,32 @@
-/* quarantine.h - freed blocks that are not reused for a while.  Private to
+/* quarantine.h - freed blocks that are kept from reuse for a while.  Private to
  * core.
  *
- * A block in quarantine is pending (block.h) by a hold of its own (events.h),
- * filled with POISON_BYTE once its recorded streams have passed.  It leaves when
- * others need the room, the oldest first, and is looked at then: what is not as
- * it was filled was written after the block was freed. */
+ * A block in quarantine is pending (block.h), with a hold of its own
+ * (events.h), and filled with POISON_BYTE once its recorded streams have
+ * passed.  The oldest blocks leave when others need the room and are checked
+ * then: a changed byte was written after the block was freed. */
 #ifndef LARDER_CORE_DEBUG_QUARANTINE_H
 #define LARDER_CORE_DEBUG_QUARANTINE_H
 
 #include "core/debug/debug.h"
 
-/* Before it is freed: keep the live block from reuse from then on; NULL: it is
- * too large, or there is no host memory. */
+/* Call it before the block is freed: keeps it from reuse afterwards.  NULL: it
+ * is too large, or there is no host memory. */
 struct quarantined *larder__quarantine_keep(struct allocator *a,
                                             struct block *b);
 
-/* It is freed now.  What goes beyond the room there is leaves. */
+/* Call it when the block is freed.  Blocks beyond the quarantine's size
+ * leave. */
 void larder__quarantine_begin(struct allocator *a, struct quarantined *q);
 
-/* Look at all that is in it; notes a finding. */
+/* Check all blocks in quarantine; notes a finding. */
 void larder__quarantine_check(struct allocator *a);
 
-/* What is of the owner's leaves. */
+/* Remove the owner's blocks. */
 void larder__quarantine_leave(struct allocator *a,
                               const struct private_pool *owner);
 
-/* All of it leaves.  Whether there was any. */
+/* Remove all blocks.  Returns whether there were any. */
 bool larder__quarantine_empty(struct allocator *a);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/debug/finding.h"
 #include "core/state/zone.h"
 
-/* The block's stream and those recorded for it; NULL: no host memory. */
+/* The block's stream and those recorded for it.  NULL: no host memory. */
 static larder_stream *streams_of(const struct block *b, size_t *count)
 {
     larder_stream *streams;
@@ -28,7 +28,7 @@ static larder_stream *streams_of(const struct block *b, size_t *count)
     return streams;
 }
 
-/* What is captured is ordered by the graph. */
+/* During a capture nothing is checked: the graph orders the work. */
 void larder__unrecorded_check(struct allocator *a, const struct block *b)
 {
     larder_stream *streams;

@@ -1,12 +1,13 @@
-/* unrecorded.h - uses of memory on streams that were not recorded for it, where
+/* unrecorded.h - finds uses of memory on streams that were not recorded, where
  * the device knows what is queued.  Private to core. */
 #ifndef LARDER_CORE_DEBUG_UNRECORDED_H
 #define LARDER_CORE_DEBUG_UNRECORDED_H
 
 #include "core/debug/debug.h"
 
-/* The live block is about to be freed: notes a finding if work that uses it is
- * queued where neither its stream nor a recorded one waits for it. */
+/* Call it before the live block is freed: notes a finding if queued work uses
+ * the block on a stream that neither the block's own stream nor a recorded one
+ * waits for. */
 void larder__unrecorded_check(struct allocator *a, const struct block *b);
 
 #endif

@@ -7,8 +7,8 @@
 #include "core/debug/finding.h"
 #include "core/state/zone.h"
 
-/* A block that was not cut may be much longer than what was asked for: of the
- * rest so much is red. */
+/* A block that was not split may be much longer than the request; at most this
+ * much of the rest is a red zone. */
 enum { ZONE_MAX = 2 * ZONE_BYTES };
 
 enum { BEFORE, BEHIND, SIDES };
@@ -28,8 +28,8 @@ static larder_stream stream_of(const struct block *b)
     return b->segment->heap->stream;
 }
 
-/* Once: a device that keeps no bytes, as a simulated one with backing=none, or
- * cannot copy them, is not asked for any again. */
+/* Tried once: a device that stores no bytes, such as a simulated one with
+ * backing=none, or cannot copy them, is not used for checks again. */
 static void try_reading(struct allocator *a, const struct block *b)
 {
     struct bytes_range range = {b->addr, ZONE_BYTES};

@@ -1,14 +1,13 @@
-/* zones.h - red zones, written and looked at (state/zone.h).  Private to
- * core. */
+/* zones.h - writes and checks red zones (state/zone.h).  Private to core. */
 #ifndef LARDER_CORE_DEBUG_ZONES_H
 #define LARDER_CORE_DEBUG_ZONES_H
 
 #include "core/debug/debug.h"
 
-/* Fill the block: its red zones, and what lies between them. */
+/* Fill the block: its red zones and the bytes between them. */
 larder_result larder__zones_write(struct allocator *a, struct block *b);
 
-/* Look at the live block's: notes a finding. */
+/* Check the live block's zones; notes a finding. */
 void larder__zones_check(struct allocator *a, const struct block *b);
 
 #endif

@@ -11,22 +11,22 @@
 
 enum {
     TEXT_STEP = 16,
-    TEXT_STEPS = 1 << 16, /* so that a number has 16 bits */
+    TEXT_STEPS = 1 << 16, /* so that a number fits 16 bits */
     TEXT_SLOTS = 1 << 17
 };
 
 /* ---- the texts of a thread ------------------------------------------------ */
 
 struct annotations {
-    uint32_t depth;  /* of pushed texts; below them is one that is only set */
-    uint16_t number; /* of the innermost text ... */
+    uint32_t depth;        /* of pushed texts, above the one that is only set */
+    uint16_t number;       /* number of the innermost text ... */
     uint64_t known_serial; /* ... in this table; 0: in none yet */
     char texts[LARDER_ANNOTATION_DEPTH + 1][LARDER_ANNOTATION_MAX + 1];
 };
 
 static _Thread_local struct annotations mine;
 
-/* Cut, but not within a character of UTF-8. */
+/* Truncate, but not within a UTF-8 character. */
 static void copy_text(char *out, const char *text)
 {
     size_t n = strnlen(text, LARDER_ANNOTATION_MAX + 1);

@@ -7,7 +7,7 @@
 #include "base/host.h"
 
 enum {
-    OWN_FRAMES = 32, /* of the library, above the caller: never that many */
+    OWN_FRAMES = 32, /* library frames above the caller: always fewer */
     POOLS_MAX = UINT16_MAX
 };
 
@@ -134,8 +134,8 @@ larder_result larder__history_begin(struct allocator *a,
 
 /* ---- stacks --------------------------------------------------------------- */
 
-/* Move what comes after the library's own frames to the front.  A chain that
- * misses the caller is wrong: then the caller is all that is known. */
+/* Drop the library's own frames.  If the chain does not contain the caller it
+ * is wrong, and only the caller is kept. */
 static size_t drop_own_frames(uint64_t *frames, size_t n, const void *caller)
 {
     size_t own = 0;
@@ -181,7 +181,7 @@ static uint32_t capture(const struct allocator *a, struct history *h)
     return larder__stacks_put(&h->stacks, frames, n);
 }
 
-/* Of the public call under way: taken once. */
+/* The stack of the current public call, captured once. */
 static uint32_t call_stack(struct allocator *a, struct history *h)
 {
     if (h->options.stacks == LARDER_STACKS_OFF)
@@ -210,7 +210,7 @@ static bool pools_make_room(struct history *h)
     return true;
 }
 
-/* The number of the pool's name; 0 for the default pool, -1: no room. */
+/* The number of the pool's name; 0 for the default pool; -1: no room. */
 static int pool_number(struct history *h, struct private_pool *p)
 {
     uint32_t i;
@@ -284,7 +284,7 @@ void larder__history_record(struct allocator *a, larder_action action,
 
 /* ---- notes ---------------------------------------------------------------- */
 
-/* Where the note of a header is: the chunk, and the place in it. */
+/* The chunk of a header's note, and its index there. */
 static unsigned note_chunk(uint32_t number, uint32_t *at)
 {
     uint32_t biased = number + (1u << SLAB_FIRST_LOG2);
@@ -304,7 +304,7 @@ struct block_note *larder__history_note(const struct history *h,
     return h->notes[chunk] == NULL ? NULL : &h->notes[chunk][at];
 }
 
-/* The note to write to, its chunk made if there is something to say. */
+/* The note to write; its chunk is made only if there is something to store. */
 static struct block_note *note_for(struct history *h, uint32_t number,
                                    bool says_something)
 {
@@ -349,7 +349,7 @@ void larder__history_segment(struct allocator *a, const struct segment *s,
     struct block_note *note;
 
     larder__assert(s->head != NULL && bytes > 0);
-    if (s->kind != SEGMENT_CARVED) /* the piece was the driver's */
+    if (s->kind != SEGMENT_CARVED) /* a piece counts when acquired */
         history_range(a, action, s, addr, bytes);
     if (!is_in(h->options.stackless_actions, action))
         stack = call_stack(a, h);

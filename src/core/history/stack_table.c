@@ -15,8 +15,8 @@ bool larder__stacks_init(struct stack_table *t, uint64_t bytes)
 
     if (words < STACK_WORDS_MIN)
         words = STACK_WORDS_MIN;
-    /* Stacks are deeper than WORDS_PER_STACK on average, or the table is full
-     * first; no more than half of it is used. */
+    /* Stacks have more than WORDS_PER_STACK words on average, or the words run
+     * out first; so at most half of the slots are used. */
     slots = UINT32_C(2) << bits_log2(words / WORDS_PER_STACK);
     *t = (struct stack_table){
         .capacity = (uint32_t)words, .used = 1, .slot_mask = slots - 1};
@@ -61,7 +61,7 @@ uint32_t larder__stacks_put(struct stack_table *t, const uint64_t *frames,
 
     if (depth == 0)
         return 0;
-    larder__assert(t->count <= t->slot_mask / 2); /* a slot is empty */
+    larder__assert(t->count <= t->slot_mask / 2); /* one is empty */
     slot = (uint32_t)stack_hash(frames, depth) & t->slot_mask;
     while ((number = t->slots[slot]) != 0) {
         if (stack_is(t, number, frames, depth))

@@ -1,9 +1,9 @@
-/* stack_table.h - stacks of callers, each different one kept once.  Private to
+/* stack_table.h - call stacks, each different one stored once.  Private to
  * core.
  *
- * A stack's number is where it lies in one array of words: its depth, then its
- * frames.  What is there never changes or moves, so that a number handed out
- * under the lock can be read without it. */
+ * A stack's number is its index in one array of words: its depth, then its
+ * frames.  Stored stacks never change or move, so a number obtained under the
+ * lock can be read without it. */
 #ifndef LARDER_CORE_STACK_TABLE_H
 #define LARDER_CORE_STACK_TABLE_H
 
@@ -21,11 +21,11 @@ struct stack_table {
     uint64_t lost;
 };
 
-/* Takes `bytes` for stacks and a quarter more to find them by. */
+/* Uses `bytes` for stacks, and a quarter more for the hash table. */
 bool larder__stacks_init(struct stack_table *t, uint64_t bytes);
 void larder__stacks_destroy(struct stack_table *t);
 
-/* The number of this stack; 0, counted as lost, if there is no room. */
+/* The number of this stack.  0: there is no room, and it is counted as lost. */
 uint32_t larder__stacks_put(struct stack_table *t, const uint64_t *frames,
                             size_t depth);
 

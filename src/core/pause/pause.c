@@ -1,5 +1,4 @@
-/* pause.c - releasing the memory of a tag's allocations, and mapping it
- * again. */
+/* pause.c - releases the memory of a tag's allocations, and maps it again. */
 #include "core/pause/pause.h"
 
 #include <string.h>
@@ -19,7 +18,7 @@
 #include "core/state/held.h"
 #include "core/state/zone.h"
 
-/* The tag's segments, one after the other. */
+/* The first of the tag's segments from s on. */
 static struct segment *segment_from(const struct tag *tag, struct segment *s)
 {
     while (s != NULL && s->heap->pool->owner != tag->pool)
@@ -38,7 +37,7 @@ static struct segment *next_of(const struct tag *tag, const struct segment *s)
     return segment_from(tag, s->next);
 }
 
-/* A step over all of the tag's segments, up to the first that fails. */
+/* Take a step for each of the tag's segments, up to the first that fails. */
 typedef larder_result step(struct allocator *a, struct segment *s);
 
 static larder_result each(struct allocator *a, const struct tag *tag,
@@ -114,8 +113,8 @@ static larder_result pause_check_pages(const struct allocator *a,
     return LARDER_OK;
 }
 
-/* Waits for the streams recorded for live blocks.  Those that still wait for
- * something are held by an export. */
+/* Wait for the streams recorded for live blocks.  A block that then still waits
+ * is held by an export. */
 static larder_result blocks_pass(struct allocator *a, struct segment *s)
 {
     larder_result r = LARDER_OK;
@@ -146,7 +145,7 @@ static larder_result pause_heaps_pass(struct allocator *a,
     return r;
 }
 
-/* Nothing queued uses the tag's memory any more. */
+/* Wait until no queued work uses the tag's memory. */
 static larder_result quiesce(struct allocator *a, const struct tag *tag)
 {
     larder_result r = larder__events_sync_owner(a, tag->pool);
@@ -158,7 +157,7 @@ static larder_result quiesce(struct allocator *a, const struct tag *tag)
 
 /* ---- pausing -------------------------------------------------------------- */
 
-/* Unmapping has failed half way: map again what was unmapped. */
+/* Unmapping has failed on the way: map again what was unmapped. */
 static void pause_undo(struct allocator *a, struct tag *tag)
 {
     char words[LARDER_FAIL_MAX - 256];
@@ -252,7 +251,7 @@ larder_result larder_pause(larder_allocator *handle, const char *name,
 
 /* ---- resuming ------------------------------------------------------------- */
 
-/* Pages without a block need not come back. */
+/* Pages without a block need not be restored. */
 static void drop_unmapped(const struct segment *s, const struct block *b)
 {
     size_t begin = (b->addr - s->addr) / s->page_bytes;
@@ -263,8 +262,9 @@ static void drop_unmapped(const struct segment *s, const struct block *b)
         s->paused->pages[i].state = PAGE_ABSENT;
 }
 
-/* What was freed while it was paused.  The next block but an unmapped one
- * keeps its header, whatever b is merged with. */
+/* Drop the memory of blocks that were freed during the pause.  Merging b keeps
+ * the header of the next block that is not unmapped, so the walk continues
+ * there. */
 static larder_result forget_freed(struct allocator *a, struct segment *s)
 {
     struct block *b = s->head;
@@ -315,7 +315,7 @@ static larder_result pause_supply(struct allocator *a, const struct tag *tag)
 
     if (!larder__orphans_make_room(a, m.pages))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    (void)larder__orphans_release(a); /* memory of use here */
+    (void)larder__orphans_release(a); /* may free memory */
     if (!held_allows_owner(a, &tag->pool->holding, m.bytes))
         (void)larder__release_cached(a);
     if (!held_allows_owner(a, &tag->pool->holding, m.bytes))
@@ -392,7 +392,7 @@ static larder_result resume_checked(struct allocator *a, const char *name)
     return r == LARDER_OK ? tag_resume(a, tag) : r;
 }
 
-/* What is lacking for it to be resumed; 0: its limit forbids it. */
+/* Bytes that are missing to resume the tag; 0: its limit forbids it. */
 static uint64_t resume_need(struct allocator *a, const char *name)
 {
     struct tag *tag;
@@ -404,7 +404,7 @@ static uint64_t resume_need(struct allocator *a, const char *name)
     return held_allows_owner(a, &tag->pool->holding, need) ? need : 0;
 }
 
-/* What other processes cache may be what is lacking. */
+/* Ask other processes to release cached memory. */
 static bool others_help(struct allocator *a, const char *name,
                         struct peers_search *search)
 {
@@ -445,7 +445,7 @@ void larder__pause_end(struct allocator *a)
 {
     for (struct tag *tag = a->tags; tag != NULL; tag = tag->next) {
         larder__paused_free_stale(a, tag);
-        while (tag->stale != NULL) { /* the device keeps what they hold */
+        while (tag->stale != NULL) { /* the device keeps what these hold */
             struct paused *p = tag->stale;
 
             tag->stale = p->next;

@@ -9,7 +9,7 @@
 #include "core/segments/orphan.h"
 #include "core/state/held.h"
 
-/* Pages [begin, end) that are alike. */
+/* A run of pages in the same state. */
 struct run {
     size_t begin;
     size_t end;
@@ -32,7 +32,7 @@ static bool is_fresh(const struct paused_page *p)
     return p->state == PAGE_MAPPED && p->is_fresh;
 }
 
-/* The next run of such pages after `run`; false: none. */
+/* The next run of such pages after `run`.  False: none. */
 static bool next_run(const struct paused *p, page_test *test, struct run *run)
 {
     larder__assert(run->end <= p->end);
@@ -123,7 +123,7 @@ larder_result larder__paused_make(struct allocator *a, struct segment *s,
     return LARDER_OK;
 }
 
-/* What cannot go now waits with its tag. */
+/* Free it, or keep it with its tag until that is possible. */
 static void paused_give(struct allocator *a, struct tag *tag, struct paused *p)
 {
     if (larder__kept_free(a, &p->kept)) {
@@ -274,7 +274,7 @@ static larder_result copy_run(struct allocator *a, const struct segment *s,
                               s->heap->stream);
 }
 
-/* Pages that follow each other have places that do. */
+/* Adjacent pages have adjacent places, so a run takes one copy. */
 larder_result larder__paused_copy(struct allocator *a, const struct segment *s,
                                   larder_copy_kind kind)
 {
@@ -290,7 +290,7 @@ larder_result larder__paused_copy(struct allocator *a, const struct segment *s,
                      p->kept.host + p->pages[run.begin].place * s->page_bytes,
                      kind);
     }
-    if (any) /* what was queued before a failure too */
+    if (any) /* wait even after a failure: copies may be queued */
         fail_keep_first(
             &r, larder__kept_wait(a, &s->paused->kept, s->heap->stream));
     return r;

@@ -1,5 +1,5 @@
-/* company.h - what is behind peers.h: the allocators of this process on one
- * shared device.  Private to these files. */
+/* company.h - the implementation behind peers.h: the allocators of this process
+ * on one shared device.  Private to these files. */
 #ifndef LARDER_CORE_COMPANY_H
 #define LARDER_CORE_COMPANY_H
 
@@ -10,22 +10,22 @@
 
 struct peers {
     struct ledger *ledger;
-    unsigned process; /* whose it is (base/process.h) */
+    unsigned process; /* the process that created it (base/process.h) */
     struct ledger_spec spec;
-    larder_device *device; /* of some allocator here: which ones are all one */
+    larder_device *device; /* of any allocator here: they are equivalent */
     long users;
     peers_give_fn *give;
 
-    pthread_mutex_t lock; /* of the list */
+    pthread_mutex_t lock; /* guards the list */
     struct allocator *first;
 
     bool has_thread;
     atomic_bool is_ending;
     pthread_t thread;
-    struct peers *next; /* of all in the process */
+    struct peers *next; /* next in the process */
 };
 
-/* Have the thread that answers while the program does not call, or end it. */
+/* Start or stop the thread that answers while the program makes no calls. */
 larder_result larder__helper_begin(struct peers *p);
 void larder__helper_end(struct peers *p);
 

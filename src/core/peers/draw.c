@@ -7,7 +7,8 @@
 
 enum { SMALL_BYTES = 1 << 20, WHOLE_BYTES = 2 << 20 };
 
-/* What the device takes for it: memory comes in 2 MiB, but for small pieces. */
+/* The memory that the device uses: multiples of 2 MiB, except for small
+ * allocations. */
 static uint64_t weight_of(uint64_t bytes)
 {
     return bytes < SMALL_BYTES ? bytes : bits_up(bytes, WHOLE_BYTES);

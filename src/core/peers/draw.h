@@ -1,8 +1,8 @@
-/* draw.h - memory from the device and back: the device's calls, with what the
- * ledger of the device's processes has to say.  Private to core.
+/* draw.h - acquires and returns memory: the device's calls, preceded by a claim
+ * in the device's ledger.  Private to core.
  *
- * Where that refuses, it is as if the device had: LARDER_ERR_OUT_OF_MEMORY.
- * The locks are held. */
+ * A refusal by the ledger looks like one by the device: ERR_OUT_OF_MEMORY.  All
+ * locks are held. */
 #ifndef LARDER_CORE_DRAW_H
 #define LARDER_CORE_DRAW_H
 
@@ -13,7 +13,7 @@ larder_result larder__draw_memory(struct allocator *a, uint64_t bytes,
 larder_result larder__draw_page(struct allocator *a, uint64_t bytes,
                                 uint64_t *out);
 
-/* As many bytes as were drawn. */
+/* With the same `bytes` as drawn. */
 larder_result larder__return_memory(struct allocator *a, larder_addr addr,
                                     uint64_t bytes);
 larder_result larder__return_page(struct allocator *a, uint64_t page,

@@ -1,10 +1,11 @@
-/* helper.c - the thread that answers while the program calls nothing. */
+/* helper.c - the thread that answers other processes while the program makes no
+ * calls. */
 #include "base/fail.h"
 #include "base/worker.h"
 #include "core/peers/company.h"
 #include "core/peers/peers.h"
 
-/* It sleeps until the bell rings; a ring that it missed it sees then. */
+/* It sleeps until the bell rings; the timeout covers a ring that it missed. */
 #define DOZE_NS UINT64_C(1000000000)
 
 static void *helper_run(void *ctx)

@@ -1,4 +1,4 @@
-/* peers.c - joining and leaving, settings, answers. */
+/* peers.c - joining, leaving, settings and answers. */
 #include "core/peers/peers.h"
 
 #include <grp.h>
@@ -16,7 +16,7 @@ enum { GROUP_ROOM = 16384 };
 
 /* ---- all in the process ----------------------------------------------------- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct peers *list;
 
 static void before_fork(void)
@@ -29,8 +29,7 @@ static void in_parent(void)
     mutex_leave(&lock);
 }
 
-/* Those of the parent are the parent's; its allocators are not there any more
- * either. */
+/* The entries belong to the parent, and so do their allocators. */
 static void peers_in_child(void)
 {
     list = NULL;
@@ -75,7 +74,7 @@ static larder_result find_group(const char *name, gid_t *out)
     return LARDER_OK;
 }
 
-/* Whether others can have the device, and know it for the same. */
+/* Whether other processes can use the device and recognise it as the same. */
 static bool peers_is_shared(const struct allocator *a)
 {
     static const unsigned char unknown[LARDER_UUID_BYTES];
@@ -148,7 +147,8 @@ static larder_result peers_make(struct allocator *a,
     return r;
 }
 
-/* The process's, one user more; with the list's lock. */
+/* Find the process's entry, or make it, and add a user.  The list's lock is
+ * held. */
 static larder_result peers_of(struct allocator *a,
                               const struct ledger_spec *spec,
                               peers_give_fn *give, struct peers **out)
@@ -199,7 +199,7 @@ static void link_in(struct peers *p, struct allocator *a)
     a->shards.bell = ledger_bell(p->ledger);
 }
 
-/* Another allocator's device is asked from now on. */
+/* From now on another allocator's device is used. */
 static void link_out(struct peers *p, struct allocator *a)
 {
     struct allocator **link;
@@ -248,7 +248,7 @@ static larder_result no_minimum(const struct allocator *a, uint64_t lacking)
                         (unsigned long long)lacking);
 }
 
-/* With `asks` others give back for it. */
+/* With `asks`, ask other processes to release memory for it. */
 static larder_result keep_minimum(struct allocator *a, bool asks)
 {
     struct peers_search search = larder__peers_search(a);
@@ -317,7 +317,7 @@ larder_result larder__peers_join(struct allocator *a, peers_give_fn *give)
     r = join(a, give);
     if (r == LARDER_ERR_NO_HOST_MEMORY || is_wanted)
         return r;
-    return LARDER_OK; /* one that nobody asked for is done without */
+    return LARDER_OK; /* optional: continue without a ledger */
 }
 
 void larder__peers_leave(struct allocator *a)
@@ -345,7 +345,7 @@ uint64_t larder__peers_allowance(const struct peers *p)
 
 /* ---- answering -------------------------------------------------------------- */
 
-/* While another thread answers there is nothing to do. */
+/* If another thread is already answering there is nothing to do. */
 void larder__peers_answer(struct peers *p)
 {
     struct ledger_question q;

@@ -1,4 +1,4 @@
-/* round.c - asking others, and waiting for what they say. */
+/* round.c - asks other processes for memory, and waits for their answers. */
 #include <time.h>
 
 #include "base/ticks.h"
@@ -9,13 +9,13 @@ enum {
     NS_PER_MS = 1000000,
     NAP_MIN_NS = 20000,
     NAP_MAX_NS = 1000000,
-    ASK_MIN = 2 << 20 /* what a device gives at least */
+    ASK_MIN = 2 << 20 /* granularity of a device's memory */
 };
 
 /* ---- a round ---------------------------------------------------------------- */
 
-/* Until all have answered, or it is time; answering meanwhile, as they may be
- * waiting themselves.  Bytes given. */
+/* Wait until all have answered or time is up, and answer meanwhile because
+ * others may be waiting too.  Returns the bytes released. */
 static uint64_t await(struct peers *p, const struct ledger_round *round,
                       uint64_t until_ns)
 {
@@ -33,8 +33,9 @@ static uint64_t await(struct peers *p, const struct ledger_round *round,
     return given;
 }
 
-/* What they say that they cache may be old: where it is not enough, everybody
- * is asked who has more than its minimum.  Whether they gave something. */
+/* The amounts that others report as cached may be out of date: if they are not
+ * enough, ask every process that has more than its minimum.  Returns whether
+ * memory was released. */
 static bool others_give(struct peers *p, uint64_t bytes, uint64_t patience_ms,
                         uint64_t until_ns)
 {
@@ -76,7 +77,7 @@ static bool is_in_time(struct peers_search *s)
     return now_ns < s->until_ns;
 }
 
-/* The dead are found first: what they left is free. */
+/* Remove dead processes first: what they held is free. */
 static uint64_t moves_now(struct ledger *l)
 {
     if (larder__ledger_lock(l)) {
@@ -86,10 +87,10 @@ static uint64_t moves_now(struct ledger *l)
     return ledger_moves(l);
 }
 
-/* After a round in vain all have said what they use: where even that leaves too
- * little, it is not there.  Where it may be there, it is looked for again as
- * long as memory moves: two that take turns to have a part of it each see the
- * other's part come free. */
+/* After a round without success every process has reported what it uses; if
+ * even that leaves too little, the memory does not exist.  Otherwise continue
+ * while memory moves: two processes that share in turns each see the other's
+ * part become free. */
 bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
                                   uint64_t lacking)
 {
@@ -107,13 +108,13 @@ bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
     return !s->was_in_vain || s->moves != before;
 }
 
-/* Of the need, what is had already, elsewhere. */
+/* The part of the need that this process already holds elsewhere. */
 static uint64_t movable_of(struct allocator *a)
 {
     return a->is_paged ? a->policy->state->movable_bytes(a) : 0;
 }
 
-/* What the device has to have more; 0: it seems to have enough. */
+/* How much more the device must have; 0: it seems to have enough. */
 static uint64_t lacking_of(struct allocator *a, uint64_t need)
 {
     uint64_t free_bytes = 0;

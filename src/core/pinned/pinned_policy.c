@@ -1,8 +1,8 @@
-/* pinned_policy.c - pinned host memory: eight sizes to each power of two, cut
- * from segments, whatever is left put to use.
+/* pinned_policy.c - pinned host memory: eight sizes for each power of two, cut
+ * from segments so that every remainder is useful.
  *
- * Blocks belong to no stream of the device: the host uses them, in its own
- * order, and each stream that was recorded holds them back. */
+ * Blocks belong to no device stream: the host uses them, in its own order, and
+ * each recorded stream delays their reuse. */
 #include <larder/pinned.h>
 
 #include "base/bits.h"
@@ -18,7 +18,7 @@ enum {
     DIVISIONS = 8 /* the step above 2^k is at most 2^k / 8 */
 };
 
-/* Settings about device memory do not count here: pinned_* do. */
+/* Only pinned_* settings apply here, not those for device memory. */
 static void pinned_adjust(struct conf *conf)
 {
     struct conf plain;
@@ -36,7 +36,7 @@ static void pinned_adjust(struct conf *conf)
         conf->divisions[i] = DIVISIONS;
 }
 
-/* What is to be kept no longer than it is used is not shared either. */
+/* A segment that will not be cached is not shared either. */
 static bool exceeds_cached(const struct allocator *a, uint64_t segment_bytes)
 {
     return segment_bytes > a->conf.pinned_cached_max_bytes;
@@ -57,7 +57,7 @@ static larder_result pinned_find(struct allocator *a, struct request *q)
     return larder__segment_ladder_find(a, q);
 }
 
-/* Sizes are units: what is left is a block of some use. */
+/* Sizes are multiples of the unit, so every remainder is a useful block. */
 static bool pinned_should_split(const struct allocator *a,
                                 const struct request *q)
 {
@@ -72,7 +72,7 @@ static void pinned_freed(struct allocator *a, struct block *b)
     if (b->bytes == s->bytes && s->kind == SEGMENT_DRIVER &&
         exceeds_cached(a, s->bytes) && !allocator_is_capturing(a) &&
         s->heap->pool->owner == NULL)
-        (void)larder__segment_release(a, b); /* kept if it is refused */
+        (void)larder__segment_release(a, b); /* if that fails it stays cached */
 }
 
 const struct policy larder__policy_pinned = {

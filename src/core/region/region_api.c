@@ -1,4 +1,5 @@
-/* region_api.c - the public calls on regions: check, lock, delegate. */
+/* region_api.c - the public calls on regions: each checks, locks and
+ * delegates. */
 #include <string.h>
 
 #include "base/bits.h"
@@ -16,7 +17,7 @@
 
 struct larder_region {
     larder_allocator *handle;
-    struct region *region; /* the allocator's: valid as long as that lives */
+    struct region *region; /* valid as long as the allocator lives */
 };
 
 /* ---- making ---------------------------------------------------------------- */
@@ -126,7 +127,7 @@ static larder_result check_awake(const struct region *g)
                         g->name);
 }
 
-/* The same, for a change of what is committed. */
+/* The same for calls that change what is committed. */
 static larder_result region_enter(larder_region *region, struct allocator **out,
                                   const void *caller)
 {
@@ -143,7 +144,7 @@ static larder_result region_enter(larder_region *region, struct allocator **out,
     return r;
 }
 
-/* Which pages are meant. */
+/* The pages of a part of the region, which must consist of whole pages. */
 static larder_result span_of(const struct region *g, uint64_t offset,
                              uint64_t bytes, struct page_span *out)
 {
@@ -162,8 +163,8 @@ static larder_result span_of(const struct region *g, uint64_t offset,
 
 /* ---- room for it ----------------------------------------------------------- */
 
-/* So many bytes were not to be had: whether to try again, as something was let
- * go, here or by other processes.  The locks are dropped meanwhile. */
+/* `need` bytes are not available: whether to try again because this process or
+ * others released memory.  Drops and retakes the locks. */
 static bool has_more(struct allocator *a, const struct region *g,
                      struct peers_search *search, uint64_t need)
 {
@@ -189,7 +190,7 @@ static larder_result region_api_end(struct allocator *a, larder_result r)
 typedef larder_result change(struct allocator *a, struct region *g,
                              struct page_span span);
 
-/* Another thread may have paused it meanwhile. */
+/* Another thread may have paused the region meanwhile. */
 static larder_result change_again(struct allocator *a, struct region *g,
                                   struct page_span span, change *what)
 {
@@ -240,7 +241,7 @@ larder_result larder_region_commit(larder_region *region, uint64_t offset,
                        __builtin_return_address(0));
 }
 
-/* Under debug:3 its addresses fault at once. */
+/* With debug:3 the addresses must fault at once. */
 static larder_result decommit(struct allocator *a, struct region *g,
                               struct page_span span)
 {
@@ -249,7 +250,7 @@ static larder_result decommit(struct allocator *a, struct region *g,
     if (r != LARDER_OK || a->debug == NULL)
         return r;
     if (larder__debug_releases(a))
-        (void)larder__region_trim(a, g); /* what is refused stays at hand */
+        (void)larder__region_trim(a, g); /* what is not released stays mapped */
     return larder__debug_tell(a);
 }
 

@@ -1,5 +1,5 @@
-/* region_commit.c - memory for a region's pages: those at hand, then what is
- * mapped nowhere, new handles, and at last what others do not use. */
+/* region_commit.c - memory for a region's pages: its own idle pages first, then
+ * loose handles, new handles, and finally pages that others do not use. */
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/debug/debug.h"
@@ -15,13 +15,13 @@
 #include "core/segments/events.h"
 #include "core/state/held.h"
 
-enum { CUTS = 2 }; /* headers that cutting a free block to a span may take */
+enum { CUTS = 2 }; /* headers to cut a free block to a span */
 
-/* What of a span is not committed. */
+/* The parts of a span that are not committed. */
 struct lack {
     size_t pages;    /* without memory */
-    uint32_t blocks; /* free and unmapped ones */
-    bool is_pending; /* some is waited for */
+    uint32_t blocks; /* free and unmapped blocks */
+    bool is_pending; /* recorded streams still use a part */
 };
 
 static struct lack count_lack(struct allocator *a, const struct region *g,
@@ -43,14 +43,14 @@ static struct lack count_lack(struct allocator *a, const struct region *g,
 
 /* ---- memory ---------------------------------------------------------------- */
 
-/* A request that is only a wait: what it waited so far. */
+/* Wait for one event, with a request that counts the time waited so far. */
 static bool wait_one(struct allocator *a, struct request *q)
 {
     return !allocator_is_capturing(a) && larder__request_wait_one(a, q);
 }
 
-/* The cache's minimum is not lent: what is mapped nowhere beyond the rest of it
- * goes to the device, where the account keeps it. */
+/* The cache does not lend its minimum: loose pages beyond what it can spare are
+ * released to the device, where the account reserves them. */
 static void keep_minimum_of_cache(struct allocator *a)
 {
     uint64_t loose = pages_bytes(a->larder->loose.pages);
@@ -60,7 +60,7 @@ static void keep_minimum_of_cache(struct allocator *a)
         larder__physical_drop(a, (loose - spare + PAGE_BYTES - 1) / PAGE_BYTES);
 }
 
-/* Unmap what others do not use, as much as is lacking. */
+/* Unmap pages that others do not use, as many as are missing. */
 static larder_result pull(struct allocator *a, const struct region *g,
                           struct page_span span, size_t pages)
 {
@@ -79,7 +79,7 @@ static larder_result pull(struct allocator *a, const struct region *g,
     return r;
 }
 
-/* Blocks know nothing of it yet, but have the headers for it. */
+/* Map memory without updating blocks, but ensure the headers for that. */
 static larder_result region_commit_fill(struct allocator *a,
                                         const struct region *g,
                                         struct page_span span, bool may_break)
@@ -94,7 +94,7 @@ static larder_result region_commit_fill(struct allocator *a,
     return larder__fill(a, g->segment, span, &rules);
 }
 
-/* As long as something comes free that is waited for. */
+/* Retry after each event that may free memory. */
 static larder_result pull_and_fill(struct allocator *a, const struct region *g,
                                    struct page_span span, size_t pages)
 {
@@ -161,7 +161,7 @@ larder_result larder__region_fill(struct allocator *a, struct region *g,
 
 /* ---- blocks ---------------------------------------------------------------- */
 
-/* What the span has of the free block b becomes live.  Two headers are
+/* Make the part of the free block b that is in the span live.  Two headers are
  * ensured. */
 static void region_commit_take_free(struct allocator *a, const struct region *g,
                                     struct block *b, struct page_span span)
@@ -204,7 +204,7 @@ static void take_all(struct allocator *a, const struct region *g,
     }
 }
 
-/* Memory that recorded streams still use is the span's again when they have
+/* Pending memory in the span becomes free when its recorded streams have
  * passed. */
 static larder_result wait_for_pending(struct allocator *a,
                                       const struct region *g,

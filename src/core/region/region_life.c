@@ -1,4 +1,4 @@
-/* region_life.c - regions made, emptied and unmade. */
+/* region_life.c - creates, trims and destroys regions. */
 #include <string.h>
 
 #include "base/bits.h"
@@ -14,7 +14,7 @@
 #include "core/segments/events.h"
 #include "core/segments/release.h"
 
-/* Names the pools of regions where pools are told of. */
+/* Identifies the pools of regions in events and snapshots. */
 #define REGION_POOL_FIRST (UINT32_MAX - UINT64_C(1))
 
 /* ---- making ---------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static larder_pool_id new_id(const struct allocator *a)
     return id;
 }
 
-/* In no list yet. */
+/* The new region is in no list yet. */
 static struct region *region_new(const struct allocator *a,
                                  const larder_region_options *opt)
 {
@@ -52,13 +52,13 @@ static struct region *region_new(const struct allocator *a,
     if (opt->handle_bytes != 0)
         g->handle_pages = opt->handle_bytes / PAGE_BYTES;
     if (a->debug != NULL && a->debug->level > 2)
-        g->handle_pages = 1; /* any of them can go alone */
+        g->handle_pages = 1; /* any page can be released alone */
     g->pool->region = g;
     g->pool->holding.limit_bytes = opt->limit_bytes;
     return g;
 }
 
-/* The heap and its one segment. */
+/* Make the region's heap and its only segment. */
 static larder_result reserve(struct allocator *a, struct region *g,
                              uint64_t bytes, larder_stream stream)
 {
@@ -68,7 +68,7 @@ static larder_result reserve(struct allocator *a, struct region *g,
     if (r == LARDER_OK)
         r = larder__range_reserve(a, heap, bytes);
     if (r == LARDER_OK)
-        g->segment = a->segments; /* linked in last */
+        g->segment = a->segments; /* the segment linked last */
     larder__assert(r != LARDER_OK || g->segment->heap == heap);
     larder__assert(r != LARDER_OK || g->segment->bytes == bytes);
     return r;
@@ -107,7 +107,7 @@ static bool has_pending(struct allocator *a, const struct region *g)
     return b != NULL;
 }
 
-/* All idle pages become loose. */
+/* Make all idle pages loose. */
 static larder_result unmap_idle(struct allocator *a, const struct region *g)
 {
     return a->policy->state->release_heap(a, g->segment->heap);

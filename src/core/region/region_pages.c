@@ -9,7 +9,7 @@
 #include "core/segments/release.h"
 #include "core/state/held.h"
 
-/* Pages before an address that are asked whether a block begins there. */
+/* How many pages before an address are tried for the beginning of its block. */
 enum { LOOKS = 512 };
 
 /* ---- finding --------------------------------------------------------------- */
@@ -42,7 +42,7 @@ struct block *larder__region_block(struct allocator *a, const struct region *g,
     return b;
 }
 
-/* What the block and the span have in common. */
+/* The size of the intersection of block and span. */
 static uint64_t common_bytes(const struct region *g, const struct block *b,
                              struct page_span span)
 {
@@ -91,7 +91,8 @@ static larder_result check_exports(struct allocator *a, const struct region *g,
     return LARDER_OK;
 }
 
-/* What is told of a block that becomes two: it went, and both came. */
+/* A live block that is split is recorded as freed, and each part as
+ * allocated. */
 static void history_cut(struct allocator *a, const struct block *b)
 {
     history_range(a, LARDER_ACTION_free_requested, b->segment, b->addr,
@@ -100,8 +101,7 @@ static void history_cut(struct allocator *a, const struct block *b)
                   b->requested);
 }
 
-/* The live block becomes two that are used by the same streams.  A header is
- * ensured. */
+/* Split a live block in two that the same streams use.  A header is ensured. */
 static larder_result cut_live(struct allocator *a, struct block *b,
                               uint64_t bytes)
 {
@@ -129,7 +129,7 @@ static larder_result cut_live(struct allocator *a, struct block *b,
     return LARDER_OK;
 }
 
-/* No live block crosses the border. */
+/* Split the live block that crosses the border, if there is one. */
 static larder_result cut_at(struct allocator *a, const struct region *g,
                             larder_addr border)
 {

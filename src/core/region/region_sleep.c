@@ -1,9 +1,8 @@
-/* region_sleep.c - a region's memory given back for a while.
+/* region_sleep.c - releases a region's memory for a while.
  *
- * What is committed stays so, in blocks and in name, but has no pages: the one
- * state in which a live block has none.  Each step on the way there can be undone
- * by the others: pages that are unmapped are loose, and are mapped again from
- * there. */
+ * Committed parts stay committed: their blocks are live but have no pages, the
+ * only state in which that is so.  Each step on the way can be undone by the
+ * others, because unmapped pages are loose and can be mapped again. */
 #include "core/region/region_pages.h"
 
 #include "base/fail.h"
@@ -11,7 +10,7 @@
 #include "core/segments/events.h"
 #include "core/state/policy.h"
 
-/* The next run of committed pages from `from` on; false: none. */
+/* The next run of committed pages from `from` on.  False: none. */
 static bool next_committed(struct allocator *a, const struct region *g,
                            size_t from, struct page_span *run)
 {
@@ -84,8 +83,8 @@ larder_result larder__region_forget(struct allocator *a, struct region *g)
 
 /* ---- pages ----------------------------------------------------------------- */
 
-/* Free blocks of the run have no memory any more.  No header is needed: each
- * goes whole. */
+/* Mark free blocks of the run as unmapped.  Each changes as a whole, so no
+ * header is needed. */
 static void idle_gone(struct allocator *a, const struct region *g,
                       struct page_span run)
 {
@@ -102,7 +101,7 @@ static void idle_gone(struct allocator *a, const struct region *g,
     }
 }
 
-/* Unmap all pages, each run by one call: they become loose. */
+/* Unmap all pages, one call for each run; they become loose. */
 static larder_result unmap_all(struct allocator *a, struct region *g)
 {
     struct segment *s = g->segment;
@@ -126,7 +125,8 @@ static larder_result unmap_all(struct allocator *a, struct region *g)
     return r;
 }
 
-/* Map all committed pages that have no memory: each run or none of it. */
+/* Map memory at all committed pages that have none, each run completely or not
+ * at all. */
 static larder_result map_committed(struct allocator *a, struct region *g)
 {
     struct page_span run = {0};
@@ -142,7 +142,7 @@ void larder__regions_forget(struct allocator *a)
     for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
         if (p->region == NULL)
             continue;
-        p->region->kept.is_in_flight = false; /* nothing is queued any more */
+        p->region->kept.is_in_flight = false; /* no work is queued any more */
         (void)larder__kept_free(a, &p->region->kept);
     }
 }
@@ -222,7 +222,7 @@ larder_result larder__region_wake(struct allocator *a, struct region *g)
     larder__assert(allocator_is_locked(a) && g->pool->region == g);
     if (r == LARDER_OK)
         r = region_sleep_copy(a, g, LARDER_COPY_TO_DEVICE);
-    if (r != LARDER_OK) { /* asleep and whole */
+    if (r != LARDER_OK) { /* asleep, with all contents kept */
         size_t before = a->larder->loose.pages;
 
         larder__copy_error(words, sizeof words);

@@ -99,8 +99,8 @@ static void conf_reset_each_parse(struct conf *conf)
     memset(conf->divisions, 0, sizeof conf->divisions);
 }
 
-/* `key` against the size of large segments.  Releases that want more than that
- * know one size. */
+/* Check `key` against the size of large segments.  Releases that require more
+ * than that have one fixed size. */
 static larder_result check_bound(const struct conf *conf, const char *key,
                                  uint64_t bytes, bool is_above)
 {
@@ -118,7 +118,7 @@ static larder_result check_bound(const struct conf *conf, const char *key,
                         (unsigned long long)mb);
 }
 
-/* What no limit lets the process hold would be kept from the others for
+/* A minimum above the limit would be withheld from other processes for
  * nothing. */
 static larder_result check_minimum(const struct conf *conf, const char *key,
                                    uint64_t limit)
@@ -132,7 +132,7 @@ static larder_result check_minimum(const struct conf *conf, const char *key,
                         (unsigned long long)limit);
 }
 
-/* Rules between two settings, whatever their order. */
+/* Rules between two settings, independent of their order. */
 static larder_result conf_check_whole(const struct conf *conf)
 {
     larder_result result =
@@ -167,8 +167,8 @@ static larder_result parse_all(struct conf *conf, const char *text)
     return LARDER_OK;
 }
 
-/* Twice: what a setting means can depend on the release and on the size of
- * large segments, wherever they stand. */
+/* Parse twice: the meaning of a setting can depend on the release and on the
+ * size of large segments, which may come later in the text. */
 larder_result larder__conf_parse(struct conf *conf, const char *text)
 {
     struct conf first = *conf;

@@ -1,12 +1,11 @@
-/* conf_keys.h - the keys of settings, by what they are about.  Private to
- * core. */
+/* conf_keys.h - the keys of settings, grouped by topic.  Private to core. */
 #ifndef LARDER_CORE_CONF_KEYS_H
 #define LARDER_CORE_CONF_KEYS_H
 
 #include "core/settings/conf.h"
 #include "core/settings/conf_read.h"
 
-enum { CONF_ASK_MS = 1000 }; /* how long others are waited for */
+enum { CONF_ASK_MS = 1000 }; /* default of ask_budget_ms */
 
 enum { CONF_LARGE_MB = 20 }; /* PyTorch's segment for requests below 10 MiB */
 
@@ -16,7 +15,7 @@ struct conf_key {
     larder_result (*parse)(struct conf *conf, struct reader *r);
 };
 
-/* Each list ends with a key without a name. */
+/* Each list ends with an entry without a name. */
 extern const struct conf_key larder__conf_pytorch_keys[];
 extern const struct conf_key larder__conf_pinned_keys[];
 extern const struct conf_key larder__conf_larder_keys[];

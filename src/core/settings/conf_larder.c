@@ -126,7 +126,7 @@ static larder_result parse_history_stacks(struct conf *conf, struct reader *r)
                                &conf->history_stacks);
 }
 
-/* Up to the next comma, as it is. */
+/* Read up to the next comma, unchanged. */
 static larder_result parse_dump_path(struct conf *conf, struct reader *r)
 {
     size_t n;

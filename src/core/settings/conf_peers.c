@@ -16,7 +16,7 @@ static larder_result parse_ledger(struct conf *conf, struct reader *r)
     return result;
 }
 
-/* Whether there is such a group is found out when it is joined. */
+/* Joining finds out whether the group exists. */
 static larder_result parse_ledger_group(struct conf *conf, struct reader *r)
 {
     larder_result result = larder__reader_word(r);

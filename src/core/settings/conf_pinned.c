@@ -1,11 +1,11 @@
-/* conf_pinned.c - the keys about pinned host memory. */
+/* conf_pinned.c - keys for pinned host memory. */
 #include "base/bits.h"
 #include "core/settings/conf_keys.h"
 
 enum { CONF_MAX_THREADS = 128 };
 
-/* How memory is registered, and by which thread events are asked about, has no
- * counterpart here: checked, so that a mistake is found, then left. */
+/* How memory is registered, and which thread polls events, has no counterpart
+ * here: values are checked, to detect mistakes, and then ignored. */
 static larder_result conf_pinned_parse_unused_bool(struct conf *conf,
                                                    struct reader *r)
 {

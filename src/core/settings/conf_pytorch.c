@@ -1,10 +1,10 @@
-/* conf_pytorch.c - the keys of PyTorch that are about device memory. */
+/* conf_pytorch.c - PyTorch's keys for device memory. */
 #include <string.h>
 
 #include "base/bits.h"
 #include "core/settings/conf_keys.h"
 
-enum { CONF_MIN_LARGE_MB = 10 }; /* requests below it must fit in a segment */
+enum { CONF_MIN_LARGE_MB = 10 }; /* smaller requests must fit in a segment */
 
 static larder_result parse_backend(struct conf *conf, struct reader *r)
 {
@@ -26,8 +26,8 @@ static larder_result parse_backend(struct conf *conf, struct reader *r)
                         r->word);
 }
 
-/* What these two must exceed, the release and another setting decide, which may
- * come later (conf.c). */
+/* The lower bound of these two depends on the release and on another setting,
+ * which may come later (conf.c). */
 static larder_result parse_max_split(struct conf *conf, struct reader *r)
 {
     uint64_t mb;
@@ -64,7 +64,7 @@ static larder_result parse_large_segment(struct conf *conf, struct reader *r)
                             "CachingAllocator option large_segment_size_mb "
                             "must be > %d MB: it is %s",
                             CONF_MIN_LARGE_MB, r->word);
-    if (mb % 2 != 0) /* pages come in multiples of 2 MiB */
+    if (mb % 2 != 0) /* page sizes are multiples of 2 MiB */
         return larder__reader_fail(r, "an even number of MiB > 10");
     conf->large_segment_bytes = mb * LARDER_MIB;
     return LARDER_OK;
@@ -87,8 +87,8 @@ static larder_result parse_divisions_value(struct reader *r, uint32_t *out)
     return LARDER_OK;
 }
 
-/* One "MB:N" of the list, or ">:N" for all from the last one on.  The first
- * also stands for every smaller class. */
+/* Read one "MB:N" of the list, or ">:N" for all classes from the last one on.
+ * The first pair also applies to all smaller classes. */
 static larder_result parse_divisions_pair(struct conf *conf, struct reader *r,
                                           int *last)
 {
@@ -142,7 +142,7 @@ static larder_result parse_divisions(struct conf *conf, struct reader *r)
         return result;
     }
     do {
-        r->at++; /* the bracket, or the comma between two pairs */
+        r->at++; /* the bracket, or a comma between pairs */
         result = parse_divisions_pair(conf, r, &last);
         if (result != LARDER_OK)
             return result;
@@ -195,7 +195,7 @@ static larder_result parse_throw_on_oom(struct conf *conf, struct reader *r)
     return larder__read_bool(r, &conf->throw_on_oom);
 }
 
-/* What PyTorch does with it is not known well enough to do the same. */
+/* What PyTorch does with it is not known well enough to imitate. */
 static larder_result parse_capture_reuse(struct conf *conf, struct reader *r)
 {
     bool on;
@@ -209,8 +209,8 @@ static larder_result parse_capture_reuse(struct conf *conf, struct reader *r)
     return result;
 }
 
-/* PyTorch's ways of locking have no effect here: checked, so that a mistake is
- * found, then left. */
+/* PyTorch's locking options have no effect here: values are checked, to detect
+ * mistakes, and then ignored. */
 static larder_result conf_pytorch_parse_unused_bool(struct conf *conf,
                                                     struct reader *r)
 {

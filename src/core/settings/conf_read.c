@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 
-enum { CONF_DIGITS_MAX = 15 }; /* of a fraction: all that a double holds */
+enum { CONF_DIGITS_MAX = 15 }; /* of a fraction: exact in a double */
 
 static bool conf_read_is_blank(char c)
 {
@@ -77,13 +77,13 @@ larder_result larder__read_number(struct reader *r, const char *accepted,
     if (r->word[0] < '0' || r->word[0] > '9')
         return larder__reader_fail(r, accepted);
     *out = strtoull(r->word, &end, 10);
-    /* MiB counts become bytes: more would not fit. */
+    /* MiB become bytes: larger numbers would overflow. */
     if (*end != '\0' || *out > UINT64_MAX >> 21)
         return larder__reader_fail(r, accepted);
     return LARDER_OK;
 }
 
-/* Read "0.85".  strtod() would want a comma in some locales. */
+/* Read "0.85".  Not by strtod(), which expects a comma in some locales. */
 static bool parse_decimal(const char *text, double *out)
 {
     bool negative = *text == '-';

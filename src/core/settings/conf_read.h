@@ -1,8 +1,7 @@
-/* conf_read.h - reading values of settings.  Private to core.
+/* conf_read.h - reads values of settings.  Private to core.
  *
- * Each reads one value of the key r->key and moves on to the mark after it;
- * LARDER_ERR_CONF, in words that name the key, what was found and what is
- * accepted. */
+ * Each function reads one value of the key r->key and advances to the mark
+ * after it.  ERR_CONF names the key, what was found and what is accepted. */
 #ifndef LARDER_CORE_CONF_READ_H
 #define LARDER_CORE_CONF_READ_H
 
@@ -13,23 +12,23 @@
 
 enum { CONF_WORD_MAX = 64 }; /* longest key or value */
 
-/* Where the parser stands, and the key whose value it reads. */
+/* The parser's position, and the key whose value it reads. */
 struct reader {
     const char *at;
     const char *key;
     char word[CONF_WORD_MAX + 1];
 };
 
-/* The next character that is no blank: these are dropped wherever they
- * stand, even within a word. */
+/* The next character that is not blank.  Blanks are skipped everywhere, even
+ * within a word. */
 char larder__reader_peek(struct reader *r);
 
-/* Read a key or a value into r->word; empty at a mark. */
+/* Read a key or a value into r->word; it is empty at a mark. */
 larder_result larder__reader_word(struct reader *r);
 
 larder_result larder__reader_expect(struct reader *r, char mark);
 
-/* The word is not what is accepted. */
+/* Report that r->word is not accepted. */
 larder_result larder__reader_fail(const struct reader *r, const char *accepted);
 
 larder_result larder__read_number(struct reader *r, const char *accepted,
@@ -38,13 +37,13 @@ larder_result larder__read_real(struct reader *r, const char *accepted,
                                 double *out);
 larder_result larder__read_bool(struct reader *r, bool *out);
 
-/* Bytes, as "512MiB". */
+/* Read bytes, such as "512MiB". */
 larder_result larder__read_size(struct reader *r, uint64_t *out);
 
-/* Bytes, from a number of MiB above 0. */
+/* Read a number of MiB above 0, as bytes. */
 larder_result larder__read_mb(struct reader *r, uint64_t *out);
 
-/* One of up to three names, NULL for none: *out is which. */
+/* Read one of up to three names (NULL: unused); *out is its index. */
 larder_result larder__read_choice(struct reader *r, const char *const names[3],
                                   const char *accepted, int *out);
 

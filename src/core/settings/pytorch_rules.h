@@ -1,8 +1,8 @@
-/* pytorch_rules.h - how the allocators of PyTorch's releases differ: a row a
- * release, a field a rule.  Private to core.
+/* pytorch_rules.h - how the allocators of PyTorch's releases differ: one row
+ * for each release, one field for each rule.  Private to core.
  *
- * Nothing else asks for a version.  Each field was settled with that release's
- * own library (docs/FIDELITY.md has what proves it). */
+ * No other code tests for a version.  Each field was verified with that
+ * release's own library (docs/FIDELITY.md). */
 #ifndef LARDER_CORE_PYTORCH_RULES_H
 #define LARDER_CORE_PYTORCH_RULES_H
 
@@ -10,24 +10,24 @@
 #include <stddef.h>
 
 /* Which of two free blocks of one size is taken.  PYTORCH_NEW_BLOCKS numbers
- * every header that is made, PYTORCH_NEW_SEGMENTS what comes from the device,
- * and what was made first goes first. */
+ * every new header, PYTORCH_NEW_SEGMENTS only memory from the device; the lower
+ * number is taken first. */
 enum pytorch_order {
     PYTORCH_ADDRESSES,
     PYTORCH_NEW_BLOCKS,
     PYTORCH_NEW_SEGMENTS
 };
 
-/* When memory runs out, the free blocks of pools that lend theirs are looked
- * at: after all else failed, or before anything is released. */
+/* When memory runs out, whether free blocks of pools that lend are tried:
+ * never, after everything else failed, or before anything is released. */
 enum pytorch_lending {
     PYTORCH_LENDS_NEVER,
     PYTORCH_LENDS_LAST,
     PYTORCH_LENDS_FIRST
 };
 
-/* X(type, field, the rule in words, the setting that has it as before, or ""): the
- * order of a row's values. */
+/* X(type, field, description of the rule, the setting that restores the older
+ * behaviour, or ""): the order of a row's values. */
 #define PYTORCH_RULE_MAP(X)                                                    \
     X(enum pytorch_order, free_order, "order of the free blocks of one size",  \
       "")                                                                      \
@@ -62,14 +62,14 @@ struct pytorch_rules {
 #undef X
 };
 
-/* The release whose rules hold where none is named: the recordings that were
- * there first are its. */
+/* The release whose rules apply if none is named: the first recordings are of
+ * this one. */
 #define PYTORCH_DEFAULT "2.4"
 
-/* Oldest first, up to one without a version. */
+/* Oldest first; ends with an entry without a version. */
 extern const struct pytorch_rules larder__pytorch_releases[];
 
-/* NULL: there is no such release. */
+/* NULL: no such release. */
 const struct pytorch_rules *larder__pytorch_rules(const char *version);
 
 #endif

@@ -1,7 +1,7 @@
-/* tuning.h - the numbers of the policy larder.  Private to core.
+/* tuning.h - all tuning parameters of the policy larder.  Private to core.
  *
- * All of them.  Each is a setting, to be tried with another value
- * (larder-conf(5)); docs/POLICY.md says what it costs to halve or double it. */
+ * Each is a setting, for experiments with other values (larder-conf(5));
+ * docs/POLICY.md says what halving or doubling it costs. */
 #ifndef LARDER_CORE_POLICY_LARDER_TUNING_H
 #define LARDER_CORE_POLICY_LARDER_TUNING_H
 

@@ -1,4 +1,4 @@
-/* share_export.c - memory of this allocator for another process. */
+/* share_export.c - exports an allocation to another process. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,10 +17,10 @@
 struct larder_export {
     larder_allocator *handle;
     larder_device *device;
-    struct use *hold; /* the allocator's: gone with it */
+    struct use *hold; /* freed with the allocator */
     struct share_header header;
     size_t handle_count;
-    struct physical handles[]; /* the block's, as long as it is held */
+    struct physical handles[]; /* the block's, valid while it is held */
 };
 
 /* ---- opening -------------------------------------------------------------- */
@@ -45,7 +45,8 @@ static larder_result check_exportable(const struct allocator *a,
     return LARDER_OK;
 }
 
-/* The pages of the handles that the block lies in: a handle is mapped whole. */
+/* The pages of all handles that the block is in: a handle is mapped as a
+ * whole. */
 static struct page_span handles_span(const struct block *b)
 {
     struct page_span span = block_pages(b);
@@ -132,14 +133,15 @@ larder_result larder_export_open(larder_allocator *handle, larder_addr addr,
 
 /* ---- sending -------------------------------------------------------------- */
 
-/* A batch of handles on its way out. */
+/* A batch of handles to send. */
 struct batch {
     struct share_batch told;
     int fds[SHARE_BATCH_MAX];
     unsigned char fabric[SHARE_BATCH_MAX * LARDER_FABRIC_BYTES];
 };
 
-/* Export the handles from the i-th on; what was made is closed on failure. */
+/* Export the handles from index i on.  On failure those already exported are
+ * closed. */
 static larder_result batch_make(const larder_export *e, size_t i,
                                 struct batch *out)
 {

@@ -1,4 +1,4 @@
-/* share_import.c - memory of another process, mapped here. */
+/* share_import.c - maps memory of another process. */
 #include <string.h>
 
 #include <larder/share.h>
@@ -14,12 +14,12 @@
 struct larder_import {
     larder_device *device;
     struct share_header header;
-    larder_addr base;      /* of the addresses; 0: none */
-    size_t mapped;         /* of the handles, the first so many */
-    uint64_t mapped_pages; /* theirs */
-    size_t imported;       /* the same */
+    larder_addr base;      /* first address; 0: none reserved */
+    size_t mapped;         /* how many handles are mapped, from the first */
+    uint64_t mapped_pages; /* their pages */
+    size_t imported;       /* how many are imported, from the first */
     uint64_t imported_pages;
-    struct physical handles[]; /* room for one a page */
+    struct physical handles[]; /* room for one handle a page */
 };
 
 static uint64_t bytes_of(const larder_import *m, uint64_t pages)
@@ -29,7 +29,8 @@ static uint64_t bytes_of(const larder_import *m, uint64_t pages)
 
 /* ---- releasing ---------------------------------------------------------- */
 
-/* In order, so that what the device refuses can be tried again. */
+/* Undo the steps in reverse order; what the device fails to undo can be tried
+ * again. */
 static larder_result import_undo(larder_import *m)
 {
     larder_result r = LARDER_OK;
@@ -180,7 +181,7 @@ static larder_result import_map(larder_import *m)
                           : r;
 }
 
-/* The header of what comes, checked against the device. */
+/* Receive the header, and check it against the device. */
 static larder_result header_receive(larder_device *dev, int socket,
                                     struct share_header *out)
 {
@@ -194,8 +195,8 @@ static larder_result header_receive(larder_device *dev, int socket,
     return r == LARDER_OK ? larder__share_header_read(bytes, &props, out) : r;
 }
 
-/* A device that refuses twice to take back what it gave keeps it: no one is
- * left to try again. */
+/* Undo a failed import, with one retry.  After that nobody is left to try
+ * again, and what the device did not release is leaked. */
 static void import_abandon(larder_import *m)
 {
     char words[LARDER_FAIL_MAX];

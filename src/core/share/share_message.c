@@ -10,7 +10,7 @@
 static const uint64_t header_magic = UINT64_C(0x314853726472616c);
 static const uint32_t batch_magic = UINT32_C(0x48434142);
 
-/* Where things are in the header. */
+/* Offsets of the header's fields. */
 enum {
     AT_VERSION = 8,
     AT_KIND = 12,
@@ -60,7 +60,7 @@ static bool is_unknown(const unsigned char *uuid)
     return memcmp(uuid, zero, sizeof zero) == 0;
 }
 
-/* A device that cannot say who it is is taken for the right one. */
+/* A device without an identity is assumed to be the right one. */
 static larder_result uuid_check(const unsigned char *theirs,
                                 const unsigned char *ours)
 {
@@ -75,7 +75,7 @@ static larder_result uuid_check(const unsigned char *theirs,
                         ours[1], ours[2], ours[3]);
 }
 
-/* No sum or product of these numbers overflows afterwards. */
+/* After these checks no sum or product of the numbers overflows. */
 static larder_result sizes_check(const struct share_header *h,
                                  const larder_device_props *props)
 {
@@ -157,7 +157,8 @@ void larder__share_batch_write(const struct share_batch *b,
         number_put(out + BATCH_AT_PAGES + 4 * i, b->pages[i], 4);
 }
 
-/* Of each handle at least one page, together no more than are to come. */
+/* Each handle has at least one page, and all together no more than are
+ * missing. */
 static larder_result pages_read(const unsigned char *in, uint64_t left,
                                 struct share_batch *out)
 {

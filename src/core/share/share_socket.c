@@ -9,7 +9,7 @@
 
 #include "base/fail.h"
 
-/* The kernel passes no more than this with one message (SCM_MAX_FD). */
+/* The kernel passes at most this many with one message (SCM_MAX_FD). */
 enum { FDS_MAX = 253 };
 
 union control {
@@ -88,7 +88,7 @@ struct receiving {
     int *fds;
     size_t capacity;
     size_t got;
-    bool has_more; /* than that: closed */
+    bool has_more; /* more than that came, and were closed */
 };
 
 static void fd_take(struct receiving *r, int fd)
@@ -101,7 +101,7 @@ static void fd_take(struct receiving *r, int fd)
     close(fd);
 }
 
-/* Every descriptor that came is ours now, wanted or not. */
+/* Take every descriptor that came, wanted or not, so that none leaks. */
 static void fds_take(struct receiving *r, struct msghdr *m)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;

@@ -19,7 +19,8 @@ static uint64_t excess(const struct allocator *a, uint64_t target)
     return a->held_bytes > target ? a->held_bytes - target : 0;
 }
 
-/* Blocks of expandable segments, the largest first. */
+/* Release pages of the heap's expandable segments, the largest free blocks
+ * first. */
 static void trim_heap(struct allocator *a, const struct heap *heap,
                       uint64_t target)
 {
@@ -43,7 +44,8 @@ static void trim_expandable(struct allocator *a, uint64_t target)
     }
 }
 
-/* What the driver refuses stays: the next kind may do. */
+/* What the driver fails to release stays; memory of the next kind may be
+ * enough. */
 void larder__trim_to(struct allocator *a, uint64_t target)
 {
     uint64_t before = a->held_bytes;

@@ -1,10 +1,10 @@
-/* trim.h - releasing a part of what is cached.  Private to core. */
+/* trim.h - releases part of the cached memory.  Private to core. */
 #ifndef LARDER_CORE_TRIM_H
 #define LARDER_CORE_TRIM_H
 
 #include "core/state/allocator.h"
 
-/* Count what went since so much was held. */
+/* Count what was released since `held_before` bytes were held. */
 static inline void larder__trim_count(struct allocator *a, uint64_t held_before)
 {
     if (a->held_bytes >= held_before)
@@ -13,12 +13,13 @@ static inline void larder__trim_count(struct allocator *a, uint64_t held_before)
     a->stats.trimmed_bytes += (int64_t)(held_before - a->held_bytes);
 }
 
-/* Give back cached memory until no more than `target` bytes are held, or none
- * is left that may go.  Nothing is being captured. */
+/* Release cached memory until no more than `target` bytes are held, or nothing
+ * is left to release.  Not to be called during a capture. */
 void larder__trim_to(struct allocator *a, uint64_t target);
 
-/* Give back up to `bytes` of it for another process, nothing while a stream is
- * captured; how many went.  Called without the locks (peers.h). */
+/* Release up to `bytes` for another process, or nothing while a stream is
+ * capturing.  Returns how many were released.  Called without the locks
+ * (peers.h). */
 uint64_t larder__trim_give(struct allocator *a, uint64_t bytes);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* ---- when not -------------------------------------------------------------- */
 
-/* Whether a stream with memory in the pool is captured. */
+/* Whether a stream with memory in the pool is capturing. */
 static bool pool_is_capturing(struct allocator *a, const struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->heap_count; i++) {
@@ -31,7 +31,7 @@ static bool pools_are_capturing(struct allocator *a)
     return false;
 }
 
-/* Whether one is whose events would be asked about, or recorded. */
+/* Whether a stream is capturing whose events would be polled or recorded. */
 static bool events_are_capturing(struct allocator *a)
 {
     const struct events *e = &a->events;
@@ -64,7 +64,7 @@ static void release_block(struct allocator *a, struct block *b)
         (void)larder__segment_release(a, b);
 }
 
-/* Free blocks that are older than `mark`. */
+/* Release free blocks that are older than `mark`. */
 static void trim_age_release_old(struct allocator *a, struct heap *heap,
                                  uint64_t mark)
 {
@@ -93,7 +93,7 @@ static void look_at_pool(struct allocator *a, struct pool *pool)
 
 /* ---- pages ----------------------------------------------------------------- */
 
-/* What any block in use touches is in use. */
+/* Every page that a live or pending block touches is in use. */
 static void stamp_range(struct allocator *a, struct segment *s)
 {
     for (struct block *b = s->head; b != NULL;
@@ -103,7 +103,7 @@ static void stamp_range(struct allocator *a, struct segment *s)
     }
 }
 
-/* A range that was not looked at before: all of it is new. */
+/* Give a range its stamps; all its pages count as new. */
 static void begin_range(struct allocator *a, struct segment *s)
 {
     size_t pages = s->bytes / s->page_bytes;
@@ -141,7 +141,7 @@ static bool heap_has_old(const struct allocator *a, const struct heap *heap)
 
 struct heap *larder__trim_next_heap(struct allocator *a, size_t *at)
 {
-    size_t first = 0; /* number of the pool's first heap */
+    size_t first = 0; /* index of the pool's first heap, over all pools */
 
     larder__assert(allocator_is_locked(a));
     for (int kind = 0; kind < POOL_KINDS; kind++) {
@@ -179,7 +179,7 @@ static int64_t activity(const struct allocator *a)
     return st.allocation.all.allocated + st.allocation.all.freed;
 }
 
-/* Where nobody asked for anything in all the time, loose pages are old. */
+/* Loose pages are old if nothing was allocated for all of trim_age. */
 static void look_at_loose(struct allocator *a)
 {
     int64_t now = activity(a);

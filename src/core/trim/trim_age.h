@@ -1,28 +1,29 @@
-/* trim_age.h - releasing what was not used for long.  Private to core.
+/* trim_age.h - releases memory that has not been used for a long time.  Private
+ * to core.
  *
- * A look is taken TRIM_STEPS times in the age that is set.  What was unused at
- * that many looks in a row, and between them, goes.  Nothing reads a clock but
- * the thread that looks (trimmer.c): free blocks have the number of the search
- * that they came after, which each look counts up, and a page of a range has
- * the number of the last look it was in use at or after. */
+ * TRIM_STEPS looks are taken in the age that is set.  Memory that was unused at
+ * that many looks in a row, and in between, is released.  Only the thread that
+ * looks reads a clock (trimmer.c): a free block has the number of searches
+ * before it became free, which each look advances, and a page of a range has
+ * the number of the last look at or after which it was in use. */
 #ifndef LARDER_CORE_TRIM_AGE_H
 #define LARDER_CORE_TRIM_AGE_H
 
 #include "core/state/allocator.h"
 
-/* Whether releasing must not even be thought of: a pool is begun, or a
- * stream is being captured. */
+/* Whether nothing may be released now: a pool is begun, or a stream is
+ * capturing. */
 bool larder__trim_is_barred(struct allocator *a);
 
-/* Look, and release old segments.  Not while barred. */
+/* Take a look and release old segments.  Not to be called while barred. */
 void larder__trim_look(struct allocator *a);
 
-/* The next heap, from number *at on, that has old pages; NULL: none.  *at
- * becomes the number after it. */
+/* Find the next heap with old pages, from index *at on; *at becomes the index
+ * after it.  NULL: none. */
 struct heap *larder__trim_next_heap(struct allocator *a, size_t *at);
 
-/* Release the heap's old pages.  Its stream has passed where it was at the
- * last look. */
+/* Release the heap's old pages.  Its stream has passed the point where it was
+ * at the last look. */
 void larder__trim_heap(struct allocator *a, const struct heap *heap);
 
 #endif

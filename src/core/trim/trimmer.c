@@ -1,7 +1,7 @@
 /* trimmer.c - see trimmer.h.
  *
- * Locks: the allocator's before the trimmer's own, which guards `age_ns` and
- * `is_ending` and is held for no longer than it takes to read them. */
+ * Locks: the trimmer's own lock ranks below the allocator's.  It guards
+ * `age_ns` and `is_ending`, and is held only to read them. */
 #include "core/trim/trimmer.h"
 
 #include <pthread.h>
@@ -34,7 +34,7 @@ static struct timespec timespec_at(uint64_t ns)
                              .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
-/* Wait so long, or for another setting; false: it is to end. */
+/* Wait for `ns`, or until the setting changes.  False: the thread must end. */
 static bool trimmer_nap(struct trimmer *t, uint64_t ns)
 {
     struct timespec until = timespec_at(larder__ticks_system_ns() + ns);
@@ -48,7 +48,7 @@ static bool trimmer_nap(struct trimmer *t, uint64_t ns)
     return goes_on;
 }
 
-/* Wait until a look is due; false: it is to end. */
+/* Wait until a look is due.  False: the thread must end. */
 static bool wait_for_look(struct trimmer *t)
 {
     uint64_t begin_ns = larder__ticks_system_ns();
@@ -77,7 +77,8 @@ static bool wait_for_look(struct trimmer *t)
 
 /* ---- looking --------------------------------------------------------------- */
 
-/* An event after all that the stream has now; false: the device refuses. */
+/* Record an event behind all work on the stream so far.  False: the device
+ * reported an error. */
 static bool event_put(struct allocator *a, larder_stream stream,
                       uint64_t *event)
 {
@@ -89,7 +90,8 @@ static bool event_put(struct allocator *a, larder_stream stream,
     return false;
 }
 
-/* Whether the event came to pass while others could use the allocator. */
+/* Wait for the event without holding the allocator's lock.  Returns whether it
+ * completed. */
 static bool event_passes(struct trimmer *t, uint64_t event)
 {
     struct allocator *a = t->a;
@@ -111,8 +113,8 @@ static bool event_passes(struct trimmer *t, uint64_t event)
     return r == LARDER_OK;
 }
 
-/* Old pages of one heap after the other.  A stream that has not passed keeps
- * them until a later look. */
+/* Release old pages of one heap after another.  Pages whose stream has not
+ * passed stay until a later look. */
 static void trim_pages(struct trimmer *t)
 {
     struct allocator *a = t->a;

@@ -4,8 +4,9 @@
 
 #include "core/state/allocator.h"
 
-/* Have the thread heed conf.trim_age_ns, and be there if that is not 0.
- * ERR_NO_HOST_MEMORY, ERR_SYSTEM: there is none, and nothing is trimmed. */
+/* Tell the thread conf.trim_age_ns; create it if that is not 0.
+ * ERR_NO_HOST_MEMORY, ERR_SYSTEM: there is no thread, and nothing is
+ * trimmed. */
 larder_result larder__trimmer_set(struct allocator *a);
 
 /* End the thread and wait for it.  Called without the lock. */

@@ -266,7 +266,6 @@ static void emit_begin(struct emit *e, unsigned char json, unsigned char pickle)
     emit_put(e, e->json ? json : pickle);
     e->after_item = false;
     e->depth++;
-    e->batched[e->depth] = 0;
 }
 
 static void end(struct emit *e, unsigned char json, unsigned char pickle)

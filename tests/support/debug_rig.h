@@ -1,0 +1,29 @@
+/* debug_rig.h - what the tests of the setting debug share: the policies they run
+ * under, the device's memory as the host sees it, and what is expected.
+ *
+ * Header only, for cmocka programs. */
+#ifndef LARDER_TESTS_SUPPORT_DEBUG_RIG_H
+#define LARDER_TESTS_SUPPORT_DEBUG_RIG_H
+
+#include "rig.h"
+
+static const larder_policy policies[] = {
+    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+static inline unsigned char *at(larder_addr addr)
+{
+    return (unsigned char *)(uintptr_t)addr;
+}
+
+/* The result of a bug that is found from debug:2 on. */
+static inline larder_result found(int level, larder_result r)
+{
+    return level > 1 ? r : LARDER_OK;
+}
+
+/* The call names a write to the first byte behind an allocation. */
+#define assert_told_behind(call)                                               \
+    assert_refused(LARDER_ERR_OVERWRITTEN, (call), "0 bytes behind")
+
+#endif

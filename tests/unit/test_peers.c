@@ -20,6 +20,11 @@
 #include "device/device.h"
 #include "ledger/ledger_name.h"
 
+/* The two that cache come first. */
+static const larder_policy policies[] = {
+    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+enum { CACHING = 2, POLICIES = sizeof policies / sizeof policies[0] };
+
 /* A name of this run's own. */
 static char name[32];
 
@@ -188,11 +193,8 @@ static void other_kill(struct other *o)
 
 static void an_idle_process_gives_its_cache_by_its_thread(void **state)
 {
-    static const larder_policy policies[] = {LARDER_POLICY_LARDER,
-                                             LARDER_POLICY_PYTORCH};
-
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < CACHING; i++) {
         struct rig rig = rig_on("64MiB", policies[i], "ask_budget_ms:10000");
         struct other o = other_start("64MiB", "ledger_thread:True");
         larder_addr addr;
@@ -381,12 +383,10 @@ static void a_commit_hears_what_others_ask(void **state)
 
 static void a_minimum_is_there_whoever_else_wants_it(void **state)
 {
-    static const larder_policy policies[] = {
-        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
     static const int fits[] = {5, 4, 5}; /* segments of 20 MiB: two blocks */
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < POLICIES; i++) {
         struct rig rig = rig_on("64MiB", policies[i], "ask_budget_ms:0");
         struct other o = other_start("64MiB", "minimum:24MiB");
         larder_addr addr[8];
@@ -563,8 +563,6 @@ static void a_process_limit_counts_all_its_allocators(void **state)
 /* In the same words under every policy, whichever limit it is. */
 static void what_the_ledger_forbids_is_named(void **state)
 {
-    static const larder_policy policies[] = {
-        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
     static const struct {
         const char *conf;
         const char *words;
@@ -577,7 +575,7 @@ static void what_the_ledger_forbids_is_named(void **state)
     };
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < POLICIES; i++) {
         for (int k = 0; k < 2; k++) {
             struct rig rig = rig_on("64MiB", policies[i], limits[k].conf);
             larder_addr addr;
@@ -593,11 +591,8 @@ static void what_the_ledger_forbids_is_named(void **state)
 
 static void a_minimum_of_others_is_named(void **state)
 {
-    static const larder_policy policies[] = {
-        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
-
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < POLICIES; i++) {
         struct other o = other_start("64MiB", "minimum:48MiB");
         struct rig rig = rig_on("64MiB", policies[i], "ask_budget_ms:0");
         larder_addr addr;

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "core/debug/debug.h"
+#include "core/entry/capturing.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/observe/walk.h"
@@ -388,11 +389,8 @@ larder_result larder_empty_cache(larder_allocator *handle)
     if (r != LARDER_OK)
         return r;
     history_enter(a, __builtin_return_address(0));
-    if (allocator_is_capturing(a))
-        r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be released while a private pool is "
-                         "begun or a stream is being captured");
-    else
+    r = larder__capturing_forbids(a, "memory cannot be released");
+    if (r == LARDER_OK)
         r = release_everything(a);
     larder__handle_unlock(a);
     return r;

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/debug/debug.h"
+#include "core/entry/capturing.h"
 #include "core/entry/handle.h"
 #include "core/peers/peers.h"
 #include "core/pools/private.h"
@@ -85,15 +86,6 @@ static void free_all(struct allocator *a, struct tag *tag)
 }
 
 /* ---- may it be ------------------------------------------------------------ */
-
-static larder_result check_routing(const struct allocator *a)
-{
-    if (!allocator_is_capturing(a))
-        return LARDER_OK;
-    return larder__fail(LARDER_ERR_CAPTURING,
-                        "memory cannot be paused or resumed while a private "
-                        "pool is begun or a stream is being captured");
-}
 
 static larder_result pause_check_pages(const struct allocator *a,
                                        const struct tag *tag)
@@ -226,8 +218,10 @@ static larder_result pause_checked(struct allocator *a, const char *name,
     if (tag->is_paused)
         return larder__fail(LARDER_ERR_PAUSED, "the tag '%s' is paused already",
                             name);
-    if ((r = check_routing(a)) != LARDER_OK ||
-        (r = pause_check_pages(a, tag)) != LARDER_OK)
+    r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
+    if (r == LARDER_OK)
+        r = pause_check_pages(a, tag);
+    if (r != LARDER_OK)
         return r;
     if (a->debug != NULL)
         larder__debug_sleep(a, tag->pool, mode == LARDER_PAUSE_DROP);
@@ -388,7 +382,7 @@ static larder_result resume_checked(struct allocator *a, const char *name)
     if (!tag->is_paused)
         return larder__fail(LARDER_ERR_INVALID, "the tag '%s' is not paused",
                             name);
-    r = check_routing(a);
+    r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
     return r == LARDER_OK ? tag_resume(a, tag) : r;
 }
 

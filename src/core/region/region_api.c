@@ -8,6 +8,7 @@
 #include "base/sized.h"
 #include "core/account/keep.h"
 #include "core/debug/debug.h"
+#include "core/entry/capturing.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/peers/peers.h"
@@ -310,11 +311,8 @@ larder_result larder_region_trim(larder_region *region, uint64_t *released)
     if (r != LARDER_OK)
         return r;
     before = a->held_bytes;
-    if (allocator_is_capturing(a))
-        r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be released while a private pool is "
-                         "begun or a stream is being captured");
-    else
+    r = larder__capturing_forbids(a, "memory cannot be released");
+    if (r == LARDER_OK)
         r = larder__region_trim(a, region->region);
     if (released != NULL)
         *released = before - bits_lesser(before, a->held_bytes);
@@ -323,15 +321,6 @@ larder_result larder_region_trim(larder_region *region, uint64_t *released)
 }
 
 /* ---- pausing --------------------------------------------------------------- */
-
-static larder_result check_capture(const struct allocator *a)
-{
-    if (!allocator_is_capturing(a))
-        return LARDER_OK;
-    return larder__fail(LARDER_ERR_CAPTURING,
-                        "memory cannot be paused or resumed while a private "
-                        "pool is begun or a stream is being captured");
-}
 
 larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
 {
@@ -344,7 +333,7 @@ larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
         r = larder__fail(LARDER_ERR_INVALID, "%d is not a pause mode",
                          (int)mode);
     if (r == LARDER_OK)
-        r = check_capture(a);
+        r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
     if (r == LARDER_OK)
         r = larder__region_sleep(a, region->region, mode == LARDER_PAUSE_KEEP);
     larder__handle_unlock(a);
@@ -359,7 +348,7 @@ static larder_result wake(struct allocator *a, struct region *g)
         r = larder__fail(LARDER_ERR_INVALID, "the region '%s' is not paused",
                          g->name);
     if (r == LARDER_OK)
-        r = check_capture(a);
+        r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
     return r == LARDER_OK ? larder__region_wake(a, g) : r;
 }
 
@@ -460,11 +449,8 @@ larder_result larder_region_destroy(larder_region *region)
         larder__host_free(region);
     if (r != LARDER_OK)
         return r == LARDER_ERR_DESTROYED ? LARDER_OK : r;
-    if (allocator_is_capturing(a))
-        r = larder__fail(LARDER_ERR_CAPTURING,
-                         "a region cannot be destroyed while a private pool is "
-                         "begun or a stream is being captured");
-    else
+    r = larder__capturing_forbids(a, "a region cannot be destroyed");
+    if (r == LARDER_OK)
         r = larder__region_unmake(a, region->region);
     larder__handle_unlock(a);
     if (r == LARDER_OK)

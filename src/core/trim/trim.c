@@ -1,6 +1,6 @@
 #include "core/trim/trim.h"
 
-#include "base/fail.h"
+#include "core/entry/capturing.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/peers/peers.h"
@@ -94,11 +94,8 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
     if (r != LARDER_OK)
         return r;
     history_enter(a, __builtin_return_address(0));
-    if (allocator_is_capturing(a)) {
-        r = larder__fail(LARDER_ERR_CAPTURING,
-                         "memory cannot be released while a private pool is "
-                         "begun or a stream is being captured");
-    } else {
+    r = larder__capturing_forbids(a, "memory cannot be released");
+    if (r == LARDER_OK) {
         before = a->held_bytes;
         if (before > target_bytes)
             (void)allocator_make_room(a);

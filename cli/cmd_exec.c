@@ -140,11 +140,12 @@ static int check_card(const struct cli_command *self,
 {
     larder_device_props props = {.size = sizeof props};
 
+    if (s->minimum.text == NULL)
+        return -1;
     if (larder_device_get_props(dev, &props) != LARDER_OK)
         return cli_bad_usage(self, "sim '%s': %s", s->sim, larder_last_error());
-    if (s->minimum.text == NULL ||
-        (s->minimum.bytes <= props.total_bytes &&
-         props.context_bytes <= props.total_bytes - s->minimum.bytes))
+    if (s->minimum.bytes <= props.total_bytes &&
+        props.context_bytes <= props.total_bytes - s->minimum.bytes)
         return -1;
     return cli_bad_usage(self,
                          "--minimum '%s' is more than there is on the GPU "

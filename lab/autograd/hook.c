@@ -52,21 +52,19 @@ void lab__hooks_end(struct lab_hook **list)
         hook_unlink(*list);
 }
 
-void lab_hook_remove(lab_hook *hook)
-{
-    if (hook == NULL)
-        return;
-    hook_unlink(hook);
-    hook->has_handle = false;
-    hook_free(hook);
-}
-
 void lab_hook_leave(lab_hook *hook)
 {
     if (hook == NULL)
         return;
     hook->has_handle = false;
     hook_free(hook);
+}
+
+void lab_hook_remove(lab_hook *hook)
+{
+    if (hook != NULL)
+        hook_unlink(hook);
+    lab_hook_leave(hook);
 }
 
 /* ---- coming ------------------------------------------------------------- */

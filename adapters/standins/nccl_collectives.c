@@ -3,6 +3,7 @@
  *
  * Copies go through the driver, in their stream's order. */
 #include <dlfcn.h>
+#include <stdatomic.h>
 
 #include "nccl_communicator.h"
 #include "standin.h"
@@ -12,13 +13,26 @@ enum { SUCCESS = 0, CUDA_ERROR = 1, INVALID_ARGUMENT = 4 };
 
 typedef int copy_fn(uintptr_t to, uintptr_t from, size_t bytes, void *stream);
 
-static copy_fn *driver_copy(void)
+static copy_fn *driver_find_copy(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     void *found = driver == NULL ? NULL : dlsym(driver, "cuMemcpyAsync");
     copy_fn *copy = NULL;
 
     memcpy(&copy, &found, sizeof copy);
+    return copy;
+}
+
+/* Looked for until it is found: that it was opened here keeps it there. */
+static copy_fn *driver_copy(void)
+{
+    static _Atomic(copy_fn *) kept;
+    copy_fn *copy = atomic_load(&kept);
+
+    if (copy == NULL) {
+        copy = driver_find_copy();
+        atomic_store(&kept, copy);
+    }
     return copy;
 }
 
@@ -49,9 +63,10 @@ STANDIN_OWN(int, ncclAllGather,
             (uintptr_t part, uintptr_t whole, size_t count, int type,
              const struct communicator *c, void *stream))
 {
-    size_t bytes = count * element_bytes(type);
+    size_t each = element_bytes(type);
+    size_t bytes = count * each;
     int ranks = c != NULL && c->ranks > 0 ? c->ranks : 1;
-    int result = element_bytes(type) > 0 ? SUCCESS : INVALID_ARGUMENT;
+    int result = each > 0 ? SUCCESS : INVALID_ARGUMENT;
     int i;
 
     for (i = 0; i < ranks && result == SUCCESS; i++)

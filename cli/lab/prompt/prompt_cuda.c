@@ -161,12 +161,7 @@ static PROMPT_FUNCTION(cuda_constant)
 }
 
 #define CUDA(name, parameters, text, function, which)                          \
-    {                                                                          \
-        OWNER_CUDA, name, parameters, text, function,                          \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_CUDA, name, parameters, text, function, number, which)
 
 const struct prompt_builtin prompt_cuda_table[] = {
     CUDA("memory_allocated", "", "bytes in live tensors, after rounding",

@@ -221,26 +221,13 @@ static bool call_checkpoint(struct prompt *p, const struct prompt_builtin *self,
 }
 
 #define UNARY(name, function, text)                                            \
-    {                                                                          \
-        OWNER_TORCH, #name, "input", text, prompt_call_unary,                  \
-        {                                                                      \
-            .unary = function                                                  \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TORCH, #name, "input", text, prompt_call_unary, unary,    \
+               function)
 #define OPERATOR(name, which, text)                                            \
-    {                                                                          \
-        OWNER_TORCH, #name, "input, other", text, prompt_call_operator,        \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TORCH, #name, "input, other", text, prompt_call_operator, \
+               number, which)
 #define NUMBER(name, parameters, text, function, which)                        \
-    {                                                                          \
-        OWNER_TORCH, name, parameters, text, function,                         \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TORCH, name, parameters, text, function, number, which)
 
 const struct prompt_builtin prompt_function_table[] = {
     OPERATOR(add, 0, "input + other"),

@@ -135,26 +135,13 @@ static PROMPT_FUNCTION(call_dropout)
 }
 
 #define UNARY(name, function, text)                                            \
-    {                                                                          \
-        OWNER_F, #name, "input", text, prompt_call_unary,                      \
-        {                                                                      \
-            .unary = function                                                  \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_F, #name, "input", text, prompt_call_unary, unary,        \
+               function)
 #define LOSS(name, function, text)                                             \
-    {                                                                          \
-        OWNER_F, #name, "input, target", text, prompt_call_binary,             \
-        {                                                                      \
-            .binary = function                                                 \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_F, #name, "input, target", text, prompt_call_binary,      \
+               binary, function)
 #define ROW(name, parameters, text, function, which)                           \
-    {                                                                          \
-        OWNER_F, name, parameters, text, function,                             \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_F, name, parameters, text, function, number, which)
 
 const struct prompt_builtin prompt_layer_table[] = {
     UNARY(relu, lab_relu, "0 for what is negative"),

@@ -287,19 +287,11 @@ static bool make_tensor(struct prompt *p, const struct prompt_builtin *self,
 
 #define MAKING "dtype=None, device=None, requires_grad=False"
 #define FILLED(name, how, text)                                                \
-    {                                                                          \
-        OWNER_TORCH, #name, "*size, " MAKING, text, make_filled,               \
-        {                                                                      \
-            .number = how                                                      \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TORCH, #name, "*size, " MAKING, text, make_filled,        \
+               number, how)
 #define LIKE(name, how, text)                                                  \
-    {                                                                          \
-        OWNER_TORCH, #name, "input, " MAKING, text, make_like,                 \
-        {                                                                      \
-            .number = how                                                      \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TORCH, #name, "input, " MAKING, text, make_like, number,  \
+               how)
 
 const struct prompt_builtin prompt_make_table[] = {
     FILLED(zeros, FILL_ZEROS, "a tensor of zeros"),

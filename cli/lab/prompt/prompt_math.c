@@ -120,19 +120,9 @@ static PROMPT_FUNCTION(math_prod)
 }
 
 #define REAL(name, parameters, text, function, of)                             \
-    {                                                                          \
-        OWNER_MATH, name, parameters, text, function,                          \
-        {                                                                      \
-            .real = of                                                         \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_MATH, name, parameters, text, function, real, of)
 #define NUMBER(name, parameters, text, function, which)                        \
-    {                                                                          \
-        OWNER_MATH, name, parameters, text, function,                          \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_MATH, name, parameters, text, function, number, which)
 
 const struct prompt_builtin prompt_math_table[] = {
     REAL("sqrt", "x", "the square root of a number", math_real, sqrt),

@@ -395,33 +395,14 @@ static PROMPT_FUNCTION(change_by_relu)
 }
 
 #define METHOD(name, parameters, text, function, which)                        \
-    {                                                                          \
-        OWNER_TENSOR, name, parameters, text, function,                        \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TENSOR, name, parameters, text, function, number, which)
 #define PROPERTY(name, text, which)                                            \
-    {                                                                          \
-        OWNER_TENSOR, name, NULL, text, get_fact,                              \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TENSOR, name, NULL, text, get_fact, number, which)
 #define FACT(name, text, which)                                                \
-    {                                                                          \
-        OWNER_TENSOR, name, "self", text, get_fact,                            \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TENSOR, name, "self", text, get_fact, number, which)
 #define UNARY(name, text, function)                                            \
-    {                                                                          \
-        OWNER_TENSOR, name, "self", text, prompt_call_unary,                   \
-        {                                                                      \
-            .unary = function                                                  \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_TENSOR, name, "self", text, prompt_call_unary, unary,     \
+               function)
 
 const struct prompt_builtin prompt_method_table[] = {
     METHOD("to", "self, what=None, device=None, dtype=None",

@@ -356,19 +356,9 @@ static PROMPT_FUNCTION(module_child)
 }
 
 #define NN(name, parameters, text, function, which)                            \
-    {                                                                          \
-        OWNER_NN, name, parameters, text, function,                            \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_NN, name, parameters, text, function, number, which)
 #define METHOD(name, parameters, text, function, which)                        \
-    {                                                                          \
-        OWNER_MODULE, name, parameters, text, function,                        \
-        {                                                                      \
-            .number = which                                                    \
-        }                                                                      \
-    }
+    PROMPT_ROW(OWNER_MODULE, name, parameters, text, function, number, which)
 
 const struct prompt_builtin prompt_module_table[] = {
     NN("Linear", "in_features, out_features, bias=True",

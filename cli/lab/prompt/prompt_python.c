@@ -101,12 +101,7 @@ static PROMPT_FUNCTION(list_pop)
 }
 
 #define PYTHON(owner, name, parameters, text, function)                        \
-    {                                                                          \
-        owner, name, parameters, text, function,                               \
-        {                                                                      \
-            .number = 0                                                        \
-        }                                                                      \
-    }
+    PROMPT_ROW(owner, name, parameters, text, function, number, 0)
 
 const struct prompt_builtin prompt_python_table[] = {
     PYTHON(OWNER_PYTHON, "print", "*values", "show values", python_print),

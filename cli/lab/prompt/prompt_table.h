@@ -54,6 +54,15 @@ struct prompt_builtin {
     };
 };
 
+/* A row: call() is `function`, and works with `of`, which is a `field`. */
+#define PROMPT_ROW(owner, name, parameters, text, function, field, of)         \
+    {                                                                          \
+        owner, name, parameters, text, function,                               \
+        {                                                                      \
+            .field = of                                                        \
+        }                                                                      \
+    }
+
 /* The tables, each ended by a row without a name. */
 extern const struct prompt_builtin prompt_make_table[];
 extern const struct prompt_builtin prompt_function_table[];

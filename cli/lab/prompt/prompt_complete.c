@@ -39,13 +39,10 @@ static void offer_rows(const struct search *s, enum prompt_owner owner)
 
 static void offer_constants(const struct search *s, enum prompt_owner owner)
 {
-    struct prompt_value ignored;
     const char *name;
 
-    for (size_t i = 0; (name = prompt_nth_constant(i)) != NULL; i++) {
-        if (prompt_constant(owner, name, &ignored))
-            offer(s, name);
-    }
+    for (size_t i = 0; (name = prompt_nth_constant(owner, i)) != NULL; i++)
+        offer(s, name);
 }
 
 static void offer_all(struct prompt *p, const struct search *s)

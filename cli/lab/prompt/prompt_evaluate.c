@@ -19,15 +19,14 @@ static bool fail_unknown(struct prompt *p, const char *name)
 {
     const char *names[NEAR_NAMES];
     const char *near;
-    struct prompt_value ignored;
+    const char *constant;
     size_t count = 0;
 
     for (size_t i = 0; i < p->variable_count && count < NEAR_NAMES / 2; i++)
         names[count++] = p->variables[i].name;
-    for (size_t i = 0; prompt_nth_constant(i) != NULL; i++) {
-        if (prompt_constant(OWNER_TORCH, prompt_nth_constant(i), &ignored))
-            names[count++] = prompt_nth_constant(i);
-    }
+    for (size_t i = 0; (constant = prompt_nth_constant(OWNER_TORCH, i)) != NULL;
+         i++)
+        names[count++] = constant;
     for (size_t i = 0; prompt_nth(i) != NULL && count < NEAR_NAMES - 1; i++) {
         enum prompt_owner owner = prompt_nth(i)->owner;
 

@@ -116,7 +116,11 @@ bool prompt_constant(enum prompt_owner owner, const char *name,
     return false;
 }
 
-const char *prompt_nth_constant(size_t n)
+const char *prompt_nth_constant(enum prompt_owner owner, size_t n)
 {
-    return n < CONSTANT_COUNT ? constants[n].name : NULL;
+    for (size_t i = 0; i < CONSTANT_COUNT; i++) {
+        if (constants[i].owner == owner && n-- == 0)
+            return constants[i].name;
+    }
+    return NULL;
 }

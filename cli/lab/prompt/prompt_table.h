@@ -89,8 +89,8 @@ enum prompt_owner prompt_owner_of(struct prompt_value v);
  * name is none; `owner` is the package it is looked up in. */
 bool prompt_constant(enum prompt_owner owner, const char *name,
                      struct prompt_value *out);
-/* The n-th of them; NULL past the end. */
-const char *prompt_nth_constant(size_t n);
+/* The name of a package's n-th; NULL past the end. */
+const char *prompt_nth_constant(enum prompt_owner owner, size_t n);
 
 /* Match arguments to `b`'s parameters: `values` gets one each (references of
  * the caller's, also on failure: drop PROMPT_PARAMETERS_MAX of them).

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One write, without memory of the heap or a lock of stdio's: what failed may
- * be either. */
+/* A single write, without heap memory or stdio's lock: either may be what
+ * failed. */
 void larder__assert_fail(const char *file, int line, const char *text)
 {
     char words[512];

@@ -1,19 +1,20 @@
-/* assert.h - what must be true unless this library has a bug.  Private to the
- * library.
+/* assert.h - conditions that hold unless this library has a bug.  Private to
+ * the library.
  *
  * Levels, fixed when the library is built (CMake's LARDER_ASSERT_LEVEL):
  *   0  no assertion is compiled in: every release;
  *   1  larder__assert(): constant time;
  *   2  larder__assert_slow() too: it may walk a structure.
- * The setting `debug:N` is another matter: it looks for bugs in programs that
- * use the library, at run time, in every build.
  *
- * An assertion that fails says where and what on the standard error, and
+ * This is independent of the setting `debug:N`, which looks for bugs in
+ * programs that use the library, at run time, in every build.
+ *
+ * An assertion that fails prints its place and text to the standard error, and
  * aborts.  At level 0 the library never aborts.  A caller's mistake is no
- * reason for one: it has a result.
+ * assertion: it has a result.
  *
- * The expression has no effects, and at level 0 it is compiled but never
- * evaluated, so that it stays correct. */
+ * The expression must have no side effects.  At level 0 it is compiled, so that
+ * it stays correct, but never evaluated. */
 #ifndef LARDER_BASE_ASSERT_H
 #define LARDER_BASE_ASSERT_H
 

@@ -8,7 +8,7 @@
 #define LARDER_KIB (UINT64_C(1) << 10)
 #define LARDER_MIB (UINT64_C(1) << 20)
 
-/* Multiples of a power of two. */
+/* Round to a multiple of a power of two. */
 static inline uint64_t bits_down(uint64_t x, uint64_t pow2)
 {
     return x & ~(pow2 - 1);
@@ -30,13 +30,13 @@ static inline uint64_t bits_lesser(uint64_t x, uint64_t y)
     return x < y ? x : y;
 }
 
-/* Floor of the logarithm; x > 0. */
+/* Floor of the base-2 logarithm; x > 0. */
 static inline unsigned bits_log2(uint64_t x)
 {
     return 63u ^ (unsigned)__builtin_clzll(x);
 }
 
-/* Number of the lowest bit set; x > 0. */
+/* Index of the lowest set bit; x > 0. */
 static inline unsigned bits_lowest(uint64_t x)
 {
     return (unsigned)__builtin_ctzll(x);

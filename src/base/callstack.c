@@ -8,8 +8,8 @@ enum { UNWIND_MAX = 192 };
 
 /* ---- frame pointers ------------------------------------------------------- */
 
-/* One past the highest byte of this thread's stack; 0: not asked yet, 1: the
- * system does not say. */
+/* End of this thread's stack; 0: not yet determined; 1: the system does not
+ * say. */
 static _Thread_local uintptr_t stack_end;
 
 static uintptr_t find_stack_end(void)
@@ -33,9 +33,9 @@ enum { HAS_FRAME_CHAIN = 1 };
 enum { HAS_FRAME_CHAIN = 0 };
 #endif
 
-/* A frame is two words: the caller's frame, and where it goes on.  It lies
- * above the one before and in the stack, or the chain has ended.  Sanitizers
- * would see the reading of words that are nobody's variable. */
+/* A frame is two words: the caller's frame and the return address.  Each is
+ * above the previous one and within the stack, or the chain has ended.
+ * Sanitizers are off because these words belong to no variable. */
 __attribute__((noinline, no_sanitize("address", "thread"))) size_t
 larder__callstack_frames(uint64_t *out, size_t capacity)
 {

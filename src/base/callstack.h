@@ -1,19 +1,18 @@
-/* callstack.h - who called: return addresses of this thread.  Private to the
- * library. */
+/* callstack.h - return addresses of this thread.  Private to the library. */
 #ifndef LARDER_BASE_CALLSTACK_H
 #define LARDER_BASE_CALLSTACK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* By the chain of frame pointers: up to `capacity` return addresses, the
- * innermost first.  Reads only the stack of this thread above the caller, so
- * that code without frame pointers gives wrong or few addresses, and no
- * fault.  0 where the processor's layout of frames is not known. */
+/* Follow the chain of frame pointers: up to `capacity` return addresses,
+ * innermost first.  Only this thread's stack above the caller is read, so code
+ * without frame pointers yields wrong or few addresses but no fault.  0 if the
+ * processor's frame layout is unknown. */
 size_t larder__callstack_frames(uint64_t *out, size_t capacity);
 
-/* By the unwinder of the C library.  The first call may take memory of the C
- * library's own: larder__callstack_prepare() has that done. */
+/* The same by the C library's unwinder.  The first call may allocate memory in
+ * the C library; larder__callstack_prepare() makes that happen earlier. */
 size_t larder__callstack_unwind(uint64_t *out, size_t capacity);
 void larder__callstack_prepare(void);
 

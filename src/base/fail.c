@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Per thread, so that two failing threads do not mix their words. */
+/* Per thread, so that threads that fail at once do not mix their messages. */
 static _Thread_local char last_error[LARDER_FAIL_MAX];
 
 void larder__set_error(const char *format, ...)

@@ -1,4 +1,4 @@
-/* file_api.c - the writer of files, for everybody. */
+/* file_api.c - the file writer as public functions. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 struct larder_file {
     struct newfile file;
-    char *path; /* as it was given */
+    char *path; /* as given by the caller */
 };
 
 static larder_result file_api_refused(const larder_file *f)

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The requests that fail are [first, last) of those counted since the plan was
- * made.  `planned` keeps the usual case to one relaxed load. */
+/* Requests [first, last), counted from when the plan was made, fail. `planned`
+ * keeps the usual case to one relaxed load. */
 static _Atomic int planned;
 static _Atomic unsigned long counted;
 static unsigned long fail_first, fail_last;
@@ -20,7 +20,7 @@ void larder__host_fail(unsigned long nth, unsigned long times)
     atomic_store(&planned, nth != 0);
 }
 
-/* A place for a breakpoint that stops at every request made to fail. */
+/* A breakpoint here stops at every request that is made to fail. */
 static int must_fail(void)
 {
     unsigned long n;

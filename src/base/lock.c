@@ -3,10 +3,10 @@
 #include <sched.h>
 #include <time.h>
 
-/* Who waits looks less and less often: a look takes the lock's line away from
- * its holder, and left alone a holder gets many sections done meanwhile.  A
- * holder may be in the driver for milliseconds: who waits longer than sections
- * should take gives up its turn, then sleeps between looks. */
+/* A waiting thread looks less and less often: each look takes the lock's cache
+ * line away from the holder, which otherwise could complete many sections.  The
+ * holder may be in the driver for milliseconds, so a thread that waits longer
+ * than a section should take yields, and then sleeps between looks. */
 enum { PAUSES_MAX = 32, LOOKS = 12, YIELDS = 16, NAP_NS = 50000 };
 
 static void pause_for(int pauses)

@@ -1,9 +1,9 @@
-/* lock.h - a lock that costs one exchange to take and one store to leave.
+/* lock.h - a lock that takes one exchange to acquire and one store to release.
  * Private to the library.
  *
- * For sections of tens of nanoseconds.  Who waits spins for a while, then
- * gives up its turn on the processor, so that a holder that was preempted
- * gets to run, and at last sleeps.  Not fair, not recursive. */
+ * It is for sections of tens of nanoseconds.  A waiting thread spins for a
+ * while, then yields the processor so that a preempted holder can run, and
+ * finally sleeps.  Not fair, not recursive. */
 #ifndef LARDER_BASE_LOCK_H
 #define LARDER_BASE_LOCK_H
 
@@ -19,7 +19,7 @@ struct lock {
 #endif
 };
 
-/* Its place in the order of all locks (witness.h). */
+/* Its rank in the order of all locks (witness.h). */
 static inline int lock_rank(const struct lock *lock)
 {
 #if LARDER_ASSERT_LEVEL > 0
@@ -40,10 +40,10 @@ static inline void lock_init(struct lock *lock, int rank)
 #endif
 }
 
-/* Until it looks free. */
+/* Wait until it looks free. */
 void larder__lock_wait(const struct lock *lock);
 
-/* Take it if nobody has it. */
+/* Take it if it is free. */
 static inline bool lock_try(struct lock *lock)
 {
     bool taken = __builtin_expect(

@@ -16,7 +16,7 @@
 
 #include "base/real_path.h"
 
-/* Set-ID bits do not go over: they were meant for what the file had in it. */
+/* Set-ID bits are not copied: they were meant for the old contents. */
 enum { NAMES_TRIED = 100, FILE_MODE = 0666, MODE_BITS = 0777 };
 
 static bool newfile_fail(struct newfile *f, int error)
@@ -28,7 +28,7 @@ static bool newfile_fail(struct newfile *f, int error)
 
 /* ---- names meanwhile -------------------------------------------------------- */
 
-/* Files that have one, for larder_files_abandon(). */
+/* Names of unfinished files, for larder_files_abandon(). */
 enum { SLOTS = 64 };
 static _Atomic(const char *) slots[SLOTS];
 
@@ -77,13 +77,13 @@ static bool random_name(struct newfile *f)
     return true;
 }
 
-/* Let `make` give the file a name that is not taken. */
+/* Let `make` create the file under an unused random name. */
 static bool name_it(struct newfile *f, bool (*make)(struct newfile *))
 {
     for (int i = 0; i < NAMES_TRIED; i++) {
         if (!random_name(f))
             return false;
-        slot_take(f); /* before it is there: a signal may come between */
+        slot_take(f); /* before it exists: a signal may come between */
         if (make(f))
             return true;
         slot_leave(f);
@@ -108,8 +108,8 @@ static void path_of_fd(const struct newfile *f, char out[64])
     snprintf(out, 64, "/proc/self/fd/%d", f->fd);
 }
 
-/* A file without a name, which ends with this process.  False: it could not
- * be given one later. */
+/* Open a file without a name, which is gone if this process ends.  False: it
+ * could not be named later. */
 static bool open_nameless(struct newfile *f)
 {
     char folder[NEWFILE_PATH_MAX];
@@ -135,8 +135,8 @@ static bool open_beside(struct newfile *f)
     return f->beside;
 }
 
-/* A pipe without a reader would be waited for, without a word.  No link: one
- * that is there now was put there since links were followed. */
+/* Non-blocking, because opening a pipe without a reader would wait silently.  A
+ * link found now was made after links were followed, so it is not followed. */
 static bool open_special(struct newfile *f)
 {
     f->fd = open(f->path,
@@ -206,8 +206,8 @@ static bool link_named(struct newfile *f)
     return linkat(AT_FDCWD, self, AT_FDCWD, f->named, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* Those of the file that was there.  Its owner can be kept by root alone, its
- * group by who is in it; others still get their file. */
+/* Copy mode and ownership of the old file.  Only root can keep its owner, and
+ * only members its group; otherwise the file is still written. */
 static bool keep_rights(const struct newfile *f)
 {
     if (!f->is_kept)
@@ -217,7 +217,7 @@ static bool keep_rights(const struct newfile *f)
     return fchmod(f->fd, f->mode) == 0;
 }
 
-/* No signal ends the process while the file has a name that is not its own. */
+/* Block signals while the file has a temporary name. */
 static bool put_in_place(struct newfile *f)
 {
     sigset_t all;

@@ -1,5 +1,5 @@
-/* pickle.h - opcodes of Python's pickles, by the names of its module pickletools;
- * those of protocol 0, which are lines, are not here.  Nothing but names: parts
+/* pickle.h - opcodes of Python's pickles, named as in the module pickletools;
+ * without the text opcodes of protocol 0.  It contains only names, so parts
  * that share no code with base include it too. */
 #ifndef LARDER_BASE_PICKLE_H
 #define LARDER_BASE_PICKLE_H

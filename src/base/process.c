@@ -8,7 +8,7 @@
 
 atomic_uint larder__process_forks;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct own_fd *list;
 
 /* ---- forks ---------------------------------------------------------------- */
@@ -23,7 +23,8 @@ static void in_parent(void)
     mutex_leave(&lock);
 }
 
-/* Whose the objects are that hold them, nobody can tell here any more. */
+/* The objects that contain these descriptors belong to the parent: their state
+ * is unknown here. */
 static void process_in_child(void)
 {
     for (struct own_fd *own = list; own != NULL; own = own->next)

@@ -1,39 +1,39 @@
-/* process.h - which process this is, and descriptors that a forked child must
- * not have.  Private to the library.
+/* process.h - identifies this process across forks, and closes descriptors in
+ * forked children.  Private to the library.
  *
- * A child of a fork has copies of all objects of its parent, with locks that
- * nobody leaves and descriptors of what is the parent's.  So an object notes
- * the number of its process when it is made, and its entries compare it before
- * anything else. */
+ * A forked child has copies of all its parent's objects, with locks that nobody
+ * releases and descriptors that belong to the parent.  So an object stores the
+ * number of its process when it is created, and its functions compare it
+ * first. */
 #ifndef LARDER_BASE_PROCESS_H
 #define LARDER_BASE_PROCESS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Forks from the first process on that watched for them to this one. */
+/* The number of forks between the first process that watched for them and this
+ * one. */
 extern atomic_uint larder__process_forks;
 
-/* From now on a fork is noticed.  False: no host memory.  Any thread. */
+/* Notice forks from now on.  False: no host memory.  Any thread. */
 bool larder__process_watch(void);
 
-/* No other than that of each process this one descends from. */
+/* Different from the number of every ancestor of this process. */
 static inline unsigned process_number(void)
 {
     return atomic_load_explicit(&larder__process_forks, memory_order_relaxed);
 }
 
-/* A descriptor that is closed in a child as it is forked: a copy would keep
- * alive what is to end with this process.  Stays in its place while it is
- * open. */
+/* A descriptor that is closed in forked children, because a copy would keep
+ * alive what must end with this process.  It must not move while it is open. */
 struct own_fd {
     int fd; /* -1: none */
     struct own_fd *next;
-    struct own_fd **link; /* what points at it */
+    struct own_fd **link; /* the pointer to this one */
 };
 
 void larder__own_fd_keep(struct own_fd *own, int fd);
-/* Close it.  With none, a no-op. */
+/* Close it; a no-op if none is open. */
 void larder__own_fd_close(struct own_fd *own);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { LINKS_MAX = 40 };
 
-/* The number that all of the text is, else -1. */
+/* The number that the text consists of; otherwise -1. */
 static int real_path_number_of(const char *text)
 {
     char *end;
@@ -22,8 +22,8 @@ static int real_path_number_of(const char *text)
     return *end == '\0' && n <= INT_MAX ? (int)n : -1;
 }
 
-/* Whether the folder, its links followed, is that of this process's
- * descriptors. */
+/* Whether the folder, with links resolved, is this process's descriptor
+ * folder. */
 static bool holds_descriptors(const char *folder)
 {
     char own[64];
@@ -40,7 +40,7 @@ static bool holds_descriptors(const char *folder)
     return strcmp(folder, "fd") == 0;
 }
 
-/* out = folder of `path`, its links followed, and `name`. */
+/* out = the folder of `path`, with links resolved, and `name`. */
 static bool join_real(const char *path, const char *name, char *out,
                       size_t room, int *fd)
 {
@@ -62,11 +62,11 @@ static bool join_real(const char *path, const char *name, char *out,
     return false;
 }
 
-/* In a folder where everybody may put files and remove none but their own, a
- * link of another user's could lead anywhere: as Linux does under
- * fs.protected_symlinks, only those of our own or of the folder's owner count.
- * Asked after the link was read: whoever may not have put it there cannot have
- * exchanged it since. */
+/* In a sticky folder, where everybody may create files and remove only their
+ * own, a link of another user could lead anywhere.  As Linux does under
+ * fs.protected_symlinks, only links of this user or of the folder's owner are
+ * followed.  This is checked after the link was read: a user who may not create
+ * it there cannot have replaced it since. */
 static bool may_follow(const char *link)
 {
     char folder[PATH_MAX];
@@ -84,7 +84,7 @@ static bool may_follow(const char *link)
     return false;
 }
 
-/* What the link at `out` points at, beside it if it is no whole path. */
+/* Resolve the target of the link at `out`, relative to it unless absolute. */
 static bool follow(char *out, const char *target, size_t room)
 {
     char *name = strrchr(out, '/') + 1;
@@ -115,7 +115,7 @@ bool larder__real_path(const char *path, char *out, size_t room, int *fd)
         if (*fd >= 0)
             return true;
         n = readlink(out, target, sizeof target - 1);
-        if (n < 0) /* no link, or nothing there: its opening tells */
+        if (n < 0) /* no link, or nothing: opening reports it */
             return true;
         target[n] = '\0';
         if (!may_follow(out))

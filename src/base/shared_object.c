@@ -11,7 +11,8 @@
 
 #include "base/fail.h"
 
-/* How long a group's object may be on its way from its maker to the group. */
+/* How long a group's object may take until its creator gives it to the
+ * group. */
 enum { MAKING_LOOKS = 50, MAKING_NAP_NS = 1000000 };
 
 /* ---- words ---------------------------------------------------------------- */
@@ -83,7 +84,7 @@ bool larder__shared_lock(struct shared_object *o)
     return failed == 0;
 }
 
-/* Closing would not do it while a child has a copy of the descriptor. */
+/* Closing is not enough while a child has a copy of the descriptor. */
 void larder__shared_unlock(struct shared_object *o)
 {
     flock(o->file.fd, LOCK_UN);
@@ -91,8 +92,8 @@ void larder__shared_unlock(struct shared_object *o)
 
 /* ---- opening -------------------------------------------------------------- */
 
-/* Opened first without O_CREAT, which a system may refuse for the files of
- * others in a folder that all can write to. */
+/* First without O_CREAT: a system may forbid it for files of other users in a
+ * folder that all can write to. */
 static int open_or_make(const struct shared_object *o, bool *is_made)
 {
     int fd = -1;
@@ -117,7 +118,7 @@ static bool open_to_group(const struct shared_object *o, int fd)
            fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) == 0;
 }
 
-/* One's own that was not opened to the group, as its maker died, is now. */
+/* Give our own object to the group if its creator died before doing so. */
 static bool finish_for_group(const struct shared_object *o, int fd)
 {
     struct stat st;
@@ -152,8 +153,8 @@ static int open_for_group(const struct shared_object *o)
     return fd;
 }
 
-/* Whether only those it is for can have made it what it is.  Before that is
- * known its locks are not waited for: they may be another's. */
+/* Whether only permitted users can have created the object.  Its locks are not
+ * waited for before this is known: others could hold them. */
 static larder_result check_owner(const struct shared_object *o)
 {
     struct stat st;
@@ -195,13 +196,13 @@ static larder_result open_locked(struct shared_object *o)
             return shared_object_refused(o, "locking");
         if (st.st_nlink > 0)
             return LARDER_OK;
-        larder__own_fd_close(&o->file); /* removed while we waited */
+        larder__own_fd_close(&o->file); /* removed while waiting */
     }
 }
 
 /* ---- mapping -------------------------------------------------------------- */
 
-/* All of the object's memory is had before its size says so: touching it
+/* Reserve all memory of the object before its size is set, so that touching it
  * cannot fail later. */
 static bool reserve(const struct shared_object *o)
 {
@@ -231,8 +232,8 @@ static larder_result map(struct shared_object *o)
     p = mmap(NULL, o->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, o->file.fd, 0);
     if (p == MAP_FAILED)
         return shared_object_refused(o, "mapping");
-    /* A child's copy would keep the tokens: a mapping has a part in the
-     * file. */
+    /* A mapping refers to the file too, so a child's copy would keep the
+     * tokens. */
     madvise(p, o->bytes, MADV_DONTFORK);
     o->memory = p;
     return LARDER_OK;

@@ -1,16 +1,16 @@
 /* shared_object.h - an object in shared memory that processes join and leave.
  * Private to the library.
  *
- * What the system itself takes back from the dead, at whatever instruction
- * they died, and from who becomes another program:
+ * The system takes these back from a process that dies, at any instruction, or
+ * executes another program:
  *
- *   the file lock   orders joining and leaving: nobody sees an object half
- *                   made, or joins one that is being removed
- *   tokens          bytes of the file, each kept locked by one member: as long
- *                   as it is, the member lives
+ *   the file lock   orders joining and leaving: no process sees an incomplete
+ *                   object, or joins one that is being removed
+ *   tokens          bytes of the file, each locked by one member: the lock
+ *                   lasts as long as the member lives
  *
- * An object is for its user alone, or for a group too; one that anybody else
- * could have made, or can change, is refused. */
+ * An object is for its user alone, or also for a group.  One that any other
+ * user could have created or could change is rejected. */
 #ifndef LARDER_BASE_SHARED_OBJECT_H
 #define LARDER_BASE_SHARED_OBJECT_H
 
@@ -24,44 +24,43 @@
 
 enum { SHARED_NAME_MAX = 127 };
 
-/* What is wanted: filled in by who joins, zero but for that. */
+/* Set by the caller; everything else is zero. */
 struct shared_object {
-    char name[SHARED_NAME_MAX + 1]; /* with the slash before it */
+    char name[SHARED_NAME_MAX + 1]; /* begins with a slash */
     size_t bytes;
-    const char *kind;   /* what it is of, for words: "a device" */
-    const char *advice; /* what to do where something else has its name */
+    const char *kind;   /* what it is for, in messages: "a device" */
+    const char *advice; /* what to do if the name is taken */
     bool is_of_group;
     gid_t group;
     /* Set by joining. */
     struct own_fd file;
-    void *memory; /* NULL: not mapped; zeroed if nobody made it yet */
+    void *memory; /* NULL: not mapped; zeroed when new */
 };
 
-/* Open the object, or make it, and map it.  On LARDER_OK the file lock is
- * held.  LARDER_ERR_SYSTEM, with words, if it cannot be had or cannot be
- * trusted. */
+/* Open the object, or create it, and map it.  On LARDER_OK the file lock is
+ * held.  ERR_SYSTEM, with a message: it is unavailable or cannot be trusted. */
 larder_result larder__shared_join(struct shared_object *o);
 
-/* Something else has its name: LARDER_ERR_SYSTEM, in words. */
+/* The name is used by something else: ERR_SYSTEM, with a message. */
 larder_result larder__shared_foreign(const struct shared_object *o,
                                      const char *what);
 
-/* Wait for the file lock; false: the system refuses. */
+/* Wait for the file lock.  False: the system reports an error. */
 bool larder__shared_lock(struct shared_object *o);
 void larder__shared_unlock(struct shared_object *o);
 
-/* No longer in the file system; with the file lock. */
+/* Remove it from the file system, with the file lock held. */
 void larder__shared_remove(struct shared_object *o);
 
-/* Let go of it; of what was not joined, too. */
+/* Close it, also if it was not joined. */
 void larder__shared_close(struct shared_object *o);
 
-/* Take the token if nobody has it. */
+/* Take the token if it is free. */
 bool larder__token_take(const struct shared_object *o, size_t number);
 void larder__token_leave(const struct shared_object *o, size_t number);
 
-/* Whether another has the token: one's own does not show.  When in doubt it
- * has. */
+/* Whether another process holds the token: our own does not show.  True if in
+ * doubt. */
 bool larder__token_is_held(const struct shared_object *o, size_t number);
 
 #endif

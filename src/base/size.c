@@ -1,4 +1,4 @@
-/* size.c - sizes as people write them: "512", "4KiB", "1.5GiB", "80g". */
+/* size.c - parses sizes such as "512", "4KiB", "1.5GiB", "80g". */
 #include <larder/larder.h>
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* The power of two a unit stands for, and *unit moved past it; -1: none. */
+/* The power of two of a unit, with *unit moved past it; -1: none. */
 static int unit_shift(const char **unit)
 {
     static const char prefixes[] = "kmgt";
@@ -36,7 +36,7 @@ static int unit_shift(const char **unit)
     return shift;
 }
 
-/* What stands behind the point, as a part of one: rest / scale. */
+/* The digits after the point, as a fraction: rest / scale. */
 struct fraction {
     uint64_t rest;
     uint64_t scale;
@@ -58,7 +58,8 @@ static struct fraction read_fraction(const char **text)
     return f;
 }
 
-/* The whole bytes in it: a bit at a time, as its product may not fit. */
+/* The whole bytes of the fraction; bit by bit because the product may
+ * overflow. */
 static uint64_t fraction_bytes(struct fraction f, int shift)
 {
     uint64_t bytes = 0;
@@ -72,7 +73,7 @@ static uint64_t fraction_bytes(struct fraction f, int shift)
     return bytes;
 }
 
-/* A point between two digits. */
+/* Whether p is a point between two digits. */
 static int is_point(const char *text, const char *p)
 {
     return p > text && p[0] == '.' && is_digit(p[1]);

@@ -1,5 +1,5 @@
-/* sized.h - structs that begin with their own size and grow at the end, so
- * that old and new callers both work.  Private. */
+/* sized.h - structs that begin with their own size and grow at the end, so that
+ * old and new callers both work.  Private. */
 #ifndef LARDER_BASE_SIZED_H
 #define LARDER_BASE_SIZED_H
 
@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 
-/* No struct of ours is near this: a larger size was never set. */
+/* No struct is near this size: a larger value means that it was not set. */
 enum { SIZED_MAX = 65536 };
 
 static inline larder_result sized_get(const void *sized, size_t *out)
@@ -22,8 +22,8 @@ static inline larder_result sized_get(const void *sized, size_t *out)
     return LARDER_OK;
 }
 
-/* Fill a caller's struct from `full`, of `bytes`: as much as there is room
- * for, and zeros in what is newer than we are. */
+/* Fill a caller's struct from `full`, of `bytes`: as much as fits, with zeros
+ * in fields newer than this version. */
 static inline larder_result sized_write(void *out, const void *full,
                                         size_t bytes)
 {
@@ -40,8 +40,8 @@ static inline larder_result sized_write(void *out, const void *full,
     return LARDER_OK;
 }
 
-/* Lay a caller's struct over `full`, which holds the defaults.  A longer one
- * must be zero in what we do not know. */
+/* Copy a caller's struct over `full`, which holds the defaults.  Fields unknown
+ * to this version must be zero. */
 static inline larder_result sized_read(void *full, size_t bytes, const void *in)
 {
     const char *from = in;

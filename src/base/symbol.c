@@ -16,8 +16,7 @@ bool larder__symbol_find(uint64_t address, struct symbol *out)
         return false;
     out->object = info.dli_fname;
     out->name = info.dli_sname;
-    /* What was added to the addresses in the file: 0 for a program that is
-     * not position independent. */
+    /* The load address: 0 for a program that is not position independent. */
     out->offset =
         address - (map != NULL ? map->l_addr : (uintptr_t)info.dli_fbase);
     return true;

@@ -1,4 +1,4 @@
-/* symbol.h - what is at an address of code.  Private to the library. */
+/* symbol.h - finds what is at a code address.  Private to the library. */
 #ifndef LARDER_BASE_SYMBOL_H
 #define LARDER_BASE_SYMBOL_H
 
@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 struct symbol {
-    const char *object; /* the file; valid as long as it is loaded */
-    const char *name;   /* NULL: none that the dynamic linker knows */
-    uint64_t offset;    /* of the address in the object, as addr2line wants */
+    const char *object; /* file name; valid while it is loaded */
+    const char *name;   /* NULL: unknown to the dynamic linker */
+    uint64_t offset;    /* address in the object, for addr2line */
 };
 
-/* False: in no object. */
+/* False: it is in no object. */
 bool larder__symbol_find(uint64_t address, struct symbol *out);
 
 #endif

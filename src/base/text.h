@@ -1,13 +1,13 @@
-/* text.h - putting text together in a fixed buffer.  Private to the library;
- * the layers above use this instead of <stdio.h>. */
+/* text.h - builds text in a fixed buffer.  Private to the library; the layers
+ * above use this instead of <stdio.h>. */
 #ifndef LARDER_BASE_TEXT_H
 #define LARDER_BASE_TEXT_H
 
 #include <stdarg.h>
 #include <stddef.h>
 
-/* What does not fit is cut; `length` grows on, so that it is the length the
- * whole would have.  The buffer always ends with a NUL. */
+/* What does not fit is cut, but `length` counts the complete text.  The buffer
+ * always ends with a NUL. */
 struct text {
     char *out;
     size_t capacity;
@@ -26,7 +26,7 @@ __attribute__((format(printf, 2, 0)))
 #endif
 void larder__text_add_list(struct text *t, const char *format, va_list args);
 
-/* Take off all from `length` on. */
+/* Remove everything from `length` on. */
 void larder__text_cut(struct text *t, size_t length);
 
 #endif

@@ -1,10 +1,10 @@
-/* ticks.h - a clock cheap enough to read for every event, and what its ticks
- * were in the time of day.  Private to the library.
+/* ticks.h - a clock cheap enough to read for every event, and the conversion of
+ * its ticks to the time of day.  Private to the library.
  *
- * Where the processor has a counter that runs evenly through sleep and across
- * cores, that is read: no call, and half the cost of the system's clock.
- * How long a tick is follows from reading both clocks twice: when the counting
- * began, and when it is asked. */
+ * If the processor has a counter that runs evenly through sleep and across
+ * cores, it is read directly: no call, and half the cost of the system's clock.
+ * The length of a tick follows from reading both clocks twice: when counting
+ * began, and when it is asked for. */
 #ifndef LARDER_BASE_TICKS_H
 #define LARDER_BASE_TICKS_H
 
@@ -15,7 +15,7 @@
 #include <x86intrin.h>
 #endif
 
-/* Both clocks at one moment. */
+/* Both clocks at the same moment. */
 struct ticks_pair {
     uint64_t ticks;
     uint64_t monotonic_ns;
@@ -40,14 +40,14 @@ static inline uint64_t ticks_now(const struct ticks_clock *c)
 
 void larder__ticks_begin(struct ticks_clock *c);
 
-/* What turns ticks into the time of day. */
+/* The conversion from ticks to the time of day. */
 struct ticks_scale {
     struct ticks_pair begin;
     double ns_per_tick;
     int64_t wall_offset_ns; /* time of day - monotonic time */
 };
 
-/* As the clocks stand now. */
+/* From the clocks' current values. */
 void larder__ticks_scale(const struct ticks_clock *c, struct ticks_scale *out);
 
 /* Microseconds since 1970. */

@@ -2,7 +2,7 @@
 
 #if LARDER_ASSERT_LEVEL > 0
 
-/* An allocator's, its shards' and the few below them. */
+/* An allocator's lock, its shards' locks and the few that rank below. */
 enum { HELD_MAX = 512 };
 
 struct held_lock {
@@ -10,7 +10,7 @@ struct held_lock {
     int rank;
 };
 
-/* In the order they were taken. */
+/* In the order in which they were taken. */
 static _Thread_local struct held_lock held[HELD_MAX];
 static _Thread_local int held_count;
 

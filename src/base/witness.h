@@ -1,12 +1,12 @@
-/* witness.h - sees to the order in which a thread takes the library's locks.
+/* witness.h - checks the order in which a thread takes the library's locks.
  * Private to the library.
  *
- * Two threads that take the same two locks in different orders wait for each
- * other for ever, but only when they meet: a test seldom sees it.  So each lock
- * has a rank, and a thread takes a lock only if its rank is above those of all
- * it holds: then no circle can close.  With assertions (assert.h) each thread
- * keeps a list of what it holds and every taking is checked; without, all of
- * this is nothing. */
+ * Two threads that take the same two locks in different orders can deadlock,
+ * but only if they meet, so tests seldom see it.  Therefore each lock has a
+ * rank, and a thread may take a lock only if its rank is above those of all
+ * locks it holds; then no cycle is possible.  With assertions (assert.h) each
+ * thread keeps a list of its locks, and every acquisition is checked; without
+ * them all of this compiles to nothing. */
 #ifndef LARDER_BASE_WITNESS_H
 #define LARDER_BASE_WITNESS_H
 
@@ -17,22 +17,22 @@
 
 /* The order of all locks that one thread may hold together. */
 enum lock_rank {
-    RANK_PEERS_LIST, /* of all in the process */
+    RANK_PEERS_LIST, /* of the list in the process */
     RANK_PEERS,      /* of one device's allocators */
     RANK_ALLOCATOR,
-    RANK_SHARD, /* and its number, from 1 */
+    RANK_SHARD, /* plus its number, from 1 */
     RANK_TRIMMER = RANK_SHARD + 256,
-    RANK_LEDGER,       /* this process's place in it; then the page's */
-    RANK_DEVICE,       /* a simulated GPU's, a driver's context's */
+    RANK_LEDGER,       /* this process's place; then the page's lock */
+    RANK_DEVICE,       /* a simulated GPU's, or a driver's context's */
     RANK_DEVICE_PLAN,  /* of faults */
-    RANK_DEVICE_SHARE, /* a simulated GPU's that processes share */
-    RANK_DESCRIPTORS   /* the list of those a child must not have */
+    RANK_DEVICE_SHARE, /* of a simulated GPU shared by processes */
+    RANK_DESCRIPTORS   /* the list of descriptors closed in children */
 };
 
 #if LARDER_ASSERT_LEVEL > 0
 
-/* The calling thread is about to wait for the lock; has it; is about to leave
- * it. */
+/* The calling thread is about to wait for the lock, has taken it, is about to
+ * release it. */
 void larder__witness_order(const void *lock, int rank);
 void larder__witness_take(const void *lock, int rank);
 void larder__witness_leave(const void *lock);
@@ -67,7 +67,7 @@ static inline bool larder__witness_holds(const void *lock)
 
 #endif
 
-/* The system's locks, with witnesses. */
+/* The system's mutexes, with the same checks. */
 static inline int mutex_take(pthread_mutex_t *mutex, int rank)
 {
     int error;
@@ -78,7 +78,7 @@ static inline int mutex_take(pthread_mutex_t *mutex, int rank)
     return error;
 }
 
-/* Take it if nobody has it. */
+/* Take it if it is free. */
 static inline bool mutex_try(pthread_mutex_t *mutex, int rank)
 {
     bool taken = pthread_mutex_trylock(mutex) == 0;

@@ -1,11 +1,12 @@
-/* worker.h - threads of the library's own.  Private to the library. */
+/* worker.h - the library's own threads.  Private to the library. */
 #ifndef LARDER_BASE_WORKER_H
 #define LARDER_BASE_WORKER_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-/* A thread that takes none of the program's signals; false: there is none. */
+/* Start a thread that receives none of the program's signals.  False: it could
+ * not be created. */
 bool larder__worker_begin(pthread_t *out, void *(*run)(void *ctx), void *ctx);
 
 #endif

@@ -1,4 +1,5 @@
-/* cuda.c - a device of a real driver: opened, asked what it is, closed. */
+/* cuda.c - a device of a real driver: opens it, queries its properties, closes
+ * it. */
 #include "device/cuda_device.h"
 
 #include <string.h>
@@ -52,7 +53,7 @@ static larder_result cuda_wrap(struct cuda *c, larder_device **out)
 
 /* ---- what it is ----------------------------------------------------------- */
 
-/* 0 where the driver does not know the attribute. */
+/* 0 if the driver does not know the attribute. */
 static int attribute(const struct cuda *c, enum cuda_attribute which)
 {
     int number = c->family->attributes[which];
@@ -88,7 +89,8 @@ static larder_result find_device(struct cuda *c, const char *text, int number)
                         "device '%s': %s", text, larder__cuda_words());
 }
 
-/* Without the calls, or where the device cannot: no virtual memory. */
+/* No virtual memory if the calls are missing or the device does not support
+ * it. */
 static cud_result find_granularity(struct cuda *c)
 {
     cud_page_prop prop = {
@@ -106,7 +108,8 @@ static cud_result find_granularity(struct cuda *c)
     return answer;
 }
 
-/* What other processes can be given, and know it by. */
+/* How pages can be exported to other processes, and the identity by which they
+ * recognise the device. */
 static void find_identity(struct cuda *c)
 {
     cud_uuid uuid = {{0}};
@@ -141,8 +144,8 @@ static larder_result find_props(struct cuda *c, const char *text)
                         larder__cuda_words());
 }
 
-/* A way out that the device does not have is refused now, not when the first
- * page is made.  HIP tells of none of this. */
+/* Reject an export type that the device does not support now, not when the
+ * first page is created.  HIP does not report support for any of them. */
 static larder_result check_export(const struct cuda *c, const char *text)
 {
     enum cuda_attribute which = c->handle_type == CUD_HANDLE_FABRIC
@@ -166,7 +169,8 @@ static void add_access(struct cuda *c, cud_device device)
     };
 }
 
-/* What a mapping is not opened to, a copy from there may hang on. */
+/* Collect every device that can reach this one: each mapping must give it
+ * access, because a copy from a device without access may hang. */
 static void find_peers(struct cuda *c)
 {
     int count = 0;

@@ -1,5 +1,5 @@
-/* cuda_context.c - the device's context: taken when first needed, made the
- * thread's for each call, and the thread's own put back. */
+/* cuda_context.c - the device's context: acquired when first needed, made
+ * current for each call, with the thread's own context restored afterwards. */
 #include "device/cuda_device.h"
 
 #include "base/witness.h"
@@ -19,7 +19,7 @@ static cud_result context_take(struct cuda *c, cud_context *out)
     return answer;
 }
 
-/* Usually it is there, and the thread's already: one call then. */
+/* Usually the context exists and is current already; then this is one call. */
 static cud_result context_make_current(struct cuda *c, struct cuda_scope *s)
 {
     cud_context own = atomic_load_explicit(&c->context, memory_order_acquire);
@@ -37,7 +37,7 @@ static cud_result context_make_current(struct cuda *c, struct cuda_scope *s)
     return answer;
 }
 
-/* The capture modes are the thread's. */
+/* Capture modes belong to the thread. */
 static cud_result capture_relax(const struct cuda *c, struct cuda_scope *s)
 {
     cud_result answer;

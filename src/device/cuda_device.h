@@ -1,8 +1,8 @@
-/* cuda_device.h - a device of a real driver from within.  Private to it.
+/* cuda_device.h - internals of a real driver's device.  Private to it.
  *
- * A call is made between larder__cuda_enter(), which makes the device's context
- * the thread's, and larder__cuda_leave(), which puts back what was there and
- * says what the driver's answer means. */
+ * Each driver call is made between larder__cuda_enter(), which makes the
+ * device's context current, and larder__cuda_leave(), which restores the
+ * thread's context and translates the driver's result. */
 #ifndef LARDER_DEVICE_CUDA_DEVICE_H
 #define LARDER_DEVICE_CUDA_DEVICE_H
 
@@ -23,23 +23,23 @@ struct cuda {
     larder_device_props props;
 
     /* The primary context, which other users of the driver in this process
-     * share; taken with the first call that needs it. */
+     * share; acquired by the first call that needs it. */
     pthread_mutex_t lock;
     _Atomic(cud_context) context;
 
-    /* This device and each one that can reach its memory. */
+    /* This device and every other device that can reach its memory. */
     cud_access access[CUDA_DEVICES_MAX];
     size_t access_count;
 };
 
-/* What goes with one call: set what applies, the rest is zero. */
+/* Options of one call: set those that apply, the rest is zero. */
 struct cuda_scope {
-    /* Releases something, or waits for work: where the driver has gone, both
-     * have gone too. */
+    /* The call releases something or waits for work: if the driver has shut
+     * down, both are done already. */
     bool is_release;
-    /* Allowed while a stream is captured, though the driver is wary of it. */
+    /* Allowed during a stream capture, although the driver would reject it. */
     bool is_relaxed;
-    larder_result no_memory;  /* what that means; 0: of the device's */
+    larder_result no_memory;  /* meaning of "no memory"; 0: of the device */
     larder_result bad_handle; /* 0: LARDER_ERR_DEVICE */
 
     bool was_pushed;
@@ -52,22 +52,22 @@ struct cuda_scope {
 cud_result larder__cuda_enter(struct cuda *c, struct cuda_scope *s);
 larder_result larder__cuda_leave(struct cuda *c, struct cuda_scope *s,
                                  cud_result answer);
-/* Give the context back, if it was taken. */
+/* Release the context, if it was acquired. */
 void larder__cuda_context_close(struct cuda *c);
 
 /* ---- cuda_error.c ------------------------------------------------------- */
 
-/* What an answer means, with the driver's name and text for it kept as this
- * thread's words.  `s` may be NULL. */
+/* Translate a driver's result; its name and text become this thread's message.
+ * `s` may be NULL. */
 larder_result larder__cuda_result(const struct cuda *c,
                                   const struct cuda_scope *s,
                                   cud_result answer);
-/* Of this thread's last failure. */
+/* The message of this thread's last failure. */
 const char *larder__cuda_words(void);
 
 /* ---- cuda_memory.c, cuda_order.c ---------------------------------------- */
 
-/* Put their calls into a table. */
+/* Put their functions into a table. */
 void larder__cuda_memory_ops(larder_device_ops *ops);
 void larder__cuda_virtual_ops(larder_device_ops *ops);
 void larder__cuda_share_ops(larder_device_ops *ops);

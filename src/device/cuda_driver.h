@@ -1,10 +1,10 @@
-/* cuda_driver.h - as much of the CUDA driver API as a device needs: types,
+/* cuda_driver.h - the part of the CUDA driver API that a device needs: types,
  * constants, and the list of calls.  Private to the device layer.
  *
- * Declared here so that building needs no toolkit; tests/unit compares all of
- * it with a toolkit's cuda.h where there is one.  The same list serves HIP,
+ * They are declared here so that building needs no toolkit; tests/unit compares
+ * them with a toolkit's cuda.h where there is one.  The same list serves HIP,
  * whose calls take and return the same values in the same places (hip_driver.h
- * has what differs). */
+ * has the differences). */
 #ifndef LARDER_DEVICE_CUDA_DRIVER_H
 #define LARDER_DEVICE_CUDA_DRIVER_H
 
@@ -12,7 +12,7 @@
 
 /* ---- types -------------------------------------------------------------- */
 
-/* A test lays the toolkit's own types under the names of the list. */
+/* A test substitutes the toolkit's own types for these names. */
 #ifndef LARDER_CUDA_TYPES_ARE_DEFINED
 
 typedef int cud_result;
@@ -59,7 +59,7 @@ typedef struct cud_access {
 
 /* ---- constants ---------------------------------------------------------- */
 
-/* X(ours, value, the toolkit's).  HIP has the same values. */
+/* X(our name, value, the toolkit's name).  HIP has the same values. */
 #define CUD_CONSTANT_MAP(X)                                                    \
     X(CUD_SUCCESS, 0, CUDA_SUCCESS)                                            \
     X(CUD_INVALID_VALUE, 1, CUDA_ERROR_INVALID_VALUE)                          \
@@ -99,8 +99,8 @@ enum {
 #undef X
 };
 
-/* What can be asked about a device: the numbers differ between the two.
- * X(name, CUDA's number, HIP's or -1, the toolkit's) */
+/* Attributes of a device; their numbers differ between the drivers.  X(name,
+ * CUDA's number, HIP's or -1, the toolkit's name) */
 #define CUD_ATTRIBUTE_MAP(X)                                                   \
     X(integrated, 18, 16, CU_DEVICE_ATTRIBUTE_INTEGRATED)                      \
     X(virtual_memory, 102, 89,                                                 \
@@ -112,9 +112,8 @@ enum {
 /* ---- calls -------------------------------------------------------------- */
 
 /* X(need, name, CUDA's symbol, HIP's symbol, arguments).  Where a call has had
- * several forms the symbol names the one meant.  NEEDED ones must be there;
- * VIRTUAL ones are virtual memory, all of them or none; WANTED ones may be
- * missing. */
+ * several versions the symbol selects one.  NEEDED calls must exist; VIRTUAL
+ * calls are used all together or not at all; WANTED calls may be missing. */
 #define CUD_CALL_MAP(X)                                                        \
     X(NEEDED, init, cuInit, hipInit, (unsigned))                               \
     X(NEEDED, device_count, cuDeviceGetCount, hipGetDeviceCount, (int *))      \
@@ -193,7 +192,7 @@ enum {
     X(WANTED, page_import, cuMemImportFromShareableHandle,                     \
       hipMemImportFromShareableHandle, (cud_page *, void *, cud_handle_type))
 
-/* NULL in what the driver lacks. */
+/* Calls that the driver lacks are NULL. */
 struct cud_calls {
 #define X(need, name, cuda, hip, arguments) cud_result(*name) arguments;
     CUD_CALL_MAP(X)

@@ -1,4 +1,4 @@
-/* cuda_error.c - what a driver's answers mean here, and its words for them. */
+/* cuda_error.c - translates a driver's results, with its message. */
 #include "device/cuda_device.h"
 
 #include <stdio.h>

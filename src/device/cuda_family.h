@@ -1,5 +1,5 @@
-/* cuda_family.h - the two drivers that one code serves: where each is, and
- * what it calls things.  Private to the device layer. */
+/* cuda_family.h - the two drivers served by the same code: their libraries and
+ * the names of their calls.  Private to the device layer. */
 #ifndef LARDER_DEVICE_CUDA_FAMILY_H
 #define LARDER_DEVICE_CUDA_FAMILY_H
 
@@ -23,16 +23,16 @@ enum {
 struct cuda_family {
     const char *name;             /* "cuda": of the spec and of the device */
     const char *const *libraries; /* ended by NULL */
-    const char *const *symbols;   /* in the order of the list of calls */
-    int attributes[CUDA_ATTRIBUTE_COUNT]; /* -1: there is no such */
+    const char *const *symbols;   /* in the order of the call list */
+    int attributes[CUDA_ATTRIBUTE_COUNT]; /* -1: no such attribute */
 };
 
 extern const struct cuda_family larder__cuda_family;
 extern const struct cuda_family larder__hip_family;
 
-/* Load the driver and find its calls.  What was loaded stays: drivers do not
- * like to be taken out of a process.  ERR_UNSUPPORTED says what could not be
- * loaded, or which call it lacks. */
+/* Load the driver and find its calls.  The library is never unloaded: drivers
+ * do not support that.  ERR_UNSUPPORTED says what could not be loaded, or which
+ * call is missing. */
 larder_result larder__cuda_load(const struct cuda_family *family,
                                 struct cud_calls *out);
 

@@ -1,5 +1,5 @@
-/* cuda_load.c - the drivers as libraries: opened when a program runs, so that
- * nothing of them is needed to build or to install. */
+/* cuda_load.c - loads the drivers' libraries at run time, so that building and
+ * installing need none of them. */
 #include "device/cuda_family.h"
 
 #include <dlfcn.h>
@@ -57,8 +57,8 @@ static const struct call_place places[CUDA_CALL_COUNT] = {
 #undef X
 };
 
-/* Pointers to functions have no conversion from those to objects: POSIX says
- * they are alike. */
+/* C has no conversion between pointers to functions and to objects, but POSIX
+ * guarantees the same representation. */
 static bool call_find(void *library, const char *symbol,
                       const struct call_place *place, struct cud_calls *out)
 {
@@ -68,7 +68,7 @@ static bool call_find(void *library, const char *symbol,
     return found != NULL;
 }
 
-/* Virtual memory in part is none. */
+/* Drop all virtual memory calls if one of them is missing. */
 static void drop_virtual(struct cud_calls *out)
 {
     for (int i = 0; i < CUDA_CALL_COUNT; i++) {

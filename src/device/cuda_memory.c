@@ -1,4 +1,4 @@
-/* cuda_memory.c - memory of the device, virtual memory, host memory. */
+/* cuda_memory.c - device memory, virtual memory, host memory. */
 #include "device/cuda_device.h"
 
 /* ---- driver allocations -------------------------------------------------- */
@@ -171,7 +171,7 @@ static larder_result op_page_export(void *self, uint64_t page,
     return r;
 }
 
-/* The driver knows the page's size, and refuses to map another. */
+/* The driver knows the page's size, and fails to map any other. */
 static larder_result op_page_import(void *self,
                                     const larder_page_handle *handle,
                                     uint64_t bytes, uint64_t *out)

@@ -1,5 +1,5 @@
-/* cuda_open.h - how the front makes a device of a real driver.  Private to the
- * device layer. */
+/* cuda_open.h - opens a device of a real driver.  Private to the device
+ * layer. */
 #ifndef LARDER_DEVICE_CUDA_OPEN_H
 #define LARDER_DEVICE_CUDA_OPEN_H
 

@@ -1,7 +1,7 @@
-/* cuda_order.c - events, streams, and what is queued on them. */
+/* cuda_order.c - events, streams and copies. */
 #include "device/cuda_device.h"
 
-/* A handle's value is a pointer's. */
+/* A handle's value is a pointer. */
 static cud_stream as_stream(larder_stream stream)
 {
     return (cud_stream)(uintptr_t)stream;
@@ -89,8 +89,8 @@ static larder_result op_stream_sync(void *self, larder_stream stream)
     return larder__cuda_leave(c, &s, answer);
 }
 
-/* Its flags are the least that can be asked about a stream.  The default
- * stream needs no asking, nor a context. */
+/* Querying a stream's flags is the cheapest check that it exists.  The default
+ * stream always does, and needs no context for it. */
 static larder_result op_stream_check(void *self, larder_stream stream)
 {
     struct cuda *c = self;
@@ -107,8 +107,8 @@ static larder_result op_stream_check(void *self, larder_stream stream)
     return larder__cuda_leave(c, &s, answer);
 }
 
-/* The default stream is never captured, and says so with an error while one
- * that waits for it is. */
+/* The default stream is never captured.  While a stream that waits for it is,
+ * the query returns an error. */
 static larder_result op_stream_is_capturing(void *self, larder_stream stream,
                                             int *out)
 {

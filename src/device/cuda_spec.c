@@ -11,7 +11,7 @@ struct part {
     int length;
 };
 
-/* Cut the part up to the next comma off. */
+/* Take the part up to the next comma. */
 static struct part part_next(const char **at)
 {
     struct part p = {.text = *at, .length = (int)strcspn(*at, ",")};

@@ -1,5 +1,5 @@
-/* cuda_spec.h - "cuda:0,export=fd": which device of a driver is wanted, and
- * how.  Private to the device layer. */
+/* cuda_spec.h - parses "cuda:0,export=fd": which device of a driver to open,
+ * and how.  Private to the device layer. */
 #ifndef LARDER_DEVICE_CUDA_SPEC_H
 #define LARDER_DEVICE_CUDA_SPEC_H
 
@@ -9,11 +9,11 @@ enum { CUDA_DEVICES_MAX = 64 };
 
 struct cuda_spec {
     int number;
-    int handle_type; /* CUD_HANDLE_*: how pages can leave the process */
+    int handle_type; /* CUD_HANDLE_*: how pages are exported */
 };
 
-/* `text` begins with `family` and a colon.  ERR_INVALID names the part that
- * is wrong and what is accepted. */
+/* `text` begins with `family` and a colon.  ERR_INVALID names the wrong part
+ * and what is accepted. */
 larder_result larder__cuda_spec_parse(const char *text, const char *family,
                                       struct cuda_spec *out);
 

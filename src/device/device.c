@@ -1,5 +1,4 @@
-/* device.c - a device as an object: made of a table, closed; and what can be
- * asked about it. */
+/* device.c - the device object: created from a table, closed, queried. */
 #include "device/device_object.h"
 
 #include "base/fail.h"

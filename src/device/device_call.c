@@ -72,8 +72,8 @@ larder_result larder_device_reset_counters(larder_device *dev)
 
 /* ---- prices ------------------------------------------------------------- */
 
-/* Which price a call costs, and which one each MiB beyond 2; what is not
- * here costs nothing. */
+/* The price that a call costs, and the price of each MiB beyond 2.  Calls not
+ * listed here cost nothing. */
 struct tariff {
     bool is_priced;
     bool has_rate;
@@ -156,7 +156,7 @@ static bool is_planned(larder_device *dev, uint32_t bit)
     return atomic_load_explicit(&dev->planned, memory_order_relaxed) & bit;
 }
 
-/* The result that takes the call's place; LARDER_OK: let it through. */
+/* The result that replaces the call's; LARDER_OK: let the call through. */
 static larder_result planned_result(larder_device *dev, larder_call kind)
 {
     uint32_t bit = UINT32_C(1) << kind;
@@ -165,7 +165,7 @@ static larder_result planned_result(larder_device *dev, larder_call kind)
     if (!is_planned(dev, bit))
         return LARDER_OK;
     mutex_take(&dev->plan_lock, RANK_DEVICE_PLAN);
-    if (is_planned(dev, bit)) { /* it may have ended on our way here */
+    if (is_planned(dev, bit)) { /* the plan may have ended meanwhile */
         struct device_plan *plan = &dev->plans[kind];
         uint64_t number = ++plan->seen;
 

@@ -1,5 +1,5 @@
 /* device_front.c - the calls themselves: one function for each entry of the
- * table, for the library; and those that are public. */
+ * table, and those that are public. */
 #include "device/device_call.h"
 
 #include <inttypes.h>

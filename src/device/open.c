@@ -1,4 +1,4 @@
-/* open.c - which kind of device a spec asks for. */
+/* open.c - selects the kind of device from its spec. */
 #include <string.h>
 
 #include "base/fail.h"

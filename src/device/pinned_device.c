@@ -1,4 +1,4 @@
-/* pinned_device.c - a device whose memory is the host's, page-locked for
+/* pinned_device.c - a device whose memory is host memory, page-locked for
  * another device. */
 #include <stdio.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ static larder_result op_mem_alloc(void *self, uint64_t bytes, larder_addr *out)
     void *ptr = NULL;
     larder_result r = larder_device_host_alloc(p->over, bytes, &ptr);
 
-    if (r == LARDER_ERR_NO_HOST_MEMORY) /* here it is what a device lacks */
+    if (r == LARDER_ERR_NO_HOST_MEMORY) /* out of memory here */
         return LARDER_ERR_OUT_OF_MEMORY;
     if (r != LARDER_OK)
         return r;
@@ -114,7 +114,7 @@ static larder_result op_event_sync(void *self, uint64_t event)
     return larder__device_event_sync(((struct pinned *)self)->over, event);
 }
 
-/* Nothing is ever queued on the host's own "stream". */
+/* Nothing is ever queued on the host's pseudo-stream. */
 static larder_result op_stream_sync(void *self, larder_stream stream)
 {
     if (stream == LARDER_PINNED_STREAM)

@@ -1,5 +1,5 @@
-/* prices.c - what driver calls cost: the bundled table, tables read from
- * files, and the table a device charges by. */
+/* prices.c - the costs of driver calls: the bundled table, tables read from
+ * files, and a device's current table. */
 #include "device/device_object.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 /* A table has a dozen lines; room for very long comments. */
 enum { PRICE_FILE_MAX = 65536, PIPE_PATIENCE_MS = 2000 };
 
-/* The most a price may be: 11 days. */
+/* The maximum price: 11 days. */
 static const uint64_t price_max = UINT64_C(1000000000000000);
 
 static const char *const price_names[] = {
@@ -79,10 +79,10 @@ struct price_reader {
     const char *path;
     unsigned line;
     uint64_t ns[DEVICE_PRICE_COUNT];
-    unsigned seen_at[DEVICE_PRICE_COUNT]; /* the line; 0: not yet */
+    unsigned seen_at[DEVICE_PRICE_COUNT]; /* line; 0: not yet set */
 };
 
-/* A piece of the text, not NUL-terminated. */
+/* Part of the text, not NUL-terminated. */
 struct price_word {
     const char *text;
     size_t length;
@@ -93,7 +93,7 @@ static bool prices_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next word of [*p, end), and *p moved past it; empty at the end. */
+/* The next word of [*p, end); *p advances past it.  Empty at the end. */
 static struct price_word next_word(const char **p, const char *end)
 {
     struct price_word w;
@@ -207,7 +207,7 @@ static larder_result read_lines(struct price_reader *in, const char *p,
     return LARDER_OK;
 }
 
-/* Open it without waiting: a pipe may have nobody who writes to it. */
+/* Open without blocking: a pipe may have no writer. */
 static int open_to_read(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -226,8 +226,8 @@ static int open_to_read(const char *path)
     return fd;
 }
 
-/* Read the whole file into `text`.  *length is above PRICE_FILE_MAX if there
- * is more. */
+/* Read the whole file into `text`. *length is above PRICE_FILE_MAX if the file
+ * is longer. */
 static larder_result read_file(const char *path, char *text, size_t *length)
 {
     int fd = open_to_read(path);

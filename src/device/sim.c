@@ -1,5 +1,5 @@
-/* sim.c - the simulated GPU's table: each entry takes the lock, sees to the
- * context, and hands on. */
+/* sim.c - the simulated GPU's table: each entry takes the lock, charges the
+ * context, and delegates. */
 #include "device/sim_device.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "device/sim_open.h"
 #include "device/sim_spec.h"
 
-/* Its address is how a simulated device is known. */
+/* A simulated device is recognised by this address. */
 static const char sim_name[] = "sim";
 
 struct sim *larder__sim_of(const larder_device *dev)
@@ -419,7 +419,7 @@ static void ops_without_vmm(larder_device_ops *ops)
     ops->page_import = NULL;
 }
 
-/* What needs no undoing. */
+/* Set everything that needs no undoing. */
 static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
 {
     const struct sim_backing *b = &sim->backing;

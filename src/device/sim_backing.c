@@ -10,9 +10,9 @@
 #include "base/fail.h"
 #include "device/sim_fail.h"
 
-/* Regions are 16 TiB long where that can be had.  Sanitizers keep most of the
- * address space for themselves, and the thread sanitizer ends a program that
- * asks for more than it left. */
+/* Regions are 16 TiB long if possible.  Sanitizers reserve most of the address
+ * space, and the thread sanitizer terminates a program that asks for more than
+ * is left. */
 static const uint64_t region_bytes_max = UINT64_C(1) << 44;
 
 #if defined(__has_feature)
@@ -44,8 +44,8 @@ static larder_result sim_backing_refused(const char *what, uint64_t bytes)
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* Two empty regions, at `wish` if nothing is there, both 2 MiB aligned.
- * Returns 0 if there is no room for them. */
+/* Map two empty regions, at `wish` if it is free, both aligned to 2 MiB.  0:
+ * there is no room for them. */
 static larder_addr regions_map(larder_addr wish, uint64_t region_bytes)
 {
     const uint64_t align = 2 * LARDER_MIB;
@@ -86,7 +86,7 @@ static larder_result regions_open(struct sim_backing *b, int ordinal,
                         ordinal, (unsigned long long)capacity_bytes);
 }
 
-/* A file with room for pages at any distance; holes take no memory. */
+/* Create a file with room for pages at any offset; holes use no memory. */
 static larder_result file_open(struct sim_backing *b)
 {
     int fd = memfd_create(SIM_FILE_NAME, MFD_CLOEXEC);
@@ -145,7 +145,7 @@ larder_result larder__sim_backing_commit(struct sim_backing *b,
     return LARDER_OK;
 }
 
-/* Two steps, as the first may be refused and the second is not: a new empty
+/* In two steps, because the first may fail and the second cannot: one new
  * mapping over the old could fail half-way. */
 larder_result larder__sim_backing_decommit(struct sim_backing *b,
                                            larder_addr addr, uint64_t bytes)
@@ -172,7 +172,7 @@ larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
              MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
              (off_t)offset) == MAP_FAILED)
         return sim_backing_refused("map", bytes);
-    /* What a child wrote there its parent would read. */
+    /* A forked child's writes would be visible to its parent. */
     madvise(sim_backing_as_pointer(addr), bytes, MADV_DONTFORK);
     return LARDER_OK;
 }
@@ -197,8 +197,8 @@ larder_result larder__sim_backing_access(struct sim_backing *b,
     return LARDER_OK;
 }
 
-/* A hole that cannot be punched costs host memory until the device is closed,
- * and nothing else. */
+/* If punching the hole fails it costs only host memory, until the device is
+ * closed. */
 void larder__sim_backing_discard(struct sim_backing *b, uint64_t offset,
                                  uint64_t bytes)
 {

@@ -1,12 +1,12 @@
 /* sim_backing.h - the memory behind the addresses of a simulated GPU.  Private
  * to it.
  *
- * Two regions of host addresses stand empty until something is put there:
- * memory of the process in the first, ranges of a memory file in the second.
- * What is not there faults when it is touched.  Without real memory all of
- * this is numbers, and no call does anything.
+ * Two regions of host addresses are empty until something is mapped: process
+ * memory in the first, ranges of a memory file in the second.  Touching
+ * anything else faults.  Without real memory addresses are only numbers, and no
+ * call here does anything.
  *
- * Calls that return LARDER_ERR_SYSTEM changed nothing; the words are set. */
+ * Calls that return ERR_SYSTEM have changed nothing and set a message. */
 #ifndef LARDER_DEVICE_SIM_BACKING_H
 #define LARDER_DEVICE_SIM_BACKING_H
 
@@ -30,15 +30,16 @@ larder_result larder__sim_backing_open(struct sim_backing *b, bool is_real,
                                        int ordinal, uint64_t capacity_bytes);
 void larder__sim_backing_close(struct sim_backing *b);
 
-/* The first region.  `commit` makes a range usable, whole host pages around
- * it included; `decommit` empties the host pages that lie wholly within. */
+/* The first region. `commit` makes a range usable, together with whole host
+ * pages around it; `decommit` empties the host pages that lie entirely
+ * within. */
 larder_result larder__sim_backing_commit(struct sim_backing *b,
                                          larder_addr addr, uint64_t bytes);
 larder_result larder__sim_backing_decommit(struct sim_backing *b,
                                            larder_addr addr, uint64_t bytes);
 
-/* The second region, and the file that pages are pieces of: the backing's own,
- * or another's. */
+/* The second region, and the file that contains its pages: the backing's own,
+ * or another one. */
 larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
                                       uint64_t bytes, int file,
                                       uint64_t offset);

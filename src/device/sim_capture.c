@@ -1,4 +1,4 @@
-/* sim_capture.c - which streams are captured, and what that forbids. */
+/* sim_capture.c - stream captures, and the calls that they forbid. */
 #include "device/sim_device.h"
 
 #include "device/sim_fail.h"

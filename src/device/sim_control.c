@@ -1,5 +1,4 @@
-/* sim_control.c - the public calls that steer a simulated GPU, and look into
- * it. */
+/* sim_control.c - the public calls that control and inspect a simulated GPU. */
 #include "device/sim_device.h"
 
 #include "base/fail.h"
@@ -20,7 +19,7 @@ static larder_result control_get(const larder_device *dev, struct sim **out)
                         "the device is not a simulated one");
 }
 
-/* Release the lock; a failure's words become the thread's last error. */
+/* Release the lock; a failure's message becomes the thread's last error. */
 static larder_result control_leave(struct sim *sim, larder_result r,
                                    const char *call)
 {

@@ -1,8 +1,8 @@
-/* sim_device.h - the simulated GPU from within.  Private to it.
+/* sim_device.h - internals of the simulated GPU.  Private to it.
  *
- * One lock for each GPU guards all of it; the functions here are called with
- * the lock held, and return LARDER_OK or why not, having set the words of
- * sim_fail.h.  One that fails changed nothing. */
+ * Each GPU has one lock, which guards all of it.  The functions here are called
+ * with the lock held; they return LARDER_OK or an error, with the message set
+ * through sim_fail.h.  A function that fails has changed nothing. */
 #ifndef LARDER_DEVICE_SIM_DEVICE_H
 #define LARDER_DEVICE_SIM_DEVICE_H
 
@@ -17,54 +17,54 @@
 #include "device/sim_slots.h"
 #include "device/sim_space.h"
 
-/* Pages, and what they are mapped into, are multiples of this. */
+/* Pages and reservations are multiples of this. */
 #define SIM_GRANULE (UINT64_C(2) << 20)
 
-/* What may be held, and is. */
+/* The limit, and what is held. */
 struct sim_budget {
     uint64_t capacity_bytes;
-    uint64_t context_bytes; /* charged at the first use */
+    uint64_t context_bytes; /* charged at first use */
     bool is_used;
     uint64_t held_bytes;     /* by this device, without the context */
-    struct sim_share *share; /* NULL: the capacity is this device's alone */
+    struct sim_share *share; /* NULL: not shared with other processes */
 };
 
 struct sim_lent;
 struct sim_foreign;
 
-/* A physical handle.  It lives until it is released and mapped nowhere. */
+/* A physical handle.  It exists until it is released and no longer mapped. */
 struct sim_page {
     struct sim_slot slot;
     struct sim_range *place; /* in the file; NULL without real memory */
     uint64_t bytes;
     uint32_t mappings;
     bool is_released;
-    struct sim_lent *lent;       /* once it was exported */
-    struct sim_foreign *foreign; /* imported: the file it lies in, */
-    uint64_t foreign_offset;     /* and where */
+    struct sim_lent *lent;       /* set once it is exported */
+    struct sim_foreign *foreign; /* if imported: the file that contains it, */
+    uint64_t foreign_offset;     /* and its offset there */
 };
 
 struct sim_event {
     struct sim_slot slot;
     larder_stream stream;
-    uint64_t ticket; /* of the last record; 0: none */
+    uint64_t ticket; /* of the last recording; 0: none */
 };
 
-/* A queue.  Everything put in it draws a ticket, from 1 upwards; `done` is the
- * last ticket whose work, like all before it, has completed. */
+/* A queue.  Everything queued takes a ticket, counting from 1; `done` is the
+ * last ticket up to which all work has completed. */
 struct sim_stream {
     larder_stream number;
     uint64_t queued;
     uint64_t done;
     struct sim_work *first;
     struct sim_work *last;
-    /* Among those with work in them. */
+    /* In the list of streams with work. */
     struct sim_stream *busy_next;
-    struct sim_stream **busy_link; /* what points to it */
-    /* While it runs: up to where, and for whom. */
+    struct sim_stream **busy_link; /* the pointer to this one */
+    /* While it runs: how far, and for which stream. */
     uint64_t target;
     struct sim_stream *waiter;
-    /* In sim_unordered.c: what is queued up to there is ordered. */
+    /* For sim_unordered.c: work up to this ticket is ordered. */
     uint64_t ordered;
     bool is_captured;
 };
@@ -76,31 +76,31 @@ struct sim {
     int ordinal;
     bool has_vmm;
     bool is_manual;
-    bool frees_wait; /* manual, but for what a driver waits in */
+    bool frees_wait; /* manual, but calls that wait in a driver complete work */
     struct sim_budget budget;
     struct sim_backing backing;
 
-    struct sim_space memory;    /* the first region: allocations */
-    struct sim_space addresses; /* the second: reservations */
-    struct sim_space file;      /* where pages lie in the memory file */
+    struct sim_space memory;    /* first region: allocations */
+    struct sim_space addresses; /* second region: reservations */
+    struct sim_space file;      /* offsets of pages in the file */
     struct sim_slots pages;
     struct sim_slots events;
     larder_handle_kind export_kind;
     unsigned char uuid[LARDER_UUID_BYTES];
-    struct sim_lent *lent;       /* released, but still used elsewhere */
-    struct sim_foreign *foreign; /* memory files of other devices */
+    struct sim_lent *lent;       /* released, but still in use */
+    struct sim_foreign *foreign; /* other devices' memory files */
     uint64_t allocations;
     uint64_t reservations;
     uint64_t mappings;
 
     struct sim_stream *streams[SIM_STREAM_CHUNKS]; /* made when first used */
-    struct sim_stream *busy; /* those that have work in them, in no order */
-    int captured;            /* streams */
+    struct sim_stream *busy; /* streams with work, in no order */
+    int captured;            /* number of streams being captured */
 };
 
 /* ---- sim.c -------------------------------------------------------------- */
 
-/* NULL: the device is not a simulated one. */
+/* NULL: it is no simulated device. */
 struct sim *larder__sim_of(const larder_device *dev);
 
 static inline void sim_lock(struct sim *sim)
@@ -113,14 +113,14 @@ static inline void sim_unlock(struct sim *sim)
     mutex_leave(&sim->lock);
 }
 
-/* Take the lock for a call that uses the device.  Not taken after a failure. */
+/* Take the lock for a call that uses the device.  On failure it is not held. */
 larder_result larder__sim_enter(struct sim *sim);
-/* Release it, and return r. */
+/* Release the lock and return r. */
 larder_result larder__sim_leave(struct sim *sim, larder_result r);
 
 /* ---- sim_budget.c ------------------------------------------------------- */
 
-/* Charges the context if this is the first use. */
+/* Charge the context at first use. */
 larder_result larder__sim_use(struct sim *sim);
 /* ERR_OUT_OF_MEMORY if it does not fit. */
 larder_result larder__sim_budget_take(struct sim_budget *b, uint64_t bytes);
@@ -133,7 +133,7 @@ larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
                                     larder_addr *out);
 larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr);
 void larder__sim_memory_close(struct sim *sim);
-/* Whether all of it may be touched, in either region. */
+/* Whether the whole range may be accessed, in either region. */
 bool larder__sim_is_accessible(const struct sim *sim, larder_addr addr,
                                uint64_t bytes);
 
@@ -142,32 +142,32 @@ bool larder__sim_is_accessible(const struct sim *sim, larder_addr addr,
 larder_result larder__sim_page_create(struct sim *sim, uint64_t bytes,
                                       uint64_t *out);
 larder_result larder__sim_page_release(struct sim *sim, uint64_t page);
-/* After a mapping of it is gone. */
+/* Call it after a mapping of the page was removed. */
 void larder__sim_page_unmapped(struct sim *sim, struct sim_page *page);
 void larder__sim_pages_close(struct sim *sim);
-/* Release a page's place in the file, and what it counted. */
+/* Release the page's place in the file, and its bytes from the budget. */
 void larder__sim_page_unplace(struct sim *sim, struct sim_range *place,
                               uint64_t bytes);
 
 /* ---- sim_lend.c --------------------------------------------------------- */
 
-/* What makes the device known to other processes. */
+/* Set the identity by which other processes recognise the device. */
 void larder__sim_identify(struct sim *sim, const char *shared);
 larder_result larder__sim_page_export(struct sim *sim, uint64_t page,
                                       larder_handle_kind kind,
                                       larder_page_handle *out);
-/* `bytes` 0: as long as it is. */
+/* `bytes` 0: the page's own size. */
 larder_result larder__sim_page_import(struct sim *sim,
                                       const larder_page_handle *handle,
                                       uint64_t bytes, uint64_t *out);
-/* Whether the exported page that ends stays for others: it is then taken care
- * of. */
+/* Whether a page that is being destroyed stays because other processes use it;
+ * if so it is kept here. */
 bool larder__sim_lend_keeps(struct sim *sim, struct sim_page *page);
 larder_result larder__sim_lend_map(struct sim *sim, larder_addr addr,
                                    const struct sim_page *page);
-/* An imported page ends. */
+/* Called when an imported page is destroyed. */
 void larder__sim_lend_return(struct sim *sim, struct sim_page *page);
-/* Release what others kept until now. */
+/* Release pages that other processes no longer use. */
 void larder__sim_lend_sweep(struct sim *sim);
 void larder__sim_lend_close(struct sim *sim);
 
@@ -185,8 +185,8 @@ larder_result larder__sim_set_access(struct sim *sim, larder_addr addr,
                                      uint64_t bytes);
 bool larder__sim_vmm_is_accessible(const struct sim *sim, larder_addr addr,
                                    uint64_t bytes);
-/* Stands for the pages that are mapped there: other pages have another number.
- * 0: it is not in the second region. */
+/* A number that identifies the pages mapped in the range: it differs for other
+ * pages.  0: the range is not in the second region. */
 uint64_t larder__sim_vmm_pages(const struct sim *sim, larder_addr addr,
                                uint64_t bytes);
 void larder__sim_vmm_close(struct sim *sim);
@@ -200,14 +200,14 @@ enum sim_work_kind {
     SIM_WORK_WAIT
 };
 
-/* Ranges of the device's memory that a piece of work touches, at most. */
+/* Maximum number of memory ranges that a work item accesses. */
 enum { SIM_WORK_RANGES = 2 };
 
 struct sim_work {
     struct sim_work *next;
     uint64_t ticket;
     enum sim_work_kind kind;
-    uint64_t pages[SIM_WORK_RANGES]; /* mapped there when it was queued */
+    uint64_t pages[SIM_WORK_RANGES]; /* the pages mapped there when queued */
     union {
         struct {
             uint64_t dst;
@@ -232,46 +232,46 @@ struct sim_work {
 };
 
 larder_result larder__sim_stream_check(larder_stream stream);
-/* Its record, made if need be. */
+/* Find or create the stream's record. */
 larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
                                      struct sim_stream **out);
-/* Its record, or NULL if it was never used. */
+/* The stream's record.  NULL: it was never used. */
 struct sim_stream *larder__sim_stream_find(const struct sim *sim,
                                            larder_stream stream);
-/* Run a copy of the work, or queue it. */
+/* Run the work, or queue a copy of it. */
 larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
                                        const struct sim_work *work);
-/* Run the stream up to a ticket that was drawn.  All of that is then done,
- * whatever is returned: the first failure. */
+/* Run the stream up to a ticket.  All of that work is done afterwards, even if
+ * this returns an error, which is the first one. */
 larder_result larder__sim_stream_run(struct sim *sim, struct sim_stream *s,
                                      uint64_t ticket);
 larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream);
-/* What freeing memory waits for: all that is queued, or nothing. */
+/* Do what freeing memory waits for: everything queued, or nothing. */
 larder_result larder__sim_streams_wait(struct sim *sim);
 void larder__sim_streams_close(struct sim *sim);
 
 /* ---- sim_work.c --------------------------------------------------------- */
 
-/* Whether it can be done; ERR_DEVICE names the memory it may not touch. */
+/* Whether the work can run; ERR_DEVICE names memory that it may not access. */
 larder_result larder__sim_work_check(const struct sim *sim,
                                      const struct sim_work *work);
-/* Checks, and does it. */
+/* Check the work and run it. */
 larder_result larder__sim_work_do(const struct sim *sim,
                                   const struct sim_work *work);
-/* Note which pages it is to touch, as it is queued. */
+/* Record the pages that the work will access, when it is queued. */
 void larder__sim_work_queued(const struct sim *sim, struct sim_work *work);
-/* The same as larder__sim_work_do() when its turn has come: ERR_DEVICE, too,
- * if its memory was mapped to other pages meanwhile. */
+/* As larder__sim_work_do(), when the work is next; also ERR_DEVICE if other
+ * pages were mapped at its memory meanwhile. */
 larder_result larder__sim_work_turn(const struct sim *sim,
                                     const struct sim_work *work);
 
-/* Whether it touches any of the bytes. */
+/* Whether it accesses any of these bytes. */
 bool larder__sim_work_touches(const struct sim_work *work, larder_addr addr,
                               uint64_t bytes);
 
 /* ---- sim_unordered.c ---------------------------------------------------- */
 
-/* The entry of the table.  O(what is queued). */
+/* The table's entry.  O(queued work). */
 larder_result larder__sim_unordered_use(struct sim *sim, larder_addr addr,
                                         uint64_t bytes,
                                         const larder_stream *streams,
@@ -290,7 +290,7 @@ larder_result larder__sim_event_wait(struct sim *sim, larder_stream stream,
 
 /* ---- sim_capture.c ------------------------------------------------------ */
 
-/* ERR_CAPTURING while any stream is captured. */
+/* ERR_CAPTURING while any stream is being captured. */
 larder_result larder__sim_capture_forbids(const struct sim *sim);
 larder_result larder__sim_capture_set(struct sim *sim, larder_stream stream,
                                       bool begin);

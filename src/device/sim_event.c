@@ -1,4 +1,4 @@
-/* sim_event.c - events: places in a queue. */
+/* sim_event.c - events: positions in a stream's queue. */
 #include "device/sim_device.h"
 
 #include "device/sim_fail.h"
@@ -12,8 +12,7 @@ static larder_result event_get(const struct sim *sim, uint64_t handle,
     return larder__sim_fail(LARDER_ERR_DEVICE, "there is no such event");
 }
 
-/* The stream of an event that is recorded there and not complete; NULL: it
- * is complete. */
+/* The stream of a recorded event that has not completed.  NULL: it has. */
 static struct sim_stream *event_awaits(const struct sim *sim,
                                        const struct sim_event *event)
 {
@@ -45,8 +44,8 @@ larder_result larder__sim_event_destroy(struct sim *sim, uint64_t handle)
     return r;
 }
 
-/* The record draws a ticket like work does: with manual events it completes
- * when the stream is told to come that far. */
+/* Recording takes a ticket, as work does: with manual events it completes when
+ * the stream is told to run that far. */
 larder_result larder__sim_event_record(struct sim *sim, uint64_t handle,
                                        larder_stream stream)
 {

@@ -1,14 +1,13 @@
-/* sim_lend.c - pages of the simulated GPU between processes.
+/* sim_lend.c - pages of the simulated GPU shared between processes.
  *
- * A page travels as an open description of the memory file it lies in, which
- * stands at the page's place and holds a lock on its bytes.  Such a lock goes
- * with the last descriptor of its description, so the kernel knows how long a
- * page that was sent is on its way or in use, and forgets the dead.  Who
- * imports takes a description of its own for each file, and locks in it what
- * it has pages of.
+ * A page is sent as an open file description of its memory file, positioned at
+ * the page and holding a lock on its bytes.  Such a lock lasts as long as any
+ * descriptor of the description, so the kernel knows how long a page is in
+ * transit or in use, even if processes die.  An importer opens its own
+ * description for each file, and locks the ranges of its pages there.
  *
- * A page that its maker releases before the others do stays, and counts as the
- * maker's, until they are done. */
+ * If the creator releases a page before its users do, the page stays, and
+ * counts for the creator, until they are done. */
 #include "device/sim_device.h"
 
 #include <errno.h>
@@ -23,7 +22,7 @@
 #include "device/sim_fail.h"
 #include "device/sim_process.h"
 
-/* What is known of an exported page once it is released. */
+/* What is kept of an exported page after its release. */
 struct sim_lent {
     struct sim_lent *next;
     struct sim_range *place;
@@ -39,11 +38,11 @@ struct sim_foreign {
     uint32_t pages;
 };
 
-/* A fabric handle: where the maker keeps its file. */
+/* A fabric handle: where the creator's file is. */
 struct fabric_bytes {
     uint64_t magic;
     int64_t pid;
-    uint64_t start; /* of the process */
+    uint64_t start; /* start time of the process */
     int64_t file;
     uint64_t inode;
     uint64_t offset;
@@ -72,7 +71,7 @@ static uint64_t sim_lend_mix(uint64_t hash, const void *bytes, size_t count)
     return hash;
 }
 
-/* By the shared name; without one it is the only one of its kind. */
+/* Derived from the shared name; without one the identity is unique. */
 void larder__sim_identify(struct sim *sim, const char *shared)
 {
     static _Atomic uint64_t counter;
@@ -98,8 +97,8 @@ void larder__sim_identify(struct sim *sim, const char *shared)
 
 /* ---- locks ---------------------------------------------------------------- */
 
-/* A page's lock leaves out its last byte: so those of neighbours stay two, and
- * the lock tells how long the page is. */
+/* A page's lock excludes its last byte, so that locks of adjacent pages do not
+ * merge and the lock's length tells the page's. */
 
 static struct flock lock_of(short type, uint64_t offset, uint64_t bytes)
 {
@@ -118,7 +117,7 @@ static bool range_lock(int file, short type, uint64_t offset, uint64_t bytes)
     return fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
-/* A lock that another description has in the range; l_type F_UNLCK: none. */
+/* A lock that another description holds in the range; l_type F_UNLCK: none. */
 static struct flock range_locked(int file, uint64_t offset, uint64_t bytes)
 {
     struct flock lock = lock_of(F_WRLCK, offset, bytes);
@@ -130,7 +129,7 @@ static struct flock range_locked(int file, uint64_t offset, uint64_t bytes)
 
 /* ---- out ------------------------------------------------------------------ */
 
-/* Another description of an open file. */
+/* Open another description of an open file. */
 static int description_open(const char *process, int file)
 {
     char path[64];
@@ -203,7 +202,7 @@ larder_result larder__sim_page_export(struct sim *sim, uint64_t handle,
 
     if (r != LARDER_OK)
         return r;
-    if (page->lent == NULL) /* so that releasing it needs no host memory */
+    if (page->lent == NULL) /* so that release needs no host memory */
         page->lent = larder__host_alloc(1, sizeof *page->lent);
     if (page->lent == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
@@ -257,7 +256,7 @@ static larder_result not_a_page(void)
                             "the handle is not one of a simulated GPU's page");
 }
 
-/* Whether the descriptor is of a simulated GPU's memory file. */
+/* Whether the descriptor refers to a simulated GPU's memory file. */
 static bool is_memory_file(int fd)
 {
     static const char expected[] = "/memfd:" SIM_FILE_NAME " ";
@@ -270,7 +269,7 @@ static bool is_memory_file(int fd)
            memcmp(target, expected, sizeof expected - 1) == 0;
 }
 
-/* The file of the descriptor, by a description of our own. */
+/* Find the descriptor's file, with a description of our own. */
 static larder_result foreign_get(struct sim *sim, int fd,
                                  struct sim_foreign **out)
 {
@@ -302,7 +301,7 @@ static larder_result foreign_get(struct sim *sim, int fd,
     return LARDER_OK;
 }
 
-/* Close files that no page is left of. */
+/* Close files that no imported page is in. */
 static void foreign_sweep(struct sim *sim)
 {
     struct sim_foreign **link = &sim->foreign;
@@ -320,8 +319,7 @@ static void foreign_sweep(struct sim *sim)
     }
 }
 
-/* A page that was imported from this place, but for the one with the number
- * `other_than`. */
+/* A page imported from this place, other than the one numbered `other_than`. */
 static struct sim_page *page_at(const struct sim *sim,
                                 const struct sim_foreign *f, uint64_t offset,
                                 uint32_t other_than)
@@ -336,8 +334,8 @@ static struct sim_page *page_at(const struct sim *sim,
     return NULL;
 }
 
-/* How long the page at this place is; 0: there is none.  A lock that we have
- * ourselves does not show. */
+/* The size of the page at this place; 0: there is none.  Our own locks do not
+ * show, so pages already imported are looked up first. */
 static uint64_t page_measure(const struct sim *sim, const struct sim_foreign *f,
                              uint64_t offset)
 {
@@ -352,7 +350,7 @@ static uint64_t page_measure(const struct sim *sim, const struct sim_foreign *f,
                : (uint64_t)lock.l_len + 1;
 }
 
-/* Make a page of `bytes` at this place of the descriptor's file. */
+/* Import a page of `bytes` at this place of the descriptor's file. */
 static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
                                uint64_t bytes, uint64_t *out)
 {
@@ -394,8 +392,8 @@ static larder_result import_fd(struct sim *sim, int fd, uint64_t bytes,
                       : import_at(sim, fd, (uint64_t)offset, bytes, out);
 }
 
-/* The maker put no lock there: one of ours stands in until the page has its
- * own. */
+/* A fabric handle carries no lock: a temporary one protects the page until it
+ * has its own. */
 static larder_result import_fabric(struct sim *sim, const void *from,
                                    uint64_t bytes, uint64_t *out)
 {
@@ -470,7 +468,7 @@ void larder__sim_lend_return(struct sim *sim, struct sim_page *page)
 
 /* ---- the end -------------------------------------------------------------- */
 
-/* The places go with the file's other ones. */
+/* The places are freed with the rest of the file. */
 void larder__sim_lend_close(struct sim *sim)
 {
     for (uint32_t i = 0; i < sim->pages.count; i++) {

@@ -6,13 +6,13 @@
 #include "base/host.h"
 #include "device/sim_fail.h"
 
-/* Smaller requests share the 2 MiB that a larger one has for itself. */
+/* Small requests share a granule of 2 MiB; larger ones have their own. */
 static enum sim_align request_align(uint64_t bytes)
 {
     return bytes < LARDER_MIB ? SIM_ALIGN_512 : SIM_ALIGN_2MIB;
 }
 
-/* Put it somewhere; the bytes are paid for. */
+/* Find a place; the bytes are already in the budget. */
 static larder_result memory_place(struct sim *sim, uint64_t bytes,
                                   enum sim_align align, struct sim_range *range)
 {
@@ -51,7 +51,7 @@ larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
 
     if (bytes == 0)
         return larder__sim_fail(LARDER_ERR_DEVICE, "nothing was asked for");
-    /* What is far too large must not overflow when it is rounded. */
+    /* Do not round sizes that are far too large: that could overflow. */
     if (bytes <= sim->budget.capacity_bytes)
         bytes = bits_up(bytes, align == SIM_ALIGN_512 ? 512 : SIM_GRANULE);
     range = larder__host_alloc_unset(sizeof *range);
@@ -68,8 +68,8 @@ larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
     return LARDER_OK;
 }
 
-/* Host pages go when the last allocation on them does: the free bytes on both
- * sides count. */
+/* A host page is released with the last allocation on it, so the free bytes on
+ * both sides count. */
 static larder_result memory_decommit(struct sim *sim,
                                      const struct sim_range *range)
 {

@@ -1,5 +1,4 @@
-/* sim_open.h - how the front makes a simulated GPU.  Private to the device
- * layer. */
+/* sim_open.h - opens a simulated GPU.  Private to the device layer. */
 #ifndef LARDER_DEVICE_SIM_OPEN_H
 #define LARDER_DEVICE_SIM_OPEN_H
 

@@ -5,7 +5,7 @@
 #include "base/host.h"
 #include "device/sim_fail.h"
 
-/* A place in the memory file, for real pages only. */
+/* Find a place in the memory file, if pages are real. */
 static larder_result page_place(struct sim *sim, uint64_t bytes,
                                 struct sim_range **out)
 {

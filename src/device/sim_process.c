@@ -14,7 +14,7 @@ struct process_stat {
     uint64_t start;
 };
 
-/* Fields of /proc/PID/stat, counted from the one after the name as 0. */
+/* Fields of /proc/PID/stat; 0 is the one after the name. */
 enum { STAT_STATE = 0, STAT_THREADS = 17, STAT_START = 19 };
 
 static void stat_parse(const char *text, struct process_stat *out)
@@ -31,7 +31,7 @@ static void stat_parse(const char *text, struct process_stat *out)
     }
 }
 
-/* False: the system does not tell. */
+/* False: the system does not say. */
 static bool stat_read(pid_t pid, struct process_stat *out)
 {
     char path[64], text[1024];
@@ -48,7 +48,7 @@ static bool stat_read(pid_t pid, struct process_stat *out)
     if (n <= 0)
         return false;
     text[n] = '\0';
-    /* The name is in brackets, and may hold brackets itself. */
+    /* The name is in parentheses, and may contain some. */
     name_end = strrchr(text, ')');
     if (name_end == NULL || name_end[1] != ' ')
         return false;
@@ -74,7 +74,7 @@ bool larder__sim_process_lives(pid_t pid, uint64_t start)
         return true;
     if (start != 0 && st.start != start)
         return false;
-    /* Killed and not yet waited for; with more than one thread only the first
-     * has ended. */
+    /* It was killed and not yet waited for.  With several threads only the
+     * first has ended. */
     return !((st.state == 'Z' || st.state == 'X') && st.threads <= 1);
 }

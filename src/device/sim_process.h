@@ -1,4 +1,4 @@
-/* sim_process.h - whether a process that wrote its number down still lives.
+/* sim_process.h - whether a process that recorded its number is still alive.
  * Private to the simulated GPU. */
 #ifndef LARDER_DEVICE_SIM_PROCESS_H
 #define LARDER_DEVICE_SIM_PROCESS_H
@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* When the process began, in the kernel's ticks: with its number it names one
- * process for good.  0 if the system does not tell. */
+/* When the process started, in kernel ticks: together with its number this
+ * identifies a process.  0: the system does not say. */
 uint64_t larder__sim_process_start(pid_t pid);
 
-/* `start` 0: not known.  When in doubt it lives. */
+/* `start` 0: unknown.  In doubt the process is alive. */
 bool larder__sim_process_lives(pid_t pid, uint64_t start);
 
 #endif

@@ -1,6 +1,6 @@
-/* Three locks.  The object's file lock orders joining and leaving, and each
- * slot has a token that says whether its holder lives (base/shared_object.h).
- * A robust mutex inside the object guards the slots. */
+/* Three locks.  The object's file lock orders joining and leaving.  Each slot
+ * has a token that shows whether its owner is alive (base/shared_object.h).  A
+ * robust mutex inside the object guards the slots. */
 #include "device/sim_share.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { SHARE_SLOTS = 256 };
 
 static const uint64_t share_magic = UINT64_C(0x6c72647273696d32);
 
-/* With the layout's version in it: another one is another object. */
+/* Contains the layout's version: another version is another object. */
 static const char share_name_format[] = "/larder-sim2-%s.%d";
 
 /* A device that a process has open. */
@@ -31,7 +31,7 @@ struct share_slot {
 };
 
 struct share_object {
-    uint64_t magic; /* set last, when the rest is there */
+    uint64_t magic; /* set last, when the object is complete */
     uint64_t capacity_bytes;
     pthread_mutex_t lock;
     struct share_slot slots[SHARE_SLOTS];
@@ -39,7 +39,7 @@ struct share_object {
 
 struct sim_share {
     struct shared_object shared;
-    struct share_object *object; /* what is shared */
+    struct share_object *object; /* the shared object */
     struct share_slot *self;
     pid_t pid;
 };
@@ -112,13 +112,13 @@ static bool share_has_room(const struct sim_share *share, uint64_t bytes)
     return share_used(o) <= o->capacity_bytes - bytes;
 }
 
-/* A free slot made this device's; NULL: all are taken. */
+/* Take a free slot for this device.  NULL: all are taken. */
 static struct share_slot *slot_take(const struct sim_share *share)
 {
     for (size_t i = 0; i < SHARE_SLOTS; i++) {
         struct share_slot *s = &share->object->slots[i];
 
-        /* Who is about to go may still have the token. */
+        /* A device that is closing may still hold the token. */
         if (s->pid == 0 && larder__token_take(&share->shared, i)) {
             *s = (struct share_slot){.pid = share->pid};
             return s;
@@ -127,7 +127,7 @@ static struct share_slot *slot_take(const struct sim_share *share)
     return NULL;
 }
 
-/* Another slot of this process, or its next one after s; NULL: none. */
+/* The next slot of this process after s, or its first.  NULL: none. */
 static struct share_slot *slot_of_process(const struct sim_share *share,
                                           struct share_slot *s)
 {
@@ -140,7 +140,7 @@ static struct share_slot *slot_of_process(const struct sim_share *share,
     return NULL;
 }
 
-/* What the process's context takes, in whichever slot it is counted. */
+/* The size of the process's context, whichever slot it is counted in. */
 static uint64_t context_of_process(const struct sim_share *share)
 {
     uint64_t bytes = 0;
@@ -151,8 +151,9 @@ static uint64_t context_of_process(const struct sim_share *share)
     return bytes;
 }
 
-/* The context stays as long as the process has a device open.  It is counted
- * there before it is not here any more: who dies between is swept. */
+/* The context lasts as long as the process has a device open.  It is added to
+ * the other slot before it is removed from this one: if the process dies in
+ * between, both are swept. */
 static void slot_leave(struct sim_share *share)
 {
     struct share_slot *s = share->self;
@@ -189,7 +190,7 @@ static larder_result object_init(struct share_object *o,
     return LARDER_OK;
 }
 
-/* What the dead left behind is taken over, if only the dead are left. */
+/* If only dead processes are left, take the object over. */
 static larder_result object_join(struct sim_share *share,
                                  uint64_t capacity_bytes)
 {
@@ -267,8 +268,8 @@ larder_result larder__sim_share_open(const char *name, int ordinal,
     return LARDER_OK;
 }
 
-/* The slot goes even if the file lock cannot be had; the object then stays
- * for who comes next. */
+/* The slot is freed even without the file lock; then the object stays for the
+ * next process. */
 void larder__sim_share_close(struct sim_share *share)
 {
     struct share_object *o = share->object;
@@ -304,7 +305,7 @@ void larder__sim_share_give(struct sim_share *share, uint64_t bytes)
     share_unlock(share->object);
 }
 
-/* A program that this process was before may have left a slot. */
+/* A program that this process ran before exec may have left a slot. */
 bool larder__sim_share_take_context(struct sim_share *share, uint64_t bytes)
 {
     bool is_taken;
@@ -336,7 +337,7 @@ struct sim_share_use larder__sim_share_use(struct sim_share *share)
     return use;
 }
 
-/* Count the slot's bytes to its process, in the list of `count` of them. */
+/* Add the slot's bytes to its process, in the list of `count` processes. */
 static int process_add(larder_device_process *found, int count,
                        const struct share_slot *s, bool is_self)
 {

@@ -5,7 +5,7 @@
 
 #include "base/host.h"
 
-/* So that a number fits where two bits are kept beside it. */
+/* So that a number can be stored together with two bits. */
 enum { SLOTS_MAX = 1 << 29, SLOTS_FIRST = 64 };
 
 void *larder__sim_slots_at(const struct sim_slots *slots, uint32_t number)

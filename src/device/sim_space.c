@@ -18,7 +18,7 @@ static larder_addr gap_begin(const struct sim_range *r, enum sim_align align)
     return bits_up(range_end(r), align_bytes[align]);
 }
 
-/* What can be taken from the gap after r. */
+/* The bytes that can be taken from the gap after r. */
 static uint64_t gap_bytes(const struct sim_space *space,
                           const struct sim_range *r, enum sim_align align)
 {
@@ -51,7 +51,7 @@ static void range_update(const struct sim_space *space, struct sim_range *r)
         r->best[align] = range_best(space, r, (enum sim_align)align);
 }
 
-/* The gap after r changed. */
+/* Update all ancestors after the gap after r has changed. */
 static void range_update_up(const struct sim_space *space, struct sim_range *r)
 {
     for (; r != NULL; r = r->parent)
@@ -76,7 +76,7 @@ static void range_hang(struct sim_range **link, struct sim_range *r,
         r->parent = parent;
 }
 
-/* Lift r, which has a parent, into its parent's place. */
+/* Rotate r into its parent's place. */
 static void range_rotate(struct sim_space *space, struct sim_range *r)
 {
     struct sim_range *down = r->parent;
@@ -104,7 +104,7 @@ static uint32_t next_random(struct sim_space *space)
     return x;
 }
 
-/* Insert r as the next in order after `before`. */
+/* Insert r right after `before` in the order. */
 static void range_insert(struct sim_space *space, struct sim_range *r,
                          struct sim_range *before)
 {

@@ -1,15 +1,15 @@
-/* sim_space.h - ranges in use of one stretch of addresses, and the lowest
- * free address that fits the next.  Private to the simulated GPU.
+/* sim_space.h - the used ranges of an address space, and the lowest free
+ * address that fits a new one.  Private to the simulated GPU.
  *
  *   base    [ range ]   gap   [ range ][ range ]      gap            end
  *
- * The ranges are the nodes of a treap in the order of their addresses.  Each
- * owns the gap after it, and knows the largest piece that could be taken from
- * a gap of its subtree, so that every call costs O(log n) on average.  A range
- * of no bytes at the base owns the gap before the first real one.
+ * The ranges are the nodes of a treap in address order.  Each owns the gap
+ * after it, and knows the maximum size that any gap of its subtree can serve,
+ * so every call costs O(log n) on average.  An empty range at the base owns the
+ * gap before the first real one.
  *
- * Rules: S1 ranges do not overlap, and the list is in the order of addresses;
- * S2 `best` is right in every node; S3 priorities never rise downwards. */
+ * Rules: S1 ranges do not overlap, and the list is in address order; S2 `best`
+ * is correct in every node; S3 priorities do not increase downwards. */
 #ifndef LARDER_DEVICE_SIM_SPACE_H
 #define LARDER_DEVICE_SIM_SPACE_H
 
@@ -20,7 +20,7 @@
 /* Sizes and addresses are multiples of 512 bytes, or of 2 MiB. */
 enum sim_align { SIM_ALIGN_512, SIM_ALIGN_2MIB, SIM_ALIGN_COUNT };
 
-/* Kept by its owner, who sets nothing in it. */
+/* Allocated by its owner, who does not modify it. */
 struct sim_range {
     larder_addr addr;
     uint64_t bytes;
@@ -44,20 +44,20 @@ struct sim_space {
 void larder__sim_space_init(struct sim_space *space, larder_addr base,
                             uint64_t bytes);
 
-/* Put `bytes`, more than 0 and a multiple of the alignment, at the lowest
+/* Place `bytes`, more than 0 and a multiple of the alignment, at the lowest
  * address that fits.  False: there is none. */
 bool larder__sim_space_take(struct sim_space *space, uint64_t bytes,
                             enum sim_align align, struct sim_range *range);
 void larder__sim_space_give(struct sim_space *space, struct sim_range *range);
 
-/* The range that addr lies in; NULL: none. */
+/* The range that contains addr.  NULL: none. */
 struct sim_range *larder__sim_space_find(const struct sim_space *space,
                                          larder_addr addr);
 
-/* Any one range; NULL: none. */
+/* Any range.  NULL: there is none. */
 struct sim_range *larder__sim_space_any(const struct sim_space *space);
 
-/* Walk everything: the number of the first broken rule, 0 if none is. */
+/* Check everything.  Returns the number of the first broken rule, or 0. */
 int larder__sim_space_check(const struct sim_space *space);
 
 #endif

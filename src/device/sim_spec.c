@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 
-/* The two regions are this far apart. */
+/* The distance between the two regions. */
 static const uint64_t capacity_max = UINT64_C(1) << 44;
 
 /* ---- values ------------------------------------------------------------- */
@@ -15,7 +15,7 @@ static bool is_one_of(char c, const char *set)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* One of two words; false: neither. */
+/* Read one of two words.  False: it is neither. */
 static bool read_choice(const char *value, const char *yes, const char *no,
                         bool *out)
 {
@@ -102,7 +102,7 @@ static bool read_count(struct sim_spec *spec, const char *value)
 struct setting {
     const char *name;
     const char *accepts;
-    /* False: the value is not accepted.  It is at most SIM_PATH_MAX long. */
+    /* False: the value is not accepted.  It has at most SIM_PATH_MAX bytes. */
     bool (*read)(struct sim_spec *spec, const char *value);
 };
 

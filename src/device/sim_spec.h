@@ -1,5 +1,5 @@
-/* sim_spec.h - "sim:80GiB,vmm=off": what kind of GPU is wanted.  Private to
- * the simulated GPU. */
+/* sim_spec.h - parses "sim:80GiB,vmm=off": the kind of GPU to simulate.
+ * Private to the simulated GPU. */
 #ifndef LARDER_DEVICE_SIM_SPEC_H
 #define LARDER_DEVICE_SIM_SPEC_H
 
@@ -9,24 +9,24 @@
 
 enum {
     SIM_COUNT_MAX = 64,
-    SIM_SHARED_MAX = 64, /* longest name, without the NUL */
+    SIM_SHARED_MAX = 64, /* maximum length of a name, without the NUL */
     SIM_PATH_MAX = 4095
 };
 
 struct sim_spec {
     uint64_t capacity_bytes;
     uint64_t context_bytes;
-    bool is_real; /* addresses are memory */
+    bool is_real; /* addresses have memory behind them */
     bool has_vmm;
-    bool is_manual;                 /* work waits to be told, */
-    bool frees_wait;                /* or for what a driver waits in */
-    larder_handle_kind export_kind; /* of the pages it makes */
+    bool is_manual;                 /* work completes only when told to, */
+    bool frees_wait;                /* or by calls that wait in a driver */
+    larder_handle_kind export_kind; /* of pages that it creates */
     int count;
-    char shared[SIM_SHARED_MAX + 1]; /* "": alone */
+    char shared[SIM_SHARED_MAX + 1]; /* "": not shared */
     char costs[SIM_PATH_MAX + 1];    /* "": the bundled table */
 };
 
-/* ERR_INVALID names the part that is wrong and what is accepted. */
+/* ERR_INVALID names the wrong part and what is accepted. */
 larder_result larder__sim_spec_parse(const char *text, struct sim_spec *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* sim_stream.c - queues, and running them in order. */
+/* sim_stream.c - streams as queues, run in order. */
 #include "device/sim_device.h"
 
 #include "base/fail.h"
@@ -40,7 +40,7 @@ larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
     return LARDER_OK;
 }
 
-/* It has work from now on, or none any more. */
+/* Add a stream to the list of those with work, or remove it. */
 static void busy_add(struct sim *sim, struct sim_stream *s)
 {
     s->busy_next = sim->busy;
@@ -92,7 +92,7 @@ larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
     return larder__sim_work_do(sim, work);
 }
 
-/* Take the first piece of work out and do it. */
+/* Remove the first work item and run it. */
 static larder_result stream_step(const struct sim *sim, struct sim_stream *s)
 {
     struct sim_work *w = s->first;
@@ -105,22 +105,21 @@ static larder_result stream_step(const struct sim *sim, struct sim_stream *s)
     return r;
 }
 
-/* The stream that has to run before the first piece of work of s can; NULL:
- * none. */
+/* The stream that must run before the first item of s can.  NULL: none. */
 static struct sim_stream *stream_awaits(struct sim_stream *s)
 {
     const struct sim_work *w = s->first;
     struct sim_stream *other = w->as.wait.stream;
 
-    s->done = w->ticket - 1; /* what lies before it were mere records */
+    s->done = w->ticket - 1; /* everything before it was records */
     if (w->kind != SIM_WORK_WAIT || other->done >= w->as.wait.ticket)
         return NULL;
     return other;
 }
 
-/* Streams that wait for each other form a chain, never a ring: what is waited
- * for was recorded before the wait was queued.  So a stream is in the chain
- * once, and the links in the streams themselves are enough. */
+/* Streams that wait for each other form a chain and never a cycle, because what
+ * is waited for was recorded before the wait was queued.  So each stream is in
+ * the chain once, and links within the streams are enough. */
 larder_result larder__sim_stream_run(struct sim *sim, struct sim_stream *s,
                                      uint64_t ticket)
 {
@@ -146,7 +145,7 @@ larder_result larder__sim_stream_run(struct sim *sim, struct sim_stream *s,
     return r;
 }
 
-/* Immediate work is done, and manual work waits to be told. */
+/* Immediate work is already done; manual work completes when told to. */
 larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream)
 {
     larder_result r = larder__sim_capture_forbids(sim);
@@ -160,7 +159,7 @@ larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream)
     return s == NULL ? LARDER_OK : larder__sim_stream_run(sim, s, s->queued);
 }
 
-/* The next stream there is from number *at on, which becomes the one after it;
+/* The next existing stream from number *at on; *at becomes the number after it.
  * NULL: there are no more. */
 static struct sim_stream *stream_next(const struct sim *sim, larder_stream *at)
 {

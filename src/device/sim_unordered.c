@@ -1,19 +1,20 @@
-/* sim_unordered.c - which work on a range of memory others do not wait for.
+/* sim_unordered.c - finds work on a range of memory that other streams do not
+ * wait for.
  *
- * Order is the queues' own and that of the waits in them: a stream that waits
- * for a place in another has all before it there behind it, and what that
- * waits for in turn. */
+ * Order comes from the queues and from the waits in them: a stream that waits
+ * for a position in another one is ordered after everything before that
+ * position, and so on through that stream's waits. */
 #include "device/sim_device.h"
 
-/* Where nothing is queued, nothing is asked about. */
+/* Streams without work are not visited. */
 static void ordered_clear(const struct sim *sim)
 {
     for (struct sim_stream *s = sim->busy; s != NULL; s = s->busy_next)
         s->ordered = 0;
 }
 
-/* Streams whose waits are to be followed are linked by `waiter`, which nothing
- * else uses while none runs. */
+/* Streams whose waits must be followed are linked by `waiter`, which is unused
+ * while no stream runs. */
 static void follow(struct sim_stream **todo, struct sim_stream *s,
                    uint64_t ticket)
 {
@@ -28,7 +29,8 @@ static void follow(struct sim_stream **todo, struct sim_stream *s,
     *todo = s;
 }
 
-/* All that comes before the ends of the streams is ordered. */
+/* Mark everything queued on these streams, and all that it waits for, as
+ * ordered. */
 static void ordered_mark(struct sim *sim, const larder_stream *streams,
                          size_t count)
 {

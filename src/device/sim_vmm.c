@@ -1,6 +1,6 @@
-/* sim_vmm.c - reserved ranges and what is mapped into them, with a driver's
- * rules: whole handles, only where nothing is mapped, usable once access was
- * given. */
+/* sim_vmm.c - reservations and their mappings, with a driver's rules: only
+ * whole handles, only where nothing is mapped, usable only after access is
+ * set. */
 #include "device/sim_device.h"
 
 #include <inttypes.h>
@@ -8,18 +8,18 @@
 #include "base/host.h"
 #include "device/sim_fail.h"
 
-/* A granule's entry: 0 if nothing is mapped there; else the number of the
- * page's slot plus 1, whether the page begins here, whether it has access. */
+/* A granule's entry: 0 if nothing is mapped; otherwise the page's slot number
+ * plus 1, with flags for the page's first granule and for access. */
 #define GRANULE_BEGINS (UINT32_C(1) << 31)
 #define GRANULE_ACCESS (UINT32_C(1) << 30)
 
 struct reservation {
-    struct sim_range range; /* first: the space knows the range only */
-    uint64_t mapped;        /* granules */
+    struct sim_range range; /* first member: the space only sees it */
+    uint64_t mapped;        /* number of granules */
     uint32_t *granules;
 };
 
-/* Part of a reservation, in granules. */
+/* A part of a reservation, in granules. */
 struct span {
     struct reservation *in;
     uint64_t begin;
@@ -111,7 +111,7 @@ larder_result larder__sim_address_free(struct sim *sim, larder_addr addr,
 
 /* ---- mappings ----------------------------------------------------------- */
 
-/* The span of [addr, addr + bytes), which must lie within one reservation. */
+/* The span of [addr, addr + bytes), which must be within one reservation. */
 static larder_result span_of(const struct sim *sim, larder_addr addr,
                              uint64_t bytes, struct span *out)
 {
@@ -132,7 +132,7 @@ static larder_result span_of(const struct sim *sim, larder_addr addr,
     return LARDER_OK;
 }
 
-/* Whether each entry, of those bits, is 0 or is not. */
+/* Whether these bits are set in every entry, or in none. */
 static bool span_all(const struct span *s, uint32_t bits, bool set)
 {
     for (uint64_t i = s->begin; i < s->end; i++) {
@@ -189,7 +189,7 @@ larder_result larder__sim_map(struct sim *sim, larder_addr addr, uint64_t bytes,
     return LARDER_OK;
 }
 
-/* Whether a page ends where granule i begins. */
+/* Whether a page ends at the beginning of granule i. */
 static bool page_ends_before(const struct reservation *res, uint64_t i)
 {
     uint32_t entry = i < res->range.bytes / SIM_GRANULE ? res->granules[i] : 0;

@@ -1,4 +1,4 @@
-/* sim_work.c - what streams do: move bytes, fill them, call kernels. */
+/* sim_work.c - runs the work of streams: copies, fills, calls of kernels. */
 #include "device/sim_device.h"
 
 #include <inttypes.h>
@@ -43,7 +43,8 @@ struct range {
     uint64_t bytes;
 };
 
-/* What it touches of the device's memory; how many ranges that is. */
+/* List the ranges of device memory that the work accesses.  Returns their
+ * number. */
 static int ranges_of(const struct sim_work *work,
                      struct range out[SIM_WORK_RANGES])
 {
@@ -100,7 +101,8 @@ void larder__sim_work_queued(const struct sim *sim, struct sim_work *work)
             larder__sim_vmm_pages(sim, ranges[i].addr, ranges[i].bytes);
 }
 
-/* Whoever mapped others there moved what the work was to find. */
+/* Fail if other pages were mapped there meanwhile: the work would access the
+ * wrong data. */
 static larder_result pages_check(const struct sim *sim,
                                  const struct sim_work *work)
 {

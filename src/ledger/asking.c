@@ -20,10 +20,10 @@ static uint64_t now_ms(void)
 
 struct giver {
     uint16_t slot;
-    uint64_t bytes; /* that it can give, as far as it said */
+    uint64_t bytes; /* that it can release, as it last reported */
 };
 
-/* Who caches most first. */
+/* Largest cache first. */
 static int by_bytes(const void *a, const void *b)
 {
     uint64_t of_a = ((const struct giver *)a)->bytes;
@@ -42,7 +42,8 @@ static uint64_t spare_of(const struct ledger_slot *s, bool of_all)
                               rest_of(reserved, word_get(&s->in_use_bytes)));
 }
 
-/* The one that can give most first; *sum gets what they can together. */
+/* Find processes that can release memory, largest amount first; *sum is the
+ * total. */
 static size_t find_givers(const struct ledger *l, bool of_all,
                           struct giver out[LEDGER_SLOTS], uint64_t *sum)
 {
@@ -81,7 +82,7 @@ static void futex_wake(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Whether its bell rings for so long that it is not waited for. */
+/* Whether its bell has rung for so long that nobody waits for it. */
 static bool is_deaf(const struct ledger_slot *s, uint64_t patience_ms)
 {
     uint64_t since = word_get(&s->asked_ms);
@@ -122,7 +123,7 @@ size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
         return 0;
     larder__ledger_sweep(l);
     count = find_givers(l, of_all, givers, &sum);
-    if (!of_all && sum < bytes) { /* as far as they said */
+    if (!of_all && sum < bytes) { /* by what they reported */
         of_all = true;
         count = find_givers(l, of_all, givers, &sum);
     }
@@ -168,7 +169,7 @@ bool larder__ledger_is_answered(const struct ledger *l,
 
 /* ---- answering ------------------------------------------------------------ */
 
-/* The bell first: who asks while this is read rings again. */
+/* Clear the bell first: a process that asks while this is read rings again. */
 struct ledger_question larder__ledger_hear(struct ledger *l)
 {
     struct ledger_slot *s = l->self;

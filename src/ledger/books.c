@@ -1,12 +1,12 @@
-/* books.c - what is had, kept and claimed. */
+/* books.c - accounts for memory held, reserved and claimed. */
 #include "base/witness.h"
 #include "ledger/ledger_place.h"
 
-/* What the others' slots say together. */
+/* Totals over the other processes' slots. */
 struct sums {
-    uint64_t held;    /* contexts included */
-    uint64_t pending; /* of it, on the way */
-    uint64_t lacking; /* of minima */
+    uint64_t held;    /* including contexts */
+    uint64_t pending; /* the part of it in transit */
+    uint64_t lacking; /* missing to their minima */
     uint64_t group_limit;
 };
 
@@ -39,14 +39,14 @@ static struct sums sum_others(const struct ledger *l)
     return sums;
 }
 
-/* With the context: the device's driver takes it with the first call that needs
- * one, which may be any. */
+/* Includes the context, which the driver creates in the first call that needs
+ * one; that may be any call. */
 static uint64_t own_held(const struct ledger *l)
 {
     return sum_of(l->reserved_bytes, l->context_bytes);
 }
 
-/* What the slot says of this process, as it is: it may have been changed. */
+/* Write this process's own values to its slot: others may have changed it. */
 static void books_publish(struct ledger *l)
 {
     struct ledger_slot *s = l->self;
@@ -63,9 +63,9 @@ static void books_publish(struct ledger *l)
     word_set(&s->given_bytes, l->given_bytes);
 }
 
-/* What is held and in nobody's slot: of processes that keep no ledger, and of
- * the driver.  Measured while nothing is on its way, else it stays as it was
- * last. */
+/* Measure memory that is in nobody's slot: of processes without a ledger, and
+ * of the driver.  Only while nothing is in transit; otherwise the last value
+ * stays. */
 static uint64_t measure_others(struct ledger *l, const struct sums *sums)
 {
     uint64_t free_bytes;
@@ -82,7 +82,7 @@ static uint64_t measure_others(struct ledger *l, const struct sums *sums)
     return word_get(&l->page->others_bytes);
 }
 
-/* What is left of the device, by the books. */
+/* The room left on the device, according to the ledger. */
 static uint64_t room(struct ledger *l, const struct sums *sums)
 {
     uint64_t others = measure_others(l, sums);
@@ -122,7 +122,7 @@ enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
     if (!is_locked)
         mutex_take(&l->lock, RANK_LEDGER);
     else if ((refusal = check_claim(l, bytes)) != LEDGER_GRANTED) {
-        larder__ledger_sweep(l); /* the dead keep nothing */
+        larder__ledger_sweep(l); /* dead processes reserve nothing */
         refusal = check_claim(l, bytes);
     }
     if (refusal == LEDGER_GRANTED) {
@@ -174,7 +174,8 @@ void larder__ledger_use(struct ledger *l, int64_t change)
 
 /* ---- minima and limits ------------------------------------------------------ */
 
-/* Not below what is free: a minimum that is had already lacks nothing. */
+/* Only the part above what is held counts: a minimum that is held already needs
+ * nothing. */
 static enum ledger_refusal check_minimum(struct ledger *l, uint64_t minimum,
                                          uint64_t *lacking)
 {

@@ -99,7 +99,7 @@ static bool ledger_is_empty(const struct ledger *l)
     return true;
 }
 
-/* What the process is called; "?" if the system does not tell. */
+/* The process's name; "?" if the system does not say. */
 static void name_read(char name[LEDGER_NAME_BYTES])
 {
     int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
@@ -109,10 +109,10 @@ static void name_read(char name[LEDGER_NAME_BYTES])
         close(fd);
     if (n <= 1)
         name[0] = '?';
-    name[n > 1 ? n - 1 : 1] = '\0'; /* a line ends it */
+    name[n > 1 ? n - 1 : 1] = '\0'; /* cut the line end */
 }
 
-/* Who is about to go may still have the token of a free slot. */
+/* A process that is leaving may still hold the token of a free slot. */
 static larder_result slot_take(struct ledger *l)
 {
     for (size_t i = 0; i < LEDGER_SLOTS; i++) {
@@ -146,7 +146,7 @@ static void page_make(struct ledger *l, const struct ledger_spec *spec)
     word_set(&p->magic, LEDGER_MAGIC);
 }
 
-/* Map the page; the file lock is held then. */
+/* Map the page, with the file lock held. */
 static larder_result page_join(struct ledger *l)
 {
     larder_result r = larder__shared_join(&l->shared);
@@ -171,7 +171,7 @@ static larder_result slot_join(struct ledger *l, const struct ledger_spec *spec)
                             "not run",
                             l->shared.name);
     larder__ledger_sweep(l);
-    /* Of the first to come, and the first since all others died. */
+    /* This is the first process, or the first since all others died. */
     if (ledger_is_empty(l) || word_get(&l->page->magic) == 0)
         page_make(l, spec);
     r = slot_take(l);
@@ -236,7 +236,7 @@ larder_result larder__ledger_open(const struct ledger_spec *spec,
     return r;
 }
 
-/* The slot goes even if a lock cannot be had: its token does, with the file. */
+/* The slot is freed even without the lock: its token goes with the file. */
 static void leave(struct ledger *l)
 {
     bool has_file_lock = larder__shared_lock(&l->shared);

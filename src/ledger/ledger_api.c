@@ -1,7 +1,7 @@
-/* ledger_api.c - ledgers looked at from outside.
+/* ledger_api.c - inspects ledgers from outside.
  *
- * What is read may be anything: texts are cut and cleaned, numbers are only
- * handed on. */
+ * The memory may contain anything: texts are truncated and cleaned, numbers are
+ * only passed on. */
 #include <larder/ledger.h>
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 /* ---- copying -------------------------------------------------------------- */
 
-/* Printable ASCII, ended. */
+/* Copy printable ASCII, with a NUL. */
 static void text_copy(char *out, const char *in, size_t bytes)
 {
     size_t n = 0;
@@ -70,7 +70,7 @@ static void process_copy(const struct ledger_slot *s,
     out->is_self = out->pid == getpid();
 }
 
-/* What was told counts as the process's, if it is less. */
+/* A limit set from outside counts if it is lower than the process's own. */
 static void add_told(const struct ledger_slot *s, larder_ledger_process *out)
 {
     uint64_t told = word_get(&s->told_limit_bytes);
@@ -102,7 +102,7 @@ static bool processes_copy(struct ledger *l, larder_ledger_process *out,
 
 /* ---- all of them ------------------------------------------------------------ */
 
-/* Another's, or gone: shown to nobody. */
+/* Ledgers of others, and those that are gone, are skipped. */
 static void show(const char *id, larder_ledger_process *room,
                  larder_ledger_fn *fn, void *ctx)
 {
@@ -164,7 +164,7 @@ larder_result larder_ledger_each(larder_ledger_fn *fn, void *ctx)
 
 /* ---- one process ------------------------------------------------------------ */
 
-/* Its slot's number; with the lock.  LEDGER_SLOTS: none. */
+/* The number of its slot, with the lock held.  LEDGER_SLOTS: none. */
 static uint16_t slot_of(const struct ledger *l, int64_t pid)
 {
     uint16_t i = 0;

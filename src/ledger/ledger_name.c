@@ -25,7 +25,7 @@ void larder__ledger_name(const struct ledger_spec *spec,
     out[n] = '\0';
 }
 
-/* What follows the prefix: u or g, a number, a dash, and the device. */
+/* After the prefix come u or g, a number, a dash, and the device. */
 static const char *uuid_text(const char *id)
 {
     const char *p = id + strlen(LEDGER_PREFIX);

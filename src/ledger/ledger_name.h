@@ -1,14 +1,14 @@
-/* ledger_name.h - what the shared memory of a ledger is called: a version, whose
- * it is, and the device.  Private to the ledger. */
+/* ledger_name.h - the name of a ledger's shared memory: version, owner and
+ * device.  Private to the ledger. */
 #ifndef LARDER_LEDGER_LEDGER_NAME_H
 #define LARDER_LEDGER_LEDGER_NAME_H
 
 #include "ledger/ledger_place.h"
 
-/* With the layout's version in it: another one is another object. */
+/* Contains the layout's version: another version is another object. */
 #define LEDGER_PREFIX "larder-ledger1-"
 
-/* Where the system shows objects of shared memory. */
+/* The folder in which the system shows shared memory objects. */
 #define LEDGER_FOLDER "/dev/shm"
 
 void larder__ledger_name(const struct ledger_spec *spec,
@@ -16,7 +16,7 @@ void larder__ledger_name(const struct ledger_spec *spec,
 
 /* An id is the name without its slash. */
 bool larder__ledger_id_is_good(const char *id);
-/* Name and group of it; the id is a good one. */
+/* Set the object's name and group from a valid id. */
 void larder__ledger_name_of_id(const char *id, struct shared_object *out);
 /* The device that the id names. */
 void larder__ledger_uuid_of_id(const char *id, unsigned char out[16]);

@@ -1,11 +1,10 @@
-/* ledger_page.h - what lies in the shared memory of a ledger.  Private to the
+/* ledger_page.h - the contents of a ledger's shared memory.  Private to the
  * ledger.
  *
- * Anything may stand there: who is let in can write what it likes.  So nothing
- * that is read is an index, an address or a length, a sum stops at its largest
- * value, and what a process knows of itself it keeps, and writes again, but
- * never reads.  Every word is written by one store: there is no half of a
- * change that a death could leave. */
+ * Any member can write anything there.  So no value that is read is used as an
+ * index, an address or a length; sums saturate; and what a process knows about
+ * itself it keeps elsewhere, and only writes here.  Every word is written by a
+ * single store, so a process that dies leaves no change half done. */
 #ifndef LARDER_LEDGER_PAGE_H
 #define LARDER_LEDGER_PAGE_H
 
@@ -24,36 +23,36 @@ enum {
 
 typedef _Atomic uint64_t ledger_word;
 
-/* A process that has the device. */
+/* A process that uses the device. */
 struct ledger_slot {
     /* Written by the process itself. */
     _Alignas(LEDGER_LINE_BYTES) _Atomic int64_t pid; /* 0: free */
     ledger_word context_bytes;
-    ledger_word reserved_bytes; /* with what it is about to have */
-    ledger_word pending_bytes;  /* of these: on the way to it, or back */
-    ledger_word in_use_bytes;   /* when it last said so */
+    ledger_word reserved_bytes; /* including what it is about to acquire */
+    ledger_word pending_bytes;  /* the part of it being acquired or returned */
+    ledger_word in_use_bytes;   /* as last reported */
     ledger_word minimum_bytes;
     ledger_word limit_bytes;       /* 0: none */
-    ledger_word group_limit_bytes; /* for all together; 0: none */
-    ledger_word given_bytes;       /* because it was asked, in all */
-    _Atomic uint32_t answered;     /* the last ticket that it answered */
+    ledger_word group_limit_bytes; /* for all processes together; 0: none */
+    ledger_word given_bytes;       /* total released on request */
+    _Atomic uint32_t answered;     /* last ticket that it answered */
     char name[LEDGER_NAME_BYTES];
 
-    /* Written by others, with the page's lock. */
-    _Alignas(LEDGER_LINE_BYTES) _Atomic uint32_t bell; /* 1: look here */
-    _Atomic uint32_t asked;       /* the last ticket that was drawn */
-    ledger_word asked_bytes;      /* to be given back, if it can be */
-    ledger_word asked_ms;         /* since when the bell rings */
-    ledger_word told_limit_bytes; /* a limit from outside; 0: none */
+    /* Written by others under the page's lock. */
+    _Alignas(LEDGER_LINE_BYTES) _Atomic uint32_t bell; /* 1: asked */
+    _Atomic uint32_t asked;                            /* last ticket drawn */
+    ledger_word asked_bytes;      /* to be released, if possible */
+    ledger_word asked_ms;         /* when the bell was rung */
+    ledger_word told_limit_bytes; /* limit set from outside; 0: none */
 };
 
 struct ledger_page {
-    ledger_word magic; /* set last, when the rest is there */
+    ledger_word magic; /* set last, when the rest is complete */
     ledger_word total_bytes;
-    ledger_word others_bytes; /* held by who is not in the ledger, when it was
-                                 last measured */
-    ledger_word moves; /* times that memory came, went back or was left by the
-                          dead */
+    /* Memory held outside of the ledger, as last measured. */
+    ledger_word others_bytes;
+    /* How often memory was acquired, returned, or left by dead processes. */
+    ledger_word moves;
     _Atomic uint32_t is_simulated;
     char device[LEDGER_DEVICE_BYTES];
     struct ledger_slot slots[LEDGER_SLOTS];

@@ -6,7 +6,7 @@
 #include "replay/replay_session.h"
 #include "replay/replay_spec.h"
 
-/* Passes that the search for the smallest capacity takes, about. */
+/* Estimated number of passes to find the smallest capacity. */
 enum { PROBES_GUESSED = 24 };
 
 static void free_one(struct replay_result *r)

@@ -1,15 +1,15 @@
-/* replay_capacity.c - the smallest device that a trace runs on.
+/* replay_capacity.c - finds the smallest device that a trace runs on.
  *
- * No device below the peak of requested bytes can do, so the search lies
- * between that and what a roomy device had reserved at its peak.  Whether a
- * size fits is nearly, but not quite, monotone: bisection finds a boundary,
- * the few sizes below it are then tried one by one. */
+ * No device below the peak of requested bytes is enough, so the search is
+ * between that and what a large device had reserved at its peak.  Whether a
+ * size fits is almost monotone, but not quite: bisection finds a boundary, then
+ * the few sizes below it are tried one by one. */
 #include "replay/replay_session.h"
 #include "replay/replay_spec.h"
 
 #define STEP_BYTES (UINT64_C(2) << 20)
-/* Roomy devices: the first, and the last before giving up, the largest that
- * can be simulated. */
+/* Large devices: the first, and the last before giving up, which is the largest
+ * that can be simulated. */
 #define ROOMY_BYTES (UINT64_C(80) << 30)
 #define ROOMY_MAX_BYTES (UINT64_C(16) << 40)
 
@@ -43,7 +43,7 @@ bool replay_pass_probe(struct replay_session *s, bool *fits,
     return true;
 }
 
-/* What the device had in use at the peak: context and reserved bytes. */
+/* The device memory in use at the peak: context and reserved bytes. */
 static bool read_peak(struct search *s, struct replay_session *session,
                       uint64_t *out)
 {
@@ -79,8 +79,8 @@ static uint64_t round_up(uint64_t bytes)
     return (bytes + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
 }
 
-/* The peak on the first roomy device that fits, and that device's capacity;
- * 0 for both if none does. */
+/* The peak on the first large device that fits, and that device's capacity;
+ * both are 0 if none does. */
 static bool find_roomy(struct search *s, uint64_t low, uint64_t *peak,
                        uint64_t *roomy)
 {
@@ -102,7 +102,7 @@ static bool find_roomy(struct search *s, uint64_t low, uint64_t *peak,
     return true;
 }
 
-/* Raise *high, by ever larger steps, until it fits; `roomy` does. */
+/* Increase *high in growing steps until it fits; `roomy` does. */
 static bool raise_high(struct search *s, uint64_t roomy, uint64_t *high)
 {
     bool fits = false;
@@ -118,7 +118,7 @@ static bool raise_high(struct search *s, uint64_t roomy, uint64_t *high)
     return true;
 }
 
-/* Lower *high, which fits, to the boundary above `low`. */
+/* Lower *high, which fits, to a boundary above `low`. */
 static bool bisect(struct search *s, uint64_t low, uint64_t *high)
 {
     while (low < *high) {
@@ -135,7 +135,8 @@ static bool bisect(struct search *s, uint64_t low, uint64_t *high)
     return true;
 }
 
-/* Try sizes just below *high one by one; keep the lowest that fits. */
+/* Try the sizes just below *high one by one, and keep the smallest that
+ * fits. */
 static bool try_below(struct search *s, uint64_t low, uint64_t *high)
 {
     uint64_t from = *high;

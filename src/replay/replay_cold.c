@@ -1,5 +1,4 @@
-/* replay_cold.c - the first pass, watched: what was placed where, when it
- * failed, how high each sum went. */
+/* replay_cold.c - the first pass, observed: placements, failures and peaks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,8 +12,8 @@ struct cold {
     const struct replay_options *options;
     struct replay_result *result;
     struct tool_error *error;
-    uint64_t *requested; /* by ID: bytes while live */
-    uint64_t live_bytes; /* requested */
+    uint64_t *requested; /* by ID: size while live */
+    uint64_t live_bytes; /* requested bytes */
     int64_t highest_allocated;
 };
 
@@ -79,8 +78,8 @@ static void note_requested(struct cold *c, const struct trace_op *op)
         c->result->peak_requested_bytes = c->live_bytes;
 }
 
-/* Fragmentation counts where allocated bytes first stand highest; they grow in
- * allocations only. */
+/* Fragmentation is taken where allocated bytes first reach their peak; they
+ * increase only in allocations. */
 static bool note_fragmentation(struct cold *c)
 {
     larder_stats st;
@@ -213,7 +212,7 @@ static bool finish_output(struct cold *c)
     return true;
 }
 
-/* What the allocator recorded is written before anything else is done. */
+/* What the allocator recorded is written before anything else happens. */
 static bool cold_steps(struct cold *c)
 {
     struct replay_session *s = c->session;

@@ -17,7 +17,7 @@ uint64_t replay_counters_calls(const larder_device_counters *n)
     };
     uint64_t sum = 0;
 
-    /* Calls that failed were made, and are in the driver's time. */
+    /* Failed calls were made too, and are part of the driver's time. */
     for (size_t i = 0; i < sizeof memory_or_wait / sizeof *memory_or_wait; i++)
         sum += n->calls[memory_or_wait[i]] + n->failed[memory_or_wait[i]];
     return sum;

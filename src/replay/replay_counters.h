@@ -1,5 +1,4 @@
-/* replay_counters.h - what the driver was asked to do so far.  Private to the
- * replay. */
+/* replay_counters.h - counts of driver calls so far.  Private to the replay. */
 #ifndef LARDER_REPLAY_REPLAY_COUNTERS_H
 #define LARDER_REPLAY_REPLAY_COUNTERS_H
 
@@ -10,7 +9,7 @@
 bool replay_counters_get(larder_device *device, larder_device_counters *out,
                          struct tool_error *error);
 
-/* Calls for memory, and waits; those that failed too. */
+/* Calls for memory, and waits, including those that failed. */
 uint64_t replay_counters_calls(const larder_device_counters *n);
 
 #endif

@@ -21,7 +21,7 @@ static const struct foreign known[] = {
     {MAGIC("PK\x03\x04"),
      "a zip archive, as torch.save() writes; expected what "
      "torch.cuda.memory._dump_snapshot() wrote"},
-    /* The number that its files began with before they were archives. */
+    /* The magic number of its files before they were zip archives. */
     {MAGIC("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9"),
      "a file of torch.save(); expected what "
      "torch.cuda.memory._dump_snapshot() wrote"},
@@ -45,7 +45,7 @@ const char *replay_foreign(const unsigned char *first, size_t count)
             memcmp(first, known[i].magic, known[i].length) == 0)
             return known[i].words;
     }
-    /* The length of its header, then that. */
+    /* The length of the header, then the header. */
     if (count > 9 && memcmp(first + 3, "\0\0\0\0\0{", 6) == 0)
         return "a file of safetensors; expected a memory snapshot or a trace";
     return NULL;

@@ -1,12 +1,13 @@
-/* replay_hints.c - what a program that knew all lifetimes would say of its
- * allocations: read out of the trace, before it is replayed. */
+/* replay_hints.c - the hints that a program which knew all lifetimes would
+ * give: computed from the trace before it is replayed. */
 #include <stdlib.h>
 
 #include <larder/hint.h>
 
 #include "replay/replay_session.h"
 
-/* Allocations that follow one before it is freed, or the trace ends. */
+/* Mark allocations that are followed by enough others before they are freed or
+ * the trace ends. */
 static void mark_outlived(struct replay_hints *h, const struct trace *t,
                           uint64_t *born)
 {

@@ -1,4 +1,4 @@
-/* replay_history.c - what the allocator recorded of the cold pass, as its own
+/* replay_history.c - the allocator's own history of the cold pass, as
  * snapshots. */
 #include <larder/history.h>
 
@@ -23,7 +23,7 @@ bool replay_history_begin(struct replay_session *s, struct tool_error *error)
     return true;
 }
 
-/* The label is a mark, and the annotation of what follows. */
+/* The label becomes a mark, and the annotation of the events that follow. */
 void replay_history_mark(struct replay_session *s, const struct trace_op *op)
 {
     const char *label = trace_label(s->trace, op);
@@ -31,7 +31,8 @@ void replay_history_mark(struct replay_session *s, const struct trace_op *op)
     if (!is_wanted(s->work->options))
         return;
     larder_annotate(label);
-    (void)larder_history_mark(s->allocator, label); /* the text is given */
+    /* Cannot fail: the text is not NULL. */
+    (void)larder_history_mark(s->allocator, label);
 }
 
 bool replay_history_write(struct replay_session *s, const char *path,
@@ -56,11 +57,11 @@ bool replay_history_hand_over(struct replay_session *s,
     return true;
 }
 
-/* The passes that are timed do without. */
+/* The timed passes run without a history. */
 void replay_history_end(struct replay_session *s)
 {
     if (!is_wanted(s->work->options))
         return;
     larder_annotate(NULL);
-    (void)larder_history_stop(s->allocator); /* only fails without one */
+    (void)larder_history_stop(s->allocator); /* fails only without a history */
 }

@@ -1,5 +1,4 @@
-/* replay_jobs.c - several inputs at once: each thread takes the next job that
- * nobody has taken. */
+/* replay_jobs.c - several inputs at once: each thread takes the next job. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@ struct crew {
     _Atomic size_t next;
 };
 
-/* The words of a snapshot's reader name the file already. */
+/* The snapshot reader's message already names the file. */
 static void run_snapshot(struct crew *crew, struct replay_job *job,
                          const struct replay_input *in)
 {

@@ -9,8 +9,8 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* How many bytes the UTF-8 character at p takes; 0 if it is not one.  jansson
- * judges: it takes exactly the valid ones. */
+/* The length of the UTF-8 character at p; 0: it is invalid. jansson decides,
+ * because it accepts exactly the valid ones. */
 static size_t utf8_length(const char *p)
 {
     size_t left = strnlen(p, 4);
@@ -26,7 +26,7 @@ static size_t utf8_length(const char *p)
     return 0;
 }
 
-/* A string, with each byte that is not part of UTF-8 replaced. */
+/* A string in which each byte that is not UTF-8 is replaced. */
 static json_t *text_json(const char *text)
 {
     json_t *whole = json_string(text);
@@ -63,7 +63,7 @@ static json_t *count_or_null(uint64_t n)
     return n != 0 ? count_json(n) : json_null();
 }
 
-/* Negative: not known. */
+/* A negative number means unknown. */
 static json_t *real_or_null(double x)
 {
     return x >= 0 ? json_real(x) : json_null();
@@ -109,7 +109,7 @@ static json_t *words_or_null(const char *text)
     return text[0] != '\0' ? text_json(text) : json_null();
 }
 
-/* Addresses as text: they may be beyond what numbers of JSON keep. */
+/* Addresses are written as text: they may exceed the range of JSON numbers. */
 static json_t *difference_json(const struct recorded_result *r)
 {
     const struct recorded_difference *d = &r->first;
@@ -179,7 +179,7 @@ static int add_recorded(json_t *o, const struct recorded_result *r)
     return bad;
 }
 
-/* PyTorch's settings with which it would have fitted. */
+/* PyTorch's settings with which the request would have fitted. */
 static json_t *cures_json(const struct replay_refused *r)
 {
     json_t *list = json_array();

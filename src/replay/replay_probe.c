@@ -3,7 +3,7 @@
 #include "replay/replay_counters.h"
 #include "replay/replay_session.h"
 
-/* The probes are no part of the work that was announced. */
+/* Probes are not part of the work that was announced. */
 static struct replay_options quiet(const struct replay_options *options)
 {
     struct replay_options o = *options;

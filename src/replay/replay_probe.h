@@ -1,22 +1,22 @@
-/* replay_probe.h - questions about a trace under some settings, without its
- * figures. */
+/* replay_probe.h - answers questions about a trace under some settings, without
+ * a full result. */
 #ifndef LARDER_REPLAY_REPLAY_PROBE_H
 #define LARDER_REPLAY_REPLAY_PROBE_H
 
 #include "replay/replay.h"
 
-/* Whether no allocation fails on the options' device, with `capacity` bytes
- * if that is not 0. */
+/* Whether no allocation fails on the options' device, with `capacity` bytes if
+ * that is not 0. */
 bool replay_fits(const struct trace *t, const struct replay_options *options,
                  uint64_t capacity, bool *fits, struct tool_error *error);
 
-/* What min_capacity of the options finds; 0: no size will do.  `ops`: how many
- * operations that took; or NULL. */
+/* The smallest capacity; 0: no size is enough. `ops` is the number of
+ * operations that it took; may be NULL. */
 bool replay_min_capacity(const struct trace *t,
                          const struct replay_options *options, uint64_t *out,
                          uint64_t *ops, struct tool_error *error);
 
-/* What a pass needed, up to its end or the first allocation that failed. */
+/* Figures of a pass, up to its end or the first failed allocation. */
 struct replay_figures {
     bool fits;
     uint64_t peak_allocated_bytes;
@@ -31,7 +31,7 @@ bool replay_get_figures(const struct trace *t,
                         const struct replay_options *options, uint64_t capacity,
                         struct replay_figures *out, struct tool_error *error);
 
-/* Bytes that the options' device has for its programs. */
+/* The memory that the options' device has for programs. */
 bool replay_device_bytes(const struct trace *t,
                          const struct replay_options *options, uint64_t *out,
                          struct tool_error *error);

@@ -22,8 +22,8 @@ static bool probe(struct judging *j, larder_policy policy, const char *conf,
     return replay_fits(j->trace, &o, 0, fits, j->error);
 }
 
-/* Whether the recorded settings fail on an empty device as they did when it
- * was recorded. */
+/* Whether the recorded settings fail on an empty device, as they did when
+ * recorded. */
 static bool check_control(struct judging *j)
 {
     bool fits;
@@ -91,7 +91,7 @@ bool replay_refused_judge(const struct trace *t,
         (out->on_card && !check_control(&j)))
         return false;
     if (is_recorded && out->on_card)
-        out->fits = false; /* as it did */
+        out->fits = false; /* as recorded */
     if (!find_smallest(&j, result))
         return false;
     return out->fits || out->by_beginning || find_cures(&j);

@@ -1,5 +1,5 @@
 /* replay_refused.h - would the request that failed when a snapshot was recorded
- * succeed under other settings, on the card it was recorded on? */
+ * succeed under other settings, on the same card? */
 #ifndef LARDER_REPLAY_REPLAY_REFUSED_H
 #define LARDER_REPLAY_REPLAY_REFUSED_H
 
@@ -10,29 +10,28 @@
 enum { REFUSED_CURES = 16 };
 
 struct replay_refused {
-    struct recorded_card card; /* of the last such request; none is found
-                                * in most recordings */
-    bool on_card;              /* else on a device that was asked for */
-    uint64_t device_bytes;     /* of either */
+    struct recorded_card card; /* of the last such request, if any */
+    bool on_card;              /* otherwise on a requested device */
+    uint64_t device_bytes;     /* size of that card or device */
     bool fits;
-    /* It failed on memory as it was when the recording began; on an empty
-     * device the same settings would not have let it fail, so that a replay
-     * there says nothing of others. */
+    /* The request failed because of memory that was in use when the recording
+     * began; on an empty device the same settings do not fail, so a replay
+     * cannot judge other settings. */
     bool by_beginning;
     uint64_t min_bytes;   /* smallest device without a failure; 0: none */
-    uint64_t short_bytes; /* so much more would have done; 0 if it fits */
+    uint64_t short_bytes; /* bytes missing; 0: it fits */
     struct replay_setting cures[REFUSED_CURES]; /* with these it fits */
     size_t cure_count;
-    size_t tried; /* settings */
+    size_t tried; /* number of settings tried */
 };
 
 struct replay_options;
 struct replay_result;
 
-/* How it went in a replay of t under `options`, which name the device, and
- * what else would have let it fit.  `recorded`: the settings it failed under,
- * for the policy `pytorch`; `is_recorded`: the options' are these.
- * False: no host memory, or a replay that could not begin. */
+/* Judge how the request fared in a replay of t under `options`, which name the
+ * device, and find settings with which it fits. `recorded`: the settings under
+ * which it failed, for the policy `pytorch`; `is_recorded`: the options use
+ * these.  False: no host memory, or a replay that could not begin. */
 bool replay_refused_judge(const struct trace *t,
                           const struct replay_options *options,
                           const char *recorded, bool is_recorded,

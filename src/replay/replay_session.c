@@ -27,13 +27,13 @@ static bool session_open_device(struct replay_session *s,
     free(spec);
     if (r != LARDER_OK)
         return false;
-    /* Other devices have no regions: their addresses are printed as such. */
+    /* Other devices have no regions: their addresses are printed unchanged. */
     if (larder_sim_regions(s->device, &s->base, &second) != LARDER_OK)
         s->base = 0;
     return true;
 }
 
-/* With the release before it, where one is given. */
+/* The configuration, preceded by the release if one is given. */
 static char *replay_conf(const struct replay_options *options)
 {
     const char *given = options->conf != NULL ? options->conf : "";
@@ -75,7 +75,8 @@ bool replay_session_open(const struct trace *t, struct replay_work *work,
     memset(out, 0, sizeof *out);
     out->trace = t;
     out->work = work;
-    /* One more than there are IDs: operations without one have ID 0. */
+    /* One entry more than there are IDs: operations without an ID use entry
+     * 0. */
     out->addrs = calloc(t->id_count + 1, sizeof *out->addrs);
     if (out->addrs == NULL)
         return tool_fail(error, "out of host memory");
@@ -106,7 +107,7 @@ larder_result replay_alloc_in_pool(struct replay_session *s,
     if (r != LARDER_OK)
         return r;
     r = larder_alloc(s->allocator, op->bytes, op->stream, &s->addrs[op->id]);
-    (void)larder_pool_end(s->allocator, id); /* it was begun above */
+    (void)larder_pool_end(s->allocator, id); /* begun above */
     return r;
 }
 

@@ -1,5 +1,5 @@
-/* replay_session.h - a trace, a device and an allocator over it, and the one
- * step that every kind of pass is made of.  Private to the replay. */
+/* replay_session.h - a trace, a device and an allocator on it, and the single
+ * step that all kinds of passes use.  Private to the replay. */
 #ifndef LARDER_REPLAY_REPLAY_SESSION_H
 #define LARDER_REPLAY_REPLAY_SESSION_H
 
@@ -8,16 +8,16 @@
 
 #include "replay/replay.h"
 
-/* What the progress function is still to be told of. */
+/* Work not yet reported to the progress function. */
 struct replay_work {
     const struct replay_options *options;
     uint64_t left;
-    uint64_t probed; /* operations of probes, as far as these went */
+    uint64_t probed; /* operations of probes so far */
 };
 
-/* What each allocation's hint is (larder/hint.h). */
+/* The hint for each allocation (larder/hint.h). */
 struct replay_hints {
-    uint64_t after; /* allocations outlived make it a long one; 0: no hints */
+    uint64_t after; /* allocations outlived by a long one; 0: no hints */
     bool *is_long;  /* by ID; NULL: no hints */
 };
 
@@ -26,29 +26,30 @@ struct replay_session {
     struct replay_work *work;
     larder_device *device;
     larder_allocator *allocator;
-    larder_addr base;   /* offsets are relative to it */
+    larder_addr base;   /* offsets are relative to this */
     larder_addr *addrs; /* by ID; 0: failed, or 0 bytes */
     struct replay_hints hints;
 };
 
-/* Passes tell of their progress when they have done this many operations. */
+/* Passes report progress after this many operations. */
 enum { REPLAY_CHUNK_OPS = 65536 };
 
-/* Open the device and make the allocator; `capacity` as in
+/* Open the device and create the allocator; `capacity` as for
  * replay_spec_make(). */
 bool replay_session_open(const struct trace *t, struct replay_work *work,
                          uint64_t capacity, struct replay_session *out,
                          struct tool_error *error);
 
-/* Takes one that was not opened, if it is zeroed. */
+/* Accepts a zeroed session that was not opened. */
 void replay_session_close(struct replay_session *s);
 
-/* The cold pass: fills all of *out but ns_per_op and min_capacity_bytes. */
+/* The cold pass: fills in all of *out except ns_per_op and
+ * min_capacity_bytes. */
 bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
                       struct tool_error *error);
 
-/* The history that the options ask for, over the cold pass: begin it, note a
- * mark in it, write a snapshot, end it. */
+/* The history that the options request, during the cold pass: begin it, add a
+ * mark, write a snapshot, end it. */
 bool replay_history_begin(struct replay_session *s, struct tool_error *error);
 void replay_history_mark(struct replay_session *s, const struct trace_op *op);
 bool replay_history_write(struct replay_session *s, const char *path,
@@ -57,47 +58,49 @@ bool replay_history_hand_over(struct replay_session *s,
                               struct tool_error *error);
 void replay_history_end(struct replay_session *s);
 
-/* Set *fits to whether every allocation succeeds; stops at the first that
- * does not. */
+/* Set *fits to whether every allocation succeeds; stops at the first that does
+ * not. */
 bool replay_pass_probe(struct replay_session *s, bool *fits,
                        struct tool_error *error);
 
-/* The warm pass and the timed ones, after a cold one: fills ns_per_op and what
- * the driver was asked in the last. */
+/* The warm and timed passes, after a cold one: fills in ns_per_op and the
+ * driver calls of the last pass. */
 bool replay_pass_timed(struct replay_session *s, struct replay_result *out,
                        struct tool_error *error);
 
-/* The smallest device on which every allocation succeeds; 0: none does. */
+/* The smallest device on which every allocation succeeds; 0: none. */
 bool replay_capacity_find(const struct trace *t, struct replay_work *work,
                           uint64_t *out, struct tool_error *error);
 
-/* Write the line `s OPS name=current/peak/allocated/freed ...`.  False:
- * writing failed. */
+/* Write the line `s OPS name=current/peak/allocated/freed ...`.  False: writing
+ * failed. */
 bool replay_stats_write(FILE *out, uint64_t ops, const larder_stats *st);
 
-/* Report a failure that is not the lack of device memory. */
+/* Report a failure other than a lack of device memory. */
 bool replay_op_fail(const struct replay_session *s, size_t index,
                     struct tool_error *error);
 
-/* Allocate in the operation's private pool, which is begun for it alone. */
+/* Allocate in the operation's private pool, which is begun only for this
+ * call. */
 larder_result replay_alloc_in_pool(struct replay_session *s,
                                    const struct trace_op *op);
 
-/* What the trace knows of its lifetimes; `after` may be 0.  On failure *out is
+/* Compute the hints of the trace; `after` may be 0.  On failure *out is
  * empty. */
 bool replay_hints_make(const struct trace *t, uint64_t after,
                        struct replay_hints *out, struct tool_error *error);
 void replay_hints_free(struct replay_hints *h);
 
-/* Allocate with the operation's hint: there are hints. */
+/* Allocate with the operation's hint; there must be hints. */
 larder_result replay_alloc_hinted(struct replay_session *s,
                                   const struct trace_op *op);
 
-/* Tell the progress function, if there is one, of `ops` more done. */
+/* Report `ops` more done to the progress function, if there is one. */
 void replay_work_done(struct replay_work *work, uint64_t ops);
 
-/* Do one operation.  A failed allocation leaves address 0, and what follows
- * for that ID does nothing.  Here so that the timed loop can inline it. */
+/* Run one operation.  A failed allocation leaves address 0, and later
+ * operations on that ID do nothing.  Defined here so that the timed loop can
+ * inline it. */
 static inline larder_result replay_step(struct replay_session *s,
                                         const struct trace_op *op)
 {

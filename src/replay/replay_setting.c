@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* max_split_size_mb has the values that people report as cures, and those
- * between; the smallest is the least that every PyTorch takes. */
+/* max_split_size_mb has the values that people report as cures, and some
+ * between; the smallest is the minimum that every PyTorch accepts. */
 const struct replay_setting replay_settings[] = {
     {.policy = LARDER_POLICY_PYTORCH},
     {.policy = LARDER_POLICY_PYTORCH, .expandable = true},
@@ -46,7 +46,7 @@ add(char out[REPLAY_CONF_MAX], const char *format, ...)
     va_end(list);
 }
 
-/* The key's pair, where a pair begins with it. */
+/* The key's pair, if there is one. */
 static const char *find_pair(const char *conf, const char *key)
 {
     size_t length = strlen(key);

@@ -1,5 +1,5 @@
-/* replay_setting.h - settings that a job may be tried under, and those that
- * are worth trying first. */
+/* replay_setting.h - settings that a job may be tried under, and those to try
+ * first. */
 #ifndef LARDER_REPLAY_REPLAY_SETTING_H
 #define LARDER_REPLAY_REPLAY_SETTING_H
 
@@ -10,8 +10,7 @@
 
 enum { REPLAY_CONF_MAX = 256 };
 
-/* Zeroed but for the policy: its defaults.  A number of 0 leaves its key
- * out. */
+/* All zero except the policy: its defaults.  A number of 0 omits its key. */
 struct replay_setting {
     larder_policy policy;
     bool expandable;
@@ -21,17 +20,17 @@ struct replay_setting {
     unsigned segment_mb;
 };
 
-/* One key each, plainest first; the policy `larder` last. */
+/* One key each, simplest first; the policy `larder` last. */
 extern const struct replay_setting replay_settings[];
 extern const size_t replay_setting_count;
 
-/* The setting in PyTorch's grammar, followed by what of `base` belongs to the
- * job rather than to its settings (per_process_memory_fraction, pytorch).
- * `base` may be NULL.  Returns out. */
+/* The setting in PyTorch's grammar, followed by the keys of `base` that belong
+ * to the job rather than to its settings (per_process_memory_fraction,
+ * pytorch). `base` may be NULL.  Returns out. */
 const char *replay_setting_conf(const struct replay_setting *s,
                                 const char *base, char out[REPLAY_CONF_MAX]);
 
-/* How many keys it has. */
+/* The number of keys that are set. */
 unsigned replay_setting_keys(const struct replay_setting *s);
 
 bool replay_setting_same(const struct replay_setting *a,

@@ -1,5 +1,5 @@
-/* replay_snapshot.c - snapshots as input: each device with events becomes a
- * trace of its own, and is held against what was recorded. */
+/* replay_snapshot.c - replays snapshots: each device with events becomes a
+ * trace of its own, and the result is compared with what was recorded. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static bool ends_with(const char *path, const char *ending)
     return length > n && strcmp(path + length - n, ending) == 0;
 }
 
-/* The first byte of a pickle from protocol 2 on, of older ones, or of JSON
- * after blanks; none begins a line of a trace. */
+/* Whether it begins like a pickle of protocol 2 or later, an older pickle, or
+ * JSON after blanks; no line of a trace begins like this. */
 static bool begins_snapshot(const unsigned char *first, size_t count)
 {
     size_t at = 0;
@@ -33,7 +33,8 @@ static bool begins_snapshot(const unsigned char *first, size_t count)
             first[at] == '(' || first[at] == ']' || first[at] == '[');
 }
 
-/* A line of something else than a trace, in a file that is not named as one. */
+/* Whether it is some other text, in a file whose name is not that of a
+ * trace. */
 static bool is_other_text(const char *path, const unsigned char *first,
                           size_t count)
 {
@@ -110,7 +111,7 @@ static bool wants_recorded(const struct replay_options *options)
     return options->policy == LARDER_POLICY_DEFAULT && options->conf == NULL;
 }
 
-/* Settings of another version may hold what is not known here. */
+/* Settings of another version may contain unknown keys. */
 static bool take_conf(struct device_run *run, struct replay_snapshot *extra)
 {
     extra->recorded_settings = true;
@@ -135,7 +136,7 @@ static bool replay_snapshot_compare(struct device_run *run,
     return recorded_compare(story, extra->conf, &extra->recorded, run->error);
 }
 
-/* The settings the replay runs under, and the card it runs on. */
+/* The settings and the card of the replay. */
 struct run_settings {
     struct replay_options options;
     char device[64];
@@ -158,7 +159,8 @@ static void choose_settings(struct device_run *run,
     out->options.device = out->device;
 }
 
-/* The settings it failed under; those of a version to come are not known. */
+/* Judge the failed request under its recorded settings; those of a future
+ * version are unknown. */
 static bool judge(struct device_run *run, const struct trace *t,
                   const struct run_settings *settings,
                   struct replay_snapshot *extra)
@@ -227,7 +229,7 @@ static bool run_device(struct device_run *run)
         ok = run_story(run, &story, extra);
         story_free(&story);
     }
-    if (run->out->snapshot != extra) { /* it failed before it was taken */
+    if (run->out->snapshot != extra) { /* it failed before the result took it */
         free(extra->conf);
         free(extra);
     }
@@ -247,7 +249,7 @@ static size_t count_devices(const struct snapshot *s)
     return count;
 }
 
-/* *last points to where the next result goes. */
+/* *last points to where the next result is stored. */
 static bool add_result(struct device_run *run, struct replay_result **last)
 {
     if (run->out != NULL) {

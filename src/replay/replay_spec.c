@@ -12,7 +12,7 @@ bool replay_spec_is_sim(const char *device)
     return strncmp(device, sim_prefix, sizeof sim_prefix - 1) == 0;
 }
 
-/* Where the value of `key` begins, and its length; NULL if it is not set. */
+/* The beginning and length of the value of `key`; NULL: it is not set. */
 static const char *spec_value(const char *device, const char *key,
                               size_t *length)
 {
@@ -37,7 +37,7 @@ bool replay_spec_has(const char *device, const char *key)
     return spec_value(device, key, &length) != NULL;
 }
 
-/* Whether events are left to the replay to choose. */
+/* Whether the replay may choose the kind of events. */
 static bool events_are_open(const char *device)
 {
     size_t length;
@@ -46,7 +46,7 @@ static bool events_are_open(const char *device)
     return value == NULL || (length == 4 && memcmp(value, "auto", 4) == 0);
 }
 
-/* The spec's keys after its size, without those that say events=auto. */
+/* Copy the spec's keys after its size, except events=auto. */
 static void copy_keys(const char *device, char *out)
 {
     static const char open[] = ",events=auto";

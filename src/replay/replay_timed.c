@@ -1,4 +1,4 @@
-/* replay_timed.c - the passes over a warm cache, as fast as they will go. */
+/* replay_timed.c - the passes over a warm cache, as fast as possible. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -8,13 +8,12 @@
 struct timed {
     struct replay_session *session;
     struct tool_error *error;
-    uint32_t *kept; /* IDs that the trace never frees */
+    uint32_t *kept; /* IDs that the trace does not free */
     size_t kept_count;
-    unsigned char *streams; /* by number: whether the trace names it */
+    unsigned char *streams; /* by number: whether the trace uses it */
 };
 
-/* Processor time of this thread: what other programs do meanwhile is not the
- * allocator's cost. */
+/* Processor time of this thread, so that other programs do not affect it. */
 static uint64_t now_ns(void)
 {
     struct timespec t;
@@ -23,8 +22,8 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Do operations [begin, end); the number of the first that failed for other
- * reasons than the lack of device memory, or `end`. */
+/* Run operations [begin, end).  Returns the index of the first that failed for
+ * a reason other than lack of device memory; `end`: none. */
 static size_t run_ops(struct replay_session *s, size_t begin, size_t end)
 {
     const struct trace_op *ops = s->trace->ops;
@@ -56,7 +55,7 @@ static bool run_pass(struct timed *t)
     return true;
 }
 
-/* Which IDs stay live, and which streams there are. */
+/* Find the IDs that stay live and the streams in use. */
 static bool scan_trace(struct timed *t)
 {
     const struct trace *trace = t->session->trace;
@@ -96,8 +95,8 @@ static larder_result free_kept(struct timed *t)
     return LARDER_OK;
 }
 
-/* Bring everything to where the next pass begins: nothing live, all work
- * done. */
+/* Restore the state at the beginning of a pass: nothing is live, and all work
+ * is complete. */
 static bool rewind_pass(struct timed *t)
 {
     struct replay_session *s = t->session;
@@ -132,7 +131,7 @@ static bool get_counters(struct timed *t, larder_device_counters *out)
     return replay_counters_get(t->session->device, out, t->error);
 }
 
-/* `before`: what the driver had been asked when the last pass began. */
+/* `before`: the counters at the beginning of the last pass. */
 static bool run_passes(struct timed *t, uint64_t *times, size_t count,
                        larder_device_counters *before)
 {

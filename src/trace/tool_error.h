@@ -1,26 +1,26 @@
-/* tool_error.h - why something the tools were asked to do did not work, in
- * words for a person. */
+/* tool_error.h - why an operation of the tools failed, as a message for a
+ * person. */
 #ifndef LARDER_TRACE_TOOL_ERROR_H
 #define LARDER_TRACE_TOOL_ERROR_H
 
 #include <stdbool.h>
 
-/* Room for the longest path and the longest explanation of an allocator. */
+/* Room for the longest path and an allocator's longest explanation. */
 enum { TOOL_ERROR_MAX = 8192 };
 
-/* Filled only when a call fails; belongs to the caller. */
+/* Set only when a call fails; belongs to the caller. */
 struct tool_error {
     char text[TOOL_ERROR_MAX];
 };
 
-/* Set the words. */
+/* Set the message. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
 void tool_set_error(struct tool_error *error, const char *format, ...);
 
-/* The same, worth false: for `return tool_fail(...)`.  A macro, so that
- * compilers and analysers see what is returned. */
+/* The same as an expression with value false, for `return tool_fail(...)`.  It
+ * is a macro so that compilers and analysers see the value. */
 #define tool_fail(error, ...) (tool_set_error((error), __VA_ARGS__), false)
 
 #endif

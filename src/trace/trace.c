@@ -15,7 +15,8 @@ void trace_free(struct trace *t)
     trace_init(t);
 }
 
-/* Room for `more` items of `size` bytes after `count`; doubles. */
+/* Make room for `more` items of `size` bytes after `count`; doubles the
+ * array. */
 static bool array_grow(void **array, size_t *capacity, size_t count,
                        size_t more, size_t size)
 {
@@ -86,8 +87,8 @@ const char *trace_label(const struct trace *t, const struct trace_op *op)
     return t->labels + op->bytes;
 }
 
-/* Sums stop at the largest number instead of starting again from 0: a trace
- * may ask for more than any machine has. */
+/* Sums saturate instead of wrapping around: a trace may request more than any
+ * machine has. */
 static uint64_t add_capped(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;

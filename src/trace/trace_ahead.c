@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Buffers that stay in a processor's cache together. */
+/* Small enough to stay in the processor's cache together. */
 enum { SLOTS = 4, SLOT_BYTES = 256 << 10 };
 
 struct slot {
     unsigned char bytes[SLOT_BYTES];
     size_t count;
-    size_t used; /* the reader's alone */
-    bool failed; /* no bytes: the source's error */
-    bool full;   /* with the lock */
+    size_t used; /* used only by the reader */
+    bool failed; /* no bytes: the source failed */
+    bool full;   /* guarded by the lock */
 };
 
 struct trace_ahead {
@@ -21,13 +21,13 @@ struct trace_ahead {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool stopping; /* with the lock */
-    size_t at;     /* the slot that is read; the reader's alone */
+    bool stopping; /* guarded by the lock */
+    size_t at;     /* index of the slot being read; reader only */
     struct tool_error error;
     struct slot slots[SLOTS];
 };
 
-/* False: it is over. */
+/* Wait until the slot is full, or empty.  False: reading has stopped. */
 static bool wait_for(struct trace_ahead *a, const struct slot *s, bool full)
 {
     bool going;
@@ -50,7 +50,7 @@ static void set_full(struct trace_ahead *a, struct slot *s, bool full,
     pthread_mutex_unlock(&a->lock);
 }
 
-/* The last slot that is filled holds nothing: the end, or an error. */
+/* The last slot is empty: it marks the end, or an error. */
 static void *fetch(void *context)
 {
     struct trace_ahead *a = context;
@@ -110,11 +110,12 @@ bool trace_ahead_read(struct trace_ahead *a, void *buffer, size_t capacity,
     memcpy(buffer, s->bytes + s->used, n);
     s->used += n;
     *count = n;
-    /* The end stays where it is, to be met again. */
+    /* The slot that marks the end is not consumed, so that the end is found
+     * again. */
     if (n > 0 && s->used == s->count) {
-        /* To wake the other thread costs as much as reading a few pages: for
-         * every second slot.  It waits only when all are full, so that one of
-         * the next two wakes it. */
+        /* Waking the other thread costs as much as reading a few pages, so it
+         * is done for every second slot only.  The other thread waits only when
+         * all slots are full, and then one of the next two wakes it. */
         set_full(a, s, false, a->at % 2 == 1);
         a->at = (a->at + 1) % SLOTS;
     }

@@ -30,7 +30,7 @@ void trace_lines_close(struct trace_lines *l)
     l->source = NULL;
 }
 
-/* Read more behind what is there. */
+/* Read more bytes behind those in the buffer. */
 static bool lines_fill(struct trace_lines *l, struct tool_error *error)
 {
     size_t count;
@@ -58,7 +58,7 @@ bool trace_lines_peek(struct trace_lines *l, const char **bytes, size_t *count,
     return true;
 }
 
-/* Hand out `length` bytes and step over them and `skip` more. */
+/* Return `length` bytes as a line, and skip `skip` bytes more. */
 static void lines_take(struct trace_lines *l, size_t length, size_t skip,
                        const char **line, size_t *line_length)
 {

@@ -1,7 +1,7 @@
-/* trace_read.c - trace text to operations; every malformed line is named.
+/* trace_read.c - parses trace text; errors name the line.
  *
- * A line is cut into fields, the fields become numbers by the operation's row
- * of the table, then the rules of IDs are checked. */
+ * A line is split into fields, the table's row for the operation turns fields
+ * into numbers, then the rules for IDs are checked. */
 #include "trace/trace.h"
 
 #include <ctype.h>
@@ -30,8 +30,8 @@ static const struct {
 struct syntax {
     char letter;
     uint8_t kind;
-    uint8_t required; /* fields that must be there */
-    uint8_t count;    /* fields that may be there */
+    uint8_t required; /* number of required fields */
+    uint8_t count;    /* maximum number of fields */
     enum field_name fields[FIELDS_MAX];
     const char *form;
 };
@@ -50,7 +50,7 @@ static const struct syntax syntaxes[] = {
     {'m', TRACE_MARK, 0, 0, {FIELD_ID}, "m LABEL"},
 };
 
-/* What is left of a line, or one field of it. */
+/* The rest of a line, or one field of it. */
 struct span {
     const char *at;
     size_t length;
@@ -59,15 +59,15 @@ struct span {
 struct reader {
     struct trace_lines lines;
     struct trace *trace;
-    unsigned char *freed; /* by ID: whether it was freed */
+    unsigned char *freed; /* by ID */
     size_t freed_capacity;
     struct tool_error *error;
 };
 
 /* ---- words for errors -------------------------------------------------- */
 
-/* Copy a span so that it can be shown: bytes that are not plain ASCII as \xNN,
- * a long one cut short.  `out` has room for 4 * QUOTE_MAX + 4 bytes. */
+/* Copy a span for display: bytes other than printable ASCII become \xNN, and a
+ * long span is truncated. `out` has room for 4 * QUOTE_MAX + 4 bytes. */
 static const char *quote(struct span s, char *out)
 {
     size_t n = 0;
@@ -86,7 +86,7 @@ static const char *quote(struct span s, char *out)
 
 #define QUOTED(span) quote((span), (char[4 * QUOTE_MAX + 4]){0})
 
-/* tool_fail() with the place in front. */
+/* tool_fail() with file and line before the message. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -128,9 +128,9 @@ static void skip_blanks(struct span *s)
     }
 }
 
-/* Without the comment and the blanks at both ends, a carriage return being a
- * blank at the end: no label may end in what the next reader takes for part of
- * the line's end. */
+/* Strip the comment and the blanks at both ends.  A carriage return counts as a
+ * blank at the end, so that no label ends in what the next reader would take
+ * for part of the line end. */
 static struct span strip(struct span s)
 {
     const char *hash = memchr(s.at, '#', s.length);
@@ -143,7 +143,7 @@ static struct span strip(struct span s)
     return s;
 }
 
-/* Cut the next field off; its length is 0 if there is none. */
+/* Take the next field; its length is 0 if there is none. */
 static struct span take_field(struct span *rest)
 {
     struct span field = {rest->at, 0};
@@ -166,8 +166,8 @@ static bool all_digits(const char *p, size_t count)
     return count > 0;
 }
 
-/* What is wrong with a field that should be a number up to `max`; NULL if
- * nothing is. */
+/* Read a number up to `max`.  Returns what is wrong with the field; NULL:
+ * nothing. */
 static const char *read_number(struct span s, uint64_t max, uint64_t *out)
 {
     uint64_t value = 0;
@@ -214,7 +214,7 @@ static bool read_fields(struct reader *r, const struct syntax *syn,
 
 /* ---- operations -------------------------------------------------------- */
 
-/* Values as the fields of the operation's row name them. */
+/* Assign the values to the fields that the operation's row names. */
 static struct trace_op make_op(const struct syntax *syn, const uint64_t *values)
 {
     struct trace_op op = {.kind = syn->kind};
@@ -336,8 +336,8 @@ static bool read_line(struct reader *r, struct span line)
 
 /* ---- the file ---------------------------------------------------------- */
 
-/* Refuse what begins like a snapshot of PyTorch: a pickle of protocol 2 or
- * later, or JSON. */
+/* Reject what begins like a PyTorch snapshot: a pickle of protocol 2 or later,
+ * or JSON. */
 static bool refuse_snapshot(struct reader *r)
 {
     const char *p;

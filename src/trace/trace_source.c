@@ -14,13 +14,13 @@ enum { INPUT_BYTES = 128 * 1024 };
 
 struct trace_source {
     const char *path;
-    int fd;                      /* -1: of memory */
-    const unsigned char *memory; /* what of it was not read yet */
+    int fd;                      /* -1: the source is in memory */
+    const unsigned char *memory; /* the part not read yet */
     size_t memory_left;
     ZSTD_DStream *zstd; /* NULL: plain text */
-    bool in_frame;      /* the last frame begun has not ended */
+    bool in_frame;      /* inside a zstd frame */
     bool at_end;
-    uint64_t input_offset; /* in the file, of input[0] */
+    uint64_t input_offset; /* offset of input[0] in the file */
     size_t input_used;
     size_t input_count;
     size_t peeked_used;
@@ -29,7 +29,7 @@ struct trace_source {
     unsigned char input[INPUT_BYTES];
 };
 
-/* Read at most `capacity` bytes; *count is 0 at the end alone. */
+/* Read at most `capacity` bytes; *count is 0 only at the end. */
 static bool source_take(struct trace_source *s, void *buffer, size_t capacity,
                         size_t *count, struct tool_error *error)
 {
@@ -53,7 +53,7 @@ static bool source_take(struct trace_source *s, void *buffer, size_t capacity,
     return true;
 }
 
-/* Have the next bytes of the file in input[], keeping those not yet used. */
+/* Read the next bytes of the file into input[], behind those not used yet. */
 static bool source_fill(struct trace_source *s, struct tool_error *error)
 {
     size_t left = s->input_count - s->input_used;
@@ -70,7 +70,8 @@ static bool source_fill(struct trace_source *s, struct tool_error *error)
     return true;
 }
 
-/* Zstd's frame magic, or one of the sixteen of its skippable frames. */
+/* Whether it begins with the magic number of a zstd frame or of one of the
+ * sixteen skippable frames. */
 static bool is_zstd(const unsigned char *p, size_t count)
 {
     uint32_t magic;
@@ -84,7 +85,7 @@ static bool is_zstd(const unsigned char *p, size_t count)
 
 static bool source_begin(struct trace_source *s, struct tool_error *error)
 {
-    /* A pipe may give less than was asked for. */
+    /* A pipe may return less than requested. */
     while (s->input_count < 4 && !s->at_end) {
         if (!source_fill(s, error))
             return false;
@@ -97,7 +98,8 @@ static bool source_begin(struct trace_source *s, struct tool_error *error)
     return true;
 }
 
-/* Look at the first bytes of what was opened; it becomes the source's. */
+/* Inspect the first bytes of the opened file, which now belongs to the
+ * source. */
 static bool source_open(struct trace_source *s, struct trace_source **out,
                         struct tool_error *error)
 {
@@ -185,7 +187,7 @@ static bool source_inflate(struct trace_source *s, void *buffer,
     return true;
 }
 
-/* Plain bytes and much room: not by way of input[]. */
+/* Plain text and a large buffer: bypass input[]. */
 static bool source_read_through(struct trace_source *s, void *buffer,
                                 size_t capacity, size_t *count,
                                 struct tool_error *error)
@@ -219,7 +221,8 @@ static bool source_read(struct trace_source *s, void *buffer, size_t capacity,
             source_copy(s, buffer, capacity, count);
             return true;
         }
-        /* At the end a frame may still hold output in zstd's own buffer. */
+        /* zstd may still have output of a frame in its own buffer at the
+         * end. */
         if (empty && !s->in_frame)
             return true;
         if (!source_inflate(s, buffer, capacity, count, error))

@@ -15,7 +15,7 @@ struct zstd_stream {
     char buffer[OUTPUT_BYTES];
 };
 
-/* Compress, and write what came out; all of it when `end` is ZSTD_e_end. */
+/* Compress the input and write the output; with ZSTD_e_end all of it. */
 static bool compress(struct zstd_stream *s, ZSTD_inBuffer *in,
                      ZSTD_EndDirective end)
 {

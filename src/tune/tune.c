@@ -37,7 +37,7 @@ bool tune_has_capacity(const struct tune *t)
     return false;
 }
 
-/* Whether the setting is what every input has now. */
+/* Whether every input uses this setting now. */
 static bool is_base_setting(const struct tune *t,
                             const struct replay_setting *s)
 {
@@ -53,7 +53,7 @@ static bool is_base_setting(const struct tune *t,
     return true;
 }
 
-/* Add a candidate that is not there yet.  False: no host memory. */
+/* Add a candidate unless it is there already.  False: no host memory. */
 static bool tune_add(struct tune *t, const struct replay_setting *s,
                      bool is_base)
 {
@@ -75,8 +75,8 @@ static bool tune_add(struct tune *t, const struct replay_setting *s,
 
 /* ---- measuring ---------------------------------------------------------- */
 
-/* Candidates from `first` on, for each input: cells that threads take one
- * after the other. */
+/* Candidates from `first` on, each with every input: the cells are taken by
+ * threads one after another. */
 struct crew {
     struct tune *tune;
     size_t first;
@@ -85,7 +85,7 @@ struct crew {
     _Atomic uint64_t ops;
     _Atomic bool failed;
     pthread_mutex_t lock;
-    struct tool_error *error; /* of the first that failed */
+    struct tool_error *error; /* of the first failure */
 };
 
 static void take_failure(struct crew *w, const char *name,
@@ -216,8 +216,8 @@ static bool measure_from(struct tune *t, size_t first, struct tool_error *error)
 
 /* ---- what is there ------------------------------------------------------ */
 
-/* Whether an input fails on its own card as it did when it was recorded; where
- * it was not to fit on that, nothing can be said. */
+/* Whether an input fails on its own card, as it did when recorded.  If it was
+ * not required to fit there, nothing can be said. */
 static bool fails_as_recorded(const struct tune *t, size_t number)
 {
     const struct tune_input *in = &t->inputs->items[number];
@@ -243,7 +243,7 @@ bool tune_base(struct tune *t, const struct tune_inputs *inputs,
         if (fails_as_recorded(t, i) || tune_capacity(t, in) > in->card.bytes)
             continue;
         t->by_beginning = true;
-        t->candidates[0].cells[i].fits = false; /* as it did not */
+        t->candidates[0].cells[i].fits = false; /* as recorded */
         t->candidates[0].worst.fits = false;
     }
     return true;
@@ -269,7 +269,7 @@ static bool add_grid(struct tune *t)
     return true;
 }
 
-/* What differs from a setting in one key. */
+/* Add settings that differ from this one in one key. */
 static bool add_near(struct tune *t, const struct replay_setting *s)
 {
     struct replay_setting near[] = {*s, *s, *s, *s, *s};
@@ -285,7 +285,7 @@ static bool add_near(struct tune *t, const struct replay_setting *s)
     near[3].roundup = s->roundup != 0 ? 0 : 4;
     near[4].segment_mb = s->segment_mb != 0 ? 0 : 64;
     for (size_t i = 0; ok && i < sizeof near / sizeof near[0]; i++) {
-        /* A size must not be split that is below a segment's. */
+        /* Sizes below a segment's must remain splittable. */
         if (near[i].segment_mb == 0 || near[i].max_split_mb == 0 ||
             near[i].segment_mb < near[i].max_split_mb)
             ok = tune_add(t, &near[i], false);
@@ -293,7 +293,7 @@ static bool add_near(struct tune *t, const struct replay_setting *s)
     return ok;
 }
 
-/* The first of PyTorch's settings in the ranking. */
+/* Vary the best of PyTorch's settings in the ranking. */
 static bool add_round(struct tune *t)
 {
     const struct tune_candidate **order = tune_ranking(t);

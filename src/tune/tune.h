@@ -1,10 +1,10 @@
-/* tune.h - what a job needs under other settings than its own: which of them
+/* tune.h - what a job needs under other settings than its own: which settings
  * fit, and which is best.
  *
- * Every setting is replayed for every input; several inputs are the ranks of
- * one job, and the worst of them counts.  First a grid of settings with a key
- * each, then a search: what varies the best of them a little, as long as that
- * is better. */
+ * Every setting is replayed for every input.  Several inputs are the ranks of
+ * one job, and the worst of them counts.  First a grid of settings with one key
+ * each is measured, then a search varies the best of them slightly, as long as
+ * that improves it. */
 #ifndef LARDER_TUNE_TUNE_H
 #define LARDER_TUNE_TUNE_H
 
@@ -12,18 +12,19 @@
 #include "tune/tune_cell.h"
 
 struct tune_candidate {
-    bool is_base; /* what the inputs run under now, each its own */
-    struct replay_setting setting; /* else */
+    bool is_base;                  /* each input's own current settings */
+    struct replay_setting setting; /* otherwise */
     struct tune_cell *cells;       /* by input */
-    struct tune_cell worst; /* highest of each, calls and time added up; fits:
-                             * all do; a smallest size of 0: one has none */
+    /* The worst value of each figure over all inputs, with calls and time added
+     * up; fits: all do; a smallest size of 0: one input has none. */
+    struct tune_cell worst;
 };
 
 enum { TUNE_CANDIDATES_MAX = 64 };
 
 struct tune_options {
-    /* What each input has to fit on; 0: the card it ran out of memory on, or
-     * nothing. */
+    /* What each input has to fit on; 0: the card on which it ran out of memory,
+     * or nothing. */
     uint64_t capacity;
     unsigned threads;
     const char *cache; /* folder of cells; NULL: none */
@@ -36,16 +37,16 @@ struct tune {
     const struct tune_options *options;
     struct tune_candidate candidates[TUNE_CANDIDATES_MAX]; /* [0]: the base */
     size_t count;
-    /* Some input ran out of memory where the replay of the same settings on an
-     * empty device does not: what lay where when the recording began made it
-     * fail, and no setting can be judged. */
+    /* Some input ran out of memory where a replay of the same settings on an
+     * empty device does not: it failed because of memory in use when the
+     * recording began, and no setting can be judged. */
     bool by_beginning;
     uint64_t ops; /* replayed */
     uint64_t elapsed_ns;
 };
 
-/* Measure what the inputs need now.  False: no host memory, or settings that
- * cannot be used.  tune_free() it in any case. */
+/* Measure what the inputs need now.  False: no host memory, or unusable
+ * settings.  Call tune_free() in any case. */
 bool tune_base(struct tune *t, const struct tune_inputs *inputs,
                const struct tune_options *options, struct tool_error *error);
 
@@ -54,27 +55,27 @@ bool tune_search(struct tune *t, struct tool_error *error);
 
 void tune_free(struct tune *t);
 
-/* What an input has to fit on; 0: nothing was asked. */
+/* What an input has to fit on; 0: nothing was requested. */
 uint64_t tune_capacity(const struct tune *t, const struct tune_input *i);
 
-/* Whether any of them has to fit on something. */
+/* Whether any input has to fit on something. */
 bool tune_has_capacity(const struct tune *t);
 
-/* Whether every input fits as it is; true where nothing was asked. */
+/* Whether every input fits now; true if nothing was requested. */
 bool tune_fits_now(const struct tune *t);
 
-/* Bytes missing for the worst input under a candidate; 0: none, or nothing was
- * asked. */
+/* The bytes missing for the worst input under a candidate; 0: none, or nothing
+ * was requested. */
 uint64_t tune_short_bytes(const struct tune *t, const struct tune_candidate *c);
 
-/* The best candidate that is better than what is there: where it does not fit
- * now, one that does, the cheapest; else one that needs at least a hundredth
- * less.  A setting of PyTorch's goes before Larder's policy.  NULL: none. */
+/* The best candidate that improves on the current settings: if these do not
+ * fit, the cheapest that does; otherwise one that needs at least a hundredth
+ * less.  A setting of PyTorch's is preferred to Larder's policy.  NULL:
+ * none. */
 const struct tune_candidate *tune_best(const struct tune *t);
 
-/* Candidates from best to worst, by what tune_best() goes by, the base left
- * out; an array of count - 1 that is the caller's to free().  NULL: no host
- * memory. */
+/* Candidates from best to worst, in the order of tune_best(), without the base:
+ * an array of count - 1, which the caller frees.  NULL: no host memory. */
 const struct tune_candidate **tune_ranking(const struct tune *t);
 
 /* The settings of a candidate for an input, in PyTorch's grammar. */
@@ -83,10 +84,11 @@ const char *tune_conf(const struct tune_candidate *c,
 larder_policy tune_policy(const struct tune_candidate *c,
                           const struct tune_input *i);
 
-/* Why a setting helps, as a sentence without its end. */
+/* Why a setting helps: a sentence without its full stop. */
 const char *tune_reason(const struct replay_setting *s);
 
-/* One JSON object, a line without its end, malloc'd; NULL: no host memory. */
+/* One JSON object on one line without a line end, malloc'd.  NULL: no host
+ * memory. */
 char *tune_json(const struct tune *t);
 char *tune_fit_json(const struct tune *t);
 

@@ -1,4 +1,4 @@
-/* tune_cache.c - cells kept from one run to the next. */
+/* tune_cache.c - stores cells from one run to the next. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 #include "tune/tune_cell.h"
 
-/* Six numbers and some words. */
+/* Six numbers and a few words. */
 enum { CELL_TEXT_MAX = 256 };
 
 static uint64_t tune_cache_mix(uint64_t hash, const void *bytes, size_t count)
@@ -22,7 +22,7 @@ static uint64_t tune_cache_mix(uint64_t hash, const void *bytes, size_t count)
     return hash;
 }
 
-/* Another build may place differently. */
+/* Another build may place blocks differently. */
 static uint64_t mix_program(uint64_t hash)
 {
     struct stat st;
@@ -63,7 +63,7 @@ bool tune_cell_read(const char *folder, const struct tune_question *q,
     f = fopen(path, "re");
     if (f == NULL)
         return false;
-    /* The last word: a file that was cut short is not taken for whole. */
+    /* The last word shows that the file is complete. */
     if (fscanf(f,
                "cell 1 %d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
                " %" SCNu64 " end%n",
@@ -94,7 +94,7 @@ void tune_cell_write(const char *folder, const struct tune_question *q,
                  cell->fits, cell->peak_allocated_bytes,
                  cell->peak_reserved_bytes, cell->min_capacity_bytes,
                  cell->driver_calls, cell->driver_time_ns);
-    /* A cell that cannot be kept is worked out again. */
+    /* A cell that cannot be stored is measured again next time. */
     if (larder_file_create(path, &f) == LARDER_OK)
         (void)larder_file_close(f, larder_file_write(f, text, (size_t)n) ==
                                        LARDER_OK);

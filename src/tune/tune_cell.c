@@ -2,13 +2,14 @@
 
 #include "replay/replay_probe.h"
 
-/* Roomy devices, from the first that may do to the largest tried.  No larger
- * than needed: an expandable segment asks for an eighth more addresses than
- * the device has bytes, for each stream and pool. */
+/* Large devices, from the first that may be enough to the largest tried.  None
+ * larger than needed: an expandable segment reserves an eighth more addresses
+ * than the device has bytes, for each stream and pool. */
 #define ROOMY_BYTES ((uint64_t)80 << 30)
 #define ROOMY_MAX_BYTES ((uint64_t)4 << 40)
 
-/* What a device needs that has room; the largest tried where none has. */
+/* Measure on a device that is large enough; the largest one tried if none
+ * is. */
 static bool measure_roomy(const struct tune_question *q,
                           const struct replay_options *o,
                           struct replay_figures *f, uint64_t *ops,
@@ -40,7 +41,7 @@ bool tune_cell_measure(const struct tune_question *q, struct tune_cell *out,
         *ops = f.ops;
     }
     out->fits = f.fits;
-    /* What it needed up to where it failed is of no use. */
+    /* Figures up to a failure are of no use. */
     if (!f.fits && !measure_roomy(q, &o, &f, ops, error))
         return false;
     if (q->capacity == 0)

@@ -19,7 +19,7 @@ static bool tune_input_no_memory(struct tool_error *error)
     return tool_fail(error, "out of host memory");
 }
 
-/* Two hashes of 64 bits (FNV-1a, over words and over words turned round). */
+/* Two 64-bit hashes (FNV-1a, over words and over rotated words). */
 static void hash_trace(const struct trace *t, uint64_t out[2])
 {
     const uint64_t prime = UINT64_C(1099511628211);
@@ -53,7 +53,8 @@ static struct tune_input *tune_input_grow(struct adding *a)
     return &in->items[in->count++];
 }
 
-/* Takes `conf`, malloc'd, and the trace's place in *i is filled. */
+/* Takes ownership of `conf`, which is malloc'd; the trace in *i is already
+ * set. */
 static bool tune_input_finish(struct adding *a, struct tune_input *i, bool many)
 {
     char name[32] = "";
@@ -74,8 +75,8 @@ static bool tune_input_finish(struct adding *a, struct tune_input *i, bool many)
 
 /* ---- snapshots ---------------------------------------------------------- */
 
-/* The settings given, or those recorded; of a version to come, which cannot be
- * used, none. */
+/* The settings given, or those recorded; none if they are of a future version
+ * and cannot be used. */
 static char *choose_conf(const struct adding *a, const struct snapshot *s)
 {
     char *conf;

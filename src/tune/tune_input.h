@@ -1,5 +1,5 @@
-/* tune_input.h - what is to be fitted: each trace, and each device of a
- * snapshot that has a history. */
+/* tune_input.h - the inputs to be fitted: traces, and the devices of snapshots
+ * that have a history. */
 #ifndef LARDER_TUNE_TUNE_INPUT_H
 #define LARDER_TUNE_TUNE_INPUT_H
 
@@ -9,15 +9,15 @@
 #include "trace/trace.h"
 
 struct tune_input {
-    char *name; /* the path, with ":N" where others of it have a history too */
+    char *name;       /* the path, with ":N" if it has several devices */
     const char *path; /* not owned */
     bool is_snapshot;
     size_t device;
     struct trace trace;
-    larder_policy policy; /* what it runs under now */
+    larder_policy policy; /* what it uses now */
     char *conf;
     uint64_t content[2];       /* a hash of the trace */
-    struct recorded_card card; /* found: it ran out of memory on this */
+    struct recorded_card card; /* if found: it ran out of memory on this */
 };
 
 struct tune_inputs {
@@ -26,20 +26,20 @@ struct tune_inputs {
     size_t capacity;
 };
 
-/* What a job runs under when nobody says: PyTorch's policy, with the settings
+/* The settings of a job by default: PyTorch's policy, with the settings
  * recorded in a snapshot. */
 struct tune_base {
     larder_policy policy; /* LARDER_POLICY_DEFAULT: PyTorch's */
-    const char *conf;     /* NULL: the recorded ones, or the defaults */
+    const char *conf;     /* NULL: the recorded settings, or defaults */
 };
 
-/* Read a trace or snapshot, whose path has to stay, and add what is in it.
- * *out begins zeroed. */
+/* Read a trace or snapshot and add its contents; `path` must stay valid. *out
+ * begins zeroed. */
 bool tune_inputs_add(struct tune_inputs *out, const char *path,
                      const struct tune_base *base, struct tool_error *error);
 
-/* Add one device of a snapshot that was read from `path`; the snapshot need not
- * stay. */
+/* Add one device of a snapshot that was read from `path`.  The snapshot may be
+ * freed afterwards. */
 bool tune_inputs_add_device(struct tune_inputs *out, const struct snapshot *s,
                             size_t device, const char *path,
                             const struct tune_base *base,

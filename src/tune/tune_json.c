@@ -12,7 +12,7 @@ static json_t *count_or_null(uint64_t n)
     return n != 0 ? count_json(n) : json_null();
 }
 
-/* Paths may be anything. */
+/* Paths may contain any bytes. */
 static json_t *text_json(const char *text)
 {
     json_t *o = json_string(text);
@@ -20,7 +20,7 @@ static json_t *text_json(const char *text)
     return o != NULL ? o : json_string("(a name that is not UTF-8)");
 }
 
-/* NULL: no host memory; what is in it goes with it. */
+/* NULL: no host memory; then the object is freed. */
 static json_t *done(json_t *o, int bad)
 {
     if (o != NULL && bad == 0)
@@ -61,7 +61,7 @@ static json_t *candidate_json(const struct tune *t,
     return done(o, bad);
 }
 
-/* What nothing is better than is there too, without settings. */
+/* If nothing is better than the base, the base is written without settings. */
 static json_t *best_json(const struct tune *t)
 {
     const struct tune_candidate *best = tune_best(t);
@@ -119,7 +119,7 @@ static json_t *inputs_json(const struct tune *t)
     return done(list, bad);
 }
 
-/* What both have. */
+/* Add the members that both objects have. */
 static int add_common(const struct tune *t, json_t *o)
 {
     int bad = 0;

@@ -1,4 +1,4 @@
-/* tune_rank.c - which of two settings is better. */
+/* tune_rank.c - decides which of two settings is better. */
 #include <stdlib.h>
 
 #include "tune/tune.h"
@@ -33,7 +33,8 @@ uint64_t tune_short_bytes(const struct tune *t, const struct tune_candidate *c)
     return most;
 }
 
-/* A hundredth is left over everywhere: recordings are never quite alike. */
+/* Leave a hundredth of each capacity free: recordings always differ a
+ * little. */
 static bool has_room(const struct tune *t, const struct tune_candidate *c)
 {
     for (size_t i = 0; i < t->inputs->count; i++) {
@@ -53,8 +54,8 @@ static int by(uint64_t a, uint64_t b)
 
 #define CHEAP_NS ((uint64_t)10000000)
 
-/* Times are spent once, when memory is first taken: what nobody would notice,
- * or is less than twice as much, is alike. */
+/* This time is spent once, when memory is first acquired: a difference that is
+ * small, or less than a factor of two, is ignored. */
 static int by_time(uint64_t a, uint64_t b)
 {
     uint64_t more = a > b ? a : b;
@@ -63,7 +64,8 @@ static int by_time(uint64_t a, uint64_t b)
     return more - less <= CHEAP_NS || more - less <= less ? 0 : by(a, b);
 }
 
-/* Sizes nearer than half a hundredth are alike; none is the worst. */
+/* Sizes that differ by less than half a hundredth are equal; none is the
+ * worst. */
 static int by_size(uint64_t a, uint64_t b)
 {
     uint64_t more = a > b ? a : b;
@@ -101,7 +103,8 @@ static int tune_rank_compare(const struct tune *t,
                    replay_setting_keys(&b->setting));
     if (order == 0)
         order = by(a->worst.driver_time_ns, b->worst.driver_time_ns);
-    return order != 0 ? order : (a > b) - (a < b); /* as they were added */
+    return order != 0 ? order : (a > b) - (a < b); /* in the order of
+                                                    * addition */
 }
 
 const struct tune_candidate **tune_ranking(const struct tune *t)
@@ -110,8 +113,8 @@ const struct tune_candidate **tune_ranking(const struct tune *t)
 
     if (order == NULL)
         return NULL;
-    /* By insertion: tune_rank_compare() takes nearly alike for alike, and so is no
-     * order for qsort(). */
+    /* Insertion sort: tune_rank_compare() treats similar values as equal, so it
+     * is no strict order as qsort() requires. */
     for (size_t i = 1; i < t->count; i++) {
         size_t at = i - 1;
 
@@ -124,7 +127,7 @@ const struct tune_candidate **tune_ranking(const struct tune *t)
     return order;
 }
 
-/* A hundredth less. */
+/* Whether it needs at least a hundredth less. */
 static bool needs_less(const struct tune_candidate *c,
                        const struct tune_candidate *base)
 {

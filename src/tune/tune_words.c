@@ -1,4 +1,4 @@
-/* tune_words.c - why a setting helps. */
+/* tune_words.c - explains why a setting helps. */
 #include "tune/tune.h"
 
 const char *tune_reason(const struct replay_setting *s)

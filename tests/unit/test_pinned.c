@@ -133,6 +133,25 @@ static void test_changing_sizes_do_not_pile_up(void **state)
     pinned_down(&rig);
 }
 
+/* A quarter more than was ever used at once is kept: beyond that the smallest
+ * piece goes that is enough. */
+static void test_what_is_cached_within_the_slack_stays(void **state)
+{
+    struct rig rig = pinned_up("pinned_max_round_threshold_mb:1");
+    void *first = pinned_get(&rig, MIB(40));
+    void *second = pinned_get(&rig, MIB(60));
+
+    (void)state;
+    pinned_get(&rig, MIB(100));
+    assert_ok(larder_pinned_free(rig.a, first));
+    pinned_get(&rig, MIB(50)); /* 200 MiB were used, and 250 are allowed */
+    assert_int_equal(rig_reserved(&rig), MIB(40 + 60 + 100 + 50));
+    assert_ok(larder_pinned_free(rig.a, second));
+    pinned_get(&rig, MIB(64)); /* 210 were used, so that 262.5 are allowed */
+    assert_int_equal(rig_reserved(&rig), MIB(40 + 100 + 50 + 64));
+    pinned_down(&rig);
+}
+
 /* ---- order ----------------------------------------------------------------- */
 
 static void test_a_block_waits_for_each_recorded_stream(void **state)
@@ -543,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_a_cached_piece_is_cut_to_size),
         cmocka_unit_test(test_small_requests_share_pieces),
         cmocka_unit_test(test_changing_sizes_do_not_pile_up),
+        cmocka_unit_test(test_what_is_cached_within_the_slack_stays),
         cmocka_unit_test(test_a_block_waits_for_each_recorded_stream),
         cmocka_unit_test(test_a_block_no_stream_used_is_reused_at_once),
         cmocka_unit_test(test_a_copy_is_done_before_the_block_is_reused),

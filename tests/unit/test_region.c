@@ -226,6 +226,28 @@ static void idle_pages_go_back_when_asked(void **state)
     rig_down(&rig);
 }
 
+/* What is mapped nowhere serves whoever comes: a region that is trimmed releases
+ * no more than was its own. */
+static void trimming_releases_as_much_as_was_idle(void **state)
+{
+    struct rig rig = up("sim:400MiB,backing=none");
+    larder_region *kv = region_of(&rig, 200);
+    larder_region *other = region_of(&rig, 200);
+    uint64_t released = 0;
+
+    (void)state;
+    commit(other, 0, 30);
+    commit(kv, 0, 10);
+    commit(kv, 10, 10);
+    assert_ok(larder_region_destroy(other));
+    decommit(kv, 0, 10);
+    assert_ok(larder_region_trim(kv, &released));
+    assert_int_equal(released, 10 * PAGE);
+    assert_int_equal(rig_reserved(&rig), 40 * PAGE);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
 /* ---- work that is queued --------------------------------------------------- */
 
 static void what_a_recorded_stream_uses_is_waited_for(void **state)
@@ -403,6 +425,24 @@ static void a_paused_region_goes_with_its_allocator(void **state)
     assert_ok(larder_region_destroy(kv));
 }
 
+/* What the device does not take back after a wake goes with the region. */
+static void kept_contents_are_released_when_the_region_goes(void **state)
+{
+    struct rig rig = up("sim:64MiB");
+    larder_region *kv = region_of(&rig, 32);
+
+    (void)state;
+    commit(kv, 0, 6);
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_KEEP));
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_host_free, 1, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_ok(larder_region_resume(kv));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_host_free), 0);
+    assert_ok(larder_region_destroy(kv));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_host_free), 1);
+    rig_down(&rig);
+}
+
 static void sleeping_takes_an_unmapping_for_a_run(void **state)
 {
     struct rig rig = up("sim:1GiB,backing=none");
@@ -536,12 +576,14 @@ int main(void)
         cmocka_unit_test(a_minimum_stays_with_the_cache),
         cmocka_unit_test(a_limit_is_kept),
         cmocka_unit_test(idle_pages_go_back_when_asked),
+        cmocka_unit_test(trimming_releases_as_much_as_was_idle),
         cmocka_unit_test(what_a_recorded_stream_uses_is_waited_for),
         cmocka_unit_test(contents_stay_while_pages_are_committed),
         cmocka_unit_test(a_paused_region_keeps_contents_and_addresses),
         cmocka_unit_test(sleeping_waits_for_its_own_memory_alone),
         cmocka_unit_test(a_wake_without_memory_leaves_it_asleep_and_whole),
         cmocka_unit_test(a_paused_region_goes_with_its_allocator),
+        cmocka_unit_test(kept_contents_are_released_when_the_region_goes),
         cmocka_unit_test(sleeping_takes_an_unmapping_for_a_run),
         cmocka_unit_test(random_steps_agree_with_a_list_of_pages),
         cmocka_unit_test(mistakes_are_refused_and_change_nothing),

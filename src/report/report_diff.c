@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "report/json_memory.h"
 #include "report/report.h"
 #include "report/report_words.h"
 #include "report/summary_of_run.h"
@@ -324,12 +325,13 @@ bool report_write_diff(FILE *out, const char *const names[2],
     size_t i;
 
     *same = true;
+    json_memory_watch();
     if (!device_list_make(runs[0], runs[1], &devices, error))
         return false;
     if (json) {
         total =
             json_pack("{s:[ss], s:[]}", "files", names[0], names[1], "devices");
-        if (total == NULL)
+        if (total == NULL && !json_memory_failed())
             return tool_fail(error, "a file's name is no UTF-8");
     } else {
         report_put_name(out, names[0]);
@@ -341,13 +343,13 @@ bool report_write_diff(FILE *out, const char *const names[2],
         ok = write_device(out, devices.numbers[i],
                           json_object_get(total, "devices"), runs, opt, same,
                           error);
-    if (ok && json) {
+    if (ok && json)
         json_object_set_new(total, "same", json_boolean(*same));
-        ok =
-            json_dumpf(total, out, JSON_COMPACT) == 0 && putc('\n', out) != EOF;
-        if (!ok)
-            tool_set_error(error, "the differences could not be written");
-    }
+    if (ok && json && !json_memory_failed() &&
+        (json_dumpf(total, out, JSON_COMPACT) != 0 || putc('\n', out) == EOF))
+        ok = tool_fail(error, "the differences could not be written");
     json_decref(total);
+    if (json_memory_failed())
+        return tool_fail(error, "not enough host memory for the differences");
     return ok;
 }

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "report/json_memory.h"
 #include "report/report.h"
 #include "report/report_words.h"
 #include "report/summary_of_run.h"
@@ -347,20 +348,24 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
                        const struct report_options *opt,
                        struct tool_error *error)
 {
-    json_t *total = json_pack("{s:s, s:[], s:I}", "file", name, "devices",
-                              "lost_events", whole(s->lost_events));
+    json_t *total;
     struct device_list devices;
-    bool ok = total != NULL;
+    bool ok;
     size_t i;
 
-    if (!ok)
+    json_memory_watch();
+    total = json_pack("{s:s, s:[], s:I}", "file", name, "devices",
+                      "lost_events", whole(s->lost_events));
+    if (total == NULL && !json_memory_failed())
         return tool_fail(error, "%s: the name is no UTF-8", name);
     ok = device_list_make(s, NULL, &devices, error);
     for (i = 0; ok && i < devices.count; i++)
         ok = add_number(total, s, devices.numbers[i], opt, error);
-    if (ok &&
+    if (ok && !json_memory_failed() &&
         (json_dumpf(total, out, JSON_COMPACT) != 0 || putc('\n', out) == EOF))
         ok = tool_fail(error, "the report could not be written");
     json_decref(total);
+    if (json_memory_failed())
+        return tool_fail(error, "not enough host memory for the report");
     return ok;
 }

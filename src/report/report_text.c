@@ -250,8 +250,9 @@ static bool write_failures(const struct report_writing *w,
         if (l->events[i].action != SNAPSHOT_OOM)
             continue;
         if (told++ == REPORT_OOMS_EXPLAINED) {
-            fprintf(w->out, "\nand memory ran out %" PRIu64 " times more\n",
-                    count - REPORT_OOMS_EXPLAINED);
+            fprintf(w->out, "\nand memory ran out %" PRIu64 " time%s more\n",
+                    count - REPORT_OOMS_EXPLAINED,
+                    report_plural(count - REPORT_OOMS_EXPLAINED));
             break;
         }
         if (!report_explain_oom(l, w->r->categories, i, &text, error))

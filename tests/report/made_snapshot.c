@@ -19,6 +19,7 @@ struct making {
     char *segments;
     uint64_t at; /* where the next block of the segment begins */
     bool in_segment;
+    int device;
     int64_t time;
     uint64_t fresh; /* addresses given out, for "+" */
 };
@@ -69,6 +70,20 @@ static void add_frames(char *text, const char *frames)
     add(text, "]");
 }
 
+/* Whether the text that follows is the first of a list. */
+static bool begins_list(const char *text)
+{
+    return text[0] == '\0' || text[strlen(text) - 1] == '[';
+}
+
+/* Devices come one after the other. */
+static void next_device(struct making *m, int number)
+{
+    assert_int_equal(number, m->device + 1);
+    m->device = number;
+    add(m->events, "], [");
+}
+
 static void close_segment(struct making *m)
 {
     if (m->in_segment)
@@ -84,25 +99,23 @@ static void add_segment(struct making *m, char **words, int count)
     close_segment(m);
     m->at = (uint64_t)strtoull(words[1], NULL, 10) << 20;
     add(m->segments,
-        "%s{\"device\": 0, \"address\": %" PRIu64 ", \"total_size\": %" PRIu64
+        "%s{\"device\": %d, \"address\": %" PRIu64 ", \"total_size\": %" PRIu64
         ", \"allocated_size\": 0, \"active_size\": 0, \"requested_size\": 0, "
         "\"stream\": %s, \"segment_type\": \"%s\", \"segment_pool_id\": [0, "
         "0], \"is_expandable\": %s, \"frames\": [], \"blocks\": [",
-        m->segments[0] != '\0' ? ", " : "", m->at, bytes_of(words[2]),
-        count > 3 ? words[3] : "0", expandable ? "large" : type,
-        expandable ? "true" : "false");
+        begins_list(m->segments) ? "" : ", ", m->device, m->at,
+        bytes_of(words[2]), count > 3 ? words[3] : "0",
+        expandable ? "large" : type, expandable ? "true" : "false");
     m->in_segment = true;
 }
 
 static void add_block(struct making *m, char **words, int count)
 {
     uint64_t size = bytes_of(words[1]);
-    bool first = m->segments[strlen(m->segments) - 1] == '[';
-
     add(m->segments,
         "%s{\"address\": %" PRIu64 ", \"size\": %" PRIu64
         ", \"requested_size\": %" PRIu64 ", \"state\": \"%s\", ",
-        first ? "" : ", ", m->at, size, size, words[2]);
+        begins_list(m->segments) ? "" : ", ", m->at, size, size, words[2]);
     add_frames(m->segments, count > 3 ? words[3] : NULL);
     add(m->segments, "}");
     m->at += size;
@@ -122,8 +135,8 @@ static void add_event(struct making *m, char **words, int count)
     bool oom = strcmp(words[0], "oom") == 0;
 
     m->time += 10;
-    add(m->events, "%s{\"action\": \"%s\", ", m->events[0] != '\0' ? ", " : "",
-        words[0]);
+    add(m->events, "%s{\"action\": \"%s\", ",
+        begins_list(m->events) ? "" : ", ", words[0]);
     if (oom)
         add(m->events, "\"device_free\": %" PRIu64, bytes_of(words[1]));
     else
@@ -162,6 +175,7 @@ static char *add_lines(struct making *m, char *text)
         size_t length = strcspn(text, "\n");
         char *next = text + length + (text[length] == '\n');
         int times = 0;
+        int device;
 
         assert_true(length < sizeof line);
         memcpy(line, text, length);
@@ -174,6 +188,8 @@ static char *add_lines(struct making *m, char *text)
             assert_true(times > 0);
             for (int i = 0; i < times; i++)
                 next = add_lines(m, body);
+        } else if (sscanf(line, "device %d", &device) == 1) {
+            next_device(m, device);
         } else if (line[0] != '#') {
             add_line(m, line);
         }

@@ -10,6 +10,9 @@
  *   segment 0 20MiB [STREAM [large|small|expandable]]
  *   block 4MiB active_allocated [FRAME]      (in the segment above, in order)
  *
+ * What follows "device N" is of that device; what comes before the first such
+ * line is of device 0, and the others follow one by one.
+ *
  * Lines between "repeat N" and "end" count N times; "#" begins a comment.
  * The address "+" is one that no other line has.
  */

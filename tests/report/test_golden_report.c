@@ -226,6 +226,42 @@ static void two_runs_are_compared_to_the_letter(void **state)
     compare_scenes("pieces", "training", "diff");
     compare_scenes("training", "training", "diff_same");
     compare_scenes("refused", "refused_twice", "diff_failures");
+    compare_scenes("devices", "older", "diff_devices");
+    compare_scenes("peaks", "peaks_few", "diff_less");
+}
+
+static void failures_beyond_twenty_are_counted(void **state)
+{
+    static const struct {
+        int failures;
+        const char *words;
+    } runs[] = {
+        {20, NULL},
+        {21, "\nand memory ran out 1 time more\n"},
+        {23, "\nand memory ran out 3 times more\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        char lines[128];
+        struct snapshot *s;
+        char *text;
+
+        snprintf(lines, sizeof lines,
+                 "alloc 0 4MiB 0 a.py:1:f\nrepeat %d\noom 1MiB 9MiB\nend\n",
+                 runs[i].failures);
+        s = made_snapshot(lines, NULL);
+        text = report_all_ways(s, "run");
+        assert_non_null(text);
+        assert_non_null(strstr(text, "Out of memory, event 20\n"));
+        assert_null(strstr(text, "Out of memory, event 21\n"));
+        if (runs[i].words != NULL)
+            assert_non_null(strstr(text, runs[i].words));
+        else
+            assert_null(strstr(text, "and memory ran out"));
+        snapshot_free(s);
+        free(text);
+    }
 }
 
 #define scene(name)                                                            \
@@ -255,11 +291,16 @@ int main(void)
         scene("late_little"),
         scene("brief"),
         scene("driver"),
+        scene("devices"),
+        scene("peaks"),
+        scene("peaks_few"),
+        scene("older"),
         snapshot("two_devices.pickle"),
         snapshot("v2.0.json"),
         snapshot("v2.5.pickle"),
         snapshot("v2.13.pickle"),
         cmocka_unit_test(two_runs_are_compared_to_the_letter),
+        cmocka_unit_test(failures_beyond_twenty_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,8 @@
 struct weights {
     const struct snapshot *s;
     size_t device;
-    uint64_t *peak; /* allocated at the peak */
-    uint64_t *run;  /* requested over the run */
+    uint64_t *peak; /* bytes allocated at the peak */
+    uint64_t *run;  /* bytes requested over the run */
 };
 
 static bool is_there(const struct lifetime *a, uint32_t state)
@@ -79,7 +79,7 @@ static uint64_t sum_of(const struct weights *w, const uint64_t *bytes)
 
 typedef void write_device(const struct weights *w, FILE *out, bool *begun);
 
-/* Every device that is wanted, one after the other. */
+/* Write every selected device in turn. */
 static bool write_devices(const struct snapshot *s, size_t device, FILE *out,
                           write_device *write, struct tool_error *error)
 {
@@ -106,7 +106,7 @@ static bool write_devices(const struct snapshot *s, size_t device, FILE *out,
 
 /* ---- collapsed stacks --------------------------------------------------- */
 
-/* What would end a frame or a line is replaced. */
+/* Replace characters that would end a frame or a line. */
 static void collapsed_text(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -165,7 +165,7 @@ static void speedscope_text(const struct snapshot *s, uint32_t string,
                     snapshot_string_length(s, string));
 }
 
-/* The last is for allocations without a call path. */
+/* The last frame is for allocations without a call path. */
 static void speedscope_frames(const struct snapshot *s, FILE *out)
 {
     fputs("\"shared\": {\"frames\": [", out);

@@ -1,9 +1,8 @@
-/* flames.h - who holds memory as call stacks with weights: collapsed stacks,
- * which flamegraph.pl, inferno and speedscope read, and speedscope's own
- * format.
+/* flames.h - memory by call stack, with weights: as collapsed stacks, which
+ * flamegraph.pl, inferno and speedscope read, and in speedscope's own format.
  *
- * Weights are allocated bytes at the moment of a device's peak; speedscope's
- * has besides what was asked for over the whole run. */
+ * Weights are the bytes allocated at a device's peak; speedscope's format also
+ * has the bytes requested over the whole run. */
 #ifndef LARDER_CONVERT_FLAMES_H
 #define LARDER_CONVERT_FLAMES_H
 
@@ -11,8 +10,8 @@
 
 #include "snapshot/snapshot.h"
 
-/* All devices that hold something, or only `device` if it is not FLAMES_ALL.
- * False: no host memory, or writing failed; some may have been written. */
+/* All devices that hold memory, or only `device` if it is not FLAMES_ALL.
+ * False: no host memory, or writing failed; a part may have been written. */
 #define FLAMES_ALL SIZE_MAX
 bool flames_write_collapsed(const struct snapshot *s, size_t device, FILE *out,
                             struct tool_error *error);

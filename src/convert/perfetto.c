@@ -16,7 +16,7 @@ struct writing {
     bool comma; /* something was written before */
     size_t device;
     struct lifetimes l;
-    int64_t *times; /* by state: from 0, never falling */
+    int64_t *times; /* by state: begins at 0, never decreases */
     struct perfetto_lanes lanes;
 };
 
@@ -34,7 +34,8 @@ static void write_string(struct writing *w, uint32_t string)
 
 /* ---- times -------------------------------------------------------------- */
 
-/* When state k began: with event k - 1.  Clocks that jump back stand still. */
+/* The time at which state k began, with event k - 1.  If a clock steps back the
+ * time stays the same. */
 static bool take_times(struct writing *w)
 {
     const struct lifetimes *l = &w->l;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The lane of a stream that is free from `state` on; a new one if none is.
- * NULL: no memory. */
+/* A lane of the stream that is free from `state` on, or a new one.  NULL: no
+ * memory. */
 static struct perfetto_lane *find_lane(struct perfetto_lanes *p,
                                        uint32_t stream, uint32_t state)
 {

@@ -1,19 +1,19 @@
-/* perfetto_lanes.h - which allocations get a slice, and side by side on which
- * tracks: slices of a track must not overlap. */
+/* perfetto_lanes.h - selects the allocations that get a slice, and their
+ * tracks: slices on a track must not overlap. */
 #ifndef LARDER_CONVERT_PERFETTO_LANES_H
 #define LARDER_CONVERT_PERFETTO_LANES_H
 
 #include "snapshot/lifetimes.h"
 
 struct perfetto_slice {
-    uint32_t alloc; /* in lifetimes.allocs */
-    uint32_t lane;  /* of the device, from 0 */
+    uint32_t alloc; /* index of lifetimes.allocs */
+    uint32_t lane;  /* number in the device, from 0 */
 };
 
 struct perfetto_lane {
     uint32_t stream; /* number in the snapshot */
-    uint32_t order;  /* among the stream's lanes, from 1 */
-    uint32_t until;  /* state from which it is free again */
+    uint32_t order;  /* number among the stream's lanes, from 1 */
+    uint32_t until;  /* state from which it is free */
 };
 
 struct perfetto_lanes {
@@ -24,8 +24,8 @@ struct perfetto_lanes {
     size_t lane_capacity;
 };
 
-/* Allocations of at least a thousandth of the highest sum of allocated bytes:
- * of those no more than a thousand live at once.  False: no host memory. */
+/* Allocations of at least a thousandth of the peak of allocated bytes, so at
+ * most a thousand live at once.  False: no host memory. */
 bool perfetto_lanes_make(const struct lifetimes *l, struct perfetto_lanes *out);
 void perfetto_lanes_free(struct perfetto_lanes *p);
 

@@ -15,7 +15,7 @@ struct telling {
     struct recorded_result *out;
 };
 
-/* What the allocator refused, but for memory, ends the telling. */
+/* A failure other than lack of memory stops the comparison. */
 static bool stop(struct telling *t, uint32_t event)
 {
     snprintf(t->out->reason, sizeof t->out->reason, "event %" PRIu32 ": %s",
@@ -99,7 +99,7 @@ static bool tell_alloc(struct telling *t, uint32_t event)
     return true;
 }
 
-/* A request that failed then must fail now, releasing what it released. */
+/* A request that failed when recorded must fail now, with the same releases. */
 static bool tell_oom(struct telling *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
@@ -146,7 +146,7 @@ static void tell_late(struct telling *t, uint32_t request)
         tell_completed(t, event);
 }
 
-/* The whole run of memory released, which begins here, may happen. */
+/* The complete run of releases that begins here is now allowed. */
 static bool tell_empty(struct telling *t, uint32_t event)
 {
     uint32_t end = event;
@@ -232,7 +232,8 @@ static bool make_allocator(struct telling *t, const char *conf,
     larder_options opt;
     char release[32];
 
-    /* The release is for good, and comes first; the other settings later. */
+    /* The release cannot change later and comes first; the other settings
+     * follow. */
     snprintf(release, sizeof release, "%.*s",
              strncmp(conf, "pytorch:", 8) == 0 ? (int)strcspn(conf, ",") : 0,
              conf);

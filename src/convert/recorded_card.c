@@ -15,7 +15,7 @@ static uint64_t pages(uint64_t bytes)
                : bytes + PAGE_BYTES - over;
 }
 
-/* What PyTorch asks of the driver when nothing cached will do. */
+/* The size that PyTorch requests from the driver when nothing cached fits. */
 static uint64_t segment_for(uint64_t asked)
 {
     if (asked <= MIB)
@@ -34,7 +34,7 @@ static bool last_failure(const struct lifetimes *l, uint32_t *event)
     return false;
 }
 
-/* Segments that were never recorded hold what is in use, too. */
+/* Memory in use in segments that were never recorded counts too. */
 static bool reserved_at(const struct lifetimes *l, uint32_t state,
                         uint64_t *out)
 {

@@ -1,25 +1,25 @@
-/* recorded_card.h - how much of its card a process could have when a request
- * failed: what it had reserved, and what the driver had left.  The rest was
- * other processes', and the driver's own. */
+/* recorded_card.h - how much of its card a process could use when a request
+ * failed: what it had reserved, and what the driver had left.  The rest
+ * belonged to other processes and to the driver. */
 #ifndef LARDER_CONVERT_RECORDED_CARD_H
 #define LARDER_CONVERT_RECORDED_CARD_H
 
 #include "snapshot/lifetimes.h"
 
 struct recorded_card {
-    bool found;           /* the device has a request that failed: */
-    uint32_t event;       /* the last */
+    bool found;           /* the device has a failed request: */
+    uint32_t event;       /* its event; the last one */
     uint64_t asked;       /* bytes */
-    uint64_t reserved;    /* by the process when it was given up */
-    uint64_t driver_free; /* left then; 0 where that was not recorded */
-    uint64_t bytes;       /* what the process could have, in all */
-    uint64_t missing;     /* with so much more the driver would have served
-                           * it, at that moment */
+    uint64_t reserved;    /* by the process at that time */
+    uint64_t driver_free; /* left then; 0 if not recorded */
+    uint64_t bytes;       /* total that the process could use */
+    /* How much more memory the driver would have needed to serve it at that
+     * moment. */
+    uint64_t missing;
 };
 
-/* Where the driver had enough and a limit of the process's own kept it from
- * asking, `bytes` is the most that the limit may have been.
- * False: no host memory. */
+/* If the driver had enough and the process's own limit refused, `bytes` is the
+ * maximum that the limit can have been.  False: no host memory. */
 bool recorded_card_find(const struct lifetimes *l, struct recorded_card *out,
                         struct tool_error *error);
 

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What every process could hold of a card and more; only the addresses
- * reserved for expandable segments follow from it. */
+/* More than any process could have of a card; only the addresses reserved for
+ * expandable segments depend on it. */
 #define TOTAL_BYTES_MAX ((uint64_t)256 << 30)
 #define INVENTED_GAP ((uint64_t)1 << 40)
 
 struct recorded_wait {
-    uint64_t recorded; /* marks put on the stream so far */
+    uint64_t recorded; /* marks recorded on the stream so far */
     uint64_t completed;
 };
 
 struct recorded_mark {
-    uint64_t wait; /* number of the stream; WAIT_NONE: complete */
+    uint64_t wait; /* stream number; WAIT_NONE: complete */
     uint64_t order;
 };
 
@@ -31,7 +31,7 @@ static const struct snapshot_event *at(const struct recorded_device *d,
     return &d->lifetimes->events[d->sequence[place]];
 }
 
-/* What comes next, if it comes before what is told now. */
+/* The next recorded event, if it precedes the current one. */
 static const struct snapshot_event *next_recorded(struct recorded_device *d)
 {
     while (d->cursor < d->count && d->used[d->cursor])
@@ -63,8 +63,8 @@ differ(struct recorded_device *d, const char *format, ...)
     va_end(list);
 }
 
-/* Whether the driver refused at this point: what comes next is that something
- * was released, or that the request failed. */
+/* Whether the driver refused at this point: the next event is a release or a
+ * failed request. */
 static bool recorded_device_refused(struct recorded_device *d)
 {
     const struct snapshot_event *e = next_recorded(d);
@@ -92,7 +92,7 @@ void recorded_device_settle(struct recorded_device *d, uint32_t now)
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* Where the first range that ends beyond `address` stands. */
+/* The index of the first range that ends after `address`. */
 static size_t live_place(const struct recorded_device *d, uint64_t address)
 {
     size_t low = 0;
@@ -159,7 +159,7 @@ static uint64_t invent(struct recorded_device *d, uint64_t bytes)
     return address;
 }
 
-/* The next segment of this size that was recorded, if its place is free. */
+/* The next recorded segment of this size whose place is free. */
 static bool find_later(struct recorded_device *d, uint64_t bytes,
                        uint64_t *address)
 {
@@ -318,7 +318,7 @@ static larder_result recorded_map(void *self, larder_addr addr, uint64_t bytes,
     return LARDER_OK;
 }
 
-/* Comes once for a range that was mapped. */
+/* Called once for each range that was mapped. */
 static larder_result recorded_set_access(void *self, larder_addr addr,
                                          uint64_t bytes)
 {
@@ -344,7 +344,7 @@ static larder_result recorded_set_access(void *self, larder_addr addr,
     return LARDER_OK;
 }
 
-/* A recorded unmapping covers a range, ours come page by page. */
+/* A recorded unmapping covers a range; ours come page by page. */
 static larder_result recorded_unmap(void *self, larder_addr addr,
                                     uint64_t bytes)
 {
@@ -390,7 +390,7 @@ static larder_result recorded_event_create(void *self, uint64_t *out)
     return LARDER_OK;
 }
 
-/* Numbers are not given out again; the allocator keeps its events. */
+/* Numbers are not reused; the allocator caches its events. */
 static larder_result recorded_event_destroy(void *self, uint64_t event)
 {
     struct recorded_device *d = self;
@@ -460,7 +460,7 @@ static larder_result recorded_props(void *self, larder_device_props *out)
     return LARDER_OK;
 }
 
-/* What it holds is the caller's. */
+/* Its memory belongs to the caller. */
 static void recorded_close(void *self)
 {
     (void)self;

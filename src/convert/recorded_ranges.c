@@ -5,8 +5,8 @@
 
 #define LARGE_PAGE_BYTES ((uint64_t)20 << 20)
 
-/* Pages of the large pool are 20 MiB; the final state says it where the span
- * is part of it. */
+/* Pages of the large pool are 20 MiB; the final state tells if the span is part
+ * of it. */
 static bool is_small(const struct lifetimes *l, const struct segment_span *span)
 {
     const struct snapshot *s = l->snapshot;

@@ -1,14 +1,14 @@
-/* recorded_ranges.h - where the address ranges of the expandable segments of a
- * recording began: a snapshot tells only which parts were mapped.  There is
- * about one range for each stream, pool and kind (small, large). */
+/* recorded_ranges.h - where the address ranges of a recording's expandable
+ * segments began: a snapshot contains only the parts that were mapped.  There
+ * is about one range for each stream, pool and kind (small, large). */
 #ifndef LARDER_CONVERT_RECORDED_RANGES_H
 #define LARDER_CONVERT_RECORDED_RANGES_H
 
 #include "snapshot/lifetimes.h"
 
 struct recorded_range {
-    uint64_t base; /* the lowest address that was ever mapped */
-    uint64_t end;  /* of the highest that was */
+    uint64_t base; /* lowest address that was ever mapped */
+    uint64_t end;  /* end of the highest one */
     uint32_t stream;
     uint32_t pool;
     bool is_small;
@@ -26,16 +26,16 @@ bool recorded_ranges_make(const struct lifetimes *l,
                           struct recorded_ranges *out);
 void recorded_ranges_free(struct recorded_ranges *r);
 
-/* The range of an expandable span. */
+/* The range that contains an expandable span. */
 const struct recorded_range *recorded_ranges_of(
     const struct recorded_ranges *r, const struct segment_span *span);
 
-/* Where the range begins that `address` was mapped in; the address itself if
- * it never was. */
+/* The beginning of the range in which `address` was mapped; the address itself
+ * if it never was. */
 uint64_t recorded_ranges_base(const struct recorded_ranges *r,
                               uint64_t address);
 
-/* The least distance between the beginnings of two ranges; UINT64_MAX if there
+/* The minimum distance between the beginnings of two ranges; UINT64_MAX: there
  * are not two. */
 uint64_t recorded_ranges_distance(const struct recorded_ranges *r);
 

@@ -6,16 +6,16 @@
 #include <string.h>
 
 #define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
-/* What is free in the large pool is longer than this: what is not was left
- * with the block before it. */
+/* A free remainder in the large pool is larger than this; a smaller one belongs
+ * to the block before it. */
 #define SLACK_BYTES ((uint64_t)1 << 20)
 
 struct start {
     struct retelling *r;
     char *reason;
-    const struct segment_span **spans; /* there at the start */
+    const struct segment_span **spans; /* present at the start */
     size_t span_count;
-    uint32_t *blocks; /* allocations there at the start, by address */
+    uint32_t *blocks; /* allocations present at the start, by address */
     size_t block_count;
     larder_addr *fillers; /* whole spans; by span, the first of them */
     size_t *filler_begins;
@@ -68,7 +68,7 @@ larder_result retelling_ask(struct retelling *r, uint64_t bytes,
         return result;
     result = larder_alloc(r->allocator, bytes, snapshot_stream(s, stream), out);
     if (is_private)
-        (void)larder_pool_end(r->allocator, id); /* it was begun above */
+        (void)larder_pool_end(r->allocator, id); /* begun above */
     return result;
 }
 
@@ -84,7 +84,7 @@ larder_result retelling_free(struct retelling *r, uint32_t number)
     return result == LARDER_OK ? larder_free(r->allocator, address) : result;
 }
 
-/* Ask for `bytes` at `address`, as large requests go whole and small ones in
+/* Request `bytes` at `address`: in the large pool as one, in the small pool in
  * parts. */
 static bool recorded_start_take(struct start *s,
                                 const struct segment_span *span, bool is_small,
@@ -273,8 +273,8 @@ static bool lay_gap(struct start *s, const struct segment_span *span,
                                &s->gaps, &s->gap_count, &s->gap_capacity);
 }
 
-/* What the block takes up to `limit`, where the next one or the span's end is:
- * a short rest in the large pool was left with it. */
+/* The size of the block up to `limit`, where the next one begins or the span
+ * ends: in the large pool a short remainder belongs to the block. */
 static uint64_t block_bytes(const struct start *s,
                             const struct segment_span *span,
                             const struct lifetime *a, uint64_t limit)
@@ -306,7 +306,7 @@ static bool lay_block(struct start *s, const struct segment_span *span,
     return true;
 }
 
-/* Blocks from `*next` on that lie in the span. */
+/* Place the blocks from `*next` on that are in the span. */
 static bool lay_span(struct start *s, size_t index, size_t *next)
 {
     const struct segment_span *span = s->spans[index];
@@ -336,7 +336,7 @@ static bool lay_span(struct start *s, size_t index, size_t *next)
     return lay_gap(s, span, at, end);
 }
 
-/* The first block that does not lie before the span. */
+/* The first block that is not before the span. */
 static size_t first_block(const struct start *s,
                           const struct segment_span *span)
 {
@@ -376,7 +376,7 @@ static bool lay_spans(struct start *s)
 
 /* ---- in all ------------------------------------------------------------- */
 
-/* Blocks that only waited for a stream. */
+/* Free the blocks that were only pending. */
 static bool free_pending(struct start *s)
 {
     for (size_t i = 0; i < s->block_count; i++) {
@@ -390,7 +390,7 @@ static bool free_pending(struct start *s)
     return true;
 }
 
-/* Holes are unmapped before anything else is free. */
+/* Unmap the holes before anything else is free. */
 static bool open_holes(struct start *s)
 {
     if (s->hole_count == 0)

@@ -10,8 +10,8 @@ static bool snap_marks_is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* A label holds neither the beginning of a comment nor a line's end, nor
- * begins or ends with a blank. */
+/* A label contains neither the beginning of a comment nor a line end, and does
+ * not begin or end with a blank. */
 bool snap_marks_text(struct trace *out, const char *text)
 {
     char label[LABEL_MAX];

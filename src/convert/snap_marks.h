@@ -1,4 +1,4 @@
-/* snap_marks.h - what people wrote into a snapshot, as marks of a trace. */
+/* snap_marks.h - annotations of a snapshot as marks of a trace. */
 #ifndef LARDER_CONVERT_SNAP_MARKS_H
 #define LARDER_CONVERT_SNAP_MARKS_H
 
@@ -7,10 +7,10 @@
 
 struct snap_marks {
     const struct snapshot *snapshot;
-    struct timed_mark *order; /* the device's annotations by time */
+    struct timed_mark *order; /* the device's annotations, sorted by time */
     size_t count;
     size_t next;
-    uint32_t metadata; /* string: of the last allocation that had any */
+    uint32_t metadata; /* string: of the last allocation that had one */
 };
 
 /* False: no host memory, here and below. */
@@ -18,14 +18,14 @@ bool snap_marks_begin(struct snap_marks *m, const struct snapshot *s,
                       size_t device);
 void snap_marks_end(struct snap_marks *m);
 
-/* The marks that come before an event. */
+/* Append the marks before an event. */
 bool snap_marks_before(struct snap_marks *m, const struct snapshot_event *e,
                        struct trace *out);
 
-/* Those after the last event. */
+/* Append the marks after the last event. */
 bool snap_marks_rest(struct snap_marks *m, struct trace *out);
 
-/* A mark with what text cannot hold in a label replaced. */
+/* Append a mark, with characters replaced that a label cannot contain. */
 bool snap_marks_text(struct trace *out, const char *text);
 
 #endif

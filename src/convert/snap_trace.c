@@ -6,7 +6,7 @@
 
 #include "convert/snap_marks.h"
 
-/* For pools that a trace has no number for. */
+/* For pools that exceed a trace's numbers. */
 enum { BEYOND_POOLS = TRACE_POOLS + 1 };
 
 struct making {
@@ -17,13 +17,13 @@ struct making {
     struct tool_error *error;
     uint32_t *ids; /* by allocation */
     uint32_t next_id;
-    uint16_t *streams; /* by the snapshot's number; 0: the default, or none */
+    uint16_t *streams; /* by number in the snapshot; 0: default, or none */
     uint32_t real_streams;
-    uint16_t *waits; /* by allocation: the stream its free waited for */
-    uint16_t *idle;  /* such streams that nothing waits for */
+    uint16_t *waits; /* by allocation: stream that its free waited for */
+    uint16_t *idle;  /* such streams that nothing waits for now */
     size_t idle_count;
-    uint32_t next_wait; /* the next that was never used */
-    uint16_t *pools;    /* by the snapshot's number */
+    uint32_t next_wait; /* the next unused one */
+    uint16_t *pools;    /* by number in the snapshot */
     struct snap_marks marks;
 };
 
@@ -66,7 +66,7 @@ static void number_pool(struct making *m, uint32_t pool)
     m->notes->unpooled += m->pools[pool] == BEYOND_POOLS;
 }
 
-/* Those of requests that failed come last: they may be nobody else's. */
+/* Streams of failed requests are numbered last: nothing else may use them. */
 static bool number_all(struct making *m)
 {
     m->real_streams = 1;
@@ -88,7 +88,7 @@ static bool number_all(struct making *m)
     return true;
 }
 
-/* A stream that nothing else waits for; 0 if there is none left. */
+/* A stream that nothing else waits for; 0: none is left. */
 static uint16_t take_wait(struct making *m)
 {
     if (m->idle_count > 0)
@@ -152,8 +152,8 @@ struct placed {
     bool is_pending;
 };
 
-/* What only waits for a stream comes first, so that it is not counted as live
- * beside the others. */
+/* Pending allocations come first, so that they are not counted as live together
+ * with the others. */
 static int compare_placed(const void *a, const void *b)
 {
     const struct placed *x = a;

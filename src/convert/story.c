@@ -49,7 +49,7 @@ static void name_subjects(struct story *story)
 
 /* ---- where the cache was emptied ---------------------------------------- */
 
-/* The first event from `i` on that is no part of memory being released. */
+/* The first event from `i` on that is not part of a run of releases. */
 static uint32_t run_end(const struct lifetimes *l, uint32_t i)
 {
     while (i < l->event_count &&
@@ -64,8 +64,8 @@ struct run {
     uint32_t end; /* the event after it */
 };
 
-/* Whether something that was released would have done for the request that
- * took memory at once: a block of its stream and pool, long enough. */
+/* Whether a released part would have served the request that acquired memory
+ * immediately afterwards: a large enough block of its stream and pool. */
 static bool had_a_fit(const struct lifetimes *l, struct run run)
 {
     const struct snapshot_event *request = &l->events[run.end];
@@ -89,9 +89,8 @@ static bool had_a_fit(const struct lifetimes *l, struct run run)
 }
 
 /* Whether the allocator released the run by itself, to make room for what
- * follows.  It did not if there was room, as it has held more at another time
- * and no setting makes it collect garbage early; or if it had what was asked
- * for. */
+ * follows.  It did not if there was room (it held more at another time, and no
+ * setting makes it collect garbage early), or if it had what was requested. */
 static bool explained(const struct lifetimes *l, struct run run,
                       const uint64_t *reserved, uint64_t highest)
 {
@@ -112,8 +111,8 @@ static bool explained(const struct lifetimes *l, struct run run,
            reserved[run.begin] > highest - next->size;
 }
 
-/* Those from `end` back to the last event that neither completes a free nor
- * releases memory. */
+/* Mark the late completions from `end` back to the last event that neither
+ * completes a free nor releases memory. */
 static void name_late(struct story *story, uint32_t end)
 {
     const struct snapshot_event *events = story->lifetimes.events;
@@ -157,7 +156,7 @@ static bool name_empties(struct story *story)
 
 /* ---- which frees waited ------------------------------------------------- */
 
-/* counts[k]: requests among the first k events. */
+/* counts[k] is the number of requests among the first k events. */
 static bool count_requests(const struct lifetimes *l, uint32_t *counts)
 {
     bool completes = false;
@@ -170,8 +169,8 @@ static bool count_requests(const struct lifetimes *l, uint32_t *counts)
     return completes;
 }
 
-/* Whether the place would have done for the request that comes after its late
- * completion: then it was not to be had before. */
+/* Whether the block would have served the request after its late completion:
+ * then it was not available before. */
 static bool was_missed(const struct lifetimes *l, const struct lifetime *a)
 {
     const struct snapshot_event *request = &l->events[a->done];

@@ -56,7 +56,8 @@ static uint64_t in_use(const struct run_summary *r, const struct shortage *s,
     return sum;
 }
 
-/* What goes with a batch's size: activations, temporaries, the request. */
+/* Estimate what scales with the batch size: activations, temporaries, the
+ * request. */
 static uint64_t tell_less(const struct run_summary *r, const struct shortage *s,
                           uint32_t activations, FILE *out)
 {
@@ -164,7 +165,7 @@ uint64_t advice_for_failure(const struct run_summary *r,
 
 /* ---- lowering a peak ---------------------------------------------------- */
 
-/* What could be done, and what it is worth. */
+/* What could be done, and how much it would save. */
 enum remedy {
     REMEDY_NONE,
     REMEDY_UNUSED,
@@ -186,7 +187,7 @@ static uint64_t of_category(const struct run_summary *r,
     return 0;
 }
 
-/* Free, but beside what is in use. */
+/* Bytes that are free in segments partly in use. */
 static uint64_t stuck(const struct run_summary *r)
 {
     const struct moment *m = &r->peak;
@@ -206,15 +207,14 @@ static void fill_worth(const struct run_summary *r, uint64_t worth[REMEDIES])
     uint32_t largest = 0;
 
     worth[REMEDY_NONE] = r->peak_allocated / 20;
-    /* Where segments can grow, free pages among them are as good as given
-     * back. */
+    /* If segments can grow, their free pages can be released. */
     worth[REMEDY_UNUSED] = is_expandable(r) ? 0 : stuck(r);
     worth[REMEDY_ACTIVATIONS] = of_category(r, REPORT_ACTIVATIONS) / 2;
     worth[REMEDY_TEMPORARIES] = of_category(r, REPORT_TEMPORARIES) / 2;
     worth[REMEDY_OPTIMIZER] = of_category(r, REPORT_OPTIMIZER) / 4 * 3;
     worth[REMEDY_WEIGHTS] = of_category(r, REPORT_WEIGHTS) / 2;
-    /* What is trained needs its bits, and a guess that matters little is not
-     * acted on. */
+    /* Weights that are trained need their precision, and an uncertain category
+     * that matters little is not acted on. */
     if (r->trains || worth[REMEDY_WEIGHTS] < r->peak_allocated / 4)
         worth[REMEDY_WEIGHTS] = 0;
     worth[REMEDY_LEAK] = finding_leak(r, &largest) * r->iterations.count;
@@ -240,7 +240,8 @@ static void tell_leak(const struct run_summary *r, uint64_t bytes, FILE *out)
         report_bytes(bytes, b));
 }
 
-/* What the backward pass makes is nobody's line to change. */
+/* Temporaries of the backward pass do not come from a line that could be
+ * changed. */
 static void tell_temporaries(const struct run_summary *r, uint64_t bytes,
                              FILE *out)
 {
@@ -267,7 +268,7 @@ static void tell_temporaries(const struct run_summary *r, uint64_t bytes,
                 frame, a, b);
 }
 
-/* What no backward pass will want is not kept to be computed again. */
+/* Checkpointing does not help for activations that no backward pass needs. */
 static void tell_activations(const struct run_summary *r, uint64_t bytes,
                              FILE *out)
 {

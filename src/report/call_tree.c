@@ -25,7 +25,7 @@ static uint32_t add_node(struct call_tree *t, uint32_t frame)
     return (uint32_t)t->count++;
 }
 
-/* The node below `parent` for a frame, made if need be. */
+/* The node below `parent` for a frame, created if necessary. */
 static uint32_t below(struct call_tree *t, uint32_t parent, uint32_t frame)
 {
     uint32_t node = t->nodes[parent].child;
@@ -66,7 +66,7 @@ static bool add_path(struct call_tree *t, const struct snapshot *s,
     }
     if (node != 0)
         return true;
-    /* Nothing of the program's: what says most of the rest. */
+    /* The stack has no frame of the program: use its most informative frame. */
     node = below(t, 0, report_own_frame(s, path->key));
     if (node != 0)
         count_in(&t->nodes[node], path);
@@ -155,7 +155,7 @@ static bool is_worth(const struct writing *w, const struct call_node *node)
     return node->bytes >= w->t->nodes[0].bytes / 100;
 }
 
-/* A call that makes all of what the one above it does has its figures. */
+/* A call that accounts for all of its caller's memory has the same figures. */
 static void write_node(const struct writing *w, const struct call_node *node,
                        bool is_same, int depth)
 {

@@ -1,5 +1,6 @@
-/* call_tree.h - who called whom for what is held: call paths from the outside
- * in, without the frames of C++, PyTorch and Python's own library. */
+/* call_tree.h - the callers of held memory as a tree: call stacks from the
+ * outermost frame inwards, without frames of C++, PyTorch and Python's own
+ * library. */
 #ifndef LARDER_REPORT_CALL_TREE_H
 #define LARDER_REPORT_CALL_TREE_H
 
@@ -7,11 +8,11 @@
 
 #include "report/groups.h"
 
-/* Node 0 is the root, of all there is. */
+/* Node 0 is the root, which stands for everything. */
 struct call_node {
-    uint32_t frame; /* UINT32_MAX: no call path; of the root: nothing */
-    uint32_t child; /* the largest; 0: none */
-    uint32_t next;  /* beside it, by bytes; 0: none */
+    uint32_t frame; /* UINT32_MAX: no call path; unused in the root */
+    uint32_t child; /* largest child; 0: none */
+    uint32_t next;  /* next sibling, by bytes; 0: none */
     uint64_t bytes;
     uint64_t count;
 };
@@ -22,14 +23,15 @@ struct call_tree {
     size_t capacity;
 };
 
-/* Of groups by call path (GROUP_BY_PATH).  False: no host memory. */
+/* Make the tree of groups by call path (GROUP_BY_PATH).  False: no host
+ * memory. */
 bool call_tree_make(const struct snapshot *s, const struct report_group *paths,
                     size_t count, struct call_tree *out,
                     struct tool_error *error);
 void call_tree_free(struct call_tree *t);
 
-/* The tree as indented lines: at most `most` calls of each, those below a
- * hundredth of all left out.  A call that makes but one other is not indented
+/* Write the tree as indented lines: at most `most` children of each node,
+ * without those below a hundredth of the total.  A single child is not indented
  * further. */
 void call_tree_write(const struct call_tree *t, const struct snapshot *s,
                      size_t most, bool whole, FILE *out);

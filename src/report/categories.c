@@ -1,10 +1,10 @@
-/* categories.c - what allocations are for.
+/* categories.c - determines what allocations are for.
  *
- * What PyTorch says itself counts first.  Else frames say who asked: an
- * optimizer, the backward pass, a module being built or moved; and who gave
- * it back.  Lifetimes say the rest: weights and optimizer state stay,
- * activations go when the backward pass has passed them, temporaries go at
- * once. */
+ * What PyTorch itself says has priority.  Otherwise frames tell who allocated
+ * (an optimizer, the backward pass, a module being built or moved) and who
+ * freed.  Lifetimes decide the rest: weights and optimizer state stay,
+ * activations are freed when the backward pass has used them, temporaries are
+ * freed at once. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +12,7 @@
 #include "report/explain.h"
 #include "report/frame_kind.h"
 
-/* Freed within so many events: nothing that anyone kept on purpose. */
+/* An allocation freed within this many events was not kept on purpose. */
 enum { TEMPORARY_EVENTS = 32 };
 
 enum {
@@ -25,7 +25,7 @@ enum {
 };
 
 struct sign {
-    const char *text; /* a part of a file's name or of a function's */
+    const char *text; /* part of a file's or function's name */
     bool in_file;
     unsigned by;
 };
@@ -69,7 +69,7 @@ struct told {
     enum report_category category;
 };
 
-/* As its memory profiler names them. */
+/* The names of PyTorch's memory profiler. */
 static const struct told words[] = {
     {"parameter", REPORT_WEIGHTS},
     {"parameters", REPORT_WEIGHTS},
@@ -118,8 +118,8 @@ static unsigned frame_signs(const struct snapshot *s, uint32_t frame)
     return found;
 }
 
-/* Of the two passes the inner counts: what is computed again for the backward
- * pass is an activation all the same. */
+/* If both passes occur in a stack the inner one counts: what is recomputed for
+ * the backward pass is still an activation. */
 static uint8_t of_pass(uint8_t inner, uint8_t outer)
 {
     if ((inner & (BY_FORWARD | BY_BACKWARD)) != 0)
@@ -127,7 +127,7 @@ static uint8_t of_pass(uint8_t inner, uint8_t outer)
     return outer;
 }
 
-/* For each stack what its frames say; NULL: no host memory. */
+/* The signs found in each stack's frames.  NULL: no host memory. */
 static uint8_t *stack_signs(const struct snapshot *s)
 {
     uint8_t *of_frame = malloc(s->frame_count + 1);
@@ -142,7 +142,7 @@ static uint8_t *stack_signs(const struct snapshot *s)
     }
     for (i = 0; i < s->frame_count; i++)
         of_frame[i] = (uint8_t)frame_signs(s, (uint32_t)i);
-    /* What a program says in its notes is no frame to go by. */
+    /* Notes of the program are no frames. */
     for (stack = 0; stack < s->stack_count && !s->stacks_are_notes; stack++) {
         size_t count;
         const uint32_t *frames = snapshot_stack(s, stack, &count);
@@ -169,7 +169,7 @@ static bool lives_long(const struct lifetimes *l, const struct lifetime *a)
            (a->end != LIFETIME_BEFORE && a->end - start > l->event_count / 2);
 }
 
-/* What nobody freed lives for nobody knows how long. */
+/* The lifetime of an allocation that nobody freed is unknown. */
 static bool lives_short(const struct lifetimes *l, const struct lifetime *a)
 {
     return a->end == LIFETIME_BEFORE ||
@@ -177,14 +177,15 @@ static bool lives_short(const struct lifetimes *l, const struct lifetime *a)
             a->end - a->start <= TEMPORARY_EVENTS);
 }
 
-/* Who released it; 0: nobody did, or it was not recorded. */
+/* The signs of the code that freed it; 0: nobody did, or it was not
+ * recorded. */
 static unsigned freed_by(const struct sorting *s, const struct lifetime *a)
 {
     return a->end < s->l->event_count ? s->by[s->l->events[a->end].stack] : 0;
 }
 
-/* Whether the optimizer's step, which released it, made another such: that is
- * how state is written anew. */
+/* Whether the optimizer's step that freed it allocated an equal one: this is
+ * how state is replaced. */
 static bool is_remade(const struct sorting *s, const struct lifetime *a)
 {
     uint32_t end = a->end + TEMPORARY_EVENTS;
@@ -200,7 +201,7 @@ static bool is_remade(const struct sorting *s, const struct lifetime *a)
     return false;
 }
 
-/* Older than the recording and without a call path: what became of it. */
+/* Allocated before the recording, without a stack: its end decides. */
 static enum report_category of_old(const struct sorting *s,
                                    const struct lifetime *a)
 {
@@ -208,13 +209,12 @@ static enum report_category of_old(const struct sorting *s,
 
     if ((freed & BY_ZERO_GRAD) != 0)
         return REPORT_GRADIENTS;
-    /* What the step has no more use for it was given. */
+    /* Gradients that the step no longer needs. */
     if ((freed & BY_OPTIMIZER) != 0)
         return is_remade(s, a) ? REPORT_OPTIMIZER : REPORT_GRADIENTS;
     if ((freed & BY_BACKWARD) != 0)
         return REPORT_ACTIVATIONS;
-    /* There before anyone looked, and there for long: what a program begins
-     * with. */
+    /* Allocated before the recording, and long-lived: weights. */
     return lives_long(s->l, a) ? REPORT_WEIGHTS : REPORT_ACTIVATIONS;
 }
 
@@ -226,15 +226,15 @@ static enum report_category of_long(const struct lifetime *a, unsigned by)
         return REPORT_GRADIENTS;
     if ((by & BY_SETUP) != 0 && (by & BY_FORWARD) == 0)
         return REPORT_WEIGHTS;
-    /* The recording ended, as it does where memory runs out, before the
-     * backward pass could free it. */
+    /* The recording ended before the backward pass could free it, as when
+     * memory runs out. */
     if ((by & BY_FORWARD) != 0 && a->start != LIFETIME_BEFORE)
         return REPORT_ACTIVATIONS;
     return REPORT_OTHER;
 }
 
-/* A gradient stays for the optimizer: what the backward pass makes and gives
- * back itself is on its way to one. */
+/* Gradients stay until the optimizer runs: what the backward pass itself frees
+ * is a temporary. */
 static enum report_category of_backward(unsigned freed)
 {
     bool within = (freed & BY_BACKWARD) != 0 &&
@@ -267,7 +267,8 @@ static enum report_category category_of(const struct sorting *s,
     return REPORT_ACTIVATIONS;
 }
 
-/* An allocation of a training step, as far as is known who asked. */
+/* Whether it belongs to a training step, as far as its allocating code is
+ * known. */
 static bool is_of_training(const struct sorting *s, const struct lifetime *a)
 {
     unsigned by = s->by[a->stack];

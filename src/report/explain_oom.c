@@ -1,4 +1,4 @@
-/* explain_oom.c - an out-of-memory event in words. */
+/* explain_oom.c - explains an out-of-memory event. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ struct telling {
     FILE *out;
 };
 
-/* Who asked, if that was recorded. */
+/* Write who made the request, if that was recorded. */
 static void tell_asker(const struct telling *t)
 {
     const struct lifetimes *l = t->s->moment.lifetimes;
@@ -159,7 +159,7 @@ static void tell_cause(const struct telling *t)
 
 /* ---- what stood in the way -------------------------------------------------------- */
 
-/* The oldest allocation of an area: what most likely stays. */
+/* The oldest allocation of an area: the one most likely to stay. */
 static const struct lifetime *oldest(const struct moment *m,
                                      const struct moment_area *area)
 {
@@ -185,7 +185,7 @@ static uint64_t area_free(const struct moment_area *a)
     return used < a->size ? a->size - used : 0;
 }
 
-/* The next area in order of free bytes after `last`; NULL: there is none. */
+/* The next area after `last`, in order of free bytes.  NULL: there is none. */
 static const struct moment_area *next_area(const struct shortage *s,
                                            const struct moment_area *last)
 {

@@ -1,5 +1,5 @@
-/* findings.c - what stands out in a run: each rule of its own, with a bound
- * below which it is silent. */
+/* findings.c - what stands out in a run.  Each rule has a threshold below which
+ * it reports nothing. */
 #include <stdlib.h>
 
 #include "report/findings.h"

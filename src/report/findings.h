@@ -1,4 +1,4 @@
-/* findings.h - the rules that findings.c asks one after the other. */
+/* findings.h - the rules that findings.c applies in turn. */
 #ifndef LARDER_REPORT_FINDINGS_H
 #define LARDER_REPORT_FINDINGS_H
 
@@ -8,13 +8,13 @@
 struct finding_list {
     struct report_finding *found;
     size_t count;
-    bool failed; /* host memory ran out: something is missing */
+    bool failed; /* out of host memory: the list is incomplete */
 };
 
-/* Have both to be written to.  False, and noted: no host memory. */
+/* Open both for writing.  False, and recorded in the list: no host memory. */
 bool finding_begin(struct finding_list *list, struct report_text *title,
                    struct report_text *text);
-/* What was written becomes a finding. */
+/* Make a finding of what was written. */
 void finding_end(struct finding_list *list, struct report_text *title,
                  struct report_text *text);
 
@@ -26,8 +26,8 @@ void find_stranded(const struct run_summary *f, struct finding_list *list);
 void find_pending(const struct run_summary *f, struct finding_list *list);
 
 /* findings_time.c: over the run */
-/* The least that each iteration has left behind, and the number of the largest
- * piece of it; 0: nothing. */
+/* The minimum that each iteration has leaked, and the number of its largest
+ * allocation; 0: nothing. */
 uint64_t finding_leak(const struct run_summary *f, uint32_t *largest);
 void find_leaks(const struct run_summary *f, struct finding_list *list);
 void find_growth(const struct run_summary *f, struct finding_list *list);

@@ -7,7 +7,7 @@
 #include "report/groups.h"
 #include "report/report_words.h"
 
-/* Less than this part of what is reserved is not worth a word. */
+/* A smaller fraction of reserved memory is not reported. */
 #define WORTH_TELLING 0.05
 
 static bool worth(uint64_t part, uint64_t whole)
@@ -15,8 +15,8 @@ static bool worth(uint64_t part, uint64_t whole)
     return whole > 0 && (double)part >= WORTH_TELLING * (double)whole;
 }
 
-/* Bytes of segments in which nothing is in use: they go back to the driver
- * before memory runs out. */
+/* Bytes of wholly unused segments, which are released before memory runs
+ * out. */
 static uint64_t wholly_free(const struct moment *m)
 {
     uint64_t sum = 0;
@@ -145,7 +145,7 @@ struct stream_share {
     uint64_t used;
 };
 
-/* Of the moment of the peak, by stream; NULL: no host memory. */
+/* The shares of all streams at the peak.  NULL: no host memory. */
 static struct stream_share *share_out(const struct run_summary *f)
 {
     const struct moment *m = &f->peak;
@@ -173,7 +173,7 @@ static void tell_stranded(const struct run_summary *f, uint32_t stream,
     char a[REPORT_WORD];
     char b[REPORT_WORD];
 
-    /* A stream alone strands nothing: that is plain fragmentation. */
+    /* With a single stream this is ordinary fragmentation. */
     if (share->reserved == f->peak.reserved || unused < share->reserved / 2 ||
         !worth(unused, f->peak.reserved) || !finding_begin(list, &title, &text))
         return;

@@ -7,19 +7,19 @@
 #include "report/report_words.h"
 
 enum {
-    LEAK_ITERATIONS = 4, /* fewer say nothing about a trend */
-    GROWTH_STEPS = 8,    /* requests, each larger than the one before */
+    LEAK_ITERATIONS = 4, /* fewer show no trend */
+    GROWTH_STEPS = 8,    /* requests, each larger than the last */
     GROWTH_PART = 8,     /* ... by at most an eighth */
-    LEAK_PART = 5,       /* more than a fifth kept is no oversight */
+    LEAK_PART = 5,       /* if more than a fifth stays it is intended */
     LATE_ITERATIONS = 3,
     DRIVER_CALLS = 100
 };
 
 /* ---- leaks ---------------------------------------------------------------------- */
 
-/* What was made in iteration `i` and is still there at the end of the run; 0
- * too if that is so much that the iteration cannot be over: a pass forward
- * keeps a good part of what each layer makes. */
+/* Bytes allocated in iteration `i` that are live at the end of the run.  0 as
+ * well if they are so many that the iteration cannot be complete: a forward
+ * pass keeps a large part of what each layer allocates. */
 static uint64_t kept_from(const struct run_summary *f, size_t i,
                           uint32_t *largest)
 {
@@ -58,7 +58,7 @@ static uint64_t kept_from(const struct run_summary *f, size_t i,
     return sum > made / LEAK_PART ? 0 : sum;
 }
 
-/* The first iteration sets up, and the last two are not over. */
+/* The first iteration allocates state, and the last two are not complete. */
 uint64_t finding_leak(const struct run_summary *f, uint32_t *largest)
 {
     uint64_t least = UINT64_MAX;
@@ -103,15 +103,15 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
 
 /* ---- requests that grow ------------------------------------------------------------ */
 
-/* A stretch of requests of one call path, each at least as large as the one
- * before. */
+/* A sequence of requests of one call path, each at least as large as the
+ * previous one. */
 struct row {
     uint64_t first;
     uint64_t last;
-    uint32_t steps; /* that were larger */
+    uint32_t steps; /* number of increases */
 };
 
-/* The longest stretch of each call path so far, and the one going on. */
+/* The longest sequence of each call path so far, and the current one. */
 struct grower {
     struct row now;
     struct row best;
@@ -130,7 +130,7 @@ static void findings_time_grow(struct grower *g, uint64_t requested)
         g->best = *now;
 }
 
-/* The call path that grew by most in steps that are small and many. */
+/* The call path that grew the most, in many small steps. */
 static uint32_t fastest_grower(const struct lifetimes *l,
                                struct grower *growers)
 {
@@ -188,8 +188,9 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
 
 /* ---- freed late ----------------------------------------------------------------------- */
 
-/* Made in one iteration and freed in a later one, though nothing that is kept
- * on purpose: the name it is bound to was overwritten late. */
+/* Allocated in one iteration and freed in a later one, though of a category
+ * that is not kept on purpose: the variable that refers to it was overwritten
+ * late. */
 static bool is_late(const struct run_summary *f, uint32_t number,
                     uint32_t period)
 {
@@ -201,7 +202,7 @@ static bool is_late(const struct run_summary *f, uint32_t number,
            a->end - a->start > period;
 }
 
-/* Of what was in use at the peak. */
+/* Late bytes that were in use at the peak. */
 static uint64_t late_bytes(const struct run_summary *f, uint32_t *largest)
 {
     const struct lifetimes *l = f->lifetimes;
@@ -238,8 +239,8 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
     char a[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    /* Where memory does not come back to the same level again and again, what
-     * repeats may be a layer, and to outlive that is what activations do. */
+    /* If memory does not return to the same level repeatedly, what repeats may
+     * be a layer, and activations outlive layers. */
     if (f->iterations.count < LATE_ITERATIONS || !f->steady)
         return;
     bytes = late_bytes(f, &largest);

@@ -24,7 +24,7 @@ static bool is_separator(char c)
     return c == '/' || c == '\\';
 }
 
-/* The last two parts of a path. */
+/* The last two components of a path. */
 static const char *last_parts(const char *path)
 {
     const char *last = path;
@@ -39,7 +39,7 @@ static const char *last_parts(const char *path)
     return before;
 }
 
-/* "transformers/models/llama.py" as Python names it. */
+/* "transformers/models/llama.py" as a Python module name. */
 static void dotted(const char *path, char buf[REPORT_FRAME])
 {
     size_t n = (size_t)report_cut(path, REPORT_FRAME - 1);
@@ -140,7 +140,7 @@ const char *report_by_label(const struct snapshot *s, uint32_t frame,
 
 /* ---- groups ------------------------------------------------------------- */
 
-/* A line on its way to the group it belongs to. */
+/* A line with the label of its group. */
 struct labelled {
     char label[REPORT_FRAME];
     struct report_group group;

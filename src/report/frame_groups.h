@@ -1,4 +1,4 @@
-/* frame_groups.h - lines put together: by function, module or library. */
+/* frame_groups.h - groups lines by function, module or library. */
 #ifndef LARDER_REPORT_FRAME_GROUPS_H
 #define LARDER_REPORT_FRAME_GROUPS_H
 
@@ -10,15 +10,15 @@ enum report_by { BY_LINE, BY_FUNCTION, BY_MODULE, BY_LIBRARY, BY_COUNT };
 /* "line", "function", "module", "library". */
 const char *report_by_name(enum report_by by);
 
-/* What a line belongs to: "model.py:7 forward", "model.py forward",
+/* The label of a line's group: "model.py:7 forward", "model.py forward",
  * "transformers.models.llama.modeling_llama" or "train/model.py",
  * "transformers", "the program itself".  Returns buf. */
 const char *report_by_label(const struct snapshot *s, uint32_t frame,
                             enum report_by by, bool whole,
                             char buf[REPORT_FRAME]);
 
-/* Put lines that belong together into one, most bytes first; *count becomes
- * less.  False: no host memory. */
+/* Merge lines of the same group, largest first; *count decreases.  False: no
+ * host memory. */
 bool report_by_merge(const struct snapshot *s, enum report_by by,
                      struct report_group *lines, size_t *count,
                      struct tool_error *error);

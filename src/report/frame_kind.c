@@ -23,8 +23,8 @@ static const char *const plumbing[] = {
     "native_thread",
 };
 
-/* Longer than the path of any file: a text to be searched for words as often
- * as frames have it must have an end. */
+/* Longer than any path: texts that are searched as often as frames occur need a
+ * bound. */
 enum { TEXT_MAX = 4096 };
 
 const char *frame_text(const struct snapshot *s, uint32_t string)
@@ -47,8 +47,8 @@ static bool is_separator(char c)
     return c == '/' || c == '\\';
 }
 
-/* Behind a folder of this name in the path, on whatever system it was written:
- * the last there is; NULL: there is none. */
+/* The part of the path after the last folder of this name, with either kind of
+ * separator.  NULL: there is none. */
 static const char *below(const char *path, const char *folder)
 {
     const char *found = NULL;
@@ -77,7 +77,7 @@ const char *frame_package(const char *file, size_t *length)
     return at;
 }
 
-/* Of a frame of C++; a node of the backward pass says what was computed. */
+/* For a C++ frame; a node of the backward pass tells what was computed. */
 static enum frame_kind kind_compiled(const char *name)
 {
     if (strstr(name, "Backward") != NULL && strstr(name, "::apply(") != NULL &&
@@ -106,7 +106,7 @@ enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)
         return FRAME_OWN;
     if (!ends_with(file, ".py") && file[0] != '<')
         return kind_compiled(frame_text(s, s->frames[frame].name));
-    /* Traced and compiled code is named by PyTorch. */
+    /* PyTorch generates the names of traced and compiled code. */
     if (below(file, "torch") != NULL ||
         strncmp(file, "<eval_with_key", 14) == 0)
         return FRAME_TORCH;

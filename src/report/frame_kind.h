@@ -1,34 +1,34 @@
-/* frame_kind.h - whose a frame is: the program's own, an installed package's,
- * PyTorch's, the standard library's, or of C++. */
+/* frame_kind.h - classifies frames: the program's own, an installed package's,
+ * PyTorch's, the standard library's, or C++. */
 #ifndef LARDER_REPORT_FRAME_KIND_H
 #define LARDER_REPORT_FRAME_KIND_H
 
 #include "snapshot/snapshot.h"
 
-/* From what says least about a program to what says most.  A package's frame
- * and one of the program's own say the same: which code asked. */
+/* From least to most informative about a program.  A package's frame and the
+ * program's own are equally informative: both name the code that allocated. */
 enum frame_kind {
-    FRAME_PLUMBING, /* C++: unwinding, the allocator, dispatch, threads */
+    FRAME_PLUMBING, /* C++: unwinding, allocator, dispatch, threads */
     FRAME_STANDARD, /* Python's own library */
-    FRAME_COMPILED, /* C++ else */
+    FRAME_COMPILED, /* other C++ */
     FRAME_BACKWARD, /* a node of the backward pass */
     FRAME_TORCH,
     FRAME_PACKAGE,
     FRAME_OWN
 };
 
-/* A frame's file or function, to be searched for words; "" if it is longer
- * than any path can be, so that no file makes that take long. */
+/* A frame's file or function, for searching; "" if it is longer than any path,
+ * so that no file makes the search slow. */
 const char *frame_text(const struct snapshot *s, uint32_t string);
 
 enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame);
 
-/* The name of an installed package that the file belongs to, and its length;
- * NULL: it belongs to none. */
+/* The name of the installed package that the file belongs to, and its length.
+ * NULL: none. */
 const char *frame_package(const char *file, size_t *length);
 
-/* Whether it is a cell of a notebook; *number is the one it was run as, or,
- * where its name does not say, which of the snapshot's it is, from 1. */
+/* Whether it is a cell of a notebook. *number is its execution count or, if its
+ * name does not contain one, its index in the snapshot, from 1. */
 bool frame_is_cell(const struct snapshot *s, uint32_t frame, unsigned *number);
 
 #endif

@@ -7,16 +7,16 @@
 #include "report/explain.h"
 #include "report/report_words.h"
 
-/* Keys are numbers below a bound: frames, stacks or categories, and one more
- * for "none". */
+/* Keys are numbers below a bound: frames, stacks or categories, plus one for
+ * "none". */
 struct gathering {
     const struct moment *m;
     enum group_by by;
     const uint8_t *categories;
-    int only; /* a category; -1: all */
+    int only; /* only this category; -1: all */
     struct report_group *groups;
-    uint32_t *of_key; /* its group + 1; 0: none yet */
-    uint32_t *own;    /* by stack: its own frame + 1 (0: not asked) */
+    uint32_t *of_key; /* group number + 1; 0: none yet */
+    uint32_t *own;    /* by stack: its own frame + 1 (0: not determined) */
     size_t count;
 };
 
@@ -29,7 +29,7 @@ static size_t key_bound(const struct gathering *g)
     return g->by == GROUP_BY_PATH ? s->stack_count : REPORT_CATEGORIES;
 }
 
-/* A frame's number; frame_count stands for none. */
+/* A frame's number; frame_count means none. */
 static uint32_t line_of(struct gathering *g, uint32_t stack)
 {
     const struct snapshot *s = g->m->lifetimes->snapshot;
@@ -102,7 +102,7 @@ static void groups_gather(struct gathering *g)
     }
 }
 
-/* On success g->groups is the caller's to free(). */
+/* On success the caller frees g->groups. */
 static bool groups_make(struct gathering *g, struct tool_error *error)
 {
     const struct moment *m = g->m;

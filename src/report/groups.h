@@ -1,4 +1,4 @@
-/* groups.h - who holds memory at a moment, added up. */
+/* groups.h - the holders of memory at a moment, with sums. */
 #ifndef LARDER_REPORT_GROUPS_H
 #define LARDER_REPORT_GROUPS_H
 
@@ -7,22 +7,22 @@
 enum group_by { GROUP_BY_LINE, GROUP_BY_PATH, GROUP_BY_CATEGORY };
 
 struct report_group {
-    uint32_t key;   /* a frame (UINT32_MAX: none), a stack, a category */
+    uint32_t key;   /* frame (UINT32_MAX: none), stack or category */
     uint64_t bytes; /* allocated */
     uint64_t requested;
     uint64_t count;
-    uint32_t largest; /* number of its largest allocation */
+    uint32_t largest; /* number of the largest allocation */
 };
 
-/* The groups of what is in use, most bytes first, an array of *count that is
- * the caller's to free().  `categories` may be NULL unless they are asked for.
- * False: no host memory. */
+/* Group what is in use, largest first, into an array of *count that the caller
+ * frees. `categories` may be NULL unless they are needed.  False: no host
+ * memory. */
 bool report_groups_make(const struct moment *m, enum group_by by,
                         const uint8_t *categories, struct report_group **out,
                         size_t *count, struct tool_error *error);
 
-/* The line that holds most of one category, into *frame; UINT32_MAX: none is
- * known.  False: no host memory. */
+/* The line that holds most of one category, in *frame; UINT32_MAX: unknown.
+ * False: no host memory. */
 bool report_main_line(const struct moment *m, const uint8_t *categories,
                       uint8_t category, uint32_t *frame,
                       struct tool_error *error);

@@ -1,4 +1,4 @@
-/* holders.h - who holds most at a device's peak. */
+/* holders.h - the largest holders at a device's peak. */
 #ifndef LARDER_REPORT_HOLDERS_H
 #define LARDER_REPORT_HOLDERS_H
 
@@ -6,12 +6,12 @@
 
 struct report_holder {
     uint64_t bytes;
-    uint64_t count; /* allocations */
+    uint64_t count; /* of allocations */
     char frame[REPORT_FRAME];
 };
 
-/* Up to `most` of them, most bytes first; *count says how many there are.
- * False: no host memory. */
+/* Up to `most` holders, largest first; *count is their number.  False: no host
+ * memory. */
 bool report_holders(const struct snapshot *s, size_t device, size_t most,
                     struct report_holder *out, size_t *count,
                     struct tool_error *error);

@@ -1,24 +1,24 @@
 /* iterations.c - see iterations.h.
  *
- * Allocations are sorted by what they are, so that equal ones stand together
- * in the order they were made; each such row is judged by how even its
- * distances are. */
+ * Allocations are sorted by kind (size and stack), so that equal ones are
+ * adjacent in order of allocation.  Each such row is judged by the evenness of
+ * its distances. */
 #include "report/iterations.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer than this is no repetition. */
+/* Fewer repeats do not count. */
 enum { REPEATS_MIN = 3, REPEATS_MAX = 100000 };
 
-/* Where there are many kinds of allocation, so many of them have to agree on
- * how often: one alone may come back evenly by chance. */
+/* If there are many kinds of allocations, several must agree on the number of
+ * repeats: a single one may be even by chance. */
 enum { KINDS_MANY = 16, WITNESSES = 3 };
 
-/* The bytes of what makes a kind. */
+/* Bytes of the sort key. */
 enum { DIGITS = 12, DIGIT_VALUES = 256 };
 
-/* The distances' spread, as a part of their mean, that still counts as even. */
+/* Maximum spread of the distances, relative to their mean. */
 #define UNEVEN_MAX 0.15
 
 struct made {
@@ -27,8 +27,8 @@ struct made {
     uint32_t start;
 };
 
-/* A byte of what rows are sorted by, the lowest first: of the stack, then of
- * the bytes requested. */
+/* A byte of the sort key, lowest first: of the stack, then of the bytes
+ * requested. */
 static unsigned digit_of(const struct made *m, unsigned digit)
 {
     return digit < 4 ? m->stack >> 8 * digit & 0xff
@@ -45,7 +45,7 @@ static void count_digits(const struct made *all, size_t count,
     }
 }
 
-/* Where those of each value begin.  False: all have the same. */
+/* Compute where each value begins.  False: all are equal. */
 static bool place_values(size_t counts[DIGIT_VALUES], size_t all)
 {
     size_t sum = 0;
@@ -61,10 +61,9 @@ static bool place_values(size_t counts[DIGIT_VALUES], size_t all)
     return true;
 }
 
-/* Equal ones stay in the order they have, that of their starts.  Digit by
- * digit: there are millions, and to compare them took a tenth of a report.
- * `other` has room for as many; which of the two holds the result is
- * returned. */
+/* A stable radix sort, so that equal ones stay in order of allocation: there
+ * are millions, and a comparison sort took a tenth of a report. `other` has
+ * room for as many.  Returns the array that has the result. */
 static struct made *sort_by_kind(struct made *all, struct made *other,
                                  size_t count)
 {
@@ -90,8 +89,7 @@ static bool same_kind(const struct made *a, const struct made *b)
     return a->requested == b->requested && a->stack == b->stack;
 }
 
-/* The mean of the squared differences from the mean distance, over its
- * square. */
+/* The variance of the distances, divided by the square of their mean. */
 static double unevenness(const struct made *row, size_t count)
 {
     double mean =
@@ -107,8 +105,8 @@ static double unevenness(const struct made *row, size_t count)
     return mean > 0 ? sum / (double)(count - 1) / (mean * mean) : 1;
 }
 
-/* How good a row is as a clock: it should cover the run, evenly, and mean
- * something (large allocations are rarely incidental).  0: not at all. */
+/* How good a row is as a clock: it should cover the run evenly and be
+ * significant (large allocations are rarely incidental).  0: unusable. */
 static double quality(const struct lifetimes *l, const struct made *row,
                       size_t count)
 {
@@ -119,8 +117,8 @@ static double quality(const struct lifetimes *l, const struct made *row,
         return 0;
     covered = (double)(row[count - 1].start - row[0].start) *
               ((double)count / (double)(count - 1)) / (double)l->event_count;
-    /* Iterations are long: a row that comes every few events is a layer or
-     * a loop inside one. */
+    /* Iterations are long: a row that repeats every few events is a layer, or a
+     * loop within one. */
     return covered < 0.5 ? 0 : covered / (double)count;
 }
 
@@ -148,8 +146,8 @@ static size_t row_end(const struct made *all, size_t count, size_t begin)
     return end;
 }
 
-/* For each number of repeats how many rows have it.  Returns the number of
- * all rows. */
+/* Count the rows for each number of repeats.  Returns the number of all
+ * rows. */
 static size_t count_witnesses(const struct lifetimes *l, const struct made *all,
                               size_t count, uint32_t *witnesses)
 {
@@ -165,7 +163,7 @@ static size_t count_witnesses(const struct lifetimes *l, const struct made *all,
     return rows;
 }
 
-/* The best row that has others beside it. */
+/* The best row whose number of repeats enough rows share. */
 static bool search(const struct lifetimes *l, const struct made *all,
                    size_t count, const uint32_t *witnesses, uint32_t needed,
                    struct iterations *out)
@@ -192,7 +190,7 @@ static bool search(const struct lifetimes *l, const struct made *all,
     return best_count == 0 || take_row(all + best_at, best_count, out);
 }
 
-/* Sorted rows, of which the best is taken. */
+/* Choose the best of the sorted rows. */
 static bool choose_row(const struct lifetimes *l, const struct made *all,
                        size_t count, struct iterations *out)
 {
@@ -213,7 +211,7 @@ static bool find_repeats(const struct lifetimes *l, struct iterations *out)
 {
     size_t count = l->alloc_count - l->before_count;
     struct made *all = malloc((2 * count + 1) * sizeof(*all));
-    /* A note may have the number of its iteration in it. */
+    /* A note may contain the number of its iteration. */
     bool notes = l->snapshot->stacks_are_notes;
     bool ok;
     size_t i;

@@ -1,8 +1,8 @@
 /* iterations.h - where the iterations of a run begin.
  *
- * Marks say so where a program set them.  Else the run is searched for what
- * repeats: allocations, told by size and call path, that come back at nearly
- * equal distances over most of the run, several of them equally often. */
+ * Marks tell if the program set them.  Otherwise the run is searched for
+ * repetition: allocations of equal size and call path that recur at nearly
+ * equal distances over most of the run, several kinds of them equally often. */
 #ifndef LARDER_REPORT_ITERATIONS_H
 #define LARDER_REPORT_ITERATIONS_H
 
@@ -10,11 +10,11 @@
 
 struct iterations {
     uint32_t *begin; /* events, ascending */
-    size_t count;    /* 0: none were found */
-    bool marked;     /* by annotations of the program's own */
+    size_t count;    /* 0: none found */
+    bool marked;     /* by the program's own annotations */
 };
 
-/* False: no host memory.  iterations_free() what it filled in. */
+/* False: no host memory.  Free the result with iterations_free(). */
 bool iterations_find(const struct lifetimes *l, struct iterations *out,
                      struct tool_error *error);
 void iterations_free(struct iterations *it);

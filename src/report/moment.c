@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From "made by event n" to the first state that has it. */
+/* Whether what event `start` created exists in the state. */
 static bool began(uint32_t start, uint32_t state)
 {
     return start == LIFETIME_BEFORE || start < state;
@@ -147,7 +147,7 @@ static void count_one(struct moment *m, struct moment_area *area,
         area->pending += a->rounded;
 }
 
-/* The allocations of an area, from live[*at] on. */
+/* Fill in the area from its allocations, which begin at live[*at]. */
 static void fill_area(struct moment *m, struct moment_area *area, size_t *at)
 {
     const struct lifetime *allocs = m->lifetimes->allocs;

@@ -1,41 +1,41 @@
-/* moment.h - what was there at one moment of a recording: which segments,
- * what in them was in use, and which free pieces lay between. */
+/* moment.h - the state at one moment of a recording: segments, the blocks in
+ * use in them, and the gaps between. */
 #ifndef LARDER_REPORT_MOMENT_H
 #define LARDER_REPORT_MOMENT_H
 
 #include "snapshot/lifetimes.h"
 
-/* A free piece of a segment. */
+/* A free gap in a segment. */
 struct moment_gap {
     uint64_t address;
     uint64_t size;
-    uint32_t area; /* number of the area it lies in */
+    uint32_t area; /* the area that contains it */
 };
 
-/* Addresses reserved without a break, for one stream and pool: a segment, or
- * the mapped pages of an expandable one that follow each other. */
+/* Adjacent reserved addresses of one stream and pool: a segment, or adjacent
+ * mapped pages of an expandable one. */
 struct moment_area {
     uint64_t address;
     uint64_t size;
     uint64_t allocated; /* bytes of blocks in use */
-    uint64_t pending;   /* bytes of blocks freed, waiting for streams */
+    uint64_t pending;   /* bytes of pending blocks */
     uint64_t largest_gap;
     uint32_t stream;
     uint32_t pool;
     uint32_t stack;
-    uint32_t first; /* of live: the first allocation in it */
-    uint32_t count; /* of live */
+    uint32_t first; /* index of its first allocation in `live` */
+    uint32_t count; /* number of allocations */
     uint8_t kind;   /* enum span_kind */
 };
 
 struct moment {
     const struct lifetimes *lifetimes; /* not owned */
-    uint32_t state;                    /* after so many events */
-    struct moment_area *areas;         /* by address */
+    uint32_t state;                    /* number of events before it */
+    struct moment_area *areas;         /* sorted by address */
     size_t area_count;
     uint32_t *live; /* allocations in use or pending, by address */
     size_t live_count;
-    struct moment_gap *gaps; /* by address */
+    struct moment_gap *gaps; /* sorted by address */
     size_t gap_count;
     uint64_t reserved;
     uint64_t allocated;
@@ -44,12 +44,12 @@ struct moment {
     uint64_t outside; /* bytes of allocations in no known segment */
 };
 
-/* State `state` of l, which has to stay.  False: no host memory. */
+/* Make state `state` of l, which must stay valid.  False: no host memory. */
 bool moment_make(const struct lifetimes *l, uint32_t state, struct moment *out,
                  struct tool_error *error);
 void moment_free(struct moment *m);
 
-/* Whether allocation a is in use in a state (not merely pending). */
+/* Whether allocation a is in use in a state, and not only pending. */
 bool moment_in_use(const struct lifetime *a, uint32_t state);
 
 #endif

@@ -1,4 +1,4 @@
-/* report_diff.c - two runs, figure by figure and line by line. */
+/* report_diff.c - compares two runs, figure by figure and line by line. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +20,13 @@ struct side {
 
 struct figure {
     const char *name; /* for people */
-    const char *key;  /* of the JSON */
+    const char *key;  /* in the JSON */
     bool bytes;
-    bool counts; /* a difference in it is one */
+    bool counts; /* decides whether the runs differ */
     uint64_t value[2];
 };
 
-/* A line of the program, with what it held at each run's peak. */
+/* A line of the program, with its bytes at each run's peak. */
 struct held {
     char *frame;
     uint64_t bytes[2];
@@ -91,7 +91,7 @@ static void gather_figures(struct difference *d, const struct run_summary *a,
 
 /* ---- lines ------------------------------------------------------------------------ */
 
-/* Lines are matched by their words: numbers of frames differ between files. */
+/* Lines are matched by their text: frame numbers differ between files. */
 static struct held *find_held(struct difference *d, const char *frame)
 {
     size_t i;
@@ -109,7 +109,7 @@ static struct held *find_held(struct difference *d, const char *frame)
 static bool gather_side(struct difference *d, const struct run_summary *r,
                         int side)
 {
-    /* The rest is small: nobody would read it. */
+    /* The rest is small and not worth listing. */
     size_t most = 500;
     char text[REPORT_FRAME];
     size_t i;

@@ -12,7 +12,7 @@
 
 enum { TOP_JSON = 50 };
 
-/* JSON's integers here have a sign: the absurd is cut down to the largest. */
+/* JSON integers are signed here: larger values are clamped. */
 static json_int_t whole(uint64_t n)
 {
     return n > INT64_MAX ? INT64_MAX : (json_int_t)n;
@@ -210,7 +210,7 @@ static json_t *verdict_json(const struct run_summary *r,
     return o != NULL ? o : json_null();
 }
 
-/* The lines put together as asked. */
+/* The lines, grouped as requested. */
 static json_t *groups_json(const struct run_summary *r,
                            const struct report_options *opt, size_t top,
                            struct tool_error *error)
@@ -300,8 +300,8 @@ static void keep_most(json_t *total, const json_t *device, const char *key)
                             json_integer(report_json_number(device, key)));
 }
 
-/* Counts are of all devices; peaks and what stands at them of the device with
- * the highest. */
+/* Counts are sums over all devices; peaks and the figures at the peak are those
+ * of the device with the highest. */
 static void report_json_add_device(json_t *total, json_t *device)
 {
     static const char *const counts[] = {"events", "segments", "oom_events"};

@@ -1,4 +1,4 @@
-/* report_lists.c - who holds what at the peak. */
+/* report_lists.c - the holders of memory at the peak. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void write_share(const struct report_writing *w,
             g->count);
 }
 
-/* Whether what it is was told or guessed: of nearly all, one or the other. */
+/* Whether categories were named or guessed, for most of the memory. */
 static const char *told_words(const struct report_writing *w)
 {
     const struct moment *m = &w->r->peak;

@@ -1,4 +1,4 @@
-/* report_segments.c - the segments at the peak, and what in them was free. */
+/* report_segments.c - the segments at the peak, and what was free in them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static int by_free(const void *a, const void *b)
     return ((*x)->address > (*y)->address) - ((*x)->address < (*y)->address);
 }
 
-/* Those that are as large and as free as the one before say nothing new. */
+/* Segments of the same size with the same free bytes as the previous one. */
 static bool is_alike(const struct moment_area *a, const struct moment_area *b)
 {
     return a->size == b->size && area_free(a) == area_free(b);

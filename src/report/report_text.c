@@ -59,8 +59,8 @@ static void write_calls(const struct report_writing *w)
             report_time((int64_t)(w->r->driver_ns / 1000), a));
 }
 
-/* What repeats without a mark and leaves memory where it was is taken for
- * iterations; else it may as well be layers, and is not told of. */
+/* Repetition without marks counts as iterations only if memory returns to the
+ * same level; otherwise it may be layers, and is not reported. */
 static bool are_iterations(const struct run_summary *r)
 {
     return r->iterations.count > 0 && (r->iterations.marked || r->steady);
@@ -95,8 +95,8 @@ static bool all_alike(const uint64_t *peaks, size_t count)
     return true;
 }
 
-/* A line an iteration; those with the same peak as the one before are left
- * out, and said to be. */
+/* One line for each iteration; those with the same peak as the previous one are
+ * left out, and counted. */
 static void write_iteration_peaks(const struct report_writing *w)
 {
     const struct iterations *it = &w->r->iterations;
@@ -161,7 +161,8 @@ static void write_row(const struct report_writing *w, const char *name,
 
     fprintf(w->out, "  %-9s ", name);
     for (i = 0; i < RUN_COLUMNS; i++) {
-        /* 128 bits are not needed: most is at least the column. */
+        /* A ratio avoids 128-bit arithmetic; most is not less than the
+         * column. */
         double part = most > 0 ? (double)columns[i] / (double)most : 0;
         size_t step = (size_t)(part * 8 + 0.5);
 
@@ -180,7 +181,7 @@ static void write_curves(const struct report_writing *w)
 
     if (!report_has_history(r))
         return;
-    /* Where segments are not recorded, or are too few. */
+    /* Segments may not be recorded, or only some. */
     if (most < r->peak_allocated)
         most = r->peak_allocated;
     if (most < r->peak_requested)
@@ -196,8 +197,8 @@ static void write_curves(const struct report_writing *w)
 
 enum { TEXT_WIDTH = 88 };
 
-/* How much of a line of `length` fits: up to its last blank that is near
- * enough, or up to the end of the one word that is too long. */
+/* How much of a line of `length` fits: up to the last blank, or to the end of a
+ * single word that is too long. */
 static size_t fitting(const char *line, size_t length, size_t most)
 {
     size_t in = strspn(line, " -");
@@ -214,8 +215,8 @@ static size_t fitting(const char *line, size_t length, size_t most)
     return n;
 }
 
-/* Lines, broken where they are too long; what goes on is as far in as the
- * line's own text. */
+/* Write lines, broken if they are too long; continuation lines are indented
+ * like the line's text. */
 static void write_indented(FILE *out, int indent, const char *text)
 {
     while (*text != '\0') {
@@ -287,7 +288,7 @@ static bool write_findings(const struct report_writing *w,
 
 enum { VERDICT_INDENT = 15 };
 
-/* The label, and the text beside it. */
+/* Write the label with the text beside it. */
 static bool write_verdict_line(const struct report_writing *w,
                                const char *label, const char *text)
 {
@@ -326,7 +327,7 @@ static bool report_text_is_empty(const struct run_summary *r)
     return r->peak_allocated + r->peak_reserved + r->counts[SNAPSHOT_OOM] == 0;
 }
 
-/* What follows the verdict, whole. */
+/* Write everything after the verdict. */
 static bool write_rest(const struct report_writing *w, struct tool_error *error)
 {
     if (!write_failures(w, error))
@@ -351,7 +352,7 @@ static bool write_device(const struct report_writing *w, bool whole,
     write_peak(w);
     if (report_has_history(w->r) || report_text_is_empty(w->r))
         write_calls(w);
-    /* All that follows would be empty. */
+    /* Everything that follows would be empty. */
     if (report_text_is_empty(w->r))
         return true;
     write_iterations(w);
@@ -359,14 +360,14 @@ static bool write_device(const struct report_writing *w, bool whole,
     return !whole || write_rest(w, error);
 }
 
-/* What a device used, for comparing them. */
+/* A device's peak, for comparison. */
 struct share {
     size_t device;
     uint64_t peak;
 };
 
 /* Devices that do the same work should hold about as much: one that holds far
- * more than any other is where a run ends. */
+ * more than the others runs out of memory first. */
 static void write_balance(FILE *out, const struct share *shares, size_t count)
 {
     struct share first = {0, 0};
@@ -418,8 +419,8 @@ static bool write_number(FILE *out, const char *name, const struct snapshot *s,
     return ok;
 }
 
-/* What a device's place in the report goes by: the failure first, then who had
- * most to do. */
+/* What determines a device's place in the report: failures first, then
+ * activity. */
 struct place {
     size_t device;
     uint64_t failures;
@@ -441,8 +442,8 @@ static int by_place(const void *a, const void *b)
     return (x->device > y->device) - (x->device < y->device);
 }
 
-/* Bytes of segments stand for what a device holds: working out its peak would
- * take all that its report does. */
+/* Bytes of segments approximate what a device holds: computing its peak would
+ * cost as much as its report. */
 static void find_places(const struct snapshot *s,
                         const struct device_list *devices, struct place *out)
 {

@@ -64,7 +64,7 @@ static bool is_separator(char c)
     return c == '/' || c == '\\';
 }
 
-/* A package's helper that takes so many calls is not who asks. */
+/* A helper of a package that makes this many calls is not what allocated. */
 enum { HELPER_CALLS = 2 };
 
 uint32_t report_own_frame(const struct snapshot *s, uint32_t stack)
@@ -102,8 +102,8 @@ int report_cut(const char *text, size_t most)
     return (int)n;
 }
 
-/* Bytes of a function of C++ without its parameters, `most` at most: the end
- * of a very long one is not looked for. */
+/* The length of a C++ function's name without parameters, at most `most`: very
+ * long names are not searched to the end. */
 static size_t without_parameters(const char *name, size_t most)
 {
     const char *end = name + strnlen(name, most);
@@ -118,20 +118,20 @@ static size_t without_parameters(const char *name, size_t most)
     return most;
 }
 
-/* How many bytes the character of UTF-8 here has; 0: there is none whole. */
+/* The length of the UTF-8 character here; 0: it is incomplete. */
 static size_t character_bytes(const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
 
-    /* Half of a pair is written as a character, and is none. */
+    /* A lone surrogate is encoded like a character, but is none. */
     if (strnlen(text, n) < n || !snap_utf8_valid(p, n) ||
         (p[0] == 0xed && p[1] >= 0xa0))
         return 0;
     return n;
 }
 
-/* What was cut in the middle of a character, or never was one. */
+/* Replace bytes that are cut characters or invalid. */
 static void replace_broken(char *text)
 {
     while (*text != '\0') {
@@ -143,8 +143,8 @@ static void replace_broken(char *text)
     }
 }
 
-/* What a terminal would obey is not for it: a file may hold anything.  A
- * statement's line ends are blanks like others. */
+/* Replace control characters, which a terminal would interpret: a file may
+ * contain anything.  Line ends within a statement become blanks. */
 void report_defuse(char *text)
 {
     replace_broken(text);
@@ -173,7 +173,7 @@ void report_put_name(FILE *out, const char *name)
     fputs(shown, out);
 }
 
-/* Of a path; all of what is too long to be one. */
+/* The last part of a path; all of a text that is too long to be a path. */
 static const char *after_folders(const struct snapshot *s, uint32_t string)
 {
     const char *path = frame_text(s, string);
@@ -188,7 +188,7 @@ static const char *after_folders(const struct snapshot *s, uint32_t string)
     return base;
 }
 
-/* "MmBackward0 of the backward pass" of "torch::…::MmBackward0::apply(…)". */
+/* "MmBackward0 of the backward pass" from "torch::…::MmBackward0::apply(…)". */
 static void put_node(char buf[REPORT_FRAME], const char *name)
 {
     const char *end = strstr(name, "::apply(");

@@ -1,4 +1,4 @@
-/* report_words.h - figures and frames in words for a person. */
+/* report_words.h - formats figures and frames for people. */
 #ifndef LARDER_REPORT_REPORT_WORDS_H
 #define LARDER_REPORT_REPORT_WORDS_H
 
@@ -6,7 +6,7 @@
 
 #include "snapshot/lifetimes.h"
 
-/* Room for any of the texts below. */
+/* Size of a buffer for any of the texts below. */
 enum { REPORT_WORD = 32, REPORT_FRAME = 512 };
 
 /* "1.25 GiB", "512 B"; returns buf. */
@@ -18,33 +18,34 @@ const char *report_plural(size_t count);
 /* "3.1 s", "40 ms", "800 µs"; returns buf. */
 const char *report_time(int64_t us, char buf[REPORT_WORD]);
 
-/* Microseconds from one time to another; of times that no clock shows, the
- * nearest that fits. */
+/* Microseconds between two times, clamped if the difference overflows. */
 int64_t report_elapsed(int64_t from, int64_t to);
 
-/* Number of the frame that a reader would call "the line": of the stack, the
- * innermost that is neither PyTorch's nor of Python's own library: the
- * program's, unless a package was more than two calls deep in its own code,
- * as a library of models is; failing both PyTorch's, and of a stack
- * without Python the node of the backward pass.  UINT32_MAX for a stack
- * without frames. */
+/* Number of the frame that a reader would call "the line" of the stack.  It is
+ * the innermost frame that belongs neither to PyTorch nor to Python's own
+ * library: the program's, unless a package (such as a library of models) was
+ * more than two calls deep in its own code.  If there is none, PyTorch's; in a
+ * stack without Python, the node of the backward pass.  UINT32_MAX for an empty
+ * stack. */
 uint32_t report_own_frame(const struct snapshot *s, uint32_t stack);
 
-/* "models.py:174 update_nodes", with the whole path or its last part, and
- * without what a terminal would obey.  UTF-8.  Returns buf; "(no call path recorded)" for UINT32_MAX. */
+/* Format "models.py:174 update_nodes", with the whole path or its last part,
+ * without control characters.  UTF-8.  Returns buf; "(no call path recorded)"
+ * for UINT32_MAX. */
 const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
                          char buf[REPORT_FRAME]);
 
-/* As many of the first `most` bytes of a text as end with a whole character. */
+/* How many of the first `most` bytes of a text end with a complete
+ * character. */
 int report_cut(const char *text, size_t most);
 
-/* Replace what a terminal would obey, and what is no UTF-8. */
+/* Replace control characters and invalid UTF-8. */
 void report_defuse(char *text);
 
-/* Write a file's name so, the last part of one that is very long. */
+/* Write a file's name in this form; only the last part if it is very long. */
 void report_put_name(FILE *out, const char *name);
 
-/* Text that grows: write to `out`, then take it. */
+/* A growing text: write to `out`, then take it. */
 struct report_text {
     FILE *out; /* NULL: no host memory */
     char *text;
@@ -52,7 +53,7 @@ struct report_text {
 };
 
 bool report_text_begin(struct report_text *t);
-/* The text, the caller's to free(); NULL: no host memory. */
+/* The text, which the caller frees; NULL: no host memory. */
 char *report_text_take(struct report_text *t);
 
 #endif

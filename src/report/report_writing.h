@@ -1,5 +1,5 @@
-/* report_writing.h - the parts of the report for people, one device's each.
- * Private to the report. */
+/* report_writing.h - the parts of the text report on one device.  Private to
+ * the report. */
 #ifndef LARDER_REPORT_REPORT_WRITING_H
 #define LARDER_REPORT_REPORT_WRITING_H
 
@@ -19,7 +19,7 @@ void report_write_fragmentation(const struct report_writing *w);
 bool report_write_segments(const struct report_writing *w,
                            struct tool_error *error);
 
-/* report_lists.c: who holds what at the peak.  False: no host memory. */
+/* report_lists.c: the holders at the peak.  False: no host memory. */
 bool report_write_holders(const struct report_writing *w,
                           struct tool_error *error);
 

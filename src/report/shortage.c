@@ -1,8 +1,8 @@
 /* shortage.c - see shortage.h.
  *
- * By the time the event is recorded the allocator has given everything it
- * could back to the driver (facts of PyTorch's ladder): what is still cached
- * lies in segments that are partly in use. */
+ * When the event is recorded the allocator has already released everything it
+ * could to the driver (PyTorch's ladder): what is still cached is in segments
+ * that are partly in use. */
 #include "report/shortage.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ bool shortage_may_use(const struct shortage *s, const struct moment_area *a)
 {
     if (a->stream != s->stream || a->pool != s->pool)
         return false;
-    /* The kind of an expandable segment does not say its pool. */
+    /* The kind of an expandable segment does not tell its pool. */
     return a->kind == SPAN_EXPANDABLE || s->small == (a->kind == SPAN_SMALL);
 }
 
@@ -40,7 +40,7 @@ static void look_at_area(struct shortage *s, const struct moment_area *a)
     }
 }
 
-/* What is asked of the driver for a request. */
+/* The size that is requested from the driver. */
 static uint64_t segment_for(uint64_t asked)
 {
     if (asked <= MIB)
@@ -72,7 +72,7 @@ static enum shortage_cause cause_of(const struct shortage *s)
     return SHORTAGE_TOO_MUCH;
 }
 
-/* A new segment is a multiple of 2 MiB. */
+/* The size of a new segment is a multiple of 2 MiB. */
 static uint64_t fits(const struct shortage *s)
 {
     uint64_t fresh = s->driver_free / (2 * MIB) * (2 * MIB);
@@ -99,7 +99,7 @@ bool shortage_make(const struct lifetimes *l, uint32_t event,
     out->driver_free = out->driver_known ? e->address : 0;
     for (i = 0; i < out->moment.area_count; i++)
         look_at_area(out, &out->moment.areas[i]);
-    /* What is in use in segments that were never recorded is held too. */
+    /* Memory in use in segments that were never recorded counts too. */
     out->attainable = out->moment.reserved;
     if (out->attainable < out->moment.allocated + out->moment.pending)
         out->attainable = out->moment.allocated + out->moment.pending;

@@ -8,8 +8,8 @@
 
 #include "report/report_words.h"
 
-/* The most in each part of a curve, and over all of it; the state where that
- * is. */
+/* The maximum in each column of a curve, and the state with the overall
+ * maximum. */
 static uint32_t shrink(const uint64_t *curve, uint32_t events,
                        uint64_t columns[RUN_COLUMNS])
 {
@@ -32,7 +32,7 @@ static uint32_t shrink(const uint64_t *curve, uint32_t events,
     return best;
 }
 
-/* A run of few events leaves columns out: they show what was there before. */
+/* With few events some columns are empty: they repeat the previous one. */
 static void fill_columns(uint64_t columns[RUN_COLUMNS], uint32_t events)
 {
     size_t i;
@@ -43,7 +43,8 @@ static void fill_columns(uint64_t columns[RUN_COLUMNS], uint32_t events)
     }
 }
 
-/* The most in each iteration; the last lasts to the end of the recording. */
+/* The maximum in each iteration; the last one extends to the end of the
+ * recording. */
 static bool find_iteration_peaks(struct run_summary *r, const uint64_t *curve)
 {
     const struct iterations *it = &r->iterations;
@@ -65,8 +66,9 @@ static bool find_iteration_peaks(struct run_summary *r, const uint64_t *curve)
     return true;
 }
 
-/* Whether the iterations but the first, which sets up, begin at levels that
- * differ little against what comes and goes in them. */
+/* Whether the iterations except the first, which allocates state, begin at
+ * levels that differ little compared with what is allocated and freed in
+ * them. */
 static bool is_steady(const struct run_summary *r, const uint64_t *allocated)
 {
     const struct iterations *it = &r->iterations;
@@ -111,8 +113,8 @@ static bool make_curves(struct run_summary *r)
     return ok;
 }
 
-/* PyTorch maps small expandable segments by 2 MiB and large ones by 20 MiB a
- * page. */
+/* PyTorch maps small expandable segments in pages of 2 MiB, large ones in pages
+ * of 20 MiB. */
 static uint64_t page_count(uint64_t size)
 {
     uint64_t page =
@@ -121,7 +123,7 @@ static uint64_t page_count(uint64_t size)
     return (size + page - 1) / page;
 }
 
-/* What the library's own prices say of a segment's event. */
+/* The price of a segment event, from the library's own table. */
 static uint64_t price_of(const larder_prices *p, const struct snapshot_event *e)
 {
     uint64_t mib = e->size >> 20;
@@ -161,8 +163,8 @@ static void count_events(struct run_summary *r)
         r->driver_ns += price_of(&prices, e);
         if ((e->has & SNAPSHOT_HAS_TIME) == 0)
             continue;
-        /* Clocks of several threads may step back; overflow is nothing that
-         * a clock does. */
+        /* Clocks of several threads may step back; an overflow is no valid
+         * time. */
         if (!begun)
             first = last = e->time_us;
         begun = true;

@@ -22,7 +22,7 @@ bool report_has_history(const struct run_summary *r)
            0;
 }
 
-/* The last request that failed; false: none did. */
+/* The last failed request.  False: there is none. */
 static bool last_failure(const struct run_summary *r, uint32_t *event)
 {
     const struct lifetimes *l = r->lifetimes;

@@ -1,5 +1,5 @@
-/* address_map.c - open addressing; what is taken away is closed up at once, so
- * that no tombstones gather over millions of events. */
+/* address_map.c - open addressing.  Removal closes the gap at once, so that no
+ * tombstones accumulate over millions of events. */
 #include "snapshot/address_map.h"
 
 #include <stdlib.h>
@@ -13,12 +13,13 @@ enum { CAPACITY_FIRST = 1024 };
 
 static size_t home_of(const struct address_map *m, uint64_t address)
 {
-    /* Addresses are multiples of 512: the low bits say nothing. */
+    /* Addresses are multiples of 512, so their low bits carry no
+     * information. */
     return (size_t)((address * UINT64_C(0x9e3779b97f4a7c15)) >> 20) &
            (m->capacity - 1);
 }
 
-/* Where an address is, or the free slot where it would go. */
+/* The slot of an address, or the free slot where it would be stored. */
 static size_t find_slot(const struct address_map *m, uint64_t address)
 {
     size_t at = home_of(m, address);
@@ -95,7 +96,7 @@ uint32_t address_map_take(struct address_map *m, uint64_t address)
          at = (at + 1) & (m->capacity - 1)) {
         size_t home = home_of(m, m->slots[at].address);
 
-        /* It may move into the hole unless its home lies after it. */
+        /* The entry may move into the hole unless its home slot is after it. */
         if (((at - home) & (m->capacity - 1)) >=
             ((at - hole) & (m->capacity - 1))) {
             m->slots[hole] = m->slots[at];

@@ -1,5 +1,5 @@
-/* address_map.h - a hash table from addresses to numbers, for what is alive
- * while the events of a snapshot are gone through. */
+/* address_map.h - a hash table from addresses to numbers, for live allocations
+ * while a snapshot's events are processed. */
 #ifndef LARDER_SNAPSHOT_ADDRESS_MAP_H
 #define LARDER_SNAPSHOT_ADDRESS_MAP_H
 
@@ -21,10 +21,10 @@ void address_map_free(struct address_map *m);
 /* The number at an address; ADDRESS_MAP_NONE when there is none. */
 uint32_t address_map_get(const struct address_map *m, uint64_t address);
 
-/* Put a number at an address, over one that is there.  False: no memory. */
+/* Store a number for an address, replacing any other.  False: no memory. */
 bool address_map_put(struct address_map *m, uint64_t address, uint32_t number);
 
-/* Take away what is at an address and return it, as _get does. */
+/* Remove an address and return its number, like address_map_get(). */
 uint32_t address_map_take(struct address_map *m, uint64_t address);
 
 #endif

@@ -1,4 +1,4 @@
-/* lifetimes.c - going through the events of one device. */
+/* lifetimes.c - processes the events of one device. */
 #include "snapshot/lifetimes.h"
 
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static bool on_alloc(struct walk *w, const struct snapshot_event *e,
            address_map_put(&w->alive, e->address, lifetimes_number_of(w, made));
 }
 
-/* The allocation that an event ends: one seen being made, or one from before
- * the recording. */
+/* The allocation that an event ends: one whose allocation was recorded, or one
+ * from before the recording. */
 static bool ended_by(struct walk *w, struct address_map *map,
                      const struct snapshot_event *e, struct lifetime **out)
 {
@@ -115,7 +115,7 @@ static bool on_free_completed(struct walk *w, const struct snapshot_event *e,
 
     if (!ended_by(w, &w->waiting, e, &ended))
         return false;
-    /* Freed before the recording, and waiting since then. */
+    /* Freed before the recording, and pending since then. */
     if (ended->start == LIFETIME_BEFORE && ended->end == w->out->event_count)
         ended->end = LIFETIME_BEFORE;
     ended->done = event;
@@ -180,8 +180,8 @@ static bool on_event(struct walk *w, const struct snapshot_event *e,
     }
 }
 
-/* A block of the final state: one that was seen is now known better, one that
- * was not has been there all along. */
+/* A block of the final state completes what is known of its allocation; without
+ * one, it has existed since before the recording. */
 static bool add_final_block(struct walk *w, const struct snapshot_segment *seg,
                             const struct snapshot_block *block)
 {
@@ -219,7 +219,8 @@ static uint8_t kind_of(const struct snapshot_segment *seg)
     return seg->type == SNAPSHOT_SMALL ? SPAN_SMALL : SPAN_LARGE;
 }
 
-/* Segments that were seen being made know their type only from here. */
+/* The type of segments created during the recording is known only from the
+ * final state. */
 static void correct_kinds(struct walk *w, const struct snapshot_segment *seg)
 {
     const struct span_set *set = &w->spans;
@@ -294,8 +295,9 @@ static bool walk_events(struct walk *w)
     return add_final_state(w);
 }
 
-/* Those from before first; the others are in order already, and move up in
- * place, the last one first: they may be millions. */
+/* Allocations from before the recording come first.  The others are in order
+ * already and are moved up in place, the last one first, because there may be
+ * millions. */
 static bool put_in_order(struct lifetimes *l)
 {
     struct lifetime *before;
@@ -414,7 +416,7 @@ uint64_t lifetimes_round(const struct snapshot_settings *settings,
 static void add_range(uint64_t *values, const struct lifetimes *l,
                       uint32_t start, uint32_t end, uint64_t bytes)
 {
-    /* BEFORE + 1 is 0: there from the first state on. */
+    /* BEFORE + 1 is 0: present from the first state on. */
     values[(uint32_t)(start + 1)] += bytes;
     if (end < l->event_count)
         values[end + 1] -= bytes;

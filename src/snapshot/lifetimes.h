@@ -1,32 +1,33 @@
-/* lifetimes.h - what lived from when to when, worked out of a snapshot.
+/* lifetimes.h - when each allocation of a snapshot lived.
  *
- * A snapshot has events and the state at their end.  Going through the events
- * gives most lifetimes; what was freed without having been allocated must have
- * been there before the recording began, and so must what stands in the final
- * state without an allocation.  That is the state at the beginning, rolled
- * back, as far as the file tells.
+ * A snapshot contains events and the state after them.  Most lifetimes follow
+ * from the events.  An allocation that was freed without having been allocated
+ * must have existed before the recording began, and so must a block of the
+ * final state without an allocation.  This restores the state at the beginning,
+ * as far as the file allows.
  *
- * Times are event numbers of the device: 0 is the first that was recorded.
- * State k is the state after k events.  What event s made and event e ended
- * was there in states s + 1 to e. */
+ * Times are event numbers of the device: 0 is the first recorded event.  State
+ * k is the state after k events.  What event s created and event e ended exists
+ * in states s + 1 to e. */
 #ifndef LARDER_SNAPSHOT_LIFETIMES_H
 #define LARDER_SNAPSHOT_LIFETIMES_H
 
 #include "snapshot/snapshot.h"
 
-/* `start` of what was there before the first event.  Adding 1 gives state 0. */
+/* `start` of allocations from before the first event.  Adding 1 gives state
+ * 0. */
 #define LIFETIME_BEFORE UINT32_MAX
 
 /* One allocation. */
 struct lifetime {
     uint64_t address;
     uint64_t requested; /* bytes */
-    uint64_t rounded;   /* bytes of its block, as far as that is known */
+    uint64_t rounded;   /* size of its block, if known */
     uint32_t start;     /* event, or LIFETIME_BEFORE */
-    uint32_t end;       /* event that freed it; event_count: none did;
-                         * LIFETIME_BEFORE: freed before the recording, and
-                         * only waiting for its streams in it */
-    uint32_t done;      /* event from which its place could be reused */
+    /* Event that freed it; event_count: none did; LIFETIME_BEFORE: freed before
+     * the recording, and only pending during it. */
+    uint32_t end;
+    uint32_t done; /* event from which the place was reusable */
     uint32_t stack;
     uint32_t stream;
     uint32_t pool;
@@ -35,7 +36,7 @@ struct lifetime {
 
 enum span_kind { SPAN_SMALL, SPAN_LARGE, SPAN_EXPANDABLE };
 
-/* A segment, or a mapped piece of an expandable one. */
+/* A segment, or a mapped part of an expandable one. */
 struct segment_span {
     uint64_t address;
     uint64_t size;
@@ -53,40 +54,40 @@ struct lifetimes {
     const struct snapshot_event *events; /* the device's */
     uint32_t event_count;
 
-    struct lifetime *allocs; /* by start, those from before first */
+    struct lifetime *allocs; /* by start; those from before come first */
     size_t alloc_count;
     size_t before_count;        /* of allocs */
     struct segment_span *spans; /* in no order */
     size_t span_count;
 
-    /* What does not fit together, as in a ring that lost events. */
-    uint64_t overwritten; /* allocations where one was alive */
-    uint64_t unmatched;   /* frees of what was freed already */
+    /* Contradictions, as in a ring that lost events. */
+    uint64_t overwritten; /* allocations at live addresses */
+    uint64_t unmatched;   /* frees of freed addresses */
 };
 
-/* Work out the lifetimes of the device number `device` of a snapshot (an index
- * of snapshot.devices, or below the highest device of a segment).  The
- * snapshot has to stay.  False: no host memory.
- * Cost: a pass over the events, 56 bytes an allocation. */
+/* Determine the lifetimes of device number `device` (an index of
+ * snapshot.devices, or at most the highest device of a segment).  The snapshot
+ * must stay valid.  False: no host memory.  Cost: one pass over the events, 56
+ * bytes for each allocation. */
 bool lifetimes_make(const struct snapshot *s, size_t device,
                     struct lifetimes *out, struct tool_error *error);
 
-/* Release what lifetimes_make() filled in; also after it failed. */
+/* Free what lifetimes_make() filled in, also after it failed. */
 void lifetimes_free(struct lifetimes *l);
 
-/* How many devices there are: with a list of events, or a segment. */
+/* The number of devices that have a list of events or a segment. */
 size_t lifetimes_device_count(const struct snapshot *s);
 
-/* A request rounded as the recorded settings say (512 bytes and
+/* A request's size rounded as the recorded settings say (512 bytes and
  * roundup_power2_divisions). */
 uint64_t lifetimes_round(const struct snapshot_settings *settings,
                          uint64_t bytes);
 
-/* The first event not before a time, event_count if there is none: a binary
- * search. */
+/* The first event not before a time, by binary search; event_count: none. */
 uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us);
 
-/* Bytes after each event: values[k] in state k, event_count + 1 of them. */
+/* Bytes after each event: values[k] is for state k, with event_count + 1
+ * values. */
 enum lifetime_curve { CURVE_REQUESTED, CURVE_ALLOCATED, CURVE_RESERVED };
 void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
                      uint64_t *values);

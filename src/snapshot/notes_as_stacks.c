@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Number the texts in use from 1, as their stacks will be. */
+/* Number the texts that are in use, from 1, like the stacks made from them. */
 static uint32_t number_texts(const struct snapshot *s, uint32_t *stack_of)
 {
     uint32_t count = 0;
@@ -24,7 +24,7 @@ static uint32_t number_texts(const struct snapshot *s, uint32_t *stack_of)
     return count;
 }
 
-/* Room for `count` more frames, and as many stacks of one each. */
+/* Make room for `count` more frames, and as many stacks of one frame. */
 static bool notes_as_stacks_make_room(struct snapshot *s, size_t count)
 {
     struct snapshot_frame *frames =
@@ -84,7 +84,7 @@ bool snapshot_notes_as_stacks(struct snapshot *s, struct tool_error *error)
     uint32_t count;
     bool ok;
 
-    /* Stack 0 is the empty one. */
+    /* Stack 0 is empty. */
     if (s->stack_count != 1)
         return true;
     stack_of = calloc(s->string_count + 1, sizeof(*stack_of));

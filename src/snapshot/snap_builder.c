@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Python writes dicts in batches of a thousand: a smaller first one is all. */
+/* Python writes dicts in batches of a thousand, so a smaller first batch is
+ * complete. */
 enum { BATCH = 1000, KEEP_CAPACITY = 4096 };
 
 /* ---- errors --------------------------------------------------------------- */
@@ -241,7 +242,7 @@ void snap_object_free(struct snap_builder *b, const struct snap_value *v,
     b->free_object = n;
 }
 
-/* The object has become what *now says; so does the value. */
+/* Replace the object, and the value, by what *now says. */
 static void object_becomes(struct snap_builder *b, struct snap_value *v,
                            enum snap_kind kind, uint64_t bits)
 {
@@ -261,7 +262,8 @@ static bool items_room(struct snap_builder *b, struct snap_object *o,
 
 /* ---- lists ---------------------------------------------------------------- */
 
-/* A range or stack that something else is added to: one by one. */
+/* Expand a range or stack to single values, because something else is added to
+ * it. */
 static bool list_spell_out(struct snap_builder *b, struct snap_object *o)
 {
     size_t count = o->count;
@@ -288,7 +290,7 @@ static bool list_spell_out(struct snap_builder *b, struct snap_object *o)
     return true;
 }
 
-/* As many of the values as extend a range; how many. */
+/* Extend a range by as many of the values as fit.  Returns how many. */
 static size_t list_extend_range(struct snap_object *o,
                                 const struct snap_value *v, size_t count)
 {
@@ -333,14 +335,14 @@ static bool settle_all(struct snap_builder *b, size_t first, size_t step)
     return true;
 }
 
-/* The list or dict that the values from base on go into. */
+/* The list or dict that the values from base on are added to. */
 static struct snap_object *target_of(struct snap_builder *b, size_t base,
                                      enum snap_object_type type)
 {
     const char *wanted = type == SNAP_LIST ? "a list" : "a dict";
     struct snap_object *o;
 
-    /* A mark between them would be left pointing beyond the stack. */
+    /* A mark among the items would point beyond the stack. */
     if (base == 0 ||
         (b->mark_count > 0 && b->marks[b->mark_count - 1] >= base)) {
         snap_fail(b, "nothing below the items; expected %s", wanted);
@@ -377,7 +379,7 @@ static bool is_integer(const struct snap_value *v)
     return v->kind == SNAP_INT || v->kind == SNAP_UINT;
 }
 
-/* Two integers: what pool ids are. */
+/* Two integers: a pool id. */
 static bool as_pool(struct snap_builder *b, size_t base, uint32_t at,
                     bool *done)
 {
@@ -399,7 +401,7 @@ static bool as_pool(struct snap_builder *b, size_t base, uint32_t at,
     return snap_push(b, SNAP_POOL, n, at);
 }
 
-/* Put a new object under the values from base on. */
+/* Put a new object below the values from base on. */
 static bool object_below(struct snap_builder *b, enum snap_object_type type,
                          size_t base, uint32_t at)
 {
@@ -440,7 +442,7 @@ bool snap_top_is_empty_list(struct snap_builder *b, struct snap_object **list)
 
 /* ---- dicts ---------------------------------------------------------------- */
 
-/* If the pairs may be all there are, they may be a record. */
+/* If the pairs may be complete, they may be a record. */
 static bool set_items(struct snap_builder *b, size_t base, bool whole)
 {
     size_t count = b->depth - base;

@@ -1,10 +1,10 @@
-/* snap_builder.h - what both readers drive: a stack of values from which
- * lists and dicts are made.  A dict that is a frame, event, block, segment,
- * annotation or history entry becomes a compact record as soon as it is
- * whole, a list of frames a stack, a list of records that follow each other
- * a range; nothing else of them is kept.
+/* snap_builder.h - the stack of values that both readers use to build lists and
+ * dicts.  A dict that is a frame, event, block, segment, annotation or history
+ * entry becomes a compact record as soon as it is complete; a list of frames
+ * becomes a stack, and a list of consecutive records a range.  Nothing else of
+ * them is kept.
  *
- * Nothing here recurses, whatever is nested in what. */
+ * Nothing here is recursive, however deep the input is nested. */
 #ifndef LARDER_SNAPSHOT_SNAP_BUILDER_H
 #define LARDER_SNAPSHOT_SNAP_BUILDER_H
 
@@ -15,17 +15,18 @@
 #include "snapshot/snapshot.h"
 
 enum snap_kind {
-    /* What a memo can hold; 3 bits there. */
+    /* Kinds that the memo can hold; it stores 3 bits. */
     SNAP_UNSET,
-    SNAP_STRING, /* bits: the number */
+    SNAP_STRING, /* bits: its number */
     SNAP_FRAME,
     SNAP_STACK,
     SNAP_OBJECT, /* a list or dict; bits: snap_object_bits() */
     SNAP_POOL,
     SNAP_EMPTY_LIST,
-    SNAP_OPAQUE, /* what no snapshot needs: sets, bytes, used up records; bits:
-                    0, or the string that snap_rest.h made of it */
-    /* What it cannot. */
+    /* Values that no snapshot needs: sets, bytes, records already used. bits:
+     * 0, or the string that snap_rest.h made of it. */
+    SNAP_OPAQUE,
+    /* Kinds that the memo cannot hold. */
     SNAP_NULL,
     SNAP_BOOL,
     SNAP_INT,  /* bits: as int64_t */
@@ -40,7 +41,7 @@ enum snap_kind {
 
 struct snap_value {
     uint64_t bits;
-    uint32_t at; /* where it began: the low bits of the offset */
+    uint32_t at; /* where it began: low bits of its offset */
     uint8_t kind;
 };
 
@@ -48,21 +49,21 @@ enum snap_object_type {
     SNAP_FREE,
     SNAP_LIST,
     SNAP_DICT,
-    SNAP_BECAME /* range and first are kind and bits of what it is now */
+    SNAP_BECAME /* range and first hold kind and bits of the new value */
 };
 
 struct snap_object {
-    struct snap_value *items; /* of a dict: keys and values in turn */
+    struct snap_value *items; /* of a dict: keys and values alternate */
     size_t capacity;
     size_t count;
-    uint64_t first; /* of a range: its first record; its stack */
+    uint64_t first; /* of a range: the first record; or the stack */
     uint32_t generation;
-    uint32_t memo; /* where the memo holds it; of a free one: the next */
+    uint32_t memo; /* index in the memo; of a free object: the next one */
     uint8_t type;
-    uint8_t range; /* kind of the records of a range, or SNAP_UNSET */
+    uint8_t range; /* kind of a range's records, or SNAP_UNSET */
     bool only_frames;
-    bool settled; /* was used, and stays as it is */
-    bool shared;  /* more values than one may name it */
+    bool settled; /* was used, and must not change */
+    bool shared;  /* several values may refer to it */
 };
 
 struct snap_builder {
@@ -85,24 +86,25 @@ struct snap_builder {
     size_t object_capacity;
     uint32_t free_object; /* SNAP_NONE: none */
 
-    uint32_t *memo; /* kind in the upper 3 bits, bits in the others */
+    uint32_t *memo; /* kind in the upper 3 bits, value in the rest */
     size_t memo_end;
     size_t memo_capacity;
-    uint64_t memo_set;   /* how many are */
-    bool memo_rewritten; /* since this was last set to false */
+    uint64_t memo_set;   /* number of entries in use */
+    bool memo_rewritten; /* since it was last set to false */
 
-    uint32_t *ids; /* frames of a list on its way to be a stack */
+    uint32_t *ids; /* frames of a list that may become a stack */
     size_t id_capacity;
 
-    char *rest; /* snap_rest.h: the text on its way */
+    char *rest; /* snap_rest.h: the text being built */
     size_t rest_count;
     size_t rest_capacity;
     size_t rests_capacity[SNAPSHOT_RECORDS];
 
-    bool has_more; /* a key nobody knows holds segments or events, as those of
-                      the host in PyTorch 2.13 do */
-    bool stack_numbers; /* some record names its stack by number, plus 1 */
-    bool stack_lists;   /* ... has it as a list of frames */
+    /* An unknown key contains segments or events, as those of the host in
+     * PyTorch 2.13 do. */
+    bool has_more;
+    bool stack_numbers; /* a record refers to its stack by number */
+    bool stack_lists;   /* a record has its stack as a list of frames */
 
     size_t event_capacity;
     size_t segment_capacity;
@@ -121,17 +123,17 @@ struct snap_builder {
 #define SNAP_PRINTF(words, first)
 #endif
 
-/* At the value. */
+/* Report an error at the value. */
 bool snap_fail_at(struct snap_builder *b, uint32_t at, const char *format, ...)
     SNAP_PRINTF(3, 4);
 
-/* Where the input stands. */
+/* Report an error at the input's position. */
 bool snap_fail(struct snap_builder *b, const char *format, ...)
     SNAP_PRINTF(2, 3);
 
 bool snap_no_memory(struct snap_builder *b);
 
-/* What a value is, for errors: "a string". */
+/* The kind of a value, for messages: "a string". */
 const char *snap_kind_name(const struct snap_builder *b,
                            const struct snap_value *v);
 
@@ -156,22 +158,22 @@ bool snap_push_object(struct snap_builder *b, enum snap_object_type type,
 
 bool snap_mark(struct snap_builder *b);
 
-/* Take the last mark off; *base is how many values lie below it. */
+/* Pop the last mark; *base is the number of values below it. */
 bool snap_unmark(struct snap_builder *b, size_t *base);
 
-/* The values from base on, into the list or dict below them. */
+/* Add the values from base on to the list or dict below them. */
 bool snap_append_from(struct snap_builder *b, size_t base);
 bool snap_set_items_from(struct snap_builder *b, size_t base);
 
-/* The same for one pair of several, as protocol 0 has them: what the dict is
- * shows when it is used. */
+/* The same for one pair of several, as in protocol 0, where the kind of dict
+ * shows only when it is used. */
 bool snap_set_item_from(struct snap_builder *b, size_t base);
 
-/* The values from base on become a tuple or list, or a dict. */
+/* Make a tuple or list, or a dict, of the values from base on. */
 bool snap_make_list(struct snap_builder *b, size_t base, uint32_t at);
 bool snap_make_dict(struct snap_builder *b, size_t base, uint32_t at);
 
-/* Whether the value on top is a list without items; sets *list. */
+/* Whether the top value is an empty list; sets *list. */
 bool snap_top_is_empty_list(struct snap_builder *b, struct snap_object **list);
 
 /* ---- the memo ------------------------------------------------------------- */
@@ -180,40 +182,39 @@ enum { SNAP_MEMO_SHIFT = 29 };
 
 bool snap_memo_put(struct snap_builder *b, uint64_t index);
 
-/* Push what it holds. */
+/* Push the value at this index. */
 bool snap_memo_get(struct snap_builder *b, uint64_t index, uint32_t at);
 
 /* ---- objects -------------------------------------------------------------- */
 
-/* NULL: no longer there, or not of that type. */
+/* NULL: it no longer exists, or has another type. */
 struct snap_object *snap_object_of(struct snap_builder *b,
                                    const struct snap_value *v,
                                    enum snap_object_type type);
 
-/* It has become `now`, which the memo is to hold in its place. */
+/* It was replaced by `now`, which the memo holds in its place. */
 void snap_object_free(struct snap_builder *b, const struct snap_value *v,
                       const struct snap_value *now);
 
-/* Turn a finished list or dict into what it means. */
+/* Convert a finished list or dict to what it means. */
 bool snap_settle(struct snap_builder *b, struct snap_value *v);
 
 /* ---- records (snap_schema.c) ---------------------------------------------- */
 
-/* Make what the pairs are; *out is the value, or unchanged if they are
- * nothing known. */
+/* Make a record of the pairs; *out is the value, unchanged if they are no known
+ * record. */
 bool snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
                       size_t count, struct snap_value *out);
 
 /* ---- begin and end -------------------------------------------------------- */
 
-/* snap_builder_free() is due whatever it says. */
+/* Call snap_builder_free() whatever this returns. */
 bool snap_builder_init(struct snap_builder *b);
 
-/* All but the snapshot. */
+/* Free everything except the snapshot. */
 void snap_builder_free(struct snap_builder *b);
 
-/* The value left on the stack is the file: fill in the rest of the
- * snapshot. */
+/* The value left on the stack is the file: complete the snapshot from it. */
 bool snap_finish(struct snap_builder *b);
 
 /* ---- the readers ---------------------------------------------------------- */
@@ -221,7 +222,7 @@ bool snap_finish(struct snap_builder *b);
 bool snap_read_pickle(struct snap_builder *b);
 bool snap_read_json(struct snap_builder *b);
 
-/* Records name their stacks by number: put our own in the place of these, from
+/* Records refer to stacks by number: replace the file's numbers by ours, using
  * the outermost dict's lists (NULL: it has none). */
 bool snap_resolve_stacks(struct snap_builder *b, const struct snap_value *root,
                          const struct snap_value *frames,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Longer than the path of any file. */
+/* Longer than any path. */
 enum { PATH_LENGTH_MAX = 4096 };
 
 static bool is_of_kernel(const struct snapshot *s, uint32_t file)
@@ -18,7 +18,7 @@ static bool is_of_kernel(const struct snapshot *s, uint32_t file)
 
 bool snap_cells_number(struct snap_builder *b)
 {
-    enum { NOT_ASKED, NO_CELL, FIRST_CELL }; /* and so on */
+    enum { NOT_ASKED, NO_CELL, FIRST_CELL }; /* further cells follow */
     struct snapshot *s = b->s;
     size_t bytes = s->string_count * sizeof(uint32_t);
     uint32_t *of_file =

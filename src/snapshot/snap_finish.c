@@ -1,4 +1,4 @@
-/* snap_finish.c - the outermost dict: its lists of records become the arrays
+/* snap_finish.c - converts the outermost dict's lists of records to the arrays
  * of the snapshot. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ static bool wrong(struct snap_builder *b, const struct snap_value *v,
                         snap_kind_name(b, v), expected);
 }
 
-/* The records that a list nobody knows holds come after those that count: `all`
- * becomes what the list `v` has. */
+/* Records in unknown lists are stored after the regular ones: `all` becomes the
+ * number of records in the list `v`. */
 static void set_rest_apart(struct snap_builder *b, const struct snap_value *v,
                            enum snap_kind kind, size_t *all)
 {
@@ -28,7 +28,7 @@ static void set_rest_apart(struct snap_builder *b, const struct snap_value *v,
         *all = o->count;
 }
 
-/* A list of all the records of a kind, in order. */
+/* Whether a list contains all records of a kind, in order. */
 static bool whole_range(struct snap_builder *b, const struct snap_value *v,
                         enum snap_kind kind, size_t all)
 {
@@ -198,13 +198,13 @@ static bool set_conf(struct snap_builder *b, uint64_t key,
     if (v->kind != SNAP_STRING)
         return wrong(b, v, snap_words[key], "a string");
     b->s->settings.confs[key - KEY_CUDA_CONF] = (uint32_t)v->bits + 1;
-    /* Several may be there: one that says something wins. */
+    /* There may be several of these keys: a value that is not empty wins. */
     if (v->bits != WORD_EMPTY)
         b->s->settings.conf = (uint32_t)v->bits;
     return true;
 }
 
-/* A key nobody knows: counted, and kept. */
+/* Count and keep an unknown key. */
 static bool take_unknown(struct snap_builder *b, const struct snap_value *key,
                          const struct snap_value *v)
 {
@@ -308,7 +308,7 @@ static bool finish_key(struct snap_builder *b, uint64_t key,
     }
 }
 
-/* Whether a value is a list of segments or events, or of lists of such. */
+/* Whether a value is a list of segments or events, or of lists of them. */
 static bool holds_records(struct snap_builder *b, const struct snap_value *v)
 {
     const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
@@ -322,8 +322,8 @@ static bool holds_records(struct snap_builder *b, const struct snap_value *v)
            o->range == SNAP_EVENT;
 }
 
-/* A key that is no part of PyTorch's snapshots as they are known.  Of JSON
- * without stacks the lists of them, which are empty, are nothing. */
+/* A key that is not known from PyTorch's snapshots.  In JSON without stacks the
+ * lists of stacks are empty, and are ignored. */
 static bool finish_other(struct snap_builder *b, const struct snap_value *key,
                          const struct snap_value *v)
 {
@@ -337,7 +337,7 @@ static bool finish_other(struct snap_builder *b, const struct snap_value *key,
     return take_unknown(b, key, v);
 }
 
-/* Where each key's value is; of a repeated one the last counts. */
+/* The value of each key; the last one counts if a key is repeated. */
 enum { ROOT_KEYS = KEY_EXTERNAL_ANNOTATIONS - KEY_SEGMENTS + 1 };
 
 static bool finish_dict(struct snap_builder *b, const struct snap_value *root,
@@ -373,7 +373,7 @@ static bool finish_dict(struct snap_builder *b, const struct snap_value *root,
     return !b->stack_numbers || snap_resolve_stacks(b, root, frames, stacks);
 }
 
-/* What was read but is in none of the lists that count. */
+/* Check that nothing was read outside of the regular lists. */
 static bool nothing_astray(struct snap_builder *b, const struct snap_value *v)
 {
     const struct snapshot *s = b->s;
@@ -407,7 +407,7 @@ bool snap_finish(struct snap_builder *b)
         return snap_fail_at(b, v->at,
                             "stacks are named by number, but nothing has "
                             "them; expected a dict with \"stacks\"");
-    /* What memory_snapshot() returns. */
+    /* The result of memory_snapshot(). */
     if (whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
         return finish_segments(b, v) && nothing_astray(b, v);
     return snap_fail_at(b, v->at,

@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Small enough to stay in a processor's cache. */
+/* Small enough to stay in the processor's cache. */
 enum { WINDOW_BYTES = 256 << 10 };
 
-/* A file of more than this is worth a thread. */
+/* Larger files are worth a thread. */
 enum { AHEAD_FROM_BYTES = 4 << 20 };
 
 bool snap_input_begin(struct snap_input *in, struct trace_source *source,
@@ -36,7 +36,7 @@ void snap_input_close(struct snap_input *in)
     in->capacity = 0;
 }
 
-/* Move what is left to the front. */
+/* Move the unread rest to the start of the window. */
 static void input_shift(struct snap_input *in)
 {
     size_t left = snap_input_left(in);
@@ -47,8 +47,8 @@ static void input_shift(struct snap_input *in)
     in->end = in->window + left;
 }
 
-/* The window is full, and more is wanted: it doubles, which what has been
- * read already pays for. */
+/* The window is full and more is needed: double it, which the bytes read so far
+ * allow for. */
 static bool input_widen(struct snap_input *in, struct tool_error *error)
 {
     size_t left = snap_input_left(in);

@@ -1,5 +1,5 @@
-/* snap_input.h - the decompressed bytes of a file through a window that moves
- * on; each byte has its offset. */
+/* snap_input.h - the decompressed bytes of a file through a moving window, with
+ * the offset of each byte. */
 #ifndef LARDER_SNAPSHOT_SNAP_INPUT_H
 #define LARDER_SNAPSHOT_SNAP_INPUT_H
 
@@ -15,28 +15,29 @@
 struct snap_input {
     const char *path;
     struct trace_source *source;
-    struct trace_ahead *ahead; /* of large files; NULL: not, or not yet */
+    struct trace_ahead *ahead; /* for large files; NULL: not used, or not yet */
     struct snap_memory *memory;
     uint64_t max_bytes;
     unsigned char *window;
     size_t capacity;
     uint64_t window_offset; /* of window[0] */
-    /* [at, end): read, and not yet used.  Users move `at`. */
+    /* [at, end) is read but not yet used.  Users advance `at`. */
     const unsigned char *at;
     const unsigned char *end;
-    bool at_end; /* the file has no more */
-    bool alone;  /* there is no thread to be had */
+    bool at_end; /* the file is exhausted */
+    bool alone;  /* no thread could be created */
 };
 
-/* `path` and `memory` must outlive the input; the source becomes its own,
- * whatever is returned. */
+/* `path` and `memory` must outlive the input, which takes the source even if
+ * this fails. */
 bool snap_input_begin(struct snap_input *in, struct trace_source *source,
                       const char *path, struct snap_memory *memory,
                       uint64_t max_bytes, struct tool_error *error);
 void snap_input_close(struct snap_input *in);
 
-/* Have `count` bytes from `at` on, or all there are if the file ends before:
- * look at `end`.  Moves the window: pointers into it become invalid. */
+/* Read on until `count` bytes from `at` on are available, or all up to the end
+ * of the file; check `end`.  Moves the window: pointers into it become
+ * invalid. */
 bool snap_input_want(struct snap_input *in, size_t count,
                      struct tool_error *error);
 

@@ -1,6 +1,6 @@
-/* snap_intern.h - what is kept once: strings, frames, stacks, streams, pools.
- * Each call gives the number of an equal one, or adds it; SNAP_NONE when there
- * is no memory. */
+/* snap_intern.h - strings, frames, stacks, streams and pools, each stored once.
+ * Each call returns the number of an equal item, or adds it; SNAP_NONE: no
+ * memory. */
 #ifndef LARDER_SNAPSHOT_SNAP_INTERN_H
 #define LARDER_SNAPSHOT_SNAP_INTERN_H
 
@@ -9,7 +9,7 @@
 #include "snapshot/snapshot.h"
 
 struct snap_intern {
-    struct snapshot *s; /* where the things are */
+    struct snapshot *s; /* stores the items */
     struct snap_memory *memory;
     struct snap_table strings;
     struct snap_table frames;
@@ -25,16 +25,17 @@ struct snap_intern {
     size_t stream_capacity;
     size_t pool_capacity;
     size_t unknown_key_capacity;
-    uint32_t last_stream; /* most are as the one before */
+    uint32_t last_stream; /* usually the same as before */
     uint32_t last_pool;
 };
 
-/* Adds the words of snap_words.h and the zeroth of everything.  False: no
- * memory; snap_intern_free() is due all the same. */
+/* Adds the words of snap_words.h and the zeroth item of each kind.  False: no
+ * memory; call snap_intern_free() in any case. */
 bool snap_intern_init(struct snap_intern *t, struct snapshot *s,
                       struct snap_memory *memory);
 
-/* The tables go, what was put into the snapshot stays and is trimmed. */
+/* Free the tables; the items in the snapshot stay, and their arrays are
+ * trimmed. */
 void snap_intern_free(struct snap_intern *t);
 
 uint32_t snap_intern_string(struct snap_intern *t, const char *bytes,
@@ -46,7 +47,7 @@ uint32_t snap_intern_stack(struct snap_intern *t, const uint32_t *frames,
 uint32_t snap_intern_stream(struct snap_intern *t, uint64_t stream);
 uint32_t snap_intern_pool(struct snap_intern *t, struct snapshot_pool pool);
 
-/* Count a key nobody knows.  False: no memory. */
+/* Count an unknown key.  False: no memory. */
 bool snap_intern_unknown(struct snap_intern *t, uint32_t key);
 
 #endif

@@ -1,8 +1,8 @@
-/* snap_json.c - the JSON form: what json.dump() makes of a snapshot.  The same
- * stack is driven as by a pickle, so that both give the same records.
+/* snap_json.c - reads the JSON form of a snapshot, as json.dump() writes it.
+ * It uses the same stack as the pickle reader, so both produce the same
+ * records.
  *
- * What is open is kept as a string of bytes on a stack of its own, not by
- * recursion. */
+ * Open brackets are kept on a stack of their own instead of recursion. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,24 +10,24 @@
 #include "snapshot/snap_builder.h"
 #include "snapshot/snap_text.h"
 
-/* Put into their list when so many items are on the stack; a dict waits for
- * all of its keys up to the thousand that are certainly no record. */
+/* Items are added to their list when this many are on the stack.  A dict waits
+ * for all of its keys, up to a thousand, which are certainly no record. */
 enum { LIST_BATCH = 512, DICT_BATCH = 2 * 1000, NUMBER_MAX = 400 };
 
 struct json {
     struct snap_builder *b;
     uint64_t line;
-    uint32_t at;   /* of the value being read */
-    bool *in_dict; /* by depth */
+    uint32_t at;   /* where the current value began */
+    bool *in_dict; /* for each level */
     size_t capacity;
     size_t depth;
-    char *text; /* of a string with escapes */
+    char *text; /* a string with escapes */
     size_t text_capacity;
 };
 
 /* ---- errors and bytes ----------------------------------------------------- */
 
-/* Malformed: the line as well. */
+/* Report malformed JSON, with the line. */
 static bool malformed(struct json *j, const char *expected)
 {
     struct snap_input *in = &j->b->in;
@@ -48,7 +48,7 @@ static bool malformed(struct json *j, const char *expected)
                      in->path, j->line, offset, *in->at, expected);
 }
 
-/* To the next byte that is no blank; at the end there is none. */
+/* Skip blanks; at the end of the input no byte is left. */
 static bool skip_blanks(struct json *j)
 {
     struct snap_input *in = &j->b->in;
@@ -72,8 +72,8 @@ static bool want(struct json *j, size_t count)
 
 /* ---- strings -------------------------------------------------------------- */
 
-/* Have the string from the opening quote to the closing one in the window;
- * its length between them. */
+/* Read on until the whole string, with its quotes, is in the window; returns
+ * the length between the quotes. */
 static bool string_whole(struct json *j, size_t *length, bool *escapes)
 {
     struct snap_input *in = &j->b->in;
@@ -100,7 +100,8 @@ static bool string_whole(struct json *j, size_t *length, bool *escapes)
     return true;
 }
 
-/* The \u at p, and the other half of a pair; how many bytes, 0: malformed. */
+/* Decode the \u at p, with the second half of a pair.  Returns the number of
+ * bytes; 0: malformed. */
 static size_t unescape_code(const char *p, size_t left, char *out, size_t *used)
 {
     uint32_t code, low;
@@ -135,7 +136,7 @@ static size_t unescape(const char *p, size_t left, char *out, size_t *used)
     return 2;
 }
 
-/* Into j->text; an escape is never shorter than what it stands for. */
+/* Decode into j->text; an escape is never shorter than its character. */
 static bool string_unescape(struct json *j, size_t length, size_t *used)
 {
     struct snap_input *in = &j->b->in;
@@ -196,7 +197,7 @@ static bool in_number(unsigned char c)
            c == 'e' || c == 'E';
 }
 
-/* What strtod() takes and JSON does not: a point or zero in the wrong
+/* Reject what strtod() accepts and JSON does not: a point or zero in the wrong
  * place. */
 static bool number_shaped(const char *p)
 {
@@ -256,7 +257,7 @@ static bool read_word(struct json *j)
         {"true", SNAP_BOOL, 1},
         {"false", SNAP_BOOL, 0},
         {"null", SNAP_NULL, 0},
-        /* What json.dump() writes of floats that JSON has no form for. */
+        /* How json.dump() writes floats that JSON cannot represent. */
         {"NaN", SNAP_REAL, UINT64_C(0x7ff8000000000000)},
         {"Infinity", SNAP_REAL, UINT64_C(0x7ff0000000000000)},
         {"-Infinity", SNAP_REAL, UINT64_C(0xfff0000000000000)},
@@ -293,7 +294,7 @@ static bool open_one(struct json *j, bool is_dict)
     return true;
 }
 
-/* What is on the stack goes into the open list or dict. */
+/* Add the values on the stack to the open list or dict. */
 static bool put_items(struct json *j, size_t base)
 {
     return j->in_dict[j->depth - 1] ? snap_set_items_from(j->b, base)
@@ -311,7 +312,7 @@ static bool close_one(struct json *j)
     return true;
 }
 
-/* After an item: put the others away if there are many. */
+/* After an item: add the values to the list or dict if there are many. */
 static bool flush(struct json *j)
 {
     struct snap_builder *b = j->b;
@@ -342,7 +343,7 @@ static bool read_key(struct json *j)
     return true;
 }
 
-/* A value that is whole, or the beginning of a list or dict: *opened. */
+/* Read a complete value, or the beginning of a list or dict (*opened). */
 static bool read_value(struct json *j, bool *opened)
 {
     struct snap_input *in = &j->b->in;
@@ -365,7 +366,7 @@ static bool read_value(struct json *j, bool *opened)
     }
 }
 
-/* After the opening bracket: whether the closing one follows at once. */
+/* After an opening bracket: whether the closing one follows at once. */
 static bool read_empty(struct json *j, bool *closed)
 {
     struct snap_input *in = &j->b->in;
@@ -377,7 +378,7 @@ static bool read_empty(struct json *j, bool *closed)
     return !*closed || close_one(j);
 }
 
-/* After an item: a comma, or closing brackets as many as there are. */
+/* After an item: read a comma, or all closing brackets that follow. */
 static bool read_after(struct json *j)
 {
     struct snap_input *in = &j->b->in;

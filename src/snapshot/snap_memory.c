@@ -23,7 +23,8 @@ static void memory_took(struct snap_memory *m, uint64_t more)
 
 static size_t grown_capacity(size_t capacity, size_t needed, size_t item)
 {
-    /* Large arrays grow by less, so that little of the budget lies idle. */
+    /* Large arrays grow by a smaller factor, so that little of the budget is
+     * unused. */
     size_t more = capacity * item < GENTLE_BYTES ? capacity : capacity / 4;
     size_t wanted = capacity + more;
 
@@ -46,7 +47,7 @@ bool snap_reserve(struct snap_memory *m, void *array, size_t *capacity,
         return false;
     wanted = grown_capacity(*capacity, needed, item);
     if (!memory_allows(m, (wanted - *capacity) * item)) {
-        /* Close to the budget: what is needed and no more. */
+        /* Close to the budget, allocate only what is needed. */
         wanted = needed + needed / 16;
         if (!memory_allows(m, (wanted - *capacity) * item))
             return false;

@@ -1,6 +1,6 @@
-/* snap_memory.h - host memory for reading a snapshot, held to a budget: a
- * hostile file must not cost more than 4 bytes for each of its own, plus
- * 64 MiB. */
+/* snap_memory.h - host memory for reading a snapshot, limited by a budget: a
+ * hostile file must not cost more than 4 bytes for each of its own, plus 64
+ * MiB. */
 #ifndef LARDER_SNAPSHOT_SNAP_MEMORY_H
 #define LARDER_SNAPSHOT_SNAP_MEMORY_H
 
@@ -13,12 +13,12 @@ enum { SNAP_INPUT_FACTOR = 4, SNAP_FREE_MIB = 60 };
 struct snap_memory {
     uint64_t used;
     uint64_t peak;
-    uint64_t input_bytes; /* decompressed, so far: what the budget grows by */
-    bool over_budget;     /* why the last call failed: not the host's fault */
+    uint64_t input_bytes; /* decompressed so far: determines the budget */
+    bool over_budget;     /* the last call failed because of the budget */
 };
 
-/* Room for `needed` items of `item` bytes in an array that has *capacity;
- * `array` is the address of the pointer to it.  Amortized growth; the new
+/* Make room for `needed` items of `item` bytes in an array with *capacity
+ * items; `array` is the address of the pointer to it.  Amortized growth; new
  * items are not cleared.  False: no memory, nothing changed. */
 bool snap_reserve(struct snap_memory *m, void *array, size_t *capacity,
                   size_t needed, size_t item);
@@ -26,10 +26,10 @@ bool snap_reserve(struct snap_memory *m, void *array, size_t *capacity,
 /* Zeroed memory; NULL: none. */
 void *snap_alloc(struct snap_memory *m, size_t count, size_t item);
 
-/* `bytes` is what was asked for.  Takes NULL. */
+/* `bytes` is the allocated size.  Accepts NULL. */
 void snap_release(struct snap_memory *m, void *p, size_t bytes);
 
-/* Release what an array has beyond `count`. */
+/* Free what an array has beyond `count` items. */
 void snap_trim(struct snap_memory *m, void *array, size_t *capacity,
                size_t count, size_t item);
 

@@ -1,6 +1,6 @@
-/* snap_pickle.c - the pickle machine: protocols 0 to 5, of them what makes
+/* snap_pickle.c - the pickle machine: the opcodes of protocols 0 to 5 that make
  * plain data.  Nothing is ever imported or called: an opcode that asks for it
- * is an error that names what it asked for. */
+ * is an error, whose message names what it asked for. */
 #include <inttypes.h>
 
 #include "base/pickle.h"
@@ -8,7 +8,7 @@
 #include "snapshot/snap_pickle.h"
 #include "snapshot/snap_text.h"
 
-/* The longest argument of fixed size, the opcode included. */
+/* The longest argument of fixed size, with its opcode. */
 enum { AHEAD = 16 };
 
 static uint64_t le(const unsigned char *p, unsigned bytes)
@@ -32,7 +32,8 @@ static bool truncated(struct snap_pickle *k, const char *expected)
     return snap_fail(k->b, "the file ends here; expected %s", expected);
 }
 
-/* Have `count` bytes of the argument; the opcode is taken. */
+/* Read on until `count` bytes of the argument are available; the opcode is
+ * already consumed. */
 static bool argument(struct snap_pickle *k, size_t count)
 {
     struct snap_input *in = &k->b->in;
@@ -47,7 +48,7 @@ static bool argument(struct snap_pickle *k, size_t count)
 
 /* ---- strings and bytes ---------------------------------------------------- */
 
-/* A string whose length takes `width` bytes. */
+/* A string whose length field has `width` bytes. */
 static bool op_string(struct snap_pickle *k, unsigned width, bool text)
 {
     struct snap_input *in = &k->b->in;
@@ -145,7 +146,7 @@ static bool op_make(struct snap_pickle *k,
     return snap_unmark(k->b, &base) && make(k->b, base, k->at);
 }
 
-/* How many values lie above the last mark. */
+/* The number of values above the last mark. */
 static size_t above_mark(const struct snap_builder *b)
 {
     return b->mark_count == 0 ? b->depth
@@ -198,7 +199,7 @@ static bool op_dup(struct snap_pickle *k)
                      b->stack[b->depth - 1].bits, k->at);
 }
 
-/* Items of a set: nothing a snapshot holds is in one. */
+/* Drop the items of a set: no snapshot data is in a set. */
 static bool drop_from(struct snap_builder *b, size_t base)
 {
     b->depth = base;
@@ -245,7 +246,7 @@ static bool op_proto(struct snap_pickle *k)
     return true;
 }
 
-/* How long a frame is says nothing that the opcodes in it do not. */
+/* A frame's length adds nothing to the opcodes in it. */
 static bool op_frame(struct snap_pickle *k)
 {
     if (!argument(k, 8))
@@ -378,7 +379,7 @@ static bool op_often(struct snap_pickle *k, unsigned char op)
 
 /* ---- the fast way: opcodes whose bytes are all there ---------------------- */
 
-/* One to eight bytes of two's complement; eight can be read. */
+/* One to eight bytes of two's complement; eight bytes are readable. */
 static inline uint64_t sign_extend(const unsigned char *p, unsigned bytes)
 {
     unsigned beyond = 64 - 8 * bytes;
@@ -387,7 +388,7 @@ static inline uint64_t sign_extend(const unsigned char *p, unsigned bytes)
     return (uint64_t)((int64_t)v >> beyond);
 }
 
-/* Push what the memo holds if it is plain; else the slow path. */
+/* Push the memo's value if it is plain; otherwise take the slow path. */
 static inline bool get_fast(struct snap_builder *b, uint32_t index, uint32_t at)
 {
     uint32_t packed = index < b->memo_end ? b->memo[index] : 0;
@@ -399,7 +400,7 @@ static inline bool get_fast(struct snap_builder *b, uint32_t index, uint32_t at)
                      packed & (((uint32_t)1 << SNAP_MEMO_SHIFT) - 1), at);
 }
 
-/* Runs until something else comes up; `in->at` is then at that opcode. */
+/* Runs the common opcodes; stops at any other, with `in->at` there. */
 static bool run_fast(struct snap_pickle *k)
 {
     struct snap_builder *b = k->b;

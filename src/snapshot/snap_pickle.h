@@ -1,46 +1,47 @@
-/* snap_pickle.h - the parts of the pickle machine to each other. */
+/* snap_pickle.h - the interface between the parts of the pickle machine. */
 #ifndef LARDER_SNAPSHOT_SNAP_PICKLE_H
 #define LARDER_SNAPSHOT_SNAP_PICKLE_H
 
 #include "snapshot/snap_builder.h"
 
-/* How far back a repetition is noticed: iterations have fewer lists. */
+/* How many past runs are remembered to detect repetition: an iteration has
+ * fewer lists. */
 enum { SNAP_PAST = 1 << 16 };
 
-/* A stretch of opcodes that gets nothing but frames, and the stack they are:
- * as long as the memo holds what it held, the same bytes are the same
- * stack. */
+/* A sequence of opcodes that only fetches frames from the memo, and the stack
+ * that they form.  As long as the memo does not change, the same bytes are the
+ * same stack. */
 struct snap_run {
-    size_t begin; /* in the bytes kept */
+    size_t begin; /* in the stored bytes */
     uint32_t length;
     uint32_t frames;
     uint32_t stack;
-    uint64_t seen; /* when it came last: its place in the past */
+    uint64_t seen; /* index of its last occurrence in the past */
 };
 
 struct snap_pickle {
     struct snap_builder *b;
-    uint32_t at; /* of the opcode, for errors */
+    uint32_t at; /* of the opcode, for messages */
 
     struct snap_run *runs;
     size_t run_count;
     size_t run_capacity;
-    uint32_t *past; /* the last SNAP_PAST runs, by number; or NULL */
+    uint32_t *past; /* numbers of the last SNAP_PAST runs; or NULL */
     uint64_t past_count;
-    uint64_t follow; /* the place in the past that is being repeated */
+    uint64_t follow; /* position in the past that is being repeated */
     unsigned char *run_bytes;
     size_t run_bytes_used;
     size_t run_bytes_capacity;
     struct snap_table run_table;
 };
 
-/* After a mark: if what follows is a list of frames seen before, take it whole
- * (snap_runs.c). */
+/* After a mark: if a list of frames that was seen before follows, consume it as
+ * a whole (snap_runs.c). */
 bool snap_pickle_stack(struct snap_pickle *k);
 void snap_pickle_free(struct snap_pickle *k);
 
-/* Opcodes of protocol 0, whose arguments are lines, and those that are
- * refused (snap_pickle_line.c).  The opcode is taken. */
+/* Opcodes of protocol 0, whose arguments are lines, and those that are rejected
+ * (snap_pickle_line.c).  The opcode is already consumed. */
 bool snap_pickle_line(struct snap_pickle *k, unsigned char op);
 
 #endif

@@ -1,5 +1,5 @@
-/* snap_pickle_line.c - the pickle machine's rare side: protocol 0, whose
- * arguments are lines of text, and the opcodes that are refused. */
+/* snap_pickle_line.c - rare parts of the pickle machine: protocol 0, whose
+ * arguments are lines of text, and the opcodes that are rejected. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { NUMBER_MAX = 64, NAME_MAX_SHOWN = 100 };
 
-/* Where the line that begins at `at` ends; NULL: an error. */
+/* The end of the line that begins at `at`.  NULL: an error. */
 static const unsigned char *line_end(struct snap_pickle *k)
 {
     struct snap_input *in = &k->b->in;
@@ -31,7 +31,7 @@ static const unsigned char *line_end(struct snap_pickle *k)
     }
 }
 
-/* The rest of a line, taken with its end; valid until the next one. */
+/* Consume the rest of a line with its end; valid until the next one. */
 static bool line(struct snap_pickle *k, const char **text, size_t *length)
 {
     struct snap_input *in = &k->b->in;
@@ -45,7 +45,7 @@ static bool line(struct snap_pickle *k, const char **text, size_t *length)
     return true;
 }
 
-/* A line that is a number: a copy with a NUL. */
+/* Copy a line that is a number, with a NUL. */
 static bool number_line(struct snap_pickle *k, char out[NUMBER_MAX])
 {
     const char *text;
@@ -66,7 +66,7 @@ static bool not_a_number(struct snap_pickle *k)
     return snap_fail_at(k->b, k->at, "expected a line with a number");
 }
 
-/* INT and LONG; INT has 00 and 01 for the bools. */
+/* INT and LONG; INT writes the booleans as 00 and 01. */
 static bool op_integer(struct snap_pickle *k, bool is_long)
 {
     char text[NUMBER_MAX] = "";
@@ -128,7 +128,7 @@ static bool op_put_line(struct snap_pickle *k)
     return memo_line(k, &index) && snap_memo_put(k->b, index);
 }
 
-/* Latin-1 with \u and \U escapes: as UTF-8. */
+/* Convert Latin-1 with \u and \U escapes to UTF-8. */
 static bool op_unicode(struct snap_pickle *k)
 {
     struct snap_builder *b = k->b;
@@ -151,7 +151,7 @@ static bool op_unicode(struct snap_pickle *k)
 
 /* ---- refused -------------------------------------------------------------- */
 
-/* What is shown of a name in the file: plain ASCII. */
+/* Copy a name from the file for display, as ASCII. */
 static void show(char *out, const char *text, size_t length)
 {
     if (length > NAME_MAX_SHOWN)

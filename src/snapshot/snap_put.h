@@ -1,4 +1,5 @@
-/* snap_put.h - keys with their values, for what writes a part of a snapshot. */
+/* snap_put.h - writes keys with their values, for all parts of the snapshot
+ * writer. */
 #ifndef LARDER_SNAPSHOT_SNAP_PUT_H
 #define LARDER_SNAPSHOT_SNAP_PUT_H
 
@@ -69,11 +70,11 @@ static inline void begin_item(struct snap_sink *k)
     k->form->begin(k, true);
 }
 
-/* allocator_settings, key and all (snap_write_settings.c). */
+/* Write allocator_settings, with its key (snap_write_settings.c). */
 void snap_write_settings(struct snap_sink *k);
 
-/* The keys nobody here knows, of snap_rest.h; their records as those that count
- * are written (snapshot_write.c). */
+/* Write unknown keys kept by snap_rest.h; records in them are written like
+ * regular ones (snapshot_write.c). */
 void snap_write_rest(struct snap_sink *k, uint32_t pairs);
 
 #endif

@@ -125,7 +125,7 @@ bool snap_take_stack(const struct snap_record *r, uint32_t *out)
     return true;
 }
 
-/* A tuple of two integers; in JSON a list of them. */
+/* A tuple of two integers, or in JSON a list of them. */
 bool snap_take_pool(const struct snap_record *r, enum snap_word key,
                     uint32_t *out)
 {
@@ -149,7 +149,7 @@ bool snap_take_pool(const struct snap_record *r, enum snap_word key,
     return *out != SNAP_NONE || snap_no_memory(r->b);
 }
 
-/* A list of records that belongs to this one. */
+/* A list of records that belong to this one. */
 bool snap_take_range(const struct snap_record *r, enum snap_word key,
                      enum snap_kind kind, uint64_t *first, size_t *count)
 {

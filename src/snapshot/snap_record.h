@@ -1,19 +1,19 @@
-/* snap_record.h - a dict on its way to be a record: its values by key, each
- * checked for its type. */
+/* snap_record.h - a dict that is being converted to a record: its values by
+ * key, with checks of their types. */
 #ifndef LARDER_SNAPSHOT_SNAP_RECORD_H
 #define LARDER_SNAPSHOT_SNAP_RECORD_H
 
 #include "snapshot/snap_builder.h"
 
-/* A dict whose keys are looked up: slot[key] is valid where the mask has the
- * key's bit.  Of a repeated key the last counts, as in Python. */
+/* A dict with its known keys: slot[key] is valid if the mask contains the key's
+ * bit.  The last one counts if a key is repeated, as in Python. */
 struct snap_record {
     struct snap_builder *b;
-    const char *what; /* for errors */
+    const char *what; /* for messages */
     const struct snap_value *slot[SNAP_RECORD_KEY_END];
     uint64_t mask;
     bool others;   /* has keys beyond the mask */
-    uint32_t rest; /* string (snap_rest.h): keys nobody knows */
+    uint32_t rest; /* string (snap_rest.h): unknown keys */
 };
 
 /* The value of a key; NULL if it is absent or None. */
@@ -25,13 +25,13 @@ static inline const struct snap_value *snap_record_get(
     return r->slot[key];
 }
 
-/* Errors: the value is of another type; the key is not there.  Worth
- * false. */
+/* Report that the value has another type, or that the key is missing; both
+ * return false. */
 bool snap_record_wrong(const struct snap_record *r, enum snap_word key,
                        const char *expected);
 bool snap_record_missing(const struct snap_record *r, enum snap_word key);
 
-/* The values of keys.  Those that are absent, or None, leave *out alone. */
+/* Read the value of a key.  If it is absent or None, *out is unchanged. */
 
 bool snap_take_size(const struct snap_record *r, enum snap_word key,
                     uint64_t *out);
@@ -49,7 +49,8 @@ bool snap_take_pool(const struct snap_record *r, enum snap_word key,
 bool snap_take_range(const struct snap_record *r, enum snap_word key,
                      enum snap_kind kind, uint64_t *first, size_t *count);
 
-/* Make one; *out is its number.  And the keys it has (snap_segment.c). */
+/* Make a record; *out is its number.  The masks contain its keys
+ * (snap_segment.c). */
 extern const uint64_t snap_history_keys;
 extern const uint64_t snap_block_keys;
 extern const uint64_t snap_segment_keys;

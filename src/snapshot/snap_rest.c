@@ -10,7 +10,7 @@ enum { TOKEN_MAX = 64 };
 struct encoding {
     struct snap_builder *b;
     enum snap_rest_of of;
-    bool plain; /* nothing so far that cannot be kept */
+    bool plain; /* everything so far can be kept */
 };
 
 static bool add_token(struct snap_builder *b, const char *format, ...)
@@ -45,7 +45,8 @@ static bool encode(struct encoding *e, const struct snap_value *v,
 
 static bool encode_frame(struct encoding *e, uint64_t frame)
 {
-    /* A frame in such a key of a frame in such a key ... has no end. */
+    /* Unknown keys of frames within unknown keys of frames are not kept: the
+     * nesting would have no end. */
     if (e->b->s->frames[frame].rest != 0)
         e->plain = false;
     return add_token(e->b, "f%" PRIu64 " ", frame);
@@ -118,7 +119,7 @@ static bool encode_object(struct encoding *e, const struct snap_value *v,
 
 /* ---- values --------------------------------------------------------------- */
 
-/* A list or dict that went, but whose text is there. */
+/* A list or dict that was freed, but whose text exists. */
 static bool encode_again(struct encoding *e, uint64_t string)
 {
     uint32_t n = (uint32_t)string;
@@ -165,7 +166,8 @@ static bool encode(struct encoding *e, const struct snap_value *v,
     }
 }
 
-/* A record's lists and dicts go; what else names them finds their text. */
+/* Free the lists and dicts of a record; other references to them use their
+ * text. */
 static bool free_object(struct snap_builder *b, const struct snap_value *v,
                         size_t begin, bool plain)
 {

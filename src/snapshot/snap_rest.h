@@ -1,5 +1,5 @@
-/* snap_rest.h - keys nobody here knows, kept to be written again: as a text of
- * tokens, a string like any other, so that equal ones are kept once.
+/* snap_rest.h - keeps unknown keys so that they can be written again: as a text
+ * of tokens, stored like other strings, so that equal ones are stored once.
  *
  *   ,            an item of a list follows     [ ] { }   lists and dicts
  *   kN           the key that is string N      N T F     None, True, False
@@ -7,9 +7,9 @@
  *   sN  pN  fN   string, pool, frame N         eN:M gN:M events, segments: a list
  *                                              of M records from number N on
  *
- * Numbers are followed by a blank.  What is no plain data (what was built by
- * running code, keys that are no strings, deeper than SNAP_REST_DEPTH) is left
- * out; a pair comes back as a tuple, tuples of another length as lists. */
+ * Numbers are followed by a blank.  What is not plain data (built by running
+ * code, keys that are not strings, nested deeper than SNAP_REST_DEPTH) is left
+ * out.  A pair is written as a tuple, tuples of any other length as lists. */
 #ifndef LARDER_SNAPSHOT_SNAP_REST_H
 #define LARDER_SNAPSHOT_SNAP_REST_H
 
@@ -17,19 +17,19 @@
 
 enum { SNAP_REST_DEPTH = 16 };
 
-/* What a key belongs to: a record's lists go as soon as it is whole, and its
- * values can be no records themselves. */
+/* What a key belongs to.  A record's lists are freed as soon as it is complete,
+ * and its values cannot be records themselves. */
 enum snap_rest_of { SNAP_REST_RECORD, SNAP_REST_ROOT };
 
-/* Add a key and its value to the text on its way.  False: no memory. */
+/* Add a key and its value to the current text.  False: no memory. */
 bool snap_rest_add(struct snap_builder *b, enum snap_rest_of of,
                    const struct snap_value *key,
                    const struct snap_value *value);
 
-/* The text as a string, 0: nothing was added; the next one begins. */
+/* Finish the text as a string (0: nothing was added) and begin the next. */
 bool snap_rest_end(struct snap_builder *b, uint32_t *string);
 
-/* A record has such keys.  False: no memory. */
+/* Attach such keys to a record.  False: no memory. */
 bool snap_rest_of_record(struct snap_builder *b, enum snapshot_record kind,
                          uint64_t record, uint32_t string);
 

@@ -1,10 +1,10 @@
-/* snap_runs.c - stacks by the bytes that spell them.
+/* snap_runs.c - recognises stacks by the bytes that encode them.
  *
- * Nearly all of a snapshot are lists of frames, each got from the memo one by
- * one, and most have been there before.  To compare a list's bytes with those
- * of its like is several times faster than to run them.  Training repeats
- * itself: as long as lists come in the order they came in before, the next one
- * is known, and nothing is searched for. */
+ * Most of a snapshot is lists of frames, each fetched from the memo one by one,
+ * and most lists occur repeatedly.  Comparing a list's bytes with an earlier
+ * one's is several times faster than executing them.  Training repeats itself:
+ * as long as lists come in the same order as before, the next one is known
+ * without a search. */
 #include <string.h>
 
 #include "snapshot/snap_pickle.h"
@@ -26,8 +26,8 @@ static bool same_run(const void *owner, uint32_t number, const void *wanted)
            memcmp(k->run_bytes + run->begin, w->at, w->length) == 0;
 }
 
-/* How many bytes of gets there are up to APPENDS; 0 if they end in something
- * else, or beyond the window.  Counts them. */
+/* The length of the fetches up to APPENDS, and their number in *gets; 0 if
+ * something else ends them, or they extend beyond the window. */
 static size_t run_length(const struct snap_input *in, uint32_t *gets)
 {
     const unsigned char *p = in->at;
@@ -50,7 +50,7 @@ static size_t run_length(const struct snap_input *in, uint32_t *gets)
     return p < last && *p == 'e' ? (size_t)(p - in->at) : 0;
 }
 
-/* The frames the gets are for; false: one is for something else. */
+/* Collect the frames that are fetched.  False: one of the items is no frame. */
 static bool run_frames(struct snap_builder *b, const unsigned char *p,
                        uint32_t gets)
 {
@@ -70,9 +70,9 @@ static bool run_frames(struct snap_builder *b, const unsigned char *p,
     return true;
 }
 
-/* The run that came next in the past, if it is what follows here too; its
- * bytes are whole gets, so that these are all of them.  Where it was so long
- * ago that another has its place, that one is tried: no harm is done. */
+/* The run that followed last time, if it follows here too.  Its bytes are
+ * complete fetches, so these are all of them.  If it was so long ago that
+ * another run has its place, that run is tried, which is harmless. */
 static uint32_t run_expected(const struct snap_pickle *k)
 {
     const struct snap_input *in = &k->b->in;
@@ -89,9 +89,9 @@ static uint32_t run_expected(const struct snap_pickle *k)
                : SNAP_NONE;
 }
 
-/* It becomes the past's last, and what came after it the last time is
- * expected next: of two places where it was, chance has the wrong one, but the
- * first run that comes but once in an iteration puts that right for good. */
+/* Append the run to the past, and expect what followed it last time.  If it
+ * occurs at several places of an iteration that may be the wrong one, but the
+ * first run that is unique in an iteration corrects this for good. */
 static void run_passes(struct snap_pickle *k, uint32_t n)
 {
     if (k->past == NULL)
@@ -102,7 +102,7 @@ static void run_passes(struct snap_pickle *k, uint32_t n)
     k->past[k->past_count++ % SNAP_PAST] = n;
 }
 
-/* Remember a run; nothing is lost if there is no room. */
+/* Remember a run; if there is no room nothing is lost. */
 static void run_keep(struct snap_pickle *k, uint32_t hash,
                      const struct wanted *w, uint32_t gets, uint32_t stack)
 {
@@ -129,7 +129,8 @@ static void run_keep(struct snap_pickle *k, uint32_t hash,
 
 static void runs_forget(struct snap_pickle *k)
 {
-    /* Not only emptied: clearing a large one each time would take long. */
+    /* Freed rather than cleared: clearing a large table each time would be
+     * slow. */
     snap_table_free(&k->b->memory, &k->run_table);
     k->run_count = 0;
     k->run_bytes_used = 0;
@@ -138,7 +139,7 @@ static void runs_forget(struct snap_pickle *k)
     k->b->memo_rewritten = false;
 }
 
-/* The list below the mark has become the stack; APPENDS is taken as well. */
+/* The list below the mark is now the stack; APPENDS is consumed too. */
 static void list_take(struct snap_pickle *k, struct snap_object *list,
                       uint32_t stack, uint32_t gets, size_t length)
 {
@@ -158,7 +159,7 @@ static void run_take(struct snap_pickle *k, struct snap_object *list,
     run_passes(k, n);
 }
 
-/* One not seen yet, of which the gets may be for anything. */
+/* A run not seen before; its fetches may be of anything. */
 static bool run_new(struct snap_pickle *k, struct snap_object *list,
                     const struct wanted *w, uint32_t gets, uint32_t hash)
 {
@@ -178,7 +179,7 @@ static bool run_new(struct snap_pickle *k, struct snap_object *list,
     return true;
 }
 
-/* Not the one expected, or none was. */
+/* It is not the expected run, or none was expected: search for it. */
 static bool run_search(struct snap_pickle *k, struct snap_object *list)
 {
     struct wanted w = {.at = k->b->in.at};

@@ -1,4 +1,4 @@
-/* snap_schema.c - which dict is what, by its keys; frames, events and
+/* snap_schema.c - recognises dicts by their keys; frames, events and
  * annotations. */
 #include "snapshot/snap_record.h"
 #include "snapshot/snap_rest.h"
@@ -10,7 +10,7 @@ static const uint64_t frame_keys =
     SNAP_BIT(KEY_FX_NODE_OP) | SNAP_BIT(KEY_FX_NODE_NAME) |
     SNAP_BIT(KEY_FX_ORIGINAL_TRACE);
 
-/* Python says -1, or None, where it knows no line: 0 here. */
+/* Python writes -1 or None for an unknown line: 0 here. */
 static bool take_line(const struct snap_record *r, uint32_t *out)
 {
     const struct snap_value *v = snap_record_get(r, KEY_LINE);
@@ -50,7 +50,7 @@ static const uint64_t event_keys =
     SNAP_BIT(KEY_SEGMENT_POOL_ID) | SNAP_BIT(KEY_CATEGORY) |
     SNAP_BIT(KEY_USER_METADATA) | SNAP_BIT(KEY_COMPILE_CONTEXT);
 
-/* An action of a version to come gets a number of its own. */
+/* An action unknown to this version gets a number of its own. */
 static bool other_action(struct snap_builder *b, const struct snap_value *v,
                          uint8_t *out)
 {
@@ -90,7 +90,7 @@ static bool take_action(const struct snap_record *r, uint8_t *out)
     return other_action(r->b, v, out);
 }
 
-/* Which of the optional keys there are. */
+/* The mask of the optional keys that are present. */
 static uint8_t event_has(const struct snap_record *r)
 {
     uint8_t has = 0;
@@ -194,13 +194,13 @@ static void record_index(struct snap_record *r, const struct snap_value *pairs,
     r->others = others;
 }
 
-/* In this order: the first whose key is there. */
+/* In this order: the first kind whose key is present. */
 static const struct kind {
     uint64_t told_by;
     const uint64_t *keys;
     bool (*make)(struct snap_record *r, uint64_t *out);
     enum snap_kind kind;
-    enum snapshot_record record; /* SNAPSHOT_RECORDS: has its own place */
+    enum snapshot_record record; /* SNAPSHOT_RECORDS: stored elsewhere */
 } kinds[] = {
     {SNAP_BIT(KEY_ACTION), &event_keys, event_make, SNAP_EVENT,
      SNAPSHOT_OF_EVENT},
@@ -216,7 +216,7 @@ static const struct kind {
      SNAPSHOT_OF_ANNOTATION},
 };
 
-/* Count and keep the keys the record has no place for. */
+/* Count and keep the keys that the record has no field for. */
 static bool take_unknown(struct snap_record *r, uint64_t known,
                          const struct snap_value *pairs, size_t count)
 {
@@ -234,7 +234,7 @@ static bool take_unknown(struct snap_record *r, uint64_t known,
     return snap_rest_end(r->b, &r->rest);
 }
 
-/* The lists a record took, or had no place for. */
+/* Free the lists that the record has taken, or has no field for. */
 static void free_values(struct snap_builder *b, const struct snap_value *pairs,
                         size_t count)
 {

@@ -1,5 +1,5 @@
-/* snap_segment.c - segments, their blocks, and what old versions tell of
- * those. */
+/* snap_segment.c - segments and their blocks, also as old versions write
+ * them. */
 #include "snapshot/snap_record.h"
 
 /* ---- blocks and their history --------------------------------------------- */
@@ -150,7 +150,7 @@ static uint8_t segment_has(const struct snap_record *r)
     return has;
 }
 
-/* Blocks of old versions have no address: they lie one after the other. */
+/* Blocks of old versions have no address: they are adjacent. */
 static void segment_place_blocks(struct snapshot *s,
                                  const struct snapshot_segment *g)
 {

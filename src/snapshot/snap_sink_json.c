@@ -1,12 +1,12 @@
-/* snap_sink_json.c - JSON on one line, as json.dump() has it. */
+/* snap_sink_json.c - JSON on one line, formatted as by json.dump(). */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "snapshot/snap_sink.h"
 
-/* Two bytes after 0xed that are a lone surrogate, which UTF-8 may not have:
- * escaped, as Python does. */
+/* Whether the bytes at p are a lone surrogate, which UTF-8 may not contain:
+ * written as an escape, as Python does. */
 static bool is_surrogate(const unsigned char *p, size_t left)
 {
     return left >= 3 && p[0] == 0xed && p[1] >= 0xa0;
@@ -65,7 +65,7 @@ static void json_real(struct snap_sink *k, double value)
         return;
     }
     snprintf(text, sizeof text, "%.17g", value);
-    /* A float stays one. */
+    /* Keep it recognisable as a float. */
     fprintf(k->out, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");
 }
 
@@ -128,7 +128,7 @@ static void json_key_text(struct snap_sink *k, const char *text)
     fputs(": ", k->out);
 }
 
-/* Stacks are written before all that names them. */
+/* Stacks are written before everything that refers to them. */
 static bool json_again(struct snap_sink *k, bool is_stack, uint32_t number)
 {
     if (is_stack)

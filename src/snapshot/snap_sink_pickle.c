@@ -1,10 +1,10 @@
-/* snap_sink_pickle.c - protocol 4, in the opcodes that viewers know. */
+/* snap_sink_pickle.c - protocol 4, with the opcodes that viewers know. */
 #include <string.h>
 
 #include "base/pickle.h"
 #include "snapshot/snap_sink.h"
 
-/* Items between MARK and APPENDS, as Python's pickler has them. */
+/* Items between MARK and APPENDS, as in Python's pickler. */
 enum { BATCH = 1000 };
 
 static void snap_sink_pickle_put(struct snap_sink *k, int byte)
@@ -24,7 +24,7 @@ static void get_memo(struct snap_sink *k, uint32_t index)
     put_le(k, index, index < 256 ? 1 : 4);
 }
 
-/* True: *place says where it is, and it was referred to. */
+/* Whether *place has a memo number; if so a reference is written. */
 static bool seen(struct snap_sink *k, const uint32_t *place)
 {
     if (*place == 0)
@@ -71,7 +71,7 @@ static void pickle_text(struct snap_sink *k, const char *text)
     pickle_bytes(k, text, strlen(text));
 }
 
-/* LONG1: the fewest bytes of two's complement. */
+/* LONG1: as few bytes of two's complement as possible. */
 static void pickle_long(struct snap_sink *k, uint64_t bits, bool negative)
 {
     unsigned n = 1;
@@ -169,7 +169,7 @@ static void pickle_item(struct snap_sink *k)
         snap_sink_pickle_put(k, PICKLE_MARK);
 }
 
-/* No dict has a thousand keys. */
+/* No dict has a thousand keys, so one batch is enough. */
 static void pickle_begin_pair(struct snap_sink *k)
 {
     if (k->open[k->depth - 1].count++ == 0)

@@ -1,5 +1,5 @@
-/* snap_stacks.c - stacks by number: "frames" and "stacks" of the outermost
- * dict, and what refers to them. */
+/* snap_stacks.c - resolves stacks by number: "frames" and "stacks" of the
+ * outermost dict, and the references to them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 
 struct resolving {
     struct snap_builder *b;
-    uint32_t *frames; /* by the file's number */
+    uint32_t *frames; /* by number in the file */
     size_t frame_count;
     size_t frame_capacity;
-    uint32_t *stacks; /* by the file's number plus 1; [0] is none */
+    uint32_t *stacks; /* by number in the file plus 1; [0]: none */
     size_t stack_count;
     size_t stack_capacity;
 };
@@ -22,7 +22,7 @@ static bool wrong(struct resolving *r, const struct snap_value *v,
                         snap_kind_name(r->b, v), expected);
 }
 
-/* A list of frames has become a stack already. */
+/* The list of frames was converted to a stack already. */
 static bool take_frames(struct resolving *r, const struct snap_value *v)
 {
     const uint32_t *frames;
@@ -39,7 +39,7 @@ static bool take_frames(struct resolving *r, const struct snap_value *v)
     return true;
 }
 
-/* The numbers of a stack's frames, as those of our own in b->ids. */
+/* Convert the frame numbers of a stack to our own, in b->ids. */
 static bool take_numbers(struct resolving *r, const struct snap_value *v,
                          const struct snap_object *o)
 {
@@ -123,8 +123,8 @@ static bool resolve_all(struct resolving *r, uint32_t at)
     return ok;
 }
 
-/* The list of all frames was taken for a stack when it was read.  It goes,
- * unless it happens to be one: nothing is interned any more. */
+/* The list of all frames was read as a stack.  Remove it, unless it happens to
+ * be one; nothing is interned any more. */
 static void drop_list(struct resolving *r, const struct snap_value *frames)
 {
     struct snapshot *s = r->b->s;

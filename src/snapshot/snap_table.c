@@ -92,7 +92,7 @@ uint32_t snap_hash(const void *bytes, size_t count)
 
     pthread_once(&hash_seed_once, hash_seed_make);
     h = hash_word(hash_seed, count);
-    /* Two at a time, so that one multiplication need not wait for another. */
+    /* Two words at a time, so that the multiplications are independent. */
     other = ~h;
     for (; count >= 16; p += 16, count -= 16) {
         memcpy(&word, p, 8);

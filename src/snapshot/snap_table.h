@@ -1,5 +1,5 @@
-/* snap_table.h - a hash table of numbers: who keeps the things themselves in
- * an array finds their number by what they hold. */
+/* snap_table.h - a hash table of numbers: finds an item, kept in an array
+ * elsewhere, by its content. */
 #ifndef LARDER_SNAPSHOT_SNAP_TABLE_H
 #define LARDER_SNAPSHOT_SNAP_TABLE_H
 
@@ -22,10 +22,10 @@ struct snap_table {
     size_t count;
 };
 
-/* Is the thing with this number what `wanted` says? */
+/* Whether the item with this number equals `wanted`. */
 typedef bool snap_same(const void *owner, uint32_t number, const void *wanted);
 
-/* SNAP_NONE: not there. */
+/* SNAP_NONE: not found. */
 uint32_t snap_table_find(const struct snap_table *t, uint32_t hash,
                          snap_same *same, const void *owner,
                          const void *wanted);
@@ -36,7 +36,7 @@ bool snap_table_add(struct snap_memory *m, struct snap_table *t, uint32_t hash,
 
 void snap_table_free(struct snap_memory *m, struct snap_table *t);
 
-/* Seeded anew in each process, so that no file can be made to collide. */
+/* Seeded differently in each process, so that no file can cause collisions. */
 uint32_t snap_hash(const void *bytes, size_t count);
 
 #endif

@@ -4,7 +4,7 @@
 
 /* ---- UTF-8 ---------------------------------------------------------------- */
 
-/* How many bytes a sequence has by its first; 0: cannot be a first. */
+/* The length of a sequence by its first byte; 0: not a first byte. */
 static size_t sequence_length(unsigned char c)
 {
     if (c >= 0xc2 && c <= 0xdf)
@@ -14,7 +14,7 @@ static size_t sequence_length(unsigned char c)
     return c >= 0xf0 && c <= 0xf4 ? 4 : 0;
 }
 
-/* The second byte, which alone tells overlong and too large codes. */
+/* The second byte reveals overlong and too large codes. */
 static bool second_valid(unsigned char first, unsigned char second)
 {
     if (first == 0xe0)

@@ -1,10 +1,9 @@
-/* snap_words.h - the strings that mean something in a snapshot.  They are the
- * first of every string table, so that the number of a string says which word
- * it is. */
+/* snap_words.h - the strings that have a meaning in a snapshot.  They are the
+ * first in every string table, so a string's number tells which word it is. */
 #ifndef LARDER_SNAPSHOT_SNAP_WORDS_H
 #define LARDER_SNAPSHOT_SNAP_WORDS_H
 
-/* Keys of records: fewer than 64, so that a set of them is a word's bits. */
+/* Keys of records: fewer than 64, so that a set of them fits a 64-bit word. */
 #define SNAP_RECORD_KEYS(X)                                                    \
     X(KEY_ACTION, "action")                                                    \
     X(KEY_ADDR, "addr")                                                        \
@@ -80,7 +79,7 @@
     X(WORD_SMALL, "small")                                                     \
     X(WORD_LARGE, "large")
 
-/* What older documents call active_pending_free. */
+/* The name of active_pending_free in older documents. */
 #define SNAP_ALIASES(X) X(WORD_AWAITING_FREE, "active_awaiting_free")
 
 #define SNAP_WORDS(X)                                                          \

@@ -1,4 +1,4 @@
-/* snap_write_settings.c - allocator_settings as PyTorch writes them. */
+/* snap_write_settings.c - writes allocator_settings as PyTorch does. */
 #include <stdio.h>
 
 #include "snapshot/snap_put.h"

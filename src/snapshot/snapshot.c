@@ -1,4 +1,5 @@
-/* snapshot.c - reading a file of either form, and looking at what it held. */
+/* snapshot.c - reads a file of either form, and gives access to its
+ * contents. */
 #include "snapshot/snapshot.h"
 
 #include <ctype.h>
@@ -41,7 +42,7 @@ const char *snapshot_event_action(const struct snapshot *s,
 
 /* ---- reading -------------------------------------------------------------- */
 
-/* A mark of another format that people have at hand. */
+/* Recognise another common format. */
 static bool is_zip(const unsigned char *p, size_t count)
 {
     return count >= 4 && p[0] == 'P' && p[1] == 'K' && p[2] == 3 && p[3] == 4;

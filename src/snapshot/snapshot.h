@@ -1,18 +1,18 @@
-/* snapshot.h - what PyTorch's memory snapshots hold, as compact arrays.
+/* snapshot.h - the contents of PyTorch's memory snapshots, as compact arrays.
  *
- * A snapshot is what torch.cuda.memory._snapshot() returns and
- * _dump_snapshot() pickles.  Strings, frames, stacks, streams and pools are
- * each kept once and named by 32-bit numbers; number 0 means "none" or "not
- * there" for strings and stacks.
+ * A snapshot is what torch.cuda.memory._snapshot() returns and _dump_snapshot()
+ * pickles.  Strings, frames, stacks, streams and pools are each stored once and
+ * referred to by 32-bit numbers; for strings and stacks number 0 means "none"
+ * or "absent".
  *
- * Keys nobody here knows are kept as they are (snap_rest.h), for who writes the
- * snapshot again.
+ * Unknown keys are kept unchanged (snap_rest.h), so that the snapshot can be
+ * written again.
  *
- * Which keys there are depends on the version of PyTorch that wrote it; what
- * is absent is 0 here, and the `has` bits say what was there:
+ * Which keys are present depends on the version of PyTorch that wrote the file.
+ * Absent values are 0 here, and the `has` bits tell which were present:
  *
- *   2.0        segments and device_traces only; blocks carry `history`
- *              (frames and real sizes) in place of `frames` and `address`;
+ *   2.0        segments and device_traces only; blocks have `history`
+ *              (frames and real sizes) instead of `frames` and `address`;
  *              segments have neither frames nor pool id; events no time
  *   2.1, 2.2   + segment_pool_id, is_expandable, frames of segments and
  *              blocks, address of blocks; allocator_settings from 2.2 on
@@ -21,7 +21,8 @@
  *              graph_capture_record_stream_reuse, fx_* of frames, category,
  *              registration_counter
  *
- * Nothing here is thread safe; a snapshot that is only looked at is. */
+ * Nothing here is thread safe, except reading a snapshot that nobody
+ * changes. */
 #ifndef LARDER_SNAPSHOT_SNAPSHOT_H
 #define LARDER_SNAPSHOT_SNAPSHOT_H
 
@@ -41,14 +42,14 @@ enum snapshot_action {
     SNAPSHOT_SEGMENT_UNMAP,
     SNAPSHOT_SNAPSHOT,
     SNAPSHOT_OOM,
-    /* Of a version to come: SNAPSHOT_OTHER + n is other_actions[n]. */
+    /* Unknown to this version: SNAPSHOT_OTHER + n is other_actions[n]. */
     SNAPSHOT_OTHER,
     SNAPSHOT_ACTION_MAX = 255
 };
 
 enum snapshot_state {
     SNAPSHOT_ACTIVE_ALLOCATED,
-    SNAPSHOT_ACTIVE_PENDING_FREE, /* also written active_awaiting_free */
+    SNAPSHOT_ACTIVE_PENDING_FREE, /* or active_awaiting_free in the file */
     SNAPSHOT_INACTIVE,
     SNAPSHOT_STATES
 };
@@ -56,10 +57,10 @@ enum snapshot_state {
 enum snapshot_segment_type {
     SNAPSHOT_SMALL,
     SNAPSHOT_LARGE,
-    SNAPSHOT_TYPE_UNKNOWN /* the key is not there */
+    SNAPSHOT_TYPE_UNKNOWN /* the key is absent */
 };
 
-/* Bits of the `has` members: the key was there and not None. */
+/* Bits of the `has` members: the key was present and not None. */
 enum {
     SNAPSHOT_HAS_ADDRESS = 1 << 0, /* addr or device_free of an event */
     SNAPSHOT_HAS_COUNTER = 1 << 0, /* registration_counter of a segment */
@@ -74,10 +75,11 @@ enum {
     SNAPSHOT_HAS_HISTORY = 1 << 7
 };
 
-/* The device that a file calls -1: what host_segments hold has it. */
+/* The device that a file calls -1, as in host_segments. */
 enum { SNAPSHOT_ON_HOST = UINT16_MAX };
 
-/* Members that are 0 without their key: all but filename, name and line. */
+/* Members are 0 if their key is absent; filename, name and line are always
+ * present. */
 struct snapshot_frame {
     uint32_t filename; /* string */
     uint32_t name;     /* string */
@@ -85,27 +87,29 @@ struct snapshot_frame {
     uint32_t fx_node_op;        /* string */
     uint32_t fx_node_name;      /* string */
     uint32_t fx_original_trace; /* string */
-    uint32_t rest;              /* string (snap_rest.h): its other keys */
-    uint32_t cell; /* of a notebook, where the file is named by its content:
-                      numbered as they come, from 1; 0: none */
+    uint32_t rest;              /* string (snap_rest.h): other keys */
+    /* Notebook cell, if the file is named by its content: numbered in order of
+     * occurrence, from 1; 0: none. */
+    uint32_t cell;
 };
 
-/* 48 bytes: there are millions. */
+/* 48 bytes, because there are millions. */
 struct snapshot_event {
     uint64_t address; /* OOM: device_free, the bytes the driver had left */
-    uint64_t size;    /* as requested for ALLOC and FREE_* */
+    uint64_t size;    /* as requested, for ALLOC and FREE_* */
     int64_t time_us;
     uint32_t stack;
-    uint32_t stream;          /* a number for snapshot_stream() */
-    uint32_t pool;            /* a number for snapshot.pools */
-    uint32_t user_metadata;   /* string; also what `category` says */
+    uint32_t stream;          /* for snapshot_stream() */
+    uint32_t pool;            /* index of snapshot.pools */
+    uint32_t user_metadata;   /* string; also holds `category` */
     uint32_t compile_context; /* string */
     uint16_t device;          /* the list the event is in */
     uint8_t action; /* enum snapshot_action, or beyond SNAPSHOT_OTHER */
     uint8_t has;
 };
 
-/* An entry of an old block's history, newest first as in the file. */
+/* An entry in the history of an old version's block, newest first as in the
+ * file. */
 struct snapshot_history {
     uint64_t address;
     uint64_t real_size; /* as requested */
@@ -113,12 +117,12 @@ struct snapshot_history {
 };
 
 struct snapshot_block {
-    uint64_t address; /* of old versions: worked out from the segment's */
+    uint64_t address; /* old versions: computed from the segment's */
     uint64_t size;
     uint64_t requested_size;
-    uint32_t stack;         /* without frames: the newest of the history */
+    uint32_t stack;         /* without frames: the newest in the history */
     uint32_t user_metadata; /* string */
-    uint32_t history;       /* first of history_count in snapshot.histories */
+    uint32_t history;       /* first of history_count in histories */
     uint32_t history_count;
     uint8_t state; /* enum snapshot_state */
     uint8_t has;
@@ -134,8 +138,8 @@ struct snapshot_segment {
     size_t block;                  /* first of block_count in snapshot.blocks */
     size_t block_count;
     uint32_t stack;
-    uint32_t stream; /* a number for snapshot_stream() */
-    uint32_t pool;   /* a number for snapshot.pools */
+    uint32_t stream; /* for snapshot_stream() */
+    uint32_t pool;   /* index of snapshot.pools */
     uint16_t device;
     uint8_t type; /* enum snapshot_segment_type */
     bool expandable;
@@ -155,13 +159,13 @@ struct snapshot_annotation {
     uint16_t device;
 };
 
-/* A key nobody here knows, or an action of a version to come. */
+/* An unknown key, or an action unknown to this version. */
 struct snapshot_unknown {
     uint32_t name; /* string */
     uint64_t count;
 };
 
-/* What can have keys nobody here knows, frames aside. */
+/* Kinds of records that can have unknown keys, besides frames. */
 enum snapshot_record {
     SNAPSHOT_OF_EVENT,
     SNAPSHOT_OF_BLOCK,
@@ -172,11 +176,11 @@ enum snapshot_record {
 };
 
 struct snapshot_rest {
-    uint64_t record; /* its number among those of its kind */
+    uint64_t record; /* number among those of its kind */
     uint32_t pairs;  /* string (snap_rest.h) */
 };
 
-/* Of one kind, by number of the record. */
+/* The records of one kind that have such keys, by number. */
 struct snapshot_rests {
     struct snapshot_rest *at;
     size_t count;
@@ -190,13 +194,14 @@ struct snapshot_device {
 
 enum { SNAPSHOT_ROUNDUP_MAX = 32, SNAPSHOT_CONFS = 3 };
 
-/* A `has_` member is false when the key was not there. */
+/* A `has_` member is false if the key was absent. */
 struct snapshot_settings {
-    bool present;  /* the file has allocator_settings */
-    uint32_t conf; /* string: what PYTORCH_CUDA_ALLOC_CONF says, or one of the
-                      others if that is empty */
-    /* String plus 1, 0: not there; of PYTORCH_CUDA_ALLOC_CONF,
-     * PYTORCH_ALLOC_CONF and PYTORCH_HIP_ALLOC_CONF. */
+    bool present; /* the file has allocator_settings */
+    /* string: the value of PYTORCH_CUDA_ALLOC_CONF, or of one of the others if
+     * that is empty */
+    uint32_t conf;
+    /* String plus 1, 0: absent; of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_ALLOC_CONF
+     * and PYTORCH_HIP_ALLOC_CONF. */
     uint32_t confs[SNAPSHOT_CONFS];
     uint32_t rest;          /* string (snap_rest.h): other keys */
     int64_t max_split_size; /* bytes; -1: none */
@@ -216,14 +221,14 @@ struct snapshot_settings {
     bool has_roundup;
     size_t roundup_count; /* of roundup_power2_divisions, in file order */
     struct {
-        uint64_t size_mib; /* the key: requests from so many MiB */
+        uint64_t size_mib; /* the key: minimum request, in MiB */
         int64_t divisions;
     } roundup[SNAPSHOT_ROUNDUP_MAX];
 };
 
-/* Read-only to all but the reader. */
+/* Read-only except for the reader. */
 struct snapshot {
-    /* What was there. */
+    /* What the file contained. */
     bool has_device_traces;
     bool has_external_annotations;
     bool is_json;
@@ -231,13 +236,13 @@ struct snapshot {
 
     struct snapshot_device *devices;
     size_t device_count;
-    struct snapshot_event *events; /* by device, then in the file's order */
+    struct snapshot_event *events; /* by device, then in file order */
     size_t event_count;
-    uint64_t lost_events; /* of a full ring: Larder's own snapshots say */
+    uint64_t lost_events; /* of a full ring; only Larder reports this */
 
-    struct snapshot_segment *segments; /* in the file's order */
+    struct snapshot_segment *segments; /* in file order */
     size_t segment_count;
-    struct snapshot_block *blocks; /* by segment, then in the file's order */
+    struct snapshot_block *blocks; /* by segment, then in file order */
     size_t block_count;
     struct snapshot_history *histories;
     size_t history_count;
@@ -250,78 +255,77 @@ struct snapshot {
     size_t frame_count;
 
     /* Stack n is stack_frames[stack_begins[n], stack_begins[n + 1]), innermost
-     * frame first; all different; stack 0 has none. */
+     * frame first.  All are different; stack 0 is empty. */
     uint64_t *stack_begins;
     uint32_t *stack_frames;
     size_t stack_count;
-    bool stacks_are_notes; /* notes_as_stacks.h; never so as it was read */
+    bool stacks_are_notes; /* see notes_as_stacks.h; false after reading */
 
-    /* String n begins at string_bytes[string_begins[n]] and ends in a NUL;
-     * its length is snapshot_string_length().  All different; UTF-8, and may
-     * hold NULs.  String 0 is empty. */
+    /* String n begins at string_bytes[string_begins[n]] and ends with a NUL;
+     * snapshot_string_length() is its length.  All are different; they are
+     * UTF-8 and may contain NULs.  String 0 is empty. */
     uint64_t *string_begins;
     char *string_bytes;
     size_t string_count;
 
-    uint64_t *streams; /* all different, as the file's integers; [0] is 0 */
+    uint64_t *streams; /* all different, as in the file; [0] is 0 */
     size_t stream_count;
     struct snapshot_pool *pools;
     size_t pool_count;
 
-    /* What lists under keys nobody here knows hold, as host_traces does, comes
-     * after the records that count: events[event_count, event_end), and so
-     * on. */
+    /* Records in lists under unknown keys, such as host_traces, are stored
+     * after the regular ones: events[event_count, event_end), and so on. */
     size_t event_end;
     size_t segment_end;
     size_t block_end;
     struct snapshot_rests rests[SNAPSHOT_RECORDS];
-    uint32_t rest; /* string (snap_rest.h): other keys of the outermost dict */
+    uint32_t rest; /* string (snap_rest.h): unknown outermost keys */
 
     struct snapshot_unknown *unknown_keys;
     size_t unknown_key_count;
     struct snapshot_unknown *other_actions;
     size_t other_action_count;
-    uint64_t clamped_count; /* integers beyond 64 bits, cut down to them */
+    uint64_t clamped_count; /* integers beyond 64 bits, clamped */
 
     uint64_t input_bytes;       /* decompressed */
-    uint64_t peak_memory_bytes; /* what reading needed */
+    uint64_t peak_memory_bytes; /* memory needed for reading */
 };
 
 struct snapshot_read_options {
     uint64_t max_input_bytes;    /* decompressed; 0: SNAPSHOT_INPUT_DEFAULT */
     uint32_t max_depth;          /* of nesting; 0: SNAPSHOT_DEPTH_DEFAULT */
-    uint64_t *peak_memory_bytes; /* if not NULL: set, failed or not */
+    uint64_t *peak_memory_bytes; /* if not NULL: set, also on failure */
 };
 
 #define SNAPSHOT_INPUT_DEFAULT ((uint64_t)16 << 30)
 enum { SNAPSHOT_DEPTH_DEFAULT = 1000 };
 
-/* Read a file ("-": the standard input), pickle (protocols 0 to 5) or JSON
- * (first byte that is no blank: `{`), plain or compressed with zstd.  `options`
+/* Read a file ("-": the standard input) that is a pickle (protocols 0 to 5) or
+ * JSON (first non-blank byte: `{`), plain or compressed with zstd. `options`
  * may be NULL.
  *
- * A key of the wrong type, an opcode that would run code, and whatever else
- * no snapshot holds is an error: "FILE: byte N: ..." ("FILE:LINE: byte N: ..."
- * where JSON is malformed) and what was expected; *out is then NULL.
- * Memory: at most 4 bytes for each of input plus 64 MiB, else an error.
- * Cost: one pass. */
+ * A value of the wrong type, an opcode that would run code, and anything else
+ * that no snapshot contains is an error: "FILE: byte N: ..."  ("FILE:LINE: byte
+ * N: ..." for malformed JSON) and what was expected; *out is then NULL.
+ * Memory: at most 4 bytes for each byte of input plus 64 MiB, otherwise an
+ * error.  Cost: one pass. */
 bool snapshot_read(const char *path,
                    const struct snapshot_read_options *options,
                    struct snapshot **out, struct tool_error *error);
 
-/* The same of a source that is open already, and is closed; `path` is for
- * errors. */
+/* The same for a source that is already open, which is closed; `path` is for
+ * messages. */
 struct trace_source;
 bool snapshot_read_source(struct trace_source *source, const char *path,
                           const struct snapshot_read_options *options,
                           struct snapshot **out, struct tool_error *error);
 
-/* Takes NULL. */
+/* Accepts NULL. */
 void snapshot_free(struct snapshot *s);
 
-/* Whether what happened on a device was recorded, be it little: a request or
- * something released.  Where no history was asked for PyTorch keeps the one
- * event that came last, which tells nothing. */
+/* Whether a device has a recorded history, however short: a request, or a
+ * release.  Without a history PyTorch stores the single last event, which is
+ * not enough. */
 bool snapshot_has_history(const struct snapshot *s, size_t device);
 
 static inline const char *snapshot_string(const struct snapshot *s,
@@ -345,19 +349,19 @@ static inline const uint32_t *snapshot_stack(const struct snapshot *s,
     return s->stack_frames + s->stack_begins[stack];
 }
 
-/* A stream as the file gives it: 0, or the address of a cudaStream_t. */
+/* A stream as in the file: 0, or the address of a cudaStream_t. */
 static inline uint64_t snapshot_stream(const struct snapshot *s,
                                        uint32_t stream)
 {
     return s->streams[stream];
 }
 
-/* The name PyTorch gives them; NULL beyond the last. */
+/* PyTorch's names; NULL beyond the last one. */
 const char *snapshot_action_name(enum snapshot_action action);
 const char *snapshot_state_name(enum snapshot_state state);
 const char *snapshot_type_name(enum snapshot_segment_type type);
 
-/* The name of an event's action: that of the file for SNAPSHOT_OTHER too. */
+/* The name of an event's action; for SNAPSHOT_OTHER, the name in the file. */
 const char *snapshot_event_action(const struct snapshot *s,
                                   const struct snapshot_event *e);
 

@@ -1,5 +1,5 @@
-/* snapshot_write.c - a snapshot as lists and dicts, in the order in which
- * PyTorch writes its keys. */
+/* snapshot_write.c - writes a snapshot as lists and dicts, with the keys in
+ * PyTorch's order. */
 #include "snapshot/snapshot_write.h"
 
 #include <errno.h>
@@ -225,7 +225,7 @@ static void write_annotations(struct snap_sink *k)
 
 /* ---- keys nobody here knows: their values ---------------------------------- */
 
-/* As the token does: a range of records as a list. */
+/* Write a range of records as a list; the token tells their kind. */
 static void write_records(struct snap_sink *k, char token, size_t first,
                           size_t count)
 {
@@ -247,7 +247,7 @@ static void write_real_bits(struct snap_sink *k, uint64_t bits)
     k->form->real(k, value);
 }
 
-/* A token with a number behind it; where the next one begins. */
+/* Write a token that has a number.  Returns where the next token begins. */
 static const char *write_number(struct snap_sink *k, char token, const char *at)
 {
     char *end;
@@ -269,7 +269,7 @@ static const char *write_number(struct snap_sink *k, char token, const char *at)
     case 'r':
         write_real_bits(k, n);
         break;
-    case 'i': /* strtoull() negates what begins with a minus */
+    case 'i': /* strtoull() negates numbers with a minus */
     case 'u':
         k->form->integer(k, n, token == 'i');
         break;
@@ -280,7 +280,7 @@ static const char *write_number(struct snap_sink *k, char token, const char *at)
     return end + 1;
 }
 
-/* snap_rest.h has the tokens. */
+/* snap_rest.h lists the tokens. */
 void snap_write_rest(struct snap_sink *k, uint32_t pairs)
 {
     const char *at = snapshot_string(k->s, pairs);
@@ -353,7 +353,7 @@ static void use_stack(struct snap_sink *k, uint8_t has, uint32_t stack)
         k->stacks[stack] = 1;
 }
 
-/* Which of them something that is written names. */
+/* Mark the items that anything written refers to. */
 static void find_used(struct snap_sink *k)
 {
     const struct snapshot *s = k->s;
@@ -375,7 +375,7 @@ static void find_used(struct snap_sink *k)
     }
 }
 
-/* Numbers in place of the marks. */
+/* Replace the marks by numbers. */
 static void snapshot_write_number(uint32_t *marks, size_t count)
 {
     uint32_t next = 0;

@@ -1,4 +1,4 @@
-/* snapshot_write.h - snapshots to files that PyTorch's viewers open. */
+/* snapshot_write.h - writes snapshots that PyTorch's viewers can open. */
 #ifndef LARDER_SNAPSHOT_SNAPSHOT_WRITE_H
 #define LARDER_SNAPSHOT_SNAPSHOT_WRITE_H
 
@@ -6,25 +6,26 @@
 
 #include "snapshot/snapshot.h"
 
-/* As a pickle of protocol 4, in the opcodes that PyTorch's MemoryViz.js knows;
- * strings, frames, stacks and pools are written once and referred to.  What is
- * read back is the same but for the order in which things are numbered.  Keys
- * that were unknown come after the others; a value that was no plain data is
- * left out (snap_rest.h).  What a `has` bit denies is not written.
+/* Write a pickle of protocol 4, with the opcodes that PyTorch's MemoryViz.js
+ * knows; strings, frames, stacks and pools are written once and referred to.
+ * Reading it back gives the same contents, except for the order of numbers.
+ * Unknown keys come after the others; values that are not plain data are left
+ * out (snap_rest.h).  Keys whose `has` bit is not set are not written.
  *
- * Written as it goes: memory is 4 bytes for each string, frame, stack and
- * pool.  False: no memory, or writing failed; some may have been written. */
+ * Written incrementally: needs 4 bytes for each string, frame, stack and pool.
+ * False: no memory, or writing failed; a part may have been written. */
 bool snapshot_write_pickle(const struct snapshot *s, FILE *out,
                            struct tool_error *error);
 
-/* The list of segments alone, as a pickle: what memory_snapshot() returns, and
- * what the _memory_viz.py of PyTorch 1.13 (Debian 12's) opens. */
+/* Write only the list of segments, as a pickle: the result of
+ * memory_snapshot(), which the _memory_viz.py of PyTorch 1.13 (Debian 12)
+ * opens. */
 bool snapshot_write_segments(const struct snapshot *s, FILE *out,
                              struct tool_error *error);
 
-/* As json.dump() writes it, but each frame and stack once: "frames" and
- * "stacks" (lists of numbers of frames) come first, and the "frames" of an event
- * or block is the number of a stack. */
+/* Write JSON as json.dump() does, but each frame and stack once: "frames" and
+ * "stacks" (lists of frame numbers) come first, and the "frames" of an event or
+ * block is a stack's number. */
 bool snapshot_write_json(const struct snapshot *s, FILE *out,
                          struct tool_error *error);
 

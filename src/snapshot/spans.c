@@ -1,7 +1,7 @@
 /* spans.c - the live spans as a sorted array.
  *
- * Segments are few and most come and go near the end of the address order, so
- * that moving the rest of an array costs less than a tree would. */
+ * Segments are few, and most come and go near the end of the address order, so
+ * moving the rest of an array costs less than a tree would. */
 #include "snapshot/spans.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static bool reserve(void **array, size_t *capacity, size_t needed, size_t each)
     return true;
 }
 
-/* Append a span to the list of all; its number, or UINT32_MAX. */
+/* Append a span to the list of all.  Returns its number, or UINT32_MAX. */
 static uint32_t append(struct span_set *set, const struct segment_span *span)
 {
     void *spans = set->out->spans;
@@ -94,8 +94,8 @@ static void forget(struct span_set *set, size_t at)
             (set->live - at) * sizeof(*set->order));
 }
 
-/* Leave of live span `at` only what lies below `address`; the rest of it
- * becomes a live span of its own, after it. */
+/* Shorten live span `at` to what is below `address`; the rest becomes a live
+ * span of its own after it. */
 static bool cut(struct span_set *set, size_t at, uint64_t address)
 {
     struct segment_span rest = *live_span(set, at);
@@ -106,7 +106,7 @@ static bool cut(struct span_set *set, size_t at, uint64_t address)
     return insert(set, at + 1, &rest);
 }
 
-/* Add what of `span` no live span covers. */
+/* Add the parts of `span` that no live span covers. */
 static bool fill_gaps(struct span_set *set, const struct segment_span *span)
 {
     uint64_t address = span->address;
@@ -132,7 +132,8 @@ static bool fill_gaps(struct span_set *set, const struct segment_span *span)
     return true;
 }
 
-/* End every live span inside the range, all of whose edges are cut. */
+/* End every live span inside the range, at whose borders spans were already
+ * cut. */
 static void end_inside(struct span_set *set, const struct segment_span *range,
                        uint32_t end)
 {

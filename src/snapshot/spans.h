@@ -1,14 +1,14 @@
-/* spans.h - which addresses are reserved while the events of a snapshot are
- * gone through: segments come and go whole, pages of expandable segments are
- * unmapped in other pieces than they were mapped in. */
+/* spans.h - the reserved addresses while a snapshot's events are processed:
+ * segments come and go as a whole, while pages of expandable segments may be
+ * unmapped in other parts than they were mapped. */
 #ifndef LARDER_SNAPSHOT_SPANS_H
 #define LARDER_SNAPSHOT_SPANS_H
 
 #include "snapshot/lifetimes.h"
 
-/* All zero, but for `out`, is empty. */
+/* All zero, except for `out`, is empty. */
 struct span_set {
-    struct lifetimes *out; /* where every span goes, live or ended */
+    struct lifetimes *out; /* receives every span, live or ended */
     size_t capacity;       /* of out->spans */
     uint32_t *order;       /* live spans by address: numbers in out->spans */
     size_t live;
@@ -17,17 +17,17 @@ struct span_set {
 
 void span_set_free(struct span_set *set);
 
-/* A span begins at event span->start.  What lived there before is ended at
- * that event.  False: no memory. */
+/* A span begins at event span->start.  Spans that were live there end at that
+ * event.  False: no memory. */
 bool span_set_add(struct span_set *set, const struct segment_span *span);
 
-/* Everything reserved in span's range ends at the event `end`, spans that
- * reach out of it being cut; what of the range is not known was reserved
- * before the recording began, as span says.  False: no memory. */
+/* Everything reserved in span's range ends at event `end`; spans that extend
+ * beyond it are cut.  Parts of the range that are not known were reserved
+ * before the recording began, as described by span.  False: no memory. */
 bool span_set_remove(struct span_set *set, const struct segment_span *span,
                      uint32_t end);
 
-/* What of span's range is not reserved is added as being there from before
+/* Add the parts of span's range that are not reserved as existing since before
  * the recording.  False: no memory. */
 bool span_set_fill(struct span_set *set, const struct segment_span *span);
 

@@ -103,8 +103,7 @@ static int tune_rank_compare(const struct tune *t,
                    replay_setting_keys(&b->setting));
     if (order == 0)
         order = by(a->worst.driver_time_ns, b->worst.driver_time_ns);
-    return order != 0 ? order : (a > b) - (a < b); /* in the order of
-                                                    * addition */
+    return order != 0 ? order : (a > b) - (a < b); /* as added */
 }
 
 const struct tune_candidate **tune_ranking(const struct tune *t)

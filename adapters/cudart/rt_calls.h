@@ -1,12 +1,12 @@
-/* rt_calls.h - the calls of the runtime that do something here.  Those of the
- * public interface that do not are in refused.list. */
+/* rt_calls.h - the runtime's calls that are implemented. refused.list has those
+ * of the public interface that are not. */
 #ifndef LARDER_ADAPTERS_CUDART_RT_CALLS_H
 #define LARDER_ADAPTERS_CUDART_RT_CALLS_H
 
 #include "rt_driver.h"
 #include "rt_types.h"
 
-/* X(symbol, arguments): each answers an error's number. */
+/* X(symbol, arguments): each returns an error number. */
 #define RT_CALL_MAP(X)                                                         \
     X(cudaGetLastError, (void))                                                \
     X(cudaPeekAtLastError, (void))                                             \
@@ -185,7 +185,7 @@
 RT_CALL_MAP(X)
 #undef X
 
-/* Calls whose form or name the two versions do not share. */
+/* Calls whose signature or name differs between the two versions. */
 #if RT_MAJOR >= 13
 int cudaMemPrefetchAsync(const void *, size_t, cud_location, unsigned,
                          cud_stream);
@@ -211,7 +211,7 @@ int cudaStreamUpdateCaptureDependencies_v2(cud_stream, void *, const void *,
                                            size_t, unsigned);
 #endif
 
-/* And those that answer something else. */
+/* Calls that return something else. */
 const char *cudaGetErrorName(int);
 const char *cudaGetErrorString(int);
 unsigned __cudaPushCallConfiguration(struct rt_dim3, struct rt_dim3, size_t,

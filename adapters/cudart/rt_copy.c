@@ -1,4 +1,4 @@
-/* rt_copy.c - moving and setting bytes. */
+/* rt_copy.c - copies and fills memory. */
 #include <string.h>
 
 #include "rt_state.h"
@@ -120,7 +120,7 @@ int cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
 
 /* ---- variables ------------------------------------------------------------------- */
 
-/* The part of a variable that is copied. */
+/* The address of the part of a variable to copy. */
 static int symbol_part(const void *symbol, size_t bytes, size_t offset,
                        void **out)
 {

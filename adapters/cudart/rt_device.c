@@ -1,4 +1,4 @@
-/* rt_device.c - devices, and the one that is a thread's. */
+/* rt_device.c - devices, and each thread's current one. */
 #include <pthread.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ int rt_begin_bare(void)
     return open_answer;
 }
 
-/* A primary context is kept, once it was used. */
+/* A primary context is kept once it was used. */
 static int make_current(int device)
 {
     cud_context context = NULL;
@@ -121,7 +121,7 @@ int cudaDeviceSynchronize(void)
     RT_PASS(cuCtxSynchronize());
 }
 
-/* Nothing is taken from the program: what it reset by ending is gone anyway. */
+/* Nothing is released: programs reset a device when they end. */
 int cudaDeviceReset(void)
 {
     return cudaDeviceSynchronize();
@@ -134,7 +134,7 @@ int cudaDeviceGetAttribute(int *out, int which, int device)
     RT_PASS_BARE(cuDeviceGetAttribute(out, which, device));
 }
 
-/* Of fields and the numbers of their attributes; sizes are size_t. */
+/* Fields with the numbers of their attributes; sizes are size_t. */
 #define SIZE_MAP(X)                                                            \
     X(sharedMemPerBlock, 8)                                                    \
     X(memPitch, 11)                                                            \
@@ -183,7 +183,7 @@ int cudaDeviceGetAttribute(int *out, int which, int device)
     X(hostRegisterSupported, 99)                                               \
     X(memoryPoolsSupported, 115)
 
-/* What the newer version has no more. */
+/* Fields that the newer version removed. */
 #if RT_MAJOR < 13
 #define OLD_MAP(X)                                                             \
     X(clockRate, 13)                                                           \
@@ -235,7 +235,7 @@ int cudaGetDeviceProperties_v2(struct rt_properties *out, int device)
 }
 #endif
 
-/* They are alike. */
+/* All devices are equal. */
 int cudaChooseDevice(int *out, const struct rt_properties *wanted)
 {
     (void)wanted;

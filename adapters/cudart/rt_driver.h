@@ -1,5 +1,5 @@
-/* rt_driver.h - the calls of the driver that the runtime stands on, beside
- * those of the device layer's list.  Linked with libcuda.so.1. */
+/* rt_driver.h - driver calls that the runtime uses, in addition to the device
+ * layer's list.  Linked with libcuda.so.1. */
 #ifndef LARDER_ADAPTERS_CUDART_RT_DRIVER_H
 #define LARDER_ADAPTERS_CUDART_RT_DRIVER_H
 

@@ -1,4 +1,4 @@
-/* rt_error.c - errors, versions, and calls by name. */
+/* rt_error.c - errors, versions, and lookup of calls by name. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ int cudaPeekAtLastError(void)
     return last_error;
 }
 
-/* X(number, name, words) */
+/* X(number, name, text) */
 #define ERROR_MAP(X)                                                           \
     X(0, "cudaSuccess", "no error")                                            \
     X(1, "cudaErrorInvalidValue", "invalid argument")                          \
@@ -106,7 +106,7 @@ int cudaDriverGetVersion(int *out)
     return rt_end(cuDriverGetVersion(out));
 }
 
-/* The newest of the series, as far as is known: programs compare. */
+/* The newest known version of the series, because programs compare it. */
 int cudaRuntimeGetVersion(int *out)
 {
     *out = RT_MAJOR >= 13 ? 13030 : 12090;

@@ -1,4 +1,4 @@
-/* rt_launch.c - kernels: what they need, and launching them. */
+/* rt_launch.c - kernels: their attributes, and launching them. */
 #include <string.h>
 
 #include "rt_state.h"
@@ -128,7 +128,7 @@ int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *out,
         out, function, threads, shared, 0);
 }
 
-/* What a processor has, shared among the blocks. */
+/* The shared memory of a multiprocessor, divided among the blocks. */
 int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *out, const void *function,
                                               int blocks, int threads)
 {
@@ -146,7 +146,7 @@ int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *out, const void *function,
 
 /* ---- launching --------------------------------------------------------------------- */
 
-/* As the driver's rule for the empty, under the runtime's name for it. */
+/* The driver's rule for empty sizes, with the runtime's error. */
 static bool rt_launch_is_empty(struct rt_dim3 d)
 {
     return d.x == 0 || d.y == 0 || d.z == 0;
@@ -196,7 +196,7 @@ int cudaLaunchKernelExC(const struct rt_launch_config *config,
                   config->shared, config->stream);
 }
 
-/* What stands between <<< and >>>, until the call that it belongs to. */
+/* The configuration between <<< and >>>, until the call that uses it. */
 static _Thread_local struct rt_launch_config pushed;
 
 unsigned __cudaPushCallConfiguration(struct rt_dim3 grid, struct rt_dim3 block,

@@ -1,4 +1,4 @@
-/* rt_library.c - code for GPUs that a program loads as it runs. */
+/* rt_library.c - device code that a program loads at run time. */
 #include "rt_state.h"
 
 int cudaLibraryLoadData(void **out, const void *image, int *jit,
@@ -27,7 +27,7 @@ int cudaLibraryGetKernel(void **out, void *library, const char *name)
     return rt_end(cuLibraryGetKernel(out, library, name));
 }
 
-/* What an image holds is not looked at. */
+/* The image's contents are not inspected. */
 int cudaLibraryGetKernelCount(unsigned *out, void *library)
 {
     (void)library;

@@ -1,12 +1,11 @@
-/* rt_memory.c - memory of the device and of the host, and whose an address
- * is. */
+/* rt_memory.c - device memory, host memory, and attributes of addresses. */
 #include <string.h>
 
 #include "rt_state.h"
 
 /* ---- device ------------------------------------------------------------------- */
 
-/* Of nothing there is nothing. */
+/* Allocating 0 bytes returns NULL. */
 int cudaMalloc(void **out, size_t bytes)
 {
     int answer = out == NULL ? RT_INVALID_VALUE : rt_begin();
@@ -169,8 +168,7 @@ int cudaHostGetFlags(unsigned *out, void *ptr)
 /* CUpointer_attribute and CUmemorytype */
 enum { POINTER_KIND = 2, POINTER_DEVICE = 9, KIND_HOST = 1 };
 
-/* An address that nobody knows is memory of the host that nobody registered,
- * and no error. */
+/* An unknown address is unregistered host memory, not an error. */
 int cudaPointerGetAttributes(struct rt_pointer_attributes *out, const void *ptr)
 {
     int answer = rt_begin();

@@ -1,4 +1,4 @@
-/* rt_pool.c - memory in the order of a stream. */
+/* rt_pool.c - stream-ordered memory. */
 #include <string.h>
 
 #include "rt_state.h"

@@ -1,8 +1,8 @@
-/* rt_registry.c - what a program's own code for GPUs brings: images, functions
- * and variables, registered before main() and loaded when first used.
+/* rt_registry.c - a program's own device code: images, functions and variables,
+ * registered before main() and loaded at first use.
  *
- * A large program registers a hundred thousand functions: they are found by
- * the addresses of their doubles on the host, in a table that grows. */
+ * A large program registers a hundred thousand functions: they are found by the
+ * addresses of their host stubs, in a hash table that grows. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ struct entry {
     enum entry_kind kind;
     struct image *image;
     const char *name;
-    void *kernel;  /* NULL: not asked for yet */
-    cud_addr addr; /* 0: no memory yet */
+    void *kernel;  /* NULL: not looked up yet */
+    cud_addr addr; /* 0: not allocated yet */
     size_t bytes;
 };
 
@@ -33,7 +33,7 @@ static size_t used;
 
 /* ---- the table ------------------------------------------------------------------ */
 
-/* Where the key is or would be. */
+/* The slot of the key, or the free one where it belongs. */
 static struct entry *rt_registry_slot_of(struct entry *table, size_t size,
                                          const void *host)
 {
@@ -63,7 +63,7 @@ static bool rt_registry_grow(void)
     return true;
 }
 
-/* What has no room is not known later, which its first use tells. */
+/* If there is no room the entry is lost, and its first use reports that. */
 static void keep(const struct entry *e)
 {
     struct entry *slot;
@@ -77,7 +77,7 @@ static void keep(const struct entry *e)
     pthread_mutex_unlock(&lock);
 }
 
-/* With the lock held. */
+/* The lock is held. */
 static struct entry *rt_registry_find(const void *host, enum entry_kind kind)
 {
     struct entry *e =
@@ -88,7 +88,7 @@ static struct entry *rt_registry_find(const void *host, enum entry_kind kind)
 
 /* ---- registering ------------------------------------------------------------------ */
 
-/* Called before main(): the driver is not there yet. */
+/* Called before main(), when the driver is not loaded yet. */
 void **__cudaRegisterFatBinary(void *data)
 {
     struct image *image = calloc(1, sizeof *image);
@@ -103,7 +103,7 @@ void __cudaRegisterFatBinaryEnd(void **image)
     (void)image;
 }
 
-/* A program that ends: the driver may have gone before. */
+/* Called when the program ends; the driver may be gone already. */
 void __cudaUnregisterFatBinary(void **image)
 {
     (void)image;
@@ -152,7 +152,7 @@ void __cudaRegisterVar(void **image, char *host, char *device, const char *name,
     keep(&e);
 }
 
-/* The program reads and writes it through a pointer, which needs memory now. */
+/* The program accesses it through a pointer, so it needs memory now. */
 void __cudaRegisterManagedVar(void **image, void **host, char *device,
                               const char *name, int is_external, size_t bytes,
                               int is_constant, int is_global)

@@ -55,7 +55,7 @@ int cudaStreamGetId(cud_stream stream, unsigned long long *out)
     RT_PASS(cuStreamGetId(stream, out));
 }
 
-/* Of the context that the stream was made in. */
+/* The device of the context in which the stream was created. */
 int cudaStreamGetDevice(cud_stream stream, int *out)
 {
     cud_context context = NULL;
@@ -94,7 +94,7 @@ int cudaStreamAttachMemAsync(cud_stream stream, void *ptr, size_t bytes,
     return RT_SUCCESS;
 }
 
-/* What can be asked about a stream has 64 bytes. */
+/* A stream attribute's value has 64 bytes. */
 int cudaStreamGetAttribute(cud_stream stream, int which, void *out)
 {
     enum { VALUE_BYTES = 64 };

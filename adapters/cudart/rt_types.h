@@ -1,6 +1,7 @@
-/* rt_types.h - what programs and the runtime pass each other, as the runtime's
- * public headers lay it out.  Declared here so that building needs no toolkit;
- * tests/cudart compares it with a toolkit's headers where there are some.
+/* rt_types.h - types exchanged between programs and the runtime, with the
+ * layout of the runtime's public headers.  Declared here so that building needs
+ * no toolkit; tests/cudart compares them with a toolkit's headers where
+ * available.
  *
  * RT_MAJOR is the runtime's major version: 12 or 13. */
 #ifndef LARDER_ADAPTERS_CUDART_RT_TYPES_H
@@ -9,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Errors: most have the driver's number. */
+/* Errors; most have the driver's number. */
 enum {
     RT_SUCCESS = 0,
     RT_INVALID_VALUE = 1,
@@ -71,7 +72,7 @@ struct rt_properties {
     int computeMode;
 #endif
 #if RT_MAJOR < 13
-    int textures[40]; /* largest textures and surfaces */
+    int textures[40]; /* maximum sizes of textures and surfaces */
 #else
     int textures[39];
 #endif

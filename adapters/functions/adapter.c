@@ -1,4 +1,4 @@
-/* adapter.c - devices and their allocators, made when they are asked for. */
+/* adapter.c - devices and their allocators, created on demand. */
 #include "adapter.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ void larder_adapter_options_init_sized(larder_adapter_options *opt, size_t size)
     opt->size = size;
 }
 
-/* An older caller's is shorter. */
+/* An older caller's struct is shorter. */
 static void adapter_options_read(larder_adapter_options *to,
                                  const larder_adapter_options *from)
 {

@@ -1,4 +1,4 @@
-/* adapter.h - an adapter from within. */
+/* adapter.h - internals of an adapter. */
 #ifndef LARDER_ADAPTERS_FUNCTIONS_ADAPTER_H
 #define LARDER_ADAPTERS_FUNCTIONS_ADAPTER_H
 
@@ -11,21 +11,21 @@ enum { ADAPTER_DEVICES = 64 };
 
 struct adapter_device {
     larder_device *device;
-    _Atomic(larder_allocator *) allocator; /* NULL: not asked for yet */
+    _Atomic(larder_allocator *) allocator; /* NULL: not created yet */
 };
 
 struct larder_adapter {
-    pthread_mutex_t lock; /* of making devices and allocators */
+    pthread_mutex_t lock; /* guards creation */
     larder_policy policy;
     char *spec;
-    char *conf; /* NULL: the environment's */
+    char *conf; /* NULL: use the environment's */
     struct adapter_device devices[ADAPTER_DEVICES];
 };
 
-/* The device, opened if it is not; with the lock held. */
+/* The device, opened if necessary; the lock is held. */
 larder_result larder__adapter_device(larder_adapter *ad, int number,
                                      larder_device **out);
-/* An allocator on it as the options say. */
+/* Create an allocator on it as the options say. */
 larder_result larder__adapter_make(larder_adapter *ad, larder_device *dev,
                                    larder_allocator **out);
 

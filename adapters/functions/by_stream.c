@@ -1,4 +1,4 @@
-/* by_stream.c - CuPy's and RMM's functions: memory that has a stream. */
+/* by_stream.c - functions for CuPy and RMM, whose memory has a stream. */
 #include "adapter.h"
 
 #include <larder/device.h>
@@ -21,8 +21,9 @@ static larder_stream stream_of(larder_stream stream)
     return stream == STREAM_LEGACY ? 0 : stream;
 }
 
-/* Memory of threads' own streams belongs to the default one, which waits for
- * them as they wait for it: but one thread's for another's does not. */
+/* Memory on per-thread default streams belongs to the legacy default stream,
+ * which synchronizes with each of them; two threads' streams do not synchronize
+ * with each other. */
 static larder_stream owner_of(larder_stream stream)
 {
     stream = stream_of(stream);
@@ -52,7 +53,7 @@ void larder_cupy_set_stream(larder_stream stream)
 
 void *larder_cupy_malloc(void *adapter, size_t bytes, int device)
 {
-    /* CuPy would not say when it is done with it. */
+    /* CuPy would not report when it is done with the memory. */
     if (current_stream == STREAM_PER_THREAD)
         return NULL;
     return allocate(adapter, bytes, device, current_stream);
@@ -74,7 +75,7 @@ void *larder_rmm_allocate(size_t bytes, void *stream, void *adapter)
     return allocate(adapter, bytes, 0, as_address(stream));
 }
 
-/* What cannot be recorded is waited for. */
+/* Wait for a stream that cannot be recorded. */
 static void free_after(larder_adapter *ad, larder_allocator *a,
                        larder_addr addr, larder_stream stream)
 {

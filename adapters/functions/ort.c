@@ -1,5 +1,5 @@
-/* ort.c - ONNX Runtime's functions have no argument that would say whose
- * memory they mean: so there is a number of sets of them, each its own. */
+/* ort.c - ONNX Runtime's functions have no context argument, so there are
+ * several sets of them, one for each owner. */
 #include "adapter.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -58,7 +58,7 @@ static const larder_ort_functions sets[LARDER_ORT_SETS] = {
 #undef X
 };
 
-/* With the lock held; the allocator is the set's from now on. */
+/* The lock is held.  The allocator belongs to the set from now on. */
 static larder_result set_take(larder_adapter *ad, int device, int *out)
 {
     larder_allocator *a;

@@ -1,4 +1,4 @@
-/* allocations.c - the table of what the program holds (P3). */
+/* allocations.c - the table of the program's allocations (P3). */
 #include "preload_state.h"
 #include "base/host.h"
 

@@ -1,4 +1,4 @@
-/* control.c - what preload.h offers: statistics, and pausing. */
+/* control.c - the functions of preload.h: statistics and pausing. */
 #include "preload_state.h"
 #include "base/host.h"
 
@@ -160,7 +160,7 @@ static void copies_drop(struct preload_slot *slot)
     }
 }
 
-/* All contents are on the host before the first page goes. */
+/* All contents are copied to the host before the first page is released. */
 static larder_result copies_take(const struct preload_calls *real,
                                  struct preload_slot *slot)
 {
@@ -181,7 +181,7 @@ static larder_result copies_take(const struct preload_calls *real,
     return LARDER_OK;
 }
 
-/* What the driver refuses to take stays, and is mapped again. */
+/* A page that the driver fails to release stays, and is mapped again. */
 static larder_result page_take(const struct preload_calls *real,
                                struct preload_slot *slot, struct segment *s)
 {
@@ -216,7 +216,7 @@ static larder_result pages_take(const struct preload_calls *real,
     return first;
 }
 
-/* Alone at the slot, in its context. */
+/* Called in the slot's context, with its gate held exclusively. */
 static larder_result pause_quiet(const struct preload_calls *real,
                                  struct preload_slot *slot, unsigned flags)
 {

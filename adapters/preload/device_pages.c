@@ -1,11 +1,11 @@
-/* device_pages.c - the driver's virtual memory below the hooks, for memory that
- * moves: what Larder asks of a device beyond device_table.c. */
+/* device_pages.c - the driver's virtual memory as a device for Larder, for
+ * memory that can move; device_table.c has the other calls. */
 #include "preload_state.h"
 #include "base/host.h"
 
-/* A handle of Larder's, and what it counts. */
+/* A handle created for Larder, and its size in the counters. */
 struct own_page {
-    struct range range; /* the handle, as an address of 1 byte */
+    struct range range; /* the handle, as an address range of 1 byte */
     uint64_t bytes;
 };
 
@@ -100,8 +100,8 @@ static larder_result op_page_create(void *self, uint64_t bytes, uint64_t *out)
     return LARDER_OK;
 }
 
-/* The handle may come again as soon as the driver has it, so that it is
- * forgotten first. */
+/* The driver may return the same handle again at once, so it is forgotten
+ * first. */
 static larder_result op_page_release(void *self, uint64_t handle)
 {
     struct preload_slot *slot = self;
@@ -138,7 +138,7 @@ static larder_result op_map(void *self, larder_addr addr, uint64_t bytes,
         PRELOAD_REAL(preload_driver(), cuMemMap, addr, bytes, 0, page, 0));
 }
 
-/* Unmapping waits for nothing; what Larder unmaps nothing uses (P1). */
+/* Unmapping does not wait, but nothing uses what Larder unmaps (P1). */
 static larder_result op_unmap(void *self, larder_addr addr, uint64_t bytes)
 {
     const struct preload_calls *real = preload_driver();
@@ -164,8 +164,8 @@ static larder_result op_set_access(void *self, larder_addr addr, uint64_t bytes)
 
 /* ---- data ---------------------------------------------------------------------- */
 
-/* What moves was waited for, and nothing else is let in: the default stream
- * will do. */
+/* All work on the memory has been waited for and no new work can begin, so the
+ * default stream is safe. */
 static cud_result copy(const struct preload_calls *real, uint64_t dst,
                        uint64_t src, uint64_t bytes, larder_copy_kind kind)
 {

@@ -27,7 +27,7 @@ larder_result preload_result_of(cud_result answer)
     return LARDER_ERR_DEVICE;
 }
 
-/* Of a call that names a stream. */
+/* The result of a call that names a stream. */
 static larder_result result_of_stream(cud_result answer)
 {
     if (answer != CUD_INVALID_HANDLE)
@@ -142,7 +142,7 @@ static larder_result op_mem_info(void *self, uint64_t *free_bytes,
 
 static void op_close(void *self)
 {
-    (void)self; /* the slot is nobody's */
+    (void)self; /* the slots are static */
 }
 
 /* ---- memory -------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static struct segment *segment_of(struct range *r)
     return (struct segment *)r; /* its first member */
 }
 
-/* s->range.bytes of it. */
+/* Acquire s->range.bytes from the driver. */
 static cud_result device_table_take(const struct preload_calls *real,
                                     struct preload_slot *slot,
                                     struct segment *s)
@@ -242,7 +242,7 @@ static cud_result release_memory(const struct preload_calls *real,
     bool pushed = false;
     cud_result answer;
 
-    /* Virtual memory is no context's: it is still there. */
+    /* Virtual memory belongs to no context, so it still exists. */
     if (slot->is_forgotten && !s->is_virtual)
         return CUD_SUCCESS;
     answer = preload_context_enter(real, slot, &pushed);
@@ -265,7 +265,7 @@ static larder_result op_mem_free(void *self, larder_addr addr)
     if (preload_is_capturing(real))
         return LARDER_ERR_CAPTURING;
     answer = release_memory(real, slot, s);
-    /* A driver that is gone has taken it all. */
+    /* A driver that has shut down has released everything. */
     if (answer != CUD_SUCCESS && answer != CUD_DEINITIALIZED &&
         !slot->is_forgotten)
         return preload_result_of(answer);
@@ -291,7 +291,7 @@ bool preload_holds(cud_addr addr)
 
 /* ---- order ----------------------------------------------------------------------- */
 
-/* A handle's value is a pointer's. */
+/* A handle's value is a pointer. */
 static void *as_handle(uint64_t value)
 {
     return (void *)(uintptr_t)value;
@@ -388,7 +388,7 @@ static larder_result op_stream_check(void *self, larder_stream stream)
     return result_of_stream(answer);
 }
 
-/* Nobody moves bytes through this device. */
+/* Larder copies nothing through this device. */
 static larder_result op_copy(void *self, uint64_t dst, uint64_t src,
                              uint64_t bytes, larder_copy_kind kind,
                              larder_stream stream)

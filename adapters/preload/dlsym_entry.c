@@ -1,9 +1,9 @@
-/* dlsym_entry.c - dlsym() itself.
+/* dlsym_entry.c - the hook for dlsym().
  *
- * The real one looks at the address it will return to: RTLD_NEXT means what
- * comes after the library that called.  So whatever is not a hook must reach
- * it by a jump, as if nobody had been in between; and that takes a few lines
- * of assembly, as no compiler promises a jump. */
+ * The real dlsym() inspects its return address, because RTLD_NEXT means the
+ * library after the caller's.  So a lookup of anything that is not a hook must
+ * reach it by a jump, as if there were no hook in between.  This needs a few
+ * lines of assembly, because no compiler guarantees a jump. */
 #include "preload_state.h"
 #include "lookup.h"
 
@@ -22,7 +22,7 @@ __asm__(".text\n"
         "    .cfi_adjust_cfa_offset 8\n"
         "    pushq %rsi\n"
         "    .cfi_adjust_cfa_offset 8\n"
-        "    subq $8, %rsp\n" /* calls want 16 bytes of alignment */
+        "    subq $8, %rsp\n" /* calls need 16-byte alignment */
         "    .cfi_adjust_cfa_offset 8\n"
         "    call preload_dlsym_hook\n"
         "    testq %rax, %rax\n"
@@ -70,7 +70,8 @@ __asm__(".text\n"
 
 #else
 
-/* Elsewhere the compiler's jump has to do: with optimization it makes one. */
+/* Elsewhere rely on the compiler's tail call, which optimization makes a
+ * jump. */
 void *dlsym(void *restrict handle, const char *restrict name)
 {
     typedef void *dlsym_fn(void *, const char *);

@@ -1,5 +1,5 @@
-/* driver_calls.h - the driver as the preload library sees it: the calls it
- * makes, and those it puts itself in the place of. */
+/* driver_calls.h - the driver's calls that the preload library makes, and those
+ * that it replaces. */
 #ifndef LARDER_ADAPTERS_PRELOAD_DRIVER_CALLS_H
 #define LARDER_ADAPTERS_PRELOAD_DRIVER_CALLS_H
 
@@ -12,15 +12,15 @@
 typedef void *cud_pool;
 
 enum {
-    CUD_STREAM_LEGACY = 1, /* handles' values: the two default streams */
+    CUD_STREAM_LEGACY = 1, /* values of the two default streams' handles */
     CUD_STREAM_PER_THREAD = 2,
-    CUD_PEER_TOKENS = 5, /* what can be asked about a pointer */
+    CUD_PEER_TOKENS = 5, /* attribute of a pointer */
     CUD_RANGE_START = 11,
     CUD_RANGE_SIZE = 12,
     CUD_LOOKUP_PER_THREAD = 2 /* flag of cuGetProcAddress() */
 };
 
-/* Calls that are made and not replaced.  X(symbol, arguments) */
+/* Calls that are made but not replaced.  X(symbol, arguments) */
 #define PRELOAD_USE_MAP(X)                                                     \
     X(cuCtxGetCurrent, (cud_context *))                                        \
     X(cuCtxGetDevice, (cud_device *))                                          \
@@ -52,8 +52,8 @@ enum {
     X(cuMemSetAccess, (cud_addr, size_t, const cud_access *, size_t))
 
 /* Calls that are replaced.  X(symbol, name for cuGetProcAddress(), the CUDA
- * version from which that name means this symbol, whether it is the form for
- * default streams of threads, arguments) */
+ * version from which that name means this symbol, whether it is the variant for
+ * per-thread default streams, arguments) */
 #define PRELOAD_HOOK_MAP(X)                                                    \
     X(cuGetProcAddress, "cuGetProcAddress", 11030, false,                      \
       (const char *, void **, int, unsigned long long))                        \
@@ -103,7 +103,7 @@ enum {
     X(cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle", 11000,       \
       false, (cud_page *, void *))
 
-/* The real ones; NULL in what the driver lacks. */
+/* The real calls; those that the driver lacks are NULL. */
 struct preload_calls {
 #define X(symbol, arguments) cud_result(*symbol) arguments;
     PRELOAD_USE_MAP(X)
@@ -119,7 +119,7 @@ struct preload_calls {
 #undef X
 };
 
-/* Ours. */
+/* Our replacements. */
 #define X(symbol, name, since, per_thread, arguments)                          \
     __attribute__((visibility("default"))) cud_result symbol arguments;
 PRELOAD_HOOK_MAP(X)
@@ -130,7 +130,7 @@ PRELOAD_WORK_MAP(X)
 PRELOAD_SHARE_MAP(X)
 #undef X
 
-/* The answer of a real call, if the driver has it. */
+/* The result of a real call; CUD_NOT_SUPPORTED if the driver lacks it. */
 #define PRELOAD_REAL(real, symbol, ...)                                        \
     ((real)->symbol == NULL ? CUD_NOT_SUPPORTED : (real)->symbol(__VA_ARGS__))
 

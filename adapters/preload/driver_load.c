@@ -1,9 +1,8 @@
-/* driver_load.c - the real calls of the driver.
+/* driver_load.c - finds the driver's real calls.
  *
- * This library's own dlsym() stands before the C library's, so the real one
- * is asked for by its version; what it finds in the driver's library itself is
- * never one of our hooks, and what is called through it never comes back to
- * them. */
+ * This library's dlsym() shadows the C library's, so the real one is looked up
+ * by version.  It searches the driver's library itself, so it never finds a
+ * hook, and calls through its results never reach one. */
 #include "preload_state.h"
 #include "lookup.h"
 
@@ -14,7 +13,7 @@ typedef void *dlsym_fn(void *, const char *);
 
 static _Atomic(dlsym_fn *) real_dlsym;
 
-/* The versions of dlsym() in the C libraries of the machines there are. */
+/* The versions of dlsym() in the C libraries of today's architectures. */
 static dlsym_fn *find_dlsym(void)
 {
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5",
@@ -52,7 +51,7 @@ void *preload_dlsym_target(void)
     dlsym_fn *fn = get_dlsym();
     void *out;
 
-    if (fn == NULL) /* a C library of a machine not thought of */
+    if (fn == NULL) /* an unknown architecture's C library */
         fn = find_nothing;
     memcpy(&out, &fn, sizeof out);
     return out;
@@ -69,7 +68,8 @@ static void *library;
 static struct preload_calls calls;
 static bool is_complete;
 
-/* The one the program has, if it has one; else the one it would get. */
+/* The library that the program has loaded or, if none, the one it would
+ * load. */
 static void library_open(void)
 {
     library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -84,7 +84,8 @@ static void driver_load_find(void *out, const char *symbol)
     memcpy(out, &found, sizeof found);
 }
 
-/* Without these nothing can be served; the driver then stays as it is. */
+/* Without these calls nothing can be served, and the driver is used
+ * directly. */
 static bool has_needed(void)
 {
     return calls.cuCtxGetCurrent != NULL && calls.cuCtxGetDevice != NULL &&

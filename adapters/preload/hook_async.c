@@ -1,10 +1,11 @@
-/* hook_async.c - memory in the order of a stream (P2), and the streams. */
+/* hook_async.c - stream-ordered memory (P2), and the streams themselves. */
 #include "work.h"
 #include "base/host.h"
 
-/* The same for every form of a call: the default stream under its own handle.
- * 0 for a thread's own stream: many share that handle, so that memory of it is
- * in no stream's order and waits for the device. */
+/* The stream as Larder sees it, equal for every variant of a call; the default
+ * stream has its own handle.  0 for a thread's own default stream: threads
+ * share that handle, so its memory is in no stream's order and waits for the
+ * device. */
 static larder_stream stream_of(cud_stream stream, bool per_thread)
 {
     uintptr_t value = (uintptr_t)stream;
@@ -14,7 +15,7 @@ static larder_stream stream_of(cud_stream stream, bool per_thread)
     return value == CUD_STREAM_PER_THREAD ? 0 : value;
 }
 
-/* Memory of a captured stream is part of the graph: the driver's. */
+/* Memory of a captured stream belongs to the graph: leave it to the driver. */
 static bool is_captured(const struct preload_calls *real, cud_stream stream,
                         bool per_thread)
 {
@@ -55,7 +56,7 @@ static cud_result pass_async(const struct preload_calls *real,
     return preload_pass_end(&x, answer, answer == CUD_SUCCESS ? *out : 0);
 }
 
-/* Memory is its stream's device's, whatever context is current. */
+/* Memory belongs to the stream's device, whichever context is current. */
 static bool is_of(const struct preload_calls *real,
                   const struct preload_place *p, cud_stream stream)
 {
@@ -81,8 +82,8 @@ static cud_result alloc_async(cud_addr *out, size_t bytes, cud_stream stream,
     if (out == NULL || bytes == 0 || !preload_place_find(real, &p) ||
         is_captured(real, stream, per_thread))
         return call_async(fn, out, bytes, stream);
-    /* Without a cache the driver's pools are the better ones; and a stream may
-     * go before the memory that moves out of its hands. */
+    /* Without a cache the driver's pools are better.  And a stream may be
+     * destroyed before memory that moves is free of its work. */
     if (preload_settings_get()->mode == PRELOAD_CACHE &&
         !preload_settings_get()->can_migrate && p.is_primary &&
         is_of(real, &p, stream) && preload_order_is_sure(real, p.slot)) {
@@ -104,7 +105,7 @@ cud_result cuMemAllocAsync_ptsz(cud_addr *out, size_t bytes, cud_stream stream)
     return alloc_async(out, bytes, stream, true);
 }
 
-/* A pool that the program made is a policy of its own. */
+/* A pool created by the program is a policy of its own. */
 static cud_result alloc_pool(cud_addr *out, size_t bytes, cud_pool pool,
                              cud_stream stream, bool per_thread)
 {
@@ -144,8 +145,8 @@ cud_result cuMemAllocFromPoolAsync_ptsz(cud_addr *out, size_t bytes,
 
 /* ---- releasing ---------------------------------------------------------------- */
 
-/* Into Larder's hands in the order of the stream.  False: it has to wait for
- * the device, as P1 says. */
+/* Free to Larder in stream order.  On an error the caller frees it in the way
+ * that waits for the device (P1). */
 static larder_result give_in_order(struct allocation *a, larder_stream stream)
 {
     larder_result r = LARDER_OK;
@@ -212,7 +213,7 @@ static cud_result free_async(cud_addr addr, cud_stream stream, bool per_thread)
         return CUD_INVALID_VALUE;
     if (a == NULL || !a->is_ours)
         return pass_free(fn, a, addr, stream);
-    /* A graph that frees what was not made in it: not one of ours. */
+    /* A graph frees memory that was not allocated in it: not one of ours. */
     if (is_captured(real, stream, per_thread)) {
         preload_allocation_return(a);
         return CUD_NOT_SUPPORTED;
@@ -254,7 +255,7 @@ static cud_result begin_capture(cud_stream stream, cud_capture_mode mode,
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
-    is_entered = preload_work_enter(real); /* no capture begins in a move */
+    is_entered = preload_work_enter(real); /* no capture in a move */
     answer =
         per_thread
             ? PRELOAD_REAL(real, cuStreamBeginCapture_v2_ptsz, stream, mode)

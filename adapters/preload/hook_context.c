@@ -1,7 +1,7 @@
-/* hook_context.c - contexts that end, and take their memory with them. */
+/* hook_context.c - destroyed contexts, whose memory is gone with them. */
 #include "preload_state.h"
 
-/* The driver has forgotten all of the device's memory, Larder's too. */
+/* The driver has dropped all of the device's memory, Larder's too. */
 cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
 {
     const struct preload_calls *real = preload_driver();

@@ -1,5 +1,5 @@
-/* hook_memory.c - memory that is allocated and freed in no stream's
- * order, and what is left to the driver but counted. */
+/* hook_memory.c - memory that is not stream-ordered, and memory that is only
+ * counted and left to the driver. */
 #include "work.h"
 #include "base/host.h"
 
@@ -40,7 +40,7 @@ void preload_uncount(struct allocation *a)
 
 /* ---- served by Larder --------------------------------------------------------- */
 
-/* ERR_BUSY: the slot is paused, and its cached memory may have no pages; or it
+/* ERR_BUSY: the slot is paused, so its cached memory may have no pages; or it
  * was closed just now. */
 static larder_result serve(struct preload_slot *slot, size_t bytes,
                            larder_stream stream, larder_addr *out)
@@ -58,8 +58,8 @@ static larder_result serve(struct preload_slot *slot, size_t bytes,
     return r;
 }
 
-/* A segment may not fit where the request alone does: the driver is asked for
- * just that.  Without a cache it was. */
+/* Larder needs a whole segment, which may not fit although the request does:
+ * ask the driver for exactly that.  Without a cache it was asked already. */
 static cud_result unserved(struct preload_slot *slot, larder_result r)
 {
     if (r == LARDER_ERR_BUSY ||
@@ -143,7 +143,7 @@ cud_result preload_pass_begin(const struct preload_calls *real,
     return x->is_counted ? CUD_SUCCESS : CUD_OUT_OF_MEMORY;
 }
 
-/* What Larder keeps unused may be what is missing. */
+/* Releasing memory that Larder has cached may help. */
 bool preload_pass_again(struct passing *x, cud_result answer)
 {
     struct preload_slot *slot = x->place.slot;
@@ -213,7 +213,7 @@ cud_result cuMemAlloc_v2(cud_addr *out, size_t bytes)
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
-    /* What is wrong about the call the driver says itself. */
+    /* The driver itself reports invalid arguments. */
     if (out == NULL || bytes == 0 || !preload_place_find(real, &p))
         return real->cuMemAlloc_v2(out, bytes);
     if (p.is_primary) {
@@ -224,7 +224,7 @@ cud_result cuMemAlloc_v2(cud_addr *out, size_t bytes)
     return pass_alloc(real, out, bytes);
 }
 
-/* Rows of multiples of 512 bytes, which every device takes. */
+/* Rows are multiples of 512 bytes, which every device accepts. */
 cud_result cuMemAllocPitch_v2(cud_addr *out, size_t *pitch, size_t width,
                               size_t height, unsigned element)
 {
@@ -277,7 +277,7 @@ cud_result cuMemFree_v2(cud_addr addr)
     a = addr == 0 ? NULL : preload_allocation_take(addr);
     if (a != NULL && a->is_ours)
         return preload_give(a);
-    /* The driver would take back what is Larder's. */
+    /* The driver would free a segment of Larder's. */
     if (a == NULL && addr != 0 && preload_holds(addr))
         return CUD_INVALID_VALUE;
     answer = real->cuMemFree_v2(addr);

@@ -1,6 +1,6 @@
-/* hook_query.c - what a program asks about memory: the device's, within the
- * limit, and that of an address, which is an allocation of its own even where
- * the driver knows only the segment it lies in. */
+/* hook_query.c - queries about memory: a device's memory, within the limit; and
+ * an address, which is reported as an allocation of its own even where the
+ * driver knows only the segment that contains it. */
 #include "work.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 struct amounts {
     uint64_t limit;
     uint64_t in_use; /* by the program */
-    uint64_t cached; /* by Larder, and to be had */
+    uint64_t cached; /* by Larder, and available */
 };
 
 static void amounts_get(struct preload_slot *slot, struct amounts *n)
@@ -74,7 +74,7 @@ cud_result cuDeviceTotalMem_v2(size_t *out, cud_device device)
 
 /* ---- an address ------------------------------------------------------------------ */
 
-/* Whether the address lies in what Larder served. */
+/* Whether the address is in an allocation served by Larder. */
 static bool is_ours(cud_addr addr, struct allocation *a)
 {
     return !preload_is_child() && preload_allocation_find(addr, a) &&
@@ -97,7 +97,7 @@ cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
     return CUD_SUCCESS;
 }
 
-/* The two attributes that the driver would answer for the segment. */
+/* The two attributes for which the driver would describe the segment. */
 static bool hook_query_attribute(int which, const struct allocation *a,
                                  void *out)
 {
@@ -150,8 +150,8 @@ cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
     return CUD_SUCCESS;
 }
 
-/* The handle is the whole segment's: the other process would find what begins
- * it, so that anything else is refused. */
+/* The handle is for the whole segment, and the other process would get the
+ * beginning of it: reject any other allocation. */
 cud_result cuIpcGetMemHandle(void *out, cud_addr addr)
 {
     const struct preload_calls *real = preload_driver();

@@ -1,13 +1,13 @@
-/* hook_virtual.c - virtual memory, which stays the program's own, counted: a
- * page from its creation until it is both released and mapped nowhere. */
+/* hook_virtual.c - the program's own virtual memory, which is only counted: a
+ * page counts from its creation until it is both released and unmapped. */
 #include "work.h"
 #include "base/host.h"
 
 struct page {
-    struct range range; /* the handle, as an address of 1 byte */
+    struct range range; /* the handle, as an address range of 1 byte */
     struct preload_slot *slot;
     uint64_t bytes;
-    unsigned long uses; /* handles */
+    unsigned long uses; /* references by handle */
     unsigned long mappings;
 };
 
@@ -17,10 +17,10 @@ struct mapping {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct range *pages; /* by handle: those that have one */
+static struct range *pages; /* by handle, while it has references */
 static struct range *mappings;
 
-/* With the lock held. */
+/* The lock is held. */
 static void page_drop_unused(struct page *page)
 {
     if (page->uses != 0 || page->mappings != 0)
@@ -110,7 +110,8 @@ cud_result cuMemRelease(cud_page handle)
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
-    /* The lock is held over the call: the handle may come again at once. */
+    /* The lock is held during the call because the driver may reuse the handle
+     * at once. */
     pthread_mutex_lock(&lock);
     answer = PRELOAD_REAL(real, cuMemRelease, handle);
     r = answer == CUD_SUCCESS ? preload_ranges_at(pages, handle) : NULL;
@@ -135,7 +136,7 @@ cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
     pthread_mutex_lock(&lock);
-    if (preload_holds((uintptr_t)addr)) /* to be mapped elsewhere, or shared */
+    if (preload_holds((uintptr_t)addr)) /* it will be remapped or shared */
         preload_work_shared();
     answer = PRELOAD_REAL(real, cuMemRetainAllocationHandle, out, addr);
     r = answer == CUD_SUCCESS
@@ -144,7 +145,7 @@ cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
     if (r != NULL) {
         struct page *page = ((struct mapping *)r)->page;
 
-        /* Released before: it has a handle again. */
+        /* It was released before, and has a handle again. */
         if (page->uses++ == 0) {
             page->range.addr = *out;
             preload_ranges_add(&pages, &page->range);
@@ -184,7 +185,7 @@ cud_result cuMemMap(cud_addr addr, size_t bytes, size_t offset, cud_page handle,
     return answer;
 }
 
-/* One call may take away several mappings. */
+/* One call may remove several mappings. */
 static void forget_mappings(cud_addr addr, size_t bytes)
 {
     struct range *r;

@@ -1,5 +1,5 @@
-/* hook_work.c - what stands before calls that queue work on memory: nothing but
- * the driver's own call, once memory that moves is where it stays. */
+/* hook_work.c - hooks of calls that queue work on memory: each makes the
+ * driver's own call, but only while no memory is being moved. */
 #include "work.h"
 
 #define X(symbol, name, since, per_thread, types, params, args)                \
@@ -20,7 +20,7 @@
 PRELOAD_WORK_MAP(X)
 #undef X
 
-/* Before the call, as what it shares may be used at once. */
+/* Before the call, because what it shares may be used at once. */
 #define X(symbol, name, since, per_thread, types, params, args)                \
     cud_result symbol params                                                   \
     {                                                                          \

@@ -1,5 +1,5 @@
-/* lookup.c - how programs find the driver's calls by name: what they find is
- * the hook where there is one. */
+/* lookup.c - how programs find the driver's calls by name: lookups return the
+ * hook if there is one. */
 #include "preload_state.h"
 #include "lookup.h"
 
@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     int since;
     bool per_thread;
-    bool is_work; /* of use only where memory in use moves */
+    bool is_work; /* needed only if memory in use can move */
     any_call *hook;
 } hooks[] = {
 #define X(symbol, name, since, per_thread, arguments)                          \
@@ -45,8 +45,8 @@ static void *hook_pointer(int i)
     return out;
 }
 
-/* A library of another kind may have a function of the same name: only what
- * is found in the driver is replaced. */
+/* Another library may have a function of the same name: only symbols found in
+ * the driver are replaced. */
 void *preload_dlsym_hook(void *handle, const char *name)
 {
     void *found;
@@ -66,8 +66,8 @@ void *preload_dlsym_hook(void *handle, const char *name)
     return NULL;
 }
 
-/* The newest form that a program of this version knows; a symbol's own name
- * means it; -1: none is hooked. */
+/* The newest variant for a program of this version; a symbol's exact name
+ * selects that symbol. -1: none is hooked. */
 static int hook_find(const char *name, int version, bool per_thread)
 {
     int best = -1;

@@ -1,4 +1,4 @@
-/* preload_report.c - what is written when the program ends, or at a signal. */
+/* preload_report.c - reports written when the program ends, or at a signal. */
 #include "preload_state.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@ enum { REPORT_PATH_MAX = 4096, REPORT_LINE_MAX = 1024 };
 
 /* ---- paths ---------------------------------------------------------------------- */
 
-/* The path with %p as the process and %d as the device; a device other than 0
- * that has no place in it goes before the suffix. */
+/* Expand %p to the process and %d to the device.  Without %d, a device other
+ * than 0 is inserted before the suffix. */
 static bool path_make(const char *pattern, int device, char *out, size_t room)
 {
     const char *suffix = strrchr(pattern, '.');
@@ -89,7 +89,7 @@ static int line_text(char *out, size_t room, int device,
         MIB(s->held_bytes_peak), s->passed, s->refused);
 }
 
-/* Several processes may write: each line with one call. */
+/* Several processes may append: write each line with one call. */
 static void line_append(int fd, int device, bool is_text)
 {
     larder_preload_stats s = {.size = sizeof s};
@@ -147,7 +147,7 @@ static void write_snapshots(const char *pattern)
     }
 }
 
-/* A handler may do next to nothing: it wakes a thread. */
+/* A signal handler may do almost nothing: it wakes a thread. */
 static sem_t asked;
 
 static void on_signal(int number)
@@ -203,7 +203,7 @@ static atomic_bool is_started;
 
 void preload_report_start(int number)
 {
-    (void)preload_slot_at(0); /* from now on it is this process's */
+    (void)preload_slot_at(0); /* records this process */
     if (number != 0)
         watch_signal(number);
     atomic_store(&is_started, true);

@@ -1,29 +1,28 @@
-/* preload_state.h - the preload library from within.
+/* preload_state.h - internals of the preload library.
  *
  *   program -> hook_*.c -> slot (a device) -> Larder -> device_table.c -> driver
  *
  * Rules:
- *   P1  What cuMemFree() freed is not reused before the device has done
- *       everything that was queued until then: it waits (a slot's `waiting`)
- *       until slot_settle() has waited for the context.  So memory on Larder's
- *       stream 0 may be used on any stream at once.
- *   P2  What cuMemAllocAsync() took belongs to its stream, under the stream's
- *       handle, never under 0; freed on that stream it is reused there
- *       at once, and elsewhere not at all.
+ *   P1  Memory freed by cuMemFree() is not reused before the device has
+ *       completed everything queued until then: it waits (in the slot's
+ *       `waiting`) until preload_settle() has waited for the context.  So
+ *       memory on Larder's stream 0 may be used on any stream at once.
+ *   P2  Memory from cuMemAllocAsync() belongs to its stream, under the stream's
+ *       handle, never under 0.  Once freed on that stream it can be reused
+ *       there at once, and nowhere else.
  *   P3  Every address handed out is in the table of allocations until it is
- *       released; what is in no table is the driver's, unless it lies in
- *       memory that Larder holds: then it is refused.
+ *       freed.  An address in no table is the driver's, unless it lies in
+ *       memory that Larder holds: then it is rejected.
  *   P4  Nothing waits for a device, frees or unmaps while one of its streams
  *       is captured.
  *   P5  held + outside bytes of a slot never exceed its limit.
- *
  *   P6  With LARDER_PRELOAD=cache,migrate memory in use moves only while every
- *       call that queues work is held back and all devices have passed
- *       (work.c).
+ *       call that queues work is held back and all devices have completed their
+ *       work (work.c).
  *
- * Locks: a slot's gate (shared by allocations, alone for a pause), that of work
- * (shared by what queues it, alone for a move), the settling lock, Larder's,
- * the table's, and a slot's own, in this order. */
+ * Lock order: a slot's gate (shared by allocations, exclusive for a pause), the
+ * work gate (shared by calls that queue work, exclusive for a move), the
+ * settling lock, Larder's, the table's, a slot's own. */
 #ifndef LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
 #define LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
 
@@ -48,47 +47,47 @@ struct preload_settings {
     enum preload_mode mode;
     bool can_pause;
     bool can_migrate;     /* memory in use may move */
-    bool is_wrong;        /* said so already: nothing is allocated */
+    bool is_wrong;        /* already reported: nothing is allocated */
     uint64_t limit_bytes; /* for each device; PRELOAD_UNLIMITED: none */
-    double fraction;      /* the same, of its memory; 1: none */
-    const char *stats;    /* paths; NULL: not asked for */
+    double fraction;      /* the same, as a fraction; 1: none */
+    const char *stats;    /* paths; NULL: not requested */
     const char *snapshot;
-    int signal; /* that a snapshot is written at; 0: none */
+    int signal; /* signal that writes a snapshot; 0: none */
 };
 
 const struct preload_settings *preload_settings_get(void);
 
 /* ---- driver_load.c ------------------------------------------------------- */
 
-/* The real calls; NULL: there is no driver, or it lacks too much. */
+/* The real calls.  NULL: there is no driver, or it lacks too much. */
 const struct preload_calls *preload_driver(void);
-/* A symbol as the dynamic linker finds it, whatever this library shows. */
+/* Look up a symbol as the dynamic linker would without this library. */
 void *preload_real_dlsym(void *handle, const char *name);
-/* Of the driver's library; NULL: none. */
+/* Look up a symbol in the driver's library.  NULL: none. */
 void *preload_driver_symbol(const char *name);
 
 /* ---- slots --------------------------------------------------------------- */
 
-/* Memory that the program holds. */
+/* An allocation of the program. */
 struct allocation {
-    struct range range;      /* bytes as asked for */
-    struct allocation *next; /* waiting for the device */
+    struct range range;      /* bytes as requested */
+    struct allocation *next; /* in the list waiting for the device */
     struct preload_slot *slot;
     cud_context context;
-    larder_stream stream; /* Larder's: 0 for what is in no stream's order */
-    bool is_ours;         /* else the driver's, and counted */
+    larder_stream stream; /* Larder's; 0: in no stream's order */
+    bool is_ours;         /* otherwise the driver's, only counted */
 };
 
-/* Memory that Larder holds: one allocation of the driver, or of addresses
- * with a page of its own that can be taken away. */
+/* Memory that Larder holds: one allocation of the driver, or addresses with a
+ * page of their own that can be released separately. */
 struct segment {
     struct range range;
     cud_page page;
     bool is_virtual;
     bool has_page;
     bool is_mapped;
-    bool is_paused; /* its page was taken away, and is not counted */
-    char *saved;    /* its contents while it is not */
+    bool is_paused; /* its page is released, and not counted */
+    char *saved;    /* its contents meanwhile */
 };
 
 struct preload_slot {
@@ -102,12 +101,12 @@ struct preload_slot {
 
     pthread_rwlock_t gate;
     bool is_paused;
-    bool is_forgotten; /* by the driver: nothing is released to it */
+    bool is_forgotten; /* by the driver: release nothing to it */
 
-    pthread_mutex_t lock;         /* of what follows */
+    pthread_mutex_t lock;         /* guards the following */
     _Atomic uint64_t limit_bytes; /* 0: not known yet */
     uint64_t held_bytes;          /* by Larder, from the driver */
-    uint64_t asked_bytes;         /* of the driver, which has not answered */
+    uint64_t asked_bytes;         /* the driver has not answered yet */
     uint64_t outside_bytes;
     uint64_t live_bytes; /* by the program, from Larder */
     uint64_t paused_bytes;
@@ -120,80 +119,80 @@ struct preload_slot {
     uint64_t driver_allocs;
     uint64_t driver_frees;
     uint64_t waits;
-    uint64_t moves; /* requests that memory in use moved for */
+    uint64_t moves; /* requests for which memory in use moved */
     struct range *segments;
     struct range *pages; /* by handle (device_pages.c) */
     struct allocation *waiting;
-    uint64_t settled; /* times */
+    uint64_t settled; /* how often memory was settled */
 
     pthread_mutex_t settling;
-    /* Memory was taken in streams' order; a stream of it has gone, and nobody
-     * could wait for its work. */
+    /* Stream-ordered memory was allocated; and a stream of it was destroyed
+     * whose work nobody could wait for. */
     atomic_bool has_ordered;
     atomic_bool has_lost_stream;
 };
 
-/* Where a call of this thread belongs. */
+/* The slot that a call of this thread belongs to. */
 struct preload_place {
-    struct preload_slot *slot; /* NULL: no context, or a device too many */
+    struct preload_slot *slot; /* NULL: no context, or too many devices */
     cud_context context;
     bool is_primary;
 };
 
 /* slot.c */
 struct preload_slot *preload_slot_at(int number); /* NULL: no such */
-/* Find it.  False: hands off, the call is the driver's alone. */
+/* Find the slot.  False: leave the call to the driver. */
 bool preload_place_find(const struct preload_calls *real,
                         struct preload_place *p);
-/* The device's primary context, kept from now on; a device that nobody uses so
- * has none. */
+/* Remember the device's primary context, if it is in use. */
 void preload_primary_learn(const struct preload_calls *real,
                            struct preload_slot *slot);
-/* Make the slot's allocator, once.  The answer is a driver's. */
+/* Create the slot's allocator, once.  Returns a driver result. */
 cud_result preload_slot_open(struct preload_slot *slot);
-/* Begin anew: the driver has forgotten what the device held. */
+/* Start over: the driver has dropped all memory of the device. */
 void preload_slot_close(const struct preload_calls *real,
                         struct preload_slot *slot);
-/* Count bytes against the limit; false: they do not fit. */
+/* Count bytes towards the limit.  False: they do not fit. */
 bool preload_budget_take(struct preload_slot *slot, uint64_t *counter,
                          uint64_t bytes);
 void preload_budget_give(struct preload_slot *slot, uint64_t *counter,
                          uint64_t bytes);
-/* The driver gave what was asked for: Larder holds it. */
+/* The driver returned the memory: Larder holds it. */
 void preload_budget_keep(struct preload_slot *slot, uint64_t bytes);
 void preload_slot_limit(const struct preload_calls *real,
                         struct preload_slot *slot);
-/* A child of fork() has no driver. */
+/* A child of fork() cannot use the driver. */
 bool preload_is_child(void);
 
 /* settle.c */
-/* Until everything queued in the primary context is done. */
+/* Wait until all work in the primary context is complete. */
 cud_result preload_wait_for_device(const struct preload_calls *real,
                                    struct preload_slot *slot);
-/* Let memory that waits be reused: after waiting for the device.  Whether
- * any became free. */
+/* Wait for the device and make waiting memory reusable.  Returns whether there
+ * was any. */
 bool preload_settle(struct preload_slot *slot);
 void preload_wait_add(struct preload_slot *slot, struct allocation *a);
-/* Settle, and release what is cached to the driver. */
+/* Settle, and release everything cached to the driver. */
 larder_result preload_trim(struct preload_slot *slot);
-/* A stream is about to go (P2). */
+/* Call it before a stream is destroyed (P2). */
 void preload_stream_gone(const struct preload_calls *real, cud_stream stream);
-/* Whether memory can be served in streams' order again. */
+/* Whether stream-ordered memory can be served again. */
 bool preload_order_is_sure(const struct preload_calls *real,
                            struct preload_slot *slot);
-/* Captures: begun on a stream; the stream is gone; any under way. */
+/* Captures: one was begun on a stream; the stream is gone; whether any is in
+ * progress. */
 void preload_capture_note(cud_stream stream);
 void preload_capture_forget(cud_stream stream);
 bool preload_is_capturing(const struct preload_calls *real);
 
-/* device_table.c: a device for Larder that is the driver below the hooks. */
+/* device_table.c: the driver below the hooks, as a device for Larder. */
 extern const larder_device_ops preload_device_ops;
-/* The driver's answer to the last call of this thread that failed. */
+/* The driver's result of this thread's last failed call. */
 extern _Thread_local cud_result preload_last_answer;
 cud_result preload_context_enter(const struct preload_calls *real,
                                  const struct preload_slot *slot, bool *pushed);
 void preload_context_leave(const struct preload_calls *real, bool pushed);
-/* Its answer in Larder's words, and what it would have answered. */
+/* Convert a driver result to Larder's, and back. */
 larder_result preload_result_of(cud_result answer);
 cud_result preload_answer_of(larder_result r);
 /* Whether the address lies in memory that Larder holds. */
@@ -204,8 +203,8 @@ void preload_pages_add(larder_device_ops *ops);
 
 /* segment_pages.c: segments whose pages can be taken away. */
 cud_page_prop preload_page_prop(const struct preload_slot *slot);
-/* This device and each one that can reach it, as plain memory is opened to; how
- * many. */
+/* List this device and each one that can access it, as ordinary memory would
+ * allow.  Returns their number. */
 size_t preload_access_find(const struct preload_calls *real,
                            const struct preload_slot *slot,
                            cud_access out[PRELOAD_DEVICES]);
@@ -214,36 +213,37 @@ cud_result preload_segment_map(const struct preload_calls *real,
                                struct segment *s);
 cud_result preload_segment_unmap(const struct preload_calls *real,
                                  struct segment *s);
-/* What a segment of so many bytes takes; 0: there is no virtual memory. */
+/* The size of a segment for this many bytes; 0: there is no virtual memory. */
 uint64_t preload_segment_round(const struct preload_calls *real,
                                const struct preload_slot *slot, uint64_t bytes);
-/* Find addresses for s->range.bytes, and map them. */
+/* Reserve addresses for s->range.bytes, and map a page there. */
 cud_result preload_segment_reserve(const struct preload_calls *real,
                                    const struct preload_slot *slot,
                                    struct segment *s);
 cud_result preload_segment_release(const struct preload_calls *real,
                                    struct segment *s);
 
-/* allocations.c: the table of what the program holds. */
+/* allocations.c: the table of the program's allocations. */
 struct allocation *preload_allocation_new(const struct preload_place *p,
                                           uint64_t bytes);
 void preload_allocation_add(struct allocation *a, cud_addr addr);
-/* Take it out, by where it begins; NULL: it is not in the table. */
+/* Remove and return the allocation that begins there.  NULL: it is not in the
+ * table. */
 struct allocation *preload_allocation_take(cud_addr addr);
 void preload_allocation_return(struct allocation *a);
-/* A copy of what holds the address; false: none does. */
+/* Copy the allocation that contains the address.  False: none does. */
 bool preload_allocation_find(cud_addr addr, struct allocation *out);
-/* Forget those of a context, or of a slot, that is gone. */
+/* Drop the allocations of a context, or of a slot, that is gone. */
 void preload_allocations_forget(const struct preload_slot *slot,
                                 cud_context context);
 
 /* hook_memory.c */
-/* Allocate of Larder, for a stream of its (0: any); CUD_NOT_READY: not now,
- * the driver has to serve. */
+/* Allocate from Larder, on one of its streams (0: any).  CUD_NOT_READY: not
+ * possible now; the driver must serve the request. */
 cud_result preload_alloc(struct preload_place *p, cud_addr *out, size_t bytes,
                          larder_stream stream);
-/* Around a call that takes memory of the driver's own: counted, and tried
- * once more with what is cached released. */
+/* A call that allocates the driver's own memory: it is counted, and retried
+ * once after releasing what is cached. */
 struct passing {
     struct preload_place place;
     struct allocation *allocation;
@@ -256,12 +256,12 @@ cud_result preload_pass_begin(const struct preload_calls *real,
 bool preload_pass_again(struct passing *x, cud_result answer);
 cud_result preload_pass_end(struct passing *x, cud_result answer,
                             cud_addr addr);
-/* Take back what Larder served, or count what the driver took back. */
+/* Free what Larder served, or uncount what the driver freed. */
 cud_result preload_give(struct allocation *a);
 void preload_uncount(struct allocation *a);
 
 /* preload_report.c */
-/* Settings are known; write snapshots at the signal, unless it is 0. */
+/* The settings are known: write snapshots at this signal, unless it is 0. */
 void preload_report_start(int number);
 
 /* control.c */

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* Addresses share their low bits: mix them. */
+/* Addresses share their low bits, so mix the bits. */
 static uint64_t priority(const struct range *r)
 {
     uint64_t x = r->addr * UINT64_C(0x9e3779b97f4a7c15);
@@ -21,7 +21,7 @@ void preload_ranges_add(struct range **root, struct range *r)
         link = r->addr < (*link)->addr ? &(*link)->low : &(*link)->high;
     rest = *link;
     *link = r;
-    while (rest != NULL) { /* what hung here goes to r's two sides */
+    while (rest != NULL) { /* split this subtree into r's two sides */
         if (r->addr < rest->addr) {
             *high = rest;
             high = &rest->low;
@@ -60,7 +60,7 @@ void preload_ranges_remove(struct range **root, struct range *r)
 
 struct range *preload_ranges_holding(struct range *root, uint64_t addr)
 {
-    struct range *last = NULL; /* that begins at or before it */
+    struct range *last = NULL; /* the last that begins at or before it */
 
     while (root != NULL) {
         if (root->addr <= addr) {

@@ -1,5 +1,5 @@
-/* ranges.h - a set of address ranges that do not overlap: a treap, of nodes
- * that its users keep.  Every call is O(log n) on average. */
+/* ranges.h - a set of disjoint address ranges: a treap, whose nodes belong to
+ * its users.  Every call is O(log n) on average. */
 #ifndef LARDER_ADAPTERS_PRELOAD_RANGES_H
 #define LARDER_ADAPTERS_PRELOAD_RANGES_H
 
@@ -14,11 +14,11 @@ struct range {
 
 void preload_ranges_add(struct range **root, struct range *r);
 void preload_ranges_remove(struct range **root, struct range *r);
-/* The range that begins there; NULL: none. */
+/* The range that begins at this address.  NULL: none. */
 struct range *preload_ranges_at(struct range *root, uint64_t addr);
-/* The range that holds the address; NULL: none. */
+/* The range that contains the address.  NULL: none. */
 struct range *preload_ranges_holding(struct range *root, uint64_t addr);
-/* The first range at or after the address; NULL: none. */
+/* The first range at or after the address.  NULL: none. */
 struct range *preload_ranges_from(struct range *root, uint64_t addr);
 
 #endif

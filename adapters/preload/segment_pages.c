@@ -1,5 +1,5 @@
-/* segment_pages.c - segments of one page each, which can be taken away and
- * put back under addresses that stay. */
+/* segment_pages.c - segments of one page each, which can be released and mapped
+ * again at the same addresses. */
 #include "preload_state.h"
 
 cud_page_prop preload_page_prop(const struct preload_slot *slot)
@@ -64,7 +64,7 @@ static cud_result page_map(const struct preload_calls *real,
     return answer;
 }
 
-/* A page that the driver did not take back serves again. */
+/* A page that the driver failed to release is used again. */
 cud_result preload_segment_map(const struct preload_calls *real,
                                const struct preload_slot *slot,
                                struct segment *s)
@@ -128,7 +128,7 @@ cud_result preload_segment_reserve(const struct preload_calls *real,
     return answer;
 }
 
-/* Unmapping does not wait for the device, as freeing does. */
+/* Unlike freeing, unmapping does not wait for the device. */
 cud_result preload_segment_release(const struct preload_calls *real,
                                    struct segment *s)
 {

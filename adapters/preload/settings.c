@@ -1,6 +1,7 @@
-/* settings.c - what the environment asks for.  Settings that make no sense are
- * said on the standard error, there being nobody to return them to, and
- * refuse every allocation: a limit that is not heeded is worse than none. */
+/* settings.c - settings from the environment.  Invalid settings are reported on
+ * the standard error because nobody could receive a result, and every
+ * allocation is rejected: a limit that is silently ignored is worse than
+ * none. */
 #include "preload_state.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@ static void wrong(const char *name, const char *value, const char *expected)
             value, expected);
 }
 
-/* NULL for what is not set, or is empty. */
+/* NULL: unset or empty. */
 static const char *variable(const char *name)
 {
     const char *value = secure_getenv(name);
@@ -73,7 +74,7 @@ static void read_mode(const char *text)
 
 /* ---- LARDER_CONF ---------------------------------------------------------- */
 
-/* Blanks mean nothing.  False: there is no room for it. */
+/* Copy without blanks, which have no meaning.  False: it does not fit. */
 static bool drop_blanks(const char *conf, char *out, size_t room)
 {
     size_t n = 0;
@@ -89,8 +90,8 @@ static bool drop_blanks(const char *conf, char *out, size_t room)
     return true;
 }
 
-/* The value of a key, without blanks, the last of several; whether all is well
- * formed, Larder has said already. */
+/* The last value of a key, without blanks.  Larder has already checked the
+ * syntax. */
 static bool find_value(const char *plain, const char *key, char *out,
                        size_t room)
 {

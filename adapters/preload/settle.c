@@ -1,13 +1,12 @@
-/* settle.c - when memory that was freed may be reused (P1), and captures,
- * which forbid to wait (P4). */
+/* settle.c - when freed memory may be reused (P1); and captures, during which
+ * nothing may wait (P4). */
 #include "preload_state.h"
 #include "base/host.h"
 
 /* ---- captures -------------------------------------------------------------- */
 
-/* Streams that a capture was begun on, asked about before anything waits.
- * What a handle means, if it is the one of a thread's own stream, only that
- * thread can ask. */
+/* Streams on which a capture was begun; each is queried before anything waits.
+ * If it is a thread's own default stream only that thread can query it. */
 struct capture {
     struct capture *next;
     cud_stream stream;
@@ -49,8 +48,8 @@ void preload_capture_forget(cud_stream stream)
     pthread_mutex_unlock(&captures_lock);
 }
 
-/* Without host memory to note it, a wait may spoil the capture: the driver
- * then says so. */
+/* Without host memory for the note a wait may break the capture; the driver
+ * then reports it. */
 void preload_capture_note(cud_stream stream)
 {
     struct capture *c = larder__host_alloc(1, sizeof *c);
@@ -151,7 +150,7 @@ cud_result preload_wait_for_device(const struct preload_calls *real,
     return answer;
 }
 
-/* What began to wait while this waits stays for the next time. */
+/* Memory that begins to wait during this call stays for the next one. */
 static bool settle_once(const struct preload_calls *real,
                         struct preload_slot *slot)
 {
@@ -189,7 +188,7 @@ bool preload_settle(struct preload_slot *slot)
 
     if (preload_is_capturing(real))
         return false;
-    /* Another thread may be at it: what it frees is for all. */
+    /* Another thread may be settling already: what it frees is for all. */
     pthread_mutex_lock(&slot->settling);
     freed = settle_once(real, slot) || settled_times(slot) != before;
     pthread_mutex_unlock(&slot->settling);
@@ -206,8 +205,8 @@ larder_result preload_trim(struct preload_slot *slot)
 
 /* ---- streams that go ---------------------------------------------------------- */
 
-/* The handle may be given to a stream made later, which must not find memory
- * that the work of this one still uses. */
+/* The handle may be reused for a later stream, which must not get memory that
+ * this stream's work still uses. */
 void preload_stream_gone(const struct preload_calls *real, cud_stream stream)
 {
     bool is_capturing = preload_is_capturing(real);

@@ -1,4 +1,4 @@
-/* slot.c - the devices: whose context a call is made in, the allocator of
+/* slot.c - devices: the one whose context a call is made in, the allocator of
  * each, and its limit. */
 #include "preload_state.h"
 #include "base/host.h"
@@ -152,7 +152,7 @@ static int reclaim(void *ctx)
     return preload_settle(ctx);
 }
 
-/* Events for a snapshot, unless the settings say how many. */
+/* Keep events for a snapshot, unless the settings say how many. */
 static void start_history(larder_allocator *a)
 {
     larder_history_info info = {.size = sizeof info};
@@ -185,7 +185,7 @@ static larder_result slot_make(struct preload_slot *slot)
     if (r != LARDER_OK)
         return r;
     r = larder_create(slot->device, &opt, &slot->allocator);
-    if (r == LARDER_OK && s->can_migrate) /* when is for work.c to say */
+    if (r == LARDER_OK && s->can_migrate) /* work.c decides when */
         r = larder_configure(slot->allocator, "migrate:off");
     if (r == LARDER_OK)
         r = larder_add_reclaim(slot->allocator, reclaim, slot);
@@ -219,7 +219,7 @@ cud_result preload_slot_open(struct preload_slot *slot)
     return preload_answer_of(r);
 }
 
-/* Memory that waits goes with the rest. */
+/* Memory that waits is gone with the rest. */
 static void drop_waiting(struct preload_slot *slot)
 {
     struct allocation *a = slot->waiting;

@@ -1,16 +1,16 @@
-/* work.c - memory in use moves only while nothing is queued on it.  A library
- * cannot know that; this one stands before every call that queues something,
- * holds them back, and waits for all devices. */
+/* work.c - memory in use moves only while no work is queued on it.  An ordinary
+ * library cannot know that; this one intercepts every call that queues work,
+ * holds them all back, and waits for all devices. */
 #include "work.h"
 
 #include <larder/migrate.h>
 
-static pthread_rwlock_t gate;    /* shared by calls, alone for a move */
-static atomic_bool is_elsewhere; /* work in contexts that nobody can wait for */
+static pthread_rwlock_t gate;    /* shared by calls, exclusive for a move */
+static atomic_bool is_elsewhere; /* a context cannot be waited for */
 static atomic_bool is_shared;
 
-/* A thread that moves memory waits for calls under way, not for all that come
- * after it. */
+/* Writer preference: a thread that moves memory waits for calls in progress,
+ * not for all that follow. */
 static void gate_make(void)
 {
     pthread_rwlockattr_t attributes;
@@ -39,7 +39,7 @@ bool preload_work_enter(const struct preload_calls *real)
     if (!preload_settings_get()->can_migrate)
         return false;
     if (!preload_place_find(real, &p) && preload_is_child())
-        return false; /* no place is found for one */
+        return false; /* no slot is found for one */
     if (p.context != NULL && !p.is_primary)
         atomic_store(&is_elsewhere, true);
     pthread_rwlock_rdlock(gate_get());
@@ -63,7 +63,7 @@ static bool may_move(const struct preload_calls *real)
            !preload_is_capturing(real);
 }
 
-/* Other devices' work may be on this one's memory. */
+/* Work of other devices may use this device's memory. */
 static bool devices_pass(const struct preload_calls *real)
 {
     int count = 0;

@@ -1,13 +1,13 @@
-/* work_calls.h - the driver's calls that queue work on memory, or do it: what
- * is held back while memory in use moves (work.c). */
+/* work_calls.h - the driver's calls that queue work on memory, or do it: they
+ * are held back while memory in use moves (work.c). */
 #ifndef LARDER_ADAPTERS_PRELOAD_WORK_CALLS_H
 #define LARDER_ADAPTERS_PRELOAD_WORK_CALLS_H
 
 /* Each entry: X(symbol, name for cuGetProcAddress(), the CUDA version from
- * which that name means this symbol, whether it is the form for default streams
- * of threads, types, parameters, arguments).
+ * which that name means this symbol, whether it is the variant for per-thread
+ * default streams, types, parameters, arguments).
  *
- * A and S: such a call, and its form for default streams of threads. */
+ * A and S: such a call, and its variant for per-thread default streams. */
 #define PRELOAD_WORK_A(X, symbol, name, since, types, params, args)            \
     X(symbol, name, since, false, types, params, args)                         \
     X(symbol##_ptsz, name, since, true, types, params, args)
@@ -15,7 +15,7 @@
     X(symbol, name, since, false, types, params, args)                         \
     X(symbol##_ptds, name, since, true, types, params, args)
 
-/* Parameters that several calls share. */
+/* Parameters shared by several calls. */
 #define WORK_COPY_TYPES(dst, src) (dst, src, size_t)
 #define WORK_COPY(dst, src) (dst to, src from, size_t bytes)
 #define WORK_COPY_ASYNC_TYPES(dst, src) (dst, src, size_t, cud_stream)
@@ -215,8 +215,8 @@
     PRELOAD_FILL_MAP(X)                                                        \
     PRELOAD_WORD_MAP(X)
 
-/* Calls that let others reach memory past the driver: what was shared so is
- * never to move. */
+/* Calls that allow others to access memory without the driver: memory shared in
+ * this way must never move. */
 #define PRELOAD_SHARE_MAP(X)                                                   \
     X(cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange", 11070,   \
       false, (void *, cud_addr, size_t, int, unsigned long long),              \

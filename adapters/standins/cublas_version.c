@@ -1,4 +1,4 @@
-/* cublas_version.c - which cuBLAS it is, in its own way of counting. */
+/* cublas_version.c - the version of cuBLAS, in its own numbering. */
 #include "standin.h"
 
 STANDIN_OWN(int, cublasGetVersion_v2, (void *handle, int *out))

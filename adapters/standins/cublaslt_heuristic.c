@@ -1,5 +1,5 @@
-/* cublaslt_heuristic.c - which cuBLASLt it is, and how it would multiply: one
- * way, that needs no workspace. */
+/* cublaslt_heuristic.c - the version of cuBLASLt, and its only algorithm, which
+ * needs no workspace. */
 #include "standin.h"
 
 /* cublasLtMatmulHeuristicResult_t */

@@ -1,6 +1,6 @@
-/* cudnn_backend.c - cuDNN's descriptors with attributes, by which newer
- * programs describe what they want: what is set can be read, heuristics know
- * one way, and a plan needs no workspace. */
+/* cudnn_backend.c - cuDNN's backend descriptors, with which newer programs
+ * describe operations: attributes that are set can be read, heuristics return
+ * one engine, and a plan needs no workspace. */
 #include "standin.h"
 
 struct value {
@@ -53,7 +53,7 @@ STANDIN_OWN(int, cudnnBackendDestroyDescriptor, (struct descriptor * d))
     return 0;
 }
 
-/* The last one set is found first. */
+/* The attribute set last is found first. */
 STANDIN_OWN(int, cudnnBackendSetAttribute,
             (struct descriptor * d, int name, int type, int64_t count,
              const void *data))
@@ -70,7 +70,7 @@ STANDIN_OWN(int, cudnnBackendSetAttribute,
     return 0;
 }
 
-/* What nobody sets: how many there are, each of them 0 or as it is. */
+/* Attributes that nobody sets: their number; each is 0 or unchanged. */
 static int64_t answered(int name)
 {
     enum {
@@ -104,7 +104,7 @@ static const struct value *value_find(const struct descriptor *d, int name)
     return v;
 }
 
-/* Descriptors that are asked for are the caller's own, which stay. */
+/* Descriptors that are read belong to the caller and stay. */
 STANDIN_OWN(int, cudnnBackendGetAttribute,
             (const struct descriptor *d, int name, int type, int64_t room,
              int64_t *count, void *out))

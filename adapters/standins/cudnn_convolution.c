@@ -1,7 +1,8 @@
-/* cudnn_convolution.c - how cuDNN would convolve: one way, without workspace. */
+/* cudnn_convolution.c - cuDNN's only convolution algorithm, without
+ * workspace. */
 #include "standin.h"
 
-/* cudnnConvolutionFwdAlgoPerf_t and the two like it */
+/* cudnnConvolutionFwdAlgoPerf_t and two similar structures */
 struct performance {
     int algorithm;
     int status;
@@ -17,7 +18,7 @@ static int one_way(int room, int *count, struct performance *out)
     *count = room > 0;
     if (room > 0) {
         memset(out, 0, sizeof *out);
-        out->algorithm = 1; /* the one that all three directions have */
+        out->algorithm = 1; /* exists for all three directions */
     }
     return 0;
 }
@@ -39,7 +40,7 @@ ASKED(cudnnGetConvolutionForwardAlgorithm_v7)
 ASKED(cudnnGetConvolutionBackwardDataAlgorithm_v7)
 ASKED(cudnnGetConvolutionBackwardFilterAlgorithm_v7)
 
-/* By trying, which here means the same. */
+/* Finding an algorithm by trying gives the same result here. */
 #define TRIED(name)                                                            \
     STANDIN_OWN(int, name,                                                     \
                 (void *handle, void *a, void *pa, void *b, void *pb, void *c,  \

@@ -1,8 +1,8 @@
-/* cudnn_rnn.c - tensors and recurrent networks: where their weights lie, which
- * programs rely on, and what they need besides.
+/* cudnn_rnn.c - tensors and recurrent networks: the layout of their weights,
+ * which programs rely on, and the memory they need.
  *
- * How large the reserve is only cuDNN knows: here it is what a step keeps of
- * each gate and state. */
+ * Only cuDNN knows the size of the reserve: here it is the gates and states
+ * that a step keeps. */
 #include "standin.h"
 
 enum { DIMENSIONS = 8 };
@@ -24,7 +24,7 @@ struct network {
     int type;
     int input;
     int hidden;
-    int projection; /* hidden: there is none */
+    int projection; /* equal to `hidden`: there is none */
     int layers;
 };
 
@@ -81,7 +81,7 @@ STANDIN_OWN(int, cudnnGetTensorNdDescriptor,
     return 0;
 }
 
-/* Nothing where the program does not want to know. */
+/* Does nothing if the program passes NULL. */
 static void tensor_set(struct tensor *t, int type, int rows, int columns)
 {
     if (t == NULL)
@@ -131,7 +131,7 @@ STANDIN_OWN(int, cudnnSetRNNDataDescriptor,
     return 0;
 }
 
-/* cudnnRNNMode_t: two plain ones, LSTM, GRU */
+/* cudnnRNNMode_t: two plain modes, LSTM, GRU */
 static int gates_of(const struct network *n)
 {
     enum { LSTM = 2, GRU = 3 };
@@ -144,7 +144,7 @@ static int has_projection(const struct network *n)
     return n->projection != 0 && n->projection != n->hidden;
 }
 
-/* What a layer puts out in one direction. */
+/* The width of a layer's output in one direction. */
 static int output_of(const struct network *n)
 {
     return has_projection(n) ? n->projection : n->hidden;
@@ -155,8 +155,8 @@ static int input_of(const struct network *n, int layer)
     return layer < n->directions ? n->input : output_of(n) * n->directions;
 }
 
-/* Values in the matrices of a layer in one direction: those of its input, of
- * its state, and the projection's. */
+/* The number of values in a layer's matrices in one direction: for its input,
+ * for its state, and for the projection. */
 static size_t matrices_of(const struct network *n, int layer)
 {
     size_t rows = (size_t)gates_of(n) * (size_t)n->hidden;
@@ -190,7 +190,7 @@ STANDIN_OWN(int, cudnnGetRNNWeightSpaceSize,
     return 0;
 }
 
-/* The values before matrix `number` of the layer, and its shape. */
+/* The number of values before matrix `number` of the layer, and its shape. */
 static size_t matrix_place(const struct network *n, int layer, int number,
                            int *rows, int *columns)
 {

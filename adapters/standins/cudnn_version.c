@@ -1,5 +1,5 @@
-/* cudnn_version.c - which cuDNN it is: the newest that was tried, as programs
- * refuse one that is older than they are. */
+/* cudnn_version.c - the version of cuDNN: the newest one tested, because
+ * programs reject one older than they were built for. */
 #include "standin.h"
 
 enum { CUDNN_MAJOR = 9, CUDNN_MINOR = 26 };

@@ -1,5 +1,5 @@
-/* cupti_version.c - which CUPTI it is.  They were counted up to CUDA 12, and are
- * named after their CUDA since. */
+/* cupti_version.c - the version of CUPTI, which was a counter up to CUDA 12 and
+ * follows CUDA's version since then. */
 #include "standin.h"
 
 enum { LAST_COUNTED = 28 };

@@ -1,7 +1,8 @@
-/* nccl_collectives.c - what processes exchange, where one of them is there: as if
- * the others held what this one holds, and what is reduced stays as it is.
+/* nccl_collectives.c - collective operations with a single process present: the
+ * result is as if all others held the same data, except that reductions leave
+ * values unchanged.
  *
- * Copies go through the driver, in their stream's order. */
+ * Copies go through the driver, in stream order. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 
@@ -23,7 +24,7 @@ static copy_fn *driver_find_copy(void)
     return copy;
 }
 
-/* Looked for until it is found: that it was opened here keeps it there. */
+/* Searched until found; opening the library here keeps it loaded. */
 static copy_fn *driver_copy(void)
 {
     static _Atomic(copy_fn *) kept;
@@ -48,8 +49,8 @@ static int copy(uintptr_t to, uintptr_t from, size_t bytes, void *stream)
     return SUCCESS;
 }
 
-/* By ncclDataType_t: integers of 8, 32 and 64 bits, half, float, double, bfloat16,
- * and two kinds of 8 bits; 0 for others. */
+/* By ncclDataType_t: integers of 8, 32 and 64 bits, half, float, double,
+ * bfloat16, and two 8-bit floats; 0 for others. */
 static size_t element_bytes(int type)
 {
     static const unsigned char bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};

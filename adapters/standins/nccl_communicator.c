@@ -1,5 +1,5 @@
-/* nccl_communicator.c - processes that talk: each knows how many they are and
- * which one it is, and hears nothing. */
+/* nccl_communicator.c - communicators: each knows the number of processes and
+ * its own rank, and communicates with none. */
 #include "nccl_communicator.h"
 #include "standin.h"
 

@@ -1,8 +1,8 @@
-/* nccl_communicator.h - what a communicator knows. */
+/* nccl_communicator.h - the state of a communicator. */
 #ifndef LARDER_ADAPTERS_STANDINS_NCCL_COMMUNICATOR_H
 #define LARDER_ADAPTERS_STANDINS_NCCL_COMMUNICATOR_H
 
-/* Zeros where one was made of another: nothing is known of it. */
+/* All zero for one made from another: nothing is known about it. */
 struct communicator {
     int ranks;
     int rank;

@@ -1,5 +1,5 @@
-/* nvrtc_program.c - code compiled as a program runs: whatever it is, some bytes
- * that the simulated driver accepts. */
+/* nvrtc_program.c - run-time compilation: the result is a few bytes that the
+ * simulated driver accepts. */
 #include "standin.h"
 
 static const char code[] = "compiled by nobody";
@@ -34,7 +34,7 @@ STANDIN_OWN(int, nvrtcGetLoweredName,
     return 0;
 }
 
-/* A size and the bytes of one kind of result. */
+/* The size and the bytes of one kind of result. */
 #define RESULT(size_name, name, bytes)                                         \
     STANDIN_OWN(int, size_name, (void *program, size_t *out))                  \
     {                                                                          \
@@ -54,7 +54,7 @@ RESULT(nvrtcGetCUBINSize, nvrtcGetCUBIN, code)
 RESULT(nvrtcGetLTOIRSize, nvrtcGetLTOIR, code)
 RESULT(nvrtcGetProgramLogSize, nvrtcGetProgramLog, "")
 
-/* The handle that the list's nvrtcCreateProgram() made. */
+/* The handle that nvrtcCreateProgram(), from the list, created. */
 STANDIN_OWN(int, nvrtcDestroyProgram, (void **program))
 {
     free(*program);

@@ -1,8 +1,9 @@
-/* redirect.c - for the loader (LD_AUDIT, rtld-audit(7)): whoever asks for a
- * library of CUDA gets the one beside this file, whatever path names it.
+/* redirect.c - an audit library for the loader (LD_AUDIT, rtld-audit(7)):
+ * requests for a CUDA library get the one in this file's folder, whatever the
+ * path.
  *
- * LD_LIBRARY_PATH is not enough: wheels for Python say where their libraries
- * are (DT_RPATH), which comes first, or open them by their whole path. */
+ * LD_LIBRARY_PATH is not enough: Python wheels specify where their libraries
+ * are (DT_RPATH), which has priority, or open them by absolute path. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -17,7 +18,7 @@ __attribute__((visibility("default"))) char *la_objsearch(const char *name,
                                                           uintptr_t *cookie,
                                                           unsigned flag);
 
-/* This library's own; empty where it cannot be told. */
+/* The folder of this library; empty if unknown. */
 static char folder[PATH_MAX];
 
 static void folder_find(void)
@@ -39,8 +40,8 @@ unsigned la_version(unsigned version)
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-/* The loader copies what it is given.  Its lock is held, so that there is one
- * of these calls at a time. */
+/* The loader copies the result.  It holds its lock, so these calls do not
+ * overlap. */
 char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
 {
     static char path[PATH_MAX];

@@ -1,10 +1,10 @@
-/* standin.h - what the libraries above the runtime are made of here: functions
- * that compute nothing and answer success.
+/* standin.h - the stand-ins for libraries above the runtime: functions that
+ * compute nothing and return success.
  *
- * Most are made from lists (*.list, by tools/make_standins.py) and are weak, so
- * that one written by hand takes its place.  They are declared with more
- * arguments than callers pass: those that are there lie where the platform's
- * calls put integers and pointers, and no other is looked at. */
+ * Most are generated from lists (*.list, by tools/make_standins.py) and weak,
+ * so that hand-written ones replace them.  They are declared with more
+ * arguments than callers pass: those passed are where the platform's calling
+ * convention puts integers and pointers, and no others are used. */
 #ifndef LARDER_ADAPTERS_STANDINS_STANDIN_H
 #define LARDER_ADAPTERS_STANDINS_STANDIN_H
 
@@ -21,25 +21,26 @@ enum { STANDIN_HANDLE_BYTES = 128 };
         uintptr_t a11, uintptr_t a12, uintptr_t a13, uintptr_t a14,            \
         uintptr_t a15, uintptr_t a16
 
-/* A function of the lists: STANDIN(name) { ... } */
+/* A function from a list: STANDIN(name) { ... } */
 #define STANDIN(name)                                                          \
     __attribute__((weak)) intptr_t name(STANDIN_ARGUMENTS);                    \
     intptr_t name(STANDIN_ARGUMENTS)
 
-/* One by hand, whose arguments are known. */
+/* A hand-written function, with its real arguments. */
 #define STANDIN_OWN(type, name, arguments)                                     \
     type name arguments;                                                       \
     type name arguments
 
-/* Through the pointer, if there is one. */
+/* Write zeros through the pointer, if there is one. */
 static inline void standin_zero(uintptr_t ptr, size_t bytes)
 {
     if (ptr != 0)
         memset((void *)ptr, 0, bytes);
 }
 
-/* Zeros; standin_keep() puts a stream into the first word.  NULL where there is
- * no memory: a program takes that for a handle too, and no call here minds. */
+/* Return a zeroed handle; standin_keep() stores a stream in its first word.
+ * NULL without memory: programs treat that as a handle too, and all calls here
+ * accept it. */
 static inline void standin_handle(uintptr_t ptr)
 {
     void *handle = calloc(1, STANDIN_HANDLE_BYTES);
@@ -63,8 +64,8 @@ static inline void standin_kept(uintptr_t handle, uintptr_t out)
         memcpy((void *)out, (void *)handle, sizeof(uintptr_t));
 }
 
-/* The version is a late one of its major version, as programs refuse what is
- * older than they are. */
+/* A late minor version of the major version, because programs reject libraries
+ * older than they were built for. */
 enum { STANDIN_MINOR = 9 };
 
 static inline void standin_number(uintptr_t out, int number)

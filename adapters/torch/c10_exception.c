@@ -1,23 +1,23 @@
-/* c10_exception.c - c10::OutOfMemoryError thrown from C.
+/* c10_exception.c - throws c10::OutOfMemoryError from C.
  *
- * What is relied on:
- *   - c10::Error has the exported constructor Error(SourceLocation,
- *     std::string), which PyTorch's own macros call.  Its parameters are in its
- *     name: if they change it is not found, and std::runtime_error is thrown.
- *   - SourceLocation is a function's name, a file's, and a line.
- *   - OutOfMemoryError derives from Error alone and adds no members: so an
- *     Error thrown under its type is one.  That it derives so is checked in
- *     its type information.
- *   - An Error's first virtual function is its destructor, as for every class
+ * It relies on the following:
+ *   - c10::Error exports the constructor Error(SourceLocation, std::string),
+ *     which PyTorch's own macros call.  The parameters are part of its name: if
+ *     they change it is not found, and std::runtime_error is thrown.
+ *   - SourceLocation is a function name, a file name and a line.
+ *   - OutOfMemoryError derives only from Error and adds no members, so an Error
+ *     thrown with its type is one.  The derivation is checked in the type
+ *     information.
+ *   - An Error's first virtual function is its destructor, as in every class
  *     that derives from std::exception.
- *   - The layouts of std::string, before C++11 and since, which libstdc++ does
+ *   - The layouts of std::string before and since C++11, which libstdc++ does
  *     not change. */
 #include "torch_exception.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* Ample for a c10::Error, which is strings, a vector and pointers. */
+/* Enough for a c10::Error, which has strings, a vector and pointers. */
 enum { C10_ERROR_BYTES = 1024 };
 
 struct source_location {
@@ -26,7 +26,7 @@ struct source_location {
     uint32_t line;
 };
 
-/* std::string since C++11, its text on the heap. */
+/* std::string since C++11, with its text on the heap. */
 struct new_string {
     char *text;
     size_t length;
@@ -36,21 +36,21 @@ struct new_string {
     } is;
 };
 
-/* And before: a pointer to the text, which follows this. */
+/* std::string before C++11: a pointer to the text, which follows this. */
 struct old_string_head {
     size_t length;
     size_t capacity;
-    int owners; /* besides the first */
+    int owners; /* in addition to the first */
 };
 
-/* Of a class with one base, in the C++ ABI. */
+/* Type information of a class with one base, in the C++ ABI. */
 struct class_type {
     void *table;
     const char *name;
     const struct class_type *base;
 };
 
-/* A class by value, which the ABI passes as its address. */
+/* A class passed by value, for which the ABI passes the address. */
 typedef void make_fn(void *object, struct source_location where, void *string);
 
 #define CONSTRUCTOR "_ZN3c105ErrorC1ENS_14SourceLocationE"
@@ -79,13 +79,13 @@ bool larder__c10_find(struct c10_error *out)
     return out->type != NULL && out->make != NULL && is_error(out->type);
 }
 
-/* Both strings give their text to the Error, which frees it. */
+/* Both strings hand their text over to the Error, which frees it. */
 static void new_string_make(const struct cxx_runtime *cxx, struct new_string *s,
                             const char *words)
 {
     size_t length = strlen(words);
 
-    /* Shorter ones would have to be within it. */
+    /* A shorter text would have to be stored inside the string. */
     s->is.capacity = length < sizeof s->is.local ? sizeof s->is.local : length;
     s->text = cxx->heap(s->is.capacity + 1);
     s->length = length;
@@ -103,9 +103,8 @@ static char *old_string_make(const struct cxx_runtime *cxx, const char *words)
     return text;
 }
 
-/* An owner less than the only one.  The Error's own copy of the string may
- * share the text and free it when it goes: the argument's part is given up
- * here. */
+/* Drop one owner.  The Error's copy of the string may share the text and frees
+ * it; the argument's share is given up here. */
 static void old_string_leave(char *text)
 {
     struct old_string_head *head = (struct old_string_head *)text - 1;
@@ -136,7 +135,7 @@ void larder__c10_raise(const struct cxx_runtime *cxx,
         new_string_make(cxx, &s, words);
         make(object, where, &s);
         if (s.text != s.is.local)
-            cxx->heap_free(s.text); /* it took a copy */
+            cxx->heap_free(s.text); /* the Error has a copy */
     }
     memcpy(&destroy, *(void **)object, sizeof destroy);
     cxx->raise(object, c10->type, destroy);

@@ -1,4 +1,4 @@
-/* cxx_exception.c - std::runtime_error thrown from C. */
+/* cxx_exception.c - throws std::runtime_error from C. */
 #include "torch_exception.h"
 
 #include <dlfcn.h>
@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Larger than any std::runtime_error: a pointer to its table, and one to its
- * text. */
+/* Larger than any std::runtime_error, which is a pointer to its table and one
+ * to its text. */
 enum { ERROR_BYTES = 64 };
 
 /* ---- libraries that are loaded ----------------------------------------------- */
 
 struct wanted {
     const char *library;
-    int skip; /* so many that have the name */
+    int skip; /* matches to skip */
     char path[PATH_MAX];
 };
 
@@ -32,8 +32,8 @@ static int note_path(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* What Python loads is in no global scope: each library is asked itself.  Not
- * from within the iteration, whose lock is taken after dlopen()'s. */
+/* Libraries that Python loads are not in the global scope, so each is searched.
+ * This happens outside of the iteration, whose lock ranks below dlopen()'s. */
 void *larder__loaded_symbol(const char *library, const char *symbol)
 {
     void *found = NULL;
@@ -48,14 +48,14 @@ void *larder__loaded_symbol(const char *library, const char *symbol)
         if (handle == NULL)
             continue;
         found = dlsym(handle, symbol);
-        dlclose(handle); /* it was there, and stays */
+        dlclose(handle); /* it was loaded before, and stays */
     }
     return found;
 }
 
 /* ---- the C++ library ----------------------------------------------------------- */
 
-/* Between pointers to objects and to functions C has no conversion. */
+/* C has no conversion between pointers to objects and to functions. */
 static bool keep(void *found, void *out)
 {
     memcpy(out, &found, sizeof found);
@@ -67,7 +67,8 @@ static bool cxx_exception_find(const char *symbol, void *out)
     return keep(larder__loaded_symbol("libstdc++.so", symbol), out);
 }
 
-/* The program may have another in its place, which then frees what we make. */
+/* The program may have replaced it, and its version then frees what we
+ * allocate. */
 static bool find_heap(const char *symbol, void *out)
 {
     return keep(dlsym(RTLD_DEFAULT, symbol), out) ||

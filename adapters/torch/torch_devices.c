@@ -1,7 +1,7 @@
-/* torch_devices.c - devices and allocators by PyTorch's numbers.
+/* torch_devices.c - devices and allocators by PyTorch's device numbers.
  *
- * One lock guards the settings and the making; what was made is read without
- * it. */
+ * One lock guards the settings and the creation of allocators; those that exist
+ * are read without it. */
 #include "torch_devices.h"
 
 #include <pthread.h>
@@ -56,7 +56,7 @@ static bool any_is_made(void)
     return false;
 }
 
-/* With the lock. */
+/* The lock is held. */
 static larder_result configure(const char *device, larder_policy policy,
                                const char *conf)
 {
@@ -140,7 +140,7 @@ static larder_result open_device(int number, larder_device **out)
     return larder_device_open(spec, ordinal, out);
 }
 
-/* With the lock. */
+/* The lock is held. */
 static larder_result torch_devices_make(int number)
 {
     struct torch_device *d = &devices[number];
@@ -165,7 +165,7 @@ static larder_result torch_devices_make(int number)
     return LARDER_OK;
 }
 
-/* torch_devices_make(), its failure kept. */
+/* torch_devices_make(), remembering its error. */
 static larder_result ensure(int number)
 {
     larder_result r = LARDER_OK;

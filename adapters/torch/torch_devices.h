@@ -1,5 +1,5 @@
-/* torch_devices.h - an allocator for each of PyTorch's devices, made when it is
- * first needed.  Private to the plug-in. */
+/* torch_devices.h - an allocator for each of PyTorch's devices, created at
+ * first use.  Private to the plug-in. */
 #ifndef LARDER_ADAPTERS_TORCH_DEVICES_H
 #define LARDER_ADAPTERS_TORCH_DEVICES_H
 
@@ -11,18 +11,18 @@
 #include "torch_pools.h"
 
 struct torch_device {
-    /* Set last, once and for all: NULL until all else is there. */
+    /* Set last and only once: NULL until everything else is initialised. */
     _Atomic(larder_allocator *) allocator;
     larder_device *device;
     struct torch_pools pools;
 };
 
-/* PyTorch's device, its allocator made.  Not in a child that was forked since
- * one was: see torch_fork.h. */
+/* Find PyTorch's device, and create its allocator.  Fails in a child forked
+ * after one was created: see torch_fork.h. */
 larder_result larder__torch_device_get(int number, struct torch_device **out);
 
-/* Call fn for each device whose allocator is there, until it is not 0; for none
- * in such a child. */
+/* Call fn for each device that has an allocator, until it returns nonzero; for
+ * none in such a child. */
 typedef int torch_device_fn(void *ctx, struct torch_device *d);
 int larder__torch_device_each(torch_device_fn *fn, void *ctx);
 

@@ -1,4 +1,4 @@
-/* torch_failure.c - the last failure, kept for who asks. */
+/* torch_failure.c - stores the last error. */
 #include "torch_failure.h"
 
 #include <pthread.h>
@@ -11,8 +11,8 @@
 
 enum { WORDS_MAX = 4096 };
 
-/* `last` is guarded by the lock; `own` is this thread's last one, so that it
- * raises its own failure and no other's. */
+/* `last` is guarded by the lock. `own` is this thread's last error, so that a
+ * thread raises its own and no other's. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char last[WORDS_MAX];
 static atomic_uint_fast64_t count;

@@ -1,25 +1,25 @@
-/* torch_failure.h - the last failure, kept; and failures as C++ exceptions.
+/* torch_failure.h - stores the last error, and raises errors as C++ exceptions.
  * Private to the plug-in. */
 #ifndef LARDER_ADAPTERS_TORCH_FAILURE_H
 #define LARDER_ADAPTERS_TORCH_FAILURE_H
 
 #include <larder/torch.h>
 
-/* Keep larder_last_error() for larder_torch_last_error(). */
+/* Store larder_last_error() for larder_torch_last_error(). */
 void larder__torch_remember(void);
-/* The same with words of our own, made as printf() does. */
+/* The same with a message of our own, formatted as by printf(). */
 __attribute__((format(printf, 1, 2))) void larder__torch_remember_words(
     const char *format, ...);
 
-/* Held over a fork; what is called under it takes no other. */
+/* Held during a fork; no other lock is taken while holding it. */
 void larder__torch_failure_lock(void);
 void larder__torch_failure_unlock(void);
 
-/* Forget it all. */
+/* Forget all errors. */
 void larder__torch_forget(void);
 
-/* Raise what was last remembered on this thread; returns if this process has
- * no C++.  Called without locks held: nothing above is undone. */
+/* Raise the error last stored on this thread; returns if this process has no
+ * C++.  Call it without locks: nothing on the stack is unwound by us. */
 void larder__torch_raise(larder_result why);
 
 #endif

@@ -1,4 +1,4 @@
-/* torch_fork.c - noticing a fork. */
+/* torch_fork.c - detects forks. */
 #include "torch_fork.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 static bool is_watched;
 static atomic_bool is_forked;
 
-/* The child keeps failures too: their lock is free in it. */
+/* The child stores errors too, so the lock must be free in it. */
 static void before(void)
 {
     larder__torch_failure_lock();

@@ -1,5 +1,5 @@
-/* torch_plugin.c - the functions of a pluggable allocator, as PyTorch calls
- * them. */
+/* torch_plugin.c - the functions that PyTorch calls on a pluggable
+ * allocator. */
 #include "torch_devices.h"
 #include "torch_failure.h"
 #include "torch_fork.h"
@@ -35,7 +35,7 @@ static larder_result allocate(struct torch_device *d, size_t bytes,
     return r;
 }
 
-/* 0 bytes are asked for too, unlike of PyTorch's own allocator. */
+/* Unlike for its own allocator, PyTorch passes on requests of 0 bytes. */
 static larder_result request(size_t bytes, int device, void *stream,
                              const void *caller, void **out)
 {
@@ -92,7 +92,7 @@ void larder_torch_free(void *ptr, size_t bytes, int device, void *stream)
 
 /* ---- calls that name no device ------------------------------------------------- */
 
-/* What is asked of each device until one knows the address. */
+/* A query to each device until one knows the address. */
 struct question {
     larder_addr addr;
     larder_stream stream;

@@ -1,8 +1,8 @@
-/* torch_pools.c - private pools, begun and ended by PyTorch; and which requests
- * go to them.
+/* torch_pools.c - private pools begun and ended by PyTorch, and the requests
+ * that go to them.
  *
- * The decision is made before the allocator is called, for it may ask the
- * driver, and left for the allocator's filter in a variable of the thread. */
+ * The decision is made before the allocator is called, because it may query the
+ * driver, and passed to the allocator's filter in a thread-local variable. */
 #include "torch_pools.h"
 
 #include <stdlib.h>
@@ -13,19 +13,19 @@
 
 enum { STREAMS_MAX = 16 };
 
-/* A pool from begin to end. */
+/* A pool from its begin to its end. */
 struct torch_route {
     struct torch_route *next;
     larder_pool_id id;
-    uint64_t thread; /* that began it */
-    /* Streams under capture on which it asked for memory: the first few. */
+    uint64_t thread; /* the thread that began it */
+    /* The first few captured streams on which it served requests. */
     int stream_count;
     larder_stream streams[STREAMS_MAX];
 };
 
 static _Thread_local const struct torch_route *aim;
 
-/* A thread's number, which is never another's: pthread_t may be. */
+/* A number for each thread that is never reused, unlike pthread_t. */
 static uint64_t this_thread(void)
 {
     static atomic_uint_fast64_t numbers;
@@ -78,7 +78,7 @@ static struct torch_route *of_stream(const struct torch_pools *pools,
     return route;
 }
 
-/* With the lock.  NULL is the default pool. */
+/* The lock is held.  NULL is the default pool. */
 static larder_result choose(struct torch_pools *pools, larder_stream stream,
                             bool is_captured, struct torch_route **out)
 {
@@ -142,7 +142,7 @@ static void route_add(struct torch_pools *pools, struct torch_route *route)
     atomic_fetch_add_explicit(&pools->begun, 1, memory_order_release);
 }
 
-/* The last one begun with this id, taken out of the list. */
+/* Remove and return the last one begun with this id. */
 static struct torch_route *route_take(struct torch_pools *pools,
                                       larder_pool_id id)
 {
@@ -197,7 +197,8 @@ void larder_torch_begin_pool(int device, uint64_t id_first, uint64_t id_second,
         larder__torch_raise(r);
 }
 
-/* The allocator first: it calls the filter, with the route, no more then. */
+/* The allocator comes first: then it no longer calls the filter with the
+ * route. */
 void larder_torch_end_pool(int device, uint64_t id_first, uint64_t id_second)
 {
     const larder_pool_id id = {id_first, id_second};

@@ -1,5 +1,5 @@
-/* torch_pools.h - which requests go to a pool that was begun.
- * Private to the plug-in. */
+/* torch_pools.h - decides which requests go to a pool in effect.  Private to
+ * the plug-in. */
 #ifndef LARDER_ADAPTERS_TORCH_POOLS_H
 #define LARDER_ADAPTERS_TORCH_POOLS_H
 
@@ -11,19 +11,19 @@
 
 struct torch_route;
 
-/* Of one device.  All zero is: none begun. */
+/* The pools of one device.  All zero: none is begun. */
 struct torch_pools {
     atomic_int begun;
-    pthread_mutex_t lock;       /* of the list */
-    struct torch_route *routes; /* the last begun first */
+    pthread_mutex_t lock;       /* guards the list */
+    struct torch_route *routes; /* last begun first */
 };
 
 struct torch_device;
 
-/* Find the pool for a request of this thread, and leave it where the
- * allocator's filters look while the request is made; _leave() after it, if
- * *is_aimed became true.  Nothing but a load where no pool is begun.
- * ERR_CAPTURING, remembered, if it cannot be told. */
+/* Find the pool for a request of this thread and store it where the allocator's
+ * filters look during the request.  Call larder__torch_pools_leave() afterwards
+ * if *is_aimed was set.  Costs one load if no pool is begun.  ERR_CAPTURING,
+ * which is stored: it cannot be determined. */
 larder_result larder__torch_pools_aim(struct torch_device *d,
                                       larder_stream stream, bool *is_aimed);
 void larder__torch_pools_leave(void);

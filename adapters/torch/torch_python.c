@@ -1,9 +1,9 @@
-/* torch_python.c - lines of Python, found and remembered.
+/* torch_python.c - finds and remembers lines of Python.
  *
- * The functions are those of Python's stable interface that every version since
- * 3.9 has.  Each line that was seen is kept once, with its file and function, so
- * that writing a snapshot needs no interpreter; its code object is held, which
- * keeps its address from becoming another's. */
+ * It uses functions of Python's stable interface that exist since version 3.9.
+ * Each line is stored once, with its file and function, so that writing a
+ * snapshot needs no interpreter.  Its code object is referenced, so that the
+ * address cannot be reused. */
 #include "torch_python.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct object object; /* Python's */
+typedef struct object object; /* a Python object */
 
 /* ---- the interpreter ----------------------------------------------------------- */
 
@@ -55,15 +55,15 @@ static void python_find(void)
 #undef X
 }
 
-/* How this thread came to hold the interpreter's lock. */
+/* How this thread got the interpreter's lock. */
 struct hold {
-    bool is_taken; /* by us, to be left with `state` */
+    bool is_taken; /* taken here; release it with `state` */
     int state;
 };
 
-/* PyTorch gives the lock up around the functions that allocate: it is taken
- * again, as PyTorch's own allocator does for its callers.  False, and nothing
- * held, in a thread that Python does not know. */
+/* PyTorch releases the lock around functions that allocate, so it is taken
+ * again, as PyTorch's own allocator does.  False, and nothing is held: Python
+ * does not know this thread. */
 static bool python_enter(struct hold *hold)
 {
     pthread_once(&python_once, python_find);
@@ -87,15 +87,15 @@ static void python_leave(const struct hold *hold)
 enum { LINES_MAX = 1 << 16, BUCKETS = LINES_MAX * 2 };
 
 struct seen_line {
-    object *code; /* held */
+    object *code; /* a reference */
     int line;
     char *file;
     char *function;
     bool is_hidden;
 };
 
-/* Files of which no frame is shown, by a part of their paths: what stands
- * between a program and the GPU that `larder run` makes up. */
+/* Files whose frames are hidden, by part of their path: the layers between a
+ * program and the GPU that `larder run` simulates. */
 static const char *const hidden_files[] = {
     "/larder/fit/",
     "/torch/_compile.py",
@@ -104,10 +104,10 @@ static const char *const hidden_files[] = {
     "/torch/utils/_python_dispatch.py",
 };
 
-/* Guarded by the lock; an entry does not change once it is there. */
+/* Guarded by the lock; entries do not change once added. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct seen_line *lines; /* LINES_MAX of them */
-static uint32_t *buckets;       /* numbers + 1; 0 is empty */
+static struct seen_line *lines; /* LINES_MAX entries */
+static uint32_t *buckets;       /* numbers + 1; 0: empty */
 static uint32_t line_count;
 
 static bool table_make(void)
@@ -125,7 +125,7 @@ static bool table_make(void)
     return false;
 }
 
-/* The bucket that holds the line, or the empty one it belongs in. */
+/* The bucket of the line, or the empty one where it belongs. */
 static uint32_t *bucket_of(const object *code, int line)
 {
     uint64_t hash =
@@ -139,7 +139,7 @@ static uint32_t *bucket_of(const object *code, int line)
     return &buckets[at];
 }
 
-/* A copy of the code object's attribute; NULL if there is no host memory. */
+/* A copy of the code object's attribute.  NULL: no host memory. */
 static char *attribute_copy(object *code, const char *attribute)
 {
     object *value = python.attribute(code, attribute);
@@ -164,7 +164,7 @@ static bool file_is_hidden(const char *file)
     return false;
 }
 
-/* With Python's lock, not ours: it may run code of the program. */
+/* Called with Python's lock but not ours: it may run code of the program. */
 static bool line_describe(object *code, int line, struct seen_line *out)
 {
     *out = (struct seen_line){.code = code, .line = line};
@@ -184,13 +184,13 @@ static uint64_t value_of(uint32_t number)
     return TORCH_PYTHON_FRAME | number;
 }
 
-/* Of a value that a thread has got: its entry does not change. */
+/* For a value that a thread already has: its entry does not change. */
 static bool value_is_hidden(uint64_t value)
 {
     return lines[(value & ~TORCH_PYTHON_FRAME) - 1].is_hidden;
 }
 
-/* 0 if it is not known. */
+/* 0: unknown. */
 static uint64_t line_look_up(const object *code, int line)
 {
     uint64_t value = 0;
@@ -202,7 +202,7 @@ static uint64_t line_look_up(const object *code, int line)
     return value;
 }
 
-/* False if it is there by now, or there is no room. */
+/* False: it was added meanwhile, or there is no room. */
 static bool line_add(const struct seen_line *line, uint64_t *value)
 {
     bool added = false;
@@ -224,7 +224,7 @@ static bool line_add(const struct seen_line *line, uint64_t *value)
     return added;
 }
 
-/* 0 if it cannot be kept. */
+/* 0: it cannot be stored. */
 static uint64_t line_value(object *code, int line)
 {
     uint64_t value = line_look_up(code, line);
@@ -255,7 +255,7 @@ static uint64_t frame_value(object *frame)
     return value;
 }
 
-/* With Python's lock. */
+/* Called with Python's lock. */
 static size_t frames_now(uint64_t *frames, size_t capacity)
 {
     object *frame = python.frame_now();

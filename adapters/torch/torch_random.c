@@ -1,8 +1,9 @@
-/* torch_random.c - PyTorch's random numbers for processors, passed over.
+/* torch_random.c - skips PyTorch's random numbers for CPUs.
  *
- * They are those of the Mersenne Twister 19937 (Matsumoto and Nishimura, 1998): 624
- * words, of which each gives one number, after which all are made anew.  To pass
- * numbers over the words are made, and nothing is computed of them. */
+ * They come from the Mersenne Twister 19937 (Matsumoto and Nishimura, 1998):
+ * 624 words, each of which yields one number, after which all words are
+ * regenerated.  Skipping regenerates the words but computes no numbers from
+ * them. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,12 +15,12 @@ static const uint32_t UPPER = UINT32_C(0x80000000);
 static const uint32_t LOWER = UINT32_C(0x7fffffff);
 static const uint32_t MATRIX = UINT32_C(0x9908b0df);
 
-/* What torch.get_rng_state() gives: at::CPUGeneratorImplState. */
+/* The state that torch.get_rng_state() returns: at::CPUGeneratorImplState. */
 struct generator_state {
     uint64_t seed;
-    int32_t left; /* numbers until the words are made anew, and one */
+    int32_t left; /* numbers until regeneration, plus one */
     int32_t seeded;
-    uint64_t next; /* the word of the next number */
+    uint64_t next; /* index of the next number's word */
     uint64_t words[WORDS];
     double normal[3];
     int32_t has_normal;
@@ -54,7 +55,7 @@ static bool is_known(const struct generator_state *s)
            (s->left == 1 || s->next + (uint64_t)s->left == WORDS + 1);
 }
 
-/* As many numbers as the words there are have, at most `count`. */
+/* Skip the numbers that the current words still have, at most `count`. */
 static uint64_t pass_within(struct generator_state *s, uint64_t count)
 {
     uint64_t there = (uint64_t)s->left - 1;
@@ -78,7 +79,7 @@ static void pass_beyond(struct generator_state *s, uint64_t count)
         make_anew(words);
     for (i = 0; i < WORDS; i++)
         s->words[i] = words[i];
-    /* The first number of new words was passed as they were made. */
+    /* The first number of new words was skipped when they were generated. */
     s->left = WORDS - (int32_t)rest;
     s->next = rest + 1;
 }

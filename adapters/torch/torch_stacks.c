@@ -1,4 +1,5 @@
-/* torch_stacks.c - callers of Python, else native ones, for the history. */
+/* torch_stacks.c - call stacks for the history: Python's, otherwise native
+ * ones. */
 #include "torch_stacks.h"
 
 #include <execinfo.h>
@@ -10,7 +11,7 @@
 #include "torch_failure.h"
 #include "torch_python.h"
 
-/* Room for ours, within those of the one who called the plug-in. */
+/* Room for our own frames, in addition to the caller's. */
 enum { OWN_FRAMES = 8 };
 
 static atomic_bool wants_allocs;
@@ -22,7 +23,7 @@ static _Thread_local const struct torch_stack *current;
 
 /* ---- finding ------------------------------------------------------------------- */
 
-/* From the caller outwards; all, should it not be among them. */
+/* From the caller outwards; all frames if the caller is not among them. */
 static size_t native_frames(const void *caller, uint64_t *frames,
                             size_t capacity)
 {

@@ -1,8 +1,8 @@
-/* torch_stacks.h - who asked for memory, for a history with stacks.
+/* torch_stacks.h - the callers that allocate memory, for a history with stacks.
  *
- * Callers are found before the allocator is called, for Python may run other
- * code meanwhile, and left in a variable of the thread, from which the history
- * takes them.  Private to the plug-in. */
+ * The stack is captured before the allocator is called, because Python may run
+ * other code meanwhile, and kept in a thread-local variable for the history.
+ * Private to the plug-in. */
 #ifndef LARDER_ADAPTERS_TORCH_STACKS_H
 #define LARDER_ADAPTERS_TORCH_STACKS_H
 
@@ -15,15 +15,16 @@ struct torch_stack {
     uint64_t frames[LARDER_STACK_DEPTH_MAX];
 };
 
-/* Find the callers of this thread into `stack`, which stays until _leave(),
- * if a history wants them; else false, and there is nothing to leave.  `caller` is where the plug-in
- * returns to.  enter_free: of a call that releases memory. */
+/* Capture this thread's stack into `stack`, which must stay valid until
+ * larder__torch_stack_leave(), if a history needs it.  False: it does not, and
+ * leave() must not be called. `caller` is the plug-in's return address.
+ * enter_free is for calls that free memory. */
 bool larder__torch_stack_enter(struct torch_stack *stack, const void *caller);
 bool larder__torch_stack_enter_free(struct torch_stack *stack,
                                     const void *caller);
 void larder__torch_stack_leave(void);
 
-/* No history wants any. */
+/* No history needs stacks any more. */
 void larder__torch_stacks_clear(void);
 
 #endif

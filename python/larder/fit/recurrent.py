@@ -189,13 +189,8 @@ def _gradients_of_weights(mode, data, weights, turned):
     with mode.fake:
         whole = read.new_empty(sum(w.numel() for w in weights))
     mode.take("_cudnn_rnn_backward", whole)
-    parts, begin = [], 0
     with mode.fake:
-        for weight in weights:
-            end = begin + weight.numel()
-            parts.append(whole[begin:end].view(weight.shape))
-            begin = end
-    return parts
+        return [part for _, part in _parts(whole, weights)]
 
 
 def backward(mode, func, args, kwargs):

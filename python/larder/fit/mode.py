@@ -147,12 +147,13 @@ class GpuMode(TorchDispatchMode):
 
     def _is_upload(self, func, args):
         """Of a tensor of which nothing but its shape is looked at."""
-        if func not in (aten._to_copy.default, aten.copy_.default):
+        if func is aten._to_copy.default:
+            source = args[0]
+        elif func is aten.copy_.default and _is_gpu(args[0]):
+            source = args[1]
+        else:
             return False
-        source = args[1] if func is aten.copy_.default else args[0]
-        return source.numel() > values.REMEMBERED and (
-            source is args[0] or _is_gpu(args[0])
-        )
+        return source.numel() > values.REMEMBERED
 
     def _on_host(self, func, args, kwargs):
         if func is aten.is_pinned.default:

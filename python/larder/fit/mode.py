@@ -68,14 +68,6 @@ def _first_fake(items):
     return None
 
 
-def _tensors(result):
-    if isinstance(result, torch.Tensor):
-        yield result
-    elif isinstance(result, (list, tuple)):
-        for item in result:
-            yield from _tensors(item)
-
-
 class GpuMode(TorchDispatchMode):
     def __init__(self, book, options):
         super().__init__()
@@ -180,7 +172,7 @@ class GpuMode(TorchDispatchMode):
             with self.fake:
                 result = func(*args, **kwargs)
             name = func._opname if hasattr(func, "_opname") else str(func)
-            made = _tensors(result)
+            made = values.tensors(result)
             if func in _LAST_FIRST:
                 made = reversed(list(made))
             for tensor in made:

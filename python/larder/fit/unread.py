@@ -15,11 +15,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _python_dispatch
 
+from larder.fit import values
 from larder.torch._plugin import library, plugin_must
 
 aten = torch.ops.aten
 
-LEAST = 1 << 16  # elements, beyond those that are remembered (values.py)
+LEAST = values.REMEMBERED  # elements: smaller ones may be looked at
 
 # Draw from a generator; all at once, in blocks, and what is left of the last.
 _NORMAL, _UNIFORM = aten.normal_.default, aten.uniform_.default
@@ -45,14 +46,6 @@ _storage_of = torch._C.TensorBase.untyped_storage
 
 # `state`: the generator's before it was passed over; None of what draws nothing.
 Fill = collections.namedtuple("Fill", "func rest kwargs generator state view")
-
-
-def _tensors(items):
-    for item in items:
-        if isinstance(item, torch.Tensor):
-            yield item
-        elif isinstance(item, (list, tuple)):
-            yield from _tensors(item)
 
 
 def _draws(func, tensor):
@@ -130,7 +123,7 @@ class Unread:
         """The operator may read what it is given."""
         if not self._fills or func.is_view:
             return
-        for tensor in _tensors((*args, *kwargs.values())):
+        for tensor in values.tensors((*args, *kwargs.values())):
             self.make(tensor)
 
     def on_host(self, func, args, kwargs):

@@ -31,6 +31,15 @@ REMEMBERED = 1 << 16  # elements of a tensor that came from the host
 _SAID = 8  # places that are told of
 
 
+def tensors(value):
+    """Those in an operator's argument or result."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors(item)
+
+
 class HostValueError(RuntimeError):
     """A value is needed that nothing is known of."""
 

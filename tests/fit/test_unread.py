@@ -9,19 +9,19 @@ import unittest
 from fit_case import HERE, PYTHON, Case
 
 
+def alone(*words):
+    """What PyTorch writes without Larder."""
+    run = subprocess.run([PYTHON, *words], capture_output=True, text=True, check=True)
+    return run.stdout
+
+
 class Unread(Case):
     def test_what_is_read_is_what_it_always_was(self):
         path = os.path.join(HERE, "programs", "unread_values.py")
-        real = subprocess.run(
-            [PYTHON, path, "host"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
         run = self.run_it("--steps", "all", path)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(
-            json.loads(run.stdout.splitlines()[0]), json.loads(real.stdout)
+            json.loads(run.stdout.splitlines()[0]), json.loads(alone(path, "host"))
         )
 
     def test_a_model_that_is_moved_takes_no_memory_of_the_host(self):
@@ -58,18 +58,12 @@ class Unread(Case):
             """
         )
         run = self.run_it("--real-cpu", script)
-        torch_alone = subprocess.run(
-            [
-                PYTHON,
-                "-c",
-                "import torch; torch.manual_seed(0)\n"
-                "print(torch.nn.Linear(512, 512).weight.sum().item())",
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
+        expected = alone(
+            "-c",
+            "import torch; torch.manual_seed(0)\n"
+            "print(torch.nn.Linear(512, 512).weight.sum().item())",
         )
-        self.assertEqual(run.stdout.splitlines()[0], torch_alone.stdout.strip())
+        self.assertEqual(run.stdout.splitlines()[0], expected.strip())
 
 
 if __name__ == "__main__":

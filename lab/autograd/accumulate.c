@@ -1,4 +1,4 @@
-/* The node of a leaf: its gradients end here. */
+/* The node of a leaf, where its gradients accumulate. */
 #include "autograd/node.h"
 #include "kernels/kernels.h"
 
@@ -18,7 +18,7 @@ bool lab__is_dense(const lab_tensor *t)
     return true;
 }
 
-/* A gradient is laid out like its leaf, where that has no gaps. */
+/* A gradient has its leaf's layout, if that has no gaps. */
 static bool is_laid_out_like(const lab_tensor *grad, const lab_tensor *leaf)
 {
     if (!lab__is_dense(leaf))
@@ -51,8 +51,8 @@ static larder_result copy_like(const lab_tensor *grad, const lab_tensor *leaf,
     return LARDER_OK;
 }
 
-/* The first gradient is taken over when nobody else holds it, which saves a
- * copy; later ones are added in place. */
+/* The first gradient is taken over if nobody else holds it, which saves a copy;
+ * later ones are added in place. */
 static larder_result accumulate(struct lab__node *node, lab_tensor **grads,
                                 lab_tensor **results)
 {
@@ -95,7 +95,7 @@ larder_result lab__accumulator_new(lab_tensor *leaf, struct lab__node **out)
 
     if (r != LARDER_OK)
         return r;
-    l->next_node--; /* leaves are not counted among the operations */
+    l->next_node--; /* leaves do not count as operations */
     node->sequence = UINT64_MAX;
     node->extra = lab_ref(leaf);
     node->hooks = &leaf->meta->hooks;

@@ -1,24 +1,24 @@
-/* The walk from a result back to the leaves. */
+/* The traversal from a result back to the leaves. */
 #include "autograd/node.h"
 
 #include "autograd/hook.h"
 #include "autograd/ready_queue.h"
 #include "tensor/host_memory.h"
 
-/* What a walk knows of a node.  A backward function may start a walk of its
- * own (checkpoint.c) that meets the same leaves: the outer walk's visit is
- * put aside meanwhile. */
+/* The state of a node in one traversal.  A backward function may start a nested
+ * traversal (checkpoint.c) that reaches the same leaves: the outer traversal's
+ * state is saved meanwhile. */
 struct lab__visit {
     const struct walk *walk;
     struct lab__node *node;
     struct lab__visit *outer; /* of the same node */
-    struct lab__visit *next;  /* in the walk's list */
-    struct lab__visit *below; /* on the stack, while nodes are looked for */
-    size_t waiting;           /* inputs still to come from nodes before it */
-    lab_tensor *incoming[];   /* by output: the gradients gathered so far */
+    struct lab__visit *next;  /* in the traversal's list */
+    struct lab__visit *below; /* on the stack of the search for nodes */
+    size_t waiting;           /* inputs still missing from earlier nodes */
+    lab_tensor *incoming[];   /* by output: gradients gathered so far */
 };
 
-/* Gradients that are wanted themselves, and not in the leaves. */
+/* Gradients that are returned instead of accumulated in the leaves. */
 struct capture {
     struct lab__node *node; /* owned */
     unsigned output;
@@ -82,7 +82,7 @@ static larder_result look_beyond(struct walk *w, const struct lab__node *node)
     return LARDER_OK;
 }
 
-/* Counts, for each node that root leads to, how often it is led to. */
+/* Count, for each node reachable from root, the edges that lead to it. */
 static larder_result find_nodes(struct walk *w, struct lab__node *root)
 {
     larder_result r = visit_new(w, root);
@@ -143,7 +143,7 @@ static larder_result retain_one(lab_tensor *t, lab_tensor *grad)
     return LARDER_OK;
 }
 
-/* Copies for the tensors that asked for one; *any: is there a gradient? */
+/* Give copies to tensors that requested one. *any: there is a gradient. */
 static larder_result look_at_incoming(const struct lab__node *node, bool *any)
 {
     lab_tensor **grads = node->visit->incoming;
@@ -175,8 +175,9 @@ static bool fits(const struct lab__edge *edge, const lab_tensor *t)
     return true;
 }
 
-/* Undo broadcasting; a gradient is of its tensor's type; that of a number in host memory that met tensors
- * on the device goes back there. */
+/* Undo broadcasting.  A gradient has its tensor's type; the gradient of a
+ * number in host memory that was combined with device tensors is copied back to
+ * the host. */
 static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
                           lab_tensor **out)
 {
@@ -194,7 +195,7 @@ static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
     return r;
 }
 
-/* Drops what nobody asked for, too. */
+/* Also drops results that nobody needs. */
 static larder_result trim_results(struct lab__node *node, lab_tensor **results)
 {
     for (unsigned i = 0; i < node->edges; i++) {
@@ -237,7 +238,7 @@ static void capture_incoming(const struct walk *w, const struct lab__node *node)
     }
 }
 
-/* A leaf has no inputs. */
+/* Only leaves have no inputs. */
 static bool is_passed_over(const struct walk *w, const struct lab__node *node)
 {
     return w->captures != NULL && node->edges == 0;
@@ -274,9 +275,9 @@ static larder_result run_node(const struct walk *w, struct lab__node *node)
 
 /* ---- passing on --------------------------------------------------------- */
 
-/* Two gradients make a third, as PyTorch 1.13 has it: neither is added to in
- * place, and *grad, unless it is taken over, stays until all the results of
- * its node are passed on. */
+/* Two gradients are added into a third, as in PyTorch 1.13: neither is modified
+ * in place. *grad, unless it is taken over, stays until all results of its node
+ * are passed on. */
 static larder_result deliver(lab_tensor **slot, lab_tensor **grad)
 {
     lab_tensor *old = *slot;
@@ -385,8 +386,8 @@ static larder_result start_check(const lab_tensor *t, const lab_tensor *grad)
     return lab__check_place("backward", t, grad);
 }
 
-/* The caller's gradient is held until the walk is over, so that no leaf takes
- * it over. */
+/* The caller's gradient is referenced until the traversal ends, so that no leaf
+ * takes it over. */
 static larder_result start_grad(lab_tensor *t, lab_tensor *grad,
                                 lab_tensor **out)
 {

@@ -1,5 +1,5 @@
-/* Operations that the caller defines: what they make is made already, what
- * they do on the way back is a function of the caller's. */
+/* Operations defined by the caller: the results exist already, and backward is
+ * a function of the caller's. */
 #include "autograd/node.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct function {
 
 /* ---- backward ----------------------------------------------------------- */
 
-/* Without the function where the node could not be made in full. */
+/* Without the function if the node could not be created completely. */
 static void drop(struct lab__node *node)
 {
     struct function *f = node->extra;
@@ -103,7 +103,7 @@ static larder_result function_record(lab *l, const lab_function *what,
         lab__host_free(f);
         return r;
     }
-    node->extra = f; /* from here on the node's to release */
+    node->extra = f; /* from here on the node releases it */
     *is_taken = true;
     r = fill_in(node, what);
     lab__node_unref(node);

@@ -1,15 +1,15 @@
-/* What the caller wants done with a gradient as soon as it is there. */
+/* Callbacks that receive a gradient as soon as it is available. */
 #include "autograd/hook.h"
 
 #include "tensor/host_memory.h"
 
 struct lab_hook {
-    struct lab_hook **list; /* it is on, NULL: on none */
+    struct lab_hook **list; /* the list that contains it; NULL: none */
     struct lab_hook *next;
     unsigned output; /* of the node */
-    uint64_t number; /* in the order they came */
-    unsigned holds;  /* the list's, and its runs' */
-    bool has_handle; /* the caller has one */
+    uint64_t number; /* in order of registration */
+    unsigned holds;  /* references: the list's, and running calls' */
+    bool has_handle; /* the caller holds a handle */
     lab_hook_fn fn;
     void *context;
     void (*release)(void *context);
@@ -23,7 +23,7 @@ static void hook_free(struct lab_hook *hook)
         lab__host_free(hook);
 }
 
-/* A handle that is left keeps nothing of the caller's alive. */
+/* A handle that remains does not keep the caller's data alive. */
 static void hook_let_go(struct lab_hook *hook)
 {
     if (--hook->holds > 0)
@@ -161,7 +161,7 @@ static larder_result hook_run(struct lab_hook *hook, lab_tensor **grad)
     lab_tensor *made = NULL;
     larder_result r;
 
-    hook->holds++; /* it may take itself away */
+    hook->holds++; /* the hook may remove itself */
     r = hook->fn(hook->context, *grad, &made);
     hook_let_go(hook);
     if (r == LARDER_OK && made != NULL)
@@ -175,7 +175,7 @@ static larder_result hook_run(struct lab_hook *hook, lab_tensor **grad)
     return LARDER_OK;
 }
 
-/* By their numbers, as a hook may take away others. */
+/* In order of number, because a hook may remove others. */
 larder_result lab__hooks_run(struct lab_hook *const *list, unsigned output,
                              lab_tensor **grad)
 {

@@ -1,18 +1,18 @@
-/* hook.h - functions of the caller's that see a gradient before it is used.
+/* hook.h - callbacks that see a gradient before it is used.
  *
- * An operation's output has its hooks with the operation's node, a leaf with
- * itself: a leaf's node goes with each graph.
- */
+ * Hooks of an operation's output belong to the operation's node; hooks of a
+ * leaf belong to the leaf itself, because a leaf's node is freed with each
+ * graph. */
 #ifndef LAB_AUTOGRAD_HOOK_H
 #define LAB_AUTOGRAD_HOOK_H
 
 #include "autograd/node.h"
 
-/* Those of one output, in the order they came; *grad becomes what the last of
- * them made. */
+/* Run the hooks of one output in order of registration; *grad becomes the last
+ * one's result. */
 larder_result lab__hooks_run(struct lab_hook *const *list, unsigned output,
                              lab_tensor **grad);
-/* All go; handles that are left do nothing any more. */
+/* Remove all hooks; remaining handles have no effect. */
 void lab__hooks_end(struct lab_hook **list);
 
 #endif

@@ -1,10 +1,10 @@
-/* What is known of a tensor's gradient, and what users ask about it. */
+/* A tensor's gradient state, and the queries about it. */
 #include "autograd/node.h"
 
 #include "autograd/hook.h"
 #include "tensor/host_memory.h"
 
-/* PyTorch's order: hooks, the gradient, then the history. */
+/* PyTorch's order: hooks, gradient, history. */
 static void meta_destroy(struct lab__meta *meta)
 {
     if (meta->retains_grad && meta->grad_fn != NULL)
@@ -125,8 +125,8 @@ static larder_result grad_check(const lab_tensor *t, const lab_tensor *grad)
                      lab__shape_text(t->ndim, t->sizes, want));
 }
 
-/* A gradient with a history of its own is kept without it: no chain of
- * gradients of gradients can hang on a leaf. */
+/* A gradient is stored without its own history, so that no chain of gradients
+ * of gradients can hang on a leaf. */
 larder_result lab_set_grad(lab_tensor *t, lab_tensor *grad)
 {
     struct lab__meta *meta;

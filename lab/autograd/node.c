@@ -143,7 +143,7 @@ void lab__node_release(struct lab__node *node)
 
 /* ---- freeing ------------------------------------------------------------ */
 
-/* The nodes to free are a stack: the last input's come first, as in
+/* The nodes to be freed form a stack: the last input's come first, as in
  * PyTorch. */
 static void node_end(struct lab__node *node, struct lab__node **dying)
 {
@@ -178,8 +178,8 @@ void lab__node_unref(struct lab__node *node)
 
 /* ---- outputs ------------------------------------------------------------ */
 
-/* What backward is to keep goes with the tensor, not with the operation that
- * made it before. */
+/* A retained gradient belongs to the tensor, not to the operation that created
+ * it before. */
 static void retain_move(struct lab__meta *meta, struct lab__node *node,
                         unsigned output)
 {

@@ -5,7 +5,7 @@ static bool is_later(const struct lab__node *a, const struct lab__node *b)
     return a->sequence < b->sequence;
 }
 
-/* node is to go where the hole is, or above. */
+/* node belongs at the hole or above. */
 static void rise(struct lab__ready_queue *queue, size_t hole,
                  struct lab__node *node)
 {
@@ -20,7 +20,7 @@ static void rise(struct lab__ready_queue *queue, size_t hole,
     queue->at[hole] = node;
 }
 
-/* The hole at the top sinks to the bottom; returns where it ended. */
+/* Move the hole at the top to the bottom.  Returns its final position. */
 static size_t sink(struct lab__ready_queue *queue)
 {
     size_t hole = 0, count = queue->count;

@@ -1,4 +1,5 @@
-/* Running a part of the model again instead of keeping what it saves. */
+/* Checkpointing: runs a part of the model again instead of keeping what it
+ * saves. */
 #include "autograd/node.h"
 #include "tensor/host_memory.h"
 #include "tensor/rng.h"
@@ -40,7 +41,7 @@ static larder_result run_recorded(const struct segment *segment,
     return r;
 }
 
-/* A window on the input that is a leaf: the segment's graph ends there. */
+/* An alias of the input that is a leaf: the segment's graph ends there. */
 static larder_result make_leaf(lab_tensor *input, lab_tensor **out)
 {
     lab_tensor *leaf;
@@ -82,8 +83,8 @@ static const struct lab__node_kind checkpoint_kind = {
 
 /* ---- the first run ------------------------------------------------------ */
 
-/* What the segment returns may be its input, or a parameter: the result
- * has a history of its own. */
+/* The segment may return its input or a parameter, so the result gets a history
+ * of its own. */
 static larder_result run_unrecorded(const struct segment *segment,
                                     lab_tensor *input, lab_tensor **out)
 {
@@ -104,7 +105,7 @@ static larder_result run_unrecorded(const struct segment *segment,
     return r;
 }
 
-/* Takes the segment over when it succeeds. */
+/* On success it takes over the segment. */
 static larder_result recompute_record(struct segment *segment,
                                       lab_tensor *input, lab_tensor *out)
 {

@@ -1,7 +1,7 @@
-/* One tensor, element by element. */
+/* Element-wise operations on one tensor. */
 #include "ops/elementwise_op.h"
 
-/* What backward needs: the input, the result or neither, in slot 0. */
+/* What backward needs in slot 0: the input, the result or nothing. */
 enum keep { KEEP_NOTHING, KEEP_INPUT, KEEP_RESULT };
 
 struct operation {
@@ -27,7 +27,7 @@ static larder_result activation_run(const struct operation *what, lab_tensor *a,
     return lab__done(r, made, out);
 }
 
-/* op(gradient, what was saved) */
+/* op(gradient, saved tensor) */
 static larder_result with_saved(struct lab__node *node, lab__binary_op op,
                                 lab_tensor **grads, lab_tensor **results)
 {
@@ -119,7 +119,7 @@ UNARY(sigmoid, LAB__SIGMOID, KEEP_RESULT, "Sigmoid", sigmoid_backward)
 static const struct lab__node_kind neg_kind = {"NegBackward0", neg_backward,
                                                NULL};
 
-/* Whole numbers too. */
+/* Also for whole numbers. */
 larder_result lab_neg(lab_tensor *a, lab_tensor **out)
 {
     static const struct operation neg = {"neg", LAB__NEG, KEEP_NOTHING,

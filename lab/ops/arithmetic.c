@@ -1,12 +1,12 @@
-/* Two tensors, element by element. */
+/* Element-wise operations on two tensors. */
 #include "ops/elementwise_op.h"
 
-/* The result of op on a and b, and what its gradient needs. */
+/* The operation, and what its gradient needs. */
 struct operation {
     const char *name;
     lab__binary_op op;
     double x;    /* the kernel's factor */
-    bool floats; /* the result is float32 whatever the operands are */
+    bool floats; /* the result is always float32 */
     const struct lab__node_kind *kind;
     larder_result (*save)(struct lab__node *node, lab_tensor *a, lab_tensor *b);
 };
@@ -44,7 +44,7 @@ static larder_result arithmetic_run(const struct operation *what, lab_tensor *a,
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* Both inputs get the very same gradient. */
+/* Both inputs get the same gradient. */
 static larder_result add_backward(struct lab__node *node, lab_tensor **grads,
                                   lab_tensor **results)
 {
@@ -87,8 +87,8 @@ larder_result lab_sub(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 
 /* ---- products ----------------------------------------------------------- */
 
-/* The second input's gradient is made first, as in PyTorch: arguments in the
- * order of their names. */
+/* The second input's gradient is computed first, as in PyTorch: by argument
+ * name. */
 larder_result lab__mul_backward(struct lab__node *node, lab_tensor **grads,
                                 lab_tensor **results)
 {
@@ -107,7 +107,7 @@ larder_result lab__mul_backward(struct lab__node *node, lab_tensor **grads,
 static const struct lab__node_kind mul_kind = {"MulBackward0",
                                                lab__mul_backward, NULL};
 
-/* A float32 tensor and a mask are multiplied as they are. */
+/* A float32 tensor and a mask are multiplied without conversion. */
 static larder_result mul_masked(lab_tensor *a, lab_tensor *mask,
                                 lab_tensor **out)
 {
@@ -143,8 +143,8 @@ larder_result lab_mul(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 
 /* ---- quotients ---------------------------------------------------------- */
 
-/* -grad · ((a / b) / b); the temporaries live until the whole is made, as
- * those of a C++ expression do. */
+/* -grad · ((a / b) / b).  The temporaries live until the result is complete,
+ * like those of a C++ expression. */
 static larder_result divisor_grad(lab_tensor *grad, lab_tensor *a,
                                   lab_tensor *b, lab_tensor **out)
 {
@@ -178,7 +178,7 @@ larder_result lab__div_backward(struct lab__node *node, lab_tensor **grads,
     return r;
 }
 
-/* The divisor is needed for both gradients. */
+/* Both gradients need the divisor. */
 larder_result lab__div_save(struct lab__node *node, lab_tensor *a,
                             lab_tensor *b)
 {

@@ -1,10 +1,10 @@
-/* Scaled dot-product attention from its parts, each of which makes what it
- * makes: softmax(q·kᵀ/√d [+ mask])·v. */
+/* Scaled dot-product attention composed of other operations, with their memory
+ * use: softmax(q·kᵀ/√d [+ mask])·v. */
 #include "ops/op.h"
 
 #include <math.h>
 
-/* Each step drops the result of the one before. */
+/* Each step drops the previous step's result. */
 static larder_result scale(lab_tensor *scores, double by, lab_tensor **out)
 {
     larder_result r = lab_div_scalar(scores, by, out);
@@ -24,7 +24,7 @@ static void fill_mask(lab_tensor *mask)
     }
 }
 
-/* Minus infinity where the key comes after the query. */
+/* Minus infinity where the key is after the query. */
 static larder_result mask_scores(lab_tensor *scores, lab_tensor **out)
 {
     lab_tensor *mask;

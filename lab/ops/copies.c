@@ -1,4 +1,4 @@
-/* Copies that gradients pass through. */
+/* Copies that propagate gradients. */
 #include "ops/op.h"
 
 /* ---- clone, contiguous -------------------------------------------------- */
@@ -14,7 +14,7 @@ static larder_result pass_backward(struct lab__node *node, lab_tensor **grads,
 static const struct lab__node_kind clone_kind = {"CloneBackward0",
                                                  pass_backward, NULL};
 
-/* Copies t into `made`, which it takes over. */
+/* Copy t to `made`, which is taken over. */
 static larder_result copy_into(const struct lab__node_kind *kind,
                                lab_tensor *made, lab_tensor *t,
                                lab_tensor **out)

@@ -1,5 +1,5 @@
-/* dropout.c - elements dropped at random: a mask of a byte an element is made
- * and saved, in the order CUDA's fused kernel has: mask, then result. */
+/* dropout.c - dropout with a saved mask of one byte for each element, allocated
+ * in the order of CUDA's fused kernel: mask, then result. */
 #include "kernels/nn_kernels.h"
 #include "ops/nn_common.h"
 #include "tensor/rng.h"
@@ -44,7 +44,8 @@ static larder_result dropout_record(lab_tensor *a, lab_tensor *mask,
     return lab__node_save(node, 0, mask);
 }
 
-/* The result's memory holds the random numbers first: no scratch is needed. */
+/* The result's memory holds the random numbers first, so no scratch memory is
+ * needed. */
 static larder_result dropout_compute(lab_tensor *a, double p, lab_tensor *mask,
                                      lab_tensor *result)
 {
@@ -71,7 +72,7 @@ static larder_result dropout(lab_tensor *a, double p, lab_tensor **out)
     return lab__done(r, result, out);
 }
 
-/* p = 1: PyTorch multiplies by a zero made for it. */
+/* p = 1: PyTorch multiplies by a zero tensor created for this. */
 static larder_result dropout_drop_all(lab_tensor *a, lab_tensor **out)
 {
     lab_tensor *zero;

@@ -17,8 +17,8 @@ static larder_result places_meet(const char *op, const lab_tensor *a,
     return mixed ? LARDER_OK : lab__check_place(op, a, b);
 }
 
-/* Of two types of one kind the one that holds both: floats of two bytes that
- * are not the same meet in float32, signed and unsigned bytes in int16. */
+/* The type that holds two types of one kind: two different 2-byte floats give
+ * float32, signed and unsigned bytes give int16. */
 static lab_dtype wider(lab_dtype a, lab_dtype b)
 {
     size_t a_bytes = lab__dtype_bytes(a), b_bytes = lab__dtype_bytes(b);
@@ -30,7 +30,7 @@ static lab_dtype wider(lab_dtype a, lab_dtype b)
     return lab__kind_of(a) == LAB_FLOAT32 ? LAB_FLOAT32 : LAB_INT16;
 }
 
-/* bool, whole numbers, floats */
+/* bool, whole numbers, floats, in this order */
 static int rank_of(const lab_tensor *t)
 {
     if (t->kind == LAB_FLOAT32)

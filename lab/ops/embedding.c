@@ -3,7 +3,7 @@
 #include "kernels/row_kernels.h"
 #include "ops/nn_common.h"
 
-/* A gradient of the whole table, mostly zeros. */
+/* The gradient of the whole table, mostly zeros. */
 static larder_result embedding_backward(struct lab__node *node,
                                         lab_tensor **grads,
                                         lab_tensor **results)

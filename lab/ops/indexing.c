@@ -1,4 +1,4 @@
-/* Rows by an index tensor. */
+/* Selects rows by an index tensor. */
 #include "ops/op.h"
 
 #include <inttypes.h>
@@ -95,7 +95,7 @@ static larder_result index_dense(lab_tensor *t, lab_tensor *index,
     return lab__done(r, made, out);
 }
 
-/* Indices on the host are copied to where the rows are, as in PyTorch. */
+/* Indices on the host are copied to the rows' place, as in PyTorch. */
 larder_result lab_index_rows(lab_tensor *t, lab_tensor *index, lab_tensor **out)
 {
     lab_tensor *near, *dense;

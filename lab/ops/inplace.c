@@ -1,8 +1,8 @@
-/* Writing into the first argument's own memory.
+/* In-place operations, which write to the first argument's memory.
  *
- * With history such an operation is a new node over the tensor as it was.
- * Windows on the same memory would have to follow; PyTorch rebuilds their
- * history, the lab refuses where there are any. */
+ * If recorded, such an operation is a new node on top of the tensor's history.
+ * Views of the same memory would have to follow; PyTorch rebuilds their
+ * history, the lab reports an error if there are any. */
 #include "kernels/kernels.h"
 #include "ops/elementwise_op.h"
 #include "tensor/numbers.h"
@@ -27,8 +27,8 @@ static larder_result history_check(const char *op, lab_tensor *a)
                      op);
 }
 
-/* A node over a and the others, to be attached when all is done; NULL where
- * nothing is to be recorded.  From then on nothing can fail. */
+/* Create a node for a and the others, to be attached at the end; NULL if
+ * nothing is recorded.  Nothing can fail afterwards. */
 static larder_result node_for(const char *op, const struct lab__node_kind *kind,
                               unsigned count, lab_tensor *const *inputs,
                               struct lab__node **out)
@@ -61,23 +61,23 @@ static larder_result node_for(const char *op, const struct lab__node_kind *kind,
     return r;
 }
 
-/* The operation is done: a is what the node makes. */
+/* After the operation: a becomes the node's output. */
 static void inplace_finish(lab_tensor *a, struct lab__node *node)
 {
     a->storage->version++;
     if (node != NULL)
-        (void)lab__node_attach(node, a); /* meta and room are there */
+        (void)lab__node_attach(node, a); /* cannot fail: meta and room exist */
 }
 
-/* The bytes that a dense tensor fills. */
+/* The end of the memory that a dense tensor fills. */
 static uint64_t end_of(const lab_tensor *t)
 {
     return lab_address(t) +
            (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->dtype);
 }
 
-/* a can be written to while b is read: one element of a is not another one of
- * b.  As in PyTorch, only what has no gaps is looked at. */
+/* Whether a can be written while b is read: no element of a is a different
+ * element of b.  As in PyTorch only tensors without gaps are checked. */
 static larder_result overlap_check(const char *op, const lab_tensor *a,
                                    const lab_tensor *b)
 {
@@ -107,7 +107,7 @@ static bool broadcasts_to(const struct lab__operands *o, const lab_tensor *a)
     return true;
 }
 
-/* b in a's dtype, fit to be broadcast to a. */
+/* b in a's dtype, checked for broadcasting to a. */
 static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
                                 lab_tensor **out)
 {
@@ -146,11 +146,11 @@ struct operation {
     const char *name;
     lab__binary_op op;
     const struct lab__node_kind *kind;
-    /* Saves what the gradient needs of a, as it was, and b. */
+    /* Saves what the gradient needs of b and of a before the write. */
     larder_result (*save)(struct lab__node *node, lab_tensor *a, lab_tensor *b);
 };
 
-/* b's gradient needs a as it was: a copy, as in PyTorch. */
+/* b's gradient needs a before the write: a copy, as in PyTorch. */
 static larder_result save_copy(const struct operation *what,
                                struct lab__node *node, lab_tensor *a,
                                lab_tensor *b)
@@ -196,7 +196,7 @@ static larder_result inplace_run(const struct operation *what, lab_tensor *a,
     return r;
 }
 
-/* b's gradient first; alpha of 1 gives the very same one. */
+/* b's gradient comes first; with alpha 1 it is the same tensor. */
 static larder_result add_backward(struct lab__node *node, lab_tensor **grads,
                                   lab_tensor **results)
 {
@@ -307,7 +307,7 @@ larder_result lab_mul_scalar_inplace(lab_tensor *a, double b)
 static const struct lab__node_kind relu_kind = {"ReluBackward0",
                                                 lab__relu_backward, NULL};
 
-/* What is saved is the result: at the version it will have. */
+/* The result is saved, with the version it will have. */
 larder_result lab_relu_inplace(lab_tensor *a)
 {
     struct lab__node *node = NULL;
@@ -375,7 +375,7 @@ larder_result lab_addcdiv_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c,
 
 /* ---- overwriting -------------------------------------------------------- */
 
-/* Nothing of what was there is left: a's gradient is zeros. */
+/* Nothing of the old values is left: a's gradient is zero. */
 static larder_result overwrite_backward(struct lab__node *node,
                                         lab_tensor **grads,
                                         lab_tensor **results)
@@ -418,7 +418,7 @@ static larder_result copy_check(const lab_tensor *a, const lab_tensor *b)
     return lab__check_place("copy_", a, b);
 }
 
-/* From any place and dtype; broadcast to a. */
+/* From any place and dtype, broadcast to a. */
 larder_result lab_copy_inplace(lab_tensor *a, lab_tensor *b)
 {
     lab_tensor *inputs[] = {a, b}, *plain, *wide = NULL;

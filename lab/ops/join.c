@@ -1,7 +1,8 @@
-/* Many tensors made one. */
+/* Joins several tensors into one. */
 #include "ops/op.h"
 
-/* A single empty dimension joins with anything: the empty list of old. */
+/* A tensor with one dimension of size 0 joins with anything: the legacy empty
+ * list. */
 static bool is_nothing(int ndim, const int64_t *sizes)
 {
     return ndim == 1 && sizes[0] == 0;
@@ -83,7 +84,7 @@ static bool joins(const lab_tensor *a, const lab_tensor *b, int dim)
     return true;
 }
 
-/* The first tensor that is not nothing, or the first. */
+/* The first tensor that is not such an empty one, otherwise the first. */
 static const lab_tensor *model_of(lab_tensor *const *ts, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -124,7 +125,7 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
     return LARDER_OK;
 }
 
-/* t into made's window from `at` on. */
+/* Copy t to made's window from `at` on. */
 static larder_result join_put(lab_tensor *made, int dim, int64_t at,
                               int64_t length, const lab_tensor *t)
 {

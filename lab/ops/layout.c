@@ -1,9 +1,9 @@
-/* In which order the dimensions of a result lie in memory: as PyTorch's
- * element-wise operations decide it, since it is seen later, where a reshape
- * has to copy and where a gradient cannot be taken over. */
+/* The order of a result's dimensions in memory, as PyTorch's element-wise
+ * operations choose it.  It matters later, where a reshape must copy or a
+ * gradient cannot be taken over. */
 #include "ops/op.h"
 
-/* Along t's dimension d; 0 where the operand is broadcast. */
+/* The stride along t's dimension d; 0 if the operand is broadcast. */
 static int64_t stride_along(const lab_tensor *t, const lab_tensor *operand,
                             int d)
 {
@@ -14,8 +14,8 @@ static int64_t stride_along(const lab_tensor *t, const lab_tensor *operand,
                : operand->strides[own];
 }
 
-/* Which dimension is to lie further out: above 0, a; below 0, b; 0, nobody
- * says.  The first operand with an opinion decides. */
+/* Which dimension is the outer one: a if above 0, b if below 0, undecided if 0.
+ * The first operand that distinguishes them decides. */
 static int layout_compare(const lab_tensor *t, int count,
                           const lab_tensor *const *operands, int a, int b)
 {
@@ -33,8 +33,8 @@ static int layout_compare(const lab_tensor *t, int count,
     return 0;
 }
 
-/* Row-major to begin with; a dimension moves in past those that are to lie
- * further out, and past those of which nothing is known before one of them. */
+/* Row-major at first.  A dimension moves inwards past those that are further
+ * out, and past undecided ones before them. */
 static void order_find(const lab_tensor *t, int count,
                        const lab_tensor *const *operands, int *order)
 {
@@ -58,7 +58,7 @@ static void order_find(const lab_tensor *t, int count,
     }
 }
 
-/* Already so, down to the strides of dimensions of 1. */
+/* Whether the layout is the same already, even for dimensions of size 1. */
 static bool is_laid_out_as(const lab_tensor *t, const lab_tensor *operand)
 {
     return lab__same_sizes(t, operand) && lab__is_dense(operand);

@@ -24,7 +24,8 @@ static larder_result linear_check(const lab_tensor *x, const lab_tensor *w)
     return LARDER_OK;
 }
 
-/* Three dimensions without gaps: seen as two, and back. */
+/* Three dimensions without gaps are flattened to two, and the result
+ * unflattened. */
 static larder_result flatten(lab_tensor *x, lab_tensor *turned, lab_tensor *b,
                              lab_tensor **out)
 {
@@ -44,7 +45,7 @@ static larder_result flatten(lab_tensor *x, lab_tensor *turned, lab_tensor *b,
     return r;
 }
 
-/* The product, and the bias added to it in place. */
+/* Compute the product and add the bias in place. */
 static larder_result multiply_and_add(lab_tensor *x, lab_tensor *turned,
                                       lab_tensor *b, lab_tensor **out)
 {

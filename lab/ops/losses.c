@@ -1,11 +1,11 @@
-/* losses.c - what training makes smaller. */
+/* losses.c - loss functions. */
 #include "kernels/kernels.h"
 #include "kernels/nn_kernels.h"
 #include "ops/nn_common.h"
 
 /* ---- negative log-likelihood ---------------------------------------------- */
 
-/* Rows of this class count for nothing: PyTorch's default. */
+/* Rows of this class do not count: PyTorch's default. */
 static const int64_t ignored = -100;
 
 enum { LOGP, TARGET, TOTAL }; /* saved */
@@ -50,7 +50,7 @@ static larder_result nll_record(lab_tensor *logp, lab_tensor *target,
     return lab__record_saving(&nll_kind, 1, &logp, result, 3, saved);
 }
 
-/* `classes` is target, contiguous. */
+/* `classes` is the contiguous target. */
 static larder_result nll(lab_tensor *logp, lab_tensor *target,
                          lab_tensor *classes, lab_tensor **out)
 {
@@ -156,8 +156,8 @@ static larder_result mse_backward(struct lab__node *node, lab_tensor **grads,
 static const struct lab__node_kind mse_kind = {.name = "MseLossBackward0",
                                                .backward = mse_backward};
 
-/* PyTorch's result is a window of one element on memory made for all of them:
- * it is shrunk in place, and shrinking frees nothing. */
+/* PyTorch's result is a window of one element on memory allocated for all of
+ * them: it is shrunk in place, which frees nothing. */
 static larder_result mse_result_make(const lab_tensor *a, lab_tensor **out)
 {
     int64_t none = 0;
@@ -193,7 +193,7 @@ static larder_result mse(lab_tensor *const inputs[2], lab_tensor **out)
     return lab__done(r, made, out);
 }
 
-/* Both in the sizes they have together; references. */
+/* Expand both to their common sizes; references. */
 static larder_result mse_expand(lab_tensor *a, lab_tensor *b,
                                 lab_tensor *inputs[2])
 {

@@ -1,10 +1,10 @@
-/* torch.matmul's rules: which product of matrices is computed for operands of
- * any dimensions, and what is copied for it. */
+/* torch.matmul's rules: the matrix product to compute for operands of any
+ * dimensions, and the copies it needs. */
 #include "ops/matrix_op.h"
 
 #include <inttypes.h>
 
-/* Views are made of views: each step gives up the one before. */
+/* Views are made of views: each step drops the previous one. */
 static larder_result then_view(larder_result r, lab_tensor *made, int ndim,
                                const int64_t *sizes, lab_tensor **out)
 {
@@ -17,8 +17,8 @@ static larder_result then_view(larder_result r, lab_tensor *made, int ndim,
 
 /* ---- a batch of matrices times one matrix: a single product -------------- */
 
-/* Not where the matrices of the batch are transposed in memory: that product
- * is made without a copy, one by one. */
+/* Not if the batch's matrices are transposed in memory: that product needs no
+ * copy, one by one. */
 static bool folds(const lab_tensor *many, int other_ndim)
 {
     int n = many->ndim;
@@ -100,7 +100,7 @@ static larder_result batch_sizes(const lab_tensor *a, const lab_tensor *b,
     return LARDER_OK;
 }
 
-/* t with these leading dimensions, seen as one. */
+/* t with these leading dimensions, flattened to one. */
 static larder_result as_batch(lab_tensor *t, int count, const int64_t *sizes,
                               lab_tensor **out)
 {

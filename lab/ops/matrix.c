@@ -6,8 +6,8 @@
 
 /* ---- the product -------------------------------------------------------- */
 
-/* Libraries of linear algebra take matrices whose rows or columns lie one
- * after the other without overlap. */
+/* BLAS libraries need matrices whose rows or columns are adjacent and do not
+ * overlap. */
 static bool suits_blas(const lab_tensor *t)
 {
     int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
@@ -18,7 +18,7 @@ static bool suits_blas(const lab_tensor *t)
            lab_is_contiguous(t);
 }
 
-/* Others are copied for the time being; PyTorch's kernels do the same. */
+/* Other matrices are copied temporarily, as PyTorch's kernels do. */
 static larder_result operand(lab_tensor *t, lab_tensor **out)
 {
     larder_result r;
@@ -124,7 +124,7 @@ static larder_result factor(lab_tensor *t, bool turned, lab_tensor **out)
     return LARDER_OK;
 }
 
-/* left·right, either of them transposed first. */
+/* left·right, with either transposed first. */
 static larder_result product_of(lab_tensor *left, bool left_turned,
                                 lab_tensor *right, bool right_turned,
                                 lab_tensor **out)
@@ -143,8 +143,7 @@ static larder_result product_of(lab_tensor *left, bool left_turned,
     return r;
 }
 
-/* Whether a matrix lies in memory column by column: then its gradient is made
- * so too. */
+/* Whether a matrix is stored by columns: then its gradient is too. */
 static bool is_by_columns(const struct lab__node *node, unsigned i)
 {
     return node->integer[i] != 0;
@@ -185,7 +184,7 @@ static larder_result right_grad(const struct lab__node *node, lab_tensor *a,
     return turned(r, made, out);
 }
 
-/* mm and bmm: the second argument's first. */
+/* mm and bmm: the second argument's gradient comes first. */
 static larder_result mm_backward(struct lab__node *node, lab_tensor **grads,
                                  lab_tensor **results)
 {
@@ -201,8 +200,8 @@ static larder_result mm_backward(struct lab__node *node, lab_tensor **grads,
     return r;
 }
 
-/* Inputs are bias, a, b; slot 0 has b, slot 1 a; the names of the arguments,
- * mat1, mat2 and self, give another order than mm's. */
+/* Inputs are bias, a, b; slot 0 has b, slot 1 has a.  The argument names mat1,
+ * mat2 and self give a different order than in mm. */
 static larder_result addmm_backward(struct lab__node *node, lab_tensor **grads,
                                     lab_tensor **results)
 {

@@ -4,8 +4,8 @@
 
 #include "ops/op.h"
 
-/* t itself (another reference) where it is contiguous; a contiguous copy
- * otherwise, without history: PyTorch makes and drops the same one. */
+/* t itself (another reference) if it is contiguous, otherwise a contiguous copy
+ * without history: PyTorch creates and drops the same one. */
 larder_result lab__nn_dense(lab_tensor *t, lab_tensor **out);
 
 /* A saved tensor, contiguous: a reference of the caller's. */

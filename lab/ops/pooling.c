@@ -1,8 +1,8 @@
-/* pooling.c - max_pool2d: remembers where each largest element was. */
+/* pooling.c - max_pool2d, which saves the index of each maximum. */
 #include "kernels/nn_kernels.h"
 #include "ops/nn_common.h"
 
-/* The input is saved for its sizes alone, and so kept: PyTorch's way. */
+/* The input is saved only for its sizes, and so kept, as in PyTorch. */
 enum { INPUT, INDICES };
 
 static larder_result max_pool2d_backward(struct lab__node *node,

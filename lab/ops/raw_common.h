@@ -1,4 +1,4 @@
-/* raw_common.h - what operations that are not recorded share. */
+/* raw_common.h - functions shared by operations that are not recorded. */
 #ifndef LAB_OPS_RAW_COMMON_H
 #define LAB_OPS_RAW_COMMON_H
 
@@ -7,17 +7,17 @@
 #include "kernels/raw_kernels.h"
 #include "ops/nn_common.h"
 
-/* Contiguous ones, where a tensor is not: without history, as lab__nn_dense().
- * NULLs stay NULL; a failure leaves none. */
+/* Contiguous versions of the tensors, without history, as by lab__nn_dense().
+ * NULLs stay NULL; on failure all are dropped. */
 larder_result lab__dense_all(int count, lab_tensor *const *ts,
                              lab_tensor **dense);
 void lab__drop_all(int count, lab_tensor **ts);
 
-/* As `like`, of other sizes, all zeros. */
+/* Zeros like `like`, with other sizes. */
 larder_result lab__zeros_of(const lab_tensor *like, int ndim,
                             const int64_t *sizes, lab_tensor **out);
 
-/* ERR_UNSUPPORTED where t's values cannot be read. */
+/* ERR_UNSUPPORTED if t's values cannot be read. */
 larder_result lab__check_values(const char *op, const lab_tensor *t);
 
 #endif

@@ -144,7 +144,7 @@ static larder_result places_check(const lab_tensor *t, struct lab__places *p)
     return r;
 }
 
-/* Index tensors made contiguous, and checked. */
+/* Make index tensors contiguous, and check them. */
 static larder_result places_take(const lab_tensor *t, int dim,
                                  lab_tensor *const *indices, int count,
                                  lab_tensor *dense[LAB_MAX_DIMS],
@@ -324,7 +324,7 @@ static double weight_at(const lab_tensor *t, int64_t i)
     return (double)((const float *)lab__data(t))[i];
 }
 
-/* `drawn` (of `have`) are out of the draw. */
+/* The first `have` entries of `drawn` are excluded. */
 static bool is_drawn(const int64_t *drawn, int64_t have, int64_t i)
 {
     for (int64_t k = 0; k < have; k++) {

@@ -1,4 +1,4 @@
-/* raw_map.c - operations element by element, not recorded. */
+/* raw_map.c - element-wise operations, not recorded. */
 #include <larder/lab_raw.h>
 
 #include "kernels/map_kernels.h"
@@ -24,7 +24,7 @@ static larder_result op_get(int number, const struct lab__map_op **out)
                                     "%d is the number of no operation", number);
 }
 
-/* Numbers in host memory go with tensors anywhere. */
+/* Numbers in host memory combine with tensors in any place. */
 static larder_result places_meet(const struct lab__map_op *op,
                                  lab_tensor *const *operands,
                                  const lab_tensor **where)
@@ -44,7 +44,7 @@ static larder_result places_meet(const struct lab__map_op *op,
     return LARDER_OK;
 }
 
-/* The sizes of all, and where `out` is NULL those it would have. */
+/* The common sizes; also the result's if `out` is NULL. */
 static larder_result sizes_meet(const struct lab__map_op *op,
                                 lab_tensor *const *operands, int *ndim,
                                 int64_t sizes[LAB_MAX_DIMS])

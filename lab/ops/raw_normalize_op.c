@@ -1,4 +1,4 @@
-/* raw_normalize_op.c - normalisation of channels and of groups of them, not
+/* raw_normalize_op.c - normalisation of channels and groups of channels, not
  * recorded. */
 #include "ops/raw_common.h"
 
@@ -43,7 +43,7 @@ static larder_result input_check(const lab_tensor *x, int64_t groups)
     return LARDER_OK;
 }
 
-/* Statistics are float32 also where the input is narrower. */
+/* Statistics are float32 even if the input is narrower. */
 static larder_result moments_make(const lab_tensor *x, const lab_tensor *dense,
                                   int64_t groups, double eps, lab_tensor **mean,
                                   lab_tensor **rstd)

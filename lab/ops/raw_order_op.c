@@ -1,4 +1,4 @@
-/* raw_order_op.c - the same elements in another order, not recorded. */
+/* raw_order_op.c - reorders elements, not recorded. */
 #include "ops/raw_common.h"
 
 larder_result lab_raw_triangle(lab_tensor *t, int64_t diagonal, bool upper,

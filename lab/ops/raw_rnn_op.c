@@ -2,7 +2,7 @@
 #include "kernels/rnn_kernels.h"
 #include "ops/raw_common.h"
 
-/* rows × columns, on x's place, contiguous; NULL is right where it may be. */
+/* rows × columns, in x's place, contiguous; NULL is accepted if optional. */
 static larder_result part_check(const lab_tensor *x, const lab_tensor *t,
                                 const char *what, int64_t rows, int64_t columns)
 {

@@ -1,5 +1,5 @@
-/* raw_window_op.c - convolution and pooling of any window, and images of
- * another size, not recorded. */
+/* raw_window_op.c - convolution and pooling with any window, and image
+ * resizing, not recorded. */
 #include "ops/raw_common.h"
 
 static larder_result window_check(const char *op, const lab_tensor *x,
@@ -38,7 +38,7 @@ static int64_t windows_along(const lab_window *win, int side, int64_t length)
     if (room < 0)
         return 0;
     count = (win->rounds_up ? room + stride - 1 : room) / stride + 1;
-    /* The last one must begin in the image or before it. */
+    /* The last window must begin in the image or before it. */
     if (win->rounds_up && (count - 1) * stride >= length + win->padding[side])
         count--;
     return count;
@@ -125,7 +125,7 @@ larder_result lab_raw_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
     return r;
 }
 
-/* A tensor of these sizes by `kernel` of two contiguous ones. */
+/* A tensor of these sizes, computed by `kernel` from two contiguous ones. */
 static larder_result of_two(lab_tensor *a, lab_tensor *b, const lab_window *win,
                             const int64_t *sizes,
                             void (*kernel)(lab_tensor *, const lab_tensor *,

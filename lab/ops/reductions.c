@@ -1,4 +1,4 @@
-/* Sums, means, and undoing broadcasts. */
+/* Sums and means, and summing to undo broadcasts. */
 #include "kernels/kernels.h"
 #include "ops/op.h"
 
@@ -20,7 +20,7 @@ static larder_result sum_keeping(lab_tensor *t, unsigned dims, double scale,
     return r;
 }
 
-/* Sizes of a tensor just made, which nobody else knows. */
+/* Set the sizes of a tensor just created, which nobody else refers to. */
 static void set_sizes(lab_tensor *t, int ndim, const int64_t *sizes)
 {
     t->ndim = (unsigned char)ndim;
@@ -71,8 +71,8 @@ larder_result lab__sum_to(lab_tensor *grad, int ndim, const int64_t *sizes,
 
 /* ---- recorded ----------------------------------------------------------- */
 
-/* node: number[0] is what the sum was divided by, integer[0] the dimensions
- * summed over, integer[1] whether they were kept. */
+/* node: number[0] is the divisor, integer[0] the dimensions summed over,
+ * integer[1] whether they were kept. */
 static larder_result spread(const struct lab__node *node, lab_tensor *grad,
                             lab_tensor **out)
 {
@@ -164,7 +164,7 @@ static larder_result reduce(const struct lab__node_kind *kind, lab_tensor *a,
     return lab__done(r, made, out);
 }
 
-/* Masks are counted; whole numbers are added up in int64. */
+/* Masks are counted; whole numbers are summed in int64. */
 static larder_result sum_over(const struct lab__node_kind *kind, lab_tensor *a,
                               unsigned dims, bool keep, lab_tensor **out)
 {

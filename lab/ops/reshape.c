@@ -1,4 +1,4 @@
-/* The same elements in other sizes. */
+/* Views of the same elements with other sizes. */
 #include "ops/op.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ static larder_result bad_sizes(const char *op, const lab_tensor *t, int ndim,
                      lab__shape_text(ndim, sizes, want), lab_numel(t));
 }
 
-/* Puts a number in place of a -1. */
+/* Replace -1 by the size it stands for. */
 static larder_result fill_in_sizes(const char *op, const lab_tensor *t,
                                    int ndim, const int64_t *sizes,
                                    int64_t full[LAB_MAX_DIMS])
@@ -46,8 +46,8 @@ static larder_result fill_in_sizes(const char *op, const lab_tensor *t,
                : bad_sizes(op, t, ndim, sizes);
 }
 
-/* t's dimensions fall into runs that lie one after the other in memory; each
- * must be made of whole dimensions of the view, counted from the last. */
+/* t's dimensions form runs that are adjacent in memory; each run must consist
+ * of whole dimensions of the view, counted from the last. */
 bool lab__view_strides(const lab_tensor *t, int ndim, const int64_t *sizes,
                        int64_t *strides)
 {
@@ -116,7 +116,7 @@ larder_result lab_view(lab_tensor *t, int ndim, const int64_t *sizes,
                      lab__shape_text(ndim, full, text));
 }
 
-/* A copy is a clone, seen in other sizes: two nodes, as in PyTorch. */
+/* A copy is a clone with a view on it: two nodes, as in PyTorch. */
 larder_result lab_reshape(lab_tensor *t, int ndim, const int64_t *sizes,
                           lab_tensor **out)
 {

@@ -1,10 +1,10 @@
-/* A tensor and a number.  The number is no tensor: nothing is made for it. */
+/* Operations on a tensor and a number, which is not made a tensor. */
 #include "ops/elementwise_op.h"
 
 #include <math.h>
 
-/* The dtype of t with a number: t's own, but whole numbers with another than
- * these become float32, and masks int64. */
+/* The dtype of t with a number: t's own, except that whole numbers with any
+ * other number become float32, and masks int64. */
 static larder_result with_number(lab_tensor *t, double number, bool floats,
                                  lab_tensor **out)
 {
@@ -18,8 +18,8 @@ static larder_result with_number(lab_tensor *t, double number, bool floats,
     return lab__in_dtype(t, dtype, out);
 }
 
-/* Makes op(t, number), or op(number, t) where `first`, recorded with the
- * number as the node's. */
+/* Computes op(t, number), or op(number, t) if `first`, with the number stored
+ * in the node. */
 struct operation {
     lab__binary_op op;
     bool first, floats;

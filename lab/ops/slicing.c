@@ -1,11 +1,11 @@
-/* Views of a part, and what their gradients do: zeros of the whole's sizes
- * with the gradient in its place. */
+/* Views of a part.  Their gradients are zeros of the whole's sizes with the
+ * gradient in the part's place. */
 #include "ops/op.h"
 
 #include <inttypes.h>
 
-/* t's part that begins at start of dim; sizes along dim and the step are the
- * caller's. */
+/* The part of t that begins at start of dim; the caller sets the size along dim
+ * and the step. */
 static larder_result part_of(lab_tensor *t, const struct lab__window *window,
                              int64_t length, lab_tensor **out)
 {
@@ -85,8 +85,8 @@ static larder_result make_part(lab_tensor *t, const struct lab__window *window,
     return lab__done(record_part(t, window, made), made, out);
 }
 
-/* Python's rule: negative numbers count from the end, and all are brought
- * into the range. */
+/* Python's rule: negative indices count from the end, and all are clamped to
+ * the range. */
 static int64_t clamp_index(int64_t index, int64_t size)
 {
     if (index < 0)
@@ -113,7 +113,7 @@ larder_result lab_slice(lab_tensor *t, int dim, int64_t start, int64_t end,
     length = clamp_index(end, t->sizes[dim]) - window.start;
     length = length <= 0 ? 0 : (length - 1) / step + 1;
     if (length <= 1)
-        window.step = 1; /* a stride that nothing uses cannot overflow */
+        window.step = 1; /* an unused stride cannot overflow */
     return make_part(t, &window, length, out);
 }
 

@@ -1,4 +1,4 @@
-/* One tensor as many views, under one node. */
+/* Splits a tensor into several views with one node. */
 #include "ops/op.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@ static void splitting_drop_all(lab_tensor **ts, int count)
 
 /* ---- the gradient: join the pieces -------------------------------------- */
 
-/* Along dim, what piece i of the node's input looked like. */
+/* Zeros of the shape of piece i along dim. */
 static larder_result zeros_for_piece(const struct lab__node *node, int64_t i,
                                      const lab_tensor *like, lab_tensor **out)
 {
@@ -35,7 +35,7 @@ static larder_result zeros_for_piece(const struct lab__node *node, int64_t i,
                      like->storage->place, n, sizes, out);
 }
 
-/* A reference to each gradient, zeros for those that never came. */
+/* A reference to each gradient, or zeros if none arrived. */
 static larder_result splitting_gather(const struct lab__node *node,
                                       lab_tensor **grads, lab_tensor **pieces,
                                       const lab_tensor *like)
@@ -89,7 +89,7 @@ static const struct lab__node_kind unbind_kind = {"UnbindBackward0",
 
 /* ---- making the views --------------------------------------------------- */
 
-/* Views `length` long along dim; 0: single slices without it. */
+/* A view `length` long along dim; 0: a single slice without that dimension. */
 static larder_result make_piece(lab_tensor *t, int dim, int64_t length,
                                 int64_t i, lab_tensor **out)
 {
@@ -137,7 +137,7 @@ static larder_result make_unrecorded(lab_tensor *t, int dim, int64_t length,
     return r;
 }
 
-/* outs is the caller's, and not touched before all has gone well. */
+/* outs is written only after everything has succeeded. */
 static larder_result make_pieces(lab_tensor *t, int dim, int64_t length,
                                  lab_tensor **outs, int count)
 {

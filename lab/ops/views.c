@@ -1,8 +1,8 @@
-/* Views that reorder dimensions, or add and drop some. */
+/* Views that reorder, add or remove dimensions. */
 #include "ops/op.h"
 
-/* A window on t with a node that undoes it; *node (may be NULL) as
- * lab__record()'s. */
+/* A window on t, with a node that undoes it; *node (may be NULL) as in
+ * lab__record(). */
 static larder_result make_view(const struct lab__node_kind *kind, lab_tensor *t,
                                int ndim, const int64_t *sizes,
                                const int64_t *strides, lab_tensor **out,
@@ -215,7 +215,7 @@ static larder_result make_dim_view(const struct lab__node_kind *kind,
     return r;
 }
 
-/* A dimension that is not of size 1 stays, and nothing happens to it. */
+/* A dimension whose size is not 1 stays: the view is unchanged. */
 static larder_result same_view(lab_tensor *t, lab_tensor **out)
 {
     return lab_view(t, t->ndim, t->sizes, out);

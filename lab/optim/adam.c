@@ -3,12 +3,12 @@
 
 #include "optim/optimizer.h"
 
-/* What the names of PyTorch's loop hold. */
+/* The variables of PyTorch's loop. */
 struct names {
     lab_tensor *grad, *denom;
 };
 
-/* Zeros as `like`, unless *mean is there already. */
+/* Create zeros like `like`, unless *mean exists. */
 static larder_result mean_begin(const lab_tensor *like, lab_tensor **mean)
 {
     lab_tensor *made;
@@ -27,7 +27,7 @@ static larder_result mean_begin(const lab_tensor *like, lab_tensor **mean)
     return r;
 }
 
-/* Of all parameters before the first is stepped. */
+/* For all parameters before the first is updated. */
 static larder_result slot_begin(struct lab__slot *slot)
 {
     larder_result r = mean_begin(slot->param, &slot->first);

@@ -1,4 +1,4 @@
-/* optimizer.c - making and driving optimizers. */
+/* optimizer.c - creates and runs optimizers. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
-/* optimizer.h - an optimizer: parameters, and what it keeps of each.
+/* optimizer.h - an optimizer: its parameters, and the state of each.
  *
- * The steps are PyTorch's for one tensor at a time, its temporaries with them:
- * a name in a Python loop holds its tensor until the next turn binds it anew,
- * which is when two of them are alive at once. */
+ * The steps are PyTorch's for one tensor at a time, including temporaries: a
+ * variable in a Python loop holds its tensor until the next iteration rebinds
+ * it, and at that moment two tensors are live. */
 #ifndef LAB_OPTIM_OPTIMIZER_H
 #define LAB_OPTIM_OPTIMIZER_H
 
@@ -23,14 +23,14 @@ struct lab_optimizer {
     struct lab__slot *slots;
 };
 
-/* A step of all parameters that have a gradient; recording is off. */
+/* Update all parameters that have a gradient, with recording off. */
 larder_result lab__sgd_step(lab_optimizer *o);
 larder_result lab__adam_step(lab_optimizer *o);
 
-/* Bind *name, as Python's `name = t` does: t's reference is taken over, and
- * what the name held is let go. */
+/* Rebind *name, as Python's `name = t` does: takes over t's reference, and
+ * drops the old tensor. */
 void lab__rebind(lab_tensor **name, lab_tensor *t);
-/* name = grad + decay · param; left as it is where decay is 0. */
+/* name = grad + decay · param; unchanged if decay is 0. */
 larder_result lab__decay(lab_tensor **name, lab_tensor *param, double decay);
 
 #endif

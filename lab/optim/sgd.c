@@ -1,7 +1,7 @@
 /* sgd.c - stochastic gradient descent, with momentum. */
 #include "optim/optimizer.h"
 
-/* The first step's momentum is a copy of the gradient. */
+/* At the first step momentum is a copy of the gradient. */
 static larder_result momentum_update(struct lab__slot *slot, lab_tensor *grad,
                                      double momentum)
 {

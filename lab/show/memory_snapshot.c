@@ -10,8 +10,8 @@ static int write_piece(void *ctx, const void *bytes, size_t count)
     return 0;
 }
 
-/* Without the history: writing is an event of it, so that the length asked for
- * first would not be that of the text. */
+/* Without the history: writing a snapshot is an event in it, so the text would
+ * be longer than the length computed first. */
 size_t lab_snapshot_json(lab *l, char *buf, size_t cap)
 {
     struct lab__writer w;

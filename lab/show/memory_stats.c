@@ -1,5 +1,5 @@
-/* memory_stats.c - the allocator's statistics under the names that PyTorch's
- * memory_stats() gives them, sorted as there. */
+/* memory_stats.c - the allocator's statistics, named and sorted as in PyTorch's
+ * memory_stats(). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

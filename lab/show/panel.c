@@ -1,4 +1,4 @@
-/* panel.c - what a statement did to memory, drawn.
+/* panel.c - a chart of what a statement did to memory.
  *
  *   > b = b.to('cpu')
  *     host              1.00 GiB  +1.00 GiB  ████▏░░░░░░░░
@@ -8,7 +8,7 @@
  *       allocated         1.00 GiB  -1.00 GiB  ████▏░░░░░░░░
  *       peak              2.00 GiB             ████████▋░░░░
  *
- * Every bar has the device's size as its full length, the host's too, so that
+ * The full length of every bar, the host's too, is the device's size, so that
  * lengths can be compared. */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,7 @@ struct panel {
     const lab_memory *before; /* NULL: no changes */
     unsigned flags;
     size_t bar;   /* columns of a bar */
-    size_t width; /* columns in all */
+    size_t width; /* total number of columns */
 };
 
 /* One line: a figure. */
@@ -55,9 +55,9 @@ struct line {
     const char *label;
     uint64_t value;
     uint64_t was;
-    uint64_t context; /* the first part of the bar, drawn apart */
+    uint64_t context; /* first part of the bar, drawn differently */
     enum ink ink;
-    const char *note; /* where there is room */
+    const char *note; /* shown if there is room */
 };
 
 /* ---- colours ----------------------------------------------------------- */
@@ -88,8 +88,8 @@ static void ink_off(struct panel *p, enum ink ink)
 
 /* ---- bars --------------------------------------------------------------- */
 
-/* Bytes as eighths of a column, rounded down: what is not all does not look
- * full.  What is not nothing shows. */
+/* Bytes as eighths of a column, rounded down so that a bar looks full only if
+ * it is.  Any nonzero amount is visible. */
 static size_t eighths_of(const struct panel *p, uint64_t bytes)
 {
     size_t full = p->bar * EIGHTHS;
@@ -122,7 +122,7 @@ static void draw_bar(struct panel *p, const struct line *line)
     size_t whole = n / EIGHTHS;
     size_t rest = n % EIGHTHS;
 
-    /* A context too small for a column of its own is not set apart. */
+    /* A context smaller than a column is not drawn separately. */
     if (context > whole)
         context = whole;
     ink_on(p, line->ink);
@@ -234,7 +234,7 @@ static void write_figures(struct panel *p)
                                  "the most allocated"});
 }
 
-/* A bar takes what the width leaves; from 100 columns on it leaves room for
+/* A bar takes the width that is left; from 100 columns on it leaves room for
  * the notes. */
 static size_t bar_columns(size_t width)
 {

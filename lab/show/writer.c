@@ -27,7 +27,7 @@ void lab__write_text(struct lab__writer *w, const char *text, size_t length)
     w->length += length;
 }
 
-/* Of pieces: no single one is longer than PIECE. */
+/* In pieces: no single one is longer than PIECE. */
 void lab__write(struct lab__writer *w, const char *format, ...)
 {
     char piece[PIECE];
@@ -68,7 +68,7 @@ const char *lab__bytes_text(uint64_t bytes, char out[LAB__BYTES_TEXT])
         snprintf(out, LAB__BYTES_TEXT, "%" PRIu64 " B", bytes);
         return out;
     }
-    /* 1023.5 and more would be shown as 1024. */
+    /* 1023.5 and above would be rounded to 1024. */
     while (x >= 1023.5 && unit + 1 < sizeof units / sizeof units[0]) {
         x /= 1024;
         unit++;

@@ -1,5 +1,5 @@
-/* writer.h - text into a caller's buffer, counted as snprintf does: what does
- * not fit is counted and left out, and the length needed is known at the
+/* writer.h - writes text to a caller's buffer and counts like snprintf(): what
+ * does not fit is counted and left out, so the required length is known at the
  * end. */
 #ifndef LAB_SHOW_WRITER_H
 #define LAB_SHOW_WRITER_H

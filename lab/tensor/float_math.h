@@ -1,9 +1,9 @@
-/* float_math.h - exponentials, logarithms and what is made of them, for
+/* float_math.h - exponentials, logarithms and functions built from them, for
  * vectorised loops: no branches, no calls, no tables.
  *
- * Relative errors are a few 1e-7.  NaN gives NaN, and infinities what the
- * functions tend to.  The polynomials were fitted for this (least largest
- * error over the reduced range); results below 2^-126 are 0. */
+ * Relative errors are a few 1e-7.  NaN gives NaN, and infinities give the
+ * functions' limits.  The polynomials are minimax fits over the reduced range;
+ * results below 2^-126 are 0. */
 #ifndef LAB_TENSOR_FLOAT_MATH_H
 #define LAB_TENSOR_FLOAT_MATH_H
 
@@ -28,7 +28,7 @@ LAB__INLINE float lab__from_bits(uint32_t bits)
     return x;
 }
 
-/* Added to a float below 2^22 this leaves its nearest whole number in the low
+/* Added to a float below 2^22, this leaves the nearest whole number in the low
  * bits. */
 #define LAB__ROUNDER 12582912.0f
 
@@ -151,7 +151,7 @@ LAB__INLINE float lab__erfc_positive(float x)
     return p * t * lab__exp(-x * x);
 }
 
-/* The normal distribution: how much of it lies below x. */
+/* The normal distribution: the probability of a value below x. */
 LAB__INLINE float lab__normal_below(float x)
 {
     float tail = 0.5f * lab__erfc_positive(__builtin_fabsf(x) * 0.707106781f);
@@ -159,7 +159,7 @@ LAB__INLINE float lab__normal_below(float x)
     return x < 0.0f ? tail : 1.0f - tail;
 }
 
-/* Its density at x. */
+/* The density of the normal distribution at x. */
 LAB__INLINE float lab__normal_density(float x)
 {
     return 0.398942280f * lab__exp(-0.5f * x * x);

@@ -1,6 +1,6 @@
-/* format.c - tensors in words, laid out as PyTorch does: lines of 80 columns,
- * every element as wide as the widest, and of tensors of more than 1000
- * elements only the 3 at each end of every dimension. */
+/* format.c - tensors as text, in PyTorch's layout: lines of 80 columns, every
+ * element as wide as the widest; of tensors with more than 1000 elements only
+ * the 3 at each end of every dimension. */
 #include "tensor/tensor.h"
 
 #include <inttypes.h>
@@ -52,8 +52,8 @@ struct print {
     enum style style;
     int width;
     struct text out;
-    int used; /* columns of the last line; 2 more, as PyTorch counts */
-    /* Of elements that are finite and not 0, while the style is chosen: */
+    int used; /* columns used; 2 more, as PyTorch counts */
+    /* Of elements that are finite and not 0, to choose the style: */
     double least, most;
     bool has_fraction;
 };
@@ -91,7 +91,7 @@ static bool is_cut(const struct print *p, int dim)
     return p->is_long && p->t->sizes[dim] > 2 * EDGE;
 }
 
-/* The index after i: from the first ones to the last ones. */
+/* The index shown after i, which skips the elided middle. */
 static int64_t next_shown(const struct print *p, int dim, int64_t i)
 {
     return i + 1 == EDGE && is_cut(p, dim) ? p->t->sizes[dim] - EDGE : i + 1;
@@ -133,7 +133,8 @@ static void note_size(struct print *p, const void *at)
     p->has_fraction = p->has_fraction || x != ceil(x);
 }
 
-/* Only what decided on the style decides on the width, of floats. */
+/* For floats, only the elements that determine the style determine the
+ * width. */
 static void note_width(struct print *p, const void *at)
 {
     char text[ELEMENT_MAX];
@@ -194,8 +195,8 @@ static void put_between(struct print *p, bool is_full, int depth)
         text_add(&p->out, ", ");
 }
 
-/* The last dimension: as many elements to a line as fit, and what is left out
- * counts as one. */
+/* The last dimension: as many elements to a line as fit; the elided ones count
+ * as one. */
 static void put_row(struct print *p, const char *at, int dim)
 {
     int fit = (LINE - INDENT - dim) / (p->width + 2);
@@ -216,7 +217,7 @@ static void put_row(struct print *p, const char *at, int dim)
     text_add(&p->out, "]");
 }
 
-/* Recursion as deep as there are dimensions. */
+/* Recursive, once for each dimension. */
 static void put_dim(struct print *p, const char *at, int dim)
 {
     int left = p->t->ndim - dim;

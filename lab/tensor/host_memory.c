@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* From here on the C library's heap would keep what is freed, or not, as it
- * likes; people are to see that host memory goes back. */
+/* Larger requests bypass the C library's heap, which may or may not keep freed
+ * memory: users should see host memory being released. */
 enum { PAGES_MIN_BYTES = 64 * 1024, PAGES_ALIGN = 64 };
 
 /* `armed` keeps the usual case to one relaxed load. */
@@ -32,7 +32,7 @@ void lab__host_fail_from(long passes)
     plan(passes, 1);
 }
 
-/* A place for a breakpoint that stops at every request made to fail. */
+/* A breakpoint here stops at every request that is made to fail. */
 static int must_fail(void)
 {
     long n;

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for the allocator's explanation of an out-of-memory and some words
- * around it. */
+/* Room for the allocator's explanation of an out-of-memory error, with some
+ * text around it. */
 enum { ERROR_MAX = 3072 };
 
-/* Per thread, so that two failing threads do not mix their words. */
+/* Per thread, so that threads that fail at once do not mix their messages. */
 static _Thread_local char last_error[ERROR_MAX];
 
 const char *lab_last_error(void)

@@ -23,8 +23,8 @@ larder_result lab_full(lab *l, LAB_SHAPE, double value, lab_tensor **out)
         r = lab__tensor_blank(l, dtype, place, ndim, sizes, &zeroed, out);
     if (r != LARDER_OK)
         return r;
-    /* Untouched pages of the host stay so: a large tensor of zeros there
-     * costs nothing until it is written to. */
+    /* Untouched host pages stay untouched: a large tensor of zeros on the host
+     * costs nothing until it is written. */
     if (zeroed && value == 0 && !signbit(value))
         return LARDER_OK;
     return lab__fill(*out, value);
@@ -69,7 +69,7 @@ static void series_ints(void *context, int64_t begin, int64_t end)
 static larder_result series_check(lab_dtype dtype, double start, double end,
                                   double step)
 {
-    const double far = 1e18; /* ints and counts are exact well below */
+    const double far = 1e18; /* ints and counts are exact far below this */
 
     if (dtype == LAB_BOOL)
         return lab__fail(LARDER_ERR_INVALID, "arange: bool cannot be counted");

@@ -23,7 +23,7 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* The upper half of a float's bits, rounded to even. */
+/* The upper half of a float's bits, rounded to nearest even. */
 static uint16_t bfloat16_bits(float x)
 {
     uint32_t bits = bits_of(x);
@@ -38,7 +38,7 @@ static float bfloat16_value(uint16_t bits)
     return float_of((uint32_t)bits << 16);
 }
 
-/* Ten bits of fraction; below 2^-14 steps of 2^-24, from 65520 on infinite. */
+/* Ten bits of fraction; steps of 2^-24 below 2^-14; infinite from 65520 on. */
 static uint16_t float16_bits(float x)
 {
     uint32_t sign = bits_of(x) >> 16 & 0x8000;
@@ -108,7 +108,7 @@ void lab__round(const lab_tensor *t)
 
 /* ---- bytes -------------------------------------------------------------- */
 
-/* K: the kind's type, T: what an element is. */
+/* K: the kind's type; T: the type of an element. */
 #define PACKING(name, K, T, packed, unpacked)                                  \
     static void pack_##name(void *bytes, const void *values, int64_t n)        \
     {                                                                          \

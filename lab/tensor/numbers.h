@@ -1,10 +1,10 @@
-/* numbers.h - from one kind of number to another, defined for every value. */
+/* numbers.h - conversions between kinds of numbers, defined for every value. */
 #ifndef LAB_TENSOR_NUMBERS_H
 #define LAB_TENSOR_NUMBERS_H
 
 #include <stdint.h>
 
-/* Towards 0; the nearest there is for what is too large, 0 for NaN. */
+/* Rounds towards 0, clamps values that are too large, and converts NaN to 0. */
 static inline int64_t lab__to_int64(double x)
 {
     const double limit = 9223372036854775808.0;

@@ -4,7 +4,8 @@
 
 /* ---- planning ----------------------------------------------------------- */
 
-/* Operand i's stride in dimension d of the first one: 0 where broadcast. */
+/* Operand i's stride in dimension d of the first operand; 0 if it is
+ * broadcast. */
 static int64_t stride_in(const lab_tensor *t, int d, int ndim)
 {
     int own = d - (ndim - t->ndim);
@@ -36,7 +37,7 @@ static void dimensions_swap(struct lab__odometer *o, int a, int b)
     }
 }
 
-/* Largest stride of the first operand first: the order of its memory. */
+/* Sort by decreasing stride of the first operand: the order of its memory. */
 static void dimensions_sort(struct lab__odometer *o)
 {
     for (int i = 1; i < o->ndim; i++) {
@@ -45,7 +46,8 @@ static void dimensions_sort(struct lab__odometer *o)
     }
 }
 
-/* Whether dimension d + 1 fills exactly one step of dimension d, everywhere. */
+/* Whether dimension d + 1 fills exactly one step of dimension d, in all
+ * operands. */
 static bool is_joint(const struct lab__odometer *o, int d)
 {
     for (int i = 0; i < o->operands; i++) {
@@ -109,7 +111,7 @@ struct run {
     const void *context;
 };
 
-/* The digits of element number n, and where the operands are there. */
+/* Compute the digits of element number n, and the operands' addresses there. */
 static void wheels_set(const struct lab__odometer *o, int64_t n,
                        int64_t *digits, char **at)
 {
@@ -123,7 +125,7 @@ static void wheels_set(const struct lab__odometer *o, int64_t n,
     }
 }
 
-/* n elements on in the row, which ends there or before its end. */
+/* Advance n elements within the row, up to its end at most. */
 static void wheels_turn(const struct lab__odometer *o, int64_t n,
                         int64_t *digits, char **at)
 {

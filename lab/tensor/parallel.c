@@ -8,8 +8,8 @@
 
 enum { THREADS_MAX = 256, PIECES_A_THREAD = 4 };
 
-/* What the threads work on.  Pieces are given out one by one, so that a slow
- * thread does fewer. */
+/* The current loop.  Pieces are taken one by one, so that slow threads process
+ * fewer. */
 struct job {
     void (*fn)(void *context, int64_t begin, int64_t end);
     void *context;
@@ -18,13 +18,13 @@ struct job {
 };
 
 struct lab__pool {
-    unsigned wanted;  /* threads, the caller's included */
-    unsigned started; /* workers: without the caller */
+    unsigned wanted;  /* threads, including the caller */
+    unsigned started; /* worker threads, without the caller */
     bool tried;
     bool ends;
-    bool is_busy; /* only the caller's thread writes it, between jobs */
+    bool is_busy; /* written only by the caller's thread, between jobs */
     pid_t owner;
-    pthread_mutex_t lock; /* guards the job and what follows */
+    pthread_mutex_t lock; /* guards the job and the following */
     pthread_cond_t work, idle;
     struct job job;
     uint64_t round; /* counts jobs */
@@ -40,13 +40,13 @@ static bool piece_take(struct lab__pool *p, int64_t *begin, int64_t *end)
     if (left <= 0)
         return false;
     *begin = job->next;
-    /* A short rest goes with the last piece. */
+    /* A short rest is joined to the last piece. */
     *end = left < 2 * job->piece ? job->count : job->next + job->piece;
     job->next = *end;
     return true;
 }
 
-/* With the lock held; it is held again on return. */
+/* The lock is held on entry and on return. */
 static void job_work(struct lab__pool *p)
 {
     int64_t begin, end;
@@ -81,7 +81,7 @@ static void *worker_main(void *context)
     return NULL;
 }
 
-/* Signals are for the threads of the program. */
+/* The program's own threads handle signals. */
 static void threads_start(struct lab__pool *p)
 {
     sigset_t all, before;
@@ -177,8 +177,8 @@ void lab__pool_destroy(struct lab__pool *p)
 {
     if (p == NULL)
         return;
-    /* In a child process the threads are not there, and destroying what they
-     * waited for would wait for them. */
+    /* A child process has no such threads, and destroying what they waited for
+     * would block. */
     if (p->started == 0 || p->owner == getpid()) {
         threads_end(p);
         pthread_cond_destroy(&p->idle);

@@ -8,19 +8,21 @@
 enum {
     BLOCK = LAB__RANDOM_BLOCK,
     LANES = 16,
-    /* Blocks worth a thread. */
+    /* Minimum number of blocks worth a thread. */
     BLOCK_GRAIN = LAB__GRAIN / BLOCK / 4
 };
 
 /* ---- words -------------------------------------------------------------- */
 
 /* 16 generators side by side, each xoshiro128++ (Blackman and Vigna): a state
- * of 128 bits, adds and shifts of 32, which every vector unit has. */
+ * of 128 bits, with 32-bit additions and shifts, which every vector unit
+ * has. */
 struct lanes {
     uint32_t s[4][LANES];
 };
 
-/* Steele and others' splitmix64: what one seeds other generators with. */
+/* splitmix64 by Steele et al., which is commonly used to seed other
+ * generators. */
 static uint64_t rng_mix(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
@@ -41,7 +43,7 @@ static void lanes_seed(struct lanes *g, uint64_t seed, uint64_t block)
             g->s[j][i] = (uint32_t)word;
             g->s[j + 1][i] = (uint32_t)(word >> 32);
         }
-        g->s[0][i] |= 1; /* a state of zeros would stay so */
+        g->s[0][i] |= 1; /* an all-zero state would never change */
     }
 }
 
@@ -73,7 +75,7 @@ static int rounded_up(int n)
     return (n + LANES - 1) / LANES * LANES;
 }
 
-/* The first n words of a block; room for rounded_up(n) of them. */
+/* The first n words of a block; there is room for rounded_up(n). */
 static void block_words(uint64_t seed, uint64_t block, uint32_t *to, int n)
 {
     struct lanes g;
@@ -91,9 +93,8 @@ LAB__BODY uniform_body(const uint32_t *words, float *to, int n)
 }
 LAB__TWICE(uniform, (const uint32_t *words, float *to, int n), (words, to, n))
 
-/* Box and Muller: a point of the plane by its angle and distance.  The
- * distance comes from a number in (0, 1] with 31 bits, so that the tails
- * reach 6.5. */
+/* Box-Muller: a point of the plane by angle and distance.  The distance uses a
+ * number in (0, 1] with 31 bits, so the tails reach 6.5. */
 LAB__BODY normal_body(const uint32_t *words, float *to, int half)
 {
     for (int i = 0; i < half; i++) {
@@ -116,7 +117,7 @@ LAB__TWICE(normal, (const uint32_t *words, float *to, int half),
 struct fill {
     void *to;
     int64_t count;
-    uint64_t seed, first; /* block of the first number */
+    uint64_t seed, first; /* first: block of the first number */
     void (*one)(const struct fill *fill, int64_t block, int n);
 };
 
@@ -197,7 +198,7 @@ void lab__draw_begin(struct lab__draw *draw, struct lab__rng *rng)
     draw->used = draw->have = 0;
 }
 
-/* The first few words alone where few are wanted: most draws are short. */
+/* Generate only a few words at first: most draws are short. */
 static void draw_more(struct lab__draw *draw)
 {
     draw->have = draw->have == 0 ? LANES : LAB__DRAW_WORDS;
@@ -212,8 +213,8 @@ static uint64_t draw_word(struct lab__draw *draw)
     return draw->words[draw->used++];
 }
 
-/* Below range, from the range's part of the unit; what is left over makes
- * some values likelier by range / 2^64 at most (2^-32 of one below 2^32). */
+/* Below range, by multiplication.  Rounding makes some values more likely by at
+ * most range / 2^64 (2^-32 for ranges below 2^32). */
 uint64_t lab__draw_below(struct lab__draw *draw, uint64_t range)
 {
     uint64_t word = draw_word(draw);

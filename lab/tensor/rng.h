@@ -1,9 +1,8 @@
 /* rng.h - random numbers.
  *
- * They come in blocks of LAB__RANDOM_BLOCK, each with a generator of its own
- * that starts from (seed, number of the block): the numbers do not depend on
- * how many threads make them, and a copy of this struct is all there is to
- * remember to have the same ones again. */
+ * They come in blocks of LAB__RANDOM_BLOCK, each from a generator of its own
+ * seeded with (seed, block number): the numbers do not depend on the number of
+ * threads, and a copy of this struct is enough to repeat them. */
 #ifndef LAB_TENSOR_RNG_H
 #define LAB_TENSOR_RNG_H
 
@@ -13,17 +12,17 @@
 
 struct lab__rng {
     uint64_t seed;
-    uint64_t next; /* the next block not used */
+    uint64_t next; /* number of the next unused block */
 };
 
-/* Contiguous floats on all threads: in [0, 1), multiples of 2^-24; or normal,
- * mean 0 and variance 1. */
+/* Fill with floats, on all threads: uniform in [0, 1), multiples of 2^-24; or
+ * normal with mean 0 and variance 1. */
 void lab__random_uniform(lab *l, float *to, int64_t count);
 void lab__random_normal(lab *l, float *to, int64_t count);
-/* The same in 32 bits, each value alike. */
+/* The same with uniform 32-bit words. */
 void lab__random_words(lab *l, uint32_t *to, int64_t count);
 
-/* Numbers one after the other: begin, then draw; nothing to end. */
+/* Single numbers in sequence: begin, then draw; no end is needed. */
 #define LAB__DRAW_WORDS 512
 
 struct lab__draw {
@@ -33,7 +32,7 @@ struct lab__draw {
 };
 
 void lab__draw_begin(struct lab__draw *draw, struct lab__rng *rng);
-/* 0 <= n < range; of all 64 bits for a range of 0. */
+/* 0 <= n < range; all 64 bits if range is 0. */
 uint64_t lab__draw_below(struct lab__draw *draw, uint64_t range);
 
 #endif

@@ -36,8 +36,8 @@ static larder_result session_options_read(const lab_options *in,
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* No property of a device says whether there is memory behind its addresses;
- * the setting is one of the sim's, which it has checked by now. */
+/* No device property tells whether there is memory behind its addresses, so the
+ * spec is searched; its syntax was checked before. */
 static bool spec_computes(const char *spec)
 {
     return strstr(spec, ",backing=none") == NULL;
@@ -65,7 +65,7 @@ static larder_result allocator_take(lab *l, const lab_options *opt)
     larder_result r;
 
     larder_options_init(&own);
-    /* The numbers people know are PyTorch's. */
+    /* The figures that people know are PyTorch's. */
     own.policy = opt->policy == LARDER_POLICY_DEFAULT ? LARDER_POLICY_PYTORCH
                                                       : opt->policy;
     own.conf = opt->conf;
@@ -84,7 +84,7 @@ static larder_result host_take(lab *l, const lab_options *opt)
     return LARDER_OK;
 }
 
-/* Whatever of it is there. */
+/* Free everything that exists so far. */
 static void session_free(lab *l)
 {
     larder_destroy(l->allocator);
@@ -218,8 +218,8 @@ static larder_result memory_of_allocator(lab *l, lab_memory *m)
     return LARDER_OK;
 }
 
-/* Asked of the device this way, and not by mem_info, which is a use of it and
- * would make the context. */
+/* Not by mem_info, which counts as a use of the device and would create the
+ * context. */
 static larder_result memory_of_device(lab *l, lab_memory *m)
 {
     larder_sim_usage usage = {.size = sizeof usage};

@@ -1,4 +1,4 @@
-/* shape.c - sizes, types and places: arithmetic on them, and the checks that
+/* shape.c - arithmetic on sizes, types and places, and the checks that
  * operations share. */
 #include "tensor/tensor.h"
 
@@ -186,7 +186,7 @@ larder_result lab__check_shape(lab_dtype dtype, lab_place place, int ndim,
 larder_result lab__check_dim(const char *op, const lab_tensor *t, int *dim)
 {
     int ndim = t->ndim;
-    int most = ndim > 0 ? ndim : 1; /* a number takes 0 and -1 too */
+    int most = ndim > 0 ? ndim : 1; /* a number accepts 0 and -1 too */
 
     if (*dim < -most || *dim >= most)
         return lab__fail(LARDER_ERR_INVALID,

@@ -7,7 +7,7 @@
 
 #include "tensor/tensor.h"
 
-/* No struct of ours is near this: a larger size was never set. */
+/* No struct is near this size: a larger value means that it was not set. */
 enum { LAB__SIZED_MAX = 65536 };
 
 static inline larder_result lab__sized_check(const void *sized, size_t *size)
@@ -19,7 +19,7 @@ static inline larder_result lab__sized_check(const void *sized, size_t *size)
                      "a struct's size is %zu: set it before the call", *size);
 }
 
-/* Lay a caller's struct over `full`, which holds the defaults. */
+/* Copy a caller's struct over `full`, which holds the defaults. */
 static inline larder_result lab__sized_read(void *full, size_t bytes,
                                             const void *in)
 {
@@ -40,8 +40,8 @@ static inline larder_result lab__sized_read(void *full, size_t bytes,
     return LARDER_OK;
 }
 
-/* Fill a caller's struct from `full`: as much as there is room for, and zeros
- * in what is newer than we are. */
+/* Fill a caller's struct from `full`: as much as fits, with zeros in fields
+ * newer than this version. */
 static inline larder_result lab__sized_write(void *out, const void *full,
                                              size_t bytes)
 {

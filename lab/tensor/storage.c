@@ -52,8 +52,8 @@ static larder_result device_take(struct lab__storage *s)
     return r == LARDER_OK ? r : lab__fail_larder(r);
 }
 
-/* What the allocator cannot release stays its own: there is nobody to tell
- * when the last reference goes. */
+/* If the allocator cannot free it the memory stays there: nobody can be told
+ * when the last reference is dropped. */
 static void device_give(struct lab__storage *s)
 {
     (void)larder_free(s->session->allocator, s->address);
@@ -149,5 +149,5 @@ void lab__storage_unref(struct lab__storage *s)
     if (is_seen(s))
         observe(s, true);
     values_give(s);
-    lab__host_free(s); /* the pair: it begins with the storage */
+    lab__host_free(s); /* the whole pair: it begins with the storage */
 }

@@ -1,4 +1,4 @@
-/* Streams, and the stacks of the program that the allocator's history keeps. */
+/* Streams, and the program's call stacks for the allocator's history. */
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -35,8 +35,8 @@ larder_result lab_record_stream(lab_tensor *t, larder_stream stream)
 
 /* ---- stacks ------------------------------------------------------------- */
 
-/* The allocator asks with its lock held; what it gets was found before it was
- * called (storage.c). */
+/* The allocator calls this with its lock held; the stack was captured before
+ * that (storage.c). */
 static size_t stack_give(void *ctx, uint64_t *frames, size_t capacity)
 {
     const lab *l = ctx;

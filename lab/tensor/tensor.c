@@ -95,7 +95,7 @@ lab_tensor *lab_ref(lab_tensor *t)
     return t;
 }
 
-/* History and gradient go before the memory. */
+/* History and gradient are released before the memory. */
 static void tensor_end(lab_tensor *t)
 {
     struct lab__storage *storage = t->storage;
@@ -201,7 +201,7 @@ larder_result lab__check_session(const char *op, const lab *l)
                      op);
 }
 
-/* Memory of the host is the child's own copy. */
+/* Host memory is the child's own copy. */
 larder_result lab__check_process(const char *op, const lab_tensor *t)
 {
     return t->storage->place == LAB_HOST

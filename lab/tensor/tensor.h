@@ -1,19 +1,18 @@
-/* tensor.h - the session, storages and tensors: what every other part of the
- * lab stands on.
+/* tensor.h - the session, storages and tensors: the basis of all other parts of
+ * the lab.
  *
- * T1  A storage is memory in one place; it goes when its last tensor goes, at
- *     once.  A tensor is a window on a storage.
- * T2  Everything made on the device is made by lab__storage_new(): one
- *     larder_alloc() each, in program order.  A storage of 0 bytes takes
- *     none.
- * T3  Loops know three types, its `kind`: float32, int64 and bool.  A storage
- *     of another type has its own bytes, which are what is accounted for,
- *     and beside them `values` of that kind, which loops read and write, and
- *     which are rounded to what the type can hold (narrow.c).
- * T4  Kernels do nothing when one of their tensors cannot be read
+ * T1  A storage is memory in one place; it is freed at once when its last
+ *     tensor is.  A tensor is a window on a storage.
+ * T2  All device memory is allocated by lab__storage_new(): one larder_alloc()
+ *     each, in program order.  A storage of 0 bytes allocates none.
+ * T3  Loops know three types, called kinds: float32, int64 and bool.  A
+ *     storage of another type has its own bytes, which are accounted for, and
+ *     beside them `values` of its kind, which loops read and write and which
+ *     are rounded to what the type can represent (narrow.c).
+ * T4  Kernels do nothing if one of their tensors cannot be read
  *     (lab__readable()): device memory without bytes behind it, or of the
- *     process that this one was forked from.  That is an error besides, of
- *     lab__check_process(), wherever no request for memory has failed by then.
+ *     parent of a forked process.  The latter is also an error, from
+ *     lab__check_process(), unless a request for memory has failed before.
  */
 #ifndef LAB_TENSOR_TENSOR_H
 #define LAB_TENSOR_TENSOR_H
@@ -30,20 +29,19 @@ struct lab__rng;  /* rng.h */
 struct lab {
     larder_device *device;
     larder_allocator *allocator;
-    pid_t process; /* that opened it */
+    pid_t process; /* the process that opened it */
     bool computes;
     bool grad_enabled;
     uint64_t host_bytes, host_peak;
-    uint64_t storages;     /* alive */
+    uint64_t storages;     /* number of live storages */
     uint64_t next_storage; /* the next one's id */
-    uint64_t next_unseen;  /* the same, of those that take no device memory */
+    uint64_t next_unseen;  /* the same, for those without device memory */
     uint64_t next_node;    /* sequence numbers of graph nodes */
     uint64_t next_hook;    /* and of hooks */
     larder_stream stream;  /* of new storages on the device */
     lab_stack_fn stack_fn; /* NULL: no stacks */
     void *stack_context;
-    uint64_t
-        *stack; /* LARDER_STACK_DEPTH_MAX of them, where there is stack_fn */
+    uint64_t *stack; /* LARDER_STACK_DEPTH_MAX entries if there is a stack_fn */
     size_t stack_depth;
     lab_observer observer;
     void *observer_context;
@@ -51,17 +49,17 @@ struct lab {
     struct lab__pool *pool;
 };
 
-/* Ids of storages in device memory count from 0 in the order they are made,
- * as the observer sees them; those of all others from here. */
+/* Ids of storages in device memory count from 0 in order of creation, as
+ * observers see them; ids of all others count from here. */
 #define LAB__UNSEEN_ID (UINT64_C(1) << 63)
 
 struct lab__storage {
     unsigned refs;
-    unsigned version; /* counts writes in place; for who makes them to count */
-    unsigned saved;   /* of refs: those that backward keeps, unseen by users */
+    unsigned version; /* counts in-place writes; incremented by the writers */
+    unsigned saved;   /* of refs: kept for backward, not visible to users */
     lab_place place;
     lab *session;
-    uint64_t address; /* 0 where bytes is */
+    uint64_t address; /* 0 if `bytes` is used */
     uint64_t bytes;
     uint64_t id;
     void *values;          /* T3; NULL: the bytes themselves */
@@ -70,8 +68,8 @@ struct lab__storage {
 
 struct lab__node; /* autograd/node.h */
 
-/* What differentiation knows of a tensor: made when first needed.  The
- * functions that make and drop it are in autograd/. */
+/* The state of differentiation for a tensor, created when first needed by
+ * functions in autograd/. */
 struct lab__meta {
     void (*destroy)(struct lab__meta *meta);
     lab_tensor *grad;
@@ -79,14 +77,14 @@ struct lab__meta {
     struct lab__node *accumulator; /* a leaf's; not owned */
     struct lab_hook *hooks;        /* a leaf's */
     unsigned output;               /* which of grad_fn's outputs this is */
-    bool requires_grad;            /* asked of a leaf */
+    bool requires_grad;            /* requested for a leaf */
     bool retains_grad;
 };
 
 struct lab_tensor {
     unsigned refs;
     unsigned char dtype; /* lab_dtype */
-    unsigned char kind;  /* what loops take it for: lab__kind_of(dtype) */
+    unsigned char kind;  /* the type that loops use: lab__kind_of(dtype) */
     unsigned char ndim;
     struct lab__storage *storage;
     struct lab__meta *meta; /* NULL: no gradient, no history */
@@ -102,18 +100,18 @@ void lab__set_error(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void lab__set_host_error(uint64_t bytes);
 
-/* The same, worth r: for `return lab__fail(...)`.  Macros, so that compilers
- * see what is returned. */
+/* The same as an expression with value r, for `return lab__fail(...)`.  Macros,
+ * so that compilers see the value. */
 #define lab__fail(r, ...) (lab__set_error(__VA_ARGS__), (r))
-/* With the words of a call of the allocator's or the device's that failed. */
+/* With the message of a failed call of the allocator or the device. */
 #define lab__fail_larder(r) lab__fail(r, "%s", larder_last_error())
-/* ERR_NO_HOST_MEMORY, in words. */
+/* ERR_NO_HOST_MEMORY, with a message. */
 #define lab__fail_host(bytes)                                                  \
     (lab__set_host_error(bytes), LARDER_ERR_NO_HOST_MEMORY)
 
 /* ---- making ---- */
 
-/* ERR_INVALID for what cannot be a tensor. */
+/* ERR_INVALID if there can be no such tensor. */
 larder_result lab__check_shape(lab_dtype dtype, lab_place place, int ndim,
                                const int64_t *sizes);
 /* lab__tensor_new() after that check.  *zeroed (may be NULL): whether its
@@ -122,36 +120,39 @@ larder_result lab__tensor_blank(lab *l, lab_dtype dtype, lab_place place,
                                 int ndim, const int64_t *sizes, int *zeroed,
                                 lab_tensor **out);
 
-/* A contiguous tensor of its own storage, not filled. */
+/* A contiguous tensor with a storage of its own, not initialised. */
 larder_result lab__tensor_new(lab *l, lab_dtype dtype, lab_place place,
                               int ndim, const int64_t *sizes, lab_tensor **out);
 /* The same place, sizes and dtype as `like`, contiguous. */
 larder_result lab__tensor_like(const lab_tensor *like, lab_tensor **out);
-/* As `like` in dtype and place, other sizes. */
+/* Like `like` in dtype and place, with other sizes. */
 larder_result lab__tensor_of(const lab_tensor *like, int ndim,
                              const int64_t *sizes, lab_tensor **out);
-/* A window on base's storage; no history.  offset in elements, absolute. */
+/* A window on base's storage, without history. offset is in elements, from the
+ * storage's beginning. */
 larder_result lab__tensor_window(lab_tensor *base, int ndim,
                                  const int64_t *sizes, const int64_t *strides,
                                  int64_t offset, lab_tensor **out);
-/* The same window, another tensor: no history.  What detach and saving do. */
+/* A second tensor with the same window, without history, as detach and saving
+ * need. */
 larder_result lab__tensor_alias(lab_tensor *t, lab_tensor **out);
 
 /* ---- looking ---- */
 
 size_t lab__dtype_bytes(lab_dtype dtype);
-/* LAB_FLOAT32, LAB_INT64 or LAB_BOOL: the type of its values in loops. */
+/* LAB_FLOAT32, LAB_INT64 or LAB_BOOL: the type in which loops access its
+ * values. */
 lab_dtype lab__kind_of(lab_dtype dtype);
 const char *lab__dtype_name(lab_dtype dtype); /* "float32" */
 const char *lab__place_name(lab_place place); /* "cpu", "cuda:0" */
-/* Elements in these sizes; -1 past 2^62. */
+/* The number of elements with these sizes; -1: more than 2^62. */
 int64_t lab__count(int ndim, const int64_t *sizes);
-/* The same with 1 for 0, which is what strides grow to. */
+/* The same with 1 in place of 0, as strides are computed. */
 int64_t lab__reach(int ndim, const int64_t *sizes);
 bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b);
 bool lab__readable(const lab_tensor *t);
-/* The first element, as a pointer; only of readable tensors.  NULL, or not to
- * be used, where there are no elements. */
+/* Pointer to the first element, only for readable tensors.  NULL, or not to be
+ * used, if there are no elements. */
 void *lab__data(const lab_tensor *t);
 float *lab__floats(const lab_tensor *t);
 /* "[2, 3]": for messages.  Writes into buf and returns it. */
@@ -166,15 +167,15 @@ void lab__strides_of(int ndim, const int64_t *sizes, int64_t *strides);
 /* dim in [-ndim, ndim) made non-negative; ERR_INVALID otherwise. */
 larder_result lab__check_dim(const char *op, const lab_tensor *t, int *dim);
 larder_result lab__check_float(const char *op, const lab_tensor *t);
-/* Both in one place, as PyTorch's "Expected all tensors to be on the same
- * device". */
+/* Both must be in one place, as in PyTorch's "Expected all tensors to be on the
+ * same device". */
 larder_result lab__check_place(const char *op, const lab_tensor *a,
                                const lab_tensor *b);
-/* ERR_FORKED where the session is the parent process's; */
+/* ERR_FORKED if the session belongs to the parent process; */
 larder_result lab__check_session(const char *op, const lab *l);
-/* where t is in device memory of the parent process. */
+/* or if t is in device memory of the parent process. */
 larder_result lab__check_process(const char *op, const lab_tensor *t);
-/* t can be written to: it was not expanded, and is no parent's. */
+/* t must be writable: not expanded, and not the parent's. */
 larder_result lab__check_writable(const char *op, const lab_tensor *t);
 /* Broadcast sizes of a and b. */
 larder_result lab__broadcast(const char *op, const lab_tensor *a,
@@ -183,8 +184,8 @@ larder_result lab__broadcast(const char *op, const lab_tensor *a,
 
 /* ---- plain copies (no history; the version stays) ---- */
 
-/* b's elements into a: same number of dimensions and sizes (b may have
- * strides of 0), any strides, dtypes and places. */
+/* Copy b's elements to a: equal sizes (b may have strides of 0), any strides,
+ * dtypes and places. */
 larder_result lab__copy(lab_tensor *a, const lab_tensor *b);
 larder_result lab__fill(lab_tensor *a, double value);
 

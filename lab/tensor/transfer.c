@@ -108,8 +108,8 @@ larder_result lab__fill(lab_tensor *a, double value)
 
 /* ---- reading and writing ------------------------------------------------ */
 
-/* An array of values, to be copied from or to as if it were a tensor of t's
- * sizes and kind in host memory. */
+/* Wrap an array of values as a tensor of t's sizes and kind in host memory, to
+ * be copied from or to. */
 static void array_wrap(struct lab__pair *pair, const lab_tensor *t,
                        const void *array, uint64_t bytes)
 {
@@ -141,7 +141,7 @@ static larder_result bytes_check(const char *op, const lab_tensor *t,
                      want, bytes);
 }
 
-/* t's values, in its kind. */
+/* Read t's values, in its kind. */
 static larder_result values_read(lab_tensor *t, void *to, uint64_t bytes)
 {
     struct lab__pair array;

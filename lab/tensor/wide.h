@@ -1,8 +1,8 @@
 /* wide.h - loops compiled twice on x86-64: for every processor, and for those
- * with AVX2 and FMA, chosen when they run.
+ * with AVX2 and FMA, selected at run time.
  *
- * Write the loop as `LAB__BODY name##_body(...)` and say LAB__TWICE(name,
- * parameters, arguments): name(...) then runs the better of the two. */
+ * Write the loop as `LAB__BODY name##_body(...)`, then LAB__TWICE(name,
+ * parameters, arguments): name(...) runs the better version. */
 #ifndef LAB_TENSOR_WIDE_H
 #define LAB_TENSOR_WIDE_H
 
@@ -11,7 +11,7 @@
 #define LAB__BODY static inline __attribute__((always_inline)) void
 #define LAB__INLINE static inline __attribute__((always_inline))
 
-/* Before a loop: no element written is read as another one's. */
+/* Before a loop: no iteration reads what another one writes. */
 #if defined(__clang__)
 #define LAB__NO_OVERLAP _Pragma("clang loop vectorize(assume_safety)")
 #else

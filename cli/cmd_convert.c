@@ -45,7 +45,7 @@ enum format {
     FORMAT_NONE
 };
 
-/* The first that fits counts; each may be followed by .zst. */
+/* The first that matches counts; each may be followed by .zst. */
 static const char *const endings[] = {
     [FORMAT_TRACE] = ".trace",
     [FORMAT_PICKLE] = ".pickle",
@@ -73,7 +73,7 @@ static bool cmd_convert_fail(const char *path, const char *text)
     return false;
 }
 
-/* The words name the file. */
+/* The message names the file already. */
 static bool fail_with(const struct tool_error *error)
 {
     cli_complain("convert", "%s", error->text);
@@ -103,7 +103,7 @@ static enum format format_of(const char *path, bool *packed)
     return FORMAT_NONE;
 }
 
-/* What is only written: pictures of a snapshot. */
+/* Formats that are only written: views of a snapshot. */
 static bool is_picture(enum format format)
 {
     return format == FORMAT_PERFETTO || format == FORMAT_SPEEDSCOPE ||
@@ -167,7 +167,7 @@ static bool cmd_convert_take(void *ctx, const struct cli_args *a, int got)
     return true;
 }
 
-/* An exit status, or -1 to go on. */
+/* Returns an exit status, or -1 to continue. */
 static int cmd_convert_read_settings(const struct cli_command *self, int argc,
                                      char **argv, struct settings *s)
 {
@@ -179,7 +179,7 @@ static int cmd_convert_read_settings(const struct cli_command *self, int argc,
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* What is to be written, for whom. */
+/* What to write. */
 struct output {
     const struct settings *settings;
     const struct trace *trace; /* or a snapshot: */
@@ -189,7 +189,7 @@ struct output {
     struct tool_error *error;
 };
 
-/* Comments do not say where a name ends: what would end it is left out. */
+/* Nothing may end the comment early, so control characters are replaced. */
 static void write_comment(const struct output *o, FILE *out)
 {
     fputs("# ", out);
@@ -297,13 +297,13 @@ static bool convert_trace(const struct settings *s, const struct trace *t)
 
     if (s->format == FORMAT_TRACE)
         return write_file(&o);
-    /* The allocator writes these itself, with all that it knows. */
+    /* The allocator writes these itself, with everything it knows. */
     if ((s->format == FORMAT_PICKLE || s->format == FORMAT_JSON) && !s->packed)
         return run_trace(s, t, s->out);
     return trace_to_snapshot(s, t);
 }
 
-/* Not one byte: what a command that failed leaves in a pipe. */
+/* An empty file is what a failed command leaves in a pipe. */
 static bool has_bytes(struct trace_source *source, const char *path,
                       struct tool_error *error)
 {
@@ -339,7 +339,7 @@ static bool from_trace(struct settings *s, struct trace_source *source)
 
 /* ---- from a snapshot ---------------------------------------------------- */
 
-/* What the trace lacks, and what was not taken. */
+/* Report what the trace lacks, and what was left out. */
 static void tell_notes(const struct settings *s, const struct snapshot *snap,
                        size_t device, const struct snap_trace_notes *n)
 {
@@ -387,7 +387,7 @@ static bool to_trace(const struct settings *s, const struct snapshot *snap,
     return ok;
 }
 
-/* The first device with events, else with segments. */
+/* The first device with events; otherwise the first with segments. */
 static size_t first_device(const struct snapshot *snap)
 {
     for (size_t i = 0; i < snap->device_count; i++) {

@@ -49,7 +49,7 @@ static void print_text(const struct doctor *d)
 
 /* ---- for programs ------------------------------------------------------------- */
 
-/* What the system said may be in any encoding: what is no UTF-8 is left
+/* The system's texts may be in any encoding: those that are not UTF-8 are left
  * out. */
 static json_t *text_of(const char *text)
 {

@@ -58,13 +58,13 @@ struct exec_size {
 
 struct exec_settings {
     const char *sim;
-    const char *preload; /* NULL: not asked for */
+    const char *preload; /* NULL: not requested */
     struct exec_size limit;
     struct exec_size minimum;
     const char *report;
     bool is_json;
     bool is_quiet;
-    char **words; /* the program's, ended by NULL */
+    char **words; /* of the program, ended by NULL */
 };
 
 static bool read_size(const struct cli_command *self,
@@ -80,7 +80,7 @@ static bool read_size(const struct cli_command *self,
     return false;
 }
 
-/* Everything from the first word that is no option is the program's. */
+/* Everything from the first operand on belongs to the program. */
 static int cmd_exec_read_settings(const struct cli_command *self, int argc,
                                   char **argv, struct exec_settings *s)
 {
@@ -116,14 +116,14 @@ static int cmd_exec_read_settings(const struct cli_command *self, int argc,
     return -1;
 }
 
-/* The driver of this machine, which reports nothing. */
+/* This machine's driver, which writes no report. */
 static bool is_real(const struct exec_settings *s)
 {
     return strcmp(s->sim, "none") == 0;
 }
 
-/* A minimum that cannot be kept would be refused to the program, in words that
- * know neither option. */
+/* The program would get an unsatisfiable minimum rejected with a message that
+ * mentions neither option. */
 static int check_limit(const struct cli_command *self,
                        const struct exec_settings *s)
 {
@@ -153,7 +153,7 @@ static int check_card(const struct cli_command *self,
                          s->minimum.text, s->sim);
 }
 
-/* The program would only say that it finds no GPU. */
+/* Without this check the program would only report that there is no GPU. */
 static int check_sim(const struct cli_command *self,
                      const struct exec_settings *s, char *spec, size_t room)
 {
@@ -206,7 +206,7 @@ static int set_preload(const char *words)
     return cmd_exec_no_memory();
 }
 
-/* Beside the settings that there are. */
+/* Add to the settings in the environment. */
 static int add_setting(const char *key, const char *value)
 {
     const char *before = secure_getenv("LARDER_CONF");
@@ -223,7 +223,7 @@ static int add_setting(const char *key, const char *value)
     return failed ? cmd_exec_no_memory() : -1;
 }
 
-/* The child's own: this process has found its libraries. */
+/* Only for the child: this process has loaded its libraries. */
 static int set_environment(const struct exec_settings *s, const char *spec,
                            const char *report)
 {
@@ -235,7 +235,7 @@ static int set_environment(const struct exec_settings *s, const char *spec,
         status = set_preload(s->preload);
     if (status < 0 && s->limit.text != NULL)
         status = add_setting("process_limit", s->limit.text);
-    /* What it passes on to the driver is in no ledger. */
+    /* Memory that it passes on to the driver is in no ledger. */
     if (status < 0 && s->limit.text != NULL && s->preload != NULL)
         status = add_setting("limit", s->limit.text);
     if (status < 0 && s->minimum.text != NULL)
@@ -265,7 +265,8 @@ static bool write_report(const struct exec_settings *s, const char *path)
     return ok;
 }
 
-/* What the driver appends its lines to; its path goes to `report`. */
+/* Create the file that the driver appends its lines to; its path is stored in
+ * `report`. */
 static int make_report(char report[PATH_MAX])
 {
     const char *folder = secure_getenv("TMPDIR");

@@ -107,7 +107,7 @@ static bool set_repeat(struct settings *s, const struct cli_args *a)
     return true;
 }
 
-/* Its name says which format it has. */
+/* The name determines the format. */
 static bool set_snapshot(const char **path, const struct cli_args *a)
 {
     const char *dot = strrchr(a->value, '.');
@@ -175,8 +175,8 @@ static bool cmd_replay_set_option(struct settings *s, const struct cli_args *a,
     return true;
 }
 
-/* Whether two paths lead to the same file, by whatever names; `-` and what is
- * no ordinary file are nobody's copy. */
+/* Whether two paths refer to the same file; `-` and special files refer to
+ * none. */
 static bool same_file(const char *a, const char *b)
 {
     struct stat of_a;
@@ -187,7 +187,7 @@ static bool same_file(const char *a, const char *b)
            of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-/* Writing begins by emptying the file: it must not be what is to be read. */
+/* Writing truncates the file first, so it must not be an input. */
 static int check_output(const struct cli_command *self,
                         const struct settings *s, const char *path)
 {
@@ -199,7 +199,7 @@ static int check_output(const struct cli_command *self,
     return CLI_EXIT_OK;
 }
 
-/* The standard input can be read once. */
+/* The standard input can be read only once. */
 static int check_inputs(const struct cli_command *self,
                         const struct settings *s)
 {
@@ -219,7 +219,7 @@ static int check_inputs(const struct cli_command *self,
     return check_output(self, s, s->stats_path);
 }
 
-/* What does not go together. */
+/* Reject combinations that make no sense. */
 static int check_settings(const struct cli_command *self,
                           const struct settings *s)
 {
@@ -281,7 +281,7 @@ static bool cmd_replay_take(void *ctx, const struct cli_args *a, int got)
     return true;
 }
 
-/* An exit status, or -1 to go on. */
+/* Returns an exit status, or -1 to continue. */
 static int cmd_replay_read_settings(const struct cli_command *self, int argc,
                                     char **argv, struct settings *s)
 {
@@ -318,7 +318,7 @@ static bool open_output(struct output *o)
     return true;
 }
 
-/* The standard output is closed, and looked at, by main(). */
+/* main() closes the standard output, and checks it. */
 static bool close_output(struct output *o, bool ok)
 {
     if (o->out == NULL || o->out == stdout)
@@ -334,7 +334,7 @@ static unsigned thread_count(const struct settings *s)
 
     if (s->threads != 0)
         return (unsigned)s->threads;
-    /* Replays side by side would disturb each other's times. */
+    /* Parallel replays would disturb each other's times. */
     if (s->repeat_set)
         return 1;
     cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -17,7 +17,7 @@ enum { TOP_MAX = 100000, INPUTS_MAX = 2 };
 
 enum row { ROW_TOP, ROW_JSON, ROW_PATHS, ROW_BY, ROW_TREE, ROW_ALL };
 
-/* Those of diff; the first two are the same. */
+/* Options of diff; the first two are shared. */
 enum diff_row { DIFF_FROM = ROW_JSON + 1, DIFF_TO, DIFF_CONF };
 
 static const struct cli_option report_table[] = {
@@ -49,7 +49,7 @@ struct settings {
     bool json;
     const char *paths[INPUTS_MAX];
     size_t path_count;
-    size_t wanted; /* inputs */
+    size_t wanted; /* number of inputs */
     struct release_diff_options releases;
 };
 
@@ -137,7 +137,7 @@ static bool cmd_report_take(void *ctx, const struct cli_args *a, int got)
     return true;
 }
 
-/* An exit status, or -1 to go on. */
+/* Returns an exit status, or -1 to continue. */
 static int cmd_report_read_settings(const struct cli_command *self, int argc,
                                     char **argv, struct settings *s)
 {

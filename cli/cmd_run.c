@@ -1,5 +1,5 @@
-/* cmd_run.c - `larder run`: a program of Python, larder.fit, which reads the
- * options. */
+/* cmd_run.c - `larder run`: starts the Python program larder.fit, which reads
+ * the options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

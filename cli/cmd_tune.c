@@ -124,7 +124,7 @@ static bool cmd_tune_take(void *ctx, const struct cli_args *a, int got)
     return true;
 }
 
-/* Where what was found before is kept; none where nobody has a home. */
+/* The folder of cached results; none without a home folder. */
 static void find_cache(struct settings *s)
 {
     const char *base = getenv("XDG_CACHE_HOME");
@@ -140,14 +140,14 @@ static void find_cache(struct settings *s)
         n = snprintf(folder, sizeof folder, "%s/.cache", home);
     if (n <= 0 || n >= (int)sizeof folder)
         return;
-    /* Where these cannot be made, nothing is kept. */
+    /* If the folders cannot be created nothing is cached. */
     (void)mkdir(folder, 0700);
     snprintf(s->cache, sizeof s->cache, "%s/larder", folder);
     (void)mkdir(s->cache, 0777);
     s->options.cache = s->cache;
 }
 
-/* An exit status, or -1 to go on. */
+/* Returns an exit status, or -1 to continue. */
 static int cmd_tune_read_settings(const struct cli_command *self, int argc,
                                   char **argv, struct settings *s)
 {
@@ -191,7 +191,7 @@ static bool read_inputs(const struct settings *s, struct tune_inputs *out,
     return true;
 }
 
-/* For `fit`, settings are tried only where it does not fit as it is. */
+/* For `fit`, settings are tried only if it does not fit as it is. */
 static bool cmd_tune_find(const struct settings *s,
                           const struct tune_inputs *inputs, bool always,
                           struct tune *t, struct tool_error *error)

@@ -67,7 +67,7 @@ static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
     return true;
 }
 
-/* An exit status, or -1 to go on. */
+/* Returns an exit status, or -1 to continue. */
 static int cmd_view_read_settings(const struct cli_command *self, int argc,
                                   char **argv, struct settings *s)
 {
@@ -121,8 +121,7 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
            cmd_view_fail(error.text);
 }
 
-/* The page appears whole or not at all: what was there before stays until
- * then. */
+/* The page appears complete or not at all; until then the old file stays. */
 static bool write_file(const struct settings *s, const struct view_run *runs)
 {
     struct new_file file;
@@ -157,7 +156,7 @@ static bool read_runs(const struct settings *s, struct view_run *runs,
     return true;
 }
 
-/* Somewhere for the page of --open; a browser goes by the name's end. */
+/* A temporary file for --open; browsers decide by the suffix. */
 static bool choose_output(struct settings *s)
 {
     const char *folder = secure_getenv("TMPDIR");
@@ -195,7 +194,7 @@ static bool show(const struct settings *s)
     return false;
 }
 
-/* A page that could not be made leaves no temporary file. */
+/* If the page cannot be written no temporary file is left. */
 static bool make_page(struct settings *s, const struct view_run *runs)
 {
     if (!choose_output(s))

@@ -1,4 +1,4 @@
-/* commands.h - the commands there are. */
+/* commands.h - all commands. */
 #ifndef LARDER_CLI_COMMANDS_H
 #define LARDER_CLI_COMMANDS_H
 

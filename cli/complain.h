@@ -1,13 +1,13 @@
-/* complain.h - what the command says on the standard error.
+/* complain.h - messages on the standard error.
  *
- * The name of a file, and what a file holds, may be anything: nothing in it
- * that a terminal would obey is printed. */
+ * The name and the contents of a file may be anything: control characters are
+ * never printed. */
 #ifndef LARDER_CLI_COMPLAIN_H
 #define LARDER_CLI_COMPLAIN_H
 
 #include <stdarg.h>
 
-/* A line: "larder COMMAND: " and the words; for NULL "larder: ". */
+/* Print one line: "larder COMMAND: " and the message; "larder: " for NULL. */
 __attribute__((format(printf, 2, 3))) void cli_complain(const char *command,
                                                         const char *format,
                                                         ...);

@@ -42,8 +42,8 @@ void completion_each(FILE *out, const struct cli_command *const *commands,
     }
 }
 
-/* "larder|pytorch|direct": words as they are typed; capitals stand for
- * something. */
+/* "larder|pytorch|direct": words to be typed literally; an argument in capitals
+ * is a placeholder. */
 static bool is_choice(const char *argument)
 {
     return strchr(argument, '|') != NULL && argument[0] >= 'a' &&

@@ -1,5 +1,5 @@
-/* completion.h - scripts that complete the command line in a shell, made of the
- * tables that --help is made of. */
+/* completion.h - scripts for shell completion, generated from the tables that
+ * also produce --help. */
 #ifndef LARDER_CLI_COMPLETION_H
 #define LARDER_CLI_COMPLETION_H
 
@@ -10,8 +10,8 @@
 
 #define COMPLETION_SHELLS "bash|zsh|fish|table"
 
-/* Write the script of a shell, or the table itself, for the manuals; `commands`
- * is ended by NULL.  False if there is no such shell. */
+/* Write the script for a shell, or the table itself, for the manuals;
+ * `commands` is ended by NULL.  False: there is no such shell. */
 bool completion_write(FILE *out, const char *shell,
                       const struct cli_command *const *commands);
 

@@ -1,5 +1,5 @@
-/* completion_bash.c - for bash, which is all that the script needs: functions
- * that say what is in the tables, and one that reads the command line. */
+/* completion_bash.c - for bash: functions generated from the tables, and one
+ * that reads the command line. */
 #include "completion_tables.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* completion_fish.c - for fish: a line for each option, under the condition
- * that its command was named. */
+/* completion_fish.c - for fish: one line for each option, with the condition
+ * that its command was given. */
 #include "completion_tables.h"
 
 static const char conditions[] =

@@ -1,6 +1,6 @@
-/* completion_table.c - not for a shell: a line for each option, with tabs
- * between command, name, value and help.  tools/make_manuals.py makes the
- * manual pages' lists of options of it. */
+/* completion_table.c - not for a shell: one line for each option, with tabs
+ * between command, name, value and help. tools/make_manuals.py generates the
+ * manual pages' option lists from it. */
 #include "completion_tables.h"
 
 static void put_rows(FILE *out, const struct cli_command *command)

@@ -1,5 +1,5 @@
-/* completion_tables.h - the commands' tables as the writers of completion
- * scripts see them. */
+/* completion_tables.h - the commands' tables, for the writers of completion
+ * scripts. */
 #ifndef LARDER_CLI_COMPLETION_TABLES_H
 #define LARDER_CLI_COMPLETION_TABLES_H
 
@@ -10,27 +10,27 @@
 
 typedef void completion_fn(FILE *out, const struct cli_command *command);
 
-/* Each command that is shown and each of its parts, in the order of help. */
+/* Each visible command and each of its parts, in the order of help. */
 void completion_each(FILE *out, const struct cli_command *const *commands,
                      completion_fn *fn);
 
-/* What the value of an option can be. */
+/* Kinds of values that an option can have. */
 enum completion_value {
-    COMPLETION_ANY, /* nothing a shell would know */
+    COMPLETION_ANY, /* nothing that a shell can complete */
     COMPLETION_FILE,
     COMPLETION_WORDS
 };
 enum completion_value completion_value_of(const struct cli_option *o);
 
-/* Those words, with blanks between them. */
+/* Write the words, separated by blanks. */
 void completion_put_words(FILE *out, const struct cli_option *o);
 
-/* The same of operands: words, after each of which there is a blank. */
+/* The same for operands: each word is followed by a blank. */
 bool completion_takes_files(const struct cli_command *command);
 void completion_put_operands(FILE *out, const struct cli_command *command);
 
-/* A help text on one line, for single quotes: a quote becomes `quote`, and every
- * character of `escaped` gets a backslash. */
+/* Write a help text on one line for single quotes: a quote is written as
+ * `quote`, and every character of `escaped` gets a backslash. */
 void completion_put_text(FILE *out, const char *text, const char *escaped,
                          const char *quote);
 

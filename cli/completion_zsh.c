@@ -1,7 +1,7 @@
-/* completion_zsh.c - for zsh: a function for each command, named by it. */
+/* completion_zsh.c - for zsh: one function for each command, named after it. */
 #include "completion_tables.h"
 
-/* `command` may be NULL: larder itself. */
+/* `command` NULL: larder itself. */
 static void put_function_name(FILE *out, const struct cli_command *command)
 {
     fputs(command != NULL ? "_larder_" : "_larder", out);
@@ -60,7 +60,7 @@ static void put_operands(FILE *out, const struct cli_command *command)
     fputs(files ? "; _files }'" : ")'", out);
 }
 
-/* Names and summaries, as _describe wants them. */
+/* Names and summaries, in the format of _describe. */
 static void put_names(FILE *out, const struct cli_command *const *commands)
 {
     for (; *commands != NULL; commands++) {
@@ -72,7 +72,7 @@ static void put_names(FILE *out, const struct cli_command *const *commands)
     }
 }
 
-/* The part that was named, or else the names there are. */
+/* Complete the given part; if there is none, the parts' names. */
 static void put_parts(FILE *out, const struct cli_command *command,
                       const struct cli_command *const *parts)
 {

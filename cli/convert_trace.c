@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* An operation is two events at most, but for segments, and those are not
- * taken or released more often than blocks. */
+/* An operation causes at most two events, except for segments, and those are
+ * not acquired or released more often than blocks. */
 enum { EVENTS_PER_OP = 4, EVENTS_MORE = 1024 };
 
 static bool convert_trace_run(const struct trace *t,
@@ -13,7 +13,7 @@ static bool convert_trace_run(const struct trace *t,
 {
     struct replay_result result;
 
-    /* Who wants a snapshot wants to see what PyTorch would do. */
+    /* A snapshot should show what PyTorch would do. */
     if (options->policy == LARDER_POLICY_DEFAULT)
         options->policy = LARDER_POLICY_PYTORCH;
     options->history_events = EVENTS_PER_OP * t->op_count + EVENTS_MORE;

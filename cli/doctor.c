@@ -8,7 +8,7 @@ struct doctor_finding *doctor_say(struct doctor *d, enum doctor_grade grade,
                                   const char *part, const char *name,
                                   const char *format, ...)
 {
-    /* The last place is overwritten when all are taken. */
+    /* When all entries are used the last one is overwritten. */
     struct doctor_finding *f =
         &d->findings[d->count < DOCTOR_FINDINGS_MAX ? d->count++
                                                     : DOCTOR_FINDINGS_MAX - 1];

@@ -1,8 +1,7 @@
-/* doctor.h - what `larder doctor` looks at, and what it found.
+/* doctor.h - what `larder doctor` checks, and its findings.
  *
- * Each part looks at one thing and adds findings; none of them fails for want
- * of what it looks at.  Whatever is asked of the system is asked without
- * taking a context on a GPU. */
+ * Each part checks one thing and adds findings; no part fails because what it
+ * checks is missing.  Queries never create a context on a GPU. */
 #ifndef LARDER_CLI_DOCTOR_H
 #define LARDER_CLI_DOCTOR_H
 
@@ -12,7 +11,7 @@
 enum doctor_grade {
     DOCTOR_FINE,
     DOCTOR_NOTE,   /* worth knowing; nothing is broken */
-    DOCTOR_PROBLEM /* something will not work, or is not safe */
+    DOCTOR_PROBLEM /* something does not work, or is unsafe */
 };
 
 enum { DOCTOR_SAID_MAX = 512, DOCTOR_FINDINGS_MAX = 96 };
@@ -28,10 +27,10 @@ struct doctor_finding {
 struct doctor {
     struct doctor_finding findings[DOCTOR_FINDINGS_MAX];
     size_t count;
-    char pytorch[32]; /* its version; "": none was found */
+    char pytorch[32]; /* version; "": not found */
 };
 
-/* The finding to add advice to; what does not fit any more is dropped. */
+/* Returns the finding, to add advice to it.  Text that does not fit is cut. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 5, 6)))
 #endif
@@ -44,10 +43,10 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void doctor_advise(struct doctor_finding *f, const char *format, ...);
 
-/* The first line of a file, without its end; false if it cannot be read. */
+/* The first line of a file without its end.  False: it cannot be read. */
 bool doctor_read_line(const char *path, char *out, size_t room);
 
-void doctor_versions(struct doctor *d); /* before settings: PyTorch's version */
+void doctor_versions(struct doctor *d); /* before settings */
 void doctor_driver(struct doctor *d);
 void doctor_limits(struct doctor *d);
 void doctor_settings(struct doctor *d);

@@ -1,5 +1,5 @@
-/* doctor_driver.c - the drivers: whether they can be loaded, from where, and
- * which GPUs they have. */
+/* doctor_driver.c - the drivers: whether and from where they can be loaded, and
+ * their GPUs. */
 #include "doctor.h"
 
 #include <inttypes.h>
@@ -19,10 +19,10 @@ enum { GPUS_MAX = 16 };
 
 struct family {
     const char *name;     /* in a device's spec */
-    const char *library;  /* how its file's name begins */
-    const char *node;     /* the kernel's device: there where the module is */
-    const char *module;   /* the file with the kernel module's version */
-    const char *variable; /* which GPUs a program sees */
+    const char *library;  /* how its file name begins */
+    const char *node;     /* device node; exists if the module is loaded */
+    const char *module;   /* file with the kernel module's version */
+    const char *variable; /* selects the GPUs that a program sees */
 };
 
 static const struct family families[] = {
@@ -32,7 +32,7 @@ static const struct family families[] = {
      "HIP_VISIBLE_DEVICES"},
 };
 
-/* The file of a library that was loaded; it stays so once it was. */
+/* The path of a loaded library; it is never unloaded. */
 static bool find_loaded(const char *library, char out[PATH_MAX])
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -85,7 +85,8 @@ static void say_gpu(struct doctor *d, const struct family *family, int n,
                   "without it, but hold more memory");
 }
 
-/* How many GPUs could be opened; larder_last_error() says why no more. */
+/* The number of GPUs that could be opened; larder_last_error() says why there
+ * are no more. */
 static int say_gpus(struct doctor *d, const struct family *family)
 {
     int n = 0;
@@ -121,7 +122,7 @@ static void advise_missing(struct doctor_finding *f,
                          "start the container with it (--gpus all)");
 }
 
-/* Where the loader looked, for a library that it did not find. */
+/* Report where the loader searched for a missing library. */
 static void say_missing(struct doctor *d, const struct family *family,
                         const char *why)
 {

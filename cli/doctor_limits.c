@@ -1,4 +1,4 @@
-/* doctor_limits.c - what the system lets a process have. */
+/* doctor_limits.c - the system's limits for a process. */
 #include "doctor.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define GIB (UINT64_C(1) << 30)
 
-/* Less than this hinders programs that do what is ordinary. */
+/* Lower limits break programs that do nothing unusual. */
 enum { FILES_FEW = 1024, MAPPINGS_FEW = 65530 };
 
 /* ---- of the process --------------------------------------------------------- */
@@ -75,8 +75,8 @@ static void say_locked(struct doctor *d)
 
 /* ---- of the container --------------------------------------------------------- */
 
-/* The lowest number in `file` of a group and of those above it.  `group` is
- * cut from its end on. */
+/* The minimum of `file` over a group and its ancestors. `group` is shortened
+ * from its end. */
 static uint64_t lowest_limit(const char *root, char *group, const char *file)
 {
     uint64_t lowest = UINT64_MAX;
@@ -100,8 +100,8 @@ static uint64_t lowest_limit(const char *root, char *group, const char *file)
     }
 }
 
-/* What the control groups (version 2, "0::/path", or 1, "4:memory:/path")
- * leave this process of the host's memory. */
+/* The host memory that control groups (version 2, "0::/path", or 1,
+ * "4:memory:/path") allow this process. */
 static uint64_t container_limit(void)
 {
     FILE *in = fopen("/proc/self/cgroup", "re");
@@ -135,7 +135,7 @@ static void say_container(struct doctor *d)
     uint64_t limit = container_limit();
     char bytes[UNITS_MAX];
 
-    /* Version 1 writes a number near 2^63 for none. */
+    /* Version 1 writes a number near 2^63 for "none". */
     if (limit >= UINT64_C(1) << 62) {
         doctor_say(d, DOCTOR_FINE, PART, "container memory", "not limited");
         return;

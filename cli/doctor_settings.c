@@ -1,5 +1,5 @@
-/* doctor_settings.c - settings in the environment: whether they can be read,
- * and those that are known to do harm. */
+/* doctor_settings.c - settings in the environment: whether they are valid, and
+ * those known to be harmful. */
 #include "doctor.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define PART "settings"
 
-/* In the order in which PyTorch takes the first that is set. */
+/* In PyTorch's order: the first that is set counts. */
 static const char *const pytorch_variables[] = {
     "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
 
@@ -25,8 +25,8 @@ static const char *set_variable(const char *name)
     return value != NULL && *value != '\0' ? value : NULL;
 }
 
-/* Whether the release of PyTorch that is there lies in [first, last], both
- * 2.MINOR; where none is there it may come to be. */
+/* Whether the installed release of PyTorch is in [first, last], both 2.MINOR;
+ * true if none is installed, because it may be later. */
 static bool may_be(const struct doctor *d, int first, int last)
 {
     int minor;
@@ -36,8 +36,8 @@ static bool may_be(const struct doctor *d, int first, int last)
                : minor >= first && minor <= last;
 }
 
-/* pytorch#192722: a free block of a bucket was taken without a look at its
- * size, and with rounding off a bucket has several. */
+/* pytorch#192722: a free block of a bucket was used without checking its size,
+ * and without rounding a bucket has several sizes. */
 static void say_pinned(struct doctor *d, const char *name, const char *value)
 {
     struct doctor_finding *f;
@@ -72,8 +72,8 @@ static void say_unified(struct doctor *d, const char *name, const char *value)
     doctor_advise(f, "set it in PYTORCH_CUDA_ALLOC_CONF");
 }
 
-/* A mistake in LARDER_CONF stops Larder; what it does not know of PyTorch's may
- * be newer than it is. */
+/* An error in LARDER_CONF stops Larder.  Unknown keys in PyTorch's variables
+ * may be newer than Larder. */
 static void say_conf(struct doctor *d, enum doctor_grade wrong,
                      const char *name, const char *value)
 {
@@ -87,7 +87,7 @@ static void say_conf(struct doctor *d, enum doctor_grade wrong,
     doctor_advise(f, "larder-conf(5) lists the keys and their values");
 }
 
-/* Of several of PyTorch's variables one counts. */
+/* Only one of PyTorch's variables takes effect. */
 static void say_pytorch(struct doctor *d)
 {
     const char *first = NULL;
@@ -112,7 +112,7 @@ static void say_pytorch(struct doctor *d)
     }
 }
 
-/* A debugging aid that is easily forgotten. */
+/* A debugging aid that is easily left on. */
 static void say_uncached(struct doctor *d)
 {
     struct doctor_finding *f;

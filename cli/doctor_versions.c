@@ -1,4 +1,5 @@
-/* doctor_versions.c - of the library, the kernel, Python and PyTorch. */
+/* doctor_versions.c - the versions of the library, the kernel, Python and
+ * PyTorch. */
 #include "doctor.h"
 
 #include <fcntl.h>
@@ -17,8 +18,8 @@ extern char **environ;
 
 #define PART "versions"
 
-/* Of the package's own description: importing PyTorch takes seconds, and may
- * fail for reasons of its own. */
+/* From the package's metadata: importing PyTorch takes seconds, and may fail
+ * for other reasons. */
 static const char question[] = "import sys\n"
                                "print('%d.%d.%d' % sys.version_info[:3])\n"
                                "try:\n"
@@ -27,7 +28,7 @@ static const char question[] = "import sys\n"
                                "except Exception:\n"
                                "    pass\n";
 
-/* Start Python with the question; its answer comes from *out. */
+/* Start Python with the question; its answer can be read from *out. */
 static bool ask(pid_t *child, int *out)
 {
     char *words[] = {(char *)cli_python_name(), (char *)"-c", (char *)question,
@@ -56,7 +57,7 @@ static bool ask(pid_t *child, int *out)
     return ok;
 }
 
-/* The versions of Python and of PyTorch, "" for what is not there. */
+/* The versions of Python and PyTorch; "": not installed. */
 static void ask_python(char *python, size_t python_room, char *pytorch,
                        size_t pytorch_room)
 {

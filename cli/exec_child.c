@@ -9,7 +9,7 @@
 
 #include "complain.h"
 
-/* As a shell has it, for a program that cannot be started. */
+/* Exit statuses as in a shell, for a program that cannot be started. */
 enum { EXIT_NOT_STARTED = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
 static const int handed_on[] = {SIGINT, SIGQUIT, SIGTERM,
@@ -18,7 +18,8 @@ enum { HANDED_ON = sizeof handed_on / sizeof handed_on[0] };
 
 static volatile sig_atomic_t child; /* 0: it has ended */
 
-/* The terminal's go to all processes of the group, so to the program too. */
+/* Signals from the terminal reach all processes of the group, so only others
+ * are forwarded. */
 static void hand_on(int number, siginfo_t *info, void *context)
 {
     int error = errno;
@@ -29,7 +30,8 @@ static void hand_on(int number, siginfo_t *info, void *context)
     errno = error;
 }
 
-/* What this process ignores the program ignores, and has not to be told. */
+/* Signals that this process ignores are ignored by the program too, and not
+ * forwarded. */
 static void heed_signals(void)
 {
     struct sigaction action = {.sa_sigaction = hand_on,
@@ -55,8 +57,8 @@ static void become(char **words, const sigset_t *mask)
     _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
 }
 
-/* Its number stays its own until it is waited for, and no signal comes
- * between that and its being forgotten. */
+/* The process number is not reused before waitpid().  Signals are blocked
+ * between that and clearing `child`. */
 static int wait_for_child(const sigset_t *all)
 {
     siginfo_t ended;
@@ -81,7 +83,7 @@ int exec_child_run(char **words)
 
     fflush(NULL);
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &before); /* until there is who to tell */
+    sigprocmask(SIG_BLOCK, &all, &before); /* until `child` is set */
     pid = fork();
     if (pid == 0)
         become(words, &before);

@@ -1,10 +1,10 @@
-/* exec_child.h - the program that `larder exec` runs. */
+/* exec_child.h - runs the program of `larder exec`. */
 #ifndef LARDER_CLI_EXEC_CHILD_H
 #define LARDER_CLI_EXEC_CHILD_H
 
-/* Run the words, ended by NULL, and wait.  Signals that are sent to this
- * process go to the program; those of the terminal reach it anyway.  The exit
- * status is the program's; a signal's is the shell's. */
+/* Run the words, ended by NULL, and wait.  Signals sent to this process are
+ * forwarded to the program; those from the terminal reach it anyway.  Returns
+ * the program's exit status, or the shell's value for a signal. */
 int exec_child_run(char **words);
 
 #endif

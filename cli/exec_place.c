@@ -27,8 +27,8 @@ static bool holds(const char *folder, const char *file)
     return join(probe, folder, file) && access(probe, R_OK) == 0;
 }
 
-/* Of the folders beside the command the first that holds the file: of a build,
- * and then of prefixes. */
+/* The first folder near the command that contains the file: of a build, then of
+ * installation prefixes. */
 static bool find_beside(const char *build, const char *installed,
                         const char *file, char out[PATH_MAX])
 {
@@ -84,7 +84,7 @@ bool exec_find_runtime(char out[PATH_MAX], bool *is_wrong)
     return false;
 }
 
-/* The loader takes a list of auditors, split at colons. */
+/* The loader accepts several auditors, separated by colons. */
 bool exec_set_runtime(const char *folder)
 {
     char auditor[PATH_MAX];
@@ -116,8 +116,9 @@ bool exec_find_preload(char out[PATH_MAX])
     return false;
 }
 
-/* The loader splits this list at blanks, too: a path with one is named by its
- * parts, as the list of folders is split at colons alone. */
+/* The loader also splits LD_PRELOAD at blanks.  A path with a blank is
+ * therefore split: its folder goes to LD_LIBRARY_PATH, which is split only at
+ * colons. */
 bool exec_set_preload(char library[PATH_MAX])
 {
     char *slash = strrchr(library, '/');

@@ -1,4 +1,4 @@
-/* exec_report.h - what the simulated driver wrote of a program's devices: a line
+/* exec_report.h - the simulated driver's report on a program's devices: a line
  * of JSON for each device that a process used. */
 #ifndef LARDER_CLI_EXEC_REPORT_H
 #define LARDER_CLI_EXEC_REPORT_H
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Print it to `out`: its lines, or in words.  False if it cannot be read. */
+/* Print it to `out`, unchanged or as text.  False: it cannot be read. */
 bool exec_report(const char *path, bool as_json, FILE *out);
 
 #endif

@@ -24,7 +24,7 @@ static bool is_input(const char *name)
     return false;
 }
 
-/* Takes the path, malloc'd. */
+/* Takes ownership of the path, which is malloc'd. */
 static bool push(struct input_list *list, char *path, struct tool_error *error)
 {
     if (path != NULL && list->count == list->capacity) {

@@ -1,4 +1,4 @@
-/* input_list.h - inputs as they are given: files, and folders of them. */
+/* input_list.h - inputs as given: files, and folders of files. */
 #ifndef LARDER_CLI_INPUT_LIST_H
 #define LARDER_CLI_INPUT_LIST_H
 
@@ -13,8 +13,8 @@ struct input_list {
     size_t capacity;
 };
 
-/* Add a file; of a folder, the traces and snapshots that lie in it, by name.
- * *out begins zeroed.  False: no such folder can be read, or it has none. */
+/* Add a file or, for a folder, the traces and snapshots in it, sorted by name.
+ * *out begins zeroed.  False: the folder cannot be read, or has none. */
 bool input_list_add(struct input_list *out, const char *path,
                     struct tool_error *error);
 void input_list_free(struct input_list *list);

@@ -1,4 +1,4 @@
-/* main.c - the command `larder`: finds the subcommand and runs it. */
+/* main.c - the command `larder`: finds and runs the subcommand. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void show_commands(FILE *out)
     fputs("\n'larder help COMMAND' lists the options of a command.\n", out);
 }
 
-/* What `help` can be about. */
+/* Topics of `help`. */
 static const char *command_word(size_t index)
 {
     return index < COMMAND_COUNT && !commands[index]->is_hidden
@@ -76,7 +76,7 @@ static const char *command_word(size_t index)
                : NULL;
 }
 
-/* Says so if there is none. */
+/* Reports if there is none. */
 static const struct cli_command *find_command(const char *name)
 {
     const char *names[COMMAND_COUNT + 1];
@@ -97,8 +97,8 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* For commands without options: reads at most `most` operands; the others are
- * left as they are.  An exit status, or -1 to go on. */
+/* For commands without options: read at most `most` operands; the others stay
+ * unchanged.  Returns an exit status, or -1 to continue. */
 static int read_operands(const struct cli_command *self, int argc, char **argv,
                          size_t most, const char **operands)
 {
@@ -131,7 +131,7 @@ static int run_version(const struct cli_command *self, int argc, char **argv)
     return CLI_EXIT_OK;
 }
 
-/* Says so if there is none. */
+/* Reports if there is none. */
 static const struct cli_command *find_part(const struct cli_command *command,
                                            const char *name)
 {
@@ -203,8 +203,7 @@ static int run_command(int argc, char **argv)
     return command->run(command, argc - 1, argv + 1);
 }
 
-/* Output that did not reach its place is a failure, whatever else went well.
- */
+/* Output that was not written is an error, whatever else succeeded. */
 static int close_output(int status)
 {
     int failed = ferror(stdout);

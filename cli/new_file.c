@@ -12,7 +12,7 @@ static bool failed(struct new_file *f, const char *why)
     return false;
 }
 
-/* The library's words have the path before the reason. */
+/* The library's message has the path before the reason. */
 static bool failed_there(struct new_file *f)
 {
     static const char before[] = "cannot be written: ";
@@ -29,7 +29,7 @@ static void abandon(int number)
     raise(number);
 }
 
-/* Signals that somebody ignores stay ignored. */
+/* Signals that are ignored stay ignored. */
 static void heed_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};

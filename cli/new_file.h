@@ -1,5 +1,5 @@
-/* new_file.h - output that appears whole or not at all (larder/file.h), as a
- * stream.  A signal that ends the command leaves nothing of it. */
+/* new_file.h - a stream to a file that appears complete or not at all
+ * (larder/file.h).  A signal that ends the command leaves nothing behind. */
 #ifndef LARDER_CLI_NEW_FILE_H
 #define LARDER_CLI_NEW_FILE_H
 
@@ -14,11 +14,11 @@ struct new_file {
     char why[256]; /* after a failure: the reason, without the path */
 };
 
-/* False: it cannot be made. */
+/* False: it cannot be created. */
 bool new_file_open(struct new_file *f, const char *path);
 
-/* Close it, and put it in its place if `ok`; else, or if that fails (false),
- * nothing is left of it. */
+/* Close the file, and rename it to its place if `ok`.  Otherwise, or if that
+ * fails (false), it is removed. */
 bool new_file_close(struct new_file *f, bool ok);
 
 #endif

@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-/* What a browser says about itself is not for whoever asked for a page. */
+/* Silence the browser's own output. */
 static bool start(const char *command, const char *path)
 {
     char *arguments[] = {(char *)command, (char *)path, NULL};

@@ -1,11 +1,11 @@
-/* open_browser.h - a file shown in the user's browser. */
+/* open_browser.h - shows a file in the user's browser. */
 #ifndef LARDER_CLI_OPEN_BROWSER_H
 #define LARDER_CLI_OPEN_BROWSER_H
 
 #include <stdbool.h>
 
-/* Start the command in BROWSER, or the desktop's own, with the file's path as
- * its argument; does not wait for it.  False: none could be started. */
+/* Start the command in BROWSER, or the desktop's default, with the file's path
+ * as its argument, without waiting for it.  False: none could be started. */
 bool open_browser(const char *path);
 
 #endif

@@ -31,8 +31,8 @@ static unsigned smallest(unsigned a, unsigned b, unsigned c)
     return ab < c ? ab : c;
 }
 
-/* Letters to insert, drop or change to make b of a; b is not longer than
- * NAME_MAX_LENGTH. */
+/* The number of letters to insert, delete or replace to turn a into b; b has at
+ * most NAME_MAX_LENGTH letters. */
 static unsigned edit_distance(const char *a, const char *b)
 {
     unsigned row[NAME_MAX_LENGTH + 1];
@@ -117,7 +117,7 @@ static int unknown_option(const struct cli_args *a, const char *word)
     return CLI_WRONG;
 }
 
-/* Take the value of an option that has one, or see that none was given. */
+/* Take the value of an option that has one, or check that none was given. */
 static int take_value(struct cli_args *a, int row, const char *equals)
 {
     const struct cli_option *o = &a->command->options[row];

@@ -1,12 +1,12 @@
-/* own_folder.h - where the command lies: what comes with it is found from
- * there. */
+/* own_folder.h - the folder of the running command, near which its files are
+ * found. */
 #ifndef LARDER_CLI_OWN_FOLDER_H
 #define LARDER_CLI_OWN_FOLDER_H
 
 #include <limits.h>
 #include <stdbool.h>
 
-/* The folder that the running command lies in; false if nobody can tell. */
+/* The folder of the running command.  False: it is unknown. */
 bool cli_own_folder(char out[PATH_MAX]);
 
 #endif

@@ -24,7 +24,7 @@ static uint64_t clock_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The shell's prompt shall not follow half a bar. */
+/* The shell's prompt must not follow half a bar. */
 static void wipe_and_die(int signal_number)
 {
     ssize_t n = write(STDERR_FILENO, WIPE, sizeof WIPE - 1);
@@ -33,7 +33,7 @@ static void wipe_and_die(int signal_number)
     raise(signal_number);
 }
 
-/* A caller that has the signal ignored, as nohup does, keeps that. */
+/* A caller that ignores the signal, such as nohup, keeps that. */
 static void catch_interrupt(struct progress *p)
 {
     struct sigaction action = {.sa_handler = wipe_and_die,
@@ -56,7 +56,7 @@ void progress_begin(struct progress *p, bool on, size_t inputs)
         catch_interrupt(p);
 }
 
-/* Inputs not begun are taken to be like those that were. */
+/* Inputs not yet begun are assumed to be like the others. */
 static unsigned progress_percent(struct progress *p)
 {
     double to_do = (double)atomic_load(&p->to_do);
@@ -69,8 +69,8 @@ static unsigned progress_percent(struct progress *p)
     return part >= 1 ? 100 : (unsigned)(part * 100);
 }
 
-/* A line that a narrow terminal would break could not be wiped away: the bar
- * gives way first, then all but the figure. */
+/* A line that wraps could not be erased: if the terminal is narrow the bar is
+ * left out first, then everything except the percentage. */
 static void progress_draw(struct progress *p, uint64_t now)
 {
     static const char full[] = "==============================";
@@ -104,7 +104,7 @@ static void progress_tick(struct progress *p)
 
     if (now - p->begun_ns < SHOW_AFTER_NS)
         return;
-    /* Whoever finds another one drawing leaves it to draw. */
+    /* If another thread is drawing, leave it to that. */
     if (pthread_mutex_trylock(&p->lock) != 0)
         return;
     if (now - p->drawn_ns >= DRAW_EVERY_NS)

@@ -1,7 +1,7 @@
-/* progress.h - a bar on the standard error while a long run goes on.
+/* progress.h - a progress bar on the standard error during a long run.
  *
- * It is drawn from the calls that report progress, not by a thread: a second
- * thread would make the locks that are being measured slower. */
+ * It is drawn by the calls that report progress, not by a thread: a second
+ * thread would slow down the locks that are being measured. */
 #ifndef LARDER_CLI_PROGRESS_H
 #define LARDER_CLI_PROGRESS_H
 
@@ -14,7 +14,7 @@
 
 struct progress {
     bool on;
-    bool catches; /* the interrupt, to wipe the bar before it kills */
+    bool catches; /* handles the interrupt signal, to erase the bar */
     struct sigaction old_action;
     size_t inputs;
     _Atomic uint64_t to_do;
@@ -22,9 +22,9 @@ struct progress {
     _Atomic uint64_t inputs_begun;
     _Atomic uint64_t inputs_done;
     uint64_t begun_ns;
-    pthread_mutex_t lock; /* of what follows */
-    uint64_t drawn_ns;    /* 0: nothing is drawn */
-    unsigned percent;     /* never goes back */
+    pthread_mutex_t lock; /* guards the following */
+    uint64_t drawn_ns;    /* 0: nothing was drawn */
+    unsigned percent;     /* never decreases */
 };
 
 /* Shows nothing unless `on` and the standard error is a terminal. */
@@ -36,7 +36,7 @@ void progress_more(void *ctx, uint64_t more_to_do, uint64_t more_done);
 /* For replay_run_jobs(): an input is done. */
 void progress_input_done(void *ctx, size_t index);
 
-/* Wipe the bar away. */
+/* Erase the bar. */
 void progress_end(struct progress *p);
 
 #endif

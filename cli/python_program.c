@@ -1,4 +1,4 @@
-/* python_program.c - Python in which the package `larder` is found. */
+/* python_program.c - runs Python so that it finds the package `larder`. */
 #include "python_program.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The first of `places` (ended by NULL), seen from `folder`, that holds
+/* The first of `places` (ended by NULL), relative to `folder`, that contains
  * `inside`. */
 static bool find_place(const char *folder, const char *const *places,
                        const char *inside, char out[PATH_MAX])
@@ -47,7 +47,7 @@ static bool find_place(const char *folder, const char *const *places,
     return false;
 }
 
-/* The package `larder` of the same build as the command. */
+/* The package `larder` of the command's own build. */
 static bool find_package_beside(char out[PATH_MAX])
 {
     static const char *const places[] = {"../python", "../share/larder/python",
@@ -71,8 +71,8 @@ static bool find_package_in(const char *command, const char *folder,
     return false;
 }
 
-/* Where the shared library is, as seen from the command; where it is not, the
- * package looks for itself. */
+/* Where the shared library is, relative to the command; if it is not there the
+ * package searches for itself. */
 static void set_library_folder(void)
 {
     static const char *const places[] = {".",
@@ -89,7 +89,7 @@ static void set_library_folder(void)
         setenv("LARDER_LIBRARY_DIR", found, 0);
 }
 
-/* What a variable says, or NULL. */
+/* The value of a variable, or NULL. */
 static const char *said(const char *variable)
 {
     const char *set = secure_getenv(variable);
@@ -97,7 +97,7 @@ static const char *said(const char *variable)
     return set != NULL && *set != '\0' ? set : NULL;
 }
 
-/* In front of what is there. */
+/* Prepend to the path. */
 static bool add_to_path(const char *package)
 {
     const char *old = getenv("PYTHONPATH");
@@ -116,8 +116,8 @@ static bool add_to_path(const char *package)
     return ok;
 }
 
-/* An interpreter that was named may have the package of its own, where the
- * command has none beside it: as in what pip installs. */
+/* An interpreter that was named may have the package itself if there is none
+ * near the command, as after an installation by pip. */
 static bool set_package_folder(const char *command)
 {
     const char *asked = said("LARDER_PYTHON_DIR");

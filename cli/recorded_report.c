@@ -79,8 +79,8 @@ void recorded_report_print(const char *path, const struct replay_snapshot *s)
     printf("\n");
     if (!s->recorded_settings)
         return;
-    /* The table's run begins on an empty device, this one where the recording
-     * did. */
+    /* The run in the table begins with an empty device, this one with the
+     * recorded state. */
     printf("  again from the recorded beginning, under the recorded settings "
            "(%s):\n",
            s->conf[0] != '\0' ? s->conf : "the defaults");

@@ -1,12 +1,12 @@
-/* recorded_report.h - how a replayed snapshot compares with what was recorded,
- * in words. */
+/* recorded_report.h - describes how a replayed snapshot compares with the
+ * recording. */
 #ifndef LARDER_CLI_RECORDED_REPORT_H
 #define LARDER_CLI_RECORDED_REPORT_H
 
 #include "replay/replay.h"
 
-/* What of a snapshot a trace cannot say, as "; N ..." for each that is not 0:
- * nothing is printed if nothing is to be said. */
+/* Print what a trace cannot express of a snapshot, as "; N ..." for each count
+ * that is not 0. */
 void recorded_report_notes(FILE *out, const struct snap_trace_notes *n);
 
 /* Print a paragraph. */

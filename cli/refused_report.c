@@ -10,7 +10,7 @@ static const char *bytes(uint64_t n, char out[UNITS_MAX])
     return units_bytes(n, out);
 }
 
-/* What it was tried on. */
+/* Print the device of the trial. */
 static void print_device(const struct replay_refused *r)
 {
     char a[UNITS_MAX];
@@ -39,7 +39,7 @@ static void print_setting(const struct replay_setting *s)
         printf("%s", conf[0] != '\0' ? conf : "the defaults");
 }
 
-/* Whether two set the same key, to whatever: the first will do. */
+/* Whether both set the same key, to any value: the first is enough. */
 static bool same_key(const struct replay_setting *a,
                      const struct replay_setting *b)
 {

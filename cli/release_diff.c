@@ -20,8 +20,8 @@ struct side {
 
 struct comparison {
     struct side sides[SIDES];
-    size_t differing;  /* placements */
-    size_t count;      /* of all */
+    size_t differing;  /* number of placements that differ */
+    size_t count;      /* total number */
     char first[2][64]; /* the first that differ: "p ID OFFSET" */
 };
 
@@ -108,7 +108,7 @@ static size_t release_index(const char *version)
 
 typedef bool step_fn(void *ctx, size_t release);
 
-/* Call fn for each release after the older of the two at which this program's
+/* Call fn for each release after the older one at which this program's
  * placements change. */
 static bool each_step(const char *path,
                       const struct release_diff_options *options, step_fn *fn,

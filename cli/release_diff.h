@@ -1,5 +1,5 @@
-/* release_diff.h - a trace or snapshot under two releases of PyTorch: what changes
- * for this program. */
+/* release_diff.h - compares a trace or snapshot under two releases of
+ * PyTorch. */
 #ifndef LARDER_CLI_RELEASE_DIFF_H
 #define LARDER_CLI_RELEASE_DIFF_H
 
@@ -14,7 +14,8 @@ struct release_diff_options {
     bool json;
 };
 
-/* Write the comparison to the standard output.  False: why, in *error. */
+/* Write the comparison to the standard output.  False: *error has the
+ * reason. */
 bool release_diff_write(const char *path,
                         const struct release_diff_options *options, bool *same,
                         struct tool_error *error);

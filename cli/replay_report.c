@@ -13,7 +13,7 @@
 
 enum { CELL_MAX = 64, COLUMN_COUNT = 11 };
 
-/* A row on its way into the table. */
+/* A row of the table being built. */
 struct row {
     const char *cells[COLUMN_COUNT];
     char texts[COLUMN_COUNT][CELL_MAX];
@@ -26,7 +26,7 @@ static void row_text(struct row *row, const char *text)
     row->cells[row->count++] = text;
 }
 
-/* A trace's path without what all such paths end with. */
+/* A trace's path without the common suffixes. */
 static void row_name(struct row *row, const char *path)
 {
     static const char *const endings[] = {".trace.zst", ".trace", ".pickle",
@@ -60,7 +60,7 @@ static void row_bytes(struct row *row, uint64_t bytes)
     row_text(row, units_bytes(bytes, row->texts[row->count]));
 }
 
-/* A negative number is one that is not known. */
+/* A negative number means unknown. */
 static void row_real(struct row *row, double x, const char *unit)
 {
     char *text = row->texts[row->count];
@@ -79,7 +79,7 @@ static void add_head(struct table *t)
     table_add(t, head);
 }
 
-/* A snapshot's devices are told apart by their numbers. */
+/* Append the device's number to a snapshot's name. */
 static void row_device(struct row *row, const struct replay_result *r)
 {
     size_t length = strlen(row->name);
@@ -148,7 +148,7 @@ static void print_oom(const struct replay_job *job,
     printf(":\n%s\n", r->oom_text);
 }
 
-/* What does not go into the table. */
+/* Print what is not in the table. */
 static void print_rest(const struct replay_job *job)
 {
     for (const struct replay_result *r = &job->result; r != NULL; r = r->next) {
@@ -174,7 +174,7 @@ bool replay_report_print(const struct replay_job *jobs, size_t count,
     struct table t;
     bool ok;
 
-    /* The last column is there only if it was asked for. */
+    /* The last column is shown only on request. */
     table_init(&t, options->min_capacity ? COLUMN_COUNT : COLUMN_COUNT - 1);
     add_head(&t);
     for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* replay_report.h - the outcome of `larder replay` as people read it. */
+/* replay_report.h - the result of `larder replay` as text. */
 #ifndef LARDER_CLI_REPLAY_REPORT_H
 #define LARDER_CLI_REPLAY_REPORT_H
 
@@ -7,8 +7,8 @@
 
 #include "replay/replay.h"
 
-/* Print the jobs that went well as a table, and what there is to explain
- * below it.  False: no host memory. */
+/* Print the jobs that succeeded as a table, with explanations below it.  False:
+ * no host memory. */
 bool replay_report_print(const struct replay_job *jobs, size_t count,
                          const struct replay_options *options);
 

@@ -8,7 +8,7 @@
 #include "tune/tune.h"
 #include "units.h"
 
-/* What is replayed in a second or two on one core. */
+/* A run of this size is replayed in a second or two on one core. */
 enum { EVENTS_MAX = 200000, WORDS_MAX = 512 };
 
 static char *words_of(const struct tune *t, const struct tune_candidate *best)

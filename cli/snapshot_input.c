@@ -38,7 +38,7 @@ static bool read_either(const char *path, struct snapshot **out,
         return snapshot_read_source(in.source, path, NULL, out, error);
     if (!trace_read_source(in.source, path, &t, error))
         return false;
-    /* What a command that failed leaves in a pipe. */
+    /* An empty input is what a failed command leaves in a pipe. */
     ok = t.op_count > 0
              ? snapshot_input_replay(&t, path, &options, out, error)
              : tool_fail(error,

@@ -1,19 +1,19 @@
-/* snapshot_input.h - what report, diff and view look at: a snapshot, or the
- * one that a replay of a trace makes. */
+/* snapshot_input.h - the input of report, diff and view: a snapshot, or the one
+ * that replaying a trace produces. */
 #ifndef LARDER_CLI_SNAPSHOT_INPUT_H
 #define LARDER_CLI_SNAPSHOT_INPUT_H
 
 #include "replay/replay.h"
 #include "snapshot/snapshot.h"
 
-/* The snapshot that a replay of t as `options` say makes; t came from `path`.
- * The words of an error name that. */
+/* The snapshot produced by replaying t as `options` say. `path` is t's origin,
+ * for messages. */
 bool snapshot_input_replay(const struct trace *t, const char *path,
                            const struct replay_options *options,
                            struct snapshot **out, struct tool_error *error);
 
-/* A file ("-": the standard input), told apart by its content.  A trace is
- * replayed with the replay's own defaults. */
+/* Read a file ("-": the standard input), recognised by its content.  A trace is
+ * replayed with the replay's defaults. */
 bool snapshot_input_read(const char *path, struct snapshot **out,
                          struct tool_error *error);
 

@@ -62,7 +62,8 @@ static size_t column_width(const struct table *t, size_t column)
     return width;
 }
 
-/* Set the widths of the columns; the width of the gaps between them. */
+/* Set the widths of the columns.  Returns the width of the gaps between
+ * them. */
 static int measure(const struct table *t, size_t *widths)
 {
     size_t gaps = t->columns - 1;
@@ -83,7 +84,7 @@ static int measure(const struct table *t, size_t *widths)
     return GAP_NARROW;
 }
 
-/* The end of a name tells more than its folders. */
+/* The end of a name is more informative than its folders. */
 static void print_name(const char *name, size_t width)
 {
     size_t length = strlen(name);

@@ -7,13 +7,12 @@
 
 enum { TABLE_COLUMNS_MAX = 16 };
 
-/* The first column is of names: left-aligned, and cut short (at its front)
- * where the table would be wider than the terminal.  The others are
- * right-aligned. */
+/* The first column has names: left-aligned, and truncated at the front if the
+ * table would be wider than the terminal.  The others are right-aligned. */
 struct table {
     size_t columns;
     size_t rows;
-    char **cells; /* rows * columns, each malloc'd; row 0 is the head */
+    char **cells; /* rows * columns, each malloc'd; row 0: heading */
     bool failed;  /* no host memory: rows are missing */
 };
 
@@ -23,8 +22,8 @@ void table_free(struct table *t);
 /* Add a row of `columns` cells; copies them. */
 void table_add(struct table *t, const char *const *cells);
 
-/* Print on the standard output; the head stands out on a terminal.  False if
- * there was no host memory for some row. */
+/* Print to the standard output, with a highlighted heading on a terminal.
+ * False: there was no host memory for some row. */
 bool table_print(const struct table *t);
 
 #endif

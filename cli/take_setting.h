@@ -1,4 +1,4 @@
-/* take_setting.h - options that say under what something is replayed. */
+/* take_setting.h - options for the settings of a replay. */
 #ifndef LARDER_CLI_TAKE_SETTING_H
 #define LARDER_CLI_TAKE_SETTING_H
 
@@ -6,8 +6,8 @@
 
 #include "option.h"
 
-/* The value of --policy, or of --conf, which is looked at and stays the
- * caller's.  False after saying what is wrong. */
+/* Take the value of --policy, or of --conf, which is checked and stays the
+ * caller's.  False: an error was reported. */
 bool take_policy(const struct cli_args *a, larder_policy *out);
 bool take_conf(const struct cli_args *a, const char **out);
 

@@ -1,4 +1,4 @@
-/* terminal.h - what the streams are connected to. */
+/* terminal.h - properties of the terminal behind a stream. */
 #ifndef LARDER_CLI_TERMINAL_H
 #define LARDER_CLI_TERMINAL_H
 
@@ -11,7 +11,7 @@ bool terminal_is_smart(FILE *f);
 /* A smart one, and NO_COLOR is not set or empty. */
 bool terminal_has_colour(FILE *f);
 
-/* Columns; 0 if it is no terminal. */
+/* Columns; 0: it is no terminal. */
 int terminal_width(FILE *f);
 
 #endif

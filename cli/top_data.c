@@ -69,7 +69,7 @@ uint64_t top_cached(const struct top_process *p)
     return p->has_ledger ? p->p.reserved_bytes - p->p.in_use_bytes : 0;
 }
 
-/* A ledger is a device of its own: that of a group beside the user's. */
+/* Each ledger is shown as a device: a group's beside the user's. */
 static void take_ledger(void *ctx, const larder_ledger_device *device,
                         const larder_ledger_process *processes, size_t count)
 {
@@ -190,7 +190,7 @@ static bool has_words(const struct top_process *p, const char *filter)
            strstr(pid_words(p, pid), filter) != NULL;
 }
 
-/* Some process has exactly this number. */
+/* Whether some process has exactly this number. */
 static bool is_a_number(const struct top_data *data, const char *filter)
 {
     for (size_t i = 0; i < data->count; i++) {

@@ -1,5 +1,5 @@
-/* top_data.h - devices and the processes on them, as `larder top` shows them:
- * from the ledgers, and from NVML for processes that keep none. */
+/* top_data.h - the devices and their processes for `larder top`: from ledgers,
+ * and from NVML for processes without one. */
 #ifndef LARDER_CLI_TOP_DATA_H
 #define LARDER_CLI_TOP_DATA_H
 
@@ -9,11 +9,11 @@
 
 struct top_process {
     larder_ledger_process p;
-    bool has_ledger; /* else only all that it holds is known: reserved */
+    bool has_ledger; /* otherwise only the total held is known */
 };
 
 struct top_device {
-    larder_ledger_device d; /* id is "" if it has no ledger */
+    larder_ledger_device d; /* id is "" without a ledger */
     uint64_t used_bytes;
     uint64_t group_limit_bytes; /* 0: none */
     struct top_process *processes;
@@ -23,8 +23,8 @@ struct top_device {
 struct top_data {
     struct top_device *devices;
     size_t count;
-    bool failed;      /* no host memory: something is missing */
-    const char *nvml; /* why there is none; NULL: it was asked */
+    bool failed;      /* no host memory: the data is incomplete */
+    const char *nvml; /* why NVML is missing; NULL: it is there */
 };
 
 /* How processes are ordered. */
@@ -37,27 +37,28 @@ enum top_order {
     TOP_ORDERS
 };
 
-/* Their names; NULL beyond the last. */
+/* Their names; NULL after the last. */
 const char *top_order_name(size_t order);
 
-/* All there is now; to be freed. */
+/* Read the current data; free it afterwards. */
 void top_data_read(struct top_data *out);
 void top_data_free(struct top_data *data);
 
-/* Order the processes of each device, and leave out those whose name and number
- * have not the words in them; if the words are a process's number, all others. */
+/* Sort the processes of each device, and leave out those whose name and number
+ * do not contain the words.  If the words are a process's number, leave out all
+ * others. */
 void top_data_arrange(struct top_data *data, enum top_order order,
                       const char *filter);
 
-/* With its context. */
+/* Including its context. */
 uint64_t top_held(const struct top_process *p);
 uint64_t top_cached(const struct top_process *p);
 
-/* A device without processes that has this uuid, made if there is none; NULL:
- * no host memory. */
+/* Find the device with this uuid, or add one without processes.  NULL: no host
+ * memory. */
 struct top_device *top_data_device(struct top_data *data,
                                    const unsigned char uuid[LARDER_UUID_BYTES]);
-/* Another process of it; NULL: no host memory. */
+/* Add a process to it.  NULL: no host memory. */
 struct top_process *top_data_process(struct top_data *data,
                                      struct top_device *device);
 

@@ -1,5 +1,5 @@
-/* top_nvml.c - the library is opened when it is asked: nothing of it is needed
- * to build.  The names and layouts are those of nvml.h of CUDA 12. */
+/* top_nvml.c - NVML.  The library is loaded when it is needed, and nothing of
+ * it is needed to build.  Names and layouts are those of nvml.h in CUDA 12. */
 #include "top_nvml.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ struct nvml_memory {
 
 struct nvml_process {
     unsigned pid;
-    unsigned long long used; /* all ones: it does not tell */
+    unsigned long long used; /* all ones: unknown */
     unsigned instances[2];
 };
 
@@ -45,7 +45,7 @@ static bool call_find(void *library, const char *symbol, void *out)
     return found != NULL;
 }
 
-/* Once; why there is none, or NULL. */
+/* Load it once.  Returns why it is missing, or NULL. */
 static const char *nvml_open(struct nvml *out)
 {
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -104,7 +104,8 @@ static void name_read(int64_t pid, char *out, size_t room)
         fclose(f);
 }
 
-/* In its ledger a process is known better, but for its context. */
+/* A process with a ledger is known in more detail from there, except for its
+ * context. */
 static void add_process(struct top_data *data, struct top_device *d,
                         const struct nvml_process *one)
 {

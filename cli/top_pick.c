@@ -23,7 +23,7 @@ bool top_key_is(const struct top_key *key, const struct top_device *d,
 
 /* ---- rows ------------------------------------------------------------------- */
 
-/* Select what is shown in the row, if there is something. */
+/* Select the process shown in the row, if there is one. */
 static void pick_row(struct top_pick *pick, const struct top_data *data,
                      size_t row)
 {
@@ -42,7 +42,7 @@ static void pick_row(struct top_pick *pick, const struct top_data *data,
     }
 }
 
-/* The row of what was selected last; false: it is not shown. */
+/* The row of the process selected last.  False: it is not shown. */
 static bool find_row(const struct top_pick *pick, const struct top_data *data,
                      size_t *out)
 {
@@ -61,7 +61,7 @@ static bool find_row(const struct top_pick *pick, const struct top_data *data,
 bool top_pick_find(struct top_pick *pick, const struct top_data *data)
 {
     bool was_there = pick->process != NULL;
-    size_t row; /* or how many there are */
+    size_t row; /* or the number of rows */
     bool is_there = find_row(pick, data, &row);
 
     pick->process = NULL;

@@ -1,7 +1,7 @@
-/* top_screen.c - the live table, by ncurses.
+/* top_screen.c - the live table, with ncurses.
  *
- * What a process had in the past minute is kept here, by number and ledger, in
- * a list that forgets who was not seen for as long. */
+ * The memory that each process had in the past minute is kept here, by process
+ * number and ledger, in a list that drops processes not seen for that long. */
 #include "top_screen.h"
 
 #include <langinfo.h>
@@ -28,9 +28,9 @@ enum {
 
 struct track {
     struct top_key of;
-    uint64_t samples[SAMPLES]; /* the oldest first */
+    uint64_t samples[SAMPLES]; /* oldest first */
     size_t count;
-    unsigned seen; /* the look that it was seen at last */
+    unsigned seen; /* the last update that showed it */
 };
 
 struct screen {
@@ -38,7 +38,7 @@ struct screen {
     enum top_order order;
     char filter[TEXT_MAX];
     struct top_pick pick;
-    int top; /* of the list, the first line that is shown */
+    int top; /* first line of the list that is shown */
     char message[160];
     bool is_unicode;
     unsigned looks;
@@ -94,7 +94,7 @@ static void tracks_forget(struct screen *s)
 
 /* ---- looking ----------------------------------------------------------------- */
 
-/* Keep the selection, or say whose it was. */
+/* Keep the selection, or report that its process is gone. */
 static void arrange(struct screen *s, const char *filter)
 {
     long long pid = (long long)s->pick.key.pid;
@@ -123,7 +123,7 @@ static void look(struct screen *s)
 
 /* ---- drawing ------------------------------------------------------------------ */
 
-/* The highest of each stretch of the minute. */
+/* The maximum of each part of the minute. */
 static void draw_spark(const struct screen *s, const struct track *t,
                        uint64_t most)
 {
@@ -153,7 +153,7 @@ static void draw_spark(const struct screen *s, const struct track *t,
     }
 }
 
-/* In use, then cached, of the whole. */
+/* In use, then cached, as fractions of the total. */
 static void draw_bar(const struct screen *s, uint64_t in_use, uint64_t cached,
                      uint64_t total)
 {
@@ -215,8 +215,8 @@ static void draw_process(struct screen *s, const struct top_device *d,
         attroff(A_REVERSE);
 }
 
-/* The list has a line for each device and each of its processes.  That of the
- * selected one is shown, and the one above it, which may be the device's. */
+/* The list has one line for each device and each of its processes.  Make the
+ * selected one visible, with the line above it, which may be its device's. */
 static void scroll_to_pick(struct screen *s)
 {
     int shown = LINES - 2;
@@ -233,7 +233,7 @@ static void scroll_to_pick(struct screen *s)
         s->top = line + 1 - shown;
 }
 
-/* Where the line is shown; 0: it is not. */
+/* The row where the line is shown; 0: it is not visible. */
 static int row_of(const struct screen *s, int line)
 {
     int row = 1 + line - s->top;
@@ -277,7 +277,7 @@ static void draw(struct screen *s)
 
 /* ---- what is asked for --------------------------------------------------------- */
 
-/* A line of text at the foot; false: it was left. */
+/* Read a line of text at the bottom.  False: it was cancelled. */
 static bool ask(const char *question, char *out, size_t room)
 {
     size_t n = 0;
@@ -342,8 +342,9 @@ static void trim(struct screen *s)
             "gives back at its next request");
 }
 
-/* Of the process that was selected when it began: nothing is looked at until
- * the text is there.  Its ledger says if it has ended by then. */
+/* For the process that was selected at the beginning: nothing is updated until
+ * the text is complete.  If the process has ended by then its ledger reports
+ * it. */
 static void set_limit(struct screen *s)
 {
     char question[TEXT_MAX];
@@ -374,7 +375,7 @@ static void set_filter(struct screen *s)
         memcpy(s->filter, text, sizeof s->filter);
 }
 
-/* False: leave. */
+/* False: quit. */
 static bool obey(struct screen *s, int key)
 {
     s->message[0] = '\0';
@@ -425,7 +426,7 @@ static void watch(struct screen *s, unsigned period_ms)
             if (!obey(s, key))
                 return;
             arrange(s, "");
-            if (key == '/') /* what it left out has to be read again */
+            if (key == '/') /* data that it left out must be read again */
                 break;
         }
     }
@@ -444,7 +445,7 @@ int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
     s->is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     s->order = order;
     snprintf(s->filter, sizeof s->filter, "%s", words);
-    /* initscr() would write and exit by itself. */
+    /* initscr() would print a message and exit on an error. */
     terminal = newterm(NULL, stdout, stdin);
     if (terminal != NULL) {
         cbreak();

@@ -4,7 +4,7 @@
 
 #include "top_data.h"
 
-/* Until the user leaves it.  `filter` is where it begins. */
+/* Runs until the user quits. `filter` is the initial filter. */
 int top_screen_run(enum top_order order, const char *filter,
                    unsigned period_ms);
 

@@ -21,7 +21,7 @@ enum column {
     COLUMNS
 };
 
-/* What is not known, or not set, is a dash. */
+/* A dash if the value is unknown or unset. */
 static const char *bytes_or_dash(uint64_t bytes, bool is_known,
                                  char out[UNITS_MAX])
 {

@@ -1,4 +1,5 @@
-/* top_text.h - what `larder top` prints: once, for people and for programs. */
+/* top_text.h - the one-time output of `larder top`, for people and for
+ * programs. */
 #ifndef LARDER_CLI_TOP_TEXT_H
 #define LARDER_CLI_TOP_TEXT_H
 
@@ -6,7 +7,7 @@
 
 /* False: no host memory. */
 bool top_print_table(const struct top_data *data);
-/* An object a line for each device. */
+/* One object on a line for each device. */
 bool top_print_json(const struct top_data *data);
 
 #endif

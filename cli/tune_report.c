@@ -62,8 +62,8 @@ static void add_candidate(struct table *table, const struct tune *t,
     table_add(table, cells);
 }
 
-/* Whether a setting needs just what one before it does, which has no more
- * keys: a line for it would say nothing. */
+/* Whether a setting needs exactly what an earlier one needs, which has no more
+ * keys: its line would add nothing. */
 static bool is_repeated(const struct tune_candidate **order, size_t number)
 {
     const struct tune_cell *cell = &order[number]->worst;
@@ -176,7 +176,7 @@ static void print_gain(const struct tune *t, const struct tune_candidate *c)
     printf(": %s.\n", tune_reason(&c->setting));
 }
 
-/* The ranks' worst. */
+/* The rank with the largest need. */
 static const struct tune_input *worst_input(const struct tune *t)
 {
     size_t worst = 0;
@@ -189,7 +189,7 @@ static const struct tune_input *worst_input(const struct tune *t)
     return &t->inputs->items[worst];
 }
 
-/* Of a trace, which has no call paths, nothing is said. */
+/* A trace has no call paths, so nothing is printed for it. */
 static void print_holders(const struct tune *t)
 {
     const struct tune_input *in = worst_input(t);
@@ -213,7 +213,7 @@ static void print_holders(const struct tune *t)
     snapshot_free(s);
 }
 
-/* The least that any setting is short of. */
+/* The minimum that is missing under any setting. */
 static uint64_t least_short(const struct tune *t)
 {
     uint64_t least = tune_short_bytes(t, now(t));
@@ -304,7 +304,7 @@ static int compare_sizes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ranks that need a tenth more or less than the one in the middle. */
+/* Report ranks that need at least a tenth more or less than the median. */
 static bool print_spread(const struct tune *t)
 {
     size_t count = t->inputs->count;

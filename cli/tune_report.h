@@ -1,13 +1,14 @@
-/* tune_report.h - what `larder tune` and `larder fit` say to people. */
+/* tune_report.h - the text output of `larder tune` and `larder fit`. */
 #ifndef LARDER_CLI_TUNE_REPORT_H
 #define LARDER_CLI_TUNE_REPORT_H
 
 #include "tune/tune.h"
 
-/* The table of settings, the line to paste and why.  False: no host memory. */
+/* The table of settings, the line to paste, and the reason.  False: no host
+ * memory. */
 bool tune_report_print(const struct tune *t);
 
-/* Whether it fits, of several ranks the worst and the spread; if it does not,
+/* Whether it fits; for several ranks the worst and the spread.  If it does not,
  * the cheapest setting with which it would.  False: no host memory. */
 bool fit_report_print(const struct tune *t);
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Three digits, or as many as stand before the point. */
+/* Three digits, or as many as are before the point. */
 static int digits_after_point(double x)
 {
     if (x < 9.995)
@@ -22,7 +22,7 @@ const char *units_bytes(uint64_t bytes, char out[UNITS_MAX])
         snprintf(out, UNITS_MAX, "%" PRIu64 " B", bytes);
         return out;
     }
-    /* 1023.5 and more would be shown as 1024. */
+    /* 1023.5 and above would be rounded to 1024. */
     while (x >= 1023.5 && unit + 1 < sizeof names / sizeof names[0]) {
         x /= 1024;
         unit++;

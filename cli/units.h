@@ -1,10 +1,10 @@
-/* units.h - quantities as people read them. */
+/* units.h - formats quantities for people. */
 #ifndef LARDER_CLI_UNITS_H
 #define LARDER_CLI_UNITS_H
 
 #include <stdint.h>
 
-/* Room for any of them. */
+/* Size of a buffer for any of them. */
 enum { UNITS_MAX = 32 };
 
 /* "512 B", "1.50 KiB", "21.86 GiB": three digits or more; returns out. */

@@ -1,5 +1,5 @@
-/* convolution_kernels.c - 2-D convolution, directly: for each weight a row of
- * the input is added to a row of the output. */
+/* convolution_kernels.c - 2-D convolution, directly: each weight adds a row of
+ * the input to a row of the output. */
 #include <string.h>
 
 #include "kernels/kernels.h"
@@ -14,7 +14,7 @@ struct conv {
     int64_t stride, padding;
 };
 
-/* Products in a piece of work, below which cutting it up does not pay. */
+/* Minimum number of products in a piece that is worth splitting off. */
 enum { GRAIN_PRODUCTS = 65536 };
 
 static int64_t pieces_grain(int64_t products)
@@ -23,7 +23,7 @@ static int64_t pieces_grain(int64_t products)
                                                      : 1;
 }
 
-/* The sizes: of input, weight and output, or their gradients. */
+/* The sizes, from input, weight and output or from their gradients. */
 static struct conv conv_of(const lab_tensor *a, const lab_tensor *w,
                            const lab_tensor *out, int64_t stride,
                            int64_t padding)
@@ -44,7 +44,7 @@ static struct conv conv_of(const lab_tensor *a, const lab_tensor *w,
 }
 
 /* The outputs [*first, *last) along one axis whose input at kernel position k
- * is inside it. */
+ * is inside the image. */
 static void axis_range(int64_t size, int64_t outputs, int64_t k, int64_t stride,
                        int64_t padding, int64_t *first, int64_t *last)
 {

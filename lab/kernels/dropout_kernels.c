@@ -1,4 +1,4 @@
-/* dropout_kernels.c - which elements stay, and what becomes of them. */
+/* dropout_kernels.c - selects the elements to keep, and scales them. */
 #include "kernels/kernels.h"
 #include "kernels/nn_kernels.h"
 
@@ -31,7 +31,8 @@ void lab__dropout_mask(lab_tensor *mask, const lab_tensor *uniform, double p)
                   mask_piece, &d);
 }
 
-/* A product, not a choice: NaN stays NaN, as in PyTorch. */
+/* By multiplication rather than selection, so that NaN stays NaN, as in
+ * PyTorch. */
 static void apply_piece(void *context, int64_t begin, int64_t end)
 {
     const struct drop *d = context;

@@ -4,7 +4,7 @@
 #include "tensor/narrow.h"
 #include "tensor/numbers.h"
 
-/* A loop with calls of exp() in it pays for a thread sooner. */
+/* A loop with calls of exp() is worth a thread sooner. */
 enum { GRAIN_CHEAP = LAB__GRAIN, GRAIN_DEAR = LAB__GRAIN / 8 };
 
 /* ---- numbers as operands ------------------------------------------------ */

@@ -8,10 +8,11 @@
 #define ROW                                                                    \
     (const void *context, int64_t n, char *const *at, const int64_t *step)
 
-/* Row `name` of the loop `name##_body`, as wide as the processor is. */
+/* The row function `name` made of the loop `name##_body`, with the processor's
+ * widest vectors. */
 #define ROW_TWICE(name) LAB__TWICE(name, ROW, (context, n, at, step))
 
-/* A result may be an operand's very window, never a part of it. */
+/* A result may be exactly an operand's window, but not overlap it partially. */
 #define EACH                                                                   \
     LAB__NO_OVERLAP                                                            \
     for (int64_t i = 0; i < n; i++)
@@ -60,7 +61,7 @@ const lab__row_fn lab__unary_rows[LAB__UNARY_OPS] = {
 
 /* ---- two operands ------------------------------------------------------- */
 
-/* The cases worth a loop of their own: both contiguous, and one of them a
+/* The cases with a loop of their own: both contiguous, or one of them a
  * number. */
 #define BINARY_LOOPS(T, A, B, X, first, second, result)                        \
     T *to = (T *)(void *)at[0];                                                \
@@ -115,7 +116,7 @@ FLOATS(row_tanh_back, a *(1 - b * b))
 FLOATS(row_sigmoid_back, a *b *(1 - b))
 FLOATS(row_gelu_back, a *(lab__normal_below(b) + b * lab__normal_density(b)))
 
-/* The C library's, but for the powers that people mean most. */
+/* The C library's pow(), except for the most common exponents. */
 LAB__INLINE float power(float a, float b)
 {
     if (b == 2)
@@ -167,7 +168,7 @@ const lab__row_fn lab__float_rows[LAB__BINARY_OPS] = {
 
 /* ---- other types -------------------------------------------------------- */
 
-/* Whole numbers wrap around: unsigned, where that is defined. */
+/* Whole numbers wrap around: computed unsigned, where that is defined. */
 #define INTS(name, result)                                                     \
     BINARY(name, uint64_t, uint64_t, uint64_t, uint64_t, result)
 

@@ -1,9 +1,9 @@
-/* elementwise_rows.h - what elementwise operations do to a row of elements:
- * for elementwise.c alone.
+/* elementwise_rows.h - element-wise operations on a row of elements, for
+ * elementwise.c only.
  *
- * Operand 0 is the result.  The context is a float: the factor of
- * LAB__ADD and of the two below, unused by all others.  NULL in a table:
- * there is no such operation. */
+ * Operand 0 is the result.  The context is a float: the factor of LAB__ADD and
+ * of the two below; all others ignore it.  NULL in a table: there is no such
+ * operation. */
 #ifndef LAB_KERNELS_ELEMENTWISE_ROWS_H
 #define LAB_KERNELS_ELEMENTWISE_ROWS_H
 

@@ -1,4 +1,4 @@
-/* index_range.c - whether indices are in range. */
+/* index_range.c - checks that indices are in range. */
 #include "kernels/nn_kernels.h"
 
 bool lab__index_outside(const lab_tensor *index, int64_t rows,

@@ -1,12 +1,11 @@
 /* kernels.h - the loops that compute.
  *
- * Kernels make no tensors and know of no graph: they read and write the
- * storages of the tensors they get, on all cores, and do nothing at all when
- * one of these cannot be read (T3).  Shapes were checked by the caller.
- * Inputs may have any strides, and are broadcast where it says so; `out` may
- * have any strides too, and may be one of the inputs (the very same window)
- * in the elementwise ones.
- */
+ * Kernels create no tensors and know nothing of graphs: they read and write the
+ * storages of the tensors they get, on all cores, and do nothing at all if one
+ * of them cannot be read (T4).  The caller has checked shapes.  Inputs may have
+ * any strides, and are broadcast where documented. `out` may have any strides
+ * too, and in element-wise kernels it may be one of the inputs (exactly the
+ * same window). */
 #ifndef LAB_KERNELS_KERNELS_H
 #define LAB_KERNELS_KERNELS_H
 
@@ -26,7 +25,7 @@ typedef enum lab__unary_op {
     LAB__SIGMOID
 } lab__unary_op;
 
-/* out = op(a, b); x is a factor or an addend where it says so. */
+/* out = op(a, b); x is a factor or an addend where documented. */
 typedef enum lab__binary_op {
     LAB__ADD,          /* a + x·b; also int64 */
     LAB__SUB,          /* a - b; also int64 */
@@ -57,19 +56,19 @@ void lab__addcdiv(lab_tensor *out, const lab_tensor *b, const lab_tensor *c,
 
 /* ---- reductions (reduce.c) ---- */
 
-/* out = scale · the sum of a over the dimensions whose bit is set in dims;
- * out has those with size 1, or lacks them.  Sums of many floats are pairwise
- * or in double: n numbers of one size stay exact to ~1e-6.  float32 to
- * float32; int64 and bool (counted) to int64 or float32. */
+/* out = scale · the sum of a over the dimensions whose bit is set in dims; out
+ * has those with size 1, or lacks them.  Sums of many floats are computed
+ * pairwise or in double: n numbers of similar size stay exact to ~1e-6. float32
+ * to float32; int64 and bool (counted) to int64 or float32. */
 void lab__sum_dims(lab_tensor *out, const lab_tensor *a, unsigned dims,
                    double scale);
 void lab__argmax(lab_tensor *out, const lab_tensor *a, int dim);
 
 /* ---- products (matmul.c) ---- */
 
-/* out[..., M, N] = a[..., M, K]·b[..., K, N]: the same leading dimensions in
- * all three, any strides (transposed operands are read in place); out is none
- * of the others.  Fails for lack of host memory alone, with nothing written. */
+/* out[..., M, N] = a[..., M, K]·b[..., K, N]: equal leading dimensions in all
+ * three, any strides (transposed operands are read in place); out is none of
+ * the others.  Fails only for lack of host memory, with nothing written. */
 larder_result lab__matmul(lab_tensor *out, const lab_tensor *a,
                           const lab_tensor *b);
 

@@ -7,7 +7,8 @@
 #include "tensor/numbers.h"
 #include "tensor/odometer.h"
 
-/* Whole numbers go through double, exact below 2^53; bits do not. */
+/* Whole numbers are converted to double, exact below 2^53; bitwise operations
+ * are not. */
 
 static const double ROOT_2_BY_PI = 0.79788456080286535588;
 static const double CUBIC = 0.044715;
@@ -100,7 +101,7 @@ ONE(below, x < p)
         return (result);                                                       \
     }
 
-/* Python's: the sign is the divisor's. */
+/* Python's remainder: it has the divisor's sign. */
 static double remainder_of(double x, double y)
 {
     double rest = fmod(x, y);
@@ -340,7 +341,7 @@ int lab__map_op_find(const char *name)
 struct run {
     const struct lab__map_op *op;
     double p, q;
-    unsigned char kind[4]; /* the result's, the operands' */
+    unsigned char kind[4]; /* of the result and of the operands */
 };
 
 static inline double load(const char *at, unsigned char kind)

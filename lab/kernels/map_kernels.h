@@ -1,5 +1,5 @@
-/* map_kernels.h - operations element by element, one function each: not as
- * fast as those of kernels.h, and on operands of any kinds. */
+/* map_kernels.h - element-wise operations, each a function of one element:
+ * slower than those of kernels.h, but for operands of any kinds. */
 #ifndef LAB_KERNELS_MAP_KERNELS_H
 #define LAB_KERNELS_MAP_KERNELS_H
 
@@ -19,14 +19,14 @@ struct lab__map_op {
     double (*one)(double x, double p, double q);
     double (*two)(double x, double y, double p, double q);
     double (*three)(double x, double y, double z, double p, double q);
-    bool skips_first; /* the first operand has no say in the type */
+    bool skips_first; /* the first operand does not affect the type */
 };
 
-/* NULL where there is no such number. */
+/* NULL: no such number. */
 const struct lab__map_op *lab__map_op_get(int op);
 int lab__map_op_find(const char *name);
 
-/* As the kernels of kernels.h: operands broadcast to out. */
+/* As in kernels.h: operands are broadcast to out. */
 void lab__map(const struct lab__map_op *op, lab_tensor *out,
               lab_tensor *const *operands, double p, double q);
 

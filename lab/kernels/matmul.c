@@ -1,11 +1,12 @@
-/* matmul.c - products of matrices, in blocks.
+/* matmul.c - matrix products, in blocks.
  *
- * The result is cut into tasks of TASK_ROWS × TASK_COLUMNS, or of fewer rows
- * where there would be too few for all threads.  A task goes
- * through the inner dimension in steps of DEPTH; for each it packs its part of
- * b into panels as wide as the kernel, then, BLOCK_ROWS at a time, its part of
- * a into panels as high; so the kernel reads both in order, whatever strides
- * they came with, and what it reads again is in the caches. */
+ * The result is divided into tasks of TASK_ROWS × TASK_COLUMNS, or of fewer
+ * rows if there would be too few tasks for all threads.  A task traverses the
+ * inner dimension in steps of DEPTH.  In each step it packs its part of b into
+ * panels as wide as the kernel, and then, BLOCK_ROWS at a time, its part of a
+ * into panels as high as the kernel.  So the kernel reads both sequentially,
+ * whatever their strides were, and what it reads repeatedly is in the
+ * caches. */
 #include "kernels/kernels.h"
 
 #include <stdatomic.h>
@@ -21,8 +22,8 @@ enum {
     TASK_COLUMNS = 512, /* a multiple of every kernel's width */
     DEPTH = 256,
     ALIGN_FLOATS = 16,    /* a cache line */
-    TASK_GRAIN = 1 << 20, /* products worth a thread */
-    SMALL_FLOATS = 4096   /* of packed operands: on the stack */
+    TASK_GRAIN = 1 << 20, /* minimum number of products for a thread */
+    SMALL_FLOATS = 4096   /* packed operands up to this use the stack */
 };
 
 struct matrix {
@@ -37,7 +38,7 @@ struct product {
     int64_t task_rows;
     const lab_tensor *out, *a, *b;
     int64_t a_floats, b_floats; /* packed operands of a task */
-    float *room;                /* for `rooms` tasks at a time */
+    float *room;                /* for `rooms` simultaneous tasks */
     unsigned rooms;
     atomic_flag *taken; /* which of them are in use */
 };
@@ -54,9 +55,9 @@ static int64_t rounded_up(int64_t n, int64_t unit)
 
 /* ---- packing ------------------------------------------------------------ */
 
-/* `count` lines of the matrix's rows (or, with the strides exchanged,
- * columns), `depth` long, as panels of `width` lines side by side; the last
- * one is filled up with zeros. */
+/* Pack `count` lines of the matrix's rows (or, with the strides exchanged,
+ * columns), `depth` long, into panels of `width` lines side by side.  The last
+ * panel is padded with zeros. */
 static void panels_pack(const float *from, int64_t line, int64_t along,
                         int64_t count, int64_t depth, int64_t width, float *to)
 {
@@ -81,14 +82,15 @@ static void panels_pack(const float *from, int64_t line, int64_t along,
 
 /* ---- a task ------------------------------------------------------------- */
 
-/* A part of the result and what it is made of. */
+/* A part of the result, with its operands. */
 struct task {
     struct matrix out, a, b;
     int64_t rows, columns;
     float *a_panels, *b_panels;
 };
 
-/* Tiles of a block of rows: a kernel's full ones go straight to the result. */
+/* Compute the tiles of a block of rows: full tiles go straight to the
+ * result. */
 static void block_multiply(const struct lab__tile_kernel *kernel,
                            const struct task *t, int64_t first_row,
                            int64_t rows, int64_t depth, bool adds)
@@ -132,7 +134,7 @@ static void task_multiply(const struct product *p, const struct task *t)
 
 /* ---- tasks -------------------------------------------------------------- */
 
-/* Matrix number n of t's leading dimensions. */
+/* Matrix number n among t's leading dimensions. */
 static struct matrix matrix_of(const lab_tensor *t, int64_t n)
 {
     struct matrix m = {lab__floats(t), t->strides[t->ndim - 2],
@@ -164,7 +166,7 @@ static struct task task_of(const struct product *p, int64_t n)
     return t;
 }
 
-/* There is one for each thread, so one of them is free. */
+/* There is one for each thread, so one is free. */
 static unsigned room_take(const struct product *p)
 {
     for (unsigned i = 0;; i = (i + 1) % p->rooms) {
@@ -197,7 +199,8 @@ static int64_t parts(int64_t n, int64_t part)
     return (n + part - 1) / part;
 }
 
-/* Rows of a task: so few that every thread has some, and all tasks alike. */
+/* Rows of a task: few enough for every thread to get some, and equal for all
+ * tasks. */
 static void task_rows_choose(struct product *p, int64_t threads)
 {
     int64_t others = p->batches * p->tasks_across, most = TASK_ROWS;
@@ -230,7 +233,7 @@ static void product_plan(struct product *p)
     p->b_floats = rounded_up(p->b_floats, ALIGN_FLOATS);
 }
 
-/* Tasks that are worth a thread together. */
+/* How many tasks together are worth a thread. */
 static int64_t product_grain(const struct product *p)
 {
     int64_t products =
@@ -240,7 +243,7 @@ static int64_t product_grain(const struct product *p)
     return grain > 0 ? grain : 1;
 }
 
-/* The C library keeps the memory of one product for the next one's. */
+/* The C library caches the memory of one product for the next. */
 static larder_result product_run(struct product *p)
 {
     lab *l = p->out->storage->session;
@@ -271,7 +274,7 @@ static bool product_is_small(const struct product *p)
            p->batches < 2 * product_grain(p);
 }
 
-/* Little ones take no memory, and no thread but this. */
+/* Small products need no memory and no other thread. */
 static void product_run_small(struct product *p)
 {
     _Alignas(64) float room[SMALL_FLOATS];

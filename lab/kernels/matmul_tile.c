@@ -2,13 +2,13 @@
 
 #include "tensor/wide.h"
 
-/* Vectors as gcc and clang have them, of 4 and of 8 floats; they are read from
- * addresses aligned to a float only. */
+/* Vectors of 4 and 8 floats, as gcc and clang support them; their addresses are
+ * aligned only to a float. */
 typedef float vec4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float vec8 __attribute__((vector_size(32), aligned(4), may_alias));
 
-/* ROWS × (2 vectors): sums stay in registers through the whole depth, 12 of
- * the 16 there are with 6 × 2. */
+/* ROWS × (2 vectors): the sums stay in registers over the whole depth; 6 × 2
+ * uses 12 of the 16. */
 #define TILE_FN(name, vec, lanes, ROWS, attribute)                             \
     attribute static void name(const float *a, const float *b, int64_t depth,  \
                                float *out, int64_t row, bool adds)             \
@@ -59,8 +59,8 @@ const struct lab__tile_kernel *lab__tile_kernel_best(void)
 
 #endif
 
-/* At the edges, and where columns are not side by side, the kernel writes to a
- * tile of its own, of which the wanted part is copied. */
+/* At the edges, and where columns are not adjacent, the kernel writes to a
+ * temporary tile, and the needed part is copied. */
 void lab__tile_multiply(const struct lab__tile_kernel *kernel,
                         const struct lab__tile *t)
 {

@@ -1,4 +1,4 @@
-/* matmul_tile.h - the innermost part of a product: for matmul.c alone. */
+/* matmul_tile.h - the innermost part of a product, for matmul.c only. */
 #ifndef LAB_KERNELS_MATMUL_TILE_H
 #define LAB_KERNELS_MATMUL_TILE_H
 
@@ -8,9 +8,9 @@
 #define LAB__TILE_ROWS_MAX 6
 #define LAB__TILE_COLUMNS_MAX 16
 
-/* A kernel: the full tile of a panel of a (depth × rows) and one of b
- * (depth × columns), to `out` with `row` floats between rows; added to what is
- * there if `adds`. */
+/* A kernel computes a full tile of a panel of a (depth × rows) and one of b
+ * (depth × columns), to `out` with `row` floats between rows; if `adds` it adds
+ * to the old values. */
 typedef void (*lab__tile_fn)(const float *a, const float *b, int64_t depth,
                              float *out, int64_t row, bool adds);
 
@@ -21,7 +21,7 @@ struct lab__tile_kernel {
 
 const struct lab__tile_kernel *lab__tile_kernel_best(void);
 
-/* What to multiply and where to put it; rows and columns may be fewer than
+/* What to multiply and where to store it; rows and columns may be fewer than
  * the kernel's. */
 struct lab__tile {
     const float *a, *b;

@@ -1,9 +1,8 @@
 /* nn_kernels.h - the loops of layers and losses.
  *
- * As in kernels.h: no tensors are made here, nothing is done where one of the
- * tensors cannot be read, shapes were checked by the caller.  Unlike there,
- * every tensor is contiguous: the operations see to it, as PyTorch's do.
- */
+ * As in kernels.h: no tensors are created, nothing is done if one of the
+ * tensors cannot be read, and the caller has checked shapes.  Unlike there,
+ * every tensor is contiguous: the operations ensure this, as PyTorch's do. */
 #ifndef LAB_KERNELS_NN_KERNELS_H
 #define LAB_KERNELS_NN_KERNELS_H
 
@@ -14,7 +13,7 @@
 /* out = softmax of a along dim, or its logarithm. */
 void lab__softmax_forward(lab_tensor *out, const lab_tensor *a, int dim,
                           bool logarithm);
-/* out = the gradient, from that of the result and the result. */
+/* out = the gradient, from the result's gradient and the result. */
 void lab__softmax_backward(lab_tensor *out, const lab_tensor *grad,
                            const lab_tensor *result, int dim, bool logarithm);
 
@@ -28,7 +27,7 @@ void lab__layer_norm_forward(lab_tensor *out, lab_tensor *mean,
 void lab__layer_norm_grad_input(lab_tensor *out, const lab_tensor *grad,
                                 const lab_tensor *a, const lab_tensor *mean,
                                 const lab_tensor *rstd, const lab_tensor *w);
-/* Of weight and bias; either may be NULL. */
+/* Gradients of weight and bias; either may be NULL. */
 void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
                                  const lab_tensor *grad, const lab_tensor *a,
                                  const lab_tensor *mean,
@@ -36,8 +35,8 @@ void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
 
 /* ---- indices (index_range.c) ---- */
 
-/* Whether an element is outside [0, rows) and, unless NULL, not *allowed: then
- * *value is the first such.  False where index cannot be read. */
+/* Whether an element is outside [0, rows) and, if allowed is not NULL, not
+ * *allowed; *value is the first one.  False if index cannot be read. */
 bool lab__index_outside(const lab_tensor *index, int64_t rows,
                         const int64_t *allowed, int64_t *value);
 
@@ -56,7 +55,7 @@ void lab__conv2d_grad_weight(lab_tensor *grad_w, const lab_tensor *grad,
 
 /* ---- pooling (pooling_kernels.c) ---- */
 
-/* indices: int64, where in its H×W plane each largest element was. */
+/* indices: int64, the position of each maximum in its H×W plane. */
 void lab__max_pool2d_forward(lab_tensor *out, lab_tensor *indices,
                              const lab_tensor *a, int64_t kernel,
                              int64_t stride);
@@ -73,8 +72,8 @@ void lab__dropout_apply(lab_tensor *t, const lab_tensor *mask, double scale);
 
 /* ---- losses (loss_kernels.c) ---- */
 
-/* out: minus the mean of each row's log-probability of its class; total: how
- * many rows counted.  Rows of class `ignored` do not. */
+/* out: minus the mean of each row's log-probability of its class; total: the
+ * number of rows that count.  Rows of class `ignored` do not. */
 void lab__nll_forward(lab_tensor *out, lab_tensor *total,
                       const lab_tensor *logp, const lab_tensor *target,
                       int64_t ignored);

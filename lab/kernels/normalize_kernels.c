@@ -149,7 +149,7 @@ void lab__layer_norm_grad_input(lab_tensor *out, const lab_tensor *grad,
     lab__parallel(lab_session(a), r.rows, rows_grain(&r), grad_input_piece, &r);
 }
 
-/* A few columns at a time over all rows: no thread needs another's sums. */
+/* A few columns at a time over all rows, so that threads share no sums. */
 LAB__BODY affine_columns_body(const struct rows *r, int64_t first,
                               int64_t count)
 {

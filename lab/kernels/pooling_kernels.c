@@ -1,4 +1,4 @@
-/* pooling_kernels.c - the largest of each window of a plane. */
+/* pooling_kernels.c - the maximum of each window of a plane. */
 #include <math.h>
 
 #include "kernels/kernels.h"
@@ -21,7 +21,8 @@ static int64_t planes_grain(const struct pool *p)
     return plane > 0 && plane < GRAIN_ELEMENTS ? GRAIN_ELEMENTS / plane : 1;
 }
 
-/* Where in its plane the largest element of a window is; a NaN is largest. */
+/* The position in its plane of a window's maximum; a NaN counts as the
+ * largest. */
 static int64_t window_largest(const struct pool *p, const float *plane,
                               int64_t top, int64_t left)
 {

@@ -1,5 +1,5 @@
-/* raw_element.h - one element of a tensor, whatever its kind; where elements of
- * a contiguous tensor lie along one dimension. */
+/* raw_element.h - access to one element of a tensor of any kind, and to the
+ * lines of a contiguous tensor along one dimension. */
 #ifndef LAB_KERNELS_RAW_ELEMENT_H
 #define LAB_KERNELS_RAW_ELEMENT_H
 
@@ -27,7 +27,7 @@ static inline void lab__element_set(void *data, unsigned char kind, int64_t i,
         ((unsigned char *)data)[i] = x != 0;
 }
 
-/* How far from the first element number i of these sizes lies. */
+/* The offset of element number i of a tensor with these sizes and strides. */
 static inline int64_t lab__offset_of(int64_t i, int ndim, const int64_t *sizes,
                                      const int64_t *strides)
 {
@@ -40,7 +40,7 @@ static inline int64_t lab__offset_of(int64_t i, int ndim, const int64_t *sizes,
     return offset;
 }
 
-/* Lines along dim: line number i begins at lab__line_begin(), its elements are
+/* Lines along dim: line i begins at lab__line_begin(), and its elements are
  * `inner` apart. */
 struct lab__lines {
     int64_t count, length, inner;

@@ -3,8 +3,8 @@
 
 /* ---- gather and scatter ------------------------------------------------- */
 
-/* The index's position number i, in t's strides but for dim, where it is what
- * the index says. */
+/* The offset in t of the index's element i: its own position, except for dim,
+ * where it is the index's value. */
 static int64_t place_of(const lab_tensor *index, int64_t i, const lab_tensor *t,
                         int dim)
 {
@@ -41,7 +41,7 @@ static void element_put(lab_tensor *t, int64_t at, double x, bool add)
     lab__element_set(data, t->kind, at, x);
 }
 
-/* Where element number i of the index is in src, which may be larger. */
+/* The offset of the index's element i in src, which may be larger. */
 static int64_t same_place(const lab_tensor *index, int64_t i,
                           const lab_tensor *src)
 {
@@ -66,7 +66,7 @@ void lab__scatter(lab_tensor *t, int dim, const lab_tensor *index,
 
 /* ---- places ------------------------------------------------------------- */
 
-/* Element number i of the indices, broadcast: how far on in t. */
+/* The offset in t that element i of the broadcast indices selects. */
 static int64_t places_offset(const struct lab__places *p, const lab_tensor *t,
                              int64_t i)
 {
@@ -91,8 +91,8 @@ static int64_t places_offset(const struct lab__places *p, const lab_tensor *t,
     return offset;
 }
 
-/* Calls fn for every element of t at the places, with its number in the order
- * of a result: before dim, places, behind. */
+/* Call fn for every selected element of t, with its number in the order of a
+ * result: dimensions before dim, places, dimensions behind. */
 static void places_visit(const lab_tensor *t, const struct lab__places *p,
                          void (*fn)(void *context, int64_t at, int64_t number),
                          void *context)

@@ -1,8 +1,8 @@
 /* raw_kernels.h - loops of the operations in lab_raw.h.
  *
- * As in nn_kernels.h: no tensors are made, nothing is done where one of the
+ * As in nn_kernels.h: no tensors are created, nothing is done if one of the
  * tensors cannot be read, shapes were checked, and every tensor is contiguous
- * where nothing else is said. */
+ * unless documented otherwise. */
 #ifndef LAB_KERNELS_RAW_KERNELS_H
 #define LAB_KERNELS_RAW_KERNELS_H
 
@@ -12,14 +12,15 @@
 
 /* ---- reductions (raw_reduce.c) ---- */
 
-/* t may have any strides; out has its dimensions with 1 for those in dims. */
+/* t may have any strides; out has its dimensions, with size 1 for those in
+ * dims. */
 void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
                  unsigned dims, double p);
-/* values may be NULL; both have t's sizes with 1 for dim. */
+/* values may be NULL; both have t's sizes, with 1 for dim. */
 void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
                   int dim, bool largest);
 void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim);
-/* Fails for lack of host memory alone. */
+/* Fails only for lack of host memory. */
 larder_result lab__sort(lab_tensor *values, lab_tensor *indices,
                         const lab_tensor *t, int dim, bool descending);
 
@@ -27,7 +28,7 @@ larder_result lab__sort(lab_tensor *values, lab_tensor *indices,
 
 void lab__gather(lab_tensor *out, const lab_tensor *t, int dim,
                  const lab_tensor *index);
-/* t of any strides; src NULL: the number */
+/* t of any strides; src NULL: use the number */
 void lab__scatter(lab_tensor *t, int dim, const lab_tensor *index,
                   const lab_tensor *src, double number, bool add);
 
@@ -39,10 +40,11 @@ struct lab__places {
     int ndim;
     int64_t sizes[LAB_MAX_DIMS];
 };
-/* out = t at the places; t of any strides. */
+/* out = the selected elements of t; t of any strides. */
 void lab__places_take(lab_tensor *out, const lab_tensor *t,
                       const struct lab__places *places);
-/* t at the places = src, or += where `add`; t and src of any strides. */
+/* The selected elements of t = src, or += if `add`; t and src of any
+ * strides. */
 void lab__places_put(lab_tensor *t, const lab_tensor *src,
                      const struct lab__places *places, bool add);
 
@@ -69,13 +71,13 @@ void lab__window_conv_input(lab_tensor *grad_x, const lab_tensor *grad,
                             const lab_tensor *w, const lab_window *win);
 void lab__window_conv_weight(lab_tensor *grad_w, const lab_tensor *grad,
                              const lab_tensor *x, const lab_window *win);
-/* out += b, an element for each channel */
+/* out += b, which has an element for each channel */
 void lab__channels_add(lab_tensor *out, const lab_tensor *b);
 void lab__window_max(lab_tensor *out, lab_tensor *indices, const lab_tensor *x,
                      const lab_window *win);
 void lab__window_max_backward(lab_tensor *grad_x, const lab_tensor *grad,
                               const lab_tensor *indices);
-/* backward: to's and from's parts are changed. */
+/* In backward, input and output exchange roles. */
 void lab__window_average(lab_tensor *out, const lab_tensor *x,
                          const lab_window *win);
 void lab__window_average_backward(lab_tensor *grad_x, const lab_tensor *grad,
@@ -94,7 +96,7 @@ void lab__normalize(lab_tensor *out, const lab_tensor *x, int64_t groups,
                     const lab_tensor *mean, const lab_tensor *rstd,
                     const lab_tensor *w, const lab_tensor *b);
 struct lab__normalize_grads {
-    lab_tensor *x, *w, *b; /* NULLs are not wanted */
+    lab_tensor *x, *w, *b; /* NULL: not needed */
 };
 void lab__normalize_backward(const struct lab__normalize_grads *to,
                              const lab_tensor *grad, const lab_tensor *x,

@@ -3,13 +3,13 @@
 #include "kernels/raw_kernels.h"
 #include "tensor/parallel.h"
 
-/* x as images × channels × elements; statistics of a channel over all images,
- * or of a group of channels of one image. */
+/* x as images × channels × elements.  Statistics are over a channel of all
+ * images, or over a group of channels of one image. */
 struct layout {
     int64_t images, channels, area;
     int64_t groups;
-    int64_t sets;   /* of statistics */
-    int64_t in_set; /* elements each is of */
+    int64_t sets;   /* number of statistics */
+    int64_t in_set; /* elements in each */
 };
 
 static struct layout layout_of(const lab_tensor *x, int64_t groups)
@@ -23,7 +23,7 @@ static struct layout layout_of(const lab_tensor *x, int64_t groups)
     return l;
 }
 
-/* Where element number k of a set lies. */
+/* The offset of element k of a set. */
 static int64_t place_of(const struct layout *l, int64_t set, int64_t k)
 {
     if (l->groups == 0)

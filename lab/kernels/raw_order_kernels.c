@@ -38,7 +38,7 @@ void lab__flip(lab_tensor *out, const lab_tensor *t, unsigned dims)
                              lab__offset_of(i, t->ndim, t->sizes, strides)));
 }
 
-/* Where element number i of the big one comes from. */
+/* The offset of element i of the larger tensor in the smaller one. */
 static int64_t origin(int64_t i, const lab_tensor *big, const lab_tensor *small)
 {
     int64_t offset = 0;

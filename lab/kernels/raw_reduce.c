@@ -8,7 +8,7 @@
 
 /* ---- over some dimensions ----------------------------------------------- */
 
-/* Dimensions that stay and those that go. */
+/* Dimensions that stay, and those that are reduced. */
 struct reduction {
     lab_reduction op;
     double p;
@@ -80,7 +80,7 @@ static double folded(const struct reduction *r, lab_reduction op,
     return so_far;
 }
 
-/* The mean first: differences from it lose nothing. */
+/* Two passes, mean first: this loses no precision. */
 static double variance(const struct reduction *r, const void *data,
                        int64_t base)
 {
@@ -170,7 +170,7 @@ struct along {
     const lab_tensor *t;
     lab_tensor *values, *indices;
     struct lab__lines lines;
-    bool flag; /* the largest; products; descending */
+    bool flag; /* largest, product or descending, by operation */
 };
 
 static void run_along(struct along *a,
@@ -248,11 +248,11 @@ void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim)
 /* ---- sorting ------------------------------------------------------------ */
 
 struct entry {
-    double value; /* negated for the largest first */
+    double value; /* negated to sort the largest first */
     int64_t index;
 };
 
-/* NaN is the largest number there is. */
+/* NaN sorts as the largest number. */
 static int entry_compare(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;

@@ -4,8 +4,8 @@
 
 enum { N, C, H, W };
 
-/* Where along one side of `from` elements number i of `to` comes from: two
- * neighbours and the part of the second. */
+/* The origin of element i of `to` along a side of `from`: two neighbours, and
+ * the weight of the second. */
 struct blend {
     int64_t first, second;
     float part;
@@ -36,7 +36,8 @@ static struct blend blend_of(int64_t i, int64_t from, int64_t to, bool linear,
     return b;
 }
 
-/* Calls for each element of the larger side: backward swaps who is added to. */
+/* Visits each element of the larger side; backward adds in the other
+ * direction. */
 static void resize(float *out, const float *in, const lab_tensor *out_t,
                    const lab_tensor *in_t, bool linear, bool align_corners,
                    float *grad_in)

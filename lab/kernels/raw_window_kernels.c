@@ -1,5 +1,5 @@
-/* Convolutions of any stride, dilation and groups, and pooling: plain loops,
- * an image's plane a piece. */
+/* Convolutions with any stride, dilation and groups, and pooling: simple loops,
+ * one plane of an image as a piece. */
 #include <math.h>
 
 #include "kernels/raw_kernels.h"
@@ -7,7 +7,7 @@
 
 enum { N, C, H, W };
 
-/* What a loop over planes works on. */
+/* The operands of a loop over planes. */
 struct planes {
     lab_tensor *out;
     const lab_tensor *a, *b;
@@ -30,7 +30,7 @@ static void raw_window_kernels_run(struct planes *p,
                   1, part, p);
 }
 
-/* The piece `part_NAME` calls NAME for each plane of it. */
+/* part_NAME calls NAME for each plane of its piece. */
 #define PART(name)                                                             \
     static void part_##name(void *context, int64_t begin, int64_t end)         \
     {                                                                          \
@@ -42,7 +42,7 @@ static void raw_window_kernels_run(struct planes *p,
 
 /* ---- convolution -------------------------------------------------------- */
 
-/* out[y][x] += the window of `in` at (y, x), weighed. */
+/* out[y][x] += the weighted sum of in's window at (y, x). */
 static void correlate(float *out, const lab_tensor *out_t, const float *in,
                       const lab_tensor *in_t, const float *w,
                       const lab_window *win)
@@ -94,7 +94,7 @@ void lab__window_conv(lab_tensor *out, const lab_tensor *x, const lab_tensor *w,
         lab__channels_add(out, b);
 }
 
-/* in[...] += each of out's elements, to where its window was. */
+/* in[...] += each of out's elements, weighted, throughout its window. */
 static void spread(float *in, const lab_tensor *in_t, const float *out,
                    const lab_tensor *out_t, const float *w,
                    const lab_window *win)
@@ -147,7 +147,8 @@ void lab__window_conv_input(lab_tensor *grad_x, const lab_tensor *grad,
     raw_window_kernels_run(&p, part_input);
 }
 
-/* How much one element of the window goes with the gradient. */
+/* The gradient of one weight: the sum of products with the output's
+ * gradient. */
 static double agreement(const float *grad, const lab_tensor *grad_t,
                         const float *in, const lab_tensor *in_t, int64_t i,
                         const lab_window *win)
@@ -216,10 +217,10 @@ void lab__channels_add(lab_tensor *out, const lab_tensor *b)
 
 struct rows {
     int64_t begin, end; /* within the image */
-    int64_t size;       /* with the padding, as averages may count it */
+    int64_t size;       /* with the padding that averages may count */
 };
 
-/* The window number i of `count` along one side of `length`. */
+/* Window number i of `count` along one side of `length`. */
 static struct rows rows_of(const lab_window *win, int side, int64_t i,
                            int64_t length, int64_t count)
 {

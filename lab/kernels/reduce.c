@@ -8,10 +8,10 @@
 
 enum {
     LANES = 16,
-    RUN = 1024, /* floats added up in lanes of float before they go to double */
-    TILE = 256, /* columns added up at a time */
+    RUN = 1024,      /* floats summed in float before going to double */
+    TILE = 256,      /* columns summed at a time */
     TILE_ROWS = 64,  /* rows of a tile, likewise */
-    PIECES_MAX = 256 /* of a sum that is cut up for threads */
+    PIECES_MAX = 256 /* maximum pieces of a sum split for threads */
 };
 
 /* ---- what is kept and what is summed ------------------------------------ */
@@ -20,7 +20,7 @@ struct dims {
     int ndim;
     int64_t sizes[LAB_MAX_DIMS];
     int64_t in[LAB_MAX_DIMS];  /* strides of the operand */
-    int64_t out[LAB_MAX_DIMS]; /* of the result; 0 for what is summed */
+    int64_t out[LAB_MAX_DIMS]; /* of the result; 0 for summed dimensions */
     int64_t count;
 };
 
@@ -32,7 +32,7 @@ static void dims_add(struct dims *d, int64_t size, int64_t in, int64_t out)
     if (size == 1)
         return;
     if (last >= 0 && d->in[last] == in * size && d->out[last] == out * size) {
-        d->sizes[last] *= size; /* one run of memory with the one before */
+        d->sizes[last] *= size; /* adjacent to the previous one */
         d->in[last] = in;
         d->out[last] = out;
         return;
@@ -47,7 +47,7 @@ static void dims_split(const lab_tensor *out, const lab_tensor *a,
                        unsigned mask, struct dims *kept, struct dims *summed)
 {
     bool keeps = out->ndim == a->ndim;
-    int at = 0; /* in the result, where it lacks dimensions */
+    int at = 0; /* in the result, which may lack dimensions */
 
     kept->ndim = summed->ndim = 0;
     kept->count = summed->count = 1;
@@ -60,7 +60,7 @@ static void dims_split(const lab_tensor *out, const lab_tensor *a,
     }
 }
 
-/* Where element number n begins. */
+/* The offset of element number n. */
 static int64_t dims_in(const struct dims *d, int64_t n, int64_t *out)
 {
     int64_t in = 0;
@@ -76,7 +76,7 @@ static int64_t dims_in(const struct dims *d, int64_t n, int64_t *out)
     return in;
 }
 
-/* The last dimension's, which is walked in a loop. */
+/* The size of the last dimension, over which the inner loop runs. */
 static int64_t row_size(const struct dims *d)
 {
     return d->ndim > 0 ? d->sizes[d->ndim - 1] : 1;
@@ -130,8 +130,8 @@ struct sum {
     double *partial;
 };
 
-/* Elements [begin, end) of what is summed, for the result that begins at `at`.
- * Where there are none, there may be no memory to count from. */
+/* Elements [begin, end) of a sum whose result is at `at`.  If there are none
+ * there may be no memory to point to. */
 static double part_sum(const struct sum *s, int64_t at, int64_t begin,
                        int64_t end)
 {
@@ -176,7 +176,8 @@ static void by_piece(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* Cut up alike whatever the number of threads: so is the result. */
+/* Split in the same way for any number of threads, so that the result does not
+ * depend on it. */
 static void sum_whole(lab *l, struct sum *s)
 {
     double partial[PIECES_MAX], sum = 0;
@@ -202,7 +203,7 @@ LAB__BODY row_add_body(const float *from, float *sums, int n)
 }
 LAB__TWICE(row_add, (const float *from, float *sums, int n), (from, sums, n))
 
-/* n columns side by side, the first of which begins at `at`. */
+/* n adjacent columns, the first of which begins at `at`. */
 static void tile_sum(const struct sum *s, int64_t at, double *sums, int n)
 {
     float few[TILE];
@@ -291,7 +292,7 @@ static void sum_ints(lab_tensor *out, const lab_tensor *a, unsigned mask,
     dims_split(out, a, mask, &kept, &summed);
     for (int64_t k = 0; k < kept.count; k++) {
         int64_t at, unused, in = dims_in(&kept, k, &at);
-        uint64_t sum = 0; /* wraps around, as sums of int64 do */
+        uint64_t sum = 0; /* wraps around like int64 sums */
 
         for (int64_t i = 0; i < summed.count; i++)
             sum += (uint64_t)int_at(a, from, in + dims_in(&summed, i, &unused));
@@ -324,7 +325,7 @@ struct largest {
     struct dims kept, summed;
 };
 
-/* The first of equal ones; NaN counts as larger than all. */
+/* The first of equal elements; NaN counts as larger than all. */
 static int64_t argmax_floats(const float *from, int64_t n, int64_t step)
 {
     int64_t best = 0;

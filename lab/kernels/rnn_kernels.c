@@ -5,11 +5,11 @@
 
 #include "tensor/host_memory.h"
 
-/* What is kept of a step, for each row: its gates, of H each, then an LSTM's c
- * or what a GRU's third gate had from h. */
+/* What is kept of a step for each row: its gates, of H values each, then an
+ * LSTM's c, or the part of a GRU's third gate that comes from h. */
 
 struct sizes {
-    int64_t steps; /* of the row at hand */
+    int64_t steps; /* of the current row */
     int64_t rows, in, hidden, gates;
     int64_t out_width; /* of a step's row in `out` */
     int64_t kept_width;
@@ -19,8 +19,8 @@ struct run {
     const lab_rnn *rnn;
     struct sizes s;
     const float *x, *w_x, *w_h, *b_x, *b_h; /* b_x, b_h may be NULL */
-    float *pre_x, *pre_h; /* of one row: what x and h say to each gate */
-    float *step;          /* gates and more of one row, where none are kept */
+    float *pre_x, *pre_h; /* of one row: what x and h add to each gate */
+    float *step;          /* gates etc. of one row, if none are kept */
 };
 
 int lab__cell_gates(lab_cell cell)
@@ -70,13 +70,13 @@ static void row_begin(struct run *run, int64_t row, const lab_tensor *x)
         run->rnn->lengths != NULL ? run->rnn->lengths[row] : x->sizes[0];
 }
 
-/* The step that comes number i. */
+/* The step that is processed as number i. */
 static int64_t step_number(const struct run *run, int64_t i)
 {
     return run->rnn->backwards ? run->s.steps - 1 - i : i;
 }
 
-/* h after the step that came number i; before the first one the initial. */
+/* h after the step processed as number i; the initial h before the first. */
 static const float *h_after(const struct run *run, const float *out, int64_t i,
                             int64_t row)
 {
@@ -188,7 +188,7 @@ static void row_forward(const struct run *run, int64_t row, float *out,
     }
 }
 
-/* What comes after the row's last step. */
+/* Zero the steps after the row's last. */
 static void rest_zero(const struct run *run, int64_t row, lab_tensor *out)
 {
     const struct sizes *s = &run->s;
@@ -199,7 +199,7 @@ static void rest_zero(const struct run *run, int64_t row, lab_tensor *out)
                0, (size_t)s->hidden * sizeof(float));
 }
 
-/* The last c of a row; one buffer serves all steps where none are kept. */
+/* The last c of a row; if none are kept one buffer serves all steps. */
 static const float *c_after(const struct run *run, const float *kept,
                             int64_t row)
 {
@@ -248,8 +248,8 @@ struct back {
     float *dh, *dc; /* of one row, between two steps */
 };
 
-/* Gradients of what x and of what h said to each gate; dh becomes the part of
- * the gradient of the h before that did not go through the weights. */
+/* Gradients of the contributions of x and of h to each gate; dh becomes the
+ * part of the previous h's gradient that does not pass through the weights. */
 static void lstm_back(const struct back *b, const float *kept, const float *c)
 {
     int64_t n = b->run.s.hidden;
@@ -309,7 +309,7 @@ static void transposed_add(float *to, const float *w, const float *from,
     }
 }
 
-/* to += a·bᵀ; nothing where it is not wanted */
+/* to += a·bᵀ; nothing if it is not needed */
 static void outer_add(lab_tensor *to, const float *a, int64_t rows,
                       const float *b, int64_t columns)
 {

@@ -6,11 +6,11 @@
 
 #include "tensor/tensor.h"
 
-/* How many blocks of H rows its weights have. */
+/* The number of blocks of H rows in its weights. */
 int lab__cell_gates(lab_cell cell);
 
-/* As lab_raw_rnn() and lab_raw_rnn_backward(), all contiguous; they fail for
- * lack of host memory alone. */
+/* As lab_raw_rnn() and lab_raw_rnn_backward(), with contiguous tensors; they
+ * fail only for lack of host memory. */
 larder_result lab__rnn_forward(const lab_rnn *rnn, const lab_tensor *x,
                                lab_tensor *out, lab_tensor *h_last,
                                lab_tensor *c_last, lab_tensor *kept);

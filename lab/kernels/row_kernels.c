@@ -23,8 +23,8 @@ bool lab__rows_inside(const lab_tensor *index, int64_t rows, int64_t *value)
 
 struct rows {
     const int64_t *index;
-    int64_t rows;  /* of the whole */
-    int64_t width; /* of one: bytes for gathering, elements for adding */
+    int64_t rows;  /* rows in the whole tensor */
+    int64_t width; /* of a row: bytes for gathering, elements for adding */
     char *to;
     const char *from;
 };
@@ -65,7 +65,7 @@ void lab__rows_gather(lab_tensor *out, const lab_tensor *t,
                   gather_piece, &r);
 }
 
-/* An index may come twice: rows are added one after the other. */
+/* An index may occur twice, so rows are added sequentially. */
 void lab__rows_add(lab_tensor *t, const lab_tensor *grad,
                    const lab_tensor *index)
 {

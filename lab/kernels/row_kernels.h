@@ -1,15 +1,14 @@
-/* row_kernels.h - rows of a tensor of any dtype, picked by index.
+/* row_kernels.h - rows of a tensor of any dtype, selected by index.
  *
- * As in kernels.h.  All tensors are contiguous; negative indices count from
- * the end; indices were checked.
- */
+ * As in kernels.h.  All tensors are contiguous; negative indices count from the
+ * end; the caller has checked the indices. */
 #ifndef LAB_KERNELS_ROW_KERNELS_H
 #define LAB_KERNELS_ROW_KERNELS_H
 
 #include "tensor/tensor.h"
 
-/* False, and the first such in *value, where an index is outside
- * [-rows, rows).  True where index cannot be read. */
+/* False, with the first one in *value: an index is outside [-rows, rows).  True
+ * if index cannot be read. */
 bool lab__rows_inside(const lab_tensor *index, int64_t rows, int64_t *value);
 /* out = t's rows by index */
 void lab__rows_gather(lab_tensor *out, const lab_tensor *t,

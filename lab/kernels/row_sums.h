@@ -1,5 +1,5 @@
-/* row_sums.h - sums over a row of floats, in several lanes so that they can be
- * vectorised, and in double so that long rows stay exact. */
+/* row_sums.h - sums over a row of floats, in several lanes for vectorisation,
+ * and in double so that long rows stay exact. */
 #ifndef LAB_KERNELS_ROW_SUMS_H
 #define LAB_KERNELS_ROW_SUMS_H
 

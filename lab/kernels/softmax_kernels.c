@@ -1,8 +1,8 @@
 /* softmax_kernels.c - softmax, its logarithm, and their gradients.
  *
- * A contiguous tensor is outer × length × inner around one dimension.  Where
- * inner is 1 a sum runs along a row of memory; else over many rows, for
- * several sums side by side. */
+ * Around one dimension a contiguous tensor is outer × length × inner.  If inner
+ * is 1 a sum runs along a row of memory; otherwise over many rows, for several
+ * sums side by side. */
 #include <math.h>
 
 #include "kernels/kernels.h"
@@ -49,7 +49,7 @@ static void lines_run(lab *l, struct lines *s,
     lab__parallel(l, s->outer * s->blocks, grain, piece, s);
 }
 
-/* Where a block begins, and how many columns it has. */
+/* The beginning of a block, and its number of columns. */
 LAB__INLINE int64_t block_start(const struct lines *s, int64_t i,
                                 int64_t *columns)
 {
@@ -61,7 +61,7 @@ LAB__INLINE int64_t block_start(const struct lines *s, int64_t i,
 
 /* ---- forward -------------------------------------------------------------- */
 
-/* Of what is no NaN: the sum becomes one by itself. */
+/* NaNs are ignored: the sum becomes NaN anyway. */
 LAB__INLINE float row_max(const float *in, int64_t length)
 {
     float lanes[LAB__LANES];

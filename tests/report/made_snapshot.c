@@ -17,6 +17,7 @@ enum { WORDS_MAX = 6, LINE_MAX_BYTES = 512, TEXT_MAX = 1 << 20 };
 struct making {
     char *events;
     char *segments;
+    char *marks;
     uint64_t at; /* where the next block of the segment begins */
     bool in_segment;
     int device;
@@ -148,6 +149,16 @@ static void add_event(struct making *m, char **words, int count)
     add(m->events, "}");
 }
 
+/* At the time of what follows. */
+static void add_mark(struct making *m, char **words)
+{
+    add(m->marks,
+        "%s{\"name\": \"%s\", \"stage\": \"%s\", \"device\": %d, "
+        "\"time_us\": %" PRId64 "}",
+        begins_list(m->marks) ? "" : ", ", words[1], words[2], m->device,
+        m->time + 10);
+}
+
 static void add_line(struct making *m, char *line)
 {
     char *words[WORDS_MAX];
@@ -163,6 +174,8 @@ static void add_line(struct making *m, char *line)
         add_segment(m, words, count);
     else if (strcmp(words[0], "block") == 0)
         add_block(m, words, count);
+    else if (strcmp(words[0], "mark") == 0)
+        add_mark(m, words);
     else
         add_event(m, words, count);
 }
@@ -218,23 +231,26 @@ struct snapshot *made_snapshot(const char *lines, const char *settings)
 {
     struct making m = {.events = calloc(1, TEXT_MAX),
                        .segments = calloc(1, TEXT_MAX),
+                       .marks = calloc(1, TEXT_MAX),
                        .time = 1000};
     char *copy = strdup(lines);
-    char *text = malloc(3 * (size_t)TEXT_MAX);
+    const size_t room = 4 * (size_t)TEXT_MAX;
+    char *text = malloc(room);
     struct snapshot *s;
 
-    assert_true(m.events != NULL && m.segments != NULL && copy != NULL &&
-                text != NULL);
+    assert_true(m.events != NULL && m.segments != NULL && m.marks != NULL &&
+                copy != NULL && text != NULL);
     add_lines(&m, copy);
     close_segment(&m);
-    snprintf(text, 3 * (size_t)TEXT_MAX,
+    snprintf(text, room,
              "{\"segments\": [%s], \"device_traces\": [[%s]], "
-             "\"allocator_settings\": {%s}}",
-             m.segments, m.events, settings != NULL ? settings : "");
+             "\"external_annotations\": [%s], \"allocator_settings\": {%s}}",
+             m.segments, m.events, m.marks, settings != NULL ? settings : "");
     s = read_text(text);
     free(text);
     free(copy);
     free(m.events);
     free(m.segments);
+    free(m.marks);
     return s;
 }

@@ -9,6 +9,7 @@
  *   oom 90MiB 4GiB            (what the device had free, what was asked)
  *   segment 0 20MiB [STREAM [large|small|expandable]]
  *   block 4MiB active_allocated [FRAME]      (in the segment above, in order)
+ *   mark NAME START                        (an annotation, of what follows)
  *
  * What follows "device N" is of that device; what comes before the first such
  * line is of device 0, and the others follow one by one.

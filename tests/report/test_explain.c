@@ -17,6 +17,7 @@
 #include "report/report_words.h"
 #include "report/summary_of_run.h"
 #include "report/shortage.h"
+#include "support/libc_faults.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
@@ -559,5 +560,6 @@ int main(void)
         cmocka_unit_test(of_a_long_name_only_the_ends_are_read),
     };
 
+    libc_guard(true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "made_snapshot.h"
 #include "report/report.h"
 #include "report/report_words.h"
+#include "support/libc_faults.h"
 
 #define REPORTS "tests/data/reports/"
 
@@ -303,5 +304,6 @@ int main(void)
         cmocka_unit_test(failures_beyond_twenty_are_counted),
     };
 
+    libc_guard(true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "made_snapshot.h"
 #include "report/frame_kind.h"
 #include "report/report_words.h"
+#include "support/libc_faults.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -388,5 +389,6 @@ int main(void)
         cmocka_unit_test(a_long_function_is_cut),
     };
 
+    libc_guard(true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "report/frame_groups.h"
 #include "report/report_words.h"
 #include "report/verdict.h"
+#include "support/libc_faults.h"
 
 struct made {
     struct snapshot *s;
@@ -380,5 +381,6 @@ int main(void)
         cmocka_unit_test(a_tree_leaves_frameworks_out),
     };
 
+    libc_guard(true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,20 @@
-/* libc_faults.h - the C library's allocation functions, of which any call can
- * be made to fail, and which count what is held.
+/* libc_faults.h - the C library's allocation functions, stricter: any call can
+ * be made to fail, what is held is counted, and under libc_guard() a program
+ * ends by a signal that reads or writes beyond what it allocated, or what it
+ * has freed; what is new is full of rubbish.
  *
  * For one source of a program; no threads.  Under the sanitizers, which bring
- * their own, nothing fails: LIBC_FAULTS is 0. */
+ * their own, all of it does nothing, and LIBC_FAULTS is 0. */
 #ifndef LARDER_TESTS_SUPPORT_LIBC_FAULTS_H
 #define LARDER_TESTS_SUPPORT_LIBC_FAULTS_H
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "support/sanitized.h"
 
@@ -24,6 +29,7 @@ static struct {
     unsigned long nth; /* this call fails; 0: none */
     bool lasting;      /* and so do those after it */
     long held;         /* allocations that were not freed */
+    bool guarded;      /* new ones are */
 } libc_faults;
 
 static inline void libc_fail(unsigned long nth, bool lasting)
@@ -33,12 +39,97 @@ static inline void libc_fail(unsigned long nth, bool lasting)
     libc_faults.lasting = lasting;
 }
 
+static inline void libc_guard(bool is_on)
+{
+    libc_faults.guarded = is_on;
+}
+
 #if LIBC_FAULTS
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *p, size_t size);
 void __libc_free(void *p);
+
+/* ---- guarded memory -------------------------------------------------------- */
+
+/* Addresses are used once, so that what was freed stays out of reach.  Each
+ * allocation ends where a page does, before one that nobody may touch. */
+enum { GUARD_PAGE = 4096, GUARD_PAGES = 1 << 21, GUARD_RUBBISH = 0xA5 };
+
+static struct {
+    unsigned char *base;
+    size_t next;                /* page */
+    uint32_t size[GUARD_PAGES]; /* of what begins in the page */
+} libc_arena;
+
+static bool arena_has(const void *p)
+{
+    const unsigned char *at = p;
+
+    return libc_arena.base != NULL && at >= libc_arena.base &&
+           at < libc_arena.base + (size_t)GUARD_PAGES * GUARD_PAGE;
+}
+
+static size_t arena_page(const void *p)
+{
+    return (size_t)((const unsigned char *)p - libc_arena.base) / GUARD_PAGE;
+}
+
+static size_t pages_up(size_t size)
+{
+    return (size + GUARD_PAGE - 1) / GUARD_PAGE;
+}
+
+static bool arena_begin(void)
+{
+    void *base;
+
+    if (libc_arena.base != NULL)
+        return true;
+    base = mmap(NULL, (size_t)GUARD_PAGES * GUARD_PAGE, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base != MAP_FAILED)
+        libc_arena.base = base;
+    return base != MAP_FAILED;
+}
+
+/* NULL: the arena is used up.  Aligned as far as the size is. */
+static void *arena_take(size_t size)
+{
+    size_t pages = pages_up(size);
+    unsigned char *p;
+
+    if (!arena_begin() || size > UINT32_MAX ||
+        pages >= GUARD_PAGES - libc_arena.next)
+        return NULL;
+    p = libc_arena.base + libc_arena.next * GUARD_PAGE;
+    if (pages > 0 &&
+        mprotect(p, pages * GUARD_PAGE, PROT_READ | PROT_WRITE) != 0)
+        return NULL;
+    p += pages * GUARD_PAGE - size;
+    libc_arena.size[arena_page(p)] = (uint32_t)size;
+    libc_arena.next += pages + 1;
+    return memset(p, GUARD_RUBBISH, size);
+}
+
+static size_t arena_size(const void *p)
+{
+    return libc_arena.size[arena_page(p)];
+}
+
+static void arena_give(void *p)
+{
+    unsigned char *begin = libc_arena.base + arena_page(p) * GUARD_PAGE;
+    size_t bytes = pages_up(arena_size(p)) * GUARD_PAGE;
+
+    if (bytes == 0)
+        return;
+    madvise(begin, bytes, MADV_DONTNEED);
+    mprotect(begin, bytes, PROT_NONE);
+}
+
+/* ---- the functions --------------------------------------------------------- */
 
 static bool libc_refuses(void)
 {
@@ -52,20 +143,40 @@ static bool libc_refuses(void)
     return true;
 }
 
-static void *libc_held(void *p)
+static void *libc_take(size_t size)
 {
+    void *p = libc_faults.guarded ? arena_take(size) : NULL;
+
+    if (p == NULL)
+        p = __libc_malloc(size);
     libc_faults.held += p != NULL;
     return p;
 }
 
 void *malloc(size_t size)
 {
-    return libc_refuses() ? NULL : libc_held(__libc_malloc(size));
+    return libc_refuses() ? NULL : libc_take(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return libc_refuses() ? NULL : libc_held(__libc_calloc(count, size));
+    void *p;
+
+    if (libc_refuses() || (size > 0 && count > SIZE_MAX / size))
+        return NULL;
+    p = libc_take(count * size);
+    return p != NULL ? memset(p, 0, count * size) : NULL;
+}
+
+static void *libc_move(void *p, size_t size)
+{
+    void *q = libc_take(size);
+
+    if (q == NULL)
+        return NULL;
+    memcpy(q, p, arena_size(p) < size ? arena_size(p) : size);
+    free(p);
+    return q;
 }
 
 void *realloc(void *p, size_t size)
@@ -74,8 +185,12 @@ void *realloc(void *p, size_t size)
 
     if (libc_refuses())
         return NULL;
+    if (p == NULL)
+        return libc_take(size);
+    if (arena_has(p))
+        return libc_move(p, size);
     q = __libc_realloc(p, size);
-    libc_faults.held += (q != NULL) - (p != NULL && (q != NULL || size == 0));
+    libc_faults.held -= q == NULL && size == 0;
     return q;
 }
 
@@ -84,7 +199,10 @@ void free(void *p)
     int saved = errno;
 
     libc_faults.held -= p != NULL;
-    __libc_free(p);
+    if (arena_has(p))
+        arena_give(p);
+    else
+        __libc_free(p);
     errno = saved;
 }
 

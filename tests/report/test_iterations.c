@@ -1,0 +1,242 @@
+/* test_iterations.c - where iterations begin: at the marks of the program, or
+ * where allocations repeat.
+ *
+ * Runs are drawn, a character an event: a letter is an allocation of its own
+ * kind, a dot something else, and what stands in '<' and '>' a mark of what
+ * follows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "made_snapshot.h"
+#include "report/iterations.h"
+#include "support/libc_faults.h"
+
+enum { LINES_MAX = 1 << 16 };
+
+static char lines[LINES_MAX];
+
+static void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void put(const char *format, ...)
+{
+    size_t used = strlen(lines);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(lines + used, sizeof lines - used, format, args);
+    va_end(args);
+    assert_true(strlen(lines) + 1 < sizeof lines);
+}
+
+static void draw(const char *run)
+{
+    lines[0] = '\0';
+    for (; *run != '\0'; run++) {
+        if (*run == '<') {
+            const char *end = strchr(run, '>');
+
+            put("mark %.*s\n", (int)(end - run - 1), run + 1);
+            run = end;
+        } else if (*run == '.') {
+            put("segment_alloc + 2MiB\n");
+        } else {
+            put("alloc + 1MiB 0 model.py:%d:f\n", *run);
+        }
+    }
+}
+
+/* The beginnings in the lines as "0 7 14", marked ones with a '*' before. */
+static const char *found(size_t device)
+{
+    static char text[1024];
+    struct snapshot *s = made_snapshot(lines, NULL);
+    struct tool_error error;
+    struct iterations it;
+    struct lifetimes l;
+
+    assert_true(lifetimes_make(s, device, &l, &error));
+    assert_true(iterations_find(&l, &it, &error));
+    snprintf(text, sizeof text, "%s", it.marked ? "*" : "");
+    for (size_t i = 0; i < it.count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u",
+                 i > 0 ? " " : "", (unsigned)it.begin[i]);
+    iterations_free(&it);
+    lifetimes_free(&l);
+    snapshot_free(s);
+    return text;
+}
+
+static void assert_found(const char *run, const char *want)
+{
+    const char *got;
+
+    draw(run);
+    got = found(0);
+    if (strcmp(got, want) != 0)
+        fail_msg("%s: found '%s', expected '%s'", run, got, want);
+}
+
+/* ---- marks ----------------------------------------------------------------- */
+
+static void marks_say_where_iterations_begin(void **state)
+{
+    (void)state;
+    assert_found(".<step START>..<step START>..<step START>.", "*1 3 5");
+    assert_found(".<iteration START>..<iter_2 START>..<iter3 START>.",
+                 "*1 3 5");
+    assert_found("<ProfilerStep#1 START>..<ProfilerStep#2 START>."
+                 "<ProfilerStep#3 START>..",
+                 "*0 2 3");
+}
+
+static void what_ends_or_is_named_else_is_no_mark(void **state)
+{
+    (void)state;
+    assert_found(".<step END>..<step END>..<step END>.", "");
+    assert_found(".<a_step START>..<ProfilerSte START>..<it START>.", "");
+    assert_found(".<step START>.<step END>.<step START>.<step START>.",
+                 "*1 3 4");
+}
+
+static void fewer_than_three_marks_are_none(void **state)
+{
+    (void)state;
+    assert_found(".<step START>..<step START>..", "");
+    assert_found(".<step START>..A..A<step START>..A.", "3 6 9");
+}
+
+/* Or where no event follows. */
+static void marks_of_one_event_count_once(void **state)
+{
+    (void)state;
+    assert_found(".<step START><iter START>..<step START>.<step START>.",
+                 "*1 3 4");
+    assert_found(".<step START>.<step START>.<step START>.<step START>",
+                 "*1 2 3");
+    assert_found(".<step START>.<step START>.<step START>", "");
+}
+
+static void marks_are_of_their_device(void **state)
+{
+    (void)state;
+    draw(".<step START>.<step START>.<step START>.");
+    put("device 1\nalloc 0 1MiB\n");
+    assert_string_equal(found(0), "*1 2 3");
+    assert_string_equal(found(1), "");
+}
+
+/* ---- repeats --------------------------------------------------------------- */
+
+static void three_times_are_a_repetition(void **state)
+{
+    (void)state;
+    assert_found("A....A....", "");
+    assert_found("A....A....A....", "0 5 10");
+    assert_found("..A..A..A", "2 5 8");
+}
+
+/* Distances of 17 and 23 are off by 15 % of their mean. */
+static void distances_may_differ_a_little(void **state)
+{
+    (void)state;
+    assert_found("A................A......................A...................",
+                 "0 17 40");
+    assert_found("A...............A.......................A...................",
+                 "");
+    assert_found("A......................A................A...................",
+                 "0 23 40");
+}
+
+static void half_of_the_run_is_covered(void **state)
+{
+    (void)state;
+    assert_found("A.A.A.......", "0 2 4");
+    assert_found("A.A.A........", "");
+    assert_found(".......A.A.A", "7 9 11");
+}
+
+/* Few long iterations rather than many short ones. */
+static void what_comes_seldom_is_the_clock(void **state)
+{
+    (void)state;
+    assert_found("BABABA.BABABA.BABABA.BABABA.C......C......C......C......",
+                 "28 35 42 49");
+    assert_found("AB..B...AB..B...AB..B...", "0 8 16");
+    assert_found("BA..B...BA..B...BA..B...", "1 9 17");
+}
+
+/* Of fifteen kinds one that repeats is believed; of sixteen, three have to
+ * agree. */
+static void of_many_kinds_several_have_to_agree(void **state)
+{
+    (void)state;
+    assert_found("Aabcde..Afghij..Aklmn...", "0 8 16");
+    assert_found("Aabcde..Afghij..Aklmno..", "");
+    assert_found("ABabcde.ABfghij.ABklmno.", "");
+    assert_found("ABCabcd.ABCefgh.ABCijklm", "0 8 16");
+}
+
+static void a_run_without_events_has_none(void **state)
+{
+    (void)state;
+    assert_found("", "");
+}
+
+/* ---- kinds ----------------------------------------------------------------- */
+
+static void kinds_differ_by_any_byte_of_their_size(void **state)
+{
+    (void)state;
+    for (int byte = 0; byte < 7; byte++) {
+        lines[0] = '\0';
+        for (int i = 0; i < 4; i++)
+            put("alloc + 1\nalloc + %llu\nalloc + 1\nsegment_alloc + 2MiB\n"
+                "segment_alloc + 2MiB\n",
+                1 + (1ULL << 8 * byte));
+        assert_string_equal(found(0), "1 6 11 16");
+    }
+}
+
+/* More call paths than a byte can number. */
+static void kinds_differ_by_any_byte_of_their_path(void **state)
+{
+    (void)state;
+    lines[0] = '\0';
+    for (int i = 0; i < 300; i++)
+        put("segment_alloc + 2MiB 0 model.py:%d:f\n", 1000 + i);
+    for (int i = 0; i < 8; i++) {
+        put("alloc + 1MiB 0 model.py:1000:f\n");
+        for (int k = 0; k < 50; k++)
+            put("segment_alloc + 2MiB\n");
+        put("alloc + 1MiB 0 model.py:1256:f\n");
+    }
+    assert_string_equal(found(0), "300 352 404 456 508 560 612 664");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_say_where_iterations_begin),
+        cmocka_unit_test(what_ends_or_is_named_else_is_no_mark),
+        cmocka_unit_test(fewer_than_three_marks_are_none),
+        cmocka_unit_test(marks_of_one_event_count_once),
+        cmocka_unit_test(marks_are_of_their_device),
+        cmocka_unit_test(three_times_are_a_repetition),
+        cmocka_unit_test(distances_may_differ_a_little),
+        cmocka_unit_test(half_of_the_run_is_covered),
+        cmocka_unit_test(what_comes_seldom_is_the_clock),
+        cmocka_unit_test(of_many_kinds_several_have_to_agree),
+        cmocka_unit_test(a_run_without_events_has_none),
+        cmocka_unit_test(kinds_differ_by_any_byte_of_their_size),
+        cmocka_unit_test(kinds_differ_by_any_byte_of_their_path),
+    };
+
+    libc_guard(true);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -121,10 +121,10 @@ struct run_settings {
     struct lab_run_options options;
     bool each_statement;
     bool each_step;
-    char **names; /* of experiments */
+    char **names; /* names of experiments */
     int count;
     const char *policy_name;
-    char **listing; /* the file, and its arguments */
+    char **listing; /* the file with its arguments */
     int listing_count;
 };
 
@@ -172,7 +172,7 @@ static bool is_listing(const char *name)
     return ends_in(name, ".py") || ends_in(name, ".ipynb");
 }
 
-/* An exit status, or -1 to go on. */
+/* Returns an exit status, or -1 to continue. */
 static int read_run(const struct cli_command *self, int argc, char **argv,
                     struct run_settings *s)
 {
@@ -189,7 +189,7 @@ static int read_run(const struct cli_command *self, int argc, char **argv,
             (got != CLI_OPERAND && !set_run_option(s, &args, got)))
             return CLI_EXIT_BAD;
         if (got == CLI_OPERAND && is_listing(args.value)) {
-            /* What follows is the listing's own. */
+            /* Everything that follows belongs to the listing. */
             s->listing = argv + args.next - 1;
             s->listing_count = argc - args.next + 1;
             return -1;

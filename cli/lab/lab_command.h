@@ -1,4 +1,4 @@
-/* lab_command.h - what the parts of `larder lab` share. */
+/* lab_command.h - functions shared by the parts of `larder lab`. */
 #ifndef LARDER_CLI_LAB_LAB_COMMAND_H
 #define LARDER_CLI_LAB_LAB_COMMAND_H
 
@@ -9,8 +9,7 @@
 extern const struct cli_command lab_command_list;
 extern const struct cli_command lab_command_run;
 
-/* Of the option just read; they say what is wrong with it and return
- * false. */
+/* For the option just read; they report an error and return false. */
 bool lab_read_policy(const struct cli_args *a, larder_policy *out);
 bool lab_check_conf(const struct cli_args *a);
 bool lab_check_snapshot(const struct cli_args *a);

@@ -1,5 +1,5 @@
-/* lab_python.h - listings in Python: handed to python3 with the lab in the
- * place of torch. */
+/* lab_python.h - runs listings in Python: by python3, with the lab in place of
+ * torch. */
 #ifndef LARDER_CLI_LAB_LAB_PYTHON_H
 #define LARDER_CLI_LAB_LAB_PYTHON_H
 
@@ -20,8 +20,8 @@ struct lab_listing {
     int count;
 };
 
-/* Becomes python3; returns an exit status if that cannot be, after a message
- * on the standard error. */
+/* Executes python3 in place of this process.  Returns an exit status only on
+ * failure, after a message on the standard error. */
 int lab_python_run(const struct lab_listing *listing);
 
 #endif

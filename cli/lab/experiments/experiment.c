@@ -17,7 +17,7 @@ void exp_init(struct exp *e, const struct experiment *what,
         e->conf = opt->conf;
     else
         e->conf = environment != NULL ? environment : "";
-    /* The figures expected are those of PyTorch as it is set by default. */
+    /* The expected figures are those of PyTorch with its default settings. */
     e->judged = e->policy == LARDER_POLICY_PYTORCH && e->conf[0] == '\0';
     lab_memory_init(&e->before);
 }
@@ -52,7 +52,7 @@ bool exp_fail(struct exp *e, const char *format, ...)
 {
     va_list args;
 
-    /* The first failure is the reason of those after it. */
+    /* The first failure is the cause of those after it. */
     if (e->error[0] == '\0') {
         va_start(args, format);
         vsnprintf(e->error, sizeof e->error, format, args);

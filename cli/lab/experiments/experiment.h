@@ -1,18 +1,17 @@
-/* experiment.h - what an experiment is made of: sessions, steps, checks.
+/* experiment.h - the building blocks of an experiment: sessions, steps, checks.
  *
- * An experiment is a function that works through its statements on a session
- * and says after each what was expected.  It is a chain of calls that return
- * whether they could be done,
+ * An experiment is a function that executes statements in a session and says
+ * after each what is expected.  It is a chain of calls that return whether they
+ * succeeded,
  *
  *   return exp_open(e, NULL) &&
  *          exp_zeros(e, A, LAB_DEVICE, 3, sizes) &&
  *          exp_step(e, "a = zeros(256, 1024, 1024, device=cuda)") &&
  *          exp_expect(e, EXP_RESERVED, GIB);
  *
- * so that it ends where something could not be done: e->error then says why,
- * and exp_close() drops whatever tensors are left.  A figure that is not as
- * expected ends nothing.
- */
+ * so that it ends at the first failure: e->error has the reason, and
+ * exp_close() drops all remaining tensors.  A figure that differs from its
+ * expectation does not end it. */
 #ifndef LARDER_CLI_LAB_EXPERIMENT_H
 #define LARDER_CLI_LAB_EXPERIMENT_H
 
@@ -33,7 +32,7 @@ enum { EXP_VARIABLES = 16, EXP_SPEC_MAX = 256, EXP_ERROR_MAX = 4096 };
 
 enum exp_figure { EXP_SMI, EXP_RESERVED, EXP_ALLOCATED, EXP_HOST, EXP_FIGURES };
 
-/* A statement and the memory after it.  One with `is_heading` is words between
+/* A statement and the memory after it.  With `is_heading`, text between
  * statements. */
 struct exp_step {
     char *statement;
@@ -59,7 +58,7 @@ struct exp_check {
     enum exp_unit unit;
     uint64_t expected, seen;
     bool ok;
-    bool is_step; /* made by exp_expect(): its step shows it too */
+    bool is_step; /* made by exp_expect(): shown with its step too */
 };
 
 struct exp;
@@ -72,14 +71,14 @@ struct experiment {
     bool (*run)(struct exp *e);
 };
 
-/* The device an experiment needs, where it is not the one asked for.  What is
- * NULL or 0 is as asked. */
+/* The device an experiment needs, if not the requested one.  Fields that are
+ * NULL or 0 are as requested. */
 struct exp_device {
     const char *size;    /* "4608MiB" */
     const char *context; /* "1001MiB" */
     const char *backing; /* "none", "memory" */
     const char *shared;
-    const char *conf; /* added to the settings asked for */
+    const char *conf; /* added to the requested settings */
     larder_policy policy;
 };
 
@@ -88,9 +87,9 @@ struct exp {
     const struct lab_run_options *opt;
     larder_policy policy;
     const char *conf; /* never NULL */
-    bool judged;      /* differences are failures */
-    bool only_shown;  /* from here on nothing is expected */
-    bool refused;     /* what exp_refused() asked for last */
+    bool judged;      /* differences count as failures */
+    bool only_shown;  /* from here on there are no expectations */
+    bool refused;     /* result of the last exp_refused() */
     lab *session;
     lab_memory before; /* at the last step */
     lab_tensor *t[EXP_VARIABLES];
@@ -100,7 +99,7 @@ struct exp {
     struct exp_check *checks;
     size_t check_count, check_room;
     char *verdict;
-    char error[EXP_ERROR_MAX]; /* "" unless something could not be done */
+    char error[EXP_ERROR_MAX]; /* "": no failure */
 };
 
 /* ---- one run (experiment.c) ---- */
@@ -108,22 +107,23 @@ struct exp {
 void exp_init(struct exp *e, const struct experiment *what,
               const struct lab_run_options *opt);
 void exp_free(struct exp *e);
-/* Every check is as expected, or is not to be judged; and nothing failed. */
+/* Whether every check that counts is as expected, and nothing failed. */
 bool exp_ok(const struct exp *e);
-/* True for LARDER_OK; else notes the last error of the lab, or of larder. */
+/* True for LARDER_OK; otherwise stores the last error of the lab, or of
+ * larder. */
 bool exp_try(struct exp *e, larder_result r);
 bool exp_try_larder(struct exp *e, larder_result r);
-/* Notes these words; false. */
+/* Stores this message; returns false. */
 bool exp_fail(struct exp *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* ---- sessions (experiment_session.c) ---- */
 
-/* Open a session, closing the one before with all its tensors.  NULL: the
- * device asked for. */
+/* Open a session, after closing the previous one with all its tensors.  NULL:
+ * the requested device. */
 bool exp_open(struct exp *e, const struct exp_device *want);
 bool exp_close(struct exp *e);
-/* The spec asked for with what `want` changes; false if it is too long. */
+/* The requested spec with the changes in `want`.  False: it is too long. */
 bool exp_spec(const struct exp *e, const struct exp_device *want,
               char out[EXP_SPEC_MAX]);
 
@@ -133,19 +133,19 @@ bool exp_heading(struct exp *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool exp_step(struct exp *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Of the last step. */
+/* Expectations for the last step. */
 bool exp_expect(struct exp *e, enum exp_figure figure, uint64_t bytes);
 bool exp_number(struct exp *e, const char *what, enum exp_unit unit,
                 uint64_t expected, uint64_t seen);
 bool exp_yes(struct exp *e, const char *what, bool seen);
-/* The sentence at the end where everything was as expected. */
+/* The sentence at the end if everything is as expected. */
 bool exp_verdict(struct exp *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 uint64_t exp_figure_of(const lab_memory *m, enum exp_figure figure);
 
 /* ---- statements (experiment_statement.c) ---- */
 
-/* Variables are rebound as Python does it: the new one is made first. */
+/* Variables are rebound as in Python: the new value is created first. */
 bool exp_zeros(struct exp *e, int v, lab_place place, int ndim,
                const int64_t *sizes);
 bool exp_randn(struct exp *e, int v, int ndim, const int64_t *sizes);
@@ -153,10 +153,11 @@ bool exp_bytes(struct exp *e, int v, uint64_t bytes); /* empty, float32 */
 bool exp_to(struct exp *e, int v, lab_place place);
 bool exp_drop(struct exp *e, int v); /* del */
 bool exp_empty_cache(struct exp *e);
-/* A request of this many bytes is refused, in words that explain it, and
- * leaves everything as it was: a check each. */
+/* A request of this many bytes must fail with an explanation and change
+ * nothing: one check for each. */
 bool exp_refused(struct exp *e, const char *what, uint64_t bytes);
-/* How that ended, for its step: another policy may have had room. */
+/* The result, for the step's text: under another policy the request may
+ * succeed. */
 const char *exp_outcome(const struct exp *e);
 bool exp_memory(struct exp *e, lab_memory *out);
 bool exp_stats(struct exp *e, larder_stats *out);
@@ -168,7 +169,7 @@ void exp_report_begin(const struct exp *e);
 void exp_report_end(const struct exp *e);
 /* False without host memory. */
 bool exp_report_json(const struct exp *e);
-/* Returns the length needed, as snprintf. */
+/* Returns the required length, like snprintf(). */
 size_t exp_verdict_text(const struct exp *e, char *out, size_t capacity);
 
 #endif

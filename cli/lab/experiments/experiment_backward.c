@@ -1,11 +1,11 @@
-/* Experiment 3: what a backward pass holds. */
+/* Experiment 3: the memory that a backward pass holds. */
 #include "experiment_backward.h"
 
 #include <stdio.h>
 
 #include "experiment_list.h"
 
-/* Scalars take the least there is. */
+/* Scalars use the minimum size. */
 enum { SCALAR_BYTES = 512 };
 
 static const int64_t sizes[] = {1, 1024, 1024, 256}; /* 1 GiB of float32 */
@@ -39,8 +39,8 @@ static bool after(struct exp *e, const char *statement, uint64_t allocated)
            exp_expect(e, EXP_ALLOCATED, allocated * MIB);
 }
 
-/* `peak`: of tensors of x's size; two scalars, the mean and its gradient, are
- * alive with them. */
+/* `peak`: in tensors of x's size.  Two scalars, the mean and its gradient, are
+ * live as well. */
 static bool end(struct exp *e, uint64_t held, uint64_t peak)
 {
     lab_memory m;
@@ -54,7 +54,7 @@ static bool end(struct exp *e, uint64_t held, uint64_t peak)
            exp_expect(e, EXP_RESERVED, held * GIB);
 }
 
-/* Where the device computes: the gradient's own numbers. */
+/* If the device computes, check the gradient's values. */
 static bool gradient_is_right(struct exp *e)
 {
     lab_tensor *grad = lab_grad(e->t[BACKWARD_X]), *mean;

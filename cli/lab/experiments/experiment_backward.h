@@ -1,4 +1,4 @@
-/* experiment_backward.h - the backward pass that experiments 3 are about. */
+/* experiment_backward.h - the backward pass of the experiments 3. */
 #ifndef LARDER_CLI_LAB_EXPERIMENT_BACKWARD_H
 #define LARDER_CLI_LAB_EXPERIMENT_BACKWARD_H
 

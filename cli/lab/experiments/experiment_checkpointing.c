@@ -1,5 +1,5 @@
-/* Experiment 5: the peak of training a small transformer, with and without
- * activation checkpointing. */
+/* Experiment 5: the peak memory of training a small transformer, with and
+ * without activation checkpointing. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ enum {
     HEADS = 4,
     POSITIONS = 64,
     BLOCKS_MAX = 12,
-    UNIT = 512 /* scalars, of no more than this, are not counted */
+    UNIT = 512 /* smaller tensors, scalars, do not count */
 };
 
 struct transformer {
@@ -20,7 +20,7 @@ struct transformer {
     lab_optimizer *optimizer;
 };
 
-/* Peak of what tensors above 512 bytes take. */
+/* The peak of tensors above 512 bytes. */
 struct meter {
     uint64_t now, peak;
 };
@@ -69,7 +69,7 @@ static bool transformer_create(struct exp *e, int count, struct transformer *m)
                                            &m->optimizer));
 }
 
-/* *h = each block of it, letting go of the one before. */
+/* *h = each block of it, dropping the previous value. */
 static larder_result through_blocks(struct transformer *m, bool checkpoint,
                                     lab_tensor **h)
 {
@@ -167,7 +167,7 @@ static bool peak_of(struct exp *e, const struct shape *shape, bool checkpoint,
 static bool experiment_checkpointing_run(struct exp *e)
 {
     static const struct shape small = {2, 8}, deep = {BLOCKS_MAX, 32};
-    /* Of the same program recorded from PyTorch. */
+    /* Recorded from the same program in PyTorch. */
     const uint64_t whole = 40991744, parts = 35753984;
     uint64_t peaks[4];
 

@@ -1,4 +1,4 @@
-/* Experiment 1: what the context takes, growth by new tensors, rebinding and
+/* Experiment 1: the context's memory, growth by new tensors, rebinding, and
  * empty_cache(). */
 #include "experiment_list.h"
 
@@ -35,7 +35,7 @@ static bool rebinding(struct exp *e)
            exp_empty_cache(e) && after(e, "empty_cache()", 1003);
 }
 
-/* Not written to: with real bytes behind them they would be 8 GiB. */
+/* Never written: with real memory they would need 8 GiB. */
 static bool keeping(struct exp *e)
 {
     for (int i = 0; i < 9; i++) {

@@ -1,4 +1,4 @@
-/* An experiment as an object on a line. */
+/* An experiment as one JSON object on a line. */
 #include <jansson.h>
 
 #include "experiment.h"

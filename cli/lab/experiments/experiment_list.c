@@ -1,4 +1,4 @@
-/* Finding experiments by name or number, and running them. */
+/* Finds experiments by name or number, and runs them. */
 #include "experiment_list.h"
 #include "lab/lab_history.h"
 
@@ -75,7 +75,7 @@ void experiments_list(FILE *out, bool json)
 
 /* ---- running ---- */
 
-/* What happened, and the state the experiment ends in. */
+/* Write the events and the final state. */
 static bool write_snapshot(const struct exp *e)
 {
     if (e->opt->snapshot == NULL || e->session == NULL ||
@@ -98,7 +98,7 @@ int experiment_run(const struct experiment *what,
     if (!what->run(&e))
         exp_fail(&e, "it ended early");
     snapshot = write_snapshot(&e);
-    /* A tensor that is left over is an error too. */
+    /* A tensor that remains is an error too. */
     exp_close(&e);
     status = e.error[0] != '\0' || !snapshot ? 2 : !exp_ok(&e);
     if (!opt->json)

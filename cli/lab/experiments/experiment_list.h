@@ -1,5 +1,4 @@
-/* experiment_list.h - the experiments there are, each in a file about its
- * subject. */
+/* experiment_list.h - all experiments, each in the file of its subject. */
 #ifndef LARDER_CLI_LAB_EXPERIMENT_LIST_H
 #define LARDER_CLI_LAB_EXPERIMENT_LIST_H
 
@@ -19,7 +18,7 @@ extern const struct experiment experiment_two_processes;
 extern const struct experiment experiment_units;
 extern const struct experiment experiment_checkpointing;
 
-/* Run one and report it: the status is that of experiments_run(). */
+/* Run one and report it; returns the status of experiments_run(). */
 int experiment_run(const struct experiment *what,
                    const struct lab_run_options *opt);
 

@@ -8,15 +8,15 @@
 
 enum { EPOCHS = 3, BATCH = 128, BATCHES = TRAINING_ROWS / BATCH };
 
-/* Results are wanted, so there have to be bytes behind the addresses. */
+/* Results are computed, so there must be memory behind the addresses. */
 static const struct exp_device computing = {.size = "1GiB",
                                             .backing = "memory"};
 
-/* What the loops note. */
+/* Figures recorded by the loops. */
 struct course {
     uint64_t allocated;       /* after the third iteration */
-    uint64_t settled;         /* reserved then */
-    uint64_t lowest, highest; /* of it afterwards */
+    uint64_t settled;         /* reserved at that time */
+    uint64_t lowest, highest; /* of reserved bytes afterwards */
     double first, last;       /* mean loss of the first and the last epoch */
 };
 

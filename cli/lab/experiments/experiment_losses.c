@@ -9,14 +9,14 @@ enum {
     BATCH = 128,
     SEGMENT_LOSSES = 4096, /* 512 bytes each fill 2 MiB */
     ITERATIONS = 4 * SEGMENT_LOSSES,
-    SETTLED = 3 /* gradients and momentum are there */
+    SETTLED = 3 /* by then gradients and momentum exist */
 };
 
 struct growth {
     uint64_t allocated; /* after iteration SETTLED */
     uint64_t reserved;  /* after the last one seen */
-    int last;           /* the iteration reserved grew in; 0: none yet */
-    /* Of what lies between two growths: */
+    int last;           /* iteration with the last growth; 0: none yet */
+    /* Between two growths: */
     uint64_t shortest, longest; /* iterations */
     uint64_t least, most;       /* bytes */
 };

@@ -1,11 +1,11 @@
-/* Values are let go in the order in which Python lets go of the same ones, or
- * the experiments' peaks would not be PyTorch's. */
+/* Values are dropped in the order in which Python drops them; otherwise the
+ * experiments' peaks would differ from PyTorch's. */
 #include "experiment_models.h"
 
 #include <math.h>
 #include <string.h>
 
-/* *t = made, letting go of what it was. */
+/* *t = made, dropping the old value. */
 static void assign(lab_tensor **t, lab_tensor *made)
 {
     lab_unref(*t);
@@ -190,7 +190,7 @@ static larder_result split_heads(lab_tensor **t, int64_t heads)
     return transposed(t, 1, 2);
 }
 
-/* The names of the Python function's variables; qkv lives as long as they. */
+/* The Python function's variables; qkv lives as long as they do. */
 struct attention {
     lab_tensor *q, *k, *v, *a;
 };
@@ -249,7 +249,7 @@ static larder_result make_weights(struct attention *n)
     return r;
 }
 
-/* (a·v) with the heads side by side again: B×T×C. */
+/* (a·v) with the heads joined again: B×T×C. */
 static larder_result experiment_models_mix(const struct attention *n,
                                            lab_tensor **out)
 {
@@ -267,7 +267,7 @@ static larder_result experiment_models_mix(const struct attention *n,
     return r;
 }
 
-/* *h = *h + part; gives up part. */
+/* *h = *h + part; drops part. */
 static larder_result add_to(lab_tensor **h, lab_tensor *part)
 {
     lab_tensor *made;

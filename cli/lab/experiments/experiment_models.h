@@ -11,7 +11,7 @@ struct mlp {
     lab_tensor *parameter[2 * MLP_LAYERS]; /* weight, bias, weight, ... */
 };
 
-/* On the device; drops what it made when it fails. */
+/* On the device; on failure it drops what it created. */
 larder_result mlp_create(lab *l, const int64_t widths[MLP_LAYERS + 1],
                          struct mlp *out);
 void mlp_drop(struct mlp *m);
@@ -20,7 +20,7 @@ larder_result mlp_forward(const struct mlp *m, lab_tensor *x, lab_tensor **out);
 /* A pre-norm transformer block:
  * h = h + proj(attention(ln1(h))); h = h + fc2(gelu(fc1(ln2(h)))). */
 struct block {
-    /* ln1, qkv, proj, ln2, fc1, fc2: a weight and a bias each. */
+    /* ln1, qkv, proj, ln2, fc1, fc2: each has a weight and a bias. */
     lab_tensor *parameter[BLOCK_PARAMETERS];
     int64_t heads;
 };

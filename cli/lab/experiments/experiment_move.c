@@ -1,4 +1,4 @@
-/* Experiment 0: tensors made, moved, overwritten and deleted. */
+/* Experiment 0: tensors created, moved, overwritten and deleted. */
 #include "experiment_list.h"
 
 enum { A, B, C, D, E };
@@ -19,7 +19,8 @@ static bool experiment_move_make(struct exp *e, int v)
     return exp_zeros(e, v, LAB_DEVICE, 3, sizes);
 }
 
-/* Made while the old one is still there: for a moment there are three. */
+/* The new one is created while the old one exists: there are three for a
+ * moment. */
 static bool rebind_c(struct exp *e)
 {
     uint64_t old = lab_address(e->t[C]);

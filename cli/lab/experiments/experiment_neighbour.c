@@ -1,5 +1,5 @@
-/* The other process does what it is told by a byte on a socket, and answers
- * with the bytes it holds. */
+/* The other process receives commands of one byte on a socket, and answers with
+ * the bytes it holds. */
 #include "experiment_neighbour.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static bool send_all(int fd, const void *data, size_t bytes)
 {
     ssize_t n;
 
-    /* One that is gone must not end this process by a signal. */
+    /* If it is gone no signal may end this process. */
     do
         n = send(fd, data, bytes, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
@@ -56,7 +56,7 @@ static uint64_t take_all(larder_allocator *a)
     return reserved_by(a);
 }
 
-/* Another user of PyTorch. */
+/* As another user of PyTorch would. */
 static larder_result make_allocator(larder_device *dev, larder_allocator **out)
 {
     larder_options opt;
@@ -67,7 +67,7 @@ static larder_result make_allocator(larder_device *dev, larder_allocator **out)
     return larder_create(dev, &opt, out);
 }
 
-/* All at once: a new allocator. */
+/* Release everything by making a new allocator. */
 static uint64_t release_all(larder_device *dev, larder_allocator **a)
 {
     if (larder_destroy(*a) != LARDER_OK || make_allocator(dev, a) != LARDER_OK)

@@ -11,13 +11,13 @@ struct neighbour {
     int fd;
 };
 
-/* Start one on the device of `spec`.  To be called before this process opens
- * it: what is open at a fork is the parent's. */
+/* Start one on the device of `spec`.  Call it before this process opens the
+ * device: devices opened before a fork belong to the parent. */
 bool neighbour_start(struct exp *e, const char *spec, struct neighbour *out);
 void neighbour_end(struct neighbour *n);
 
-/* It takes tensors of 512 MiB until it is refused one; *bytes is what it
- * then holds. */
+/* It allocates tensors of 512 MiB until one fails; *bytes is what it then
+ * holds. */
 bool neighbour_takes_all(struct exp *e, struct neighbour *n, uint64_t *bytes);
 /* It releases everything. */
 bool neighbour_gives_back(struct exp *e, struct neighbour *n);

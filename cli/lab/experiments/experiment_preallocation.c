@@ -1,4 +1,4 @@
-/* Experiment 2: what is taken first, and what each driver call costs. */
+/* Experiment 2: preallocated memory, and the cost of driver calls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,8 +51,8 @@ static bool ten_rounds(struct exp *e, larder_policy policy, struct rounds *out)
     return true;
 }
 
-/* By the price table: 60 us a call, and for an allocation 0.1 us for each MiB
- * beyond 2. */
+/* From the price table: 60 us for each call, and for an allocation 0.1 us for
+ * each MiB beyond 2. */
 enum { CALL_NS = 60000 };
 
 static uint64_t alloc_ns(uint64_t bytes)

@@ -1,5 +1,5 @@
-/* Experiment 3, continued: what empty_cache() risks when another process is
- * on the device. */
+/* Experiment 3, continued: the risk of empty_cache() if another process uses
+ * the device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 enum { NEXT = BACKWARD_VARIABLES };
 
-/* Whether it fits is the question: under other policies it may not. */
+/* The outcome is the question: under other policies it may not fit. */
 static bool next_gibibyte(struct exp *e, const char *what)
 {
     const int64_t size = (int64_t)(GIB / sizeof(float));
@@ -22,7 +22,7 @@ static bool next_gibibyte(struct exp *e, const char *what)
     return exp_yes(e, what, r == LARDER_OK);
 }
 
-/* Steps until the cache holds what the backward pass has let go of. */
+/* Steps until the cache holds the memory that the backward pass has dropped. */
 static bool train_once(struct exp *e)
 {
     return backward_x(e) && backward_y(e) && backward_mean(e) &&

@@ -1,4 +1,4 @@
-/* What an experiment notes down while it runs. */
+/* The steps and checks recorded while an experiment runs. */
 #include <inttypes.h>
 #include <langinfo.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static char *text_of(const char *format, va_list args)
     return text;
 }
 
-/* Room for one more of `each` bytes; false without host memory. */
+/* Make room for one more item of `each` bytes.  False: no host memory. */
 static bool room_for_one(void **array, size_t count, size_t *room, size_t each)
 {
     size_t more = *room == 0 ? 16 : *room * 2;
@@ -53,7 +53,7 @@ static bool no_host_memory(struct exp *e)
     return exp_fail(e, "no host memory for the record");
 }
 
-/* A new last step, with nothing in it but its words. */
+/* Append a step that has only its text. */
 static struct exp_step *step_add(struct exp *e, const char *format,
                                  va_list args)
 {
@@ -142,7 +142,7 @@ uint64_t exp_figure_of(const lab_memory *m, enum exp_figure figure)
     }
 }
 
-/* Takes `what` over. */
+/* Takes ownership of `what`. */
 static bool check_add(struct exp *e, char *what, enum exp_unit unit,
                       uint64_t expected, uint64_t seen)
 {

@@ -1,5 +1,5 @@
-/* An experiment as text: what it asks, its statements with the figures after
- * each, what was expected and what was seen, the verdict. */
+/* An experiment as text: its question, its statements with figures, expected
+ * and actual values, the verdict. */
 #include <inttypes.h>
 #include <langinfo.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "units.h"
 
 enum {
-    FIGURE_WIDTH = 11, /* with the mark after it */
+    FIGURE_WIDTH = 11, /* including the mark behind it */
     WIDTH_MIN = 72,
     WIDTH_MAX = 110,
     CELL_MAX = 48
@@ -45,7 +45,7 @@ static unsigned width_of(const struct exp *e)
     return width > WIDTH_MAX ? WIDTH_MAX : width;
 }
 
-/* Columns that UTF-8 text takes. */
+/* The number of columns of UTF-8 text. */
 static size_t columns_of(const char *text, size_t bytes)
 {
     size_t n = 0;
@@ -55,12 +55,12 @@ static size_t columns_of(const char *text, size_t bytes)
     return n;
 }
 
-/* Paragraphs, each line indented; `column` columns of the first line are
- * taken already. */
+/* Print paragraphs with indented lines; the first line has `column` columns
+ * already. */
 static void print_wrapped(FILE *out, const char *text, unsigned width,
                           unsigned indent, unsigned column)
 {
-    bool begun = false; /* a word stands on this line */
+    bool begun = false; /* the line has a word already */
 
     while (*text != '\0') {
         size_t bytes = strcspn(text, " \n");
@@ -92,7 +92,7 @@ static void print_wrapped(FILE *out, const char *text, unsigned width,
 
 /* ---- figures ---- */
 
-/* In MiB, or in bytes where it is little. */
+/* In MiB, or in bytes if there are few. */
 static const char *mebibytes(uint64_t bytes, char out[CELL_MAX])
 {
     if (bytes % MIB == 0)
@@ -194,7 +194,7 @@ static void print_table(const struct exp *e, struct marks marks)
 
 /* ---- expected and seen ---- */
 
-/* A list of one figure over all steps that say something about it. */
+/* List one figure over all steps that have it. */
 static void print_series(const struct exp *e, const char *word,
                          enum exp_figure figure, bool expected)
 {

@@ -1,18 +1,19 @@
-/* Experiment 1, continued: which free block is taken, and how often
- * empty_cache() has to be called. */
+/* Experiment 1, continued: which free block is used, and how often
+ * empty_cache() must be called. */
 #include <stdio.h>
 
 #include "experiment_list.h"
 
 /* ---- best fit ---- */
 
-/* Blocks of these many MiB are freed in this order, each a whole segment. */
+/* Blocks of these sizes in MiB are freed in this order; each is a whole
+ * segment. */
 enum { BLOCKS = 4 };
 static const uint64_t block_mib[BLOCKS] = {64, 36, 48, 40};
 
 struct question {
     uint64_t mib;
-    int answer; /* which block has to be taken */
+    int answer; /* the block that must be used */
 };
 
 static bool make_and_free(struct exp *e, uint64_t address[BLOCKS])
@@ -44,8 +45,8 @@ static bool ask(struct exp *e, const struct question *q,
 
 static bool run_best_fit(struct exp *e)
 {
-    /* First-in-first-out would answer 64 each time, last-in-first-out 40 or
-     * the last that is large enough. */
+    /* First-in-first-out would use 64 each time; last-in-first-out 40, or the
+     * last that is large enough. */
     static const struct question questions[] = {
         {36, 1}, {38, 3}, {42, 2}, {50, 0}, {34, 1}};
     uint64_t address[BLOCKS];
@@ -89,7 +90,7 @@ static bool make_many(struct exp *e)
     return exp_step(e, "12 tensors made");
 }
 
-/* Those that stay pin a segment of each kind. */
+/* The remaining ones pin a segment of each kind. */
 static bool free_most(struct exp *e)
 {
     for (int i = 0; i < TENSORS; i++) {

@@ -1,5 +1,5 @@
-/* Sessions of an experiment: the device that was asked for, changed where the
- * experiment is about another one. */
+/* Sessions of an experiment: on the requested device, with changes if the
+ * experiment needs them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static bool option_is(const char *option, size_t length, const char *key)
     return length > n && strncmp(option, key, n) == 0 && option[n] == '=';
 }
 
-/* Whether `want` says something else for this option of the spec. */
+/* Whether `want` overrides this option of the spec. */
 static bool option_replaced(const struct exp_device *want, const char *option,
                             size_t length)
 {

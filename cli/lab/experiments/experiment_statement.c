@@ -1,4 +1,4 @@
-/* Statements that several experiments make. */
+/* Statements used by several experiments. */
 #include <string.h>
 
 #include "experiment.h"
@@ -66,7 +66,8 @@ bool exp_empty_cache(struct exp *e)
     return exp_try_larder(e, larder_empty_cache(lab_allocator(e->session)));
 }
 
-/* An out-of-memory's explanation says what was asked for, and what there is. */
+/* The message of an out-of-memory error must contain the request and the
+ * capacity. */
 static bool explains(const char *words)
 {
     return strstr(words, "Tried to allocate") != NULL &&

@@ -10,8 +10,8 @@ static void assign(lab_tensor **t, lab_tensor *made)
 
 /* ---- data ---- */
 
-/* Rows of noise; the class of a row is the place of the largest of its first
- * ten numbers, which can be learnt. */
+/* Rows of noise.  A row's class is the index of the maximum of its first ten
+ * numbers, which can be learnt. */
 static larder_result make_data(lab *l, struct training *t)
 {
     const int64_t sizes[] = {TRAINING_ROWS, TRAINING_WIDTH};

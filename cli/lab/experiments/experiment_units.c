@@ -1,4 +1,4 @@
-/* Experiment 4: the smallest units, and what they cost. */
+/* Experiment 4: the smallest allocation units, and what they cost. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@ enum { T };
 
 #define MEBI (INT64_C(1) << 20)
 
-/* Steps that the verdict comes back to. */
+/* Steps that the verdict refers to. */
 #define FIVE_HUNDRED "4 Mi tensors of 516 bytes"
 #define FOUR_BYTES "8 Mi tensors of 4 bytes"
 #define ABOVE_MEBI "2048 tensors of 1 MiB + 4 bytes"
 
-/* 4.5 GiB; what is asked for is counted and never written to. */
+/* 4.5 GiB; allocations are counted and never written. */
 static const struct exp_device device = {
     .size = "4608MiB", .context = "0", .backing = "none"};
 
@@ -41,7 +41,7 @@ static void crowd_drop(struct crowd *c)
     *c = (struct crowd){0};
 }
 
-/* Until there are `room`, or the device is full. */
+/* Grow until there are `room` tensors, or the device is full. */
 static larder_result crowd_grow(struct exp *e, struct crowd *c, uint64_t bytes)
 {
     const int64_t size = (int64_t)(bytes / sizeof(float));
@@ -76,7 +76,7 @@ static bool one_tensor(struct exp *e)
            exp_expect(e, EXP_RESERVED, 4 * GIB);
 }
 
-/* The 508 bytes behind each tensor of 516 are nobody's. */
+/* The 508 bytes behind each tensor of 516 cannot be used by others. */
 static bool then_four_bytes(struct exp *e, struct crowd *little)
 {
     larder_result r = crowd_grow(e, little, 4);
@@ -163,7 +163,7 @@ static bool all_cases(struct exp *e)
            mebibyte_tensors(e, &exact) && mebibyte_tensors(e, &above);
 }
 
-/* The expectations are PyTorch's: others are shown beside them. */
+/* The expectations are PyTorch's; other policies are shown for comparison. */
 static bool other_policies(struct exp *e)
 {
     larder_policy asked = e->policy;
@@ -182,7 +182,7 @@ static bool other_policies(struct exp *e)
     return done;
 }
 
-/* What a step of the last policy shown, which is larder, left. */
+/* What a step had under the last policy shown, which is larder. */
 static uint64_t seen_last(const struct exp *e, const char *statement,
                           enum exp_figure figure)
 {

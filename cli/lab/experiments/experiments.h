@@ -12,21 +12,21 @@ struct lab_run_options {
     const char *device;   /* a spec; NULL: LAB_DEVICE_DEFAULT */
     larder_policy policy; /* 0: the default */
     const char *conf;     /* NULL: none */
-    bool json;            /* an object a line for each experiment, no text */
-    bool steps;           /* the panel after every statement too */
+    bool json;            /* one JSON line for each experiment, no text */
+    bool steps;           /* also the panel after every statement */
     const char *snapshot; /* a file to write the last state to; NULL: none */
     unsigned width;       /* of the terminal */
     bool colour;
     FILE *out;
 };
 
-/* The names, a line each; with `json` an array. */
+/* List the names, one on a line; with `json` as an array. */
 void experiments_list(FILE *out, bool json);
-/* "all", and the names; NULL beyond the last. */
+/* "all" and the names; NULL after the last. */
 const char *experiments_word(size_t index);
 bool experiments_known(const char *name); /* "all" too; a number or a name */
-/* Runs the experiments named ("all" is each).  0: every expectation met; 1:
- * some not; 2: could not be run (told on stderr). */
+/* Run the named experiments ("all": each).  0: every expectation was met; 1:
+ * some were not; 2: could not run, which is reported on stderr. */
 int experiments_run(int count, char *const *names,
                     const struct lab_run_options *opt);
 

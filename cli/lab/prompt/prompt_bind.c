@@ -1,4 +1,4 @@
-/* prompt_bind.c - arguments to parameters, by place and by name. */
+/* prompt_bind.c - binds arguments to parameters, by position and by name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@ struct parameter {
     size_t otherwise_length;
 };
 
-/* The parameter at s, and where the next one begins; NULL after the last. */
+/* Read the parameter at s.  Returns where the next one begins; NULL after the
+ * last. */
 static const char *read_parameter(const char *s, struct parameter *out)
 {
     size_t whole = strcspn(s, ",");
@@ -79,7 +80,7 @@ static bool collect(struct prompt *p, const struct prompt_value *given,
     return true;
 }
 
-/* By place; sets which parameters have a value. */
+/* By position; sets which parameters have a value. */
 static bool bind_places(struct prompt *p, const struct prompt_builtin *b,
                         const struct parameter *parameters, size_t total,
                         const struct prompt_value *given, size_t count,

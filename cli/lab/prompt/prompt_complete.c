@@ -1,4 +1,4 @@
-/* prompt_complete.c - what could stand where the cursor is. */
+/* prompt_complete.c - completions at the cursor. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool is_word(char c)
 
 static void offer(const struct search *s, const char *name)
 {
-    /* What Python spells with underscores around is not typed. */
+    /* Nobody types Python's names with double underscores. */
     if (strncmp(name, "__", 2) != 0 && strlen(name) >= s->length &&
         memcmp(name, s->start, s->length) == 0)
         s->found(s->ctx, name);
@@ -61,7 +61,7 @@ static void offer_all(struct prompt *p, const struct search *s)
         offer(s, w->name);
 }
 
-/* Names with dots between have no effect when they are looked up. */
+/* Looking up dotted names has no side effects. */
 static void offer_attributes(struct prompt *p, const struct search *s,
                              const char *path, size_t length)
 {

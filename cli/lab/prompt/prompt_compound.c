@@ -1,4 +1,4 @@
-/* prompt_compound.c - statements with blocks: loops, conditions, functions. */
+/* prompt_compound.c - compound statements: loops, conditions, functions. */
 #include "prompt_compound.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ typedef struct prompt_node node;
 
 /* ---- conditions --------------------------------------------------------------- */
 
-/* On a line of its own after a body that stood beside the ':'. */
+/* On a line of its own, after a body on the same line as the ':'. */
 static bool next_line_is_otherwise(const struct prompt_parser *p)
 {
     struct prompt_lexer ahead = p->lexer;
@@ -96,7 +96,7 @@ node *prompt_parse_leave(struct prompt_parser *p)
 
 /* ---- functions ---------------------------------------------------------------- */
 
-/* NAME or NAME=VALUE: a NODE_NAME, or a NODE_KEYWORD of the value. */
+/* NAME or NAME=VALUE: a NODE_NAME, or a NODE_KEYWORD with the value. */
 static node *parse_parameter(struct prompt_parser *p)
 {
     node *name, *n;
@@ -149,7 +149,7 @@ static node *parse_parameters(struct prompt_parser *p)
     return check_order(p, all) && prompt_parser_advance(p) ? all : NULL;
 }
 
-/* What stands in a function stands in none of the loops around it. */
+/* A function's body is in none of the loops around it. */
 static node *parse_function_body(struct prompt_parser *p)
 {
     unsigned loops = p->loops;
@@ -163,7 +163,7 @@ static node *parse_function_body(struct prompt_parser *p)
     return body;
 }
 
-/* The function outlives this tree: it keeps its text, and reads it anew. */
+/* The function outlives this tree: it keeps its source and parses it again. */
 static node *source_of(struct prompt_parser *p, size_t begin)
 {
     node *n = prompt_parser_node(p, NODE_STRING, begin);

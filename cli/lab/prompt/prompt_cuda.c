@@ -1,4 +1,4 @@
-/* prompt_cuda.c - torch.cuda: what the allocator knows and does. */
+/* prompt_cuda.c - torch.cuda: queries and operations of the allocator. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static PROMPT_FUNCTION(cuda_figure)
     return true;
 }
 
-/* Text of a function like snprintf's as a string. */
+/* The text of a function like snprintf() as a string value. */
 static bool text_value(struct prompt *p,
                        size_t (*write)(lab *l, char *buf, size_t cap),
                        value *out)
@@ -126,7 +126,7 @@ static PROMPT_FUNCTION(cuda_set_fraction)
                p, larder_set_memory_fraction(lab_allocator(p->lab), fraction));
 }
 
-/* (free, total) as the driver tells them. */
+/* (free, total) as reported by the driver. */
 static PROMPT_FUNCTION(cuda_mem_get_info)
 {
     lab_memory m;

@@ -1,4 +1,4 @@
-/* prompt_defined.c - functions that are typed: `def`, and calling them. */
+/* prompt_defined.c - user-defined functions: `def`, and calls. */
 #include <string.h>
 
 #include "prompt_session.h"
@@ -7,7 +7,7 @@ typedef struct prompt_node node;
 
 /* ---- defining ------------------------------------------------------------------ */
 
-/* The values of parameters are worked out once, here. */
+/* Default values are evaluated once, here. */
 static bool add_values(struct prompt *p, const node *parameters,
                        struct prompt_object *function)
 {
@@ -42,7 +42,7 @@ bool prompt_define(struct prompt *p, const struct prompt_node *n)
 /* ---- calling ------------------------------------------------------------------- */
 
 struct call {
-    const node *definition; /* of the function's own tree */
+    const node *definition; /* in the function's own tree */
     const struct prompt_object *function;
     const struct prompt_value *given;
     size_t count;
@@ -50,7 +50,7 @@ struct call {
     size_t named;
 };
 
-/* The argument for parameter number i: borrowed; NULL where there is none. */
+/* The argument for the parameter, borrowed; NULL: there is none. */
 static const struct prompt_value *named_argument(const struct call *c,
                                                  const char *name)
 {
@@ -114,14 +114,14 @@ static bool bind_all(struct prompt *p, const struct call *c)
                                          c->definition->text, at, c->count);
 }
 
-/* What fails inside is told where the function was called: its own text is not
- * what was typed last. */
+/* A failure inside is reported at the call: the function's text is not the one
+ * typed last. */
 bool prompt_call_defined(struct prompt *p, struct prompt_value callee,
                          const struct prompt_value *given, size_t count,
                          const char *const *names, size_t named,
                          struct prompt_value *out)
 {
-    /* The name may be bound to something else meanwhile. */
+    /* The name may be rebound during the call. */
     struct prompt_value held = prompt_value_ref(callee);
     const struct call c = {held.object->tree.statements->first,
                            held.object,

@@ -1,5 +1,5 @@
-/* prompt_editor.c - the prompt on a terminal: editing, history, completion,
- * by libedit. */
+/* prompt_editor.c - the prompt on a terminal, with libedit: editing, history,
+ * completion. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ struct editor {
     EditLine *el;
     History *history;
     const char *mark;      /* "> ", or ". " within a block */
-    char path[PATH_BYTES]; /* of the history; "": not kept */
+    char path[PATH_BYTES]; /* of the history file; "": none */
 };
 
 /* ---- interrupts ---------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static void on_interrupt(int number)
     interrupted = 1;
 }
 
-/* Without SA_RESTART: waiting for a key ends too. */
+/* Without SA_RESTART, so that waiting for a key ends too. */
 static void catch_interrupts(void)
 {
     struct sigaction action;
@@ -44,8 +44,8 @@ static void catch_interrupts(void)
     sigaction(SIGINT, &action, NULL);
 }
 
-/* False at an interrupt, which is let in only while this waits: none can come
- * between looking for one and waiting. */
+/* False: an interrupt.  Interrupts are unblocked only while this waits, so none
+ * can be lost between the check and the wait. */
 static bool wait_for_key(void)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -61,7 +61,8 @@ static bool wait_for_key(void)
     return ready && !interrupted;
 }
 
-/* A key, as libedit wants it: 1, or 0 at the end or an interrupt. */
+/* Read a key for libedit: returns 1, or 0 at the end of input or on an
+ * interrupt. */
 static int read_key(EditLine *el, wchar_t *out)
 {
     mbstate_t state;
@@ -133,7 +134,7 @@ static void load_history(struct editor *e)
         history(e->history, &event, H_LOAD, e->path);
 }
 
-/* Not being able to is no reason to disturb anybody. */
+/* A failure is not worth reporting. */
 static void save_history(struct editor *e)
 {
     HistEvent event;
@@ -173,7 +174,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*left, *right);
 }
 
-/* The letters that all of them begin with. */
+/* The length of the prefix common to all names. */
 static size_t common_length(const struct names *n)
 {
     size_t length = n->count > 0 ? strlen(n->name[0]) : 0;
@@ -288,7 +289,7 @@ static bool edit_line(struct editor *e, struct prompt_text *text)
     interrupted = 0;
     line = el_gets(e->el, &count);
     if (interrupted) {
-        /* The line, and the block that it belongs to, are left. */
+        /* Drop the line, and the block that it belongs to. */
         fputs("^C\n", e->shell->out);
         fflush(e->shell->out);
         el_reset(e->el);

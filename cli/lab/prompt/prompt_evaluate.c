@@ -1,5 +1,5 @@
-/* prompt_evaluate.c - expressions: a value is dropped as soon as the
- * operation that took it has ended, as in Python. */
+/* prompt_evaluate.c - expressions.  As in Python, a value is dropped as soon as
+ * the operation that used it has ended. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,7 @@
 #include "prompt_module.h"
 #include "prompt_session.h"
 
-/* How deep values lie in values, functions and what they call in all: a bound
- * for the stack. */
+/* Total depth of nested values, functions and calls: a bound for the stack. */
 enum { ARGUMENTS_MAX = 256, NEAR_NAMES = 1024, DEPTH_MAX = 400 };
 
 typedef struct prompt_node node;
@@ -203,7 +202,7 @@ bool prompt_call(struct prompt *p, struct prompt_value callee,
 struct arguments {
     struct prompt_value values[ARGUMENTS_MAX];
     const char *names[ARGUMENTS_MAX];
-    size_t count; /* without names */
+    size_t count; /* without named ones */
     size_t named;
 };
 
@@ -402,7 +401,7 @@ static bool evaluate_not(struct prompt *p, const node *n,
     return ok;
 }
 
-/* The first value that decides, itself. */
+/* The first value that decides the result is the result. */
 static bool evaluate_logical(struct prompt *p, const node *n,
                              struct prompt_value *out)
 {
@@ -487,7 +486,7 @@ bool prompt_evaluate(struct prompt *p, const struct prompt_node *n,
     p->depth--;
     if (ok)
         return true;
-    /* Told where the innermost failed. */
+    /* Report the innermost place. */
     if (p->error.at == SIZE_MAX)
         p->error.at = n->at;
     return false;

@@ -1,5 +1,5 @@
-/* prompt_execute.c - statements.  A new value is there before the old one of
- * its name goes. */
+/* prompt_execute.c - statements.  A new value is created before the old one of
+ * its name is dropped. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static bool assign_each(struct prompt *p, const node *target,
     return true;
 }
 
-/* Makes a reference of its own. */
+/* Adds a reference. */
 static bool assign(struct prompt *p, const node *target, struct prompt_value v)
 {
     struct prompt_value own;
@@ -125,7 +125,7 @@ bool prompt_execute_block(struct prompt *p, const struct prompt_node *block)
     return true;
 }
 
-/* After the body of a loop ran: whether the loop goes on. */
+/* After a loop's body: whether the loop continues. */
 static bool loop_goes_on(struct prompt *p)
 {
     bool goes_on = p->flow == FLOW_ON || p->flow == FLOW_CONTINUE;
@@ -187,7 +187,7 @@ static bool execute_return(struct prompt *p, const node *n)
     return true;
 }
 
-/* The i-th of what is looped over: a reference. */
+/* The i-th item to loop over: a reference. */
 static bool loop_item(struct prompt *p, struct prompt_value over, int64_t i,
                       struct prompt_value *out)
 {
@@ -203,7 +203,7 @@ static bool loop_item(struct prompt *p, struct prompt_value over, int64_t i,
     return true;
 }
 
-/* A list may grow or shrink while it is looped over. */
+/* A list may grow or shrink during the loop. */
 static int64_t loop_count(struct prompt_value over)
 {
     if (over.kind == VALUE_RANGE)
@@ -269,8 +269,8 @@ static bool execute_with(struct prompt *p, const node *n)
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* As Python's own prompt: what is not None is shown, but within a function;
- * nothing keeps it. */
+/* As at Python's own prompt: a value other than None is shown, except within a
+ * function, and not kept. */
 static bool execute_expression(struct prompt *p, const node *n)
 {
     struct prompt_value v;

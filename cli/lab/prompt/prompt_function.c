@@ -1,5 +1,5 @@
-/* prompt_function.c - functions of torch, and the rows that one C function of
- * the lab each stands behind. */
+/* prompt_function.c - torch's functions, and the table rows that map directly
+ * to one C function of the lab. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,7 +185,7 @@ static larder_result run_segment(void *context, lab_tensor *input,
 
     if (prompt_module_forward(s->p, s->module, input, NULL, out))
         return LARDER_OK;
-    /* Why is in the session's error already. */
+    /* The session's error has the reason already. */
     return LARDER_ERR_INVALID;
 }
 

@@ -1,4 +1,4 @@
-/* prompt_function.h - functions that several tables' rows share. */
+/* prompt_function.h - functions used by rows of several tables. */
 #ifndef LARDER_CLI_LAB_PROMPT_FUNCTION_H
 #define LARDER_CLI_LAB_PROMPT_FUNCTION_H
 

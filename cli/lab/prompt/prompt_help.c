@@ -1,4 +1,4 @@
-/* prompt_help.c - what the prompt knows, from the tables that it works by. */
+/* prompt_help.c - help, from the prompt's tables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void put_words(struct prompt_text *out)
     }
 }
 
-/* Names in lines of the width, below their owner's. */
+/* Write names in lines of this width, below their owner's name. */
 static void put_names(struct prompt_text *out, enum prompt_owner owner,
                       const char *title, size_t width)
 {

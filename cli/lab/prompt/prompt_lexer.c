@@ -29,7 +29,7 @@ void prompt_lexer_init(struct prompt_lexer *x, const char *text,
     x->text = text;
     x->next = text;
     x->line_start = true;
-    x->indent_count = 1; /* the outermost: 0 */
+    x->indent_count = 1; /* outermost level: 0 */
     x->error = error;
     error->text[0] = '\0';
 }
@@ -93,8 +93,8 @@ static void skip_blanks(struct prompt_lexer *x)
     }
 }
 
-/* How far in the next line with something on it stands; x->next is moved to
- * that. */
+/* The indentation of the next line that is not blank; x->next advances to that
+ * line. */
 static size_t measure_indent(struct prompt_lexer *x)
 {
     size_t columns = 0;
@@ -140,7 +140,7 @@ static bool begin_line(struct prompt_lexer *x, struct prompt_token *out,
 
 /* ---- tokens --------------------------------------------------------------- */
 
-/* Without the underscores that may stand between digits. */
+/* Copy without the underscores between digits. */
 static bool copy_number(struct prompt_lexer *x, size_t length,
                         char out[NUMBER_MAX])
 {
@@ -166,7 +166,7 @@ static size_t digits(const char *s)
     return n;
 }
 
-/* The length of a number; whether it is a whole one. */
+/* The length of a number, and whether it is a whole one. */
 static size_t number_length(const char *s, bool *whole)
 {
     size_t n = digits(s);

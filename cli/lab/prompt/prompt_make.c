@@ -1,4 +1,4 @@
-/* prompt_make.c - functions that make tensors. */
+/* prompt_make.c - functions that create tensors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 typedef struct prompt_value value;
 
-/* What creating functions have in common. */
+/* Arguments common to these functions. */
 struct making {
     lab_dtype dtype;
     lab_place place;

@@ -1,5 +1,5 @@
-/* prompt_math.c - Python's math: functions of numbers, and of tensors of one
- * element, which Python takes for numbers. */
+/* prompt_math.c - Python's module math: functions of numbers, and of tensors
+ * with one element, which Python accepts as numbers. */
 #include <math.h>
 
 #include "prompt_function.h"
@@ -14,7 +14,7 @@ static bool read_real(struct prompt *p, const struct prompt_builtin *self,
     return prompt_read_number(p, v, self->name, out);
 }
 
-/* C has NaN and infinities where Python has errors. */
+/* Where C returns NaN or an infinity Python raises an error. */
 static bool result(struct prompt *p, double x, double y, value *out)
 {
     if (isnan(y) && !isnan(x))
@@ -32,7 +32,7 @@ static PROMPT_FUNCTION(math_real)
     return read_real(p, self, args[0], &x) && result(p, x, self->real(x), out);
 }
 
-/* A logarithm of 0 is no large number but an error of its own. */
+/* A logarithm of 0 is an error of its own. */
 static PROMPT_FUNCTION(math_log)
 {
     double x, base;
@@ -63,7 +63,7 @@ static PROMPT_FUNCTION(math_pow)
     return result(p, isfinite(x) && isfinite(y) ? 0 : NAN, pow(x, y), out);
 }
 
-/* To a whole number, as ceil and floor do in Python. */
+/* Rounds to a whole number, as ceil and floor do in Python. */
 static PROMPT_FUNCTION(math_round)
 {
     double x;
@@ -97,7 +97,7 @@ static PROMPT_FUNCTION(math_is)
     return true;
 }
 
-/* Of sizes, most of the time: math.prod(x.shape). */
+/* Mostly of sizes: math.prod(x.shape). */
 static PROMPT_FUNCTION(math_prod)
 {
     value product = prompt_int(1);

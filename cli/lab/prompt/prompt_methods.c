@@ -119,7 +119,7 @@ static PROMPT_FUNCTION(call_transpose)
                        out);
 }
 
-/* Puts `count` tensors into a tuple; takes them, also on failure. */
+/* Move `count` tensors into a tuple; takes them, also on failure. */
 static bool tuple_of(struct prompt *p, lab_tensor **all, int count, value *out)
 {
     value tuple;
@@ -222,7 +222,7 @@ static PROMPT_FUNCTION(call_stride)
                        out);
 }
 
-/* The prompt makes these three alone. */
+/* The prompt can create only these three types. */
 static int64_t element_bytes(const lab_tensor *t)
 {
     lab_dtype dtype = lab_dtype_of(t);

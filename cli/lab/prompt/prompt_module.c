@@ -31,7 +31,7 @@ bool prompt_module_is_loss(const module *m)
 
 /* ---- forward --------------------------------------------------------------------- */
 
-/* An input lives on while the layer after it runs, and no longer. */
+/* An input lives while the next layer runs, and no longer. */
 static bool forward_children(struct prompt *p, module *m, lab_tensor *input,
                              lab_tensor **out)
 {
@@ -50,7 +50,7 @@ static bool forward_children(struct prompt *p, module *m, lab_tensor *input,
     return true;
 }
 
-/* Everything from dimension 1 on becomes one dimension. */
+/* Flatten all dimensions from 1 on. */
 static larder_result flatten(lab_tensor *x, lab_tensor **out)
 {
     int64_t sizes[2] = {lab_ndim(x) > 0 ? lab_sizes(x)[0] : 1, 1};
@@ -135,7 +135,7 @@ bool prompt_module_parameters(struct prompt *p, const module *m,
     return add_parameter(p, m->weight, list) && add_parameter(p, m->bias, list);
 }
 
-/* The new one is there before the old one goes. */
+/* The new one is created before the old one is dropped. */
 static larder_result move_parameter(lab_tensor **t, lab_place place)
 {
     lab_tensor *moved, *leaf;

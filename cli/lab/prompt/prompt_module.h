@@ -1,5 +1,4 @@
-/* prompt_module.h - layers with parameters of their own, as torch.nn has
- * them. */
+/* prompt_module.h - layers with their own parameters, as in torch.nn. */
 #ifndef LARDER_CLI_LAB_PROMPT_MODULE_H
 #define LARDER_CLI_LAB_PROMPT_MODULE_H
 
@@ -32,7 +31,7 @@ struct prompt_module {
     enum prompt_module_kind kind;
     const char *name; /* static */
     bool training;
-    unsigned depth; /* of modules within modules */
+    unsigned depth; /* nesting depth of modules */
     int64_t numbers[4];
     double rate; /* dropout's p, layer norm's eps */
     lab_tensor *weight;
@@ -46,12 +45,12 @@ void prompt_module_unref(struct prompt_module *m); /* NULL is a no-op */
 void prompt_module_write(const struct prompt_module *m, int indent,
                          struct prompt_text *out);
 
-/* `second` is the target of a loss; NULL for all others. */
+/* `second` is the target of a loss; otherwise NULL. */
 bool prompt_module_forward(struct prompt *p, struct prompt_module *m,
                            lab_tensor *input, lab_tensor *second,
                            lab_tensor **out);
 bool prompt_module_is_loss(const struct prompt_module *m);
-/* Adds every parameter to the list. */
+/* Append every parameter to the list. */
 bool prompt_module_parameters(struct prompt *p, const struct prompt_module *m,
                               struct prompt_object *list);
 bool prompt_module_to(struct prompt *p, struct prompt_module *m,

@@ -1,4 +1,4 @@
-/* prompt_nn.c - torch.nn: making modules, and their methods. */
+/* prompt_nn.c - torch.nn: creates modules, and their methods. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,8 +37,8 @@ static bool done(module *m, bool ok, value *out)
     return ok;
 }
 
-/* From -bound to bound, on the host, as a leaf that wants a gradient; without
- * a tensor on the way. */
+/* Uniform from -bound to bound, on the host, as a leaf that requires a
+ * gradient; without temporary tensors. */
 static bool make_uniform(struct prompt *p, int ndim, const int64_t *sizes,
                          double bound, lab_tensor **out)
 {
@@ -73,7 +73,7 @@ static bool make_full(struct prompt *p, int64_t size, double number,
     return false;
 }
 
-/* A whole number of 1 or more; with `low` 0: of 0 or more. */
+/* A whole number of at least 1, or at least 0 if `low` is 0. */
 static bool read_size(struct prompt *p, value v, const char *what, int64_t low,
                       int64_t *out)
 {

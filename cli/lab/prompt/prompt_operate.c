@@ -35,7 +35,7 @@ static bool power(struct prompt *p, int64_t base, int64_t exponent, value *out)
         *out = prompt_float(pow((double)base, (double)exponent));
         return true;
     }
-    /* Beyond 64 factors only 0, 1 and -1 stay in range. */
+    /* With more than 64 factors only 0, 1 and -1 stay in range. */
     if (exponent > 64 && base >= -1 && base <= 1)
         exponent = 2 + exponent % 2;
     for (int64_t i = 0; i < exponent; i++) {
@@ -46,7 +46,7 @@ static bool power(struct prompt *p, int64_t base, int64_t exponent, value *out)
     return true;
 }
 
-/* Rounded down, as Python does. */
+/* Rounds down, as Python does. */
 static bool divide_whole(struct prompt *p, bool remainder, int64_t a, int64_t b,
                          value *out)
 {

@@ -50,7 +50,7 @@ static PROMPT_FUNCTION(make_adam)
         !prompt_read_number(p, args[2], "eps", &opt.eps) ||
         !prompt_read_number(p, args[3], "weight_decay", &opt.weight_decay))
         return false;
-    /* There 0 stands for the default. */
+    /* In the lab's options 0 means the default. */
     if (self->number == LAB_ADAMW && opt.weight_decay == 0)
         opt.weight_decay = -1;
     return create(p, (lab_optimizer_kind)self->number, &opt, args[0], out);

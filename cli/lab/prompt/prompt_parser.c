@@ -88,7 +88,7 @@ node *prompt_parser_too_deep(struct prompt_parser *p)
     return NULL;
 }
 
-/* NULL (also when the child is) after an error. */
+/* NULL (also if the child is NULL) after an error. */
 node *prompt_parser_add(struct prompt_parser *p, node *parent, node *child)
 {
     if (parent == NULL || child == NULL)
@@ -130,7 +130,7 @@ bool prompt_parser_is_keyword(const struct prompt_parser *p)
     return false;
 }
 
-/* Which keywords the prompt has no use for is told where they stand. */
+/* Unsupported keywords are reported where they occur. */
 static node *refuse_keyword(struct prompt_parser *p)
 {
     if (prompt_parser_is(p, "in") || prompt_parser_is(p, "as") ||
@@ -184,7 +184,7 @@ static node *parse_number(struct prompt_parser *p)
     return prompt_parser_advance(p) ? n : NULL;
 }
 
-/* The characters that a backslash stands for. */
+/* Replace escape sequences by the characters they stand for. */
 static void unescape(char *s)
 {
     char *to = s;
@@ -212,7 +212,7 @@ static node *parse_string(struct prompt_parser *p)
     return prompt_parser_advance(p) ? n : NULL;
 }
 
-/* Items up to `close`; `comma`, if not NULL, tells whether there was one. */
+/* Items up to `close`; *comma (unless NULL) tells whether there was a comma. */
 static node *parse_items(struct prompt_parser *p, node *n, const char *close,
                          bool *comma)
 {
@@ -306,7 +306,7 @@ static node *parse_argument(struct prompt_parser *p)
 
 static node *parse_call(struct prompt_parser *p, node *callee)
 {
-    /* An error of the call is told at what is called. */
+    /* An error of the call is reported at the callee. */
     node *n = prompt_parser_add(p, prompt_parser_node(p, NODE_CALL, callee->at),
                                 callee);
 
@@ -445,7 +445,7 @@ static node *parse_unary_deeper(struct prompt_parser *p)
                                     : NULL;
 }
 
-/* Every way down comes through here, so here the descent is bounded. */
+/* Every recursion passes through here, so its depth is limited here. */
 static node *parse_unary(struct prompt_parser *p)
 {
     node *n;
@@ -497,7 +497,7 @@ static node *parse_sum(struct prompt_parser *p)
     return parse_chain(p, operators, parse_product);
 }
 
-/* One comparison; "is not" is kept as "!is". */
+/* One comparison; "is not" is stored as "!is". */
 static node *parse_comparison(struct prompt_parser *p)
 {
     static const char *const operators[] = {

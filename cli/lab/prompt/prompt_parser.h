@@ -1,11 +1,11 @@
-/* prompt_parser.h - what the two halves of the parser share. */
+/* prompt_parser.h - functions shared by the two halves of the parser. */
 #ifndef LARDER_CLI_LAB_PROMPT_PARSER_H
 #define LARDER_CLI_LAB_PROMPT_PARSER_H
 
 #include "prompt_tree.h"
 
-/* Both the descent and the depth of the tree are bounded, so that no text can
- * use up the stack. */
+/* Both the recursion and the depth of the tree are limited, so that no text can
+ * overflow the stack. */
 enum { PARSER_DEPTH_MAX = 100 };
 
 struct prompt_parser {
@@ -14,20 +14,20 @@ struct prompt_parser {
     struct prompt_tree *tree;
     struct prompt_error *error;
     unsigned depth;
-    size_t previous_end; /* of the token before */
-    bool block_ended;    /* with its indentation: its line has ended too */
-    unsigned functions;  /* `def`s around what is read */
-    unsigned loops;      /* loops around it, within the innermost of these */
+    size_t previous_end; /* end of the previous token */
+    bool block_ended;    /* by indentation: its line has ended too */
+    unsigned functions;  /* number of enclosing functions */
+    unsigned loops;      /* enclosing loops in the innermost of these */
 };
 
-/* All return NULL, or false, with the error set. */
+/* On an error these return NULL or false, with the error set. */
 size_t prompt_parser_at(const struct prompt_parser *p);
 bool prompt_parser_advance(struct prompt_parser *p);
 bool prompt_parser_is(const struct prompt_parser *p, const char *word);
 bool prompt_parser_is_one_of(const struct prompt_parser *p,
                              const char *const *words);
 bool prompt_parser_is_keyword(const struct prompt_parser *p);
-/* "expected WHAT, found ...": NULL. */
+/* Set "expected WHAT, found ..."; returns NULL. */
 struct prompt_node *prompt_parser_expected(struct prompt_parser *p,
                                            const char *what);
 bool prompt_parser_expect(struct prompt_parser *p, const char *word,
@@ -35,7 +35,7 @@ bool prompt_parser_expect(struct prompt_parser *p, const char *word,
 struct prompt_node *prompt_parser_too_deep(struct prompt_parser *p);
 struct prompt_node *prompt_parser_node(struct prompt_parser *p,
                                        enum prompt_node_kind kind, size_t at);
-/* The parent; NULL too when either is. */
+/* Returns the parent; NULL if either is NULL. */
 struct prompt_node *prompt_parser_add(struct prompt_parser *p,
                                       struct prompt_node *parent,
                                       struct prompt_node *child);

@@ -1,4 +1,4 @@
-/* prompt_python.c - the few of Python's own functions that are here. */
+/* prompt_python.c - the few built-in functions of Python that are supported. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,8 +55,8 @@ static PROMPT_FUNCTION(python_range)
     return prompt_range(start, stop, step, out) || prompt_fail_memory(p);
 }
 
-/* A list that holds a list could come to hold itself, which would then never
- * go. */
+/* A list with lists as items could come to contain itself, and would never be
+ * freed. */
 static PROMPT_FUNCTION(list_append)
 {
     value v;

@@ -1,4 +1,4 @@
-/* prompt_read.c - arguments as what a function wants. */
+/* prompt_read.c - converts arguments to what a function needs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ bool prompt_read_place(struct prompt *p, struct prompt_value v, lab_place *out)
         *out = (lab_place)v.integer;
         return true;
     }
-    /* torch.cuda, the package, stands for the device as well. */
+    /* The package torch.cuda also stands for the device. */
     if (v.kind == VALUE_SPACE && v.integer == OWNER_CUDA) {
         *out = LAB_DEVICE;
         return true;

@@ -1,4 +1,4 @@
-/* prompt_segments.c - the allocator's segments and blocks, drawn. */
+/* prompt_segments.c - a chart of the allocator's segments and blocks. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@ struct map {
     struct prompt_text *out;
     uint64_t largest;
     size_t segments;
-    size_t width; /* cells of the largest */
+    size_t width; /* cells of the largest one */
     char cells[CELLS_MAX];
     size_t cell_count; /* of the segment being drawn */
-    bool odd;          /* blocks side by side are told apart */
+    bool odd;          /* alternates, to tell adjacent blocks apart */
     bool ascii;
 };
 
@@ -65,8 +65,8 @@ static int begin_segment(void *ctx, const larder_segment_info *segment)
     return 0;
 }
 
-/* The cells that the block reaches into: a small one still gets its own, so
- * far as there is room. */
+/* The cells that the block touches: even a small one gets its own cell, as far
+ * as there is room. */
 static int draw_block(void *ctx, const larder_segment_info *segment,
                       const larder_block_info *block)
 {

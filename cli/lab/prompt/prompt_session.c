@@ -9,7 +9,7 @@
 
 /* ---- opening and closing ------------------------------------------------------ */
 
-/* With a history, for snapshots; a session is of use without one too. */
+/* With a history, for snapshots; a session without one is still useful. */
 static bool open_session(const lab_options *options, lab **out)
 {
     if (lab_open(options, out) != LARDER_OK)
@@ -27,7 +27,7 @@ bool prompt_open(struct prompt *p, const lab_options *options)
 
 void prompt_forget_variables(struct prompt *p, size_t from)
 {
-    /* The newest first: their gradients lead to the older ones. */
+    /* Newest first: their gradients refer to the older ones. */
     while (p->variable_count > from) {
         struct prompt_variable *v = &p->variables[--p->variable_count];
 
@@ -73,7 +73,7 @@ static struct prompt_variable *find_between(struct prompt *p, const char *name,
     return NULL;
 }
 
-/* Among those that a statement here can set: within a function its own. */
+/* Only variables that a statement here can set: within a function, its own. */
 static struct prompt_variable *find_variable(struct prompt *p, const char *name)
 {
     return find_between(p, name, p->scope, p->variable_count);
@@ -163,7 +163,7 @@ bool prompt_fail(struct prompt *p, const char *format, ...)
     if (p->failed)
         return false;
     p->failed = true;
-    p->error.at = SIZE_MAX; /* the evaluator knows */
+    p->error.at = SIZE_MAX; /* the evaluator sets it */
     va_start(args, format);
     vsnprintf(p->error.text, sizeof p->error.text, format, args);
     va_end(args);

@@ -1,5 +1,5 @@
-/* prompt_session.h - a session of the prompt: a lab, its names, and how far
- * it may go. */
+/* prompt_session.h - a session of the prompt: a lab, its variables, and its
+ * limits. */
 #ifndef LARDER_CLI_LAB_PROMPT_SESSION_H
 #define LARDER_CLI_LAB_PROMPT_SESSION_H
 
@@ -18,7 +18,7 @@ struct prompt_variable {
     struct prompt_value value;
 };
 
-/* What a statement asks of those around it. */
+/* What a statement requests of the enclosing ones. */
 enum prompt_flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
 
 struct prompt {
@@ -27,15 +27,15 @@ struct prompt {
     struct prompt_variable *variables;
     size_t variable_count;
     size_t variable_capacity;
-    /* Within a function: its own variables begin at `scope`, those outside of
-     * all functions end at `globals`.  Elsewhere both are 0. */
+    /* Within a function its own variables begin at `scope`, and the global ones
+     * end at `globals`.  Elsewhere both are 0. */
     size_t scope, globals;
-    unsigned calls; /* functions we are within */
+    unsigned calls; /* functions being executed */
     enum prompt_flow flow;
     struct prompt_value returned; /* with FLOW_RETURN */
-    unsigned depth;               /* of values being worked out */
+    unsigned depth;               /* nesting of values being evaluated */
     struct prompt_text output;    /* what the statement printed */
-    FILE *live;                /* shown there at once; NULL: kept in output */
+    FILE *live;                /* print there at once; NULL: only to `output` */
     struct prompt_error error; /* of the statement that failed */
     bool failed;
     /* Set from outside (an interrupt): the statement ends with an error. */
@@ -45,44 +45,46 @@ struct prompt {
     int64_t elements_max; /* of one tensor; 0: no limit */
 };
 
-/* False with lab_last_error().  The strings in `options` must stay. */
+/* False: lab_last_error() has the reason.  The strings in `options` must stay
+ * valid. */
 bool prompt_open(struct prompt *p, const lab_options *options);
 void prompt_close(struct prompt *p);
-/* Everything anew, on another device (NULL: the same).  False with
- * lab_last_error(): then all is as before. */
+/* Start over, on another device (NULL: the same).  False: lab_last_error() has
+ * the reason, and nothing has changed. */
 bool prompt_reopen(struct prompt *p, const char *device);
 
-/* Run one statement of a tree.  False: p->error has why.  What it printed is
- * in p->output, which is cleared before, or went to p->live line by line. */
+/* Run one statement of a tree.  False: p->error has the reason.  Printed text
+ * is in p->output, which is cleared first, or went to p->live line by line. */
 bool prompt_run(struct prompt *p, const struct prompt_node *statement);
 
-/* Borrowed; NULL if there is none. */
+/* Borrowed; NULL: there is none. */
 struct prompt_value *prompt_variable(struct prompt *p, const char *name);
-/* Takes the reference on success; drops the old value after. */
+/* Takes the reference on success, and drops the old value afterwards. */
 bool prompt_set_variable(struct prompt *p, const char *name,
                          struct prompt_value v);
 bool prompt_delete_variable(struct prompt *p, const char *name);
-/* Drop all but the first so many, the newest first. */
+/* Drop all variables from index `from` on, newest first. */
 void prompt_forget_variables(struct prompt *p, size_t from);
 
 /* ---- for the functions ---- */
 
-/* End a printed line: a long loop is watched while it runs. */
+/* End a printed line, so that the output of a long loop is visible while it
+ * runs. */
 void prompt_end_line(struct prompt *p);
 
-/* Set the error, unless one is set; returns false. */
+/* Set the error, unless one is set.  Returns false. */
 bool prompt_fail(struct prompt *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool prompt_fail_memory(struct prompt *p);
-/* The lab's words for r; true if it is LARDER_OK. */
+/* True for LARDER_OK; otherwise sets the lab's message as the error. */
 bool prompt_check(struct prompt *p, larder_result r);
-/* The same for a call that made a tensor, *made, which goes to *out.  (Its
- * address, so that the call can be an argument here.) */
+/* The same for a call that created a tensor, *made, which becomes *out.  (By
+ * address, so that the call itself can be an argument.) */
 bool prompt_made(struct prompt *p, larder_result r, lab_tensor *const *made,
                  struct prompt_value *out);
 
-/* Readers of arguments; `what` is how a message names them.  False after
- * prompt_fail(). */
+/* Convert arguments; `what` is the argument's name in messages.  False: the
+ * error is set. */
 bool prompt_read_int(struct prompt *p, struct prompt_value v, const char *what,
                      int64_t *out);
 bool prompt_read_dim(struct prompt *p, struct prompt_value v, int *out);
@@ -92,16 +94,17 @@ bool prompt_read_tensor(struct prompt *p, struct prompt_value v,
                         const char *what, lab_tensor **out);
 bool prompt_read_bool(struct prompt *p, struct prompt_value v, const char *what,
                       bool *out);
-/* None leaves *out as it is. */
+/* None leaves *out unchanged. */
 bool prompt_read_place(struct prompt *p, struct prompt_value v, lab_place *out);
 bool prompt_read_dtype(struct prompt *p, struct prompt_value v, lab_dtype *out);
-/* A tuple of whole numbers, or of one such tuple: 2, 3 and (2, 3) both. */
+/* A tuple of whole numbers, or a tuple that contains only such a tuple: both 2,
+ * 3 and (2, 3). */
 bool prompt_read_sizes(struct prompt *p, struct prompt_value v, int *ndim,
                        int64_t sizes[LAB_MAX_DIMS]);
-/* The same, and the product is within the limit. */
+/* The same, with the product checked against the limit. */
 bool prompt_read_shape(struct prompt *p, struct prompt_value v, int *ndim,
                        int64_t sizes[LAB_MAX_DIMS]);
-/* Tensors of a tuple or list, borrowed; the array is to be freed. */
+/* The tensors of a tuple or list, borrowed; the caller frees the array. */
 bool prompt_read_tensors(struct prompt *p, struct prompt_value v,
                          lab_tensor ***out, size_t *count);
 
@@ -126,7 +129,7 @@ bool prompt_attribute(struct prompt *p, struct prompt_value object,
                       const char *name, struct prompt_value *out);
 bool prompt_operate(struct prompt *p, const char *op, struct prompt_value a,
                     struct prompt_value b, struct prompt_value *out);
-/* *a becomes a op b: into a tensor's own memory where Python does that. */
+/* *out = a op b, in place in a tensor's memory where Python does so. */
 bool prompt_operate_in_place(struct prompt *p, const char *op,
                              struct prompt_value a, struct prompt_value b,
                              struct prompt_value *out);

@@ -6,19 +6,19 @@
 
 #include "lab/lab_history.h"
 
-/* What is shown of one statement. */
+/* The report on one statement. */
 struct report {
     const char *statement;
     bool ok;
-    bool alone;       /* all that was typed */
-    bool word;        /* no statement: the panel has nothing to say */
-    const char *text; /* what the error's place is counted in */
+    bool alone;       /* it is all that was typed */
+    bool word;        /* no statement: the panel is not shown */
+    const char *text; /* text in which the error's offset counts */
     lab_memory before;
 };
 
 /* ---- as text ---------------------------------------------------------------------- */
 
-/* What was typed stands on the screen already. */
+/* Whether the typed text is on the screen already. */
 static bool is_shown(const struct prompt_shell *s, const struct report *r)
 {
     return s->interactive && r->alone;
@@ -55,7 +55,7 @@ static void print_panel(struct prompt_shell *s, const struct report *r)
     free(text);
 }
 
-/* Columns of the first `bytes`, a character each. */
+/* The number of columns of the first `bytes`: one for each character. */
 static int columns_of(const char *s, size_t bytes)
 {
     int columns = 0;
@@ -76,13 +76,13 @@ static void print_error(struct prompt_shell *s, const struct report *r)
 
     fflush(s->out);
     if (s->prompt.interrupted != NULL && *s->prompt.interrupted) {
-        /* The terminal has shown ^C. */
+        /* The terminal has echoed ^C. */
         fprintf(stderr, "\n%serror:%s %s\n", red, off, e->text);
         return;
     }
     while (line > 0 && r->text[line - 1] != '\n')
         line--;
-    /* Under what was typed, or under a copy of it. */
+    /* Below the typed text, or below a copy of it. */
     if (!is_shown(s, r) || strchr(r->text, '\n') != NULL)
         fprintf(stderr, "> %.*s\n", (int)strcspn(r->text + line, "\n"),
                 r->text + line);
@@ -107,7 +107,7 @@ static void print_text(struct prompt_shell *s, const struct report *r,
     fputs(prompt_text_of(&s->prompt.output), s->out);
     if (!r->ok)
         print_error(s, r);
-    /* A statement that failed may have got half way. */
+    /* A statement that failed may have had effects. */
     if (!r->word && (r->ok || !same_memory(&r->before, now)))
         print_panel(s, r);
 }
@@ -198,7 +198,7 @@ static void parse_failed(struct prompt_shell *s, const char *text)
     show(s, &r);
 }
 
-/* The statement's text, without blanks at its end; to be freed. */
+/* The statement's text without trailing blanks; the caller frees it. */
 static char *statement_text(const char *text, const struct prompt_node *n)
 {
     size_t end = n->end;
@@ -226,7 +226,7 @@ static bool run_statement(struct prompt_shell *s, const char *text,
     return r.ok;
 }
 
-/* A copy without the line's end. */
+/* A copy without the line end. */
 static char *copy_line(const char *text)
 {
     size_t length = strlen(text);
@@ -277,7 +277,7 @@ void prompt_shell_run(struct prompt_shell *s, const char *text)
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-/* Whether the line goes on with what was begun. */
+/* Whether the line continues what was begun. */
 static bool belongs(const char *begun, const char *line)
 {
     enum prompt_more more = prompt_wants_more(begun);

@@ -9,7 +9,7 @@ static node *parse_statement(struct prompt_parser *p);
 
 /* ---- statements ------------------------------------------------------------------ */
 
-/* One value, or several with commas as a tuple. */
+/* One value, or several separated by commas as a tuple. */
 node *prompt_parse_values(struct prompt_parser *p)
 {
     node *first = prompt_parser_expression(p);
@@ -113,7 +113,7 @@ static node *parse_delete(struct prompt_parser *p)
     return n;
 }
 
-/* Everything that is there to import is there already. */
+/* Everything that can be imported is already defined. */
 static node *parse_import(struct prompt_parser *p)
 {
     node *n = prompt_parser_node(p, NODE_PASS, prompt_parser_at(p));
@@ -132,7 +132,7 @@ bool prompt_parse_ends(const struct prompt_parser *p)
            p->now.kind == TOKEN_DEDENT || prompt_parser_is(p, ";");
 }
 
-/* Statements with ';' between, to the end of the line. */
+/* Statements separated by ';', to the end of the line. */
 static node *parse_line(struct prompt_parser *p, node *block)
 {
     for (;;) {
@@ -183,7 +183,7 @@ node *prompt_parse_body(struct prompt_parser *p)
         return NULL;
     if (p->now.kind == TOKEN_NEWLINE)
         return parse_indented(p, block);
-    /* The newline is left to the line that this stands on. */
+    /* The caller's line consumes the newline. */
     for (;;) {
         block = prompt_parser_add(p, block, parse_statement(p));
         if (block == NULL || !prompt_parser_is(p, ";"))

@@ -78,7 +78,7 @@ struct constant {
     struct prompt_value value;
 };
 
-/* What `torch` has can be said without it. */
+/* Names in `torch` can be used without a prefix. */
 static const struct constant constants[] = {
     {"torch", OWNER_TORCH, {.kind = VALUE_SPACE, .integer = OWNER_TORCH}},
     {"cuda", OWNER_TORCH, {.kind = VALUE_SPACE, .integer = OWNER_CUDA}},

@@ -1,6 +1,7 @@
-/* prompt_table.h - everything the prompt knows by name.
+/* prompt_table.h - all names that the prompt knows.
  *
- * One table drives calls, help, completion and the list in the manual. */
+ * One set of tables drives calls, help, completion and the list in the
+ * manual. */
 #ifndef LARDER_CLI_LAB_PROMPT_TABLE_H
 #define LARDER_CLI_LAB_PROMPT_TABLE_H
 
@@ -8,7 +9,7 @@
 
 struct prompt;
 
-/* Where a name belongs. */
+/* The namespace of a name. */
 enum prompt_owner {
     OWNER_PYTHON, /* print, len, range */
     OWNER_TORCH,
@@ -35,16 +36,16 @@ typedef double prompt_real(double x);
 struct prompt_builtin {
     enum prompt_owner owner;
     const char *name;
-    /* As help shows it and as arguments are matched to it: "*size,
-     * dtype=None".  A method's first is `self`.  NULL: no function but a
+    /* As shown in help and as arguments are bound to it: "*size, dtype=None".
+     * A method's first parameter is `self`.  NULL: not a function but a
      * property of `self`. */
     const char *parameters;
     const char *help; /* one line */
-    /* Gets a value for each parameter, in order: borrowed.  False after
-     * prompt_fail().  *out is None before. */
+    /* Receives a value for each parameter, in order, borrowed. *out is None
+     * before.  False: the error is set. */
     bool (*call)(struct prompt *p, const struct prompt_builtin *self,
                  struct prompt_value *args, struct prompt_value *out);
-    /* What call() works with, where one serves many rows. */
+    /* Data for call(), if it serves many rows. */
     union {
         prompt_unary *unary;
         prompt_binary *binary;
@@ -54,7 +55,7 @@ struct prompt_builtin {
     };
 };
 
-/* A row: call() is `function`, and works with `of`, which is a `field`. */
+/* A row: call() is `function`, with `of` as its data in the member `field`. */
 #define PROMPT_ROW(owner, name, parameters, text, function, field, of)         \
     {                                                                          \
         owner, name, parameters, text, function,                               \
@@ -63,7 +64,7 @@ struct prompt_builtin {
         }                                                                      \
     }
 
-/* The tables, each ended by a row without a name. */
+/* The tables; each ends with a row without a name. */
 extern const struct prompt_builtin prompt_make_table[];
 extern const struct prompt_builtin prompt_function_table[];
 extern const struct prompt_builtin prompt_method_table[];
@@ -74,27 +75,28 @@ extern const struct prompt_builtin prompt_cuda_table[];
 extern const struct prompt_builtin prompt_python_table[];
 extern const struct prompt_builtin prompt_math_table[];
 
-/* NULL if there is none. */
+/* NULL: there is none. */
 const struct prompt_builtin *prompt_find(enum prompt_owner owner,
                                          const char *name);
-/* The n-th of all rows, NULL past the end. */
+/* The n-th of all rows; NULL past the end. */
 const struct prompt_builtin *prompt_nth(size_t n);
 
 /* "torch", "torch.cuda", ... */
 const char *prompt_owner_name(enum prompt_owner owner);
-/* What attributes a value's methods are found under; OWNER_NONE: none. */
+/* The owner of the methods of a value; OWNER_NONE: it has none. */
 enum prompt_owner prompt_owner_of(struct prompt_value v);
 
-/* The constants: cuda, cpu, float32, torch, math, nn, F, ...  False if the
- * name is none; `owner` is the package it is looked up in. */
+/* Constants: cuda, cpu, float32, torch, math, nn, F, ... `owner` is the package
+ * to search.  False: there is no such name. */
 bool prompt_constant(enum prompt_owner owner, const char *name,
                      struct prompt_value *out);
-/* The name of a package's n-th; NULL past the end. */
+/* The name of a package's n-th constant; NULL past the end. */
 const char *prompt_nth_constant(enum prompt_owner owner, size_t n);
 
-/* Match arguments to `b`'s parameters: `values` gets one each (references of
+/* Bind arguments to `b`'s parameters: `values` gets one for each (references of
  * the caller's, also on failure: drop PROMPT_PARAMETERS_MAX of them).
- * `given` come first, then `named`: names[i] goes with given[count + i]. */
+ * Positional arguments come first in `given`, then named ones: names[i] belongs
+ * to given[count + i]. */
 bool prompt_bind(struct prompt *p, const struct prompt_builtin *b,
                  const struct prompt_value *given, size_t count,
                  const char *const *names, size_t named,

@@ -86,7 +86,7 @@ void prompt_text_put(struct prompt_text *t, const char *format, ...)
     free(whole);
 }
 
-/* Bytes of the UTF-8 character at s; 0 where there is none. */
+/* The length of the UTF-8 character at s; 0: it is invalid. */
 static size_t utf8_length(const char *s)
 {
     unsigned char c = (unsigned char)s[0];
@@ -98,7 +98,7 @@ static size_t utf8_length(const char *s)
         if (((unsigned char)s[i] & 0xC0) != 0x80)
             return 0;
     }
-    /* Too long a form, a surrogate, or past the last character. */
+    /* Overlong, a surrogate, or beyond the last character. */
     if ((c == 0xE0 && (unsigned char)s[1] < 0xA0) ||
         (c == 0xED && (unsigned char)s[1] > 0x9F) ||
         (c == 0xF0 && (unsigned char)s[1] < 0x90) ||

@@ -1,10 +1,10 @@
-/* prompt_tree.h - a statement as a small tree. */
+/* prompt_tree.h - the syntax tree of a statement. */
 #ifndef LARDER_CLI_LAB_PROMPT_TREE_H
 #define LARDER_CLI_LAB_PROMPT_TREE_H
 
 #include "prompt_lexer.h"
 
-/* In brackets: the children, in order. */
+/* The children of each kind, in order, are in brackets. */
 enum prompt_node_kind {
     /* expressions */
     NODE_NONE,
@@ -23,7 +23,7 @@ enum prompt_node_kind {
     NODE_NOT,       /* [value] */
     NODE_ATTRIBUTE, /* [object]; text */
     NODE_CALL,      /* [callee, arguments...] */
-    NODE_KEYWORD,   /* [value]; text: an argument by name */
+    NODE_KEYWORD,   /* [value]; text: name of the argument */
     NODE_STAR,      /* [value]: a sequence as arguments */
     NODE_INDEX,     /* [object, indices...] */
     NODE_SLICE,     /* [begin, end, step], each may be NODE_NONE */
@@ -41,13 +41,13 @@ enum prompt_node_kind {
     NODE_BREAK,
     NODE_CONTINUE,
     NODE_BLOCK, /* [statements...] */
-    NODE_PASS   /* also imports: everything is there */
+    NODE_PASS   /* also for imports: everything is defined */
 };
 
 struct prompt_node {
     enum prompt_node_kind kind;
-    size_t at;    /* byte of the text it is told by in an error */
-    size_t begin; /* of a statement: the text it covers */
+    size_t at;    /* offset in the text to report errors at */
+    size_t begin; /* of a statement: the part of the text */
     size_t end;
     unsigned depth;
     char op[4];
@@ -61,37 +61,36 @@ struct prompt_node {
 
 struct prompt_arena;
 
-/* All of one text. */
+/* The tree of one text. */
 struct prompt_tree {
     struct prompt_node *statements; /* a NODE_BLOCK */
     struct prompt_arena *arena;
 };
 
-/* False with the error set.  The tree does not point into `text`. */
+/* False: the error is set.  The tree does not refer to `text`. */
 bool prompt_parse(const char *text, struct prompt_tree *out,
                   struct prompt_error *error);
 void prompt_tree_free(struct prompt_tree *tree);
 
 enum prompt_more {
     PROMPT_MORE_NO,
-    PROMPT_MORE_BRACKET, /* the next line, whatever it is */
-    PROMPT_MORE_BLOCK    /* the next line if it is indented */
+    PROMPT_MORE_BRACKET, /* continues with the next line in any case */
+    PROMPT_MORE_BLOCK    /* continues if the next line is indented */
 };
 
-/* Whether a line goes on with a block that stands at the margin: it begins with
- * else or elif, and the last statement of `text` at the margin with if or elif.
- */
+/* Whether a line continues a block at the margin: it begins with else or elif,
+ * and the last statement of `text` at the margin with if or elif. */
 bool prompt_goes_on(const char *text, const char *line);
 
-/* Whether more lines belong to what `text` begins: a bracket that is open, or
- * a block that no blank line has ended. */
+/* Whether `text` needs more lines: a bracket is open, or no blank line has
+ * ended a block. */
 enum prompt_more prompt_wants_more(const char *text);
 
 /* ---- making one: for the parser ---- */
 
 struct prompt_node *prompt_node_new(struct prompt_tree *tree,
                                     enum prompt_node_kind kind, size_t at);
-/* A copy that lives as long as the tree; NULL: no host memory. */
+/* A copy that lives as long as the tree.  NULL: no host memory. */
 char *prompt_tree_text(struct prompt_tree *tree, const char *s, size_t length);
 void prompt_node_add(struct prompt_node *parent, struct prompt_node *child);
 

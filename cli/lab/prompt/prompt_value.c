@@ -271,8 +271,8 @@ const char *prompt_value_what(struct prompt_value v)
 
 /* ---- writing ------------------------------------------------------------------- */
 
-/* The shortest of the forms that reads back as the same number, with a point
- * in it, as Python has it. */
+/* Python's format: the shortest form that reads back as the same number, with a
+ * point. */
 static void write_float(double x, struct prompt_text *out)
 {
     char text[64];
@@ -285,7 +285,7 @@ static void write_float(double x, struct prompt_text *out)
     do {
         snprintf(text, sizeof text, "%.*g", digits, x);
     } while (strtod(text, NULL) != x && ++digits <= 17);
-    /* Python writes out whole numbers up to 1e16. */
+    /* Python writes whole numbers below 1e16 in full. */
     if (strchr(text, 'e') != NULL && fabs(x) >= 1 && fabs(x) < 1e16)
         snprintf(text, sizeof text, "%.0f", x);
     prompt_text_put(out, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");

@@ -1,4 +1,4 @@
-/* prompt_value.h - what names stand for: counted, so that a tensor lives as
+/* prompt_value.h - values, with reference counts, so that a tensor lives as
  * long as it does in Python. */
 #ifndef LARDER_CLI_LAB_PROMPT_VALUE_H
 #define LARDER_CLI_LAB_PROMPT_VALUE_H
@@ -18,7 +18,7 @@ enum prompt_value_kind {
     VALUE_FLOAT,
     VALUE_DTYPE,    /* integer: a lab_dtype */
     VALUE_PLACE,    /* integer: a lab_place */
-    VALUE_MODE,     /* integer: gradients recorded or not; for `with` */
+    VALUE_MODE,     /* gradient recording on or off; for `with` */
     VALUE_SPACE,    /* integer: a prompt_owner: torch, nn, F, ... */
     VALUE_FUNCTION, /* builtin */
     VALUE_TENSOR,
@@ -30,7 +30,7 @@ enum prompt_value_kind {
     VALUE_RANGE,
     VALUE_METHOD,
     VALUE_OPTIMIZER,
-    VALUE_DEFINED /* a function that was typed: text, items, tree */
+    VALUE_DEFINED /* user-defined function: text, items, tree */
 };
 
 struct prompt_object;
@@ -47,20 +47,20 @@ struct prompt_value {
     };
 };
 
-/* Strings, sequences and the like. */
+/* Strings, sequences and similar objects. */
 struct prompt_object {
     unsigned refs;
-    unsigned nesting; /* how deep this holds sequences */
+    unsigned nesting; /* depth of sequences within this */
     /* a sequence */
     struct prompt_value *items;
     size_t count;
     size_t capacity;
     char *text;                           /* a string */
     int64_t start, stop, step;            /* a range */
-    const struct prompt_builtin *builtin; /* a method; items[0]: whose */
+    const struct prompt_builtin *builtin; /* a method; items[0]: its object */
     lab_optimizer *optimizer;
-    /* A function that was typed: `items` are the values of its last
-     * parameters, text its source, and this what was read of it. */
+    /* A user-defined function: `items` are the default values of its last
+     * parameters, `text` is its source, and this the parsed source. */
     struct prompt_tree tree;
 };
 
@@ -73,14 +73,14 @@ struct prompt_value prompt_float(double x);
 /* Takes the reference. */
 struct prompt_value prompt_tensor(lab_tensor *t);
 
-/* Another reference. */
+/* Add a reference. */
 struct prompt_value prompt_value_ref(struct prompt_value v);
-/* Let go; *v becomes None. */
+/* Drop the reference; *v becomes None. */
 void prompt_value_drop(struct prompt_value *v);
 
-/* These make objects; false: no host memory, *out untouched. */
+/* These create objects.  False: no host memory; *out is unchanged. */
 bool prompt_string(const char *s, size_t length, struct prompt_value *out);
-/* A tuple or list of nothing. */
+/* An empty tuple or list. */
 bool prompt_sequence(enum prompt_value_kind kind, struct prompt_value *out);
 bool prompt_range(int64_t start, int64_t stop, int64_t step,
                   struct prompt_value *out);
@@ -88,13 +88,13 @@ bool prompt_range(int64_t start, int64_t stop, int64_t step,
 bool prompt_method(struct prompt_value self,
                    const struct prompt_builtin *builtin,
                    struct prompt_value *out);
-/* A function of this source, with the values of its last parameters, none as
- * yet: prompt_sequence_add() adds them.  Its source was read before. */
+/* A function with this source, which was parsed before, and no default values
+ * yet: prompt_sequence_add() adds those of its last parameters. */
 bool prompt_defined(const char *source, struct prompt_value *out);
 /* Takes the optimizer on success. */
 bool prompt_optimizer(lab_optimizer *o, struct prompt_value *out);
 
-/* Add to a sequence; takes the reference on success.  False: no host memory,
+/* Append to a sequence; takes the reference on success.  False: no host memory,
  * or nested deeper than PROMPT_NESTING_MAX. */
 bool prompt_sequence_add(struct prompt_object *sequence, struct prompt_value v);
 
@@ -102,10 +102,10 @@ bool prompt_is_sequence(struct prompt_value v);
 bool prompt_is_number(struct prompt_value v); /* bool, int or float */
 double prompt_number(struct prompt_value v);
 int64_t prompt_range_count(const struct prompt_object *range);
-/* As Python's str(); `quoted`: strings as repr() has them. */
+/* Format like Python's str(); with `quoted`, strings as in repr(). */
 void prompt_value_write(struct prompt_value v, bool quoted,
                         struct prompt_text *out);
-/* "a tensor", "a number": for messages. */
+/* For messages: "a tensor", "a number". */
 const char *prompt_value_what(struct prompt_value v);
 
 #endif

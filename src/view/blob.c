@@ -6,7 +6,7 @@
 
 enum {
     LINE_TRIPLES = 1024,
-    VARINT_MAX = 10, /* bytes of a number of 64 bits */
+    VARINT_MAX = 10, /* bytes of a 64-bit number */
     BLOB_FIRST = 65536,
     TABLE_FIRST = 1024 /* slots; a power of two */
 };
@@ -45,7 +45,7 @@ static void blob_put(struct blob *b, uint64_t number)
     b->bytes[b->size++] = (unsigned char)number;
 }
 
-/* Small numbers of either sign become small ones. */
+/* Map small numbers of either sign to small ones. */
 static uint64_t zigzag(uint64_t number)
 {
     return number << 1 ^ (0 - (number >> 63));
@@ -54,7 +54,7 @@ static uint64_t zigzag(uint64_t number)
 /* ---- what differs of a column ---------------------------------------------- */
 
 struct value_table {
-    uint64_t *values; /* in the order first seen */
+    uint64_t *values; /* in order of first occurrence */
     size_t count;
     uint32_t *slots; /* number + 1 of a value; 0: none */
     size_t slot_count;
@@ -92,7 +92,7 @@ static bool table_widen(struct value_table *t)
     return true;
 }
 
-/* The number of a value, a new one if need be; false: no host memory. */
+/* The number of a value, a new one if necessary.  False: no host memory. */
 static bool table_number(struct value_table *t, uint64_t value, size_t *number)
 {
     size_t slot;

@@ -1,8 +1,8 @@
 /* columns.c - see columns.h.
  *
- * Most of what an event says, the allocation or segment that it made or freed
- * says as well: the page takes it from there, and is told only of events that
- * say something else. */
+ * Most of an event's data equals that of the allocation or segment that it
+ * created or freed: the page takes it from there, and receives only events that
+ * differ. */
 #include "view/columns.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static json_t *string_list(const struct snapshot *s)
         json_t *text = json_stringn(snapshot_string(s, (uint32_t)i),
                                     snapshot_string_length(s, (uint32_t)i));
 
-        /* What is no UTF-8 cannot be shown. */
+        /* Text that is not UTF-8 cannot be shown. */
         if (text == NULL)
             text = json_string("?");
         if (json_array_append_new(list, text) != 0) {
@@ -67,13 +67,14 @@ bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s)
 
 /* ---- allocations ------------------------------------------------------------ */
 
-/* An event's number for the page: -1 is before the first. */
+/* An event's number in the page: -1 is before the first. */
 static uint64_t moment(uint32_t event)
 {
     return event == LIFETIME_BEFORE ? UINT64_MAX : event;
 }
 
-/* value_NAME(lifetimes, i): EXPRESSION of allocation i, `a`. */
+/* Define value_NAME(lifetimes, i), the value of EXPRESSION for allocation i,
+ * `a`. */
 #define ALLOC_VALUE(name, expression)                                          \
     static uint64_t value_##name(const void *data, size_t i)                   \
     {                                                                          \
@@ -171,13 +172,13 @@ static void add_segments(struct blob *b, json_t *table,
 
 /* ---- events ----------------------------------------------------------------- */
 
-/* What the page works out for each event, and what it cannot. */
+/* What the page computes for each event, and what it cannot. */
 struct event_words {
     const struct lifetimes *l;
     uint32_t *owner; /* of an event: 0 none, an allocation + 1, or a span +
                       * alloc_count + 1 */
-    uint64_t *times; /* microseconds since the first that has a time */
-    uint32_t *odd;   /* events that say something else than their owner */
+    uint64_t *times; /* microseconds since the first known time */
+    uint32_t *odd;   /* events that differ from their owner */
     size_t odd_count;
 };
 
@@ -187,7 +188,7 @@ static void own(struct event_words *w, uint32_t event, size_t owner)
         w->owner[event] = (uint32_t)owner;
 }
 
-/* In the order in which the page does it (decode.js): the last one counts. */
+/* In the page's order (decode.js), because the last owner counts. */
 static void find_owners(struct event_words *w)
 {
     const struct lifetimes *l = w->l;
@@ -237,7 +238,7 @@ static void find_odd(struct event_words *w)
     }
 }
 
-/* Never going back, which clocks of several threads may. */
+/* Non-decreasing, although clocks of several threads may step back. */
 static void find_times(struct event_words *w)
 {
     int64_t first = 0;

@@ -1,5 +1,5 @@
-/* columns.h - a device's history as the columns that the page reads (decode.js
- * names them). */
+/* columns.h - a device's history as columns for the page (decode.js lists
+ * them). */
 #ifndef LARDER_VIEW_COLUMNS_H
 #define LARDER_VIEW_COLUMNS_H
 
@@ -7,13 +7,13 @@
 #include "snapshot/lifetimes.h"
 #include "view/blob.h"
 
-/* Strings, frames and stacks of a snapshot: keys `strings`, `frame`,
+/* Add the strings, frames and stacks of a snapshot: keys `strings`, `frame`,
  * `stack_begin` and `stack_frame` of `run`, and those of frame_words.h.  False:
  * no host memory. */
 bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s);
 
-/* The device's events, allocations and segments, its out-of-memory events and
- * what is to be said about it; a new object, or NULL (the error says why). */
+/* The device's events, allocations, segments and out-of-memory events, with the
+ * texts about them, as a new object.  NULL: the error has the reason. */
 json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
                           const struct report_cure *cure,
                           struct tool_error *error);

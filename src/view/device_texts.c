@@ -124,7 +124,7 @@ static char *note_text(const struct lifetimes *l, char *text, size_t cap)
     return text;
 }
 
-/* The three lines that the report begins with. */
+/* The report's first three lines. */
 static json_t *verdict(const struct run_summary *r,
                        const struct report_cure *cure, struct tool_error *error)
 {

@@ -1,5 +1,5 @@
-/* device_texts.h - what the page says of a device in words, and the names of
- * its streams and categories. */
+/* device_texts.h - the texts about a device in the page, and the names of its
+ * streams and categories. */
 #ifndef LARDER_VIEW_DEVICE_TEXTS_H
 #define LARDER_VIEW_DEVICE_TEXTS_H
 
@@ -7,8 +7,8 @@
 
 #include "report/verdict.h"
 
-/* Adds `verdict`, `ooms`, `findings`, `marks`, `streams`, `categories` and `note` to the
- * object `device`.  False: no host memory. */
+/* Add `verdict`, `ooms`, `findings`, `marks`, `streams`, `categories` and
+ * `note` to the object `device`.  False: no host memory. */
 bool device_texts_add(json_t *device, const struct run_summary *r,
                       const struct report_cure *cure, struct tool_error *error);
 

@@ -11,7 +11,7 @@ static uint64_t value_kind(const void *data, size_t i)
     return frame_kind_of(data, (uint32_t)i);
 }
 
-/* UINT32_MAX, none, becomes 0. */
+/* UINT32_MAX (none) becomes 0. */
 static uint64_t value_own(const void *data, size_t i)
 {
     return (uint32_t)(report_own_frame(data, (uint32_t)i) + 1);
@@ -22,7 +22,7 @@ static uint64_t value_number(const void *data, size_t i)
     return ((const uint32_t *)data)[i];
 }
 
-/* Texts once each, with a number. */
+/* Distinct texts, each with a number. */
 struct labels {
     json_t *list;
     json_t *numbers; /* by text */

@@ -1,4 +1,4 @@
-/* frame_words.h - what the page is told of frames, so that it names them as the
+/* frame_words.h - data about frames, with which the page names them as the
  * report does. */
 #ifndef LARDER_VIEW_FRAME_WORDS_H
 #define LARDER_VIEW_FRAME_WORDS_H
@@ -6,10 +6,10 @@
 #include "snapshot/snapshot.h"
 #include "view/blob.h"
 
-/* Add to `run`: `kind` of each frame (enum frame_kind); `own`, of each stack
+/* Add to `run`: `kind`, for each frame (enum frame_kind); `own`, for each stack
  * the number plus 1 of the frame that a reader would call "the line", 0 for
- * none; `labels`, a list of texts; and, for each way of putting lines together
- * (report_by_name()), `by_NAME`: of each frame a number in that list.  False:
+ * none; `labels`, a list of texts; and, for each way of grouping lines
+ * (report_by_name()), `by_NAME`: for each frame an index of that list.  False:
  * no host memory. */
 bool frame_words_add(struct blob *b, json_t *run, const struct snapshot *s);
 

@@ -1,4 +1,4 @@
-/* page.h - the page's own text, made from the files in page/ when the command
+/* page.h - the page's text, generated from the files in page/ when the command
  * is built. */
 #ifndef LARDER_VIEW_PAGE_H
 #define LARDER_VIEW_PAGE_H
@@ -6,9 +6,9 @@
 extern const unsigned char view_page_html[];
 extern const unsigned char view_page_style[];
 extern const unsigned char view_page_script[];
-extern const char view_page_policy[]; /* lets that style and script in */
+extern const char view_page_policy[]; /* permits this style and script */
 
-/* Of the page that reads snapshots itself. */
+/* For the page that reads snapshots itself. */
 extern const unsigned char view_app_script[];
 extern const char view_app_policy[];
 

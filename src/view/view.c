@@ -1,4 +1,4 @@
-/* view.c - the page: a template with places to fill. */
+/* view.c - the page: a template with placeholders. */
 #include "view/view.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ struct page {
     const void *script;
     const char *policy;
     const struct report_cure *cure;
-    json_t *meta; /* NULL: it has no data */
+    json_t *meta; /* NULL: a page without data */
     struct blob blob;
     FILE *out;
 };
@@ -89,8 +89,8 @@ static bool write_escaped(FILE *out, const char *text)
     return true;
 }
 
-/* Inside a script element nothing may look like its end: `<` is written as
- * an escape of JSON's, which can only stand in strings here. */
+/* A script element must not contain its end tag: `<` is written as a JSON
+ * escape, which is valid because it can occur only in strings here. */
 static int write_json_piece(const char *buffer, size_t size, void *data)
 {
     FILE *out = data;
@@ -104,7 +104,8 @@ static int write_json_piece(const char *buffer, size_t size, void *data)
     return 0;
 }
 
-/* What stands in the template's places between two '@'. */
+/* Write what replaces a placeholder, the text between two '@' in the
+ * template. */
 static bool write_place(struct page *p, const char *place, size_t length)
 {
     const struct {

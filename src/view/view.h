@@ -1,4 +1,4 @@
-/* view.h - snapshots as one HTML page that needs nothing else. */
+/* view.h - writes snapshots as one self-contained HTML page. */
 #ifndef LARDER_VIEW_VIEW_H
 #define LARDER_VIEW_VIEW_H
 
@@ -8,19 +8,19 @@
 #include "snapshot/snapshot.h"
 
 struct view_run {
-    const char *name; /* shown; a file's name */
+    const char *name; /* displayed; a file's name */
     const struct snapshot *snapshot;
 };
 
-/* Write the page for one run, or for several on one axis; `cure`, for the words
- * on top, may be NULL.  False: host memory ran out, or writing failed (and the
- * error says why). */
+/* Write the page for one run, or for several on one axis; `cure`, for the texts
+ * at the top, may be NULL.  False: no host memory, or writing failed; the error
+ * has the reason. */
 bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 size_t run_count, const struct report_cure *cure,
                 struct tool_error *error);
 
-/* Write the page without data: it reads the snapshots that are dropped into it.
- * False: writing failed, and the error says why. */
+/* Write the page without data: it reads snapshots that are dropped into it.
+ * False: writing failed; the error has the reason. */
 bool view_write_app(FILE *out, struct tool_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-// app.js - a page without data: snapshots are dropped into it, and read here.
-// What stands out is for `larder report`.
+// app.js - a page without data, which reads snapshots that are dropped into it.
+// Findings are available only in `larder report`.
 
 function marksOf({ annotations }, lives, number) {
   return annotations
@@ -32,7 +32,7 @@ function deviceTexts(snapshot, lives, number) {
   };
 }
 
-// Each takes a look at all that lived.
+// Each explanation visits everything that was live.
 const FAILURES_EXPLAINED = 20;
 
 function deviceOf(snapshot, run, lives, number) {
@@ -68,7 +68,7 @@ function say(text, alarm) {
   $("drop-said").className = alarm ? "alarm" : "";
 }
 
-// Waits for a picture first: reading takes seconds where there is much.
+// Lets the browser paint first: reading a large file takes seconds.
 async function openFile(file) {
   say(`Reading ${file.name} …`);
   await new Promise((done) => setTimeout(done, 30));
@@ -99,7 +99,7 @@ function watchDrops() {
   $("drop").hidden = false;
   choose.addEventListener("change", () => {
     const [file] = choose.files;
-    choose.value = ""; // the same file may be chosen again, written anew
+    choose.value = ""; // the same file may be selected again after a change
     if (file) openFile(file);
   });
   document.addEventListener("dragover", (event) => event.preventDefault());

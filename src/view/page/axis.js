@@ -1,7 +1,7 @@
-// axis.js - canvases, and the axes of the picture over the run.
+// axis.js - canvases, and the axes of the chart over the run.
 //
-// A state index k stands for "after k events".  An allocation made by event s
-// and freed by event e is alive in the states s+1 … e.
+// State index k means "after k events".  An allocation made by event s and
+// freed by event e is live in the states s+1 … e.
 
 const GRAPH_LEFT = 74, GRAPH_TOP = 8, GRAPH_BOTTOM = 22;
 
@@ -10,7 +10,7 @@ function fitCanvas(canvas, height) {
   const width = Math.max(canvas.clientWidth, 200);
   canvas.style.height = `${height}px`;
   const pixels = [Math.round(width * ratio), Math.round(height * ratio)];
-  // Said anew, even the same size throws all pixels away.
+  // Assigning even the same size would clear all pixels.
   if (canvas.width !== pixels[0] || canvas.height !== pixels[1])
     [canvas.width, canvas.height] = pixels;
   const ctx = canvas.getContext("2d");
@@ -19,7 +19,7 @@ function fitCanvas(canvas, height) {
   return { ctx, width, height, ratio };
 }
 
-// Where a device's state index stands on the axis, and back.
+// The position of a device's state index on the axis, and the inverse.
 function axisOf(device, kind) {
   const time = device.event.time, n = device.events;
   if (kind === "event" || n === 0 || time[n - 1] <= 0)

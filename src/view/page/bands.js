@@ -1,16 +1,17 @@
-// bands.js - what was allocated over the run: the largest allocations stacked
-// in the order they were made, everything smaller as one band above them.
+// bands.js - allocated memory over the run: the largest allocations stacked in
+// order of allocation, with everything smaller as one band above them.
 
-// Allocations drawn one by one: of those that last for several pixel columns,
-// and in each column of those that do not.  One limit for both would run out
-// somewhere along the picture, which would look as if the run had changed.
+// Maximum number of allocations drawn individually: of those that last for
+// several pixel columns, and in each column of those that do not.  A single
+// limit for both would be reached somewhere along the chart, which would
+// look like a change in the run.
 const LASTING_MAX = 2500, PASSING_MAX = 200;
 const LASTING_COLUMNS = 3;
-// Parts of a pixel below which none is.
+// Smaller fractions of a pixel are not drawn.
 const HEIGHT_MIN = 1 / 64;
 
-// For each pixel column the state in it with most allocated: no peak is lost
-// however far out one is.
+// For each pixel column the state with the most allocated memory, so that no
+// peak is lost at any zoom level.
 function columnStates(device, axis, view, width) {
   const states = new Int32Array(width), n = device.events;
   let k = Math.min(axis.index(view.from), n);
@@ -23,7 +24,8 @@ function columnStates(device, axis, view, width) {
   return states;
 }
 
-// Those that last: the weightiest of all that are alive in the picture.
+// Lasting allocations: those with the largest weight among all that are live in
+// the chart.
 function chooseLasting({ lengths }, states, lasting, wanted, chosen, room) {
   const { order, start, end, weight } = lengths;
   const found = [], count = new Uint32Array(WEIGHT_KINDS);
@@ -48,9 +50,8 @@ function chooseLasting({ lengths }, states, lasting, wanted, chosen, room) {
   take((step) => step === least);
 }
 
-// Those that pass, of one level after the other: an allocation that lived only
-// between the states of two columns is not seen, and must not take the place of
-// one that is.
+// Passing allocations, level by level: one that lived only between the states
+// of two columns is not visible, and must not take the place of one that is.
 function choosePassing({ lengths }, states, lasting, wanted, chosen, room) {
   const { begin, order, start, end } = lengths;
   for (let level = lengths.levelFrom(lasting); level >= 0; level--) {
@@ -68,9 +69,9 @@ function choosePassing({ lengths }, states, lasting, wanted, chosen, room) {
   }
 }
 
-// The allocations that are drawn one by one, in the order they were made;
-// those found before all others.  What has fewer bytes than `least` is part of
-// the band above.
+// The allocations that are drawn individually, in order of allocation; search
+// results have priority.  Those with fewer bytes than `least` belong to the
+// band above.
 function chooseAllocations(device, states, look, least) {
   const { rounded } = device.alloc, { mask, isShown } = look;
   const lasting = LASTING_COLUMNS *
@@ -87,8 +88,8 @@ function chooseAllocations(device, states, look, least) {
   return Uint32Array.from(chosen).sort();
 }
 
-// The chosen allocations alive in one state after the other; states must not
-// go down.
+// The chosen allocations that are live in one state after another; states must
+// not decrease.
 class Alive {
   constructor(device, chosen) {
     this.a = device.alloc;
@@ -98,7 +99,7 @@ class Alive {
     this.firstEnd = Infinity;
   }
 
-  // Returns how many at the beginning of the list stay where they were.
+  // Returns how many at the beginning of the list have not changed.
   advance(state) {
     const same = this.firstEnd < state ? this.leave(state) : this.list.length;
     const { a, chosen, list } = this;
@@ -142,7 +143,7 @@ function stackPixels(look) {
   };
 }
 
-// A colour most of the way to the background.
+// Blend a colour most of the way into the background.
 function fade(hex) {
   const back = parseInt(cssColour("--back").slice(1), 16);
   const n = parseInt(hex.slice(1), 16);
@@ -154,7 +155,7 @@ function fade(hex) {
   return pixelOf("#" + out.toString(16).padStart(6, "0"));
 }
 
-// Bytes in each state of the groups that are hidden; null if none is.
+// Bytes of hidden groups in each state; null if none is hidden.
 function hiddenCurve(device, groups, hidden) {
   if (hidden.size === 0) return null;
   const a = device.alloc, n = device.events;
@@ -168,8 +169,8 @@ function hiddenCurve(device, groups, hidden) {
   return bytes;
 }
 
-// One column of pixels after the other: what is the same as in the column
-// before is copied from there.
+// Draws one pixel column after another; parts that equal the previous column
+// are copied.
 class Columns {
   constructor(image) {
     this.width = image.width;
@@ -178,7 +179,7 @@ class Columns {
     this.out.fill(0);
   }
 
-  // Rows from one to the bottom.
+  // The rows from `from` to the bottom.
   copy(x, from) {
     const { out, width } = this;
     for (let at = from * width + x; at < out.length; at += width)
@@ -191,8 +192,8 @@ class Columns {
   }
 }
 
-// Draws into an image of device pixels; returns what hitStack() needs.
-// `look` says how: groups, isShown(allocation), hidden (bytes by state or
+// Draw into an image of device pixels; returns what hitStack() needs. `look`
+// has the options: groups, isShown(allocation), hidden (bytes by state or
 // null), mask (found allocations or null), selected.
 function drawStack(image, device, axis, view, look) {
   const columns = new Columns(image), h = image.height;
@@ -204,7 +205,7 @@ function drawStack(image, device, axis, view, look) {
   const pixels = stackPixels(look);
   const grey = cssColour("--rest");
   const rest = look.mask ? fade(grey) : pixelOf(grey);
-  // By place in the list: bytes up to its upper edge, and the row of that.
+  // By index in the list: bytes up to its upper edge, and the row of that edge.
   const sums = [], rows = [];
   states.forEach((state, x) => {
     if (x > 0 && state === states[x - 1]) {
@@ -233,8 +234,8 @@ function shownBytes(device, state, look) {
     (look.hidden ? look.hidden[state] : 0);
 }
 
-// The allocation at a byte height in a state, of those drawn; -1: the band of
-// smaller ones; -2: nothing.
+// The drawn allocation at a byte height in a state; -1: the band of smaller
+// ones; -2: nothing.
 function hitStack(device, chosen, state, bytes, look) {
   const alive = new Alive(device, chosen);
   let sum = 0;

@@ -1,19 +1,19 @@
-// calltree.js - who asked for memory, as a tree of callers and called: what
-// the flame graph and the call tree show.
+// calltree.js - the callers of memory as a tree, for the flame graph and the
+// call tree.
 
-// What is weighed.
+// The possible weights.
 const WHAT = {
   alive: "alive at the moment",
   grew: "grew between two moments",
   made: "made between two moments",
 };
-// Steps of a path; deeper calls are left out.
+// Maximum depth of a path; deeper calls are left out.
 const PATH_LONGEST = 250;
 // By kind of frame.
 const NODE_KINDS = ["cpp", "torch", "cpp", "cpp", "torch", "library", "own"];
 
-// Bytes and allocations by stack.  `mask`, if there is one, says which
-// allocations count; [from, to] are states, the moment is `to`.
+// Bytes and allocations by stack. `mask`, if given, selects the allocations
+// that count; [from, to] are states, and the moment is `to`.
 function weighStacks(device, what, from, to, mask) {
   const a = device.alloc, n = stackCount(device.run);
   const bytes = new Float64Array(n), count = new Float64Array(n);
@@ -36,8 +36,8 @@ function frameKey(run, id, by) {
   return by === "line" ? id : frameLabel(run, id, by);
 }
 
-// A stack's frames from the outermost in, those that are folded left out; in
-// their place, where nothing else is left, the one closest to its reader.
+// A stack's frames from the outermost inwards, without folded ones; if nothing
+// else is left, the frame most relevant to a reader.
 function unfolded(run, stack, form) {
   const out = [];
   for (const id of stackFrames(run, stack)) {
@@ -51,7 +51,7 @@ function unfolded(run, stack, form) {
   return form.inside ? out : out.reverse();
 }
 
-// The steps of a stack's path: [key, frame], equal neighbours joined.
+// The steps of a stack's path: [key, frame], with equal neighbours joined.
 function pathOf(run, stack, form) {
   const path = [];
   for (const id of unfolded(run, stack, form)) {
@@ -63,9 +63,9 @@ function pathOf(run, stack, form) {
   return path;
 }
 
-// How paths are made: by line, function, module or library; which frames are
-// shown; from the outermost frame in, or from the innermost out.  Paths are
-// kept, as they are asked for at every moment.
+// How paths are built: by line, function, module or library; which frames are
+// shown; from the outermost frame inwards or the reverse.  Paths are cached,
+// because every moment needs them.
 function makeForm(by, cpp, torch, inside) {
   return { by, cpp, torch, inside, paths: new Map() };
 }
@@ -95,7 +95,7 @@ function addTo(node, bytes, count) {
   node.count += count;
 }
 
-// The tree; `total` is what a node has with all it called, `plus` the part
+// The tree; a node's `total` includes everything it called, `plus` is the part
 // that grew, `self` its own.
 function makeTree(run, weights, form) {
   const root = makeNode("everything", -1, "cpp", null);
@@ -121,7 +121,7 @@ function makeTree(run, weights, form) {
   return root;
 }
 
-// Children that something is to be seen of, the largest first.
+// Children that are visible, largest first.
 function ranked(node) {
   return [...node.children.values()].sort((x, y) =>
     y.plus - x.plus || Math.abs(y.total) - Math.abs(x.total));
@@ -133,7 +133,7 @@ function keysOf(node) {
   return keys;
 }
 
-// The node at the end of a path of keys, or the last one there is of it.
+// The node at the end of a path of keys, or the last existing one on it.
 function nodeAt(root, keys) {
   let node = root;
   for (const key of keys) {
@@ -144,7 +144,7 @@ function nodeAt(root, keys) {
   return node;
 }
 
-// Which allocations come through a path; null for all.
+// The allocations that pass through a path; null for all.
 function maskOf(device, keys, form) {
   if (keys.length === 0) return null;
   const a = device.alloc, n = stackCount(device.run);

@@ -1,5 +1,5 @@
-// categories.js - what allocations are for, where the page reads the snapshot
-// itself: by the rules of categories.c, to which tests hold it.
+// categories.js - what allocations are for, if the page reads the snapshot
+// itself: the rules of categories.c; tests compare the two.
 
 const CATEGORIES = ["unknown", "weights", "gradients", "optimizer state",
   "activations", "temporaries", "long-lived"];
@@ -18,7 +18,7 @@ const SIGNS_OF_NAMES = [["Optimizer", BY_OPTIMIZER],
   ["load_state_dict", BY_SETUP], ["_apply", BY_SETUP],
   ["reset_parameters", BY_SETUP], ["zero_grad", BY_ZERO_GRAD]];
 
-// As PyTorch's memory profiler names them.
+// The names of PyTorch's memory profiler.
 const TOLD = new Map([["parameter", WEIGHTS], ["parameters", WEIGHTS],
   ["weight", WEIGHTS], ["weights", WEIGHTS], ["gradient", GRADIENTS],
   ["gradients", GRADIENTS], ["optimizer_state", OPTIMIZER],
@@ -33,8 +33,8 @@ function signsOf(signs, text) {
     short.includes(sign) ? found | by : found, 0);
 }
 
-// What each stack's frames say.  Of the two passes the inner counts: what is
-// computed again for the backward pass is an activation all the same.
+// The signs found in each stack's frames.  If both passes occur the inner one
+// counts: what is recomputed for the backward pass is still an activation.
 function stackSigns(snapshot, run) {
   const by = new Uint8Array(stackCount(run));
   if (snapshot.stacksAreNotes) return by;
@@ -61,18 +61,18 @@ class Sorting {
       end - Math.max(start, 0) > Math.floor(this.count / 2));
   }
 
-  // What nobody freed lives for nobody knows how long.
+  // The lifetime of an allocation that nobody freed is unknown.
   livesShort({ start, end }) {
     return end === BEFORE || (start !== BEFORE && end < this.count &&
       end - start <= TEMPORARY_EVENTS);
   }
 
-  // Who gave it back; 0: nobody did, or it was not recorded.
+  // The signs of the code that freed it; 0: nobody did, or it was not recorded.
   freedBy({ end }) {
     return end < this.count ? this.by[this.events[end].stack] : 0;
   }
 
-  // Whether the optimizer's step, which gave it back, made another such.
+  // Whether the optimizer's step that freed it allocated an equal one.
   isRemade(a) {
     const begin = Math.max(0, a.end - TEMPORARY_EVENTS);
     return this.events.slice(begin, a.end + TEMPORARY_EVENTS).some((e) =>
@@ -80,7 +80,7 @@ class Sorting {
       this.by[e.stack] & BY_OPTIMIZER);
   }
 
-  // Older than the recording and without a call path: what became of it.
+  // Allocated before the recording, without a stack: its end decides.
   ofOld(a) {
     const freed = this.freedBy(a);
     if (freed & BY_ZERO_GRAD) return GRADIENTS;
@@ -98,7 +98,7 @@ class Sorting {
     return LONG_LIVED;
   }
 
-  // A gradient stays for the optimizer.
+  // Gradients stay until the optimizer runs.
   ofBackward(freed) {
     return freed & BY_BACKWARD && !(freed & (BY_ZERO_GRAD | BY_OPTIMIZER))
       ? TEMPORARIES : GRADIENTS;
@@ -116,7 +116,7 @@ class Sorting {
     return by & BY_OPTIMIZER ? OPTIMIZER : ACTIVATIONS;
   }
 
-  // A training step was recorded, or may have been.
+  // Whether a training step was, or may have been, recorded.
   trains(allocs) {
     return allocs.some((a) => a.start !== BEFORE && (this.by[a.stack] === 0 ||
       this.by[a.stack] & (BY_BACKWARD | BY_OPTIMIZER)));

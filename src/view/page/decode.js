@@ -1,4 +1,5 @@
-// decode.js - the columns of numbers that C wrote into the page (blob.h).
+// decode.js - decodes the columns of numbers that C wrote into the page
+// (blob.h).
 
 const COLUMN_TYPES = {
   u8: Uint8Array, u32: Uint32Array, i32: Int32Array, f64: Float64Array,
@@ -15,8 +16,8 @@ function decodeBase64(text) {
   return bytes;
 }
 
-// Fills `out` with the numbers that begin at a place; returns where they end.
-// Sums rather than shifts: they have up to 64 bits.
+// Read numbers into `out`, beginning at a position; returns the end position.
+// Sums instead of shifts, because numbers have up to 64 bits.
 function readNumbers(bytes, at, out, coding) {
   let before = 0;
   for (let i = 0; i < out.length; i++) {
@@ -55,7 +56,7 @@ function decodeColumns(bytes, table) {
   return out;
 }
 
-// Lifetimes are written as lengths.
+// Lifetimes are stored as lengths.
 function decodeAllocations(bytes, table) {
   const { life, pending, ...alloc } = decodeColumns(bytes, table);
   alloc.end = life;
@@ -67,8 +68,8 @@ function decodeAllocations(bytes, table) {
   return alloc;
 }
 
-// Sizes and addresses of events are those of what they made or freed; the odd
-// ones come with their own (columns.c has the same order).
+// Sizes and addresses of events are those of what they created or freed, except
+// for odd events, which have their own (columns.c uses the same order).
 function decodeEvents(bytes, table, alloc, segment) {
   const coded = decodeColumns(bytes, table);
   const n = coded.action.length;
@@ -109,7 +110,7 @@ function decodeRun(meta, bytes) {
   return run;
 }
 
-// What the page was made of: a title and one or two runs.
+// The page's data: a title and one or two runs.
 function decodePage() {
   const meta = JSON.parse(document.getElementById("larder-meta").textContent);
   const holder = document.getElementById("larder-data");

@@ -1,7 +1,7 @@
-// device.js - a device's history, and what is worked out of it once: curves,
-// levels of detail, which allocations matter most.
+// device.js - a device's history, and what is computed from it once: curves,
+// levels of detail, the most important allocations.
 
-// The events' actions, in the order of their codes.
+// Actions of events, in order of their codes.
 const ACTIONS = ["alloc", "free_requested", "free_completed", "segment_alloc",
   "segment_free", "segment_map", "segment_unmap", "snapshot", "oom", "other"];
 const SEGMENT_KINDS = ["small", "large", "expandable"];
@@ -36,8 +36,8 @@ function curves(device) {
   return { allocated, requested, reserved };
 }
 
-// Minima and maxima over 16, 256, … entries, and where the maxima are: what a
-// pixel covers is then drawn from a handful of them.
+// Minima and maxima over 16, 256, … entries, and where the maxima are: a pixel
+// is then drawn from a few of them.
 class Pyramid {
   constructor(values) {
     this.values = values;
@@ -67,15 +67,15 @@ class Pyramid {
     this.levels.push({ low, highest });
   }
 
-  // Of entries from … to, both included: the least, and where the most is
-  // first.
+  // For entries from … to, inclusive: the minimum, and the first position of
+  // the maximum.
   range(from, to) {
     let least = Infinity, best = from;
     const { values, levels } = this;
     for (let level = 0; from <= to; level++) {
       const low = level > 0 ? levels[level - 1].low : values;
       const highest = level > 0 ? levels[level - 1].highest : null;
-      // What the next level has whole is taken there.
+      // Entries that the next level covers completely are taken from there.
       const above = level < levels.length;
       const left = above ? Math.min(to + 1, (from + 15) & ~15) : to + 1;
       const right = above ? Math.max(left, (to + 1) & ~15) : to + 1;
@@ -95,7 +95,7 @@ class Pyramid {
   }
 }
 
-// `texts` has what is said in words, `columns` events, allocations, segments.
+// `texts` has the texts, `columns` has events, allocations and segments.
 function makeDevice(run, texts, columns) {
   const device = {
     run, device: texts.device, verdict: texts.verdict, ooms: texts.ooms, findings: texts.findings,
@@ -114,7 +114,8 @@ function makeDevice(run, texts, columns) {
   return device;
 }
 
-// Which allocation an event made or freed, -1 for none; made when asked for.
+// The allocation that an event created or freed, -1 for none; computed on
+// demand.
 function eventOwners(device) {
   if (device.owners) return device.owners;
   const owners = new Int32Array(device.events).fill(-1), a = device.alloc;
@@ -125,13 +126,13 @@ function eventOwners(device) {
   return owners;
 }
 
-// What the program said it was doing when it asked; "" if nothing.
+// The program's note at the allocation; "" if none.
 function noteText(device, i) {
   const note = device.alloc.note;
   return note ? device.run.strings[note[i]] : "";
 }
 
-// Allocations in use in a state.
+// Allocations live in a state.
 function aliveAt(device, k) {
   const { lengths } = device, list = [];
   lengths.forAlive(k, k, 0, (at) => list.push(lengths.order[at]));

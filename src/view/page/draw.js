@@ -1,4 +1,4 @@
-// draw.js - everything that is to be seen, drawn from the state.
+// draw.js - draws everything visible from the state.
 
 function view(g) {
   const { from, to } = state;
@@ -9,7 +9,7 @@ function view(g) {
     y: (bytes) => GRAPH_TOP + inside * (1 - bytes / (top * 1.04)) };
 }
 
-// How the bands are drawn.
+// How to draw the bands.
 function look() {
   return { groups: state.groups, isShown, hidden: state.hiddenBytes,
     mask: state.mask, selected: state.selected };
@@ -25,7 +25,7 @@ const OTHER_CURVES = [
   { name: "reserved", style: "dotted", dash: [1, 3] },
 ];
 
-// Its pixels are drawn over each time.
+// Its pixels are overwritten each time.
 let bandsImage = { width: 0, height: 0 };
 
 function drawTimeline() {
@@ -71,7 +71,7 @@ function drawCursor(g, v) {
 
 const OVERVIEW_HEIGHT = 52;
 
-// The whole run stays the same while the part in sight moves: it is drawn once
+// The whole run does not change while the visible part moves: it is drawn once
 // and copied.
 function drawWholeRun(width, ratio) {
   const whole = document.createElement("canvas");
@@ -110,7 +110,7 @@ function drawOverview() {
 
 // ---- the legend ----
 
-// An entry that a press hides or shows.
+// An entry that toggles visibility when pressed.
 function legendItem(mark, name, shown, onPress) {
   const item = element("button", undefined, shown ? "" : "off");
   item.type = "button";
@@ -168,7 +168,7 @@ function drawSegments() {
   drawMapKey(scale);
 }
 
-// The scale: a bar, and what it stands for.
+// The scale: a bar, and the size it stands for.
 function drawMapKey(scale) {
   const bar = element("i", undefined, "scale");
   bar.style.width = "64px";
@@ -300,7 +300,7 @@ const PANELS = [
   (panel) => showFindings(panel, state.device),
 ];
 
-// Each tab keeps the place to which it was scrolled.
+// Each tab keeps its scroll position.
 function drawPanel() {
   const panel = $("panel");
   if (state.panelTab !== undefined)
@@ -369,7 +369,7 @@ function putOther(other) {
 
 // ---- all of it ----
 
-// What a change does not touch is not drawn again.
+// Parts that a change does not affect are not drawn again.
 function drawIfOther(name, key, drawing) {
   const old = state.drawnFor[name];
   if (old && old.length === key.length && old.every((x, i) => x === key[i]))
@@ -397,7 +397,7 @@ function draw() {
   drawIfOther("panel", [...chosen, state.tab, state.focus, state.span,
     state.view], drawPanel);
   drawTabs();
-  // For tests and the curious: how long a step took.
+  // For tests and for debugging: the duration of a redraw.
   document.documentElement.dataset.drawMs =
     (performance.now() - begin).toFixed(1);
 }

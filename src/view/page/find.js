@@ -1,5 +1,5 @@
-// find.js - what the search box understands: an address, a size, a range of
-// sizes, or a piece of a frame or of an annotation.
+// find.js - the search box's language: an address, a size, a range of sizes, or
+// a part of a frame or an annotation.
 
 const SIZE_WORD = /^([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?b)?$/i;
 
@@ -10,7 +10,7 @@ function parseBytes(text) {
   return Number(match[1]) * Math.pow(1024, Math.max(power, 0));
 }
 
-// A function of an allocation's number, or null for an empty query.
+// A predicate on an allocation's number, or null for an empty query.
 function parseQuery(device, text) {
   const query = text.trim();
   const a = device.alloc;
@@ -60,7 +60,7 @@ function findFrames(device, words) {
   };
 }
 
-// In what the program noted.
+// Search the program's notes.
 function findNotes(device, words) {
   const note = device.alloc.note, strings = device.run.strings;
   const known = new Map();

@@ -1,15 +1,16 @@
-// flame.js - the tree of callers as a picture: a box as wide as the memory
-// that was asked for in it, what it called below it.
+// flame.js - the tree of callers as a chart: each box is as wide as the memory
+// allocated in it, with its callees below.
 
 const FLAME_ROW = 21, FLAME_DEEPEST = 120, FLAME_NARROWEST = 0.7;
-// Hue, saturation, lightness of each kind of frame: one's own stand out.
+// Hue, saturation and lightness for each kind of frame; the program's own
+// frames stand out.
 const FLAME_COLOURS = {
   own: [28, 92, 62], library: [205, 52, 70], torch: [220, 16, 76],
   cpp: [0, 0, 82],
 };
 
-// Boxes for a canvas of a width: what leads to `focus` at full width, then
-// what came of it.
+// Lay out boxes for a canvas of this width: ancestors of `focus` at full width,
+// then its descendants.
 function layOutFlame(root, focus, width) {
   const boxes = [];
   const lead = [];
@@ -30,7 +31,7 @@ function layOutFlame(root, focus, width) {
   return boxes;
 }
 
-// The same frame has the same colour everywhere, and its neighbours others.
+// A frame has the same colour everywhere, and its neighbours have others.
 function flameColour(node) {
   const [hue, saturation, lightness] = FLAME_COLOURS[node.kind];
   let mix = 7;
@@ -56,7 +57,7 @@ function drawBox(ctx, box, text, marked) {
   ctx.fillText(fitText(ctx, text, width - 8), box.x + 4, y + FLAME_ROW / 2);
 }
 
-// As much of a text as there is room for.
+// As much of a text as fits.
 function fitText(ctx, text, width) {
   if (ctx.measureText(text).width <= width) return text;
   let least = 0, most = Math.min(text.length, Math.ceil(width / 3));
@@ -70,7 +71,7 @@ function fitText(ctx, text, width) {
   return least < 2 ? "" : text.slice(0, least) + "…";
 }
 
-// Boxes that a person can read something in decide how high the picture is.
+// Only boxes wide enough to read determine the chart's height.
 const FLAME_COUNTS = 3;
 
 // Returns the boxes for hitFlame().

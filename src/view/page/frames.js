@@ -1,18 +1,19 @@
-// frames.js - call paths: what a frame is called, whose it is, what module and
-// library it belongs to.  The words are the report's own (frame_words.h); a
-// page that reads snapshots itself has them from framewords.js.
+// frames.js - call paths: names of frames, the kind of code they belong to,
+// their module and library.  The texts are those of the report
+// (frame_words.h); a page that reads snapshots itself gets them from
+// framewords.js.
 
 const NO_STACK = 0;
 
-// From what says least about a program to what says most (frame_kind.h).
+// From least to most informative about a program (frame_kind.h).
 const FRAME_PLUMBING = 0, FRAME_STANDARD = 1, FRAME_COMPILED = 2,
   FRAME_BACKWARD = 3, FRAME_TORCH = 4, FRAME_PACKAGE = 5, FRAME_OWN = 6;
 
-// A frame is three numbers: file, line, function.  Stack n is the frames from
-// stackBegin[n] to stackBegin[n + 1], innermost first; stack 0 has none.
-// `words` has of each frame its kind and, by line, function, module and
-// library, the number of its label; of each stack the frame that a person
-// calls "the line" plus 1, or 0.
+// A frame is three numbers: file, line, function.  Stack n consists of the
+// frames from stackBegin[n] to stackBegin[n + 1], innermost first; stack 0
+// is empty. `words` has for each frame its kind and, by line, function,
+// module and library, the number of its label; and for each stack the frame
+// that a reader would call "the line" plus 1, or 0.
 function makeRun(name, strings, frame, stackBegin, stackFrame, words) {
   return { name, strings, frame, stackBegin, stackFrame, ...words,
     devices: [] };
@@ -43,7 +44,7 @@ function frameText(run, id) {
   return line ? `${name}  ${file}:${line}` : `${name}  ${file}`;
 }
 
-// Without call paths the note stands in for one: a frame without a file.
+// Without call paths the program's note replaces them: a frame without a file.
 function isNote(run, stack) {
   const frames = stackFrames(run, stack);
   return frames.length === 1 && frameFile(run, frames[0]) === "";
@@ -54,7 +55,7 @@ function ownFrame(run, stack) {
   return run.own[stack] - 1;
 }
 
-// As it is called by "line", "function", "module" or "library".
+// The label by "line", "function", "module" or "library".
 function frameLabel(run, id, by) {
   return run.labels[run.by[by][id]];
 }

@@ -1,6 +1,6 @@
-// framewords.js - what frames are called and whose they are, where the page
-// reads the snapshot itself: by the rules of frame_kind.c, report_words.c and
-// frame_groups.c, to which tests hold it.
+// framewords.js - names and kinds of frames, if the page reads the snapshot
+// itself: the rules of frame_kind.c, report_words.c and frame_groups.c;
+// tests compare them.
 
 const TEXT_MAX = 4096, LABEL_MAX = 511, HELPER_CALLS = 2;
 const PLUMBING = new RegExp("unwind|CapturedTraceback|gather_with_cpp|" +
@@ -10,7 +10,7 @@ const PLUMBING = new RegExp("unwind|CapturedTraceback|gather_with_cpp|" +
 
 // ---- texts ----
 
-// The first so many bytes of UTF-8, whole characters.
+// The first `most` bytes of UTF-8, with complete characters.
 function cutBytes(text, most) {
   let bytes = 0, out = "";
   for (const char of text) {
@@ -22,7 +22,7 @@ function cutBytes(text, most) {
   return out;
 }
 
-// Without what a terminal would obey.
+// Without control characters, which a terminal would interpret.
 function defused(text) {
   return text.replace(/[\t-\r]/g, " ")
     .replace(/[\u0000-\u001f\u007f]/g, "?").replace(/[\u0080-\u009f]/g, "??");
@@ -37,7 +37,7 @@ function lastParts(path) {
   return parts ? parts[0] : path;
 }
 
-// A function of C++ without its parameters.
+// The name of a C++ function without its parameters.
 function withoutParameters(name) {
   for (let at = name.indexOf("(", 1); at > 0; at = name.indexOf("(", at + 1))
     if (!name.startsWith("(anonymous", at) && !name.startsWith("()", at))
@@ -47,7 +47,7 @@ function withoutParameters(name) {
 
 // ---- whose ----
 
-// What stands behind a folder in a path, the last there is.
+// The part of a path after the last occurrence of a folder.
 function below(path, folder) {
   for (let at = path.lastIndexOf(folder); at > 0;
     at = path.lastIndexOf(folder, at - 1)) {
@@ -94,7 +94,7 @@ function kindOf(file, name) {
 
 // ---- labels ----
 
-// Cells of a kernel are named by their content: they are counted.
+// A kernel names cells by their content, so they are numbered.
 function cellNumbers(files) {
   const numbers = new Map();
   for (const file of files)
@@ -107,7 +107,7 @@ function cellLabel(file, kernels) {
   return `cell ${kernels.get(file) ?? Number(/\d+/.exec(file) || 0)}`;
 }
 
-// With its whole path, and the function's parameters.
+// With the whole path and the function's parameters.
 function wholeLabel(run, id) {
   if (id < 0) return "(no call path recorded)";
   const f = run.frames[id], file = f.cell ?? f.file;
@@ -162,8 +162,8 @@ const LABELS = { line: lineLabel, function: functionLabel,
 
 // ---- of all frames and stacks ----
 
-// The innermost of the program's own, unless a package was more than two calls
-// deep in its own code; else what says most.
+// The innermost frame of the program, unless a package was more than two calls
+// deep in its own code; otherwise the most informative one.
 function ownOf(kind, frames) {
   let best = -1, most = -1, helpers = 0;
   for (const id of frames) {
@@ -192,7 +192,7 @@ function framesOf(strings, frame) {
   return list;
 }
 
-// What makeRun() is given of a run's frames and stacks.
+// The data about a run's frames and stacks for makeRun().
 function frameWords(strings, frame, begin, ids) {
   const list = framesOf(strings, frame), labels = new Numbers("");
   const kind = Uint8Array.from(list, (f) => f.kind), by = {};

@@ -1,8 +1,8 @@
-// groups.js - which colour an allocation has: the nine groups that hold most
-// memory for longest have one of their own.
+// groups.js - the colours of allocations: the nine groups that hold the most
+// memory for the longest time have their own.
 
-// Told apart by people with any of the common colour vision deficiencies
-// (after Okabe and Ito, and Tol).
+// Distinguishable with any of the common colour vision deficiencies (after
+// Okabe and Ito, and Tol).
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7",
   "#56b4e9", "#b8a800", "#882255", "#44aa99"];
 const SIZE_STEPS = [[1 << 20, "up to 1 MiB"], [10 << 20, "1–10 MiB"],
@@ -25,7 +25,7 @@ function groupName(device, by, key) {
   return key < 0 ? "no call path recorded" : frameLabel(device.run, key, "line");
 }
 
-// { of: for each allocation its group, names, colours }; the last group is
+// { of: the group of each allocation, names, colours }; the last group is
 // everything else.
 function makeGroups(device, by) {
   const a = device.alloc, n = a.start.length;
@@ -36,7 +36,7 @@ function makeGroups(device, by) {
     const held = a.size[i] * (a.end[i] - a.start[i]);
     weight.set(key, (weight.get(key) || 0) + held);
   }
-  // What has no call path is part of "everything else".
+  // Allocations without a call path belong to "everything else".
   if (by === "stack" && weight.size > 1) weight.delete(-1);
   const ranked = [...weight.entries()].sort((x, y) => y[1] - x[1]);
   const shown = ranked.slice(0, PALETTE.length).map((entry) => entry[0]);
@@ -56,7 +56,8 @@ function makeGroups(device, by) {
   return { of, names, rest: shown.length };
 }
 
-// The colours of the style sheet, asked for thousands of times a picture.
+// Caches the style sheet's colours, which each drawing needs thousands of
+// times.
 const themeColours = { theme: "", known: new Map() };
 
 function cssColour(name) {

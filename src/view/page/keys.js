@@ -1,4 +1,4 @@
-// keys.js - what the keyboard does.
+// keys.js - keyboard commands.
 
 const KEYS = [["← →  a d", "move along the run"],
   ["+ −  w s", "closer, further"], ["wheel", "closer, further, at the pointer"],
@@ -49,7 +49,7 @@ const KEY_ACTIONS = {
 
 // ---- in the flame graph and the tree ----
 
-// The node that an arrow leads to from the chosen one.
+// The node that an arrow key leads to from the selected one.
 function flameStep(key) {
   const { root, focus } = state.tree;
   if (key === "ArrowUp") return focus.parent || root;

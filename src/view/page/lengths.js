@@ -1,11 +1,10 @@
-// lengths.js - allocations by how long they lived: levels of detail.  Which are
-// alive in a state, or in a stretch of the run, is found without going through
-// all there are.
+// lengths.js - allocations by lifetime, as levels of detail.  Finds those live
+// in a state, or in a part of the run, without visiting all.
 
-// Weights are told apart within an eighth of a power of two.
+// Weights are distinguished to an eighth of a power of two.
 const WEIGHT_STEPS = 8, WEIGHT_KINDS = 128 * WEIGHT_STEPS;
 
-// Bytes times lifetime, the heaviest first.
+// Bytes times lifetime, heaviest first.
 function weightOf(rounded, length) {
   const weight = rounded * length;
   return weight < 1 ? WEIGHT_KINDS - 1
@@ -13,9 +12,9 @@ function weightOf(rounded, length) {
       Math.floor(Math.log2(weight) * WEIGHT_STEPS));
 }
 
-// Level n has those that lived for less than 2^n events, and for no less than
-// half of that, in the order of their beginnings.  Entries are numbered level
-// by level.
+// Level n has the allocations that lived for less than 2^n events and at least
+// half of that, in order of allocation.  Entries are numbered level by
+// level.
 class Lengths {
   constructor(alloc) {
     const n = alloc.start.length;
@@ -40,14 +39,12 @@ class Lengths {
     }
   }
 
-  // The levels of those that lived for at least so many events, if not all in
-  // them did.
+  // The first level that may contain lifetimes of at least `length` events.
   levelFrom(length) {
     return 32 - Math.clz32(Math.max(0, Math.floor(length)));
   }
 
-  // The first entry, from one on and before another, that began no earlier
-  // than an event.
+  // The first entry in [from, to) that began at or after an event.
   since(from, to, event) {
     const { start } = this;
     let step = 1, low = from;
@@ -64,8 +61,8 @@ class Lengths {
     return from;
   }
 
-  // Calls act(entry) for those of a level and above that are alive anywhere
-  // from one state to another.
+  // Call act(entry) for the entries of this and higher levels that are live
+  // anywhere between the two states.
   forAlive(from, to, level, act) {
     const { begin, start, end } = this;
     for (; level < 32; level++) {

@@ -1,12 +1,12 @@
-// lifetimes.js - what lived from when to when, worked out of a snapshot's
-// events and last state, as src/snapshot/lifetimes.c does it.
+// lifetimes.js - when each allocation lived, computed from a snapshot's events
+// and final state, as in src/snapshot/lifetimes.c.
 
-const BEFORE = -1; // the first event
-const TIME_MAX = 9223372036854775807; // as far as the command counts
+const BEFORE = -1; // before the first event
+const TIME_MAX = 9223372036854775807; // the maximum time of the command
 const SMALL_MAX = 2097152;
 const KIND_SMALL = 0, KIND_LARGE = 1, KIND_EXPANDABLE = 2;
 
-// Addresses that are reserved while the events are gone through.
+// The reserved addresses while the events are processed.
 class Spans {
   constructor() {
     this.all = [];
@@ -29,7 +29,7 @@ class Spans {
     this.live.splice(at, 0, span);
   }
 
-  // What of a live span lies from an address on becomes one of its own.
+  // Split a live span at an address.
   cut(at, address) {
     const span = this.live[at];
     const rest = { ...span, address,
@@ -129,7 +129,8 @@ class Lifetimes {
     this.alive.set(event.address, this.append(event, n));
   }
 
-  // What an event ends: seen being made, or from before the recording.
+  // The allocation that an event ends: one whose allocation was recorded, or
+  // one from before the recording.
   endedBy(map, event) {
     const found = map.get(event.address);
     map.delete(event.address);
@@ -180,8 +181,8 @@ class Lifetimes {
       if (block.state !== "inactive") this.addBlock(segment, block);
   }
 
-  // A block of the last state: one that was seen is now known better, one
-  // that was not has been there all along.
+  // A block of the final state completes what is known of its allocation;
+  // without one, it has existed since before the recording.
   addBlock(segment, block) {
     const pending = block.state !== "active_allocated";
     const map = pending ? this.waiting : this.alive;
@@ -198,7 +199,8 @@ class Lifetimes {
     map.set(block.address, made);
   }
 
-  // Segments that were seen being made know their type only from here.
+  // The type of segments created during the recording is known only from the
+  // final state.
   correctKind(segment) {
     if (segment.expandable || !/^(small|large)$/.test(segment.type)) return;
     const span = this.spans.live.find((s) => s.address >= segment.address);
@@ -238,7 +240,7 @@ class Lifetimes {
       kind: column(Uint8Array, "kind") };
   }
 
-  // Times are microseconds since the first that is known, and never go back.
+  // Times are microseconds since the first known one, and never decrease.
   eventColumns() {
     const { events } = this;
     const timed = events.find((e) => e.time !== null);

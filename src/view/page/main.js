@@ -1,6 +1,6 @@
-// main.js - begins: boxes, menus, tabs, the first device.
+// main.js - initialises the page: boxes, menus, tabs, the first device.
 
-// A row of tabs, made once: one that was pressed keeps the keyboard.
+// A row of tabs, created once, so that a pressed tab keeps the keyboard focus.
 function makeTabs(holder, names, controls, onChoose) {
   names.forEach((name, i) => {
     const tab = button(name, () => onChoose(i));
@@ -10,7 +10,7 @@ function makeTabs(holder, names, controls, onChoose) {
   });
 }
 
-// The devices that ran out of memory stand before all others.
+// Devices that ran out of memory come first.
 function failedFirst(devices) {
   return devices.map((device, i) => i).sort((x, y) =>
     (devices[y].ooms.length > 0) - (devices[x].ooms.length > 0) || x - y);
@@ -59,7 +59,7 @@ function watchBoxes() {
   window.addEventListener("resize", redraw);
 }
 
-// What needs no data.
+// Initialisation that needs no data.
 function prepare() {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   chooseTheme(dark.matches ? "dark" : "light");

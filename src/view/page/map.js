@@ -1,15 +1,15 @@
-// map.js - the segments and their blocks at one moment, all to one scale: a
-// bar a segment, a box a block.  A segment longer than a line goes on in the
-// next.
+// map.js - the segments and blocks at one moment, all to the same scale: a bar
+// for each segment, a box for each block.  A segment longer than a line
+// continues in the next.
 
 const ROW_HEIGHT = 18, ROW_GAP = 7, ROW_LABEL = 15;
 const MAP_EDGE = 8, MAP_SPACE = 4, MAP_HIGHEST = 16000;
-// Lines that all segments take, unless another scale is asked for.
+// The number of lines for all segments, unless another scale is chosen.
 const MAP_LINES = 14;
-// A segment is never narrower, nor is a block invisible.
+// Minimum widths, so that every segment and block is visible.
 const SEGMENT_MIN = 3, BLOCK_MIN = 0.6;
 
-// What is there in state k: segments with the allocations inside them.
+// The contents of state k: segments with their allocations.
 function segmentsAt(device, k) {
   const s = device.segment, a = device.alloc;
   const rows = [];
@@ -20,7 +20,7 @@ function segmentsAt(device, k) {
   rows.sort((x, y) => x.address - y.address);
   const joined = joinPages(device, rows);
   for (let i = 0; i < a.start.length; i++) {
-    // Waiting for a stream: freed, but its place is not free yet.
+    // Pending: freed, but its place is not free yet.
     if (a.start[i] < k && Math.max(a.done[i], a.end[i]) >= k)
       putBlock(joined, device, i, k);
   }
@@ -28,7 +28,7 @@ function segmentsAt(device, k) {
   return joined;
 }
 
-// Pages of an expandable segment that follow each other are one row.
+// Adjacent pages of an expandable segment form one row.
 function joinPages(device, rows) {
   const out = [];
   for (const row of rows) {
@@ -72,12 +72,12 @@ function rowTitle(device, row) {
     `${bytesText(free)} free`;
 }
 
-// The largest first: the small ones are together at the end.
+// Largest first, so that the small ones are together at the end.
 function bySize(rows) {
   return rows.sort((x, y) => y.bytes - x.bytes || x.address - y.address);
 }
 
-// Bytes of a pixel: a power of two, so that two moments can be compared.
+// Bytes for each pixel: a power of two, so that two moments can be compared.
 function mapScale(rows, width, finer) {
   let all = 0;
   for (const row of rows) all += row.bytes;
@@ -86,8 +86,8 @@ function mapScale(rows, width, finer) {
   return Math.max(16, scale / Math.pow(2, finer));
 }
 
-// Where each segment goes: its pieces, one for each line it takes part in.
-// Returns the height.
+// Place each segment: its pieces, one for each line that it is on.  Returns the
+// height.
 function layOut(rows, width, scale) {
   const edge = width - MAP_EDGE;
   let x = MAP_EDGE, y = ROW_GAP + ROW_LABEL;
@@ -111,8 +111,8 @@ function layOut(rows, width, scale) {
   return y + ROW_HEIGHT + ROW_GAP;
 }
 
-// Draws what fits on a canvas, which has a largest size; returns the rows
-// for hitMap() and the scale.
+// Draw what fits on a canvas, whose size is limited.  Returns the rows for
+// hitMap(), and the scale.
 function drawMap(canvas, device, k, paint, finer) {
   const rows = bySize(segmentsAt(device, k));
   const width = Math.max(canvas.clientWidth, 200);
@@ -130,7 +130,7 @@ function drawMap(canvas, device, k, paint, finer) {
   return { rows, scale };
 }
 
-// A label stands where it does not reach over the next segment.
+// A label is drawn only if it does not reach into the next segment.
 function rowLabel(row) {
   const free = row.bytes - row.used;
   return bytesText(row.bytes) +

@@ -1,4 +1,4 @@
-// page.js - a page that C wrote: its data is in it.
+// page.js - a page with data embedded by C.
 
 prepare();
 show(decodePage());

@@ -1,4 +1,4 @@
-// panels.js - the texts at the side: details, what is alive, what was found,
+// panels.js - the texts at the side: details, live allocations, search results,
 // events, out-of-memory events, findings.
 
 function element(tag, text, className) {
@@ -126,10 +126,11 @@ function eventText(device, n) {
 }
 
 const EVENT_ROW = 22;
-// Browsers stop at some ten million pixels: a stretch around the moment.
+// Browsers support only some ten million pixels: list the events around the
+// moment.
 const EVENTS_MAX = 200000;
 
-// The events to list: all, or those of what was found.
+// The events to list: all, or those of the search results.
 function eventList(device, mask) {
   if (!mask) return { length: device.events, at: (i) => i,
     of: (n) => n };
@@ -143,7 +144,7 @@ function eventList(device, mask) {
     } };
 }
 
-// A list of any length: only the rows in sight exist.
+// A list of any length, of which only the visible rows exist.
 function showEvents(panel, device, current, list, onChoose) {
   const rows = element("div", undefined, "rows");
   const here = list.of(Math.max(current - 1, 0));

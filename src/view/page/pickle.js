@@ -1,5 +1,5 @@
-// pickle.js - a pickle (protocols 0 to 5) as objects, lists, strings and
-// numbers.  What would run code is refused: no snapshot needs it.
+// pickle.js - converts a pickle (protocols 0 to 5) to objects, lists, strings
+// and numbers.  Opcodes that run code are rejected: no snapshot needs them.
 
 class ReadError extends Error {}
 
@@ -21,7 +21,7 @@ class PickleReader {
     throw new ReadError(`byte ${this.begin}: ${what}`);
   }
 
-  // The place of the next so many bytes, which are taken.
+  // The offset of the next `count` bytes, which are consumed.
   take(count) {
     const from = this.at;
     if (count < 0 || count > this.bytes.length - from)
@@ -105,7 +105,8 @@ class PickleReader {
     if (values.length % 2 !== 0) this.fail("a key without a value");
     for (let i = 0; i < values.length; i += 2)
       if (values[i] !== "__proto__") dict[values[i]] = values[i + 1];
-    // Lists of frames are most of a snapshot: each becomes a number at once.
+    // Most of a snapshot is lists of frames: each is replaced by a number at
+    // once.
     if (Array.isArray(dict.frames)) dict.frames = this.stackOf(dict.frames);
   }
 
@@ -116,7 +117,7 @@ class PickleReader {
 
   put(index) { this.memo[index] = this.top(); }
 
-  // Decimal, with an L at the end if it is long.
+  // Decimal, with a trailing L for a long.
   decimal() {
     const text = this.line();
     if (text === "00" || text === "01") return text === "01";
@@ -131,7 +132,7 @@ class PickleReader {
     return value;
   }
 
-  // A string as Python writes it in a program.
+  // A string literal of Python.
   quoted() {
     const text = this.line();
     if (!/^(['"]).*\1$/s.test(text)) this.fail("no string");
@@ -161,7 +162,7 @@ class PickleReader {
 
 const STOP = ".".charCodeAt(0);
 
-// By their codes, as Python's pickletools has them.
+// By opcode, named as in Python's pickletools.
 const PICKLE_OPCODES = [];
 for (const [code, act] of Object.entries({
   "(": (r) => r.mark(),
@@ -215,7 +216,7 @@ for (const [code, act] of Object.entries({
 }))
   PICKLE_OPCODES[code.charCodeAt(0)] = act;
 
-// `stackOf` takes a list of frames and returns what stands for it.
+// `stackOf` converts a list of frames to what represents it.
 function readPickle(bytes, stackOf) {
   const reader = new PickleReader(bytes);
   reader.stackOf = stackOf;

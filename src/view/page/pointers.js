@@ -1,4 +1,4 @@
-// pointers.js - what the mouse, or a finger, does to the pictures.
+// pointers.js - mouse and touch input on the charts.
 
 function placeIn(canvas, event) {
   const box = canvas.getBoundingClientRect();
@@ -86,17 +86,17 @@ function hoverFlame(event) {
 
 // ---- the timeline: marking, moving, going through the moments ----
 
-// Dragging further than this is dragging; less is a click.
+// Larger movements count as dragging, smaller ones as a click.
 const DRAG_MIN = 4;
 const LINE_REACH = 5;
 
-// Whether a place is on the line that marks the moment.
+// Whether a position is on the line that marks the moment.
 function nearCursor(x) {
   const { drawn } = state;
   return Math.abs(drawn.view.x(state.axis.at(state.cursor)) - x) <= LINE_REACH;
 }
 
-// What a press at a place begins.
+// What a press at a position begins.
 function dragKind(event, x) {
   if (event.shiftKey || event.button === 1) return "move";
   return nearCursor(x) ? "scrub" : "mark";

@@ -1,6 +1,6 @@
-// shortage.js - what was there at a moment, and why a request failed, where
-// the page reads the snapshot itself: by the rules of moment.c and shortage.c,
-// to which tests hold it.
+// shortage.js - the state at a moment, and why a request failed, if the page
+// reads the snapshot itself: the rules of moment.c and shortage.c; tests
+// compare them.
 
 const MIB = 1048576;
 
@@ -18,7 +18,7 @@ function isPending(a, state) {
   return began(a.start, state) && !inUse(a, state) && a.done >= state;
 }
 
-// Addresses reserved without a break, for one stream and pool.
+// Adjacent reserved addresses of one stream and pool.
 function areasOf(lives, state) {
   const areas = [];
   const spans = lives.spans.all
@@ -62,7 +62,7 @@ class Moment {
     area.largestGap = Math.max(area.largestGap, to - from);
   }
 
-  // The allocations of an area, from live[at] on.
+  // Fill in an area from its allocations, which begin at live[at].
   fill(area, at) {
     const { live } = this, end = area.address + area.size;
     let free = area.address;
@@ -116,7 +116,7 @@ class Shortage {
     this[largest] = Math.max(this[largest], area.largestGap);
   }
 
-  // What is asked of the driver for the request.
+  // The size requested from the driver.
   segment() {
     if (this.small) return 2 * MIB;
     return this.asked < 10 * MIB ? 20 * MIB
@@ -134,7 +134,7 @@ class Shortage {
   }
 }
 
-// Who holds what is in use: [label, bytes, allocations], most first.
+// The holders of memory in use: [label, bytes, allocations], largest first.
 function holdersAt(run, moment, wanted) {
   const held = new Map();
   for (const { a, number } of moment.used) {

@@ -1,8 +1,8 @@
-// snapshot.js - what a memory snapshot of PyTorch's holds, of any version, as
-// src/snapshot reads it: strings, frames and stacks once each, events and
-// segments with the same names.
+// snapshot.js - the contents of PyTorch's memory snapshots of all versions, as
+// in src/snapshot: strings, frames and stacks stored once, events and
+// segments under the same names.
 
-// Each thing once, with a number.
+// Distinct items, each with a number.
 class Numbers {
   constructor(first) {
     this.list = [];
@@ -21,7 +21,7 @@ class Numbers {
   }
 }
 
-// Stacks by their frames.  A list that was one keeps its number.
+// Stacks by their frames.  A list that was already converted keeps its number.
 class Stacks {
   constructor() {
     this.strings = new Numbers("");
@@ -80,7 +80,7 @@ class Stacks {
     return true;
   }
 
-  // Three numbers a frame, as a page has them.
+  // Three numbers for each frame, as in a page.
   columns() {
     const frame = new Uint32Array(this.frames.list.length * 3);
     this.frames.list.forEach((text, i) => frame.set(text.split(" "), i * 3));
@@ -146,11 +146,11 @@ class Snapshot {
     if (this.stacksAreNotes) this.notesAsStacks();
   }
 
-  // Stacks by number, as the command writes them as JSON; null: there are none.
+  // Stacks by number, as the command writes them in JSON; null: there are none.
   readTable(root) {
     if (root.stacks === undefined || root.frames === undefined) return null;
     const { stacks } = this;
-    // A pickle's list of frames has become a stack.
+    // A pickle's list of frames was converted to a stack.
     const frames = typeof root.frames === "number"
       ? stacks.ids.slice(stacks.begins[root.frames],
         stacks.begins[root.frames + 1])
@@ -178,7 +178,7 @@ class Snapshot {
       [0, 0], "pool_id").join());
   }
 
-  // The program's own text, under either key.
+  // The program's text, under either key.
   noteOf(record) {
     return this.stacks.strings.of(textOf(record.user_metadata ??
       record.category, "user_metadata"));
@@ -217,7 +217,7 @@ class Snapshot {
     };
   }
 
-  // Those of old versions have no address: they lie one after the other.
+  // Blocks of old versions have no address: they are adjacent.
   readBlock(record, place) {
     dictOf(record, "a block");
     const history = listOf(record.history, "history");
@@ -232,14 +232,14 @@ class Snapshot {
     };
   }
 
-  // [bytes, divisions], the way they are applied.
+  // [bytes, divisions], in order of application.
   readRoundup(settings) {
     const found = settings && settings.roundup_power2_divisions;
     return found ? Object.entries(found).map(([mib, divisions]) =>
       [Number(mib) * 1048576, divisions]) : [];
   }
 
-  // Without any call paths what the program noted stands in for them.
+  // Without call paths the program's notes replace them.
   notesAsStacks() {
     const stackOf = new Map([[0, NO_STACK]]);
     const use = (record) => {
@@ -252,7 +252,7 @@ class Snapshot {
     for (const segment of this.segments) segment.blocks.forEach(use);
   }
 
-  // A request as the recorded settings round it.
+  // A request's size, rounded as the recorded settings say.
   round(bytes) {
     let divisions = 0, step = 512;
     this.roundup.forEach(([from, count], i) => {
@@ -278,7 +278,7 @@ class Snapshot {
 
 const ZSTD = "40 181 47 253";
 
-// The bytes of a file; what is no snapshot is a ReadError.
+// Read the bytes of a file; throws ReadError if it is no snapshot.
 function readSnapshot(bytes) {
   if (bytes.subarray(0, 4).join(" ") === ZSTD)
     return readSnapshot(new ZstdReader(bytes).read());

@@ -1,7 +1,6 @@
-// span.js - a stretch of the run that was marked by dragging: what happened in
-// it.
+// span.js - a part of the run marked by dragging, and what happened in it.
 
-// Of the states from … to.
+// For the states from … to.
 function spanFigures(device, from, to) {
   const a = device.alloc, c = device.curve;
   const made = { count: 0, bytes: 0 }, freed = { count: 0, bytes: 0 };

@@ -1,6 +1,6 @@
 "use strict";
-// state.js - what the page shows now, and the ways to change it.  Whoever
-// changes something says redraw(); draw.js draws what that touches.
+// state.js - what the page shows now, and the functions that change it.  After
+// a change call redraw(); draw.js draws what is affected.
 
 const $ = (id) => document.getElementById(id);
 
@@ -12,21 +12,22 @@ const VIEWS = ["flame", "tree", "map"];
 
 const state = {
   data: null, device: null, others: [],
-  // Over the run: the axis, the part in sight, the moment, the marked stretch
-  // (of states) or null.
+  // Along the run: the axis, the visible part, the moment, the marked part
+  // (states) or null.
   axisKind: "event", axis: null, from: 0, to: 1, cursor: 0, span: null,
-  // What is chosen: an allocation (-1: none), a path of the tree.
+  // The selection: an allocation (-1: none), a path in the tree.
   selected: -1, focus: [],
-  // The filter: what was found or null; the allocations that are bright, or
-  // null for all.
+  // The filter: search results or null; the highlighted allocations, or null
+  // for all.
   searched: "", found: null, foundAt: -1, mask: null,
   by: "stack", groups: null,
-  // Of the legend: groups and curves that are not shown, and their bytes.
+  // The legend: hidden groups and curves, and their bytes.
   hidden: new Set(), hiddenCurves: new Set(), hiddenBytes: null,
-  // Below: the view at the left, how its tree is made, the tab at the right.
+  // The lower part: the view at the left, how its tree is built, the tab at the
+  // right.
   view: "flame", what: "alive", form: null, opened: new Map(), finer: 0,
   tab: 0,
-  // What was drawn, for hits.
+  // What was drawn, to find what the pointer hits.
   drawn: null, boxes: [], rows: [], tree: null, treeRows: [],
   wholeRun: null, pending: false, drawnFor: {}, scrolled: {},
   panelTab: undefined,
@@ -74,7 +75,7 @@ function moveCursor(k, follow) {
   redraw();
 }
 
-// By a part of what is in sight, and by one event at least.
+// By a fraction of the visible part, and by at least one event.
 function stepCursor(part) {
   const at = state.axis.at(state.cursor) + part * (state.to - state.from);
   const k = state.axis.index(at);
@@ -84,7 +85,7 @@ function stepCursor(part) {
 
 // ---- the marked stretch ----
 
-// Of states; what is weighed follows it.
+// In states; the weights follow.
 function markSpan(from, to) {
   state.span = from < to ? { from, to } : null;
   if (!state.span) setWhat("alive");
@@ -100,7 +101,7 @@ function zoomToSpan() {
   setWindow(from - edge, to + edge);
 }
 
-// Without a marked stretch all up to the moment is one.
+// Without a mark: everything up to the moment.
 function spanOrAll() {
   return state.span || { from: 0, to: state.cursor };
 }
@@ -137,7 +138,7 @@ function focusOn(keys) {
   redraw();
 }
 
-// Bright is what was found and comes through the chosen path.
+// Highlighted are search results that pass through the selected path.
 function updateMask() {
   const through = maskOf(state.device, state.focus, state.form);
   const found = state.found && state.found.mask;
@@ -209,7 +210,7 @@ function isShown(i) {
   return !state.hidden.has(state.groups.of[i]);
 }
 
-// Once hides or shows; `alone` leaves just this one, or all again.
+// Toggle one group; `alone` shows only this one, or all again.
 function toggleGroup(group, alone) {
   const count = state.groups.names.length;
   const { hidden } = state;

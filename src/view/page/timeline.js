@@ -1,12 +1,12 @@
-// timeline.js - what is drawn over the bands: curves, the program's own marks,
-// failures, the moment, the stretch that is marked.
+// timeline.js - what is drawn over the bands: curves, the program's marks,
+// failures, the moment, the marked part.
 
-// Changes within a pixel that are still drawn one by one.
+// Changes within a pixel that are drawn individually, at most.
 const STEPS_MAX = 8;
 
-// A curve: a line through the highest value of each pixel.  Where a pixel
-// covers many events that differ, the least are a second line, so that what
-// goes up and down stays a picture and does not become a wall.
+// A curve: a line through the maximum of each pixel.  Where a pixel covers many
+// different values the minima form a second line, so that fluctuations do
+// not become a solid area.
 function drawCurve(g, device, axis, view, name, colour, dash) {
   const { ctx } = g;
   const high = new Path2D(), low = new Path2D();
@@ -40,7 +40,7 @@ function drawCurve(g, device, axis, view, name, colour, dash) {
   ctx.setLineDash([]);
 }
 
-// The stretch that is marked: between two edges, the rest in shade.
+// The marked part: between two edges, with the rest shaded.
 function drawSpan(g, axis, view, span) {
   if (!span) return;
   const left = Math.max(GRAPH_LEFT, view.x(axis.at(span.from)));
@@ -54,8 +54,7 @@ function drawSpan(g, axis, view, span) {
   g.ctx.fillRect(right - 0.75, GRAPH_TOP, 1.5, height);
 }
 
-// What the program itself noted: a line each, and its name where there is
-// room for it.
+// The program's marks: a line for each, with its name if there is room.
 function drawMarks(g, device, axis, view) {
   const { ctx } = g;
   let free = GRAPH_LEFT;

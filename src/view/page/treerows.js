@@ -1,16 +1,16 @@
 // treerows.js - the tree of callers as a table: totals, shares, own parts.
-// Only the rows in sight exist.
+// Only visible rows exist.
 
 const TREE_ROW = 22;
 
-// Which nodes are open is kept by their paths, so that it stays as the moment
-// moves.
+// Open nodes are stored by path, so that they stay open when the moment
+// changes.
 function pathText(node) {
   return keysOf(node).join("\u0001");
 }
 
-// The rows in their order: { node, depth, open }.  The way to most of the
-// memory is open from the beginning (`main`).
+// The rows in order: { node, depth, open }.  The path to most of the memory
+// (`main`) is open initially.
 function listRows(root, said) {
   const rows = [];
   const add = (node, depth, main) => {

@@ -1,7 +1,7 @@
-// verdict.js - the three lines on top and why memory ran out, where the page
-// reads the snapshot itself: in the words of verdict.c, advice.c and
-// explain_oom.c, to which tests hold it.  What needs a replay, or iterations,
-// is left to the command.
+// verdict.js - the three lines at the top and why memory ran out, if the page
+// reads the snapshot itself: the texts of verdict.c, advice.c and
+// explain_oom.c; tests compare them.  What needs a replay, or iterations, is
+// left to the command.
 
 const HOLDERS_ON_TOP = 3, HOLDERS_SHOWN = 5;
 const TO_RECORD = "Record one: torch.cuda.memory._record_memory_history(" +
@@ -22,7 +22,8 @@ function lineText(run, own) {
 
 // ---- what happened ----
 
-// `known` has all of a device: snapshot, run, lives, device, categories, trains.
+// `known` has everything about a device: snapshot, run, lives, device,
+// categories, trains.
 function happenedFailure({ run, device }, s) {
   const asker = s.event.stack === NO_STACK ? ""
     : ` by ${lineText(run, ownFrame(run, s.event.stack))}`;
@@ -153,13 +154,13 @@ function adviseTemporaries(known, moment, all, bytes) {
     `${bytesText(all)} of the peak, and half of them ${bytesText(bytes)} less.`;
 }
 
-// Free, but beside what is in use.
+// Free bytes in segments partly in use.
 function stuckBytes(moment) {
   return moment.areas.reduce((sum, area) => area.count > 0
     ? sum + Math.max(0, area.size - area.allocated - area.pending) : sum, 0);
 }
 
-// What could be done, what it is worth, and its words.
+// What could be done, how much it would save, and its text.
 function remedies(known, moment) {
   const half = (category) =>
     Math.floor(ofCategory(known, moment, category) / 2);

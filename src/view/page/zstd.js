@@ -1,11 +1,11 @@
-// zstd.js - what zstd compressed, as it was before (RFC 8878).  Browsers do not
-// unpack it yet.  Checksums are passed over: what is not JSON or a pickle
-// afterwards is told by those.
+// zstd.js - decompresses zstd (RFC 8878), which browsers do not support yet.
+// Checksums are ignored: damaged data is detected when it is not valid JSON
+// or a valid pickle.
 
 const ZSTD_FRAME = 0xfd2fb528, ZSTD_SKIPPED = 0x184d2a50;
 const LITERALS_MAX = 1 << 17;
 
-// Codes of lengths: the least, and how many bits more follow.
+// Length codes: the minimum, and the number of extra bits.
 function codes(from, plain, extra) {
   const base = [], bits = [...Array(plain).fill(0), ...extra];
   for (const count of bits) {
@@ -25,7 +25,8 @@ function broken(what) {
 
 // ---- bits ----
 
-// Bits of bytes, which may begin before the first: those are zeros.
+// Bits from bytes; a position may be before the first byte, where bits are
+// zero.
 function bitsAt(bytes, begin, bit, count) {
   if (count > 24)
     return bitsAt(bytes, begin, bit, 16) +
@@ -37,7 +38,7 @@ function bitsAt(bytes, begin, bit, count) {
   return word >>> (bit & 7) & (1 << count) - 1;
 }
 
-// From the end to the beginning; the highest bit that is set is the end.
+// Reads from the end backwards; the highest set bit marks the end.
 class BackwardBits {
   constructor(bytes, begin, end) {
     const last = bytes[end - 1];
@@ -56,7 +57,8 @@ class BackwardBits {
 
 // ---- tables ----
 
-// Finite state entropy: of each state its symbol, and the bits to the next.
+// Finite state entropy: the symbol of each state, and the bits to the next
+// state.
 class StateTable {
   constructor(counts, log) {
     const size = 1 << log, next = counts.map((n) => n < 0 ? 1 : n);
@@ -92,7 +94,7 @@ function oneSymbol(symbol) {
 const ones = (count) => Array(count).fill(1);
 const twos = (count) => Array(count).fill(2);
 const rare = (count) => Array(count).fill(-1);
-// Where a block does not bring its own.
+// The default tables, if a block does not contain its own.
 const USUAL = {
   literal: [[4, 3, ...twos(11), 1, 1, 1, ...twos(9), 3, 2, ...ones(5),
     ...rare(4)], 6],
@@ -100,7 +102,7 @@ const USUAL = {
   match: [[1, 4, 3, ...twos(6), ...ones(37), ...rare(7)], 6],
 };
 
-// A table of codes of up to 11 bits, from the weights of symbols.
+// A table of codes of up to 11 bits, built from the symbols' weights.
 class HuffmanTable {
   constructor(weights) {
     let sum = 0;
@@ -143,7 +145,7 @@ class ZstdReader {
     this.used = 0;
   }
 
-  // A number of so many bytes, the least first.
+  // A number of `count` bytes, lowest first.
   number(count) {
     let value = 0;
     if (this.at + count > this.bytes.length) broken("it is cut short");
@@ -152,7 +154,7 @@ class ZstdReader {
     return value;
   }
 
-  // The place of so many bytes, which are taken.
+  // The offset of the next `count` bytes, which are consumed.
   take(count) {
     this.at += count;
     if (this.at > this.bytes.length) broken("it is cut short");
@@ -281,7 +283,7 @@ class ZstdReader {
 
   // ---- sequences ----
 
-  // A table that is written as how often each symbol is.
+  // A table encoded as the frequencies of its symbols.
   stateTable(most) {
     const begin = this.at;
     let bit = 4;
@@ -357,7 +359,7 @@ class ZstdReader {
     this.put(literals.subarray(done));
   }
 
-  // How far back, one of the last three, or a new one.
+  // The distance back: one of the last three, or a new one.
   distance(far, few) {
     const { recent } = this;
     if (far > 3) {

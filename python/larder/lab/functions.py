@@ -1,11 +1,11 @@
 """Operations with a way back that is written here, or by a listing."""
 
 import ctypes
-import itertools
 from ctypes import byref, c_int, c_void_p
 
 from larder._library import Function as _Struct
 from larder._library import library
+from larder.lab import callbacks
 from larder.lab.failures import check, raised_inside
 from larder.lab.sessions import opened
 from larder.lab.tensors import Tensor, handle, wrap
@@ -17,11 +17,6 @@ _Backward = ctypes.PYFUNCTYPE(
     ctypes.POINTER(c_void_p),
     ctypes.POINTER(c_void_p),
 )
-_Release = ctypes.PYFUNCTYPE(None, c_void_p)
-
-# What the library may still call, by the number it knows it by.
-_recorded = {}
-_numbers = itertools.count(1)
 
 
 def _tensor(h):
@@ -31,7 +26,7 @@ def _tensor(h):
 @_Backward
 def _run_backward(number, saved, grads, results):
     try:
-        backward, inputs, outputs, saves = _recorded[number]
+        backward, inputs, outputs, saves = callbacks.held[number]
         found = backward(
             [_tensor(grads[i]) for i in range(outputs)],
             [_tensor(saved[i]) for i in range(saves)],
@@ -44,13 +39,8 @@ def _run_backward(number, saved, grads, results):
         return raised_inside(error)
 
 
-@_Release
-def _release(number):
-    _recorded.pop(number, None)
-
-
 _run_backward_address = ctypes.cast(_run_backward, c_void_p)
-_release_address = ctypes.cast(_release, c_void_p)
+_release_address = ctypes.cast(callbacks.release, c_void_p)
 
 
 def _array(tensors):
@@ -70,8 +60,7 @@ def record(name, inputs, outputs, saved, backward):
     backward(grads, saved) gives a gradient, or None, for each input.  Nothing
     that backward() holds may be a tensor: that would live as long as the
     graph."""
-    number = next(_numbers)
-    _recorded[number] = backward, len(inputs), len(outputs), len(saved)
+    number = callbacks.keep((backward, len(inputs), len(outputs), len(saved)))
     arrays = _array(inputs), _array(outputs), _array(saved)
     what = _Struct(
         ctypes.sizeof(_Struct),

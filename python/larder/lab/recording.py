@@ -1,12 +1,11 @@
 """Whether operations are recorded for backward, and checkpoints."""
 
-import ctypes
 import functools
-import itertools
 import warnings
-from ctypes import byref, c_int, c_void_p
+from ctypes import byref, c_void_p
 
 from larder._library import library
+from larder.lab import callbacks
 from larder.lab.failures import failure, not_covered, raised_inside
 from larder.lab.functions import record
 from larder.lab.randomness import restore, state
@@ -94,29 +93,15 @@ class set_grad_enabled(_Switch):
 
 # ---- checkpoints ----
 
-_Segment = ctypes.PYFUNCTYPE(
-    c_int, c_void_p, c_void_p, ctypes.POINTER(c_void_p)
-)
-_Release = ctypes.PYFUNCTYPE(None, c_void_p)
 
-# What the library may still call, by the number it knows it by.
-_functions = {}
-_numbers = itertools.count(1)
-
-
-@_Segment
+@callbacks.OneToOne
 def _run_segment(number, input_handle, out):
     try:
-        result = _functions[number](wrap(library.lab_ref(input_handle)))
+        result = callbacks.held[number](wrap(library.lab_ref(input_handle)))
         out[0] = library.lab_ref(handle(result))
         return 0
     except BaseException as error:
         return raised_inside(error)
-
-
-@_Release
-def _release_segment(number):
-    _functions.pop(number, None)
 
 
 def checkpoint(
@@ -145,7 +130,6 @@ def checkpoint(
         )
     at = tensors[0]
     before, after = args[:at], args[at + 1 :]
-    number = next(_numbers)
 
     def segment(tensor):
         result = function(*before, tensor, *after, **kwargs)
@@ -155,10 +139,13 @@ def checkpoint(
             )
         return result
 
-    _functions[number] = segment
     out = c_void_p()
     r = library.lab_checkpoint(
-        _run_segment, number, _release_segment, args[at]._h, byref(out)
+        _run_segment,
+        callbacks.keep(segment),
+        callbacks.release,
+        args[at]._h,
+        byref(out),
     )
     if r:
         raise failure(r)

@@ -1,0 +1,26 @@
+"""Functions that the library calls back, by the numbers it knows them by."""
+
+import ctypes
+import itertools
+from ctypes import c_int, c_void_p
+
+# Of one tensor, that gives one, or leaves what is there.
+OneToOne = ctypes.PYFUNCTYPE(c_int, c_void_p, c_void_p, ctypes.POINTER(c_void_p))
+_Release = ctypes.PYFUNCTYPE(None, c_void_p)
+
+# What the library may still call.
+held = {}
+_numbers = itertools.count(1)
+
+
+def keep(function):
+    """Its number; it is held until the library calls release() with it."""
+    number = next(_numbers)
+    held[number] = function
+    return number
+
+
+# The default holds the function when the module's names are gone already.
+@_Release
+def release(number, forget=held.pop):
+    forget(number, None)

@@ -49,6 +49,7 @@ static inline void libc_guard(bool is_on)
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *p, size_t size);
+void *__libc_memalign(size_t align, size_t size);
 void __libc_free(void *p);
 
 /* ---- guarded memory -------------------------------------------------------- */
@@ -192,6 +193,18 @@ void *realloc(void *p, size_t size)
     q = __libc_realloc(p, size);
     libc_faults.held -= q == NULL && size == 0;
     return q;
+}
+
+/* Never guarded. */
+int posix_memalign(void **out, size_t align, size_t size)
+{
+    void *p = libc_refuses() ? NULL : __libc_memalign(align, size);
+
+    if (p == NULL)
+        return ENOMEM;
+    libc_faults.held++;
+    *out = p;
+    return 0;
 }
 
 void free(void *p)

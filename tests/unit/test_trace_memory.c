@@ -1,0 +1,143 @@
+/* test_trace_memory.c - traces and snapshots read, replayed and told of as JSON
+ * when the host's memory runs out: an error that says so, and nothing held. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "replay/replay.h"
+#include "support/libc_faults.h"
+#include "trace/trace_source.h"
+
+#define DATA LARDER_SOURCE_DIR "/tests/data/"
+
+/* True: it worked.  False: *error says why not. */
+typedef bool doing(const char *path, struct tool_error *error);
+
+/* One allocation after the other fails, or each with all that follow.  Each
+ * allocator leaves a handle that knows it was destroyed, and nothing else. */
+static void assert_fails_cleanly(doing *what, const char *path, bool lasting)
+{
+    struct tool_error error;
+    bool reached = true;
+    long handles;
+
+    assert_true(what(path, &error)); /* what lasts is there from now on */
+    handles = libc_faults.held;
+    assert_true(what(path, &error));
+    handles = libc_faults.held - handles;
+    for (unsigned long nth = 1; reached; nth++) {
+        long held = libc_faults.held;
+        bool ok;
+
+        error.text[0] = '\0';
+        libc_fail(nth, lasting);
+        ok = what(path, &error);
+        reached = libc_faults.calls >= nth;
+        libc_fail(0, false);
+        if (libc_faults.held > held + handles)
+            fail_msg("%s: after allocation %lu failed %ld are held", path, nth,
+                     libc_faults.held - held);
+        if (!ok && strstr(error.text, "memory") == NULL)
+            fail_msg("%s: allocation %lu: '%s' says nothing of memory", path,
+                     nth, error.text);
+    }
+}
+
+static bool read_trace(const char *path, struct tool_error *error)
+{
+    struct trace t;
+
+    if (!trace_read(path, &t, error))
+        return false;
+    trace_free(&t);
+    return true;
+}
+
+static bool say(const struct replay_result *r, const char *path,
+                const struct replay_options *o, struct tool_error *error)
+{
+    char *line = replay_result_json(r, path, o);
+
+    if (line == NULL)
+        return tool_fail(error, "not enough host memory");
+    free(line);
+    return true;
+}
+
+static bool replay_trace(const char *path, struct tool_error *error)
+{
+    const struct replay_options o = {.device = "sim:1GiB",
+                                     .repeat = 1,
+                                     .min_capacity = true,
+                                     .hints_after = 2,
+                                     .summary = true};
+    struct replay_result r;
+    struct trace t;
+    bool ok;
+
+    if (!trace_read(path, &t, error))
+        return false;
+    ok = replay_run(&t, &o, &r, error);
+    trace_free(&t);
+    if (!ok)
+        return false;
+    ok = say(&r, path, &o, error);
+    replay_result_free(&r);
+    return ok;
+}
+
+static bool replay_snapshot(const char *path, struct tool_error *error)
+{
+    const struct replay_options o = {.device = NULL};
+    struct replay_input in;
+    struct replay_result r;
+    bool ok;
+
+    if (!replay_input_open(path, &in, error) ||
+        !replay_run_snapshot(&in, &o, &r, error))
+        return false;
+    ok = say(&r, path, &o, error);
+    replay_result_free(&r);
+    return ok;
+}
+
+static void a_trace_without_memory_is_not_read(void **state)
+{
+    (void)state;
+    assert_fails_cleanly(read_trace, DATA "traces/e4_case7.trace.zst", false);
+    assert_fails_cleanly(read_trace, DATA "traces/e4_case7.trace.zst", true);
+}
+
+static void a_replay_without_memory_fails_cleanly(void **state)
+{
+    (void)state;
+    assert_fails_cleanly(replay_trace, DATA "traces/e1_rebind.trace.zst",
+                         false);
+    assert_fails_cleanly(replay_trace, DATA "traces/e1_rebind.trace.zst", true);
+}
+
+static void a_snapshot_s_replay_without_memory_fails_cleanly(void **state)
+{
+    (void)state;
+    assert_fails_cleanly(replay_snapshot, DATA "snapshots/two_devices.pickle",
+                         false);
+    assert_fails_cleanly(replay_snapshot, DATA "snapshots/v2.13.pickle", true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trace_without_memory_is_not_read),
+        cmocka_unit_test(a_replay_without_memory_fails_cleanly),
+        cmocka_unit_test(a_snapshot_s_replay_without_memory_fails_cleanly),
+    };
+
+    if (!LIBC_FAULTS)
+        return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

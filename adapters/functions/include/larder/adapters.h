@@ -1,5 +1,5 @@
-/* adapters.h - Larder as the plain functions that other libraries take for an
- * allocator: CuPy, RMM, ONNX Runtime.  In liblarder_adapters.so.
+/* adapters.h - Larder as plain functions for libraries that accept an allocator
+ * in that form: CuPy, RMM, ONNX Runtime.  In liblarder_adapters.so.
  *
  *   larder_adapter *ad;
  *   larder_adapter_open(NULL, &ad);
@@ -11,12 +11,12 @@
  * Python needs none of this: larder.cupy, larder.rmm and larder.onnxruntime
  * do it (docs/ADAPTERS.md).
  *
- * Failures   The functions that others call return NULL where there is no
- *            memory, or have nowhere to say anything; larder_last_error() has
- *            the words.  Who calls them must look at the NULL: RMM and CuPy's
+ * Failures   The functions that other libraries call return NULL if there is no
+ *            memory, or have no way to report a failure; larder_last_error()
+ *            describes it.  The caller must check for NULL: RMM and CuPy's
  *            CFunctionAllocator do not.
- * Threads    Every call may come from any thread, but larder_adapter_close().
- * What larder.h says of ownership and growth holds here.
+ * Threads    Every call except larder_adapter_close() may come from any thread.
+ * The rules of larder.h for ownership and growing structs apply here too.
  */
 #ifndef LARDER_ADAPTERS_H
 #define LARDER_ADAPTERS_H
@@ -27,13 +27,13 @@
 extern "C" {
 #endif
 
-/* An allocator for each device, made with the first request for it. */
+/* One allocator per device, created by the first request for that device. */
 typedef struct larder_adapter larder_adapter;
 
 typedef struct larder_adapter_options {
     size_t size; /* set by larder_adapter_options_init() */
-    /* As for larder_device_open(); NULL: "cuda:0".  Device n of an adapter is
-     * ordinal n of it. */
+    /* As for larder_device_open(); NULL: "cuda:0".  Device n of the adapter is
+     * this one with ordinal n. */
     const char *device;
     larder_policy policy; /* 0: LARDER_POLICY_DEFAULT */
     const char *conf;     /* as in larder_options */
@@ -45,37 +45,39 @@ LARDER_API void larder_adapter_options_init_sized(larder_adapter_options *opt,
     larder_adapter_options_init_sized((opt), sizeof *(opt))
 
 /* `opt` may be NULL; what it points to is copied.  The first device is opened
- * now, so that what is wrong is said now. */
+ * at once, so that a wrong option is reported here. */
 LARDER_API larder_result larder_adapter_open(const larder_adapter_options *opt,
                                              larder_adapter **out);
 
-/* Give all memory back.  NULL is a no-op. */
+/* Releases all memory.  NULL is a no-op. */
 LARDER_API larder_result larder_adapter_close(larder_adapter *adapter);
 
-/* The allocator of a device, for statistics, limits and snapshots; made if it
- * is not there yet.  It is the adapter's. */
+/* The allocator of a device, for statistics, limits and snapshots; created if
+ * needed.  The adapter owns it. */
 LARDER_API larder_result larder_adapter_allocator(larder_adapter *adapter,
                                                   int device,
                                                   larder_allocator **out);
 
 /* ---- CuPy --------------------------------------------------------------- */
 
-/* The stream of what this thread allocates through larder_cupy_malloc() from
- * now on: CuPy's interface names none.  At the start the default stream.
- * Memory is reused on its stream at once when it was freed, as in CuPy's own
- * pools.  Threads' own default streams (handle 2) get NULL. */
+/* The stream for everything this thread allocates through larder_cupy_malloc()
+ * from now on, because CuPy's interface passes none; initially the default
+ * stream.  Freed memory is reused on its stream at once, as in CuPy's own
+ * pools. larder_cupy_malloc() returns NULL for per-thread default streams
+ * (handle 2). */
 LARDER_API void larder_cupy_set_stream(larder_stream stream);
 
-/* cupy.cuda.CFunctionAllocator's malloc and free; `adapter` is its param. */
+/* malloc and free of cupy.cuda.CFunctionAllocator; `adapter` is its param. */
 LARDER_API void *larder_cupy_malloc(void *adapter, size_t bytes, int device);
 LARDER_API void larder_cupy_free(void *adapter, void *ptr, int device);
 
 /* ---- RMM ----------------------------------------------------------------- */
 
-/* rmm::mr::callback_memory_resource's functions, of the adapter's device 0:
- * `adapter` is their argument.  Memory freed on another stream than its
- * own is reused when that has passed.  Threads' own default streams (handle 2)
- * are waited for, as all threads have one handle for them. */
+/* The functions of rmm::mr::callback_memory_resource, for the adapter's device
+ * 0; `adapter` is their argument.  Memory freed on another stream than its own
+ * is reused when that stream has reached the free.  Per-thread default streams
+ * (handle 2) are synchronised instead, because all threads share that one
+ * handle. */
 LARDER_API void *larder_rmm_allocate(size_t bytes, void *stream, void *adapter);
 LARDER_API void larder_rmm_deallocate(void *ptr, size_t bytes, void *stream,
                                       void *adapter);
@@ -92,16 +94,16 @@ typedef struct larder_ort_functions {
     void (*empty_cache)(void);
 } larder_ort_functions;
 
-/* Functions without an argument, with an allocator of their own on a device
- * of the adapter.  One session takes one set: memory that is freed is reused
- * at once, in the order of the one stream that a session computes on.
- * ERR_BUSY when all LARDER_ORT_SETS are taken. */
+/* Functions without an argument, with their own allocator on a device of the
+ * adapter.  Use one set per session: freed memory is reused at once, in the
+ * order of the one stream on which a session computes.  ERR_BUSY if all
+ * LARDER_ORT_SETS are taken. */
 LARDER_API larder_result larder_ort_functions_take(larder_adapter *adapter,
                                                    int device,
                                                    larder_ort_functions *out);
 
-/* Give a set and its memory back, when the session is gone.  ERR_INVALID if it
- * is none that was taken. */
+/* Release a set and its memory after its session is gone.  ERR_INVALID if it
+ * was not taken. */
 LARDER_API larder_result
 larder_ort_functions_release(const larder_ort_functions *functions);
 

@@ -1,5 +1,5 @@
 /* prompt_words.c - help, vars, memory and the other words of the prompt that
- * are no Python. */
+ * are not Python. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void put_tensor(const char *name, const lab_tensor *t,
     prompt_text_free(&shape);
 }
 
-/* The first line of what is no tensor. */
+/* The first line for a value that is not a tensor. */
 static void put_other(const char *name, struct prompt_value v,
                       struct prompt_text *out)
 {
@@ -159,7 +159,7 @@ const struct prompt_word prompt_words[] = {
 
 /* ---- finding --------------------------------------------------------------------------- */
 
-/* Whether what follows the word makes a statement of it: memory = 3. */
+/* Whether the text after the word makes it a statement: memory = 3. */
 static bool is_statement(struct prompt_shell *s, const char *name,
                          const char *rest)
 {
@@ -179,7 +179,7 @@ const struct prompt_word *prompt_find_word(struct prompt_shell *s,
     for (const struct prompt_word *w = prompt_words; w->name != NULL; w++) {
         if (strlen(w->name) != length || memcmp(w->name, start, length) != 0)
             continue;
-        /* A name as argument may look like anything. */
+        /* A name as an argument may look like anything. */
         if (is_statement(s, w->name, rest) &&
             (rest == start + length || *rest != '/'))
             return NULL;

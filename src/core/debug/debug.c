@@ -42,7 +42,7 @@ void larder__debug_unmake(struct allocator *a)
 
 /* ---- allocating and freeing --------------------------------------------------- */
 
-/* Its memory is there, and its stream may be told to fill it. */
+/* Its memory is mapped, and its stream may be used to fill it. */
 static bool is_at_hand(struct allocator *a, const struct block *b)
 {
     return !segment_is_paused(b->segment) &&

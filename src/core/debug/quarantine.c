@@ -70,7 +70,7 @@ static void look(struct allocator *a, const struct quarantined *q)
 
 /* ---- in and out -------------------------------------------------------------- */
 
-/* Whether only its hold keeps the block. */
+/* Whether only the quarantine's own reference keeps the block. */
 static bool is_done(const struct block *b)
 {
     return b->events == 1 && b->uses == NULL;
@@ -201,7 +201,8 @@ void larder__quarantine_leave(struct allocator *a,
 {
     struct quarantine *all = &a->debug->quarantine;
 
-    leave_row(a, &all->used, owner); /* before they are filled in vain */
+    leave_row(a, &all->used, owner); /* before its blocks are filled for
+                                      * nothing */
     take_done(a);
     leave_row(a, &all->first, owner);
     all->last = all->first;

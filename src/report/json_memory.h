@@ -1,16 +1,16 @@
 /* json_memory.h - whether jansson ran out of host memory.
  *
- * A value that could not be made is left out of what holds it without a word.
- * Rather than ask at each of them, ask once, at the end. */
+ * jansson silently leaves out a value that it could not create.  Instead of
+ * checking every call, the report asks once at the end. */
 #ifndef LARDER_REPORT_JSON_MEMORY_H
 #define LARDER_REPORT_JSON_MEMORY_H
 
 #include <stdbool.h>
 
-/* From here on; of the calling thread. */
+/* Start watching the calling thread. */
 void json_memory_watch(void);
 
-/* Whether a request has failed since. */
+/* Whether a request has failed since then. */
 bool json_memory_failed(void);
 
 #endif

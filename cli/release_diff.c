@@ -248,7 +248,7 @@ static bool release_diff_print_json(const char *path,
     return true;
 }
 
-/* ---- the whole ----------------------------------------------------------------- */
+/* ---- the whole comparison ------------------------------------------------------ */
 
 static bool write_all(const char *path, struct comparison *c,
                       const struct release_diff_options *options,

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- who is who ------------------------------------------------------------- */
+/* ---- identity of a process -------------------------------------------------- */
 
 struct top_key top_key_of(const struct top_device *d, int64_t pid)
 {

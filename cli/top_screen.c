@@ -92,7 +92,7 @@ static void tracks_forget(struct screen *s)
     s->track_count = kept;
 }
 
-/* ---- looking ----------------------------------------------------------------- */
+/* ---- reading the data -------------------------------------------------------- */
 
 /* Keep the selection, or report that its process is gone. */
 static void arrange(struct screen *s, const char *filter)
@@ -275,7 +275,7 @@ static void draw(struct screen *s)
     refresh();
 }
 
-/* ---- what is asked for --------------------------------------------------------- */
+/* ---- key commands -------------------------------------------------------------- */
 
 /* Read a line of text at the bottom.  False: it was cancelled. */
 static bool ask(const char *question, char *out, size_t room)

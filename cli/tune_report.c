@@ -113,7 +113,7 @@ static bool print_table(const struct tune *t)
     return ok;
 }
 
-/* ---- what to do --------------------------------------------------------- */
+/* ---- advice ------------------------------------------------------------- */
 
 static void print_capacity(const struct tune *t)
 {

@@ -51,7 +51,7 @@ int rt_device(void)
     return chosen;
 }
 
-/* ---- which --------------------------------------------------------------------- */
+/* ---- choosing a device --------------------------------------------------------- */
 
 int cudaGetDeviceCount(int *out)
 {
@@ -127,7 +127,7 @@ int cudaDeviceReset(void)
     return cudaDeviceSynchronize();
 }
 
-/* ---- what they are -------------------------------------------------------------- */
+/* ---- properties ----------------------------------------------------------------- */
 
 int cudaDeviceGetAttribute(int *out, int which, int device)
 {

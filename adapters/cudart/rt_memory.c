@@ -163,7 +163,7 @@ int cudaHostGetFlags(unsigned *out, void *ptr)
     RT_PASS(cuMemHostGetFlags(out, ptr));
 }
 
-/* ---- whose an address is ------------------------------------------------------------ */
+/* ---- owner of an address ------------------------------------------------------------ */
 
 /* CUpointer_attribute and CUmemorytype */
 enum { POINTER_KIND = 2, POINTER_DEVICE = 9, KIND_HOST = 1 };

@@ -7,7 +7,7 @@
 
 _Thread_local cud_result preload_last_answer;
 
-/* ---- answers --------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------- */
 
 larder_result preload_result_of(cud_result answer)
 {

@@ -203,7 +203,7 @@ larder_result preload_trim(struct preload_slot *slot)
     return larder_empty_cache(slot->allocator);
 }
 
-/* ---- streams that go ---------------------------------------------------------- */
+/* ---- destroyed streams -------------------------------------------------------- */
 
 /* The handle may be reused for a later stream, which must not get memory that
  * this stream's work still uses. */

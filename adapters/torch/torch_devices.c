@@ -218,7 +218,7 @@ int larder__torch_device_each(torch_device_fn *fn, void *ctx)
     return stop;
 }
 
-/* ---- looking in ---------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------- */
 
 larder_result larder_torch_allocator(int number, larder_allocator **out)
 {

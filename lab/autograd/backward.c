@@ -127,7 +127,7 @@ static void walk_end(struct walk *w)
     lab__host_free(w->results);
 }
 
-/* ---- running one -------------------------------------------------------- */
+/* ---- running one node --------------------------------------------------- */
 
 static larder_result retain_one(lab_tensor *t, lab_tensor *grad)
 {

@@ -15,7 +15,7 @@ struct lab_hook {
     void (*release)(void *context);
 };
 
-/* ---- going -------------------------------------------------------------- */
+/* ---- removal ------------------------------------------------------------ */
 
 static void hook_free(struct lab_hook *hook)
 {

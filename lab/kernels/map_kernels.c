@@ -225,7 +225,7 @@ THREE(bce_backward, x *(y - z) / fmax((1 - y) * y, 1e-12))
 /* y: the divisor of a norm; z: the norm; p: its order */
 THREE(norm_backward, z == 0 ? 0 : x * sign_of(y) * pow(fabs(y) / z, p - 1))
 
-/* ---- all of them -------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------- */
 
 #define ONE_OP(name, result) {#name, 1, result, name##_one, NULL, NULL, false},
 #define TWO_OP(name, result) {#name, 2, result, NULL, name##_two, NULL, false},

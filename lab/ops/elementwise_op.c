@@ -92,7 +92,7 @@ void lab__operands_drop(struct lab__operands *operands)
     lab_unref(operands->b);
 }
 
-/* ---- room for the result ------------------------------------------------ */
+/* ---- allocating the result ---------------------------------------------- */
 
 larder_result lab__operands_room(const struct lab__operands *operands,
                                  lab_dtype dtype, lab_tensor **out)

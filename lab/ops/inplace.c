@@ -7,7 +7,7 @@
 #include "ops/elementwise_op.h"
 #include "tensor/numbers.h"
 
-/* ---- may it be done? ---------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------- */
 
 static larder_result history_check(const char *op, lab_tensor *a)
 {

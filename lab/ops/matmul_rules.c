@@ -140,7 +140,7 @@ static larder_result multiply_batches(lab_tensor *a, lab_tensor *b,
     return then_view(r, made, count + 2, sizes, out);
 }
 
-/* ---- all of it ---------------------------------------------------------- */
+/* ---- the whole product -------------------------------------------------- */
 
 static larder_result multiply_matrices(lab_tensor *a, lab_tensor *b,
                                        lab_tensor **out)

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* ---- which sizes, and whether a view will do ---------------------------- */
+/* ---- sizes and views ---------------------------------------------------- */
 
 static larder_result bad_sizes(const char *op, const lab_tensor *t, int ndim,
                                const int64_t *sizes)

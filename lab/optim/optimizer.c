@@ -79,7 +79,7 @@ static larder_result optimizer_options_read(lab_optimizer_kind kind,
     return options_check(kind, out);
 }
 
-/* ---- life ----------------------------------------------------------------- */
+/* ---- creation and destruction --------------------------------------------- */
 
 static larder_result params_check(lab *l, lab_tensor *const *params, int count)
 {
@@ -185,7 +185,7 @@ void lab_optimizer_set_lr(lab_optimizer *o, double lr)
     o->options.lr = lr;
 }
 
-/* ---- what the steps share ------------------------------------------------- */
+/* ---- shared by the steps -------------------------------------------------- */
 
 void lab__rebind(lab_tensor **name, lab_tensor *t)
 {

@@ -11,7 +11,7 @@
 
 enum { LINE = 80, INDENT = 7, EDGE = 3, LONG = 1000, ELEMENT_MAX = 64 };
 
-/* ---- what is written ---------------------------------------------------- */
+/* ---- output ------------------------------------------------------------- */
 
 struct text {
     char *buf;
@@ -242,7 +242,7 @@ static void put_dim(struct print *p, const char *at, int dim)
     text_add(&p->out, "]");
 }
 
-/* ---- what follows the elements ------------------------------------------ */
+/* ---- the suffix --------------------------------------------------------- */
 
 static void put_suffix(struct print *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -190,7 +190,7 @@ void lab__random_normal(lab *l, float *to, int64_t count)
     fill_all(l, to, count, one_normal);
 }
 
-/* ---- one by one --------------------------------------------------------- */
+/* ---- one number at a time ----------------------------------------------- */
 
 void lab__draw_begin(struct lab__draw *draw, struct lab__rng *rng)
 {

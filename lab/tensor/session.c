@@ -142,7 +142,7 @@ larder_result lab_close(lab *l)
     return LARDER_OK;
 }
 
-/* ---- looking ------------------------------------------------------------ */
+/* ---- accessors ---------------------------------------------------------- */
 
 larder_device *lab_device(lab *l)
 {

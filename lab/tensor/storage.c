@@ -59,7 +59,7 @@ static void device_give(struct lab__storage *s)
     (void)larder_free(s->session->allocator, s->address);
 }
 
-/* ---- values of types that loops do not know (T3) ------------------------- */
+/* ---- values of types without loops (T3) ---------------------------------- */
 
 static larder_result values_take(struct lab__storage *s)
 {

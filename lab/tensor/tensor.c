@@ -115,7 +115,7 @@ void lab_unref(lab_tensor *t)
         tensor_end(t);
 }
 
-/* ---- looking ------------------------------------------------------------ */
+/* ---- accessors ---------------------------------------------------------- */
 
 lab *lab_session(const lab_tensor *t)
 {

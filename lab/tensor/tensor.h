@@ -137,7 +137,7 @@ larder_result lab__tensor_window(lab_tensor *base, int ndim,
  * need. */
 larder_result lab__tensor_alias(lab_tensor *t, lab_tensor **out);
 
-/* ---- looking ---- */
+/* ---- accessors -- */
 
 size_t lab__dtype_bytes(lab_dtype dtype);
 /* LAB_FLOAT32, LAB_INT64 or LAB_BOOL: the type in which loops access its

@@ -196,7 +196,7 @@ bool larder__newfile_write(struct newfile *f, const void *bytes, size_t count)
     return f->error == 0;
 }
 
-/* ---- the end ---------------------------------------------------------------- */
+/* ---- finishing -------------------------------------------------------------- */
 
 static bool link_named(struct newfile *f)
 {

@@ -203,7 +203,7 @@ static void write_annotations(struct writing *w)
     }
 }
 
-/* ---- in all ------------------------------------------------------------- */
+/* ---- the whole file ----------------------------------------------------- */
 
 static bool write_all(struct writing *w)
 {

@@ -193,7 +193,7 @@ static bool tell_event(struct telling *t, uint32_t event)
     }
 }
 
-/* ---- in all ------------------------------------------------------------- */
+/* ---- the whole run ------------------------------------------------------ */
 
 static void take_segments(struct telling *t)
 {

@@ -23,7 +23,7 @@ struct recorded_mark {
 
 #define WAIT_NONE UINT64_MAX
 
-/* ---- what was recorded -------------------------------------------------- */
+/* ---- the recorded calls ------------------------------------------------- */
 
 static const struct snapshot_event *at(const struct recorded_device *d,
                                        size_t place)
@@ -448,7 +448,7 @@ void recorded_device_complete(struct recorded_device *d, larder_stream stream)
     wait->completed = wait->recorded;
 }
 
-/* ---- making it ---------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------- */
 
 static larder_result recorded_props(void *self, larder_device_props *out)
 {

@@ -52,7 +52,7 @@ static bool push(struct start *s, larder_addr **list, size_t *count,
     return true;
 }
 
-/* ---- asking ------------------------------------------------------------- */
+/* ---- the settings ------------------------------------------------------- */
 
 larder_result retelling_ask(struct retelling *r, uint64_t bytes,
                             uint32_t stream, uint32_t pool, larder_addr *out)
@@ -129,7 +129,7 @@ static bool set_expandable(struct start *s, bool on)
            cannot(s, "expandable segments cannot be had", 0);
 }
 
-/* ---- what was there ----------------------------------------------------- */
+/* ---- the initial state -------------------------------------------------- */
 
 static bool is_expandable(const struct segment_span *span)
 {
@@ -374,7 +374,7 @@ static bool lay_spans(struct start *s)
            cannot(s, "a block from before the recording is in no segment", 0);
 }
 
-/* ---- in all ------------------------------------------------------------- */
+/* ---- the whole start ---------------------------------------------------- */
 
 /* Free the blocks that were only pending. */
 static bool free_pending(struct start *s)

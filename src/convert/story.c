@@ -23,7 +23,7 @@ static bool takes_more(const struct snapshot_event *e)
            e->action == SNAPSHOT_SEGMENT_MAP;
 }
 
-/* ---- which allocation --------------------------------------------------- */
+/* ---- naming the allocations --------------------------------------------- */
 
 static void name_subjects(struct story *story)
 {
@@ -154,7 +154,7 @@ static bool name_empties(struct story *story)
     return true;
 }
 
-/* ---- which frees waited ------------------------------------------------- */
+/* ---- frees that waited -------------------------------------------------- */
 
 /* counts[k] is the number of requests among the first k events. */
 static bool count_requests(const struct lifetimes *l, uint32_t *counts)
@@ -214,7 +214,7 @@ static bool name_deferred(struct story *story)
     return true;
 }
 
-/* ---- all of it ---------------------------------------------------------- */
+/* ---- the whole story ---------------------------------------------------- */
 
 static bool take_memory(struct story *story)
 {

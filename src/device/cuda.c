@@ -51,7 +51,7 @@ static larder_result cuda_wrap(struct cuda *c, larder_device **out)
     return larder_device_create(&ops, c, out);
 }
 
-/* ---- what it is ----------------------------------------------------------- */
+/* ---- properties ----------------------------------------------------------- */
 
 /* 0 if the driver does not know the attribute. */
 static int attribute(const struct cuda *c, enum cuda_attribute which)

@@ -180,7 +180,7 @@ void larder__device_drop(larder_device *dev)
     atomic_fetch_sub(&dev->holders, 1);
 }
 
-/* ---- what it is --------------------------------------------------------- */
+/* ---- properties --------------------------------------------------------- */
 
 bool larder__device_has_vmm(const larder_device *dev)
 {

@@ -119,7 +119,7 @@ larder_result larder_sim_capture_end(larder_device *dev, larder_stream stream)
                          "sim_capture_end");
 }
 
-/* ---- looking in --------------------------------------------------------- */
+/* ---- inspection --------------------------------------------------------- */
 
 larder_result larder_sim_regions(larder_device *dev, larder_addr *first,
                                  larder_addr *second)

@@ -60,7 +60,7 @@ static larder_result sim_lend_refused(const char *what)
                             strerror(errno));
 }
 
-/* ---- who it is ------------------------------------------------------------ */
+/* ---- identity ------------------------------------------------------------- */
 
 static uint64_t sim_lend_mix(uint64_t hash, const void *bytes, size_t count)
 {
@@ -127,7 +127,7 @@ static struct flock range_locked(int file, uint64_t offset, uint64_t bytes)
     return lock;
 }
 
-/* ---- out ------------------------------------------------------------------ */
+/* ---- export --------------------------------------------------------------- */
 
 /* Open another description of an open file. */
 static int description_open(const char *process, int file)
@@ -248,7 +248,7 @@ void larder__sim_lend_sweep(struct sim *sim)
     }
 }
 
-/* ---- in ------------------------------------------------------------------- */
+/* ---- import --------------------------------------------------------------- */
 
 static larder_result not_a_page(void)
 {
@@ -466,7 +466,7 @@ void larder__sim_lend_return(struct sim *sim, struct sim_page *page)
     foreign_sweep(sim);
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- cleanup -------------------------------------------------------------- */
 
 /* The places are freed with the rest of the file. */
 void larder__sim_lend_close(struct sim *sim)

@@ -245,7 +245,7 @@ larder_result larder__sim_set_access(struct sim *sim, larder_addr addr,
     return LARDER_OK;
 }
 
-/* ---- the rest ----------------------------------------------------------- */
+/* ---- access and cleanup ------------------------------------------------- */
 
 bool larder__sim_vmm_is_accessible(const struct sim *sim, larder_addr addr,
                                    uint64_t bytes)

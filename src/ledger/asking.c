@@ -16,7 +16,7 @@ static uint64_t now_ms(void)
     return larder__ticks_system_ns() / NS_PER_MS;
 }
 
-/* ---- who gives -------------------------------------------------------------- */
+/* ---- choosing processes to ask ---------------------------------------------- */
 
 struct giver {
     uint16_t slot;
@@ -75,7 +75,7 @@ uint64_t larder__ledger_cached(struct ledger *l)
     return sum;
 }
 
-/* ---- ringing; with the lock ------------------------------------------------- */
+/* ---- requests; the lock is held --------------------------------------------- */
 
 static void futex_wake(_Atomic uint32_t *word)
 {

@@ -264,7 +264,7 @@ void larder__ledger_close(struct ledger *l)
     ledger_free(l);
 }
 
-/* ---- looking -------------------------------------------------------------- */
+/* ---- inspection without joining ------------------------------------------- */
 
 larder_result larder__ledger_look(const char *id, struct ledger **out)
 {

@@ -100,7 +100,7 @@ static bool processes_copy(struct ledger *l, larder_ledger_process *out,
     return true;
 }
 
-/* ---- all of them ------------------------------------------------------------ */
+/* ---- listing ledgers -------------------------------------------------------- */
 
 /* Ledgers of others, and those that are gone, are skipped. */
 static void show(const char *id, larder_ledger_process *room,

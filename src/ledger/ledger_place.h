@@ -84,7 +84,7 @@ void larder__ledger_unlock(struct ledger *l);
 /* Free the slots of dead processes, with the lock held. */
 void larder__ledger_sweep(struct ledger *l);
 
-/* ---- the books (books.c) ---------------------------------------------------- */
+/* ---- accounting (books.c) --------------------------------------------------- */
 
 enum ledger_refusal {
     LEDGER_GRANTED,
@@ -137,7 +137,7 @@ static inline uint64_t ledger_moves(const struct ledger *l)
     return word_get(&l->page->moves) - word_get(&l->moves);
 }
 
-/* ---- asking and answering (asking.c) ----------------------------------------- */
+/* ---- requests and answers (asking.c) ----------------------------------------- */
 
 /* The processes that were asked, and what they had released before. */
 struct ledger_round {

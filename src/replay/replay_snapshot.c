@@ -10,7 +10,7 @@
 #include "replay/replay_foreign.h"
 #include "trace/trace_source.h"
 
-/* ---- telling them from traces ------------------------------------------- */
+/* ---- telling snapshots from traces -------------------------------------- */
 
 static bool ends_with(const char *path, const char *ending)
 {

@@ -62,7 +62,7 @@ const char *report_category_name(enum report_category category)
     return category < REPORT_CATEGORIES ? names[category] : NULL;
 }
 
-/* ---- what PyTorch says -------------------------------------------------- */
+/* ---- PyTorch's categories ----------------------------------------------- */
 
 struct told {
     const char *word;
@@ -102,7 +102,7 @@ bool report_category_told(const struct snapshot *s, uint32_t user_metadata,
     return false;
 }
 
-/* ---- what frames say ---------------------------------------------------- */
+/* ---- by frames ---------------------------------------------------------- */
 
 static unsigned frame_signs(const struct snapshot *s, uint32_t frame)
 {
@@ -154,7 +154,7 @@ static uint8_t *stack_signs(const struct snapshot *s)
     return of_stack;
 }
 
-/* ---- what lifetimes say ------------------------------------------------- */
+/* ---- by lifetimes ------------------------------------------------------- */
 
 struct sorting {
     const struct lifetimes *l;

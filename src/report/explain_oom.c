@@ -35,7 +35,7 @@ static const char *percent(uint64_t part, uint64_t whole, char buf[REPORT_WORD])
     return buf;
 }
 
-/* ---- what was there ------------------------------------------------------------ */
+/* ---- the figures --------------------------------------------------------------- */
 
 static void tell_figures(const struct telling *t)
 {
@@ -70,7 +70,7 @@ static void tell_figures(const struct telling *t)
             report_bytes(s->own_largest, a));
 }
 
-/* ---- why ---------------------------------------------------------------------------- */
+/* ---- the cause ---------------------------------------------------------------------- */
 
 static void tell_too_much(const struct telling *t)
 {
@@ -157,7 +157,7 @@ static void tell_cause(const struct telling *t)
     }
 }
 
-/* ---- what stood in the way -------------------------------------------------------- */
+/* ---- pinned memory ---------------------------------------------------------------- */
 
 /* The oldest allocation of an area: the one most likely to stay. */
 static const struct lifetime *oldest(const struct moment *m,
@@ -271,7 +271,7 @@ static void tell_pins(const struct telling *t)
     }
 }
 
-/* ---- who held it --------------------------------------------------------------------- */
+/* ---- the holders --------------------------------------------------------------------- */
 
 static bool tell_holders(const struct telling *t, struct tool_error *error)
 {
@@ -315,7 +315,7 @@ static uint64_t category_bytes(const struct telling *t,
     return sum;
 }
 
-/* ---- what would have helped ------------------------------------------------------------ */
+/* ---- remedies -------------------------------------------------------------------------- */
 
 static void help_less(const struct telling *t)
 {

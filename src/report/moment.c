@@ -125,7 +125,7 @@ static bool make_live(struct moment *m)
     return true;
 }
 
-/* ---- both together ------------------------------------------------------------ */
+/* ---- the whole moment --------------------------------------------------------- */
 
 static void add_gap(struct moment *m, struct moment_area *area,
                     uint64_t address, uint64_t end)

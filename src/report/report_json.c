@@ -279,7 +279,7 @@ static json_t *device_json(const struct run_summary *r,
         (int)report_has_history(r));
 }
 
-/* ---- the whole ------------------------------------------------------------------- */
+/* ---- the whole report ------------------------------------------------------------ */
 
 static json_int_t report_json_number(const json_t *object, const char *key)
 {

@@ -193,7 +193,7 @@ static void write_curves(const struct report_writing *w)
     write_row(w, "requested", r->requested, most);
 }
 
-/* ---- what went wrong, what stands out --------------------------------------------------- */
+/* ---- failures and findings -------------------------------------------------------------- */
 
 enum { TEXT_WIDTH = 88 };
 

@@ -96,7 +96,7 @@ static void tell_state(const struct run_summary *r, FILE *out)
             report_bytes(r->peak_reserved, b));
 }
 
-/* ---- who ---------------------------------------------------------------- */
+/* ---- the holders -------------------------------------------------------- */
 
 static void tell_holders(const struct run_summary *r,
                          const struct report_group *lines, size_t count,
@@ -123,7 +123,7 @@ static void tell_holders(const struct run_summary *r,
     fputs(".", out);
 }
 
-/* ---- in all ------------------------------------------------------------- */
+/* ---- the whole verdict -------------------------------------------------- */
 
 struct telling {
     struct report_text what;

@@ -324,7 +324,7 @@ static bool put_in_order(struct lifetimes *l)
     return true;
 }
 
-/* ---- what others call ------------------------------------------------------ */
+/* ---- public functions ------------------------------------------------------ */
 
 size_t lifetimes_device_count(const struct snapshot *s)
 {

@@ -485,7 +485,7 @@ bool snap_set_item_from(struct snap_builder *b, size_t base)
     return set_items(b, base, false);
 }
 
-/* ---- settling ------------------------------------------------------------- */
+/* ---- converting finished objects ------------------------------------------ */
 
 static bool settle_list(struct snap_builder *b, struct snap_value *v,
                         struct snap_object *o)

@@ -377,7 +377,7 @@ static bool op_often(struct snap_pickle *k, unsigned char op)
     }
 }
 
-/* ---- the fast way: opcodes whose bytes are all there ---------------------- */
+/* ---- fast path: opcodes whose bytes are all buffered ---------------------- */
 
 /* One to eight bytes of two's complement; eight bytes are readable. */
 static inline uint64_t sign_extend(const unsigned char *p, unsigned bytes)

@@ -149,7 +149,7 @@ static bool op_unicode(struct snap_pickle *k)
     return fine;
 }
 
-/* ---- refused -------------------------------------------------------------- */
+/* ---- refused opcodes ------------------------------------------------------ */
 
 /* Copy a name from the file for display, as ASCII. */
 static void show(char *out, const char *text, size_t length)

@@ -16,7 +16,7 @@ bool snap_record_missing(const struct snap_record *r, enum snap_word key)
                      snap_words[key]);
 }
 
-/* ---- values of keys: absent ones leave *out alone ------------------------- */
+/* ---- values of keys: an absent key leaves *out unchanged ------------------ */
 
 bool snap_take_size(const struct snap_record *r, enum snap_word key,
                     uint64_t *out)

@@ -173,7 +173,7 @@ static bool annotation_make(struct snap_record *r, uint64_t *out)
     return true;
 }
 
-/* ---- which it is ---------------------------------------------------------- */
+/* ---- classifying an object ------------------------------------------------ */
 
 static void record_index(struct snap_record *r, const struct snap_value *pairs,
                          size_t count)

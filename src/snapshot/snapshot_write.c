@@ -8,7 +8,7 @@
 
 #include "snapshot/snap_put.h"
 
-/* ---- keys nobody here knows ------------------------------------------------ */
+/* ---- unknown keys ---------------------------------------------------------- */
 
 static int rest_order(const void *record, const void *rest)
 {
@@ -223,7 +223,7 @@ static void write_annotations(struct snap_sink *k)
     k->form->end(k);
 }
 
-/* ---- keys nobody here knows: their values ---------------------------------- */
+/* ---- values of unknown keys ------------------------------------------------ */
 
 /* Write a range of records as a list; the token tells their kind. */
 static void write_records(struct snap_sink *k, char token, size_t first,
@@ -314,7 +314,7 @@ void snap_write_rest(struct snap_sink *k, uint32_t pairs)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- the whole snapshot --------------------------------------------------- */
 
 static void write_all(struct snap_sink *k)
 {

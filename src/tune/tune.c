@@ -214,7 +214,7 @@ static bool measure_from(struct tune *t, size_t first, struct tool_error *error)
     return !w.failed;
 }
 
-/* ---- what is there ------------------------------------------------------ */
+/* ---- the base ----------------------------------------------------------- */
 
 /* Whether an input fails on its own card, as it did when recorded.  If it was
  * not required to fit there, nothing can be said. */

@@ -51,7 +51,7 @@ static uint64_t zigzag(uint64_t number)
     return number << 1 ^ (0 - (number >> 63));
 }
 
-/* ---- what differs of a column ---------------------------------------------- */
+/* ---- deduplicated columns -------------------------------------------------- */
 
 struct value_table {
     uint64_t *values; /* in order of first occurrence */

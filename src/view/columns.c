@@ -11,7 +11,7 @@
 #include "view/device_texts.h"
 #include "view/frame_words.h"
 
-/* ---- what a run shares ---------------------------------------------------- */
+/* ---- shared columns ------------------------------------------------------- */
 
 static json_t *string_list(const struct snapshot *s)
 {

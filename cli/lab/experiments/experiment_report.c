@@ -270,7 +270,7 @@ static void print_checks(const struct exp *e, struct marks marks)
     fputc('\n', e->opt->out);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole report -- */
 
 static size_t count_wrong(const struct exp *e)
 {

@@ -31,7 +31,7 @@ void prompt_shell_edit(struct prompt_shell *s);
 /* Write the snapshot.  False, after a message on the standard error. */
 bool prompt_snapshot_write(struct prompt *p, const char *path);
 
-/* ---- words of the prompt's own, which are no Python ---- */
+/* ---- the prompt's own words, which are not Python ------ */
 
 struct prompt_word {
     const char *name;

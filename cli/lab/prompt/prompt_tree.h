@@ -86,7 +86,7 @@ bool prompt_goes_on(const char *text, const char *line);
  * ended a block. */
 enum prompt_more prompt_wants_more(const char *text);
 
-/* ---- making one: for the parser ---- */
+/* ---- creation: for the parser ------ */
 
 struct prompt_node *prompt_node_new(struct prompt_tree *tree,
                                     enum prompt_node_kind kind, size_t at);

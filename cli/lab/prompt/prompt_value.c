@@ -207,7 +207,7 @@ bool prompt_optimizer(lab_optimizer *optimizer, struct prompt_value *out)
     return object_value(o, VALUE_OPTIMIZER, out);
 }
 
-/* ---- asking ------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------ */
 
 bool prompt_is_sequence(struct prompt_value v)
 {

@@ -249,7 +249,7 @@ static larder_result check_piece(const struct piece *p, struct sums *sums)
     return LARDER_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- larder_check() ------------------------------------------------------- */
 
 /* Check that the index contains only free blocks of its heap, in order, and
  * count them. */

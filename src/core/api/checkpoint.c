@@ -52,7 +52,7 @@ static void addr_list_add(struct addr_list *l, larder_addr addr)
     l->count++;
 }
 
-/* ---- visiting a pool's blocks --------------------------------------------- */
+/* ---- taking a checkpoint -------------------------------------------------- */
 
 static struct segment *pool_segment(struct segment *s,
                                     const struct private_pool *p)

@@ -331,7 +331,7 @@ larder_result larder_free(larder_allocator *handle, larder_addr addr)
     return free_locked(a, f, granule, addr, caller);
 }
 
-/* ---- more ----------------------------------------------------------------- */
+/* ---- other calls ---------------------------------------------------------- */
 
 larder_result larder_record_stream(larder_allocator *handle, larder_addr addr,
                                    larder_stream stream)

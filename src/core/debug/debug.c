@@ -13,7 +13,7 @@
 /* The fraction of the device's memory that may be quarantined. */
 enum { QUARANTINE_PART = 32 };
 
-/* ---- making ----------------------------------------------------------------- */
+/* ---- creation --------------------------------------------------------------- */
 
 larder_result larder__debug_make(struct allocator *a)
 {
@@ -93,7 +93,7 @@ larder_result larder__debug_free(struct allocator *a, struct block *b)
     return larder__finding_tell(a);
 }
 
-/* ---- sleeping and waking --------------------------------------------------- */
+/* ---- pause and resume ------------------------------------------------------ */
 
 typedef void block_act(struct allocator *a, struct block *b);
 
@@ -169,7 +169,7 @@ larder_result larder__debug_tell(struct allocator *a)
     return larder__finding_tell(a);
 }
 
-/* ---- looking at everything ------------------------------------------------------ */
+/* ---- checking everything -------------------------------------------------------- */
 
 static void check_segment(struct allocator *a, const struct segment *s)
 {

@@ -28,7 +28,7 @@ static larder_stream stream_of(const struct block *b)
     return b->segment->heap->stream;
 }
 
-/* ---- looking ---------------------------------------------------------------- */
+/* ---- checking --------------------------------------------------------------- */
 
 static void note(struct allocator *a, const struct block *b, larder_addr at,
                  unsigned char found)
@@ -68,7 +68,7 @@ static void look(struct allocator *a, const struct quarantined *q)
     }
 }
 
-/* ---- in and out -------------------------------------------------------------- */
+/* ---- adding and removing ----------------------------------------------------- */
 
 /* Whether only the quarantine's own reference keeps the block. */
 static bool is_done(const struct block *b)

@@ -148,7 +148,7 @@ static inline void history_range(struct allocator *a, larder_action action,
                                s->heap->pool->owner);
 }
 
-/* ---- looking -------------------------------------------------------------- */
+/* ---- access --------------------------------------------------------------- */
 
 /* Events in the ring. */
 static inline uint64_t history_count(const struct history *h)

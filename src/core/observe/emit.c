@@ -210,7 +210,7 @@ static void emit_put_word(struct emit *e, enum emit_word word)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- begin, end and memo -------------------------------------------------- */
 
 void larder__emit_begin(struct emit *e, larder_write_fn *write, void *ctx,
                         bool json)

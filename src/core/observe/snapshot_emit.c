@@ -247,7 +247,7 @@ static void emit_marks(struct writer *w)
     larder__emit_list_end(&w->emit);
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- the whole snapshot --------------------------------------------------- */
 
 static bool emit_document(struct writer *w)
 {

@@ -170,7 +170,7 @@ static larder_result take_history(struct allocator *a, struct snapshot *out)
     return LARDER_OK;
 }
 
-/* ---- all of it ------------------------------------------------------------ */
+/* ---- the whole snapshot --------------------------------------------------- */
 
 static void take_rest(struct allocator *a, struct snapshot *out)
 {

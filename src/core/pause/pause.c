@@ -85,7 +85,7 @@ static void free_all(struct allocator *a, struct tag *tag)
     tag->kept_bytes = 0;
 }
 
-/* ---- may it be ------------------------------------------------------------ */
+/* ---- preconditions -------------------------------------------------------- */
 
 static larder_result pause_check_pages(const struct allocator *a,
                                        const struct tag *tag)
@@ -423,7 +423,7 @@ larder_result larder_resume(larder_allocator *handle, const char *name)
     return r;
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- cleanup -------------------------------------------------------------- */
 
 void larder__pause_forget(struct allocator *a)
 {

@@ -55,7 +55,7 @@ static uint64_t run_bytes(const struct segment *s, const struct run *run)
     return (run->end - run->begin) * s->page_bytes;
 }
 
-/* ---- what there is -------------------------------------------------------- */
+/* ---- consistency check ---------------------------------------------------- */
 
 static bool has_handle(const struct paused_page *p)
 {

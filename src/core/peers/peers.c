@@ -50,7 +50,7 @@ static bool peers_watch_forks(void)
     return pthread_once(&once, peers_watch) == 0 && is_watched;
 }
 
-/* ---- which ledger ----------------------------------------------------------- */
+/* ---- choosing the ledger ---------------------------------------------------- */
 
 static larder_result find_group(const char *name, gid_t *out)
 {

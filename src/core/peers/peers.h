@@ -58,7 +58,7 @@ static inline void peers_heed_locked(struct allocator *a)
     allocator_lock(a);
 }
 
-/* ---- asking ------------------------------------------------------------------ */
+/* ---- asking other allocators ------------------------------------------------- */
 
 /* How much the other processes leave to this one, out of `free_bytes` on the
  * device; and how much its own limit does. */

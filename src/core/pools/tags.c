@@ -12,7 +12,7 @@
  * the same ids, because pools of tags are found only through their tag. */
 #define TAG_POOL_FIRST UINT32_MAX
 
-/* ---- what a thread has begun ---------------------------------------------- */
+/* ---- the tags a thread has open ------------------------------------------- */
 
 enum { FRAMES = 16 };
 

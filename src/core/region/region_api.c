@@ -162,7 +162,7 @@ static larder_result span_of(const struct region *g, uint64_t offset,
     return LARDER_OK;
 }
 
-/* ---- room for it ----------------------------------------------------------- */
+/* ---- making room ----------------------------------------------------------- */
 
 /* `need` bytes are not available: whether to try again because this process or
  * others released memory.  Drops and retakes the locks. */

@@ -147,7 +147,7 @@ void larder__regions_forget(struct allocator *a)
     }
 }
 
-/* ---- both ways ------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------- */
 
 static void set_asleep(struct region *g, bool is_asleep)
 {

@@ -246,7 +246,7 @@ larder_result larder_import_receive(larder_device *dev, int socket,
     return LARDER_OK;
 }
 
-/* ---- looking -------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------- */
 
 larder_result larder_import_get(const larder_import *m, larder_import_info *out)
 {

@@ -21,7 +21,7 @@ enum {
     AT_PAGE_COUNT = 56
 };
 
-/* ---- numbers -------------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------- */
 
 static void number_put(unsigned char *at, uint64_t value, int bytes)
 {

@@ -10,7 +10,7 @@
 #include "core/state/held.h"
 #include "core/trim/trim.h"
 
-/* ---- when not -------------------------------------------------------------- */
+/* ---- when trimming is not allowed ------------------------------------------ */
 
 /* Whether a stream with memory in the pool is capturing. */
 static bool pool_is_capturing(struct allocator *a, const struct pool *pool)

@@ -75,7 +75,7 @@ static bool wait_for_look(struct trimmer *t)
     return goes_on;
 }
 
-/* ---- looking --------------------------------------------------------------- */
+/* ---- one pass -------------------------------------------------------------- */
 
 /* Record an event behind all work on the stream so far.  False: the device
  * reported an error. */

@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-/* ---- what PyTorch calls ---------------------------------------------------- */
+/* ---- called by PyTorch ----------------------------------------------------- */
 
 /* Streams are cudaStream_t. */
 

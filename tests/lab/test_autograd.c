@@ -599,6 +599,60 @@ static void test_a_hook_removes_itself_and_others(void **state)
     lab_unref(x);
 }
 
+/* What a hook does to its leaf while the walk is there. */
+struct meddling {
+    lab_tensor *leaf;
+    lab_tensor *sum; /* of the same graph, whose walk begins within */
+    lab_tensor *heir;
+    struct watch late; /* on the leaf from then on */
+    int calls;
+};
+
+static larder_result meddle(void *context, lab_tensor *grad,
+                            lab_tensor **replacement)
+{
+    struct meddling *m = context;
+    lab_tensor *sum = m->sum;
+
+    (void)grad;
+    *replacement = NULL;
+    m->calls++;
+    if (sum == NULL)
+        return LARDER_OK;
+    m->sum = NULL;
+    lab_hook_leave(watched(m->leaf, &m->late));
+    lab_assert_ok(lab_backward(sum, NULL, true));
+    if (m->heir != NULL)
+        lab_assert_ok(lab_move_hooks(m->leaf, m->heir));
+    lab_unref(sum);
+    lab_unref(m->leaf);
+    return LARDER_OK;
+}
+
+/* A walk within sees the new hook, and the one that began it goes on with what is
+ * there: the leaf lives as long as its graph, and a hook that was moved is another
+ * leaf's. */
+static void test_a_hook_may_end_its_leaf_and_walk_its_graph(void **state)
+{
+    for (int moves = 0; moves < 2; moves++) {
+        lab_tensor *x = zeros_leaf(*state, 1000);
+        lab_tensor *heir = zeros_leaf(*state, 1000), *sum;
+        struct meddling m = {.leaf = x, .heir = moves ? heir : NULL};
+
+        lab_assert_ok(lab_sum(x, &sum));
+        m.sum = lab_ref(sum);
+        lab_assert_ok(lab_register_hook(x, meddle, &m, NULL, NULL));
+        lab_assert_ok(lab_backward(sum, NULL, true));
+        assert_int_equal(2, m.calls);
+        assert_int_equal(moves ? 1 : 2, m.late.calls);
+        assert_int_equal(0, m.late.released);
+        lab_unref(sum);
+        assert_int_equal(moves ? 0 : 1, m.late.released);
+        lab_unref(heir);
+        assert_int_equal(1, m.late.released);
+    }
+}
+
 static void test_a_hook_that_fails_ends_the_walk(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *plain, *sum;
@@ -650,6 +704,7 @@ int main(void)
         T(test_a_hook_replaces_what_is_passed_on),
         T(test_a_hook_goes_with_its_graph_or_its_leaf),
         T(test_a_hook_removes_itself_and_others),
+        T(test_a_hook_may_end_its_leaf_and_walk_its_graph),
         T(test_a_hook_that_fails_ends_the_walk),
         T(test_what_cannot_be_differentiated_says_why),
         T(test_a_chain_of_a_million_operations),

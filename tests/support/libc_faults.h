@@ -49,7 +49,6 @@ static inline void libc_guard(bool is_on)
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *p, size_t size);
-void *__libc_memalign(size_t align, size_t size);
 void __libc_free(void *p);
 
 /* ---- guarded memory -------------------------------------------------------- */
@@ -95,8 +94,9 @@ static bool arena_begin(void)
     return base != MAP_FAILED;
 }
 
-/* NULL: the arena is used up.  Aligned as far as the size is. */
-static void *arena_take(size_t size)
+/* NULL: the arena is used up.  What needs no alignment ends where its page
+ * does. */
+static void *arena_take(size_t size, size_t align)
 {
     size_t pages = pages_up(size);
     unsigned char *p;
@@ -108,10 +108,10 @@ static void *arena_take(size_t size)
     if (pages > 0 &&
         mprotect(p, pages * GUARD_PAGE, PROT_READ | PROT_WRITE) != 0)
         return NULL;
-    p += pages * GUARD_PAGE - size;
+    p += (pages * GUARD_PAGE - size) & ~(align - 1);
     libc_arena.size[arena_page(p)] = (uint32_t)size;
     libc_arena.next += pages + 1;
-    return memset(p, GUARD_RUBBISH, size);
+    return p;
 }
 
 static size_t arena_size(const void *p)
@@ -146,8 +146,10 @@ static bool libc_refuses(void)
 
 static void *libc_take(size_t size)
 {
-    void *p = libc_faults.guarded ? arena_take(size) : NULL;
+    void *p = libc_faults.guarded ? arena_take(size, 1) : NULL;
 
+    if (p != NULL)
+        memset(p, GUARD_RUBBISH, size);
     if (p == NULL)
         p = __libc_malloc(size);
     libc_faults.held += p != NULL;
@@ -195,10 +197,11 @@ void *realloc(void *p, size_t size)
     return q;
 }
 
-/* Never guarded. */
+/* Always in the arena: __libc_memalign() is the sanitizers' own where memory is
+ * watched for leaks. */
 int posix_memalign(void **out, size_t align, size_t size)
 {
-    void *p = libc_refuses() ? NULL : __libc_memalign(align, size);
+    void *p = libc_refuses() ? NULL : arena_take(size, align);
 
     if (p == NULL)
         return ENOMEM;

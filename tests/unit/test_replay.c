@@ -228,6 +228,14 @@ static void statistics_come_every_so_often_and_at_the_end(void **state)
     assert_int_equal(strncmp(second, "\ns 3 allocation.all=1/2/2/1 ", 28), 0);
     assert_non_null(strstr(second, " num_device_free=0"));
     assert_int_equal(lines[count - 1], '\n');
+#define X(name, text)                                                          \
+    assert_non_null(strstr(second, " " #name ".all="));                        \
+    assert_non_null(strstr(second, " " #name ".small_pool="));                 \
+    assert_non_null(strstr(second, " " #name ".large_pool="));
+    LARDER_METRIC_MAP(X)
+#undef X
+    assert_non_null(strstr(second, " oversize_allocations=0/0/0/0 "));
+    assert_non_null(strstr(second, " oversize_segments=0/0/0/0 "));
     replay_result_free(&r);
     free(lines);
 }
@@ -304,6 +312,36 @@ static void a_full_disk_ends_a_replay(void **state)
     trace_free(&t);
 }
 
+/* Only the first write is refused. */
+static ssize_t refuse_once(void *cookie, const char *bytes, size_t count)
+{
+    int *writes = cookie;
+
+    (void)bytes;
+    return (*writes)++ == 0 ? -1 : (ssize_t)count;
+}
+
+static void statistics_with_a_hole_end_a_replay(void **state)
+{
+    struct replay_options o = pytorch_on(NULL);
+    int writes = 0;
+    struct replay_result r;
+    struct tool_error error;
+    struct trace t;
+
+    (void)state;
+    o.stats = fopencookie(&writes, "w",
+                          (cookie_io_functions_t){.write = refuse_once});
+    assert_non_null(o.stats);
+    assert_int_equal(setvbuf(o.stats, NULL, _IONBF, 0), 0);
+    read_text("a 0 1\n", &t);
+    assert_false(replay_run(&t, &o, &r, &error));
+    assert_non_null(strstr(error.text, "statistics cannot be written"));
+    assert_true(writes > 1);
+    fclose(o.stats);
+    trace_free(&t);
+}
+
 /* Marks are no operations. */
 static void an_error_names_its_operation(void **state)
 {
@@ -352,6 +390,7 @@ int main(void)
         cmocka_unit_test(the_last_statistics_are_written_once),
         cmocka_unit_test(progress_ends_with_all_done),
         cmocka_unit_test(a_full_disk_ends_a_replay),
+        cmocka_unit_test(statistics_with_a_hole_end_a_replay),
         cmocka_unit_test(an_error_names_its_operation),
     };
 

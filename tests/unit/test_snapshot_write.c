@@ -167,6 +167,72 @@ static void test_without_history_there_are_segments_and_settings(void **state)
     rig_down(&rig);
 }
 
+#define PYTORCH_CONF                                                           \
+    "max_split_size_mb:128,max_non_split_rounding_mb:1024,"                    \
+    "large_segment_size_mb:64,roundup_power2_divisions:4,"                     \
+    "per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True"
+#define OWN_CONF "preallocate:33554432,defrag:off,lifetimes:off"
+
+/* PyTorch's, and Larder's up to its statistics; but for the device's name. */
+static void test_settings_have_every_key(void **state)
+{
+    struct rig rig = rig_up_policy(
+        "sim:1GiB,backing=none", LARDER_POLICY_LARDER,
+        PYTORCH_CONF "," OWN_CONF ",pinned_max_round_threshold_mb:4");
+    struct bytes b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+
+    (void)state;
+    assert_has(
+        &b,
+        "\"allocator_settings\":{\"PYTORCH_CUDA_ALLOC_CONF\":\"" PYTORCH_CONF
+        "\",\"max_split_size\":134217728,"
+        "\"garbage_collection_threshold\":0.0,"
+        "\"expandable_segments\":false,"
+        "\"pinned_num_register_threads\":1,"
+        "\"release_lock_on_cudamalloc\":false,"
+        "\"pinned_use_cuda_host_register\":false,"
+        "\"graph_capture_record_stream_reuse\":false,"
+        "\"max_round_threshold\":4194304,\"max_cached_size\":-1,"
+        "\"roundup_power2_divisions\":{\"1\":4,\"2\":4,\"4\":4,\"8\":4,"
+        "\"16\":4,\"32\":4,\"64\":4,\"128\":4,\"256\":4,\"512\":4,"
+        "\"1024\":4,\"2048\":4,\"4096\":4,\"8192\":4,\"16384\":4,"
+        "\"32768\":4}}");
+    assert_has(&b, "\"larder\":{\"version\":\"" LARDER_VERSION_STRING
+                   "\",\"policy\":\"larder\",\"conf\":\"" PYTORCH_CONF
+                   "," OWN_CONF "\",\"device_name\":\"");
+    assert_has(&b, "\"device_total_bytes\":1073741824,"
+                   "\"allowed_bytes\":536870912,\"history\":false,"
+                   "\"history_max_events\":0,\"history_lost_events\":0,"
+                   "\"history_stacks\":\"off\",\"history_stack_count\":0,"
+                   "\"history_lost_stacks\":0,\"history_lost_notes\":0,"
+                   "\"stats\":{\"allocation.all.current\":0,");
+    free(b.at);
+    rig_down(&rig);
+}
+
+/* A word each where it is not the default, and nothing where it is. */
+static void test_settings_at_their_defaults_are_left_out(void **state)
+{
+    static const char *const confs[] = {"defrag:eager", "migrate:on",
+                                        "limit:1073741824",
+                                        "garbage_collection_threshold:0.8"};
+
+    (void)state;
+    for (size_t i = 0; i < 1 + sizeof confs / sizeof confs[0]; i++) {
+        const char *conf = i == 0 ? "" : confs[i - 1];
+        struct rig rig =
+            rig_up_policy("sim:2GiB,backing=none", LARDER_POLICY_LARDER, conf);
+        struct bytes b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+        char want[128];
+
+        snprintf(want, sizeof want, "\"policy\":\"larder\",\"conf\":\"%s\",",
+                 conf);
+        assert_has(&b, want);
+        free(b.at);
+        rig_down(&rig);
+    }
+}
+
 /* What was carved, and what is left, of a piece that is one event. */
 static void test_reserved_memory_is_there_whole(void **state)
 {
@@ -473,6 +539,8 @@ int main(void)
         cmocka_unit_test(test_json_has_segments_blocks_and_events),
         cmocka_unit_test(test_traces_stand_at_the_device_s_number),
         cmocka_unit_test(test_without_history_there_are_segments_and_settings),
+        cmocka_unit_test(test_settings_have_every_key),
+        cmocka_unit_test(test_settings_at_their_defaults_are_left_out),
         cmocka_unit_test(test_reserved_memory_is_there_whole),
         cmocka_unit_test(test_text_is_escaped),
         cmocka_unit_test(test_what_is_empty_is_written),

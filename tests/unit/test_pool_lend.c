@@ -223,6 +223,10 @@ static void a_graphs_scratch_is_lent_when_the_program_says_so(void **state)
                       larder_alloc(rig.a, MIB(150), EAGER + 1, &eager));
         assert_ok(larder_alloc(rig.a, MIB(150), EAGER, &eager));
         assert_int_equal(eager, scratch);
+        assert_ok(larder_pool_lend(rig.a, graphs, EAGER)); /* it is already */
+        assert_refused(LARDER_ERR_BUSY,
+                       larder_pool_lend(rig.a, graphs, EAGER + 1),
+                       "free that first");
         assert_refused(LARDER_ERR_BUSY, larder_pool_recall(rig.a, graphs),
                        "free that first");
         assert_refused(LARDER_ERR_BUSY,

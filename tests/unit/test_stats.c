@@ -346,6 +346,7 @@ static void test_a_freed_block_that_is_waited_for_stays_active(void **state)
 static void test_oversize_is_what_max_split_size_says(void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:40");
+    larder_addr large;
     larder_stats st;
 
     (void)state;
@@ -353,11 +354,16 @@ static void test_oversize_is_what_max_split_size_says(void **state)
     st = rig_stats(&rig);
     assert_int_equal(st.oversize_allocations.current, 0);
     assert_int_equal(st.oversize_segments.current, 0);
-    rig_alloc(&rig, MIB(40));
+    large = rig_alloc(&rig, MIB(40));
     st = rig_stats(&rig);
     assert_int_equal(st.oversize_allocations.current, 1);
     assert_int_equal(st.oversize_segments.current, 1);
     assert_int_equal(st.max_split_size, MIB(40));
+    rig_free(&rig, large);
+    assert_ok(larder_empty_cache(rig.a));
+    st = rig_stats(&rig);
+    assert_int_equal(st.oversize_allocations.current, 0);
+    assert_int_equal(st.oversize_segments.current, 0);
     rig_down(&rig);
 }
 

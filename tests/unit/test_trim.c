@@ -1,6 +1,7 @@
 /* test_trim.c - larder_trim(): to the target and no further, under every
  * policy; trim_age: what is unused goes, what is used stays, and nothing at
  * all while a stream is captured. */
+#include <stdbool.h>
 #include <time.h>
 
 #include <larder/pinned.h>
@@ -315,6 +316,37 @@ static void launched(void *ctx)
     (void)ctx;
 }
 
+/* Questions that were asked of events, whatever the answer, beyond so many for
+ * each event. */
+static bool are_asked_more_than(struct rig *rig, uint64_t times)
+{
+    larder_device_counters c = rig_counters(rig);
+
+    return c.calls[LARDER_CALL_event_query] +
+               c.failed[LARDER_CALL_event_query] >
+           times * c.calls[LARDER_CALL_event_create];
+}
+
+/* One event is asked again and again for a while, before the next look makes
+ * another. */
+static void test_a_busy_stream_is_asked_again(void **state)
+{
+    struct rig rig =
+        rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
+    long waited = 0;
+
+    (void)state;
+    fill_cache(&rig);
+    assert_ok(larder_sim_launch(rig.dev, 0, launched, NULL));
+    while (rig_calls(&rig, LARDER_CALL_event_create) == 0 ||
+           !are_asked_more_than(&rig, 2)) {
+        assert_true(waited++ < PATIENCE_MS);
+        nap_ms(1);
+    }
+    assert_ok(larder_sim_complete(rig.dev, 0));
+    rig_down(&rig);
+}
+
 /* Pages wait for what the stream has to do, and nobody waits for them. */
 static void test_a_busy_stream_keeps_its_pages(void **state)
 {
@@ -399,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_what_is_used_between_looks_stays),
         cmocka_unit_test(test_nothing_goes_while_a_stream_is_captured),
         cmocka_unit_test(test_captures_of_recorded_streams_are_respected),
+        cmocka_unit_test(test_a_busy_stream_is_asked_again),
         cmocka_unit_test(test_a_busy_stream_keeps_its_pages),
         cmocka_unit_test(test_the_age_can_be_changed_and_ended),
         cmocka_unit_test(test_without_a_thread_nothing_is_set),

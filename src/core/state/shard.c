@@ -177,5 +177,4 @@ void larder__shards_destroy(struct allocator *a)
 {
     for (unsigned i = 1; i <= a->shards.count; i++)
         larder__host_free(a->shards.list[i]);
-    a->shards.count = 0;
 }

@@ -1,5 +1,5 @@
 /* test_adapters.c - the functions for CuPy, RMM and ONNX Runtime, called as
- * those do, on the stand-in for the driver. */
+ * those libraries call them, on the stand-in driver. */
 #include "cuda/cuda_rig.h"
 
 #include <larder/adapters.h>

@@ -1,5 +1,5 @@
-/* cuda_rig.h - what the tests of the backend share: the stand-in's control, its
- * calls by name, and devices of it.
+/* cuda_rig.h - shared by the backend's tests: control of the stand-in driver,
+ * its calls by name, and devices opened on it.
  *
  * Header only, for cmocka programs. */
 #ifndef LARDER_TESTS_CUDA_CUDA_RIG_H

@@ -1,4 +1,4 @@
-/* cuda_types_own.c - sizes and places of our own declarations of the driver's
+/* cuda_types_own.c - sizes and offsets of our own declarations of the driver's
  * types, in the order of test_cuda_header.c, which has the toolkit's. */
 #include "device/cuda_driver.h"
 

@@ -1,5 +1,5 @@
-/* test_cuda_ancient.c - a driver without a call that is needed is refused, and
- * the call is named.  Its stand-in lacks cuStreamSynchronize(). */
+/* test_cuda_ancient.c - a driver that lacks a required call is refused, and the
+ * error names the call.  Its stand-in lacks cuStreamSynchronize(). */
 #include "cuda_rig.h"
 
 static void a_missing_call_is_named(void **state)

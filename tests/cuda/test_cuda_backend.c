@@ -1,5 +1,5 @@
-/* test_cuda_backend.c - devices of a driver: opened, refused, shared with the
- * rest of the process, and what its answers become. */
+/* test_cuda_backend.c - driver devices: opening, refusing, sharing with the
+ * rest of the process, and the translation of the driver's results. */
 #include "cuda_rig.h"
 
 #include <pthread.h>

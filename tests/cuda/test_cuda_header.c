@@ -1,5 +1,5 @@
-/* test_cuda_header.c - what we declare of the driver is what a toolkit's cuda.h
- * declares.  The comparison is made by the compiler; without a toolkit the
+/* test_cuda_header.c - our declarations of the driver agree with those of a
+ * toolkit's cuda.h.  The compiler makes the comparison; without a toolkit the
  * test is skipped. */
 #include <stdio.h>
 

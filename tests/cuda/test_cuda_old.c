@@ -1,5 +1,5 @@
-/* test_cuda_old.c - a driver without the calls that may be missing works, and
- * has no virtual memory. */
+/* test_cuda_old.c - a driver without the optional calls works, but has no
+ * virtual memory. */
 #include "cuda_rig.h"
 
 static void what_is_not_needed_may_be_missing(void **state)

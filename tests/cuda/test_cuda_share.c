@@ -1,5 +1,5 @@
-/* test_cuda_share.c - memory passed on through the driver's calls, as
- * descriptors and as fabric handles. */
+/* test_cuda_share.c - memory shared through the driver's calls, as descriptors
+ * and as fabric handles. */
 #include "cuda_rig.h"
 #include "support/share_rig.h"
 

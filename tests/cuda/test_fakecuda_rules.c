@@ -1,5 +1,5 @@
 /* test_fakecuda_rules.c - the stand-in refuses what the driver refuses, and
- * writes it down. */
+ * records the violation. */
 #include "cuda_rig.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* test_cudart_calls.c - the runtime on the simulated driver: memory, order,
- * code that does nothing, and errors.  Built for each version of it. */
+/* test_cudart_calls.c - the runtime on the simulated driver: memory, ordering,
+ * kernels that do nothing, and errors.  Built for each version of the
+ * runtime. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* test_cudart_header.c - what we declare of the runtime is laid out as in a
- * toolkit's headers.  The comparison is made by the compiler; without a toolkit
- * the test is skipped. */
+/* test_cudart_header.c - our declarations of the runtime have the layout of a
+ * toolkit's headers.  The compiler makes the comparison; without a toolkit the
+ * test is skipped. */
 #include <stdio.h>
 
 #ifdef HAVE_CUDA_RUNTIME_H

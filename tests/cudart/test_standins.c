@@ -1,5 +1,5 @@
-/* test_standins.c - the libraries above the runtime: what programs rely on in
- * what they answer. */
+/* test_standins.c - the stand-ins for libraries above the runtime return what
+ * programs rely on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* fake_attributes.c - what can be asked about a device, by number. */
+/* fake_attributes.c - device attributes, by number. */
 #include "fakecuda/fake_state.h"
 
 #include <stdio.h>

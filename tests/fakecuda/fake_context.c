@@ -1,5 +1,5 @@
-/* fake_context.c - devices as the driver's callers see them, and contexts: a
- * stack of them for each thread. */
+/* fake_context.c - devices as the driver's callers see them, and contexts: each
+ * thread has a stack of them. */
 #include "fakecuda/fake_state.h"
 
 #include <stdio.h>

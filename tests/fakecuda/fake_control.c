@@ -1,4 +1,4 @@
-/* fake_control.c - what a test can ask of the stand-in. */
+/* fake_control.c - how a test inspects and controls the stand-in. */
 #include "fakecuda/fake_state.h"
 
 __attribute__((visibility("default"))) const struct fakecuda_control *

@@ -1,5 +1,5 @@
-/* fake_entries.h - the driver calls that the stand-in answers: one list makes
- * their declarations and what cuGetProcAddress() finds. */
+/* fake_entries.h - the driver calls that the stand-in implements.  One list
+ * generates their declarations and the table of cuGetProcAddress(). */
 #ifndef LARDER_TESTS_FAKECUDA_FAKE_ENTRIES_H
 #define LARDER_TESTS_FAKECUDA_FAKE_ENTRIES_H
 

@@ -1,5 +1,5 @@
-/* fake_graph.c - graphs, which hold nothing: what is captured is not kept, and
- * a launch is counted alone.  User objects live as long as graphs say. */
+/* fake_graph.c - graphs without contents: captured work is not kept, and a
+ * launch is only counted.  User objects live as long as graphs keep them. */
 #include "fakecuda/fake_state.h"
 
 #include <stdlib.h>

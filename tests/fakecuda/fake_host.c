@@ -1,5 +1,5 @@
-/* fake_host.c - page-locked memory of the host, made here or registered, and
- * whose an address is. */
+/* fake_host.c - page-locked host memory, allocated here or registered, and the
+ * owner of an address. */
 #include "fakecuda/fake_state.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* fake_memory.c - memory of the device and of the host, and moving bytes. */
+/* fake_memory.c - device and host memory, and copies. */
 #include "fakecuda/fake_state.h"
 
 #include <stdlib.h>

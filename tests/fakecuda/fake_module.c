@@ -1,5 +1,5 @@
-/* fake_module.c - modules, their functions, and launching them: all of it is
- * accepted, counted, and does nothing. */
+/* fake_module.c - modules, their functions, and launches: all are accepted and
+ * counted, and do nothing. */
 #include "fakecuda/fake_state.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* fake_pool.c - memory in the order of a stream, from pools.
+/* fake_pool.c - stream-ordered memory from pools.
  *
- * A piece is an allocation of the simulated GPU of its own: how the driver
- * cuts its pools is not published.  One that was freed serves the next request
- * of its size on its stream at once, another stream's when what was queued
- * before the free is done, and goes back when something is waited for, down to
- * the pool's threshold. */
+ * Each piece is an allocation of its own on the simulated GPU, because it is
+ * not published how the driver subdivides its pools.  A freed piece serves the
+ * next request of its size: on its own stream at once, on another stream after
+ * the work queued before the free has completed.  Any wait releases free
+ * pieces, down to the pool's threshold. */
 #include "fakecuda/fake_state.h"
 
 #include <stdlib.h>

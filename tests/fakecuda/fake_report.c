@@ -1,5 +1,5 @@
-/* fake_report.c - what a program did with the simulated GPUs, as a line of
- * JSON for each that it used, when it ends. */
+/* fake_report.c - at exit, one line of JSON for each simulated GPU that the
+ * program used. */
 #include "fakecuda/fake_state.h"
 
 #include <inttypes.h>

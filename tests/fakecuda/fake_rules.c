@@ -1,5 +1,4 @@
-/* fake_rules.c - what was done wrong, what is to go wrong, and what was
- * called. */
+/* fake_rules.c - violations of rules, planned failures, and call counts. */
 #include "fakecuda/fake_state.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* fake_state.c - the lock, the devices, and the frame of every call. */
+/* fake_state.c - the lock, the devices, and the begin and end of every call. */
 #include "fakecuda/fake_state.h"
 
 #include <pthread.h>

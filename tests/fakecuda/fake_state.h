@@ -1,6 +1,6 @@
-/* fake_state.h - the stand-in from within.
+/* fake_state.h - the stand-in's internal state.
  *
- * One lock guards all of it: each driver call is made between fake_begin() and
+ * One lock guards all of it: each driver call runs between fake_begin() and
  * fake_end(). */
 #ifndef LARDER_TESTS_FAKECUDA_FAKE_STATE_H
 #define LARDER_TESTS_FAKECUDA_FAKE_STATE_H

@@ -1,4 +1,4 @@
-/* fake_symbols.c - errors in words, calls by name, and what is not there. */
+/* fake_symbols.c - error texts, calls by name, and calls that are missing. */
 #include "fakecuda/fake_state.h"
 
 #include <stdatomic.h>

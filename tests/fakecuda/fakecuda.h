@@ -1,8 +1,8 @@
-/* fakecuda.h - how a test steers the stand-in for a driver, which it loads like
- * the real one.
+/* fakecuda.h - how a test controls the stand-in driver, which it loads like the
+ * real one.
  *
- * The stand-in keeps simulated GPUs of its own: the functions here are those
- * of its copy of the library, for its devices. */
+ * The stand-in has its own simulated GPUs: these functions are those of its
+ * copy of the library and work on its devices. */
 #ifndef LARDER_TESTS_FAKECUDA_FAKECUDA_H
 #define LARDER_TESTS_FAKECUDA_FAKECUDA_H
 

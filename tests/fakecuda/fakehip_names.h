@@ -1,5 +1,5 @@
-/* fakehip_names.h - included before all else, it gives the stand-in's calls
- * the names of HIP's driver. */
+/* fakehip_names.h - renames the stand-in's calls to those of HIP's driver.
+ * Included before everything else. */
 #ifndef LARDER_TESTS_FAKECUDA_FAKEHIP_NAMES_H
 #define LARDER_TESTS_FAKECUDA_FAKEHIP_NAMES_H
 

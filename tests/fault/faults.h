@@ -1,5 +1,5 @@
-/* faults.h - one failure, or two of different kinds at a time: the second as in
- * what undoes the first. */
+/* faults.h - injects one failure, or two of different kinds at a time; the
+ * second can hit the code that undoes the first. */
 #ifndef TESTS_FAULT_FAULTS_H
 #define TESTS_FAULT_FAULTS_H
 

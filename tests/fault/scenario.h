@@ -1,10 +1,10 @@
-/* scenario.h - a run through everything the allocator does, made to go on
+/* scenario.h - a run through everything the allocator does, which continues
  * after any call in it has failed.
  *
- * A fault is armed, the scenario runs, and each failure is judged on the
- * spot: the result is one the fault can explain, every structure is in order,
- * and what was live still holds the bytes that were written there.  At the
- * end, with the fault gone, the allocator works and releases everything. */
+ * A fault is armed, the scenario runs, and each failure is checked at once: the
+ * fault can explain the result, every structure is consistent, and live memory
+ * still holds the bytes that were written to it.  At the end, with the fault
+ * removed, the allocator works and releases everything. */
 #ifndef LARDER_TESTS_FAULT_SCENARIO_H
 #define LARDER_TESTS_FAULT_SCENARIO_H
 

@@ -1,7 +1,7 @@
-/* test_fault_commit.c - parts of a region are committed and given up, and a
- * private pool lends, with each request for host memory and each call of the
- * device failing in turn: what is committed keeps its bytes, a call that fails
- * has changed nothing that is in use, and once the fault is gone all works. */
+/* test_fault_commit.c - parts of a region are committed and decommitted, and a
+ * private pool lends, while each request for host memory and each device call
+ * fails in turn.  Committed memory keeps its bytes, a call that fails changes
+ * nothing in use, and everything works once the fault is removed. */
 #include <stdbool.h>
 
 #include "scenario.h"

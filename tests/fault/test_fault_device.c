@@ -1,6 +1,6 @@
-/* test_fault_device.c - any one driver call may fail, or all of its kind from
- * one on: the allocator says so or gets by without it, loses nothing, and
- * goes on once the driver does. */
+/* test_fault_device.c - any one driver call may fail, or all calls of its kind
+ * from one on.  The allocator reports the failure or does without the call,
+ * loses nothing, and continues once the driver works again. */
 #include "scenario.h"
 
 /* The calls the allocator makes, and how often at least in the scenario,

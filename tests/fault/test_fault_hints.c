@@ -1,5 +1,6 @@
-/* Allocations with hints on a device that is nearly full, with every driver
- * call and every request for host memory on the way failing. */
+/* test_fault_hints.c - allocations with hints on a device that is nearly full,
+ * while every driver call and every request for host memory involved fails in
+ * turn. */
 #include "fault/scenario.h"
 
 #include <larder/hint.h>

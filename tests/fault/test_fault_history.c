@@ -1,6 +1,6 @@
-/* test_fault_history.c - host memory that is missing while history is recorded
- * or a snapshot is written: what is lost is counted, files are whole or not
- * there, and the calls recorded succeed all the same. */
+/* test_fault_history.c - host memory runs out while history is recorded or a
+ * snapshot is written: lost events are counted, files are complete or absent,
+ * and the recorded calls themselves succeed. */
 #include "support/history_rig.h"
 
 #include <sys/stat.h>

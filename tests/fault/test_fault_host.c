@@ -1,5 +1,5 @@
-/* test_fault_host.c - any one request for host memory may fail, or all from
- * one on: the call that needed it says so, and nothing else happens. */
+/* test_fault_host.c - any one request for host memory may fail, or all from one
+ * on: the call that needed it reports that, and nothing else happens. */
 #include "scenario.h"
 
 static const struct fault no_fault = {.is_host = 1, .times = 1};

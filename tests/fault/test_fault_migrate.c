@@ -1,8 +1,8 @@
-/* test_fault_migrate.c - what lives moves, and any call of the driver in it
- * fails, or any request for host memory: once, twice, from then on, and
- * together with a call of another kind, as in what undoes the first.  Each
- * time: the answer is one that the failure explains, every structure is in
- * order, what lives has its address and its bytes, and no page is lost. */
+/* test_fault_migrate.c - live memory moves while any driver call or any request
+ * for host memory fails: once, twice, from then on, and together with a failure
+ * of another kind in the code that undoes the first.  Each time the result is
+ * one that the failure explains, every structure is consistent, live memory
+ * keeps its address and its bytes, and no page is lost. */
 #include "../support/migrate_rig.h"
 #include "fault/faults.h"
 

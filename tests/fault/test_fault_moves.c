@@ -1,10 +1,11 @@
-/* test_fault_moves.c - memory is moved to where it is needed, or released,
- * and any call of the driver in it fails, or any request for host memory; once,
- * twice, from then on, and together with a call of another kind, as in what
- * undoes the first.  Each time: the answer is one that the failure explains,
- * every structure is in order, what lives has its bytes, the device holds what
- * is said to be held, and no page is lost: afterwards all that is free can be
- * had, in one piece, on another stream, and in the end all goes back. */
+/* test_fault_moves.c - pages move to where they are needed, or are released,
+ * while any driver call or any request for host memory fails: once, twice, from
+ * then on, and together with a failure of another kind in the code that undoes
+ * the first.  Each time the result is one that the failure explains, every
+ * structure is consistent, live memory keeps its bytes, and the device holds
+ * what the statistics say.  No page is lost: afterwards all free memory can be
+ * allocated in one piece on another stream, and at the end all of it is
+ * released. */
 #include "fault/faults.h"
 
 enum { BLOCKS = 12, SMALL_BLOCKS = 40, STREAM_OTHER = 1, STREAM_THIRD = 2 };

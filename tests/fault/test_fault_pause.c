@@ -1,6 +1,6 @@
-/* test_fault_pause.c - pausing and resuming, with each request for host memory
- * and each call of the device failing in turn: nothing is lost, and once the
- * fault is gone everything works. */
+/* test_fault_pause.c - pause and resume, while each request for host memory and
+ * each device call fails in turn: nothing is lost, and everything works once
+ * the fault is removed. */
 #include "scenario.h"
 
 #include <larder/tag.h>

@@ -1,6 +1,6 @@
-/* test_fault_pinned.c - pinned memory, trimming and its thread when any
- * request for host memory, or call of the driver, fails: a result that names
- * it, bytes untouched, everything released. */
+/* test_fault_pinned.c - pinned memory, trimming and the trim thread, while any
+ * request for host memory or driver call fails: the result names the failure,
+ * bytes stay untouched, and everything is released. */
 #include <larder/pinned.h>
 
 #include "support/host_faults.h"

@@ -1,6 +1,6 @@
-/* test_fault_regions.c - a region sleeps and wakes, with each request for host
- * memory and each call of the device failing in turn: contents are kept, and
- * once the fault is gone everything works. */
+/* test_fault_regions.c - a region sleeps and wakes, while each request for host
+ * memory and each device call fails in turn: contents are kept, and everything
+ * works once the fault is removed. */
 #include <stdbool.h>
 
 #include "scenario.h"

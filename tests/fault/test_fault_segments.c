@@ -1,5 +1,6 @@
-/* Segments joined, released for a request, and lent to another stream, with
- * every driver call and every request for host memory on the way failing. */
+/* test_fault_segments.c - segments are merged, released for a request, and lent
+ * to another stream, while every driver call and every request for host memory
+ * involved fails in turn. */
 #include "support/host_faults.h"
 #include "support/rig.h"
 

@@ -1,6 +1,6 @@
-/* test_fault_share.c - memory sent and received, with each request for host
- * memory and each call of the device failing in turn: nothing is left behind,
- * and once the fault is gone it works. */
+/* test_fault_share.c - memory is sent and received, while each request for host
+ * memory and each device call fails in turn: nothing is left behind, and
+ * sharing works once the fault is removed. */
 #include "scenario.h"
 
 #include "support/share_rig.h"

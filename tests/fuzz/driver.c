@@ -1,11 +1,11 @@
-/* driver.c - runs a fuzz target over the files it is given and, with
- * --seconds N, over changed copies of them for so long.
+/* driver.c - runs a fuzz target on the given files and then, with --seconds N,
+ * on mutated copies of them for N seconds.
  *
  *   fuzz_X [--seconds N] [--seed S] FILE...
  *
- * Mutation is blind: bits and bytes changed, stretches copied, cut out or
- * taken from another file.  When a run dies, its input is left in
- * fuzz-crash-PID.bin, to be given as a FILE. */
+ * Mutation is blind: it changes bits and bytes, and copies, deletes or inserts
+ * stretches, also from another file.  When a run dies, its input stays in
+ * fuzz-crash-PID.bin, which can be passed as a FILE. */
 #include <time.h>
 #include <unistd.h>
 

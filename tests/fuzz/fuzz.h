@@ -1,5 +1,5 @@
-/* fuzz.h - what a fuzz target is: one function that takes any bytes.  It
- * returns, or the process aborts.  Linked with driver.c, or with libFuzzer. */
+/* fuzz.h - a fuzz target is one function that accepts any bytes and returns, or
+ * the process aborts.  Linked with driver.c, or with libFuzzer. */
 #ifndef LARDER_TESTS_FUZZ_FUZZ_H
 #define LARDER_TESTS_FUZZ_FUZZ_H
 

@@ -1,5 +1,5 @@
-/* fuzz_conf.c - any text as settings: accepted or refused with words, and
- * what is accepted can be worked with. */
+/* fuzz_conf.c - any text as settings: accepted, or refused with a message.
+ * Accepted settings are usable. */
 #include "fuzz.h"
 
 #include <ctype.h>

@@ -1,9 +1,9 @@
-/* fuzz_ledger.c - any bytes as the shared memory of a ledger: a process in it
- * allocates, answers and asks, and who looks at it is told something, as ever;
- * nobody crashes, hangs or loses a byte.
+/* fuzz_ledger.c - any bytes as the shared memory of a ledger.  A process in it
+ * allocates, answers and asks, and a reader always gets some result; nobody
+ * crashes, hangs or loses a byte.
  *
- * The first byte says when the bytes come: before the process joins, or while
- * it is there; the rest are the page, repeated. */
+ * The first byte says whether the bytes are written before the process joins or
+ * while it is a member; the rest are the page, repeated. */
 #include <larder/ledger.h>
 #include <larder/sim.h>
 

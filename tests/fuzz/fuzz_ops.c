@@ -1,8 +1,8 @@
 /* fuzz_ops.c - any bytes as a program of allocator calls.
  *
- * The first byte chooses the settings, each next few an operation.  After
- * every step all structures are checked; no two live blocks overlap; at the
- * end everything goes back to the device. */
+ * The first byte chooses the settings; each following group of bytes is an
+ * operation.  After every operation all structures are checked and no two live
+ * blocks overlap; at the end all memory is released to the device. */
 #include <larder/device.h>
 #include <larder/sim.h>
 

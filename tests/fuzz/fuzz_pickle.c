@@ -1,5 +1,5 @@
-/* fuzz_pickle.c - any bytes as a snapshot in a pickle: read, or refused in
- * words that say where. */
+/* fuzz_pickle.c - any bytes as a pickled snapshot: read, or refused with a
+ * message that says where. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* fuzz_policies.c - any bytes as a trace, run under every policy with tags,
- * hints, pauses, trims and prices that the operations' numbers choose. */
+ * hints, pauses, trims and prices chosen by the operations' numbers. */
 #include <sys/mman.h>
 #include <unistd.h>
 

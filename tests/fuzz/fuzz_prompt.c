@@ -1,5 +1,5 @@
-/* fuzz_prompt.c - any text at the prompt of `larder lab`: read, and what can
- * be read is run, in a small session with limits; nothing of it stays. */
+/* fuzz_prompt.c - any text at the prompt of `larder lab`: parsed, and if valid
+ * run in a small session with limits; nothing of it remains. */
 #include <larder/lab.h>
 
 #include "fuzz.h"

@@ -1,6 +1,6 @@
-/* fuzz_replay_snapshot.c - any bytes as a snapshot: where one can be read it is
- * replayed, under its own settings and under the policy larder, or refused in
- * words. */
+/* fuzz_replay_snapshot.c - any bytes as a snapshot: if readable, it is replayed
+ * under its own settings and under the policy larder, or refused with a
+ * message. */
 #include <sys/mman.h>
 #include <unistd.h>
 

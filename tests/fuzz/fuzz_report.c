@@ -1,5 +1,5 @@
-/* fuzz_report.c - any bytes as a snapshot: where one can be read, it is
- * reported, compared with itself and made a page of, however absurd it is. */
+/* fuzz_report.c - any bytes as a snapshot: if readable, it is reported,
+ * compared with itself and converted to a page, however absurd it is. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,9 +1,10 @@
-/* fuzz_share.c - bytes and descriptors as what comes over a socket: memory is
- * imported or refused with words, and nothing is left behind.
+/* fuzz_share.c - any bytes and descriptors as a message on a socket: memory is
+ * imported, or refused with a message, and nothing is left behind.
  *
- * The first byte says how many descriptors go with which part; the rest are
- * the bytes.  With a mark in the first byte the header's magic, version, kind
- * and identity are put right, so that what lies behind them is reached. */
+ * The first byte says how many descriptors accompany which part; the rest are
+ * the bytes.  A flag in the first byte makes the target correct the header's
+ * magic, version, kind and identity, so that the code behind those checks is
+ * reached. */
 #include <larder/share.h>
 #include <larder/sim.h>
 

@@ -1,5 +1,5 @@
-/* fuzz_size.c - any text as a size: what is read is below the limit, and
- * written as a number of bytes it reads the same. */
+/* fuzz_size.c - any text as a size: an accepted size is below the limit, and
+ * reads the same when written as a number of bytes. */
 #include <inttypes.h>
 
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/* fuzz_snapshot_json.c - any bytes as a snapshot in JSON: read, or refused in
- * words that say where.  The input is what follows the first `{`. */
+/* fuzz_snapshot_json.c - any bytes as a snapshot in JSON: read, or refused with
+ * a message that says where.  The input is what follows the first `{`. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* fuzz_spec.c - any text after "sim:" as a device: opened and usable, or
- * refused with words.  Left out is shared=, which would leave its mark on the
- * machine. */
+ * refused with a message. shared= is left out, because it would leave files on
+ * the machine. */
 #include <larder/device.h>
 
 #include "fuzz.h"

@@ -1,5 +1,6 @@
 /* fuzz_trace.c - any bytes as a trace, plain or compressed: read, or refused
- * in words; what was read is written and read back as the same. */
+ * with a message.  A trace that was read is written and read back as the
+ * same. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-/* recording.h - a script and what each release of PyTorch made of it: a file
+/* recording.h - a script and its result under each release of PyTorch, in a
+ * file
  *
  *   # why
  *   conf: SETTINGS
@@ -8,7 +9,7 @@
  *   script:
  *   its lines
  *   = VERSION...
- *   what these releases all made of it
+ *   the result under all these releases
  *   = VERSION...
  *   ...
  */

@@ -1,19 +1,19 @@
-/* script.h - a script of operations, run as a release of PyTorch would.
+/* script.h - a script of operations, run as a release of PyTorch would run it.
  *
- * A line an operation: those of traces (trace.h) and
+ * One operation per line: those of traces (trace.h) and
  *
  *   b POOL [STREAM...]  allocations (on these streams) go to a private pool
- *   n POOL              no longer
- *   u POOL              the pool has one user less
- *   o POOL              it lends when memory runs out
- *   s POOL              its blocks are not split
- *   g STREAM            a capture begins on the stream
- *   h STREAM            it ends
- *   w STREAM            work is queued on the stream
- *   j STREAM OTHER      which from now on waits for what OTHER has
- *   k CONF              settings
- *   l FRACTION          of the device may be held
- *   q                   statistics
+ *   n POOL              they no longer do
+ *   u POOL              release one use of the pool
+ *   o POOL              the pool lends when memory runs out
+ *   s POOL              the pool's blocks are not split
+ *   g STREAM            begin a capture on the stream
+ *   h STREAM            end it
+ *   w STREAM            queue work on the stream
+ *   j STREAM OTHER      STREAM waits for the work queued on OTHER
+ *   k CONF              apply settings
+ *   l FRACTION          limit reserved memory to a fraction of the device
+ *   q                   print statistics
  */
 #ifndef LARDER_TESTS_GOLDEN_SCRIPT_H
 #define LARDER_TESTS_GOLDEN_SCRIPT_H

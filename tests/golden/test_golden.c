@@ -1,13 +1,12 @@
 /* test_golden.c - replays traces under PyTorch's policy and compares every
- * placement and every statistic with what PyTorch 2.4's own allocator did.
+ * placement and every statistic with those of PyTorch 2.4's own allocator.
  *
  *   test_golden [FOLDER [TRACES...]]
  *
- * FOLDER/golden/NAME.KIND.golden.zst say what is expected; the trace they
- * name is looked for in FOLDER/traces and then in each of TRACES.  Without
- * arguments: the files that come with the source.  Prints the first
- * difference of each file that has one; exits 0 if none has.
- */
+ * FOLDER/golden/NAME.KIND.golden.zst hold the expected results.  The trace that
+ * each names is searched for in FOLDER/traces and then in each of TRACES.
+ * Without arguments: the files in the source tree.  Prints the first difference
+ * of each file that has one; exits with 0 if none has. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

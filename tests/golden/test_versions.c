@@ -1,15 +1,16 @@
 /* test_versions.c - runs scripts under the rules of each release of PyTorch and
- * compares every placement and statistic with what that release's own allocator
- * did; then has each rule be the release's before, and sees that some recording
- * tells.
+ * compares every placement and statistic with those of that release's own
+ * allocator.  Then replaces each rule by the previous release's, and checks
+ * that some recording detects it.
  *
  *   test_versions [FOLDER]
  *   test_versions --table
  *
- * FOLDER/NAME.recording are as recording.h has them; without an argument those
- * that come with the source.  With one, only the comparison.  Prints the first
- * difference of each release that has one; exits 0 if none has.  --table: the
- * table of rules in docs/FIDELITY.md, with the recordings that prove each. */
+ * FOLDER/NAME.recording are in the format of recording.h; without an argument,
+ * those of the source tree.  With a FOLDER only the comparison runs.  Prints
+ * the first difference of each release that has one; exits with 0 if none has.
+ * --table prints the table of rules in docs/FIDELITY.md, with the recordings
+ * that prove each rule. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* test_gpu_core.c - the allocator on a card, or whatever device is named: what
- * can be checked where nobody steers the streams and other programs have
+/* test_gpu_core.c - the allocator on a real GPU, or on any named device: what
+ * can be checked without control of the streams and while other programs use
  * memory too.
  *
- * LARDER_GPU names the device (cuda:0).  Skipped if there is none; a driver
- * that is there and refuses is a failure. */
+ * LARDER_GPU names the device (cuda:0).  Skipped if there is no driver; a
+ * driver that exists but fails is a failure. */
 #include "support/rig.h"
 
 #include <pthread.h>

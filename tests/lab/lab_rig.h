@@ -1,5 +1,5 @@
-/* lab_rig.h - what tests of the lab's inside share: sessions, and checks that
- * say what went wrong.  Header only, for cmocka programs. */
+/* lab_rig.h - shared by tests of the lab's internals: sessions, and checks that
+ * report what failed.  Header only, for cmocka programs. */
 #ifndef TESTS_LAB_LAB_RIG_H
 #define TESTS_LAB_LAB_RIG_H
 

@@ -1,7 +1,7 @@
 /* models.h - the trainings behind the recorded steps, call for call what their
- * Python does: a local of forward() goes when it returns, a temporary once it
- * was used, and `x = f(x)` binds the new one before the old one goes.
- */
+ * Python code does: a local of forward() is released on return, a temporary
+ * after its use, and `x = f(x)` binds the new value before it releases the old
+ * one. */
 #ifndef TESTS_LAB_MODELS_H
 #define TESTS_LAB_MODELS_H
 

@@ -1,5 +1,5 @@
-/* nn_inputs.c - sessions, the inputs that make_expected.py has too, and
- * comparing. */
+/* nn_inputs.c - sessions, the same inputs as in make_expected.py, and
+ * comparisons. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

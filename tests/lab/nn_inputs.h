@@ -1,5 +1,5 @@
-/* nn_inputs.h - sessions, the inputs that make_expected.py has too, and
- * comparing. */
+/* nn_inputs.h - sessions, the same inputs as in make_expected.py, and
+ * comparisons. */
 #ifndef TESTS_LAB_NN_INPUTS_H
 #define TESTS_LAB_NN_INPUTS_H
 

@@ -1,5 +1,5 @@
-/* small_tensors.h - tensors with numbers written into the test, and the log of
- * what the device was asked for. */
+/* small_tensors.h - tensors with values written in the test, and a log of the
+ * device's allocations. */
 #ifndef TESTS_LAB_SMALL_TENSORS_H
 #define TESTS_LAB_SMALL_TENSORS_H
 

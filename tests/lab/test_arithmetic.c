@@ -1,5 +1,6 @@
-/* Values and gradients of the elementwise operations, reductions and products:
- * against numbers from PyTorch, and against differences. */
+/* test_arithmetic.c - values and gradients of the elementwise operations,
+ * reductions and products, checked against PyTorch's numbers and finite
+ * differences. */
 #include "lab/finite_differences.h"
 #include "lab/small_tensors.h"
 

@@ -1,5 +1,5 @@
-/* What backward computes, in which order, and who keeps which memory: the
- * logs are those of PyTorch for the same statements. */
+/* test_autograd.c - what backward computes, in which order, and which memory it
+ * keeps: the logs are PyTorch's for the same statements. */
 #include "lab/small_tensors.h"
 
 #include "tensor/host_memory.h"

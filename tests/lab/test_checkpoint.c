@@ -1,4 +1,4 @@
-/* Checkpointing: less is kept, everything else comes out the same. */
+/* test_checkpoint.c - checkpointing keeps less memory and changes no result. */
 #include "lab/small_tensors.h"
 
 /* tanh a few times, with a weight: what a segment of a model does. */

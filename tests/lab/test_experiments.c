@@ -1,5 +1,6 @@
-/* What an experiment's report makes of figures that are, or are not, as
- * expected.  (tests/cli/lab_experiments.sh runs the experiments there are.) */
+/* test_experiments.c - the report of an experiment whose figures are, or are
+ * not, as expected. (tests/cli/lab_experiments.sh runs the real
+ * experiments.) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* test_failing_training.c - each request for memory of a training step may
- * fail, on the device and on the host: the step says so, nothing is left
- * behind, and the same step succeeds afterwards. */
+/* test_failing_training.c - each device or host allocation of a training step
+ * fails in turn: the step reports it, nothing is left behind, and the same step
+ * succeeds afterwards. */
 #include "lab/small_tensors.h"
 #include "tensor/host_memory.h"
 

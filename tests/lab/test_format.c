@@ -1,5 +1,5 @@
-/* test_format.c - tensors are printed as PyTorch 1.13 prints them; what is
- * expected was written by it. */
+/* test_format.c - tensors are printed as by PyTorch 1.13, which wrote the
+ * expected texts. */
 #include <math.h>
 
 #include "lab_rig.h"

@@ -1,5 +1,5 @@
-/* test_kernels.c - every loop against a plain one in double, over random
- * windows: transposed, stepped, broadcast, in place. */
+/* test_kernels.c - every kernel against a plain loop in double, over random
+ * views: transposed, strided, broadcast, in place. */
 #include <math.h>
 
 #include "kernels/kernels.h"

@@ -1,6 +1,6 @@
-/* test_lab_edges.c - where tensors end: sizes at the edge of numbers, memory
- * written through more than one window, layouts of results, and how long two
- * gradients for one tensor stay. */
+/* test_lab_edges.c - edge cases of tensors: extreme sizes, memory written
+ * through several views, layouts of results, and the lifetime of two gradients
+ * for one tensor. */
 #include "lab/small_tensors.h"
 
 #define HUGE_SIZE (INT64_C(1) << 62)

@@ -1,6 +1,5 @@
-/* test_lab_faults.c - any request for host memory, and any call of the
- * device, may fail: the call says so, nothing is lost, and the session goes
- * on. */
+/* test_lab_faults.c - any request for host memory and any device call may fail:
+ * the call reports it, nothing is lost, and the session stays usable. */
 #include "kernels/kernels.h"
 #include "lab_rig.h"
 #include "tensor/host_memory.h"

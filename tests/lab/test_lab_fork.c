@@ -1,5 +1,5 @@
-/* test_lab_fork.c - a forked child is refused what its parent has on the
- * device, also where no memory is asked for; what is on the host is its own. */
+/* test_lab_fork.c - a forked child may not use its parent's device tensors,
+ * even for calls that allocate nothing; host tensors are its own copies. */
 #include <sys/wait.h>
 #include <unistd.h>
 

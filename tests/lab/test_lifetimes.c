@@ -1,9 +1,9 @@
-/* The steps recorded from real PyTorch, made again by the lab: every device
- * allocation and free above 512 bytes, in order.
+/* test_lifetimes.c - the lab repeats steps recorded from real PyTorch: every
+ * device allocation and free above 512 bytes, in order.
  *
- * Smaller ones are left out: the recordings were made on the processor, whose
- * scalars, counters and profiler marks are tensors of their own there.  What
- * else differs is listed here, and explained in docs/LAB.md. */
+ * Smaller ones are left out, because the recordings were made on the CPU, where
+ * scalars, counters and profiler marks are tensors of their own.  The other
+ * differences are listed here and explained in docs/LAB.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

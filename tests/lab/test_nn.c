@@ -1,5 +1,5 @@
-/* Layers and losses: PyTorch's numbers, forward and backward, and each request
- * for host memory failing. */
+/* test_nn.c - layers and losses give PyTorch's numbers, forward and backward,
+ * also while each request for host memory fails in turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Layers and losses: the memory they take, and what they refuse. */
+/* test_nn_memory.c - layers and losses: the memory they use, and the arguments
+ * they refuse. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

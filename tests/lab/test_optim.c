@@ -1,5 +1,5 @@
-/* Optimizers: PyTorch's numbers after each of several steps, and what a step
- * makes and lets go. */
+/* test_optim.c - optimizers give PyTorch's numbers after each of several steps;
+ * what a step allocates and frees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

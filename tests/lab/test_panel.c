@@ -1,4 +1,4 @@
-/* The panel, the statistics and the snapshot: what is shown of a session. */
+/* test_panel.c - the panel, the statistics and the snapshot of a session. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_parallel.c - loops on many threads: every element once, the pieces not
- * too small, and on one thread where there are no others. */
+/* test_parallel.c - parallel loops visit every element once, in pieces that are
+ * not too small, and run on one thread if there are no others. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>

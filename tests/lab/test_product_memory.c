@@ -1,5 +1,5 @@
-/* What products of matrices ask the device for, forward and backward: the
- * logs are those of PyTorch for the same statements. */
+/* test_product_memory.c - the device allocations of matrix products, forward
+ * and backward: the logs are PyTorch's for the same statements. */
 #include "lab/small_tensors.h"
 
 static lab_tensor *twice(lab_tensor *t)

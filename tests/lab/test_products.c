@@ -1,5 +1,5 @@
-/* test_products.c - products of matrices against plain sums in double, over
- * windows of any strides and sizes around the blocks'. */
+/* test_products.c - matrix products against plain sums in double, over views of
+ * any strides and sizes near the block sizes. */
 #include <math.h>
 
 #include "kernels/kernels.h"

@@ -1,4 +1,5 @@
-/* The prompt's language: what is read as what, and where a mistake is. */
+/* test_prompt_parse.c - the prompt's language: how text is parsed, and where
+ * errors are reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_random.c - random numbers: distributed as they should be, the same for
- * a seed whatever the number of threads, others for another. */
+/* test_random.c - random numbers have the right distribution, depend only on
+ * the seed and not on the number of threads, and differ between seeds. */
 #include <math.h>
 
 #include "lab_rig.h"

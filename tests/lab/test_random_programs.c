@@ -1,7 +1,7 @@
-/* test_random_programs.c - programs nobody would write, from fixed seeds, run
- * with memory that computes and with memory that is only counted.  Both take
- * and free the same; what is allocated is what is alive, in whole units of 512
- * bytes; and when all is dropped nothing is left. */
+/* test_random_programs.c - random programs from fixed seeds, run with memory
+ * that computes and with memory that is only counted.  Both allocate and free
+ * the same; allocated bytes are those of the live tensors, in whole units of
+ * 512 bytes; and nothing is left when all tensors are released. */
 #include "lab/small_tensors.h"
 
 enum { HELD = 10, STEPS = 160, PROGRAMS = 120, UNIT = 512, OPS = 38 };

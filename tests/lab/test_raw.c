@@ -1,6 +1,7 @@
-/* test_raw.c - operations without a way back, types of their own bytes,
- * functions of the caller's, streams and stacks.  That values and gradients are
- * right is tested from Python (tests/python/test_lab_gradients.py). */
+/* test_raw.c - operations without gradients, types with their own sizes,
+ * functions defined by the caller, streams and stacks.
+ * tests/python/test_lab_gradients.py tests that values and gradients are
+ * right. */
 #include <larder/lab_raw.h>
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* test_tensor.c - sessions and tensors: what is taken, when it goes, what is
- * told of it, and what is refused. */
+/* test_tensor.c - sessions and tensors: what is allocated, when it is freed,
+ * what the observer sees, and what is refused. */
 #include <math.h>
 
 #include "lab_rig.h"

@@ -1,5 +1,5 @@
-/* Views share memory, copies are made only where they must be, and gradients
- * find their way back through both. */
+/* test_views.c - views share memory, copies are made only where necessary, and
+ * gradients flow back through both. */
 #include "lab/finite_differences.h"
 #include "lab/small_tensors.h"
 

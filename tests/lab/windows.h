@@ -1,5 +1,5 @@
-/* windows.h - tensors that lie in memory in every way, and plain access to
- * their elements: for tests of the kernels.  Header only. */
+/* windows.h - tensors in every memory layout, and plain access to their
+ * elements: for tests of the kernels.  Header only. */
 #ifndef TESTS_LAB_WINDOWS_H
 #define TESTS_LAB_WINDOWS_H
 

@@ -1,5 +1,5 @@
-/* model_ops.h - random operations on an allocator, each of which makes sense
- * whatever came before, so that any of them may be left out. */
+/* model_ops.h - random operations on an allocator.  Each is valid whatever came
+ * before it, so that any of them may be left out. */
 #ifndef LARDER_TESTS_MODEL_MODEL_OPS_H
 #define LARDER_TESTS_MODEL_MODEL_OPS_H
 

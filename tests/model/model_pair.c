@@ -1,5 +1,5 @@
-/* model_pair.c - each operation on both sides, then every difference one can
- * see through the public functions. */
+/* model_pair.c - runs each operation on both sides, then compares everything
+ * that the public functions show. */
 #include "model/model_pair.h"
 
 #include <inttypes.h>

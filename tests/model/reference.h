@@ -1,13 +1,13 @@
-/* reference.h - a naive model of the `pytorch` policy, to test the library by.
+/* reference.h - a naive model of the `pytorch` policy, against which the
+ * library is tested.
  *
- * Written from the description of the policy alone, with arrays and linear
- * scans and nothing clever, so that a mistake of the library is unlikely to be
- * made here too.  It has a model of the simulated device of its own: addresses
- * and capacity, no memory.
+ * It is written from the description of the policy alone, with arrays and
+ * linear scans and nothing clever, so that it is unlikely to share a mistake
+ * with the library.  It includes its own model of the simulated device:
+ * addresses and capacity, no memory.
  *
- * Left out: reserved pieces, checkpoints, reclaim callbacks, the words of
- * errors.  Not thread safe.  Ends the program when the host has no memory.
- */
+ * Left out: reserved pieces, checkpoints, reclaim callbacks, error messages.
+ * Not thread safe.  Ends the program if the host runs out of memory. */
 #ifndef LARDER_TESTS_MODEL_REFERENCE_H
 #define LARDER_TESTS_MODEL_REFERENCE_H
 

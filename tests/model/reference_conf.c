@@ -1,5 +1,5 @@
-/* reference_conf.c - settings of the model: reading them and the sizes they
- * make. */
+/* reference_conf.c - the model's settings: parsing them, and the sizes they
+ * give. */
 #include "model/reference_state.h"
 
 #include <assert.h>

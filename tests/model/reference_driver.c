@@ -1,5 +1,5 @@
-/* reference_driver.c - the model's ways to get memory from the device and to
- * release it. */
+/* reference_driver.c - how the model gets memory from the device and releases
+ * it. */
 #include "model/reference_state.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* reference_state.h - what the model consists of.  Private to reference*.c. */
+/* reference_state.h - the model's state.  Private to reference*.c. */
 #ifndef LARDER_TESTS_MODEL_REFERENCE_STATE_H
 #define LARDER_TESTS_MODEL_REFERENCE_STATE_H
 

@@ -1,4 +1,4 @@
-/* reference_walk.c - the model's blocks, in the order of addresses. */
+/* reference_walk.c - walks the model's blocks in address order. */
 #include "model/reference_state.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* test_kernel_reads.c [STEPS [SEED]] - memory that kernels use is nobody else's
- * until they have run, under every policy, on a device that waits as a driver
- * does.
+/* test_kernel_reads.c [STEPS [SEED]] - memory that kernels use is not reused
+ * until they have run, under every policy, on a device that executes
+ * asynchronously like a driver's.
  *
- * Each allocation is filled on its stream, and read on it and on others, all
- * of it queued; allocations come and go meanwhile, and streams run when they
- * are told, or when something waits.  Every read must find what was filled. */
+ * Each allocation is filled on its stream and read on that stream and on
+ * others; all of this is queued.  Meanwhile allocations come and go, and
+ * streams run when the test says so or when something waits.  Every read must
+ * find what was filled in. */
 #include "support/random.h"
 #include "support/rig.h"
 

@@ -1,14 +1,14 @@
-/* The larder policy against a record of what every byte should be, in random
- * operations with real memory: allocations on several streams, streams
- * recorded, graphs that are captured in pools and replayed, work that
+/* test_larder_random.c - the larder policy against a record of what every byte
+ * should be, in random operations with real memory: allocations on several
+ * streams, recorded streams, graphs captured in pools and replayed, work that
  * completes late, devices that fail.
  *
  *   test_larder_random [STEPS [SEED]]
  *
- * Every block that is live is written in full, or in places if it is large,
- * and compared when it goes; one that was released while a recorded stream
- * still had work is compared until that has completed; what a captured graph
- * writes to is written again with each replay. */
+ * Every live block is filled completely, or in places if it is large, and
+ * compared when it is freed.  A block that was freed while a recorded stream
+ * still had work is compared until that work has completed.  What a captured
+ * graph writes is written again by each replay. */
 #include <stdbool.h>
 
 #include <larder/hint.h>

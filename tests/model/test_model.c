@@ -3,10 +3,11 @@
  *
  *   test_model [--seed N] [--runs N] [--ops N] [--seconds N]
  *
- * Each run has a seed of its own (the first is N), which makes a device, a
- * configuration and --ops operations.  With --seconds runs go on until that
- * time is over.  A failure is cut down to few operations and printed.  Many
- * runs in which one of the rare things never happened are a failure too. */
+ * Each run has its own seed (the first is N), which determines a device, a
+ * configuration and --ops operations.  With --seconds, runs continue until that
+ * time has passed.  A failing program is reduced to few operations and printed.
+ * Many runs in which one of the rare events never happened are a failure
+ * too. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* test_reference_golden.c - the naive model does what PyTorch 2.4 did: every
- * placement and statistic of the golden files.  This is what makes the model
- * a judge of the library.
+ * placement and statistic of the golden files.  This qualifies the model to
+ * judge the library.
  *
  *   test_reference_golden [DIR [KIND]]
  *

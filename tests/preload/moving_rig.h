@@ -1,5 +1,5 @@
-/* moving_rig.h - memory that is mostly free, but in no handle, on 256 MiB, with
- * LARDER_PRELOAD=cache,migrate. */
+/* moving_rig.h - 256 MiB of memory that is mostly free, but without a free
+ * handle, under LARDER_PRELOAD=cache,migrate. */
 #ifndef LARDER_TESTS_PRELOAD_MOVING_RIG_H
 #define LARDER_TESTS_PRELOAD_MOVING_RIG_H
 

@@ -1,6 +1,6 @@
-/* preload_rig.h - what the tests of the preload library share: its hooks
- * linked into the program, over the stand-in for the driver, which is opened
- * as any program opens it.
+/* preload_rig.h - shared by the tests of the preload library: its hooks are
+ * linked into the program, over the stand-in driver, which is opened as any
+ * program would open it.
  *
  * Header only, for cmocka programs. */
 #ifndef LARDER_TESTS_PRELOAD_PRELOAD_RIG_H

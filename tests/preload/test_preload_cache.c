@@ -1,5 +1,5 @@
-/* test_preload_cache.c - memory below a program's own calls is kept and
- * reused, when and only when nothing queued can still use it. */
+/* test_preload_cache.c - memory below a program's own calls is cached, and
+ * reused if and only if no queued work can still use it. */
 #include "preload_rig.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-/* test_preload_faults.c - each request for host memory and each call of the
- * driver fails, for every one: the program gets an answer, no rule of the
- * driver is broken, and nothing is left behind. */
+/* test_preload_faults.c - each request for host memory and each driver call
+ * fails in turn: the program gets a result, no rule of the driver is broken,
+ * and nothing is left behind. */
 #include "preload_rig.h"
 
 #include "base/host.h"

@@ -1,5 +1,5 @@
-/* test_preload_limit.c - without a cache: every call is the driver's still, and
- * all that is held counts towards the limit of 64 MiB. */
+/* test_preload_limit.c - without a cache every call still goes to the driver,
+ * and all memory held counts towards the limit of 64 MiB. */
 #include "preload_rig.h"
 
 #define LIMIT MIB(64)

@@ -1,5 +1,5 @@
-/* test_preload_migrate.c - what lives moves rather than that a request fails,
- * while everything that would queue work on it is held back; 256 MiB. */
+/* test_preload_migrate.c - live memory moves before a request fails, while
+ * every call that would queue work on it is held back; 256 MiB. */
 #include "moving_rig.h"
 
 #include <pthread.h>

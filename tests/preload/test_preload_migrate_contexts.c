@@ -1,5 +1,5 @@
-/* test_preload_migrate_contexts.c - work in a context that is not a device's
- * primary one is work that nobody here could wait for. */
+/* test_preload_migrate_contexts.c - nothing moves once a context other than a
+ * device's primary one was used: the library cannot wait for its work. */
 #include "moving_rig.h"
 
 static void nothing_moves_once_another_context_was_at_work(void **state)

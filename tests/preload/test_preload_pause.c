@@ -1,5 +1,5 @@
-/* test_preload_pause.c - memory goes back to the driver for a while, and comes
- * again where it was; the limit is 200 of 256 MiB. */
+/* test_preload_pause.c - memory is released to the driver for a while and
+ * restored at the same addresses; the limit is 200 of 256 MiB. */
 #include "preload_rig.h"
 
 #include "base/host.h"

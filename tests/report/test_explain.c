@@ -1,5 +1,5 @@
-/* test_explain.c - out-of-memory events, each with its cause, and what the
- * report finds in a run. */
+/* test_explain.c - out-of-memory events, each with its cause, and the report's
+ * findings about a run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

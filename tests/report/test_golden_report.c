@@ -1,9 +1,10 @@
-/* test_golden_report.c - reports, diffs and their JSON, to the letter.
+/* test_golden_report.c - reports, diffs and their JSON, compared exactly.
  *
- * tests/data/reports/NAME.scene is a made-up run (made_snapshot.h), its first
- * line "settings" and a JSON object's inside; NAME.txt is what is said of it,
- * every way there is.  So are some snapshots of tests/data/snapshots.
- * LARDER_REPORTS=tests/data/reports writes the texts anew: read their diff. */
+ * tests/data/reports/NAME.scene is a made-up run (made_snapshot.h) whose first
+ * line is "settings" and the inside of a JSON object; NAME.txt is the expected
+ * output in every form.  Some snapshots of tests/data/snapshots are tested in
+ * the same way.  LARDER_REPORTS=tests/data/reports rewrites the expected texts:
+ * review their diff. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
-/* test_iterations.c - where iterations begin: at the marks of the program, or
- * where allocations repeat.
+/* test_iterations.c - iterations begin at the program's marks, or where
+ * allocations repeat.
  *
- * Runs are drawn, a character an event: a letter is an allocation of its own
- * kind, a dot something else, and what stands in '<' and '>' a mark of what
+ * Runs are drawn with one character per event: a letter is an allocation of its
+ * own kind, a dot is anything else, and text in '<' and '>' is a mark of what
  * follows. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_lifetimes_made.c - what lived from when to when. */
+/* test_lifetimes_made.c - lifetimes of allocations in made-up snapshots. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

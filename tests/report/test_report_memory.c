@@ -1,5 +1,5 @@
-/* test_report_memory.c - reports when the host's memory runs out: an error that
- * says so, and nothing held. */
+/* test_report_memory.c - reports while the host runs out of memory: an error
+ * says so, and nothing leaks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_report_words.c - figures, names and frames in words, on both sides of
- * each border. */
+/* test_report_words.c - figures, names and frames as text, on both sides of
+ * each limit. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

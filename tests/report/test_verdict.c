@@ -1,5 +1,5 @@
-/* test_verdict.c - the three lines on top of a report, the categories they go
- * by, and who holds memory by module, library and call tree. */
+/* test_verdict.c - the three lines at the top of a report, the categories they
+ * use, and the holders of memory by module, library and call tree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

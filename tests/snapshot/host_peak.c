@@ -1,5 +1,5 @@
-/* host_peak.c - the C library's allocation functions, counted.  Threads are
- * not counted right, and none of these tests has any. */
+/* host_peak.c - counts the C library's allocation functions.  Threads are not
+ * counted correctly; none of these tests uses any. */
 #include "snapshot/host_peak.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* host_peak.h - how much of malloc()'s memory a stretch of a test had at
- * most.  Not under sanitizers, whose malloc() it would hide: 0 then. */
+/* host_peak.h - the peak of malloc()'s memory during a part of a test.  Not
+ * under sanitizers, whose malloc() it would hide: it returns 0 then. */
 #ifndef LARDER_TESTS_SNAPSHOT_HOST_PEAK_H
 #define LARDER_TESTS_SNAPSHOT_HOST_PEAK_H
 

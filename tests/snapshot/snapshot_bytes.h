@@ -1,4 +1,4 @@
-/* snapshot_bytes.h - reading a snapshot that a test has in memory. */
+/* snapshot_bytes.h - reads a snapshot that a test has in memory. */
 #ifndef LARDER_TESTS_SNAPSHOT_SNAPSHOT_BYTES_H
 #define LARDER_TESTS_SNAPSHOT_SNAPSHOT_BYTES_H
 

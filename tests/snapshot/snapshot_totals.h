@@ -1,5 +1,5 @@
-/* snapshot_totals.h - what a snapshot holds, summed up as snapshot_totals.py
- * does it. */
+/* snapshot_totals.h - totals of a snapshot's contents, computed as
+ * snapshot_totals.py computes them. */
 #ifndef LARDER_TESTS_SNAPSHOT_SNAPSHOT_TOTALS_H
 #define LARDER_TESTS_SNAPSHOT_SNAPSHOT_TOTALS_H
 

@@ -1,7 +1,8 @@
-/* test_mutations.c - our own snapshots, changed and cut: each is read or
- * refused, within the memory and the time a file of its size may take.
+/* test_mutations.c - our own snapshots, mutated and truncated: each is read or
+ * refused, within the memory and the time allowed for a file of its size.
  *
- *   test_mutations [COUNT [SEED]] */
+ *   test_mutations [COUNT [SEED]]
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

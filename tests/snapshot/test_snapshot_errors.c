@@ -1,5 +1,5 @@
-/* test_snapshot_errors.c - what is wrong in a snapshot is said in words, with
- * the byte; what is harmless is read. */
+/* test_snapshot_errors.c - an error in a snapshot is reported with its byte
+ * offset; harmless oddities are accepted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_snapshot_files.c - every snapshot at hand, ours and, where they are,
- * real ones: all is there that Python's own modules find in the file. */
+/* test_snapshot_files.c - every available snapshot, ours and, if present, real
+ * ones: we read everything that Python's own modules find in the file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_snapshot_hostile.c - files made to cost much: each is read or refused
- * within the memory its size allows, and soon. */
+/* test_snapshot_hostile.c - files made to be expensive: each is read or refused
+ * quickly, within the memory its size allows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* test_snapshot_write.c - what is written is read back as the same, by us, by
- * Python and by PyTorch's own viewer, in the opcodes that viewers know. */
+/* test_snapshot_rewrite.c - a written snapshot is read back as the same by us,
+ * by Python and by PyTorch's own viewer, and uses only opcodes that viewers
+ * know. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_history_threads.c - threads that allocate while others write snapshots,
- * read the events, and turn the history on and off. */
+/* test_history_threads.c - threads allocate while others write snapshots, read
+ * the events, and turn the history on and off. */
 #include "support/history_rig.h"
 #include "support/random.h"
 

@@ -1,8 +1,8 @@
-/* test_larder_storm.c - the policy larder with real bytes and all it can do at
- * once: each thread allocates, frees, records streams and hands blocks over;
- * captures graphs and replays them; pauses and resumes its tag; sends blocks to
- * itself over a socket; trims, empties the cache, changes settings.  Whoever
- * has a block knows its bytes, and looks.
+/* test_larder_storm.c - the policy larder with real bytes and all its features
+ * at once: each thread allocates, frees, records streams and hands blocks to
+ * other threads; captures graphs and replays them; pauses and resumes its tag;
+ * sends blocks to itself over a socket; trims, empties the cache, changes
+ * settings.  The owner of a block knows its bytes and checks them.
  *
  *   test_larder_storm [STEPS [SEED]]
  */

@@ -1,6 +1,6 @@
-/* Threads on an allocator whose pages move all the time, or hardly ever, so
- * that streams answer for themselves, or whose segments go and come: nobody's
- * bytes change, and every rule holds, at any time. */
+/* test_larder_threads.c - threads on an allocator whose pages move all the
+ * time; or hardly ever, so that streams use their own shards; or whose segments
+ * come and go.  Nobody's bytes change, and every rule holds at any time. */
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
-/* test_peer_storm.c - eight processes that share a card through its ledger, do
- * random work and are killed and begun anew at random: whatever fits beside
- * what all of them use and keep is had, however much of it others cache; each
- * has its minimum; no byte is lost, and the ledger is whole again at once.
+/* test_peer_storm.c - eight processes share a GPU through its ledger, do random
+ * work, and are killed and restarted at random.  A request succeeds if it fits
+ * beside what all processes use and keep, however much others cache; each
+ * process gets its minimum; no byte is lost, and the ledger recovers at once.
  *
  *   test_peer_storm [SECONDS [SEED]]
  */

@@ -1,7 +1,7 @@
 /* test_process_storm.c - eight processes on one shared device, with signals
- * that interrupt their calls, forks, programs that take their place, and
- * kills: the card is never overdrawn, nobody's bytes change, no call fails for
- * it, and in the end all is there again.
+ * that interrupt their calls, forks, exec and kills: the device is never
+ * overcommitted, nobody's bytes change, no call fails because of this, and in
+ * the end all memory is free again.
  *
  *   test_process_storm [SECONDS [SEED]]
  */

@@ -1,9 +1,9 @@
-/* test_threads.c - every call from every thread at once: memory keeps what
- * its owner wrote, structures stay in order, nothing is handed out twice.
+/* test_threads.c - every call from every thread at once: memory keeps what its
+ * owner wrote, structures stay consistent, and no memory is handed out twice.
  *
- * Memory is real.  A thread writes a value that nobody else would at both
- * ends of each block and looks for it before freeing the block; the
- * thread sanitizer sees the same accesses. */
+ * Memory is real.  A thread writes a unique value at both ends of each block
+ * and checks it before it frees the block; the thread sanitizer sees the same
+ * accesses. */
 #include "support/random.h"
 #include "support/thread_fail.h"
 

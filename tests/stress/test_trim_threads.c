@@ -1,4 +1,4 @@
-/* test_trim_threads.c - threads that allocate while others trim and one does by
+/* test_trim_threads.c - threads allocate while others trim and one trims by
  * age: nobody's bytes change, and every rule holds afterwards. */
 #include <pthread.h>
 #include <stdatomic.h>

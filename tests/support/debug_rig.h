@@ -1,5 +1,5 @@
-/* debug_rig.h - what the tests of the setting debug share: the policies they run
- * under, the device's memory as the host sees it, and what is expected.
+/* debug_rig.h - shared by the tests of the setting debug: the policies they run
+ * under, the device's memory as the host sees it, and the expected findings.
  *
  * Header only, for cmocka programs. */
 #ifndef LARDER_TESTS_SUPPORT_DEBUG_RIG_H

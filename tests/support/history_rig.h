@@ -1,4 +1,4 @@
-/* history_rig.h - what the tests of history and snapshots share: the events as
+/* history_rig.h - shared by the tests of history and snapshots: the events as
  * text, snapshots in memory.
  *
  * Header only, for cmocka programs. */

@@ -1,4 +1,4 @@
-/* late_reader.h - a kernel that runs late, and what it finds. */
+/* late_reader.h - a kernel that runs late, and the bytes it reads. */
 #ifndef LARDER_TESTS_SUPPORT_LATE_READER_H
 #define LARDER_TESTS_SUPPORT_LATE_READER_H
 

@@ -1,10 +1,11 @@
-/* libc_faults.h - the C library's allocation functions, stricter: any call can
- * be made to fail, what is held is counted, and under libc_guard() a program
- * ends by a signal that reads or writes beyond what it allocated, or what it
- * has freed; what is new is full of rubbish.
+/* libc_faults.h - stricter replacements for the C library's allocation
+ * functions.  Any call can be made to fail, and allocated bytes are counted.
+ * Under libc_guard() a program that reads or writes beyond an allocation, or
+ * after its free, is ended by a signal.  New memory is filled with garbage.
  *
- * For one source of a program; no threads.  Under the sanitizers, which bring
- * their own, all of it does nothing, and LIBC_FAULTS is 0. */
+ * Include in one source file of a program; not for threads.  Under the
+ * sanitizers, which have their own functions, all of it does nothing and
+ * LIBC_FAULTS is 0. */
 #ifndef LARDER_TESTS_SUPPORT_LIBC_FAULTS_H
 #define LARDER_TESTS_SUPPORT_LIBC_FAULTS_H
 

@@ -1,5 +1,6 @@
-/* migrate_rig.h - memory that is mostly free, but in no handle: four handles of
- * eight pages with one page in use each, and a limit that allows no more. */
+/* migrate_rig.h - memory that is mostly free, but without a free handle: four
+ * handles of eight pages with one page in use each, and a limit that allows no
+ * more. */
 #ifndef LARDER_TESTS_SUPPORT_MIGRATE_RIG_H
 #define LARDER_TESTS_SUPPORT_MIGRATE_RIG_H
 

@@ -1,4 +1,4 @@
-/* random.h - numbers that look random and are the same for a seed in every run.
+/* random.h - pseudo-random numbers, the same for a seed in every run.
  *
  * Header only. */
 #ifndef LARDER_TESTS_SUPPORT_RANDOM_H

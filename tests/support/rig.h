@@ -1,5 +1,5 @@
-/* rig.h - what the allocator tests share: a device with an allocator on it,
- * checks that say what went wrong, and pictures of the whole state.
+/* rig.h - shared by the allocator tests: a device with an allocator on it,
+ * checks that report what failed, and dumps of the whole state.
  *
  * Header only, for cmocka programs. */
 #ifndef LARDER_TESTS_SUPPORT_RIG_H

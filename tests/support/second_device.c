@@ -1,9 +1,9 @@
 /* second_device.c - runs a test a second time, on the device backend.
  *
- * The linker gives us the calls that open, close and steer simulated GPUs
- * (--wrap).  With LARDER_TEST_DRIVER set to cuda or hip, "sim:..." makes such a
- * GPU within the stand-in for that driver, and opens it through the backend;
- * what steers it goes to the stand-in.  Otherwise nothing changes. */
+ * The linker redirects to us the calls that open, close and control simulated
+ * GPUs (--wrap).  With LARDER_TEST_DRIVER set to cuda or hip, "sim:..." creates
+ * such a GPU inside the stand-in for that driver and opens it through the
+ * backend; control calls go to the stand-in.  Otherwise nothing changes. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* share_rig.h - what the tests of shared memory have in common: sockets,
- * patterns, and another process, which is this program once more.
+/* share_rig.h - shared by the tests of shared memory: sockets, patterns, and
+ * another process, which is this program run again.
  *
  * Header only, for cmocka programs. */
 #ifndef LARDER_TESTS_SUPPORT_SHARE_RIG_H

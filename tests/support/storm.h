@@ -1,6 +1,6 @@
-/* storm.h - what a storm of processes is made of: its arguments, numbers drawn
- * at random, blocks with a value at both ends, and a check whose failure ends
- * the process, as a child's must.
+/* storm.h - shared by the storms of processes: arguments, random numbers,
+ * blocks with a value at both ends, and a check whose failure ends the process,
+ * as it must in a child.
  *
  * Header only; for programs of one file. */
 #ifndef LARDER_TESTS_SUPPORT_STORM_H

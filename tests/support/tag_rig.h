@@ -1,5 +1,5 @@
-/* tag_rig.h - what the tests of tags share: the ways they are tried in, and
- * memory that is a tag's.
+/* tag_rig.h - shared by the tests of tags: the configurations they run in, and
+ * memory that belongs to a tag.
  *
  * Header only, for cmocka programs. */
 #ifndef LARDER_TESTS_SUPPORT_TAG_RIG_H

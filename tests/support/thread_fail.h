@@ -1,5 +1,5 @@
-/* thread_fail.h - failing in a thread: cmocka's own asserts are for the main
- * thread only. */
+/* thread_fail.h - failing in a thread: cmocka's own asserts work only in the
+ * main thread. */
 #ifndef LARDER_TESTS_THREAD_FAIL_H
 #define LARDER_TESTS_THREAD_FAIL_H
 

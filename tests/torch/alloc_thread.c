@@ -1,5 +1,5 @@
-/* alloc_thread.c - an allocation by a thread that Python does not know, as those
- * of PyTorch's C++ are. */
+/* alloc_thread.c - an allocation by a thread that Python does not know, like
+ * those of PyTorch's C++ code. */
 #include <pthread.h>
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
-/* test_torch_faults.c - the n-th request for host memory fails, for every n, once
- * and from then on: the plug-in says so, and nothing is lost.
+/* test_torch_faults.c - the n-th request for host memory fails, for every n,
+ * once and from then on: the plug-in reports it, and nothing is lost.
  *
- * The program's own malloc() is the one that the plug-in and the library get. */
+ * The plug-in and the library use the program's own malloc(). */
 #include "torch/torch_host.h"
 
 #include "support/sanitized.h"

@@ -1,5 +1,5 @@
-/* test_torch_pools.c - memory of captured graphs and of the user's pools: what goes
- * to it, and what does not. */
+/* test_torch_pools.c - memory of captured graphs and of the user's pools: which
+ * requests go to them, and which do not. */
 #include "torch/torch_host.h"
 
 #include <pthread.h>

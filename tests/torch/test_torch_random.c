@@ -1,5 +1,5 @@
-/* test_torch_random.c - passing over random numbers leaves a generator where drawing
- * them would. */
+/* test_torch_random.c - skipping random numbers leaves a generator in the same
+ * state as drawing them. */
 #include "torch/torch_host.h"
 
 enum { WORDS = 624 };

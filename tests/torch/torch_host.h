@@ -1,8 +1,8 @@
-/* torch_host.h - a host that drives the plug-in as PyTorch's wrapper does: finds
- * its functions by name, and keeps, under a lock of its own, what is asked for
+/* torch_host.h - a host that drives the plug-in as PyTorch's wrapper does: it
+ * finds the functions by name and records the allocations, under its own lock
  * (torch/csrc/cuda/CUDAPluggableAllocator.cpp).
  *
- * LARDER_TORCH_HOST is "sim", or "cuda" for the stand-in for the driver. */
+ * LARDER_TORCH_HOST is "sim", or "cuda" for the stand-in driver. */
 #ifndef LARDER_TESTS_TORCH_TORCH_HOST_H
 #define LARDER_TESTS_TORCH_TORCH_HOST_H
 

@@ -1,5 +1,5 @@
-/* convert_rig.h - snapshots written down in tests, as JSON.  Header only, for
- * cmocka programs. */
+/* convert_rig.h - snapshots written in tests as JSON.  Header only, for cmocka
+ * programs. */
 #ifndef LARDER_TESTS_UNIT_CONVERT_RIG_H
 #define LARDER_TESTS_UNIT_CONVERT_RIG_H
 

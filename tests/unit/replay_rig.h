@@ -1,4 +1,4 @@
-/* replay_rig.h - what the tests of the replay share.  Header only, for cmocka
+/* replay_rig.h - shared by the tests of replay.  Header only, for cmocka
  * programs. */
 #ifndef LARDER_TESTS_UNIT_REPLAY_RIG_H
 #define LARDER_TESTS_UNIT_REPLAY_RIG_H

@@ -1,4 +1,4 @@
-/* test_account.c - one account of the device's memory (larder/account.h). */
+/* test_account.c - the account of the device's memory (larder/account.h). */
 #include "support/tag_rig.h"
 
 #include <larder/account.h>

@@ -1,4 +1,5 @@
-/* test_bins.c - the free blocks of a heap by size, against a plain array. */
+/* test_bins.c - the free blocks of a heap by size, checked against a plain
+ * array. */
 #include "../support/rig.h"
 
 #include "core/heap/bins.h"

@@ -1,11 +1,11 @@
-/* test_capture_replay.c - a graph is captured in a private pool, which frees
- * some of its memory while it is captured; the rest of the program then takes
- * all it can, releases all it can, and the graph is replayed: it finds its
- * memory as it left it, and so does everybody else.
+/* test_capture_replay.c - a graph is captured in a private pool and frees some
+ * of its memory during the capture.  The rest of the program then allocates all
+ * it can and releases all it can, and the graph is replayed: the graph finds
+ * its memory as it left it, and so does everybody else.
  *
- * A graph is a list of kernels.  Each reads what some earlier ones wrote and
- * writes to its own block, whether or not that was freed since: a block that
- * two kernels had in turn is written twice in each replay. */
+ * A graph is a list of kernels.  Each reads what earlier ones wrote and writes
+ * to its own block, whether or not that was freed since; a block that two
+ * kernels used in turn is written twice in each replay. */
 #include <stdbool.h>
 
 #include "support/rig.h"

@@ -1,6 +1,6 @@
-/* test_complaints.c - what users of other memory systems complain of, as
- * programs (docs/SHARING.md): each fails or wastes under the policy `pytorch`,
- * and not under `larder`. */
+/* test_complaints.c - complaints of users of other memory systems, as programs
+ * (docs/SHARING.md): each fails or wastes memory under the policy `pytorch`,
+ * and does not under `larder`. */
 #include "support/tag_rig.h"
 
 #include <larder/region.h>

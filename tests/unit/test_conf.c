@@ -1,6 +1,6 @@
-/* test_conf.c - the grammar of settings: what is accepted, what each wrong
- * word is answered with, and the byte effects that PyTorch's own tests pin
- * down (test_allocator_settings, test_roundup_power2_divisions_*). */
+/* test_conf.c - the grammar of settings: what is accepted, the error for each
+ * wrong word, and the effects in bytes that PyTorch's own tests pin down
+ * (test_allocator_settings, test_roundup_power2_divisions_*). */
 #include "../support/rig.h"
 
 #define SPEC "sim:80GiB,backing=none"

@@ -1,5 +1,6 @@
-/* test_debug.c - the setting debug:2 tells of writes outside of allocations, and
- * what it does not catch is as it was; each bug goes unnoticed a level below. */
+/* test_debug.c - the setting debug:2 reports writes outside of allocations.
+ * What it does not check is unaffected, and the level below misses each of
+ * these bugs. */
 #include "../support/debug_rig.h"
 
 #include <larder/share.h>

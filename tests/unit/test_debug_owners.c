@@ -1,6 +1,6 @@
 /* test_debug_owners.c - the setting debug in private pools, tags and regions:
- * what it tells of there, and what of graphs and of what sleeps it leaves as it
- * is. */
+ * what it reports there, and that it leaves memory of graphs and of sleeping
+ * regions unchanged. */
 #include "../support/debug_rig.h"
 #include "../support/tag_rig.h"
 

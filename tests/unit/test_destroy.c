@@ -1,5 +1,5 @@
-/* test_destroy.c - under debug:1 an allocator is not destroyed under another
- * call on it, and a call that comes later is told. */
+/* test_destroy.c - under debug:1 an allocator is not destroyed while another
+ * call uses it, and a later call gets an error. */
 #include <pthread.h>
 #include <sched.h>
 

@@ -1,4 +1,5 @@
-/* test_device.c - the front: tables, counters, prices, injected faults. */
+/* test_device.c - the device interface: tables, counters, prices, injected
+ * faults. */
 #include "support/rig.h"
 
 #include <pthread.h>

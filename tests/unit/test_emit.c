@@ -1,4 +1,4 @@
-/* test_emit.c - how a snapshot's values are written, to the byte. */
+/* test_emit.c - how a snapshot's values are written, byte for byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

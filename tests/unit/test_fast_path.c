@@ -1,5 +1,5 @@
-/* test_fast_path.c - who has the fast path, and the limits of what it looks at:
- * the numbers own_looks and patience, to the request. */
+/* test_fast_path.c - which requests take the fast path, and how much it
+ * examines: the settings own_looks and patience, to the exact request. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>

@@ -1,4 +1,5 @@
-/* test_fit.c - free blocks in lists by size class, against a plain array. */
+/* test_fit.c - free blocks in lists by size class, checked against a plain
+ * array. */
 #include "../support/rig.h"
 
 #include "core/heap/fit.h"

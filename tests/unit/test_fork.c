@@ -1,5 +1,5 @@
-/* test_fork.c - a forked child is refused all that is its parent's, waits for
- * no lock, changes nothing, and can make devices of its own. */
+/* test_fork.c - a forked child is refused everything that belongs to its
+ * parent, waits for no lock, changes nothing, and can open its own devices. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* Hints at lifetimes: what lives long lies in ranges of its own, so that what
- * comes and goes leaves whole pages behind; elsewhere they change nothing. */
+/* test_hints.c - lifetime hints: long-lived allocations get ranges of their
+ * own, so that short-lived ones leave whole pages free; elsewhere hints change
+ * nothing. */
 #include "support/rig.h"
 
 #include <larder/hint.h>

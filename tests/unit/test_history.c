@@ -1,4 +1,4 @@
-/* test_history.c - the ring of events: what is in it, what is lost, and that
+/* test_history.c - the ring of events: its contents, what is lost, and that
  * recording changes nothing else. */
 #include "support/history_rig.h"
 #include "support/random.h"

@@ -1,5 +1,5 @@
-/* test_history_stacks.c - who called: stacks of events and of live blocks, by
- * frame pointers, by the unwinder and by a callback, each kept once. */
+/* test_history_stacks.c - call stacks of events and of live blocks, by frame
+ * pointers, by the unwinder and by a callback, each stored once. */
 #include "support/history_rig.h"
 
 #include <pthread.h>

@@ -1,10 +1,10 @@
-/* test_kv_serve.c - a server of a language model whose key-value cache is a
- * region: once it has seen its work the driver is not called any more, and
- * when it idles it holds little more than its weights.
+/* test_kv_serve.c - a language model server whose key-value cache is a region:
+ * after a warm-up it makes no driver calls, and when idle it holds little more
+ * than its weights.
  *
- * Made here, from a seed: requests come at random, prompts and answers have
- * lengths evenly spread over their logarithms, a prompt goes through in parts,
- * each step has temporary tensors as large as what it works on. */
+ * The workload is generated from a seed: requests arrive at random, the
+ * logarithms of prompt and answer lengths are uniform, a prompt is processed in
+ * parts, and each step has temporary tensors as large as its data. */
 #include <stdbool.h>
 
 #include "support/random.h"

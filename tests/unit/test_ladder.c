@@ -1,5 +1,5 @@
 /* test_ladder.c - when neither the cache nor the device has room: what the
- * larder policy tries, in which order, how much of it, and what it says. */
+ * larder policy tries, in which order, how much of it, and what it reports. */
 #include <stdbool.h>
 #include <time.h>
 

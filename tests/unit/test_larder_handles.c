@@ -1,5 +1,6 @@
-/* The larder policy on devices where a handle has several pages: fewer calls,
- * and no page lost.  20 GiB: 80 pages a handle at first, 2 GiB: 10. */
+/* test_larder_handles.c - the larder policy on devices whose handles have
+ * several pages: fewer calls, and no page lost.  With 20 GiB a handle has 80
+ * pages at first, with 2 GiB 10. */
 #include <stdbool.h>
 
 #include "device/device.h"

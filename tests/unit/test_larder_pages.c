@@ -1,4 +1,5 @@
-/* The larder policy: pages go where they are needed, and nothing else does. */
+/* test_larder_pages.c - the larder policy moves pages to where they are needed,
+ * and moves nothing else. */
 #include <stdbool.h>
 
 #include "support/rig.h"

@@ -1,5 +1,5 @@
-/* The larder policy on devices without virtual memory: which segments there
- * are, which go back, and who may have what is in them. */
+/* test_larder_segments.c - the larder policy on devices without virtual memory:
+ * which segments exist, which are released, and which streams may use them. */
 #include "support/rig.h"
 
 #define SPEC "sim:64MiB,backing=none,vmm=off,events="

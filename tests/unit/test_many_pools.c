@@ -1,4 +1,4 @@
-/* test_many_pools.c - what a private pool costs does not grow with the number
+/* test_many_pools.c - the cost of a private pool does not grow with the number
  * of pools: counted in steps, not in time. */
 #include "../support/rig.h"
 

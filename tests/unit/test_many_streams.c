@@ -1,5 +1,5 @@
-/* test_many_streams.c - a request that fails does not look through the memory
- * of every stream there ever was: counted in heaps, not in time. */
+/* test_many_streams.c - a failing request does not search the memory of every
+ * stream that ever existed: counted in heaps, not in time. */
 #include "../support/rig.h"
 
 #include "core/entry/handle.h"

@@ -1,5 +1,5 @@
-/* test_migrate.c - what lives moves to other memory, at its addresses, rather
- * than that a request fails. */
+/* test_migrate.c - live memory moves to other physical memory, keeping its
+ * addresses, before a request fails. */
 #include "support/migrate_rig.h"
 
 #include <pthread.h>

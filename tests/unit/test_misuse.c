@@ -1,5 +1,5 @@
-/* test_misuse.c - every wrong call gives its named error, says which pointer
- * or value was wrong, and changes nothing. */
+/* test_misuse.c - every wrong call gets its own error, which names the wrong
+ * pointer or value, and changes nothing. */
 #include <inttypes.h>
 #include <math.h>
 

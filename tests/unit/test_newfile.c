@@ -1,4 +1,4 @@
-/* test_newfile.c - files that the library writes: whole or not at all, in the
+/* test_newfile.c - files that the library writes: complete or absent, in the
  * right place, with the right mode. */
 #include <dirent.h>
 #include <errno.h>

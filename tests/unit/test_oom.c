@@ -1,5 +1,5 @@
-/* test_oom.c - when memory runs out: what is released first, what is said,
- * who is told, and that it ends there. */
+/* test_oom.c - when memory runs out: what is released first, what is reported,
+ * which callbacks run, and that the search ends. */
 #include "../support/rig.h"
 
 #define ADVICE                                                                 \

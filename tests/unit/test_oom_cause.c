@@ -1,4 +1,4 @@
-/* test_oom_cause.c - why memory ran out: whose the free piece was that would
+/* test_oom_cause.c - why memory ran out: who holds the free piece that would
  * have been large enough. */
 #include "support/rig.h"
 

@@ -1,4 +1,4 @@
-/* test_pause.c - giving a tag's memory back for a while. */
+/* test_pause.c - releasing a tag's memory for a while. */
 #include "support/tag_rig.h"
 
 /* ---- pausing -------------------------------------------------------------------- */

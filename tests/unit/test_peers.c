@@ -1,5 +1,5 @@
-/* test_peers.c - processes on one device: what one caches another gets, minima
- * are kept, limits hold, and the ledger lets nobody else in. */
+/* test_peers.c - processes on one device: one gets what another caches,
+ * minimums are kept, limits hold, and the ledger admits nobody else. */
 #include "support/rig.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* test_pinned.c - pinned host memory: little is wasted, pieces are cut, order
- * is kept, and everything goes back. */
+/* test_pinned.c - pinned host memory: little is wasted, pieces are split,
+ * stream order is kept, and everything is released. */
 #include <larder/pinned.h>
 
 #include "support/rig.h"

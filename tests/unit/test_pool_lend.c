@@ -1,4 +1,4 @@
-/* test_pool_lend.c - private pools lend what they have free (larder.h). */
+/* test_pool_lend.c - private pools lend their free memory (larder.h). */
 #include <stdbool.h>
 
 #include "support/tag_rig.h"

@@ -1,5 +1,5 @@
-/* test_pool_streams.c - streams recorded while a private pool is begun: they
- * are forgotten only where a capture orders them, whatever the policy. */
+/* test_pool_streams.c - streams recorded while a private pool is begun are
+ * dropped only if a capture orders them, under every policy. */
 #include "../support/late_reader.h"
 
 #define SPEC "sim:256MiB,events=manual"

@@ -1,5 +1,5 @@
-/* test_pools.c - private pools: who gets memory from them, how long they keep
- * it, and what is left alone while one is begun. */
+/* test_pools.c - private pools: which requests they serve, how long they keep
+ * memory, and what stays unchanged while one is begun. */
 #include "support/rig.h"
 
 #define SPEC "sim:1GiB,backing=none,events=manual"

@@ -1,5 +1,5 @@
-/* test_pools_checkpoint.c - a private pool brought back to a remembered
- * state, exactly: every segment, every block. */
+/* test_pools_checkpoint.c - a private pool is restored exactly to a saved
+ * state: every segment, every block. */
 #include "support/rig.h"
 
 #define SPEC "sim:1GiB,backing=none,events=manual"

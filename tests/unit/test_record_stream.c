@@ -1,4 +1,4 @@
-/* test_record_stream.c - a block used on other streams comes back only when
+/* test_record_stream.c - a block used on other streams is reused only after
  * those have passed the point where it was freed. */
 #include "../support/late_reader.h"
 

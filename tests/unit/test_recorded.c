@@ -1,5 +1,5 @@
-/* test_recorded.c - a recording told again: what is the same, and how what is
- * not is named. */
+/* test_recorded.c - a recording is repeated: what is the same, and how
+ * differences are reported. */
 #include "convert_rig.h"
 
 /* Two blocks of a small segment, one freed and its place used again; a large

@@ -1,4 +1,4 @@
-/* test_region.c - reserved addresses with memory where it is needed
+/* test_region.c - reserved addresses that are backed by memory where needed
  * (larder/region.h). */
 #include <stdbool.h>
 

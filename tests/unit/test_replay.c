@@ -1,4 +1,4 @@
-/* What a replay places, counts and writes. */
+/* test_replay.c - what a replay places, counts and writes. */
 #include "base/host.h"
 #include "unit/replay_rig.h"
 

@@ -1,4 +1,5 @@
-/* The search for the smallest device that a trace runs on. */
+/* test_replay_capacity.c - the search for the smallest device on which a trace
+ * runs. */
 #include "unit/replay_rig.h"
 
 static uint64_t min_capacity(const char *text, const char *device,

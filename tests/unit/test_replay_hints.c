@@ -1,4 +1,4 @@
-/* What a trace tells of its own lifetimes. */
+/* test_replay_hints.c - lifetime hints derived from a trace. */
 #include "unit/replay_rig.h"
 
 /* What each of the trace's allocations is said to be: L or S. */

@@ -1,4 +1,5 @@
-/* Several inputs at once, wrong options, and results as JSON. */
+/* test_replay_jobs.c - several inputs at once, wrong options, and results as
+ * JSON. */
 #include "unit/replay_rig.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* test_replay_json.c - the results of a replay as JSON, to the letter, and the
- * settings that a job is tried under. */
+/* test_replay_json.c - the results of a replay as JSON, compared exactly, and
+ * the settings under which a job is tried. */
 #include "unit/replay_rig.h"
 
 #include "replay/replay_setting.h"

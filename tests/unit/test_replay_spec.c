@@ -1,4 +1,5 @@
-/* The device a replay opens, made of what the user asked for. */
+/* test_replay_spec.c - the device that a replay opens for the user's
+ * options. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* test_reserve.c - memory taken in one piece beforehand: everything is cut
- * from it, and it stays until the allocator goes.  And the opposite, the
- * direct policy: a driver call for each request. */
+/* test_reserve.c - memory reserved in one piece beforehand: all allocations are
+ * cut from it, and it stays until the allocator is destroyed.  And the
+ * opposite, the direct policy: one driver call per request. */
 #include "../support/rig.h"
 
 #define SPEC "sim:2GiB,backing=none"

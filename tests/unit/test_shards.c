@@ -1,5 +1,5 @@
-/* Streams that answer requests for themselves: what is counted, what is told
- * of mistakes, and many streams. */
+/* test_shards.c - streams with their own shards: what is counted, how mistakes
+ * are reported, and many streams. */
 #include <pthread.h>
 
 #include "support/random.h"

@@ -1,5 +1,5 @@
-/* test_share_handles.c - memory that lies in handles of several pages, which
- * are mapped, sent and kept whole. */
+/* test_share_handles.c - shared memory in handles of several pages, which are
+ * mapped, sent and kept whole. */
 #include "support/share_rig.h"
 
 enum { BYTES = 5 << 20, MORE = 140 << 20, SEED = 77, ANSWER = 99 };

@@ -1,5 +1,5 @@
-/* test_sim_faults.c - the host refuses memory, and the simulated GPU goes on:
- * a call that fails changes nothing. */
+/* test_sim_faults.c - the host refuses memory, and the simulated GPU stays
+ * usable: a call that fails changes nothing. */
 #include "support/rig.h"
 #include "support/sanitized.h"
 

@@ -1,5 +1,5 @@
-/* test_sim_lend.c - pages of simulated GPUs between processes: handles, and who
- * counts what for how long. */
+/* test_sim_lend.c - pages of simulated GPUs shared between processes: handles,
+ * and which process is charged for how long. */
 #include "support/share_rig.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* test_sim_memory.c - driver allocations of the simulated GPU: where they
- * lie, what they count, and the memory behind them. */
+/* test_sim_memory.c - driver allocations of the simulated GPU: their addresses,
+ * their accounting, and the memory behind them. */
 #include "support/rig.h"
 #include "support/sanitized.h"
 

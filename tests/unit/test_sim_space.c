@@ -1,5 +1,5 @@
-/* test_sim_space.c - the lowest free address that fits, against a map of
- * every unit. */
+/* test_sim_space.c - the lowest free address that fits, checked against a map
+ * of every unit. */
 #include "support/rig.h"
 
 #include "device/sim_space.h"

@@ -1,5 +1,5 @@
-/* test_sim_unrecorded.c - debug:2 tells of memory that is freed while another
- * stream uses it that was not recorded, and of nothing that is in order. */
+/* test_sim_unrecorded.c - debug:2 reports memory that is freed while another,
+ * unrecorded stream uses it, and reports no correct program. */
 #include "../support/rig.h"
 
 #include <stdbool.h>

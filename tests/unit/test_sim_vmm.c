@@ -1,5 +1,5 @@
-/* test_sim_vmm.c - virtual memory of the simulated GPU: reserved ranges,
- * pages, and the rules of mapping one into the other. */
+/* test_sim_vmm.c - virtual memory of the simulated GPU: reserved ranges, pages,
+ * and the rules for mapping pages into ranges. */
 #include "support/rig.h"
 
 #include <signal.h>

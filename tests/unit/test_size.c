@@ -1,4 +1,4 @@
-/* test_size.c - sizes as people write them, with decimals and without. */
+/* test_size.c - sizes as people write them, with and without decimals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

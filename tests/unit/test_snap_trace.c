@@ -1,4 +1,4 @@
-/* test_snap_trace.c - what becomes of a snapshot's events as a trace. */
+/* test_snap_trace.c - a snapshot's events converted to a trace. */
 #include "convert_rig.h"
 
 struct made {

@@ -1,6 +1,6 @@
-/* test_snapshot_write.c - snapshots: what is in them, how files appear, and
- * the one that is written when memory runs out.  What Python and PyTorch make
- * of them is in tests/cli/replay_snapshot.sh. */
+/* test_snapshot_write.c - snapshots: their contents, how files appear, and the
+ * snapshot written when memory runs out. tests/cli/replay_snapshot.sh tests
+ * what Python and PyTorch make of them. */
 #include "support/history_rig.h"
 
 #include <dirent.h>

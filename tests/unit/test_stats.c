@@ -1,5 +1,5 @@
-/* test_stats.c - statistics: always the sums of what larder_walk() shows,
- * reset as PyTorch resets them, printed as PyTorch prints them. */
+/* test_stats.c - statistics always equal the sums over larder_walk(), and are
+ * reset and printed as by PyTorch. */
 #include "support/random.h"
 #include "support/rig.h"
 

@@ -1,5 +1,5 @@
-/* Ten thousand streams: each gets memory, at the price of the first, and what
- * the host keeps for it is little. */
+/* test_streams.c - ten thousand streams: an allocation on each costs as much as
+ * on the first, and uses little host memory. */
 #include <stdio.h>
 #include <unistd.h>
 

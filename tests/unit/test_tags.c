@@ -1,5 +1,5 @@
-/* test_tags.c - named sets of allocations: what they hold, and what they
- * may. */
+/* test_tags.c - named sets of allocations: what they hold, and what they are
+ * allowed to hold. */
 #include "support/tag_rig.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* test_trace_memory.c - traces and snapshots read, replayed and told of as JSON
- * when the host's memory runs out: an error that says so, and nothing held. */
+/* test_trace_memory.c - traces and snapshots are read, replayed and reported as
+ * JSON while the host runs out of memory: an error says so, and nothing
+ * leaks. */
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>

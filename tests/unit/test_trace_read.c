@@ -1,4 +1,5 @@
-/* What the trace reader accepts, and what it says about what it does not. */
+/* test_trace_read.c - what the trace reader accepts, and its errors for what it
+ * does not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

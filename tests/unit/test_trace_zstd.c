@@ -1,4 +1,5 @@
-/* Compressed traces, whole and damaged; writing and reading back. */
+/* test_trace_zstd.c - compressed traces, complete and damaged; writing and
+ * reading back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

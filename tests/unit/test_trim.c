@@ -1,6 +1,6 @@
-/* test_trim.c - larder_trim(): to the target and no further, under every
- * policy; trim_age: what is unused goes, what is used stays, and nothing at
- * all while a stream is captured. */
+/* test_trim.c - larder_trim() releases down to the target and no further, under
+ * every policy.  trim_age releases what is unused and keeps what is used, and
+ * does nothing while a stream is captured. */
 #include <stdbool.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
-/* test_trim_looks.c - trim_age, look by look: what is unused goes at one look,
- * not before and not after.  The looks are made here, without the thread that
- * makes them by the clock. */
+/* test_trim_looks.c - trim_age, pass by pass: unused memory is released by
+ * exactly one pass, not earlier and not later.  The test makes the passes
+ * itself, without the thread that makes them by the clock. */
 #include "support/rig.h"
 
 #include "core/entry/handle.h"

@@ -1,9 +1,10 @@
-/* test_two_trainers.c - two trainers on one card of which one idles: under the
- * policy `pytorch` without a ledger, as PyTorch is, what the idle one caches is
- * lost to the other; here it is not.  docs/SHARING.md has the figures.
+/* test_two_trainers.c - two trainers on one GPU, one of them idle.  Under the
+ * policy `pytorch` without a ledger, as in PyTorch, the other cannot use what
+ * the idle one caches; with larder and a ledger it can. docs/SHARING.md has the
+ * figures.
  *
- * A trainer's step takes and frees blocks that add up to 40 of 64 GiB; nothing
- * of it is in use between two steps. */
+ * A trainer's step allocates and frees blocks that add up to 40 of 64 GiB; none
+ * of them is in use between two steps. */
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* test_witness.c - the witness of the order of locks (base/witness.h) aborts
- * who takes them in another order; only where assertions are compiled in. */
+/* test_witness.c - the lock order witness (base/witness.h) aborts a thread that
+ * takes locks in another order.  Only where assertions are compiled in. */
 #include "support/rig.h"
 
 #include <fcntl.h>

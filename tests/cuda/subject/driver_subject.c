@@ -1,9 +1,9 @@
-/* driver_subject.c - a program of the driver API, for `larder exec`: copies
- * through the device and back, on a stream, with an event.  Linked with the
- * driver, or (built with BY_NAME) finding it when it runs.
+/* driver_subject.c - a driver API program for `larder exec`: copies through the
+ * device and back, on a stream, with an event.  Linked with the driver, or, if
+ * built with BY_NAME, looking it up at run time.
  *
- * driver_subject [STATUS|broken]: exits so if all went well, else with 99;
- * "broken" breaks a rule of the driver first. */
+ * driver_subject [STATUS|broken]: exits with STATUS if all went well, otherwise
+ * with 99; "broken" violates a rule of the driver first. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* runtime_subject.c - a program of the CUDA runtime, without a toolkit, for
- * `larder exec`: opens the runtime by the path it is given, as libraries that
- * were installed for Python do, and takes 6 MiB. */
+/* runtime_subject.c - a CUDA runtime program, built without a toolkit, for
+ * `larder exec`.  Opens the runtime by the path it is given, as Python packages
+ * do, and allocates 6 MiB. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,18 +1,18 @@
-/* preload_subject.c - a program of the driver API, for tests of the preload
- * library: it knows nothing of Larder, but for the words `pause` and `next`.
+/* preload_subject.c - a driver API program for tests of the preload library.
+ * It knows nothing of Larder, except for the commands `pause` and `next`.
  *
  * preload_subject WAY WHAT, where WAY is how it finds the calls (linked, only
  * where it is; dlsym; lookup, that is cuGetProcAddress()), and WHAT
  *
  *   churn    allocates and frees 1 MiB 200 times
- *   big      says what 40 MiB get
- *   info     says what memory there is
- *   wait     holds 3 MiB until a line can be read
+ *   big      prints the result of allocating 40 MiB
+ *   info     prints how much memory there is
+ *   wait     holds 3 MiB until it can read a line
  *   fork     allocates in a child, which has no driver
  *   pause    holds 12 MiB over a pause
  *   next     looks for a symbol in what is loaded after the program
  *
- * Exits with 0 if all went well, else with 99. */
+ * Exits with 0 if all went well, otherwise with 99. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

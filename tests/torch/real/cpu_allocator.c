@@ -1,9 +1,9 @@
-/* cpu_allocator.c - an allocator for PyTorch's host tensors whose memory is asked
- * for from the plug-in: so that a PyTorch without CUDA, too, meets the plug-in's
- * exceptions, in its own code, under a call from Python.
+/* cpu_allocator.c - an allocator for PyTorch's host tensors that takes its
+ * memory from the plug-in, so that a PyTorch without CUDA also meets the
+ * plug-in's exceptions in its own code, under a call from Python.
  *
- * It is a c10::Allocator as the C++ ABI lays it out: a pointer to its table, with
- * allocate() after the two destructors. */
+ * It is a c10::Allocator as the C++ ABI lays it out: a pointer to its vtable,
+ * with allocate() after the two destructors. */
 #include <stddef.h>
 
 typedef void *alloc_fn(size_t, int, void *);

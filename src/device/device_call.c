@@ -70,7 +70,7 @@ larder_result larder_device_reset_counters(larder_device *dev)
     return LARDER_OK;
 }
 
-/* ---- latencies ---------------------------------------------------------- */
+/* ---- prices ------------------------------------------------------------- */
 
 /* The price that a call costs, and the price of each MiB beyond 2.  Calls not
  * listed here cost nothing. */

@@ -1,23 +1,23 @@
-/* bench_alloc.c - what a call of the allocator costs, in nanoseconds.
+/* bench_alloc.c - the cost of an allocator call, in nanoseconds.
  *
  *   bench_alloc [--csv] [--quick] [--policy NAME] [--latency]
  *
  * An operation is one call: an allocation or a free.  Each line is the median
- * of several runs of about a tenth of a second, next to a baseline measured
- * in the same process: the same loop without calls, the C library's malloc,
- * the policy pytorch if it is not the one measured (larder without --policy),
- * or the direct policy, which asks the simulated driver every time.  The
- * driver costs next to nothing here: what is measured is the allocator.
+ * of several runs of about a tenth of a second, next to a baseline measured in
+ * the same process: the same loop without calls, the C library's malloc, the
+ * policy pytorch if it is not the one measured (larder without --policy), or
+ * the direct policy, which calls the simulated driver every time.  The driver
+ * costs next to nothing here: the benchmark measures the allocator.
  *
- * With one thread, time is the processor's, so that other work on the machine
- * does not count.  With two it is the clock's, waits included, and the figure
- * is what an operation takes one of them: that needs a quiet machine.
+ * With one thread, time is CPU time, so that other work on the machine does not
+ * count.  With two threads it is wall time, waits included, and the figure is
+ * the time per operation of one thread; this needs a quiet machine.
  *
- * --latency times each call of the random mixes alone instead, by the clock,
- * reading it included, but no more than the processor's time of 64 calls, so
- * that other work on the machine hardly counts: percentiles, and the worst with
- * what the driver was asked in those 64, and how often the host's memory was
- * touched for the first time. */
+ * --latency instead times each call of the random mixes alone, by wall time
+ * including the clock reads, but limited to the CPU time of 64 calls, so that
+ * other work on the machine hardly counts.  It prints percentiles, and the
+ * worst call with the driver calls made and the first touches of host memory in
+ * its group of 64. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -34,12 +34,12 @@
 enum {
     RUNS = 9,
     RUN_MS = 100,
-    CHUNK = 4096,    /* operations between two looks at the clock */
+    CHUNK = 4096,    /* operations between two clock reads */
     STEPS = 1 << 16, /* of the random mixes, then again from the first */
     LIVE_MAX = 10000,
     THREADS_MAX = 2,
     SAMPLES = 1 << 20, /* calls timed alone, */
-    SETTLE = 64        /* after so many of which it is asked what happened */
+    SETTLE = 64        /* then read the counters after so many of them */
 };
 
 #define PAIR_BYTES 4096
@@ -51,13 +51,13 @@ static larder_policy measured = LARDER_POLICY_LARDER;
 
 /* ---- measuring ----------------------------------------------------------- */
 
-/* Keeps the compiler from doing without a value. */
+/* Keeps the compiler from removing a value. */
 static void keep(const void *p)
 {
     __asm__ volatile("" : : "r"(p) : "memory");
 }
 
-/* One step of a random mix: what is in `slot` goes, `bytes` come. */
+/* One step of a random mix: free what is in `slot`, allocate `bytes`. */
 struct step {
     uint32_t slot;
     uint32_t bytes;
@@ -163,7 +163,7 @@ static uint64_t random_next(uint64_t *seed)
     return *seed;
 }
 
-/* From 512 bytes to 8 MiB, each power of two as likely as another. */
+/* From 512 bytes to 8 MiB; each power of two is equally likely. */
 static uint32_t mix_bytes(uint64_t *seed)
 {
     unsigned log2 = 9 + (unsigned)(random_next(seed) % 14);
@@ -303,7 +303,7 @@ static void bench_mix(larder_device *dev, uint32_t live)
         report(name, ns, "pytorch", mix_ns(dev, LARDER_POLICY_PYTORCH, live));
 }
 
-/* A thread of a run, and what an operation took it. */
+/* A thread of a run, and its time per operation. */
 struct runner {
     pthread_t thread;
     pthread_barrier_t *barrier;
@@ -390,7 +390,7 @@ static const char *const call_names[] = {
 #undef X
 };
 
-/* Where things stood. */
+/* Counters at one moment. */
 struct state {
     larder_device_counters driver;
     long faults; /* of pages, this thread's */
@@ -426,8 +426,8 @@ static struct state state_of(larder_device *dev)
     return s;
 }
 
-/* A call takes no longer than the processor was at work meanwhile: the clock
- * goes on where others had their turn. */
+/* Limit a call's time to the CPU time used meanwhile: wall time also includes
+ * the turns of other programs. */
 static void settle_latencies(struct latencies *l, size_t first,
                              const struct state *before)
 {
@@ -461,8 +461,8 @@ static void time_step(struct work *w, struct latencies *l)
     l->ns[l->count++] = end - middle;
 }
 
-/* Asking how things stand takes long and leaves other things in the caches:
- * not around every call. */
+/* Reading the counters is slow and disturbs the caches, so it is not done
+ * around every call. */
 static void time_steps(struct work *w, struct latencies *l)
 {
     while (l->count < SAMPLES) {

@@ -1,13 +1,13 @@
-/* bench_debug.c - what the levels of the setting debug cost a call.
+/* bench_debug.c - the cost of the levels of the setting debug per call.
  *
  *   bench_debug
  *
  * Each line: blocks of one size allocated and freed in turn on a simulated GPU
- * with real memory, a hundred of them live; nanoseconds of the processor for a
- * call, the median of several runs, at each level, and the ratio to debug:0.
- * Then the same on a device that runs work when it must (events=driver), with so
- * many streams that have had work and have none any more, and while so many
- * copies are queued on another stream, which each free looks through. */
+ * with real memory, a hundred of them live; nanoseconds of CPU time per call,
+ * the median of several runs, at each level, and the ratio to debug:0.  Then
+ * the same on a device that runs work when it must (events=driver), with a
+ * number of streams that had work and are idle now, and while a number of
+ * copies are queued on another stream, all of which each free examines. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -43,7 +43,7 @@ static void queue_copies(larder_device *dev, larder_addr from, int count)
                                 LARDER_COPY_TO_HOST, 1));
 }
 
-/* The streams there are then have nothing to do. */
+/* Afterwards these streams have nothing to do. */
 static void use_streams(larder_device *dev, larder_addr from, int count)
 {
     static unsigned char to[1];
@@ -58,7 +58,7 @@ static void use_streams(larder_device *dev, larder_addr from, int count)
 struct subject {
     const char *spec;
     uint64_t bytes;
-    int streams; /* that were used before */
+    int streams; /* used before */
     int queued;  /* copies on another stream */
 };
 

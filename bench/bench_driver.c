@@ -1,9 +1,9 @@
-/* bench_driver.c - what a driver's calls cost, one by one and by size, as a
- * price table for the simulated GPU.
+/* bench_driver.c - the cost of driver calls, one by one and by size, as a price
+ * table for the simulated GPU.
  *
  *   bench_driver [DEVICE]    cuda:0 unless given
  *
- * Exit 77 if there is no such device here. */
+ * Exits with 77 if there is no such device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* What one kind of call took. */
+/* Times of one kind of call. */
 struct samples {
     uint64_t ns[TIMES];
     size_t count;
@@ -65,7 +65,7 @@ static void print(const char *name, struct samples *s, uint64_t bytes)
     putchar('\n');
 }
 
-/* What each MiB beyond 2 adds, from the medians of two sizes. */
+/* The cost of each MiB beyond 2, from the medians of two sizes. */
 static void print_rate(const char *name, uint64_t small, uint64_t large,
                        uint64_t large_bytes)
 {
@@ -129,7 +129,7 @@ static const char *const virtual_names[CALLS] = {
     "address_reserve", "page_create", "map",
     "set_access",      "unmap",       "page_release"};
 
-/* One page made, mapped and taken apart. */
+/* One page created, mapped, unmapped and released. */
 static int virtual_round(larder_device *dev, uint64_t bytes,
                          struct samples s[CALLS])
 {

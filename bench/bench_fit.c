@@ -1,12 +1,12 @@
-/* bench_fit.c - the search of the policy larder alone, without an allocator:
- * a free block is found, taken out, and put back with another size.
+/* bench_fit.c - the search of the policy larder alone, without an allocator: a
+ * free block is found, removed, and reinserted with another size.
  *
  *   bench_fit [--csv]
  *
- * Nanoseconds for each such turn, with lists by size class (core/heap/fit.h) and,
- * as the baseline, with the exact best fit by size and address of the policy
- * pytorch (core/heap/bins.h).  They take turns, round by round; the median of the
- * rounds counts.  Time is the processor's. */
+ * Nanoseconds for each such turn, with lists by size class (core/heap/fit.h)
+ * and, as the baseline, with the exact best fit by size and address of the
+ * policy pytorch (core/heap/bins.h).  The two alternate, round by round, and
+ * the median of the rounds counts.  Time is CPU time. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static uint64_t next_random(struct scene *s)
     return s->seed >> 20;
 }
 
-/* 512 bytes to 8 MiB, small ones more often, as models ask for them. */
+/* 512 bytes to 8 MiB, small ones more often, as models request them. */
 static uint64_t any_size(struct scene *s)
 {
     uint64_t top = UINT64_C(512) << next_random(s) % 15;
@@ -92,7 +92,7 @@ static double run_bins(struct scene *s)
     return (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / TURNS;
 }
 
-/* The median of either, with so many free blocks. */
+/* The median of both, with `count` free blocks. */
 static bool measure(uint32_t count, double *fit, double *bins)
 {
     double with_fit[ROUNDS];

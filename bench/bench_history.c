@@ -1,14 +1,14 @@
-/* bench_history.c - what recording costs an event, in nanoseconds.
+/* bench_history.c - the cost of recording an event, in nanoseconds.
  *
  *   bench_history [--csv]
  *
- * A pair of an allocation and a free makes three events.  Each line is what
- * such a pair takes longer than without history, by three: the modes take
- * turns, round by round, so that a machine that speeds up or slows down does
- * so for all, and the median of the rounds counts.  The ring is small enough
- * to be committed, and has gone round, before it is measured.
+ * A pair of an allocation and a free makes three events.  Each line is the
+ * extra time of such a pair over one without history, divided by three.  The
+ * modes alternate, round by round, so that changes of the machine's speed
+ * affect all of them, and the median of the rounds counts.  The ring is small
+ * enough to be committed, and has wrapped around, before it is measured.
  *
- * Time is the processor's: other work on the machine does not count. */
+ * Time is CPU time: other work on the machine does not count. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static larder_allocator *mode_make(larder_device *dev, const struct mode *m)
     return a;
 }
 
-/* Callers to find, so that a stack has some depth. */
+/* Recursion, so that a stack has some depth. */
 __attribute__((noinline)) static double run(larder_allocator *a, int deeper)
 {
     double begin;

@@ -1,12 +1,11 @@
-/* bench_ledger.c - what the ledger between processes costs (docs/SHARING.md).
+/* bench_ledger.c - the cost of the ledger between processes (docs/SHARING.md).
  *
  *   bench_ledger
  *
- * Nanoseconds of the processor for a call, medians of several runs, on a
- * simulated GPU that no other process can have and on one with a ledger: hits,
- * and requests that are a driver's call each.  Then what it takes to have
- * memory that another process caches, by the clock, and the driver's part of
- * it, which is the simulated one's. */
+ * Nanoseconds of CPU time per call, medians of several runs, on a simulated GPU
+ * that no other process can use and on one with a ledger: hits, and requests
+ * that need one driver call each.  Then the wall time to get memory that
+ * another process caches, and the part of it spent in the simulated driver. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +82,7 @@ static void print_pair(const char *what, larder_policy policy, int calls)
 
 /* ---- asking -------------------------------------------------------------------- */
 
-/* Caches 512 MiB again and again, as told; a thread gives it. */
+/* Caches 512 MiB whenever it is told to; a thread releases it. */
 static void cacher(int hear, int say)
 {
     struct user u =

@@ -1,19 +1,18 @@
-/* bench_pinned.c - what pinned memory takes when the requests of traces are
- * made for it, beside what powers of two would.
+/* bench_pinned.c - the pinned memory needed when the requests of traces are
+ * made for it, compared with powers of two.
  *
  *   bench_pinned TRACE...
  *
  * Streams and `record_stream` are left out: the host is done with a block when
- * it is freed.  "powers of two" is the rule of PyTorch's host allocator: a
+ * it is freed. "powers of two" is the rule of PyTorch's host allocator: a
  * request takes the smallest cached block that is large enough, whole, or else
- * a new one of the next power of two; with `2.4` any larger block will do,
- * with `later` only one of its own power.  Figures in MiB:
+ * a new one of the next power of two; with `2.4` any larger block will do, with
+ * `later` only one of its own power.  Figures in MiB:
  *
- *   asked   highest sum of bytes asked for at a time
+ *   asked   highest sum of bytes requested at a time
  *   held    highest sum held from the driver
  *   waste   held over asked
- *   pins    calls of the driver; ns/op: of an allocation or free, first pass
- */
+ *   pins    driver calls; ns/op: of an allocation or free, first pass */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

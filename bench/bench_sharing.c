@@ -1,11 +1,10 @@
-/* bench_sharing.c - one account in a process: what regions, sleep and lending
- * cost the driver, and what they save (docs/SHARING.md).
+/* bench_sharing.c - one account in a process: the driver cost of regions, sleep
+ * and lending, and what they save (docs/SHARING.md).
  *
  *   bench_sharing
  *
  * On a simulated GPU without memory behind it; times are sums of the bundled
- * price table, in milliseconds.
- */
+ * price table, in milliseconds. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -74,7 +73,7 @@ static uint64_t used_bytes(void)
     return usage.used_bytes;
 }
 
-/* What was done since the counters were reset. */
+/* The calls since the counters were reset. */
 static void print_calls(const char *what)
 {
     larder_device_counters c = counters();
@@ -112,9 +111,9 @@ static void bench_commit(void)
     down();
 }
 
-/* Requests of a server: prompts and answers of lengths drawn evenly over their
- * logarithms, pages of 64 tokens from a list of those that were given back last,
- * at most 1.5 GiB of them; temporary tensors beside them. */
+/* Requests of a server: the logarithms of prompt and answer lengths are
+ * uniform; pages of 64 tokens come from a list, last released first, at most
+ * 1.5 GiB of them; each step has temporary tensors too. */
 enum {
     REQUESTS = 64,
     PAGES_EACH = 64,
@@ -145,7 +144,7 @@ static uint64_t draw(struct serving *s, uint64_t below)
     return (s->seed >> 33) % below;
 }
 
-/* Every power of two from `low` on is as likely as the next. */
+/* Every power of two from `low` on is equally likely. */
 static int length(struct serving *s, int low, int doublings)
 {
     int base = low << draw(s, (uint64_t)doublings);
@@ -193,7 +192,7 @@ static void step(struct serving *s)
                s->committed < BUDGET)
             give_page(s, r);
         if (--s->running[r].left <= 0 || s->committed == BUDGET)
-            finish(s, r); /* done, or put off as the cache is full */
+            finish(s, r); /* done, or postponed because the cache is full */
     }
     for (int i = 0; i < 4; i++)
         temporary[i] = have(MIB(2) << draw(s, 5));
@@ -236,7 +235,7 @@ static void bench_serve(void)
 
 enum { TENSORS = 1024, CYCLES = 100 };
 
-/* A graph's pool of 4 GiB stays where it is. */
+/* A graph's pool of 4 GiB, which keeps its memory. */
 static void have_graph(void)
 {
     static const larder_pool_id id = {7, 1};

@@ -1,4 +1,4 @@
-/* bench_snapshot.c - how long it takes to read a snapshot.
+/* bench_snapshot.c - the time it takes to read a snapshot.
  *
  *   bench_snapshot FILE     a line: seconds, bytes, bytes of memory, events */
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* measure.h - what the programs here that measure share.
+/* measure.h - shared by the benchmarks.
  *
  * Header only. */
 #ifndef LARDER_BENCH_MEASURE_H
@@ -11,7 +11,7 @@
 
 #include <larder/larder.h>
 
-/* Ends the program, with the reason, where a call fails. */
+/* Ends the program with the reason if a call fails. */
 static inline void must(larder_result r)
 {
     if (r == LARDER_OK)
@@ -37,7 +37,7 @@ static inline int compare_doubles(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Puts them in order. */
+/* Sorts the values. */
 static inline double median(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, compare_doubles);

@@ -23,12 +23,12 @@ enum {
     HANDED = 32,
     TAGGED = 6,
     GRAPH_BLOCKS = 8,
-    STREAMS = 3,            /* common to all */
+    STREAMS = 3,            /* shared by all */
     FIRST_OWN_STREAM = 10,  /* then one for each thread */
-    FIRST_GRAPH_STREAM = 20 /* likewise */
+    FIRST_GRAPH_STREAM = 20 /* one for each thread, too */
 };
 
-/* What a run is made of, beyond the rest. */
+/* Features that a run uses. */
 enum { CAN_TAG = 1, CAN_PAUSE = 2, CAN_SHARE = 4, CAN_ALL = 7 };
 
 /* ---- blocks ------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ struct held {
     uint64_t value;
 };
 
-/* What one thread leaves for another. */
+/* A block that one thread leaves for another. */
 static struct handed {
     pthread_mutex_t lock;
     struct held block;
@@ -54,7 +54,7 @@ struct worker {
     long steps;
     unsigned can; /* CAN_... */
     char tag[16];
-    uint64_t made; /* blocks had */
+    uint64_t made; /* blocks allocated */
     struct held slots[SLOTS];
     struct held tagged[TAGGED];
     struct held graph[GRAPH_BLOCKS];
@@ -67,7 +67,8 @@ static uint64_t draw(struct worker *w, uint64_t end)
     return random_next(&w->seed) % end;
 }
 
-/* Words: of small blocks all, of others some; the last always. */
+/* The distance between checked words: all words of small blocks, some of large
+ * ones; the last word always. */
 static uint64_t word_step(const struct held *h)
 {
     return h->bytes <= 4096 ? 1 : 1021;
@@ -154,7 +155,7 @@ static void step_record(struct worker *w)
                LARDER_OK);
 }
 
-/* A block of ours for one of somebody. */
+/* Exchange a block with another thread. */
 static void step_hand_over(struct worker *w)
 {
     struct handed *place = &handed[draw(w, HANDED)];
@@ -207,7 +208,8 @@ static void graph_drop(struct worker *w)
     w->graph_count = 0;
 }
 
-/* What it wrote last is still there, though its blocks were freed. */
+/* The results of the last replay are still there, though its blocks were
+ * freed. */
 static void step_graph(struct worker *w)
 {
     if (w->graph_count == 0) {
@@ -246,7 +248,7 @@ static void make_room(struct worker *w)
     }
 }
 
-/* Others may hold it up with a pool, and take the room: then once more. */
+/* Other threads may block it with a pool and take the memory: then retry. */
 static void resume(struct worker *w)
 {
     larder_result r;
@@ -284,7 +286,7 @@ static void step_pause(struct worker *w)
     }
 }
 
-/* Freed while it is exported, it keeps its bytes. */
+/* A block freed while it is exported keeps its bytes. */
 static void step_share(struct worker *w)
 {
     struct held *slot = &w->slots[draw(w, SLOTS)];
@@ -467,8 +469,8 @@ static void all_at_once_while_it_is_tight(void **state)
           LARDER_POLICY_LARDER, "", CAN_ALL);
 }
 
-/* Each stream of each tag has addresses as many as the device has bytes, which
- * a sanitizer does not leave. */
+/* Each stream of each tag reserves as many addresses as the device has bytes,
+ * and a sanitizer does not leave enough. */
 #ifdef IS_SANITIZED
 #define LARGE "sim:10GiB"
 #define LARGE_CAN CAN_SHARE

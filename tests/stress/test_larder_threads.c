@@ -84,7 +84,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Looks at everything while others work. */
+/* Checks everything while others work. */
 static void *watch(void *arg)
 {
     struct worker *w = arg;
@@ -139,7 +139,7 @@ static void threads_share_plenty(void **state)
     share("sim:4GiB,backing=memory");
 }
 
-/* So little that streams take from each other. */
+/* So little memory that streams take it from each other. */
 static void threads_share_segments(void **state)
 {
     (void)state;

@@ -21,19 +21,19 @@ enum { WORKERS = 8, KEEPERS = 3, SLOTS = 6, SECONDS_QUICK = 60 };
 #define CONTEXT MIB(1)
 #define MINIMUM MIB(16) /* of each keeper */
 
-/* Live blocks may be longer than asked, by a 64th of the card for each. */
+/* Live blocks may be longer than requested, each by up to a 64th of the
+ * device. */
 #define SLACK (WORKERS * (CAPACITY / 64 + MIB(2)))
-/* What all may use together beyond what is kept. */
+/* What all processes may use together beyond their minimums. */
 #define POOL (CAPACITY - WORKERS * CONTEXT - KEEPERS * MINIMUM - SLACK)
 
-/* What the processes know of one another beside the ledger, to tell what is a
+/* What the processes know of each other besides the ledger, to recognise a
  * failure. */
 struct board {
-    _Atomic uint64_t
-        beyond[WORKERS]; /* used, or asked for, beyond its minimum */
+    _Atomic uint64_t beyond[WORKERS]; /* used or requested beyond its minimum */
     _Atomic unsigned long requests;
-    _Atomic unsigned long kept;    /* of them within a minimum */
-    _Atomic unsigned long refused; /* as all together used too much */
+    _Atomic unsigned long kept;    /* those within a minimum */
+    _Atomic unsigned long refused; /* because all together used too much */
     _Atomic unsigned long slow;    /* took more than a second */
     _Atomic bool is_over;
 };
@@ -70,7 +70,7 @@ static uint64_t beyond(const struct worker *w, uint64_t live)
     return live > w->minimum ? live - w->minimum : 0;
 }
 
-/* Whether all together may use so much; it is then counted. */
+/* Whether all processes together may use that much; if so, it is counted. */
 static bool board_allows(struct worker *w, uint64_t live)
 {
     uint64_t before = beyond(w, w->live);
@@ -134,7 +134,7 @@ static void work(struct worker *w)
     }
 }
 
-/* Every other one answers by its thread too. */
+/* Every second one also has a thread that answers. */
 static void worker_main(int number, uint64_t seed)
 {
     struct worker w = {.number = number,
@@ -153,7 +153,7 @@ static void worker_main(int number, uint64_t seed)
     MUST(larder_device_open(spec, 0, &w.rig.dev) == LARDER_OK);
     MUST(larder_create(w.rig.dev, &opt, &w.rig.a) == LARDER_OK);
     work(&w);
-    for (;;) { /* it holds what it caches; a call that finds nothing answers */
+    for (;;) { /* it keeps what it caches; a call that finds nothing answers */
         (void)larder_free(w.rig.a, 1);
         nap_ms(50);
     }
@@ -187,7 +187,7 @@ static struct ledger *look(void)
     return larder__ledger_look(path + 1, &l) == LARDER_OK ? l : NULL;
 }
 
-/* Whether the process has a place in it. */
+/* Whether the ledger lists the process. */
 static bool names(struct ledger *l, pid_t pid)
 {
     bool is_named = false;
@@ -213,8 +213,8 @@ static void add_process(void *ctx, const larder_device_process *process)
         of->bytes += process->bytes;
 }
 
-/* Whether the ledger says of the process what the card does; one that has not
- * used the card yet has no context there. */
+/* Whether the ledger agrees with the device about a process; one that has not
+ * used the device yet has no context there. */
 static bool slot_is_right(const struct ledger_slot *s, larder_device *dev,
                           uint64_t *sum)
 {
@@ -245,7 +245,7 @@ static bool all_is_right(struct ledger *l, larder_device *dev)
     return is_right && sum == rig_usage(dev).used_bytes;
 }
 
-/* Within a second it knows nothing more of the dead. */
+/* Within a second the ledger has forgotten the dead. */
 static void expect_forgotten(pid_t pid)
 {
     uint64_t begin_ms = now_ms();
@@ -262,7 +262,7 @@ static void expect_forgotten(pid_t pid)
 
 /* ---- the storm ------------------------------------------------------------------ */
 
-/* It was killed; it never failed. */
+/* The process was killed; it did not fail. */
 static void reap(pid_t pid)
 {
     int status;
@@ -303,7 +303,7 @@ static unsigned long storm(larder_device *dev, pid_t *pids, uint64_t *seed)
     return kills;
 }
 
-/* When nobody works any more, what the ledger says is what the card says. */
+/* When all are idle, the ledger agrees with the device. */
 static void expect_the_books_are_right(larder_device *dev)
 {
     uint64_t begin_ms = now_ms();
@@ -335,7 +335,7 @@ static void what_one_caches_serves_all_in_a_storm(void **state)
         reap(pids[i]);
     }
     assert_int_equal(rig_usage(dev).used_bytes, 0);
-    larder__ledger_look_away(look()); /* the last to see it removes it */
+    larder__ledger_look_away(look()); /* the last reader removes it */
     assert_null(look());
     assert_ok(larder_device_close(dev));
     print_message(

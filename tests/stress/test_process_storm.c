@@ -17,7 +17,7 @@ enum { WORKERS = 8, SLOTS = 8, STEPS = 60, SECONDS_QUICK = 3 };
 
 #define CAPACITY MIB(96)
 
-/* What all of them did. */
+/* Totals over all processes. */
 struct counts {
     _Atomic unsigned long rounds;
     _Atomic unsigned long forks;
@@ -68,7 +68,7 @@ static void give(struct rig *rig, struct held *h)
     h->addr = 0;
 }
 
-/* A child is refused what is its parent's, and has a device of its own. */
+/* A forked child may not use its parent's objects, and opens its own device. */
 static void child_main(struct rig *rig)
 {
     larder_device *own;
@@ -161,7 +161,8 @@ static pid_t start(uint64_t seed)
     return pid;
 }
 
-/* It was killed, or became a program that ended or was; it never failed. */
+/* The process was killed, or replaced by a program that ended or was killed; it
+ * did not fail. */
 static void expect_well(int status)
 {
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
@@ -222,7 +223,7 @@ static void the_card_outlives_the_storm(void **state)
         expect_well(status);
     }
     while (rig_usage(dev).used_bytes != 0)
-        nap(); /* children of the killed end by themselves */
+        nap(); /* children of killed processes end by themselves */
     assert_ok(larder_device_close(dev));
     print_message("%ld s: %lu rounds, %lu kills, %lu forks, %lu programs, %lu "
                   "signals\n",

@@ -41,7 +41,7 @@ static uint64_t random_below(struct worker *w, uint64_t end)
     return random_next(&w->seed) % end;
 }
 
-/* Whether to go on; looks at the clock now and then. */
+/* Whether to continue; reads the clock now and then. */
 static int goes_on(struct worker *w)
 {
     if (atomic_load_explicit(&failed, memory_order_relaxed))
@@ -77,7 +77,8 @@ static void run_workers(struct rig *rig, int count, worker_main *const mains[],
     assert_ok(larder_check(rig->a));
 }
 
-/* Everything was freed: the statistics say so and the device gets it all. */
+/* After everything is freed the statistics show it and the device gets all
+ * memory back. */
 static void end_empty(struct rig *rig)
 {
     larder_stats st;
@@ -234,7 +235,7 @@ struct ring {
     struct owned items[RING];
     size_t begin;
     size_t count;
-    int producers; /* still at work */
+    int producers; /* still running */
 };
 
 static int ring_put(struct ring *r, const struct owned *o)
@@ -286,7 +287,7 @@ static void *produce(void *worker)
     return NULL;
 }
 
-/* Uses what it is handed on a stream of its own, then releases it. */
+/* Uses each block it receives on its own stream, then frees it. */
 static void *consume(void *worker)
 {
     struct worker *w = worker;
@@ -347,7 +348,7 @@ static int see_block(void *ctx, const larder_segment_info *segment,
     return 0;
 }
 
-/* What must hold of one moment's statistics. */
+/* What must hold within one reading of the statistics. */
 static void look(struct worker *w)
 {
     larder_stats st;
@@ -445,7 +446,7 @@ static int is_stream_of(void *ctx, larder_stream stream)
     return stream == *(const larder_stream *)ctx;
 }
 
-/* Captures again and again on a stream of its own, beside the others. */
+/* Captures again and again on its own stream, beside the others. */
 static void *capture(void *worker)
 {
     struct worker *w = worker;
@@ -480,8 +481,8 @@ static void test_pools_come_and_go_beside_other_work(void **state)
     end_empty(&rig);
 }
 
-/* Blocks of a pool that one thread frees while another puts the pool back to
- * an earlier state: each free takes effect or is refused. */
+/* Blocks of a pool that one thread frees while another restores the pool to an
+ * earlier state: each free succeeds or is refused. */
 enum { CONTESTED = 16 };
 
 struct contest {

@@ -72,7 +72,7 @@ static void *work(void *ctx)
         if (i % 64 == 0)
             w->wrong += larder_trim(w->a, MIB(next_random(&w->seed) % 64),
                                     NULL) != LARDER_OK;
-        if (i % 500 == 0) { /* time for a look or two */
+        if (i % 500 == 0) { /* time for a pass or two */
             const struct timespec nap = {.tv_nsec = 3000000};
 
             nanosleep(&nap, NULL);

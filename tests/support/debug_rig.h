@@ -16,13 +16,13 @@ static inline unsigned char *at(larder_addr addr)
     return (unsigned char *)(uintptr_t)addr;
 }
 
-/* The result of a bug that is found from debug:2 on. */
+/* The result for a bug that is detected from debug:2 on. */
 static inline larder_result found(int level, larder_result r)
 {
     return level > 1 ? r : LARDER_OK;
 }
 
-/* The call names a write to the first byte behind an allocation. */
+/* The call reports a write to the first byte behind an allocation. */
 #define assert_told_behind(call)                                               \
     assert_refused(LARDER_ERR_OVERWRITTEN, (call), "0 bytes behind")
 

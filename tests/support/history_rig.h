@@ -37,7 +37,7 @@ struct event_text {
     int count;
 };
 
-/* "alloc +0 1000 stream 1 pool 2.0 'text'; ", what is 0 left out. */
+/* "alloc +0 1000 stream 1 pool 2.0 'text'; ", fields that are 0 left out. */
 static inline int event_text_add(void *ctx, const larder_event *e)
 {
     struct event_text *t = ctx;

@@ -4,7 +4,7 @@
 
 #include "base/host.h"
 
-/* A teardown: a test that fails half way leaves its plan behind. */
+/* A teardown, because a test that fails half way leaves its plan behind. */
 static inline int end_host_faults(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
 #include "rig.h"
 
 struct late_reader {
-    const unsigned char *last; /* the byte it looks at */
+    const unsigned char *last; /* the byte it reads */
     unsigned char seen;
 };
 
@@ -16,8 +16,7 @@ static inline void late_reader_run(void *ctx)
     r->seen = *r->last;
 }
 
-/* Queue it, for the last of so many bytes, which are all filled with `value`
- * now. */
+/* Fill `bytes` with `value` now, and queue the reader for the last of them. */
 static inline void late_reader_queue(struct rig *rig, struct late_reader *r,
                                      larder_addr p, uint64_t bytes,
                                      unsigned char value, larder_stream stream)

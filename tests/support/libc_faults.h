@@ -29,8 +29,8 @@ static struct {
     unsigned long calls;
     unsigned long nth; /* this call fails; 0: none */
     bool lasting;      /* and so do those after it */
-    long held;         /* allocations that were not freed */
-    bool guarded;      /* new ones are */
+    long held;         /* allocations not freed */
+    bool guarded;      /* new ones are guarded */
 } libc_faults;
 
 static inline void libc_fail(unsigned long nth, bool lasting)
@@ -54,14 +54,14 @@ void __libc_free(void *p);
 
 /* ---- guarded memory -------------------------------------------------------- */
 
-/* Addresses are used once, so that what was freed stays out of reach.  Each
- * allocation ends where a page does, before one that nobody may touch. */
+/* Addresses are used once, so that freed memory stays inaccessible.  Each
+ * allocation ends at a page's end, in front of an inaccessible page. */
 enum { GUARD_PAGE = 4096, GUARD_PAGES = 1 << 21, GUARD_RUBBISH = 0xA5 };
 
 static struct {
     unsigned char *base;
     size_t next;                /* page */
-    uint32_t size[GUARD_PAGES]; /* of what begins in the page */
+    uint32_t size[GUARD_PAGES]; /* of the allocation that begins in the page */
 } libc_arena;
 
 static bool arena_has(const void *p)
@@ -95,8 +95,8 @@ static bool arena_begin(void)
     return base != MAP_FAILED;
 }
 
-/* NULL: the arena is used up.  What needs no alignment ends where its page
- * does. */
+/* NULL: the arena is used up.  An allocation without alignment ends at its
+ * page's end. */
 static void *arena_take(size_t size, size_t align)
 {
     size_t pages = pages_up(size);
@@ -198,8 +198,8 @@ void *realloc(void *p, size_t size)
     return q;
 }
 
-/* Always in the arena: __libc_memalign() is the sanitizers' own where memory is
- * watched for leaks. */
+/* Always from the arena: where leaks are detected, __libc_memalign() is the
+ * sanitizer's. */
 int posix_memalign(void **out, size_t align, size_t size)
 {
     void *p = libc_refuses() ? NULL : arena_take(size, align);

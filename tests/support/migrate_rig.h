@@ -16,7 +16,7 @@ enum { HANDLES = 4, HANDLE_PAGES = 8, LIVE_STREAM = 0, OTHER_STREAM = 1 };
 
 struct holes {
     struct rig rig;
-    larder_addr live[HANDLES]; /* a page each, its contents known */
+    larder_addr live[HANDLES]; /* one page each, with known contents */
 };
 
 static inline uint64_t *holes_word(larder_addr addr, size_t i)
@@ -26,7 +26,7 @@ static inline uint64_t *holes_word(larder_addr addr, size_t i)
 
 enum { PAGE_WORDS = (2 << 20) / sizeof(uint64_t), PAGE_STEP = 4096 };
 
-/* A word each 32 KiB, what no other one is. */
+/* A unique word every 32 KiB. */
 static inline void holes_write(const struct holes *h)
 {
     for (int n = 0; n < HANDLES; n++) {
@@ -43,7 +43,7 @@ static inline void holes_verify(const struct holes *h)
     }
 }
 
-/* So much may be held, beside what is. */
+/* Limit the allocator to what it holds and `more`. */
 static inline void holes_limit(struct holes *h, uint64_t more)
 {
     char limit[40];
@@ -53,7 +53,7 @@ static inline void holes_limit(struct holes *h, uint64_t more)
     assert_ok(larder_configure(h->rig.a, limit));
 }
 
-/* The page in use is one within the handle. */
+/* The page in use is in the middle of the handle. */
 static inline struct holes holes_up(const char *spec, const char *conf,
                                     uint64_t more)
 {
@@ -76,7 +76,7 @@ static inline struct holes holes_up(const char *spec, const char *conf,
     return h;
 }
 
-/* What is free, all together. */
+/* All free memory together. */
 #define HOLES_FREE (MIB(2) * HANDLES * (HANDLE_PAGES - 1))
 
 static inline larder_result holes_ask(struct holes *h, uint64_t bytes,

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* The seed becomes the next one; it is never 0. */
+/* Replaces the seed by the next one; it is never 0. */
 static inline uint64_t random_next(uint64_t *seed)
 {
     *seed ^= *seed << 13;

@@ -40,7 +40,7 @@ static inline void rig_result(larder_result got, larder_result want,
     rig_result((call), (want), #call, __FILE__, __LINE__)
 #define assert_ok(call) assert_result(LARDER_OK, call)
 
-/* The last error has these words. */
+/* The last error contains these words. */
 static inline void rig_words(const char *words, const char *file, int line)
 {
     if (strstr(larder_last_error(), words) != NULL)
@@ -52,7 +52,7 @@ static inline void rig_words(const char *words, const char *file, int line)
 
 #define assert_words(words) rig_words((words), __FILE__, __LINE__)
 
-/* The call fails so, and the words say why. */
+/* The call fails with this result, and the message contains the words. */
 #define assert_refused(want, call, words)                                      \
     do {                                                                       \
         assert_result(want, call);                                             \
@@ -93,7 +93,7 @@ static inline larder_sim_usage rig_usage(larder_device *dev)
     return usage;
 }
 
-/* Nothing but the context is held from the device. */
+/* Only the context is held from the device. */
 static inline void assert_device_empty(larder_device *dev)
 {
     larder_sim_usage usage = rig_usage(dev);
@@ -106,7 +106,7 @@ static inline void assert_device_empty(larder_device *dev)
     assert_int_equal(usage.self_bytes, usage.context_bytes);
 }
 
-/* Everything goes, and the device has it all back. */
+/* Destroys everything; the device must get all memory back. */
 static inline void rig_down(struct rig *rig)
 {
     assert_ok(larder_check(rig->a));
@@ -156,7 +156,7 @@ static inline larder_device_counters rig_counters(struct rig *rig)
     return counters;
 }
 
-/* How often the device was called so, and did it. */
+/* How often a device call succeeded. */
 static inline uint64_t rig_calls(struct rig *rig, larder_call call)
 {
     return rig_counters(rig).calls[call];
@@ -164,8 +164,8 @@ static inline uint64_t rig_calls(struct rig *rig, larder_call call)
 
 /* ---- pictures ------------------------------------------------------------ */
 
-/* Every segment and block as text, and all statistics but for `num_ooms`,
- * which a failure is meant to change. */
+/* Every segment and block as text, and all statistics except `num_ooms`, which
+ * a failure changes on purpose. */
 struct picture {
     char *text;
     size_t length;
@@ -225,7 +225,7 @@ static inline void picture_stat(struct picture *p, const char *name,
                 (long long)s->freed);
 }
 
-/* Blocks only: what a call that fails half way must not change. */
+/* Blocks only: a call that fails half way must not change them. */
 static inline struct picture picture_blocks(struct rig *rig)
 {
     struct picture p = {0};
@@ -255,7 +255,7 @@ static inline struct picture picture_take(struct rig *rig)
     return p;
 }
 
-/* Takes both apart. */
+/* Frees both. */
 static inline void rig_same_picture(struct picture before, struct picture after,
                                     const char *file, int line)
 {
@@ -270,7 +270,7 @@ static inline void rig_same_picture(struct picture before, struct picture after,
         _fail(file, line);
 }
 
-/* Nothing has changed since `before` was taken, which goes. */
+/* Nothing has changed since `before` was taken; frees it. */
 #define assert_unchanged(rig, before)                                          \
     rig_same_picture((before), picture_take(rig), __FILE__, __LINE__)
 

@@ -48,7 +48,7 @@ larder_result __wrap_larder_sim_get_usage(larder_device *, larder_sim_usage *);
 
 /* ---- what is left out ------------------------------------------------------ */
 
-/* A test of the program that says something of simulated GPUs alone. */
+/* Skips a test that is about simulated GPUs only. */
 __attribute__((constructor)) static void skip_read(void)
 {
     const char *pattern = getenv("LARDER_TEST_SKIP");
@@ -98,7 +98,7 @@ enum { DEVICES = 64 };
 static larder_device *devices[DEVICES]; /* by the stand-in's number */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* -1: not one of the stand-in's. */
+/* -1: it does not belong to the stand-in. */
 static int number_of(const larder_device *dev)
 {
     int i = 0;
@@ -119,7 +119,7 @@ static void number_set(int number, larder_device *dev)
     pthread_mutex_unlock(&lock);
 }
 
-/* The stand-in's words become this copy's. */
+/* Copies the stand-in's error message to this copy of the library. */
 static larder_result said(larder_result r)
 {
     return r == LARDER_OK ? r : larder__fail(r, "%s", control->last_error());
@@ -127,7 +127,8 @@ static larder_result said(larder_result r)
 
 /* ---- opening and closing ---------------------------------------------------- */
 
-/* The prices are the front's, which is not the one within the stand-in. */
+/* Prices belong to the device layer here, not to the one inside the
+ * stand-in. */
 static larder_result take_prices(const char *spec, larder_device *dev)
 {
     const char *costs = strstr(spec, "costs=");

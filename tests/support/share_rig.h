@@ -87,8 +87,8 @@ struct peer {
     int socket;
 };
 
-/* This program, from its beginning, with the arguments "--peer", its end of
- * the socket, its part and the device. */
+/* Starts this program again with the arguments "--peer", its end of the socket,
+ * its part and the device. */
 static inline struct peer peer_start(const char *part, const char *spec)
 {
     struct pair p = pair_up(SOCK_STREAM);
@@ -108,7 +108,7 @@ static inline struct peer peer_start(const char *part, const char *spec)
     return (struct peer){.pid = pid, .socket = p.near};
 }
 
-/* It has ended well. */
+/* The process must have ended without failure. */
 static inline void peer_end(struct peer *p)
 {
     int status = 0;

@@ -48,7 +48,8 @@ static inline void held_mark(const struct held *h)
     *ends_of(h, 1) = h->value;
 }
 
-/* SECONDS and SEED, where given; what all the processes see; NULL: no memory. */
+/* Parses SECONDS and SEED, if given; returns memory shared by all the
+ * processes; NULL: no memory. */
 static inline void *storm_begin(int argc, char **argv, long seconds_quick,
                                 size_t bytes)
 {

@@ -25,7 +25,8 @@ static inline void thread_fail(int line, const char *what)
     atomic_store(&failed, 1);
 }
 
-/* Whether any thread failed; it is printed.  The next test begins afresh. */
+/* Whether any thread failed; prints the failure and resets it for the next
+ * test. */
 static inline bool any_thread_failed(void)
 {
     if (!atomic_exchange(&failed, 0))

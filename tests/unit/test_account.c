@@ -44,7 +44,7 @@ static larder_account_line line_of(larder_allocator *a, larder_owner_kind kind)
     return t.lines[0];
 }
 
-/* The lines of the device add up to all that it has. */
+/* The lines of the device add up to its total memory. */
 static void assert_balanced(struct rig *rig)
 {
     struct told t = account_of(rig->a);
@@ -145,7 +145,7 @@ static void a_minimum_is_kept_from_the_others(void **state)
         assert_in_range(line_of(rig.a, LARDER_OWNER_TAG).available_bytes,
                         MIB(400), MIB(424));
         weights = tagged(&rig, "weights", MIB(400));
-        /* Beside what it holds. */
+        /* In addition to what it holds. */
         assert_in_range(line_of(rig.a, LARDER_OWNER_TAG).available_bytes, 0,
                         MIB(24));
         assert_balanced(&rig);
@@ -194,9 +194,9 @@ static void the_limit_of_the_cache_counts_all_it_holds(void **state)
         assert_ok(larder_cache_set_limit(rig.a, MIB(100)));
         assert_result(LARDER_ERR_OUT_OF_MEMORY,
                       larder_alloc(rig.a, MIB(60), 0, &second));
-        tag = tagged(&rig, "weights", MIB(300)); /* is no cache */
+        tag = tagged(&rig, "weights", MIB(300)); /* not cached */
         rig_free(&rig, first);
-        second = rig_alloc(&rig, MIB(90)); /* in place of the first */
+        second = rig_alloc(&rig, MIB(90)); /* replaces the first */
         assert_in_range(line_of(rig.a, LARDER_OWNER_CACHE).held_bytes, MIB(90),
                         MIB(100));
         rig_free(&rig, second);
@@ -248,7 +248,8 @@ static void the_limit_of_a_pool_counts_pages_and_not_addresses(void **state)
     rig_down(&rig);
 }
 
-/* A page that the device keeps is nobody's, and not lost from the account. */
+/* A page that the device fails to release belongs to no owner, but stays in the
+ * account. */
 static void what_the_device_refuses_to_take_back_is_told(void **state)
 {
     struct rig rig = rig_up("sim:1GiB", "expandable_segments:True");

@@ -12,7 +12,7 @@ struct fixture {
     struct block *blocks[BLOCKS];
     bool is_in[BLOCKS];
     uint64_t seed;
-    unsigned scale_log2; /* what sizes are multiples of */
+    unsigned scale_log2; /* sizes are multiples of 2^this */
 };
 
 static uint32_t fixture_random(struct fixture *f, uint32_t below)
@@ -21,7 +21,7 @@ static uint32_t fixture_random(struct fixture *f, uint32_t below)
     return (uint32_t)(f->seed >> 33) % below;
 }
 
-/* Sizes that are alone in their bins, and such that share one. */
+/* Sizes that are alone in their bins, and sizes that share one. */
 static struct fixture *fixture_make(enum tree_order order, unsigned scale_log2)
 {
     struct fixture *f = calloc(1, sizeof *f);
@@ -107,7 +107,7 @@ static void assert_empty(const struct bins *bins)
         assert_null(bins->roots[i]);
 }
 
-/* Blocks come and go; now and then someone looks. */
+/* Insert and remove blocks, with a search now and then. */
 static void use(enum tree_order order, unsigned scale_log2)
 {
     struct fixture *f = fixture_make(order, scale_log2);
@@ -143,7 +143,7 @@ static void what_was_made_first_can_go_before_addresses(void **state)
     use(TREE_BY_SERIAL, BINS_UNIT_LOG2);
 }
 
-/* They share the last bin. */
+/* They all fall into the last bin. */
 static void sizes_beyond_all_addresses_are_in_order_too(void **state)
 {
     (void)state;

@@ -25,18 +25,18 @@ struct kernel {
     larder_addr addr;
     uint64_t bytes;
     int reads;   /* the kernel whose block it reads; -1: none */
-    bool is_out; /* never freed: what the graph computes */
+    bool is_out; /* never freed: the graph's result */
 };
 
 struct graph {
     struct kernel kernels[KERNELS];
     larder_pool_id pool;
     uint64_t replays;
-    int wrong; /* words that a kernel found */
+    int wrong; /* wrong words found by kernels */
 };
 
 struct slot {
-    larder_addr addr; /* 0: nothing */
+    larder_addr addr; /* 0: none */
     uint64_t bytes;
     uint64_t value;
 };
@@ -118,7 +118,7 @@ static void graph_run(void *ctx)
         kernel_run(g, k);
 }
 
-/* What it computed last is still there. */
+/* The results of its last replay are still there. */
 static int outputs_wrong(const struct graph *g)
 {
     int wrong = 0;
@@ -147,8 +147,8 @@ static int is_graph_stream(void *ctx, larder_stream stream)
     return stream == GRAPH_STREAM;
 }
 
-/* Every fourth is an output; the others live until the next has read them, so
- * that what follows gets their memory. */
+/* Every fourth block is an output.  The others live until the next kernel has
+ * read them, so that later blocks reuse their memory. */
 static void graph_allocate(struct scene *s)
 {
     static const uint64_t sizes[] = {MIB(3),  KIB(700), 4096,   MIB(9),
@@ -169,8 +169,8 @@ static void graph_allocate(struct scene *s)
     g->kernels[KERNELS - 1].is_out = false;
 }
 
-/* Tried ones too: the device may refuse them during a capture.  Handles that
- * were made and did not do may go again. */
+/* Attempts count too: the device may refuse these calls during a capture.
+ * Releasing new handles that were not needed does not count. */
 static uint64_t calls_that_take_memory(struct rig *rig)
 {
     static const larder_call calls[] = {
@@ -184,7 +184,7 @@ static uint64_t calls_that_take_memory(struct rig *rig)
     return sum;
 }
 
-/* While it is captured another stream asks for what would have to be taken
+/* During the capture another stream requests memory that would have to be taken
  * from somebody. */
 static void graph_capture(struct scene *s)
 {
@@ -207,7 +207,7 @@ static void graph_capture(struct scene *s)
 
 /* ---- the others -------------------------------------------------------------- */
 
-/* False: there is no room. */
+/* False: out of memory. */
 static bool slot_get(struct scene *s, struct slot *at)
 {
     at->bytes = 512 + (uint64_t)draw(s, 1u << (10 + draw(s, 14)));
@@ -231,7 +231,7 @@ static void slot_put(struct scene *s, struct slot *at)
     at->addr = 0;
 }
 
-/* All sizes, until nothing is left; then what is too large for any hole. */
+/* All sizes, until nothing is left; then sizes too large for any hole. */
 static void take_all_there_is(struct scene *s)
 {
     larder_addr most = 0;
@@ -252,7 +252,7 @@ static void take_all_there_is(struct scene *s)
         rig_free(&s->rig, most);
 }
 
-/* All that a program can do to have memory released. */
+/* Everything a program can do to release memory. */
 static void give_all_back(struct scene *s)
 {
     assert_ok(larder_empty_cache(s->rig.a));
@@ -261,7 +261,7 @@ static void give_all_back(struct scene *s)
 
 struct search {
     const struct graph *graph;
-    int found; /* kernels whose block lies in the pool's memory */
+    int found; /* kernels whose block is in the pool's memory */
 };
 
 static int find_kernels(void *ctx, const larder_segment_info *segment)
@@ -312,7 +312,8 @@ static void scene_up(struct scene *s, const struct way *way)
     s->rig = rig_up_policy(spec, way->policy, way->conf);
 }
 
-/* With the pool gone its memory is anybody's: nearly all of the device is. */
+/* Once the pool is gone its memory is available to all: nearly the whole device
+ * is. */
 static void pool_is_let_go(struct scene *s)
 {
     uint64_t pool_bytes;
@@ -374,7 +375,7 @@ static void a_graph_finds_its_memory_whatever_others_take(void **state)
     }
 }
 
-/* That the others did take what they could, by moving it. */
+/* The others did take what they could, by moving it. */
 static void what_is_not_the_pools_is_moved(void **state)
 {
     struct scene *s = test_calloc(1, sizeof *s);

@@ -15,8 +15,9 @@ enum { CAPTURED = 3, EAGER = 0, PREFILL = 12 };
 
 static const larder_pool_id graphs = {7, 1};
 
-/* 10 GiB of weights; a graph whose scratch is 6 GiB; then a prefill of twelve
- * tensors of 1 GiB while no graph runs.  Returns how many of them it had. */
+/* 10 GiB of weights; a graph with 6 GiB of scratch; then a prefill of twelve
+ * tensors of 1 GiB while no graph runs.  Returns how many of the tensors could
+ * be allocated. */
 static int prefill_tensors(struct rig *rig)
 {
     larder_addr tensors[PREFILL] = {0};
@@ -62,7 +63,7 @@ static void a_graphs_free_runs_serve_eager_requests(void **state)
 
 /* ---- a key-value cache and what is cached (verl) --------------------------- */
 
-/* A training step leaves 16 GiB cached. */
+/* A training step that leaves 16 GiB cached. */
 static void train(struct rig *rig)
 {
     larder_addr tensors[16];
@@ -82,7 +83,7 @@ static void a_cache_yields_to_the_key_value_cache(void **state)
 
     (void)state;
     train(&pytorch);
-    assert_result(LARDER_ERR_OUT_OF_MEMORY, /* as an engine asks the driver */
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, /* as an engine calls the driver */
                   larder__device_page_create(pytorch.dev, GIB(12), &handle));
     train(&larder);
     assert_ok(larder_region_create(larder.a, GIB(64), NULL, &kv));
@@ -100,8 +101,8 @@ static void a_cache_yields_to_the_key_value_cache(void **state)
 
 enum { HANDLES = 16 };
 
-/* As an engine does it by hand: a handle for each allocation, and no way back
- * when one is not to be had.  Returns how many were made. */
+/* As an engine does it by hand: one handle per allocation, and no cleanup if
+ * one cannot be created.  Returns how many were created. */
 static int wake_by_hand(struct rig *rig, uint64_t handles[HANDLES])
 {
     int made = 0;
@@ -126,7 +127,7 @@ static void a_wake_that_fails_leaves_nothing_behind(void **state)
     (void)state;
     others[0] = rig_alloc(&pytorch, GIB(12));
     made = wake_by_hand(&pytorch, handles);
-    assert_int_equal(made, 12); /* of 16: 12 GiB that nobody counts */
+    assert_int_equal(made, 12); /* of 16: 12 GiB that no one accounts for */
     while (made > 0)
         assert_ok(larder__device_page_release(pytorch.dev, handles[--made]));
     rig_free(&pytorch, others[0]);

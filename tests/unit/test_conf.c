@@ -131,8 +131,8 @@ static void test_of_two_values_the_last_counts(void **state)
 
 /* ---- refused ------------------------------------------------------------- */
 
-/* What the text is answered with: PyTorch's own words where it has any, and
- * always the key and something that would be accepted. */
+/* The error for each text: PyTorch's own wording where it has one, and always
+ * the key and an acceptable value. */
 static const struct refusal {
     const char *conf;
     const char *words;
@@ -342,7 +342,7 @@ static void test_a_refused_setting_changes_none(void **state)
 
 /* ---- effects ------------------------------------------------------------- */
 
-/* The size of the block a request gets. */
+/* The size of the block that a request gets. */
 static uint64_t block_bytes(struct rig *rig, uint64_t request)
 {
     int64_t before = rig_stats(rig).active_bytes.all.allocated;
@@ -386,7 +386,7 @@ static const struct rounding {
     {"roundup_power2_divisions:[256:1,512:2,1024:4,>:8]", MIB(40000),
      MIB(40960)},
     /* The first pair holds for all smaller sizes, even below 1 MiB; classes
-     * that are not named after it have none. */
+     * after it that are not named have none. */
     {"roundup_power2_divisions:[64:8]", 9000, 9216},
     {"roundup_power2_divisions:[64:8]", MIB(34), MIB(36)},
     {"roundup_power2_divisions:[64:8]", MIB(130), MIB(130)},
@@ -394,9 +394,9 @@ static const struct rounding {
     {"roundup_power2_divisions:[64:8,256:2]", MIB(300), MIB(384)},
     {"roundup_power2_divisions:[>:4]", 9000, 10240},
     {"roundup_power2_divisions:[>:4]", MIB(84), MIB(96)},
-    /* The last class is 32 GiB and more, whatever larger one is named. */
+    /* The last class is 32 GiB and more, even if a larger one is named. */
     {"roundup_power2_divisions:[1048576:2]", GIB(33), GIB(48)},
-    /* Powers of two stay; up to 512 for each division steps are of 512. */
+    /* Powers of two stay unchanged; up to 512 per division, steps are 512. */
     {"roundup_power2_divisions:8", MIB(64), MIB(64)},
     {"roundup_power2_divisions:8", 512, 512},
     {"roundup_power2_divisions:8", 3000, 3072},
@@ -405,7 +405,7 @@ static const struct rounding {
     {"roundup_power2_divisions:8", 8193, 9216},
     {"roundup_power2_divisions:4", 2000, 2048},
     {"roundup_power2_divisions:2", 1025, 1536},
-    /* Without: multiples of 512. */
+    /* Without the setting: multiples of 512. */
     {"", 1, 512},
     {"", 512, 512},
     {"", 513, 1024},
@@ -442,8 +442,8 @@ static void test_requested_bytes_are_not_rounded(void **state)
     rig_down(&rig);
 }
 
-/* Reserved bytes after a cached block of 200 MiB met a request of 300 MiB:
- * 300 MiB if garbage was collected. */
+/* Reserved bytes after a request of 300 MiB with a cached block of 200 MiB: 300
+ * MiB if garbage was collected. */
 static uint64_t reserved_after_a_miss(struct rig *rig)
 {
     uint64_t reserved;
@@ -498,7 +498,7 @@ static void test_expandable_segments_can_be_switched_while_running(void **state)
     assert_int_equal(rig_usage(rig.dev).allocations, 0);
     rig_free(&rig, p);
     assert_ok(larder_configure(rig.a, "max_split_size_mb:40"));
-    p = rig_alloc(&rig, MIB(30)); /* still on: what is not named stays */
+    p = rig_alloc(&rig, MIB(30)); /* still on: keys that are not named stay */
     assert_int_equal(rig_usage(rig.dev).allocations, 0);
     rig_free(&rig, p);
     assert_ok(larder_configure(rig.a, "expandable_segments:False"));
@@ -508,7 +508,7 @@ static void test_expandable_segments_can_be_switched_while_running(void **state)
     rig_down(&rig);
 }
 
-/* As PyTorch does where its platform cannot. */
+/* As PyTorch does on platforms without support. */
 static void test_expandable_segments_are_off_without_virtual_memory(
     void **state)
 {
@@ -574,7 +574,7 @@ static void test_a_limit_is_of_reserved_bytes(void **state)
     assert_int_equal(rig_reserved(&rig), MIB(44));
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(19), 0, &p));
-    rig_alloc(&rig, MIB(18)); /* from what is held */
+    rig_alloc(&rig, MIB(18)); /* from held memory */
     rig_down(&rig);
 }
 

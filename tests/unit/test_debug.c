@@ -48,7 +48,7 @@ static void test_a_write_outside_is_told(void **state)
             write_outside(&rig, 1000, "0x42 was written 0 bytes behind",
                           expected);
             write_outside(&rig, 1511, "511 bytes behind the end", expected);
-            /* Below debug:2 what lies before may be a page that is not there. */
+            /* Below debug:2 the bytes in front may be an unmapped page. */
             if (level > 1) {
                 write_outside(&rig, -1, "0x42 was written 1 bytes before",
                               expected);
@@ -99,7 +99,8 @@ static void test_a_write_after_a_free_is_told(void **state)
 
             rig_free(&rig, p);
             if (level > 1 || policies[i] != LARDER_POLICY_DIRECT)
-                at(p)[KIB(39)] = 7; /* else it is unmapped: it would fault */
+                at(p)[KIB(39)] = 7; /* otherwise it is unmapped and would
+                                     * fault */
             if (level == 1)
                 assert_ok(larder_check(rig.a));
             else
@@ -113,7 +114,7 @@ static void test_a_write_after_a_free_is_told(void **state)
     }
 }
 
-/* Found where no result can tell of it, it is told by the next free. */
+/* If it is found where no result can report it, the next free reports it. */
 static void test_what_leaves_the_quarantine_is_looked_at(void **state)
 {
     struct rig rig = rig_debug(0, 2);
@@ -169,7 +170,7 @@ static void test_memory_says_that_it_was_not_written(void **state)
 
 /* ---- debug:3 --------------------------------------------------------------------- */
 
-/* A level below, what is stale finds memory, and is told of later. */
+/* At the level below, a stale address reaches memory and is reported later. */
 static void test_a_stale_address_faults(void **state)
 {
     (void)state;
@@ -179,7 +180,7 @@ static void test_a_stale_address_faults(void **state)
             larder_addr kept = rig_alloc(&rig, KIB(100));
             larder_addr p = rig_alloc(&rig, MIB(12));
 
-            /* Larger than the quarantine: what is cached is not looked at. */
+            /* Larger than the quarantine: cached memory is not checked. */
             rig_free(&rig, p);
             if (level == 3)
                 assert_result(LARDER_ERR_DEVICE,
@@ -193,9 +194,9 @@ static void test_a_stale_address_faults(void **state)
     }
 }
 
-/* Among others, on devices so large that handles would have many pages: what
- * cannot fault, as others have a part in its segment, is told of as a level
- * below. */
+/* The same beside other blocks, on devices so large that handles would have
+ * many pages.  An access that cannot fault, because others use the same
+ * segment, is reported as at the level below. */
 static void test_a_stale_address_among_others_is_noticed(void **state)
 {
     static const char *const specs[] = {"sim:2GiB", "sim:32GiB"};
@@ -255,7 +256,7 @@ static void test_leaks_are_told(void **state)
 
 /* ---- streams -------------------------------------------------------------------- */
 
-/* Work that is queued belongs to before the free, whatever the queue. */
+/* Queued work counts as before the free, whichever way it was queued. */
 static void test_queued_work_is_waited_for(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB,events=manual",
@@ -285,7 +286,7 @@ static void test_a_recorded_stream_may_write_on(void **state)
     assert_ok(larder_check(rig.a));
     assert_ok(larder_sim_complete(rig.dev, 2));
     assert_ok(larder_check(rig.a));
-    rig_free(&rig, rig_alloc_on(&rig, 1000, 1)); /* the stream is asked */
+    rig_free(&rig, rig_alloc_on(&rig, 1000, 1)); /* the stream is queried */
     assert_ok(larder_sim_complete(rig.dev, 1));
     at(p)[5] = 3; /* now it is too late */
     assert_refused(LARDER_ERR_OVERWRITTEN, larder_check(rig.a),
@@ -294,7 +295,7 @@ static void test_a_recorded_stream_may_write_on(void **state)
     rig_down(&rig);
 }
 
-/* A graph would have what is written, so nothing is. */
+/* A graph would replay the fills, so nothing is filled. */
 static void test_captures_are_left_alone(void **state)
 {
     struct rig rig = rig_debug(0, 2);

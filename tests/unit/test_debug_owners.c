@@ -75,7 +75,8 @@ static void a_write_after_a_free_is_told_in_pools(void **state)
             inside = rig_alloc(&rig, KIB(40));
             rig_free(&rig, inside);
             if (level > 1 || policies[i] != LARDER_POLICY_DIRECT)
-                at(inside)[9] = 7; /* else it is unmapped: it would fault */
+                at(inside)[9] = 7; /* otherwise it is unmapped and would
+                                    * fault */
             assert_result(told, larder_check(rig.a));
             if (level > 1)
                 at(inside)[9] = 0xFF;
@@ -94,10 +95,10 @@ static void a_write_after_a_free_is_told_in_pools(void **state)
     }
 }
 
-/* `direct` reuses nothing while a pool is begun, whatever debug is. */
+/* `direct` reuses nothing while a pool is begun, with or without debug. */
 enum { CACHING = 2 };
 
-/* A pool that stays begun gets its memory back as any other does. */
+/* A pool that stays begun reuses its memory like any other. */
 static void the_quarantine_of_a_pool_is_bounded(void **state)
 {
     (void)state;
@@ -119,8 +120,8 @@ static void the_quarantine_of_a_pool_is_bounded(void **state)
     }
 }
 
-/* What is in quarantine serves a request that finds nothing, in a pool that is
- * begun too. */
+/* Quarantined memory serves a request that finds nothing else, also in a begun
+ * pool. */
 static void a_pool_has_what_its_quarantine_keeps(void **state)
 {
     enum { ALL = 40 }; /* two in a segment of 2 MiB */
@@ -147,7 +148,7 @@ static int is_graph_stream(void *ctx, larder_stream stream)
     return stream == GRAPH_STREAM;
 }
 
-/* A pool that is begun for another stream may be a capture's. */
+/* A pool begun for another stream may belong to a capture. */
 static void beside_a_pool_of_another_stream_nothing_is_looked_at(void **state)
 {
     struct rig rig = rig_debug(1, 2);
@@ -166,8 +167,8 @@ static void beside_a_pool_of_another_stream_nothing_is_looked_at(void **state)
     rig_down(&rig);
 }
 
-/* A graph of two kernels, of which the second has the memory that the first had
- * before it; what it computes stays. */
+/* A graph of two kernels; the second reuses the first one's memory.  Its result
+ * stays. */
 struct graph {
     larder_addr first;
     larder_addr out;
@@ -195,8 +196,8 @@ static void graph_replay(const struct graph *g)
     memset(at(g->out), 2, GRAPH_BYTES / 2);
 }
 
-/* Its replays write to what looks free, and nothing is written over what it
- * computed. */
+/* Its replays write to memory that looks free, and nothing overwrites its
+ * result. */
 static void what_a_graph_uses_is_left_alone(void **state)
 {
     (void)state;
@@ -228,7 +229,7 @@ static void what_a_graph_uses_is_left_alone(void **state)
     }
 }
 
-/* Its memory was nobody's when the graph was captured. */
+/* No one owned this memory when the graph was captured. */
 static void what_was_there_before_a_graph_is_looked_at_still(void **state)
 {
     struct rig rig = rig_debug(1, 2);
@@ -238,7 +239,7 @@ static void what_was_there_before_a_graph_is_looked_at_still(void **state)
 
     (void)state;
     graph_free = pooled(&rig, 1000);
-    at(graph_free)[1000] = 1; /* of the graph's pool now: not looked at */
+    at(graph_free)[1000] = 1; /* in the graph's pool now: not checked */
     rig_free(&rig, graph_free);
     at(before)[1000] = 1;
     assert_told_behind(larder_free(rig.a, before));
@@ -246,7 +247,7 @@ static void what_was_there_before_a_graph_is_looked_at_still(void **state)
     rig_down(&rig);
 }
 
-/* Under debug:3 what is freed goes at once, but not where a graph may have
+/* Under debug:3 freed memory is unmapped at once, except where a graph may use
  * memory that looks free. */
 static void a_stale_address_faults_in_pools(void **state)
 {
@@ -296,7 +297,7 @@ static void a_checkpoint_has_the_programs_addresses(void **state)
     rig_down(&rig);
 }
 
-/* Where it is said what a pool has lent, too. */
+/* The same in the messages about memory that a pool has lent. */
 static void what_is_lent_has_the_programs_address(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER,
@@ -348,7 +349,7 @@ static void a_write_outside_is_told_in_tags(void **state)
     }
 }
 
-/* Zones sleep and wake with what is between them. */
+/* Red zones sleep and wake with the memory between them. */
 static void what_is_kept_asleep_is_told_after_it(void **state)
 {
     (void)state;
@@ -360,7 +361,7 @@ static void what_is_kept_asleep_is_told_after_it(void **state)
         memset(at(p), 5, 1000);
         at(p)[-3] = 1;
         assert_ok(larder_pause(rig.a, "t", LARDER_PAUSE_KEEP));
-        assert_ok(larder_check(rig.a)); /* nothing is there to be looked at */
+        assert_ok(larder_check(rig.a)); /* nothing is mapped to check */
         assert_int_equal(rig_counters(&rig).failed[LARDER_CALL_copy], 0);
         assert_ok(larder_resume(rig.a, "t"));
         assert_int_equal(at(p)[0], 5);
@@ -385,7 +386,7 @@ static void what_is_dropped_is_told_before_it_goes(void **state)
         assert_refused(LARDER_ERR_OVERWRITTEN, larder_check(rig.a),
                        "0x33 was written 0 bytes behind the end");
         assert_ok(larder_resume(rig.a, "t"));
-        assert_ok(larder_check(rig.a)); /* the zones are there again */
+        assert_ok(larder_check(rig.a)); /* the red zones are back */
         assert_int_equal(at(p)[0], 0xFF);
         assert_int_equal(at(p)[999], 0xFF);
         at(p)[1000] = 1;
@@ -429,7 +430,7 @@ static void what_is_in_quarantine_does_not_keep_a_tag_awake(void **state)
             assert_ok(larder_pause(rig.a, "t", (larder_pause_mode)mode));
             assert_refused(LARDER_ERR_OVERWRITTEN, larder_check(rig.a),
                            "it lies 7 bytes from the beginning");
-            at(other)[6] = 1; /* others' stay in it */
+            at(other)[6] = 1; /* other blocks stay in it */
             assert_refused(LARDER_ERR_OVERWRITTEN, larder_check(rig.a),
                            "it lies 6 bytes from the beginning");
             at(other)[6] = 0xFF;
@@ -492,7 +493,7 @@ static void what_was_decommitted_faults(void **state)
         assert_int_equal(at(addr)[3 * PAGE - 1], 1);
         assert_int_equal(at(addr)[4 * PAGE], 1);
         assert_ok(larder_region_commit(kv, 3 * (uint64_t)PAGE, PAGE));
-        if (level > 1) /* nothing was written there yet */
+        if (level > 1) /* nothing has been written there yet */
             assert_int_equal(at(addr)[3 * PAGE], 0xFF);
         assert_int_equal(at(addr)[4 * PAGE], 1);
         assert_ok(larder_region_destroy(kv));
@@ -500,7 +501,7 @@ static void what_was_decommitted_faults(void **state)
     }
 }
 
-/* Its pages can go one by one, though none goes while the pool is begun. */
+/* Its pages can be released one by one, but none is while the pool is begun. */
 static void a_region_made_beside_a_begun_pool_faults_too(void **state)
 {
     struct rig rig = rig_debug(0, 3);

@@ -55,7 +55,7 @@ static void test_a_call_cannot_destroy_what_it_is_made_on(void **state)
         assert_int_equal(t.calls, 1);
         assert_int_equal(t.result, LARDER_ERR_BUSY);
         t.result = LARDER_OK;
-        (void)larder_walk(rig.a, NULL, on_block, &t); /* with all locks */
+        (void)larder_walk(rig.a, NULL, on_block, &t); /* all locks are held */
         assert_int_equal(t.result, LARDER_ERR_BUSY);
         assert_words("in progress");
         assert_ok(larder_check(rig.a));
@@ -66,7 +66,7 @@ static void test_a_call_cannot_destroy_what_it_is_made_on(void **state)
 
 /* ---- threads ------------------------------------------------------------------ */
 
-/* Until it is told that there is nothing any more. */
+/* Work until a call reports that the allocator was destroyed. */
 static void *work(void *ctx)
 {
     larder_allocator *a = ctx;

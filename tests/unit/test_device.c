@@ -72,7 +72,7 @@ static larder_result fake_record(void *self, uint64_t event,
     return fake_answer(self);
 }
 
-/* Touches nothing: threads call it. */
+/* Has no side effects: threads call it. */
 static larder_result fake_query(void *self, uint64_t event)
 {
     (void)self;
@@ -521,7 +521,7 @@ static void *query_many_times(void *dev)
     return NULL;
 }
 
-/* With a plan under way, too: exactly the planned number fails so. */
+/* With a plan active, too: exactly the planned number of calls fails. */
 static void threads_lose_no_count(void **state)
 {
     struct fake f = {0};

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-/* A file with this text, for one call; its name is in `path`. */
+/* A file with this text, for one call; `path` is its name. */
 static char path[] = "/tmp/larder-prices-XXXXXX";
 
 static void file_write(const char *text, size_t length)
@@ -36,7 +36,7 @@ static void assert_same_prices(const larder_prices *a, const larder_prices *b)
 #undef X
 }
 
-/* The line is wrong, and the error says where and why. */
+/* The line is rejected, and the error says where and why. */
 static void assert_bad_at(const char *text, size_t length, int line,
                           const char *words)
 {
@@ -65,7 +65,7 @@ static void the_bundled_file_is_the_bundled_table(void **state)
     assert_same_prices(&p, &bundled);
 }
 
-/* Or the test above could not fail. */
+/* Without this the test above could not fail. */
 static void the_bundled_file_names_every_price(void **state)
 {
     FILE *f = fopen(LARDER_SOURCE_DIR "/data/costs/a100.costs", "r");

@@ -38,7 +38,8 @@ static void emit_to_memory(bool json)
     larder__emit_begin(&e, keep, &w, json);
 }
 
-/* What was put is this, between what begins and what ends every pickle. */
+/* The output equals `want`, between the fixed beginning and end of every
+ * pickle. */
 static void assert_pickle(const void *want, size_t count)
 {
     assert_true(larder__emit_end(&e));
@@ -59,7 +60,8 @@ static void assert_json(const char *want)
 
 #define assert_pickle_is(want) assert_pickle((want), sizeof(want) - 1)
 
-/* Of a list of so many True, a byte each: nothing else looks like an opcode. */
+/* In a list of `items` True values, one byte each: no other byte looks like an
+ * opcode. */
 static size_t count_in_list(size_t items, unsigned char opcode)
 {
     size_t count = 0;
@@ -77,7 +79,8 @@ static size_t count_in_list(size_t items, unsigned char opcode)
     return count;
 }
 
-/* Or the reader's stack would hold all of it, as Python's pickle says. */
+/* Otherwise the reader's stack would hold all of it, as Python's pickle
+ * documents. */
 static void a_long_list_is_appended_in_batches(void **state)
 {
     static const struct {
@@ -99,7 +102,7 @@ static void a_long_list_is_appended_in_batches(void **state)
 
 /* ---- values ---------------------------------------------------------------- */
 
-/* Each in as few bytes as hold it. */
+/* Each number takes as few bytes as can hold it. */
 static void numbers_have_the_widths_of_protocol_4(void **state)
 {
     static const struct {
@@ -177,8 +180,8 @@ static void reals_and_truths_are_written_as_such(void **state)
 
 #define BAD "\xEF\xBF\xBD"
 
-/* On both sides of each border of UTF-8: what is none is replaced a byte at a
- * time. */
+/* On both sides of each limit of UTF-8: invalid sequences are replaced byte by
+ * byte. */
 static void what_is_no_utf8_is_replaced(void **state)
 {
     static const struct {
@@ -280,8 +283,8 @@ static void put_nested(void)
     larder__emit_dict_end(&e);
 }
 
-/* Commas between items and nowhere else; a mark before the first item alone; a
- * word that comes again is named by its number. */
+/* Commas only between items; a mark only before the first item; a repeated word
+ * refers to the first one by its number. */
 static void what_is_nested_closes_where_it_ends(void **state)
 {
     (void)state;
@@ -316,7 +319,7 @@ static void items_in_json_are_parted_by_commas(void **state)
     assert_json("[\"a\",\"alloc\",true,0.5,-1,1,[1,2],{}]");
 }
 
-/* The 257th thing kept has a number of four bytes. */
+/* The 257th memoized object has a four-byte number. */
 static void what_was_kept_is_put_again_by_its_number(void **state)
 {
     (void)state;

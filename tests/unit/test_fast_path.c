@@ -53,8 +53,8 @@ static void run_to_end(struct user *u)
     assert_null(failed);
 }
 
-/* The allocator's own lock is what the slow path begins with: while it is
- * taken, nothing but the fast path gets anywhere. */
+/* The slow path begins with the allocator's own lock: while that is held, only
+ * the fast path can make progress. */
 static void a_second_thread_needs_no_lock_but_its_streams(void **state)
 {
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
@@ -80,7 +80,7 @@ static void a_second_thread_needs_no_lock_but_its_streams(void **state)
 /* ---- own_looks -------------------------------------------------------------- */
 
 /* Blocks of one size class, of which only the one freed first is large enough;
- * a larger class has one too.  Spacers keep them apart. */
+ * a larger class has one too.  Spacers separate them. */
 enum { TOO_SMALL = 3 };
 
 #define WANTED (MIB(16) + KIB(512))
@@ -127,7 +127,7 @@ static void check_looks(const char *conf, bool finds)
     rig_down(&c.rig);
 }
 
-/* With a history every request goes the slow way. */
+/* With a history every request takes the slow path. */
 static void check_looks_slowly(const char *conf, bool finds)
 {
     struct choice c = choice_up(conf);
@@ -153,8 +153,7 @@ static void own_looks_is_how_many_blocks_are_looked_at(void **state)
 
 /* ---- patience --------------------------------------------------------------- */
 
-/* A block whose stream has passed is had again with this request and no
- * other. */
+/* A block whose stream has passed is reused by exactly this request. */
 static void check_patience(const char *conf, int patience)
 {
     struct rig rig = rig_up_policy(MANUAL, LARDER_POLICY_LARDER, conf);

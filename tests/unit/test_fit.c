@@ -39,7 +39,7 @@ static struct fixture *fixture_make(void)
     return f;
 }
 
-/* The smallest class that has a block of at least so many bytes. */
+/* The smallest class that has a block of at least `bytes`. */
 static unsigned expected_class(const struct fixture *f, uint64_t bytes)
 {
     unsigned best = FIT_CLASSES;
@@ -64,7 +64,7 @@ static void look(struct fixture *f, unsigned looks)
     }
     assert_non_null(b);
     assert_true(b->bytes >= bytes);
-    /* Few looks may miss one of the request's own class. */
+    /* With few looks, a block of the request's own class may be missed. */
     if (looks == BLOCKS || best > fit_class(bytes))
         assert_int_equal(fit_class(b->bytes), best);
 }
@@ -141,7 +141,7 @@ static void classes_grow_with_the_size(void **state)
         unsigned i = fit_class(units << FIT_UNIT_LOG2);
 
         assert_true(i >= before && i < FIT_CLASSES);
-        /* Below 8 KiB each size has its own. */
+        /* Below 8 KiB each size has its own class. */
         assert_true(units >= 32 || i == units);
         before = i;
     }

@@ -17,8 +17,8 @@ static const larder_policy policies[] = {
     LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
 enum { POLICIES = sizeof policies / sizeof policies[0] };
 
-/* Run fn(rig) in a child, which a lock that nobody leaves ends by the alarm;
- * fn returns 0, or the number of the check that failed. */
+/* Run fn(rig) in a child, which an alarm ends if it waits for a lock that is
+ * never released. fn returns 0, or the number of the check that failed. */
 static void in_child(int (*fn)(struct rig *), struct rig *rig)
 {
     int status = 0;
@@ -116,7 +116,7 @@ static int use_own(struct rig *rig)
     return 0;
 }
 
-/* A grandchild knows the objects of neither. */
+/* A grandchild may not use the objects of either. */
 static int fork_again(struct rig *rig)
 {
     struct rig own = rig_up_policy("sim:256MiB", LARDER_POLICY_LARDER, "");
@@ -161,12 +161,12 @@ static void *churn(void *ctx)
     return NULL;
 }
 
-/* Its locks are nearly always taken as the child is forked. */
+/* A thread holds the locks nearly all the time when the child is forked. */
 static void a_child_waits_for_no_thread_of_its_parent(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:256MiB,backing=none", LARDER_POLICY_LARDER,
-                      "trim_age:0.004"); /* a thread of the library's, too */
+                      "trim_age:0.004"); /* and a thread of the library's */
     struct churner churner = {.a = rig.a};
     pthread_t thread;
     void *failed;
@@ -204,7 +204,7 @@ static void a_shared_ledger_is_the_parents_alone(void **state)
     rig_down(&rig);
 }
 
-/* The child outlives its parent, with copies of all that it had. */
+/* The child outlives its parent and has copies of all its objects. */
 static void a_child_does_not_keep_its_dead_parents_memory(void **state)
 {
     larder_device *dev;

@@ -60,7 +60,7 @@ static void what_is_no_hint_is_refused(void **state)
     rig_down(&rig);
 }
 
-/* Small requests share their pages anyway: a hint does not part them. */
+/* Small requests share pages anyway, so a hint does not separate them. */
 static void small_requests_stay_together(void **state)
 {
     struct rig rig = up("");
@@ -80,11 +80,11 @@ static void small_requests_stay_together(void **state)
 enum { ROUNDS = 100, LARGE = 4, PAGES = 128 };
 
 struct mixture {
-    larder_addr large[LARGE];  /* that come and go */
-    larder_addr small[ROUNDS]; /* that stay: 75 MiB */
+    larder_addr large[LARGE];  /* short-lived */
+    larder_addr small[ROUNDS]; /* long-lived: 75 MiB */
 };
 
-/* Large blocks that go soon and small ones that stay, in turns. */
+/* Short-lived large blocks and long-lived small ones, alternating. */
 static void fill_in_turns(struct rig *rig, larder_hint of_large,
                           larder_hint of_small, struct mixture *m)
 {
@@ -107,7 +107,7 @@ static void empty(struct rig *rig, struct mixture *m)
         rig_free(rig, m->small[i]);
 }
 
-/* Pages that nothing is in: the most that can be had at once. */
+/* Completely free pages: the maximum that can be allocated at once. */
 static int free_pages(struct rig *rig)
 {
     for (int pages = PAGES; pages > 0; pages--) {
@@ -200,7 +200,7 @@ static void other_policies_and_devices_ignore_it(void **state)
     same_places(SPEC ",vmm=off", LARDER_POLICY_LARDER);
 }
 
-/* Whose memory is next is another. */
+/* The next owner of the memory has another hint. */
 static void a_hint_ends_with_its_allocation(void **state)
 {
     struct rig rig = up("");
@@ -218,7 +218,7 @@ static void a_hint_ends_with_its_allocation(void **state)
     rig_down(&rig);
 }
 
-/* What one pool has free is the other's where the device has no more. */
+/* One pool uses the other's free memory if the device has no more. */
 static void a_hint_never_costs_the_request(void **state)
 {
     struct rig rig = up("");

@@ -13,7 +13,7 @@ struct faults {
     struct fault two;
 };
 
-/* Which of them something met. */
+/* Which of them actually happened. */
 struct struck {
     bool one;
     bool two;
@@ -24,12 +24,12 @@ bool fault_is_planned(const struct fault *f);
 void faults_plan(const struct faults *f, larder_device *dev);
 void faults_off(const struct faults *f, larder_device *dev);
 
-/* Asked once, before they are off: it uses up what is left of a plan for host
- * memory.  One that goes on for ever does not tell, and is taken to have
+/* Call once, before the faults are removed: it uses up the rest of a plan for
+ * host memory.  A plan without end cannot be read, and is assumed to have
  * struck. */
 struct struck faults_struck(const struct faults *f, larder_device *dev);
 
-/* Whether they are a reason for this answer. */
+/* Whether the faults can explain this result. */
 bool faults_explain(const struct faults *f, struct struck struck,
                     larder_result r);
 

@@ -15,7 +15,7 @@
 
 struct fault {
     int is_host;
-    larder_call call; /* of the device, otherwise */
+    larder_call call; /* of the device, if it is not a host fault */
     unsigned long nth;
     unsigned long times; /* 0: from the nth on */
     larder_result with;
@@ -35,18 +35,18 @@ static inline void fault_off(const struct fault *f, larder_device *dev)
     fault_plan(f, dev, 0);
 }
 
-/* Go on failing, after a pause, what has begun to fail. */
+/* Resume a lasting fault after a pause. */
 static inline void fault_resume(const struct fault *f, larder_device *dev)
 {
     if (f->times == 0)
         fault_plan(f, dev, 1);
 }
 
-/* A run with the fault planned: whether it struck. */
+/* Runs with the fault planned; returns whether it struck. */
 typedef int fault_run(const struct fault *f, const void *setup);
 
-/* Have it strike once, and from then on, at each place there is; returns how
- * many there are. */
+/* Run with the fault at each place in turn, once and from then on; returns the
+ * number of places. */
 static inline unsigned long fault_sweep(struct fault f, fault_run *run,
                                         const void *setup)
 {
@@ -59,7 +59,7 @@ static inline unsigned long fault_sweep(struct fault f, fault_run *run,
     }
 }
 
-/* A call of the device, and at how many places at least it can fail. */
+/* A device call, and the minimum number of places where it can fail. */
 struct fault_place {
     larder_call call;
     unsigned long least;
@@ -88,13 +88,13 @@ static inline void fault_describe(const struct fault *f, const char *conf)
 
 enum {
     SLOTS = 128,
-    POOL_SLOTS = 16, /* the last ones are of the private pool */
+    POOL_SLOTS = 16, /* the last ones belong to the private pool */
     FIRST_POOL_SLOT = SLOTS - POOL_SLOTS,
     PATTERN_STRIDE = 1024 * 1024
 };
 
 struct slot {
-    larder_addr addr; /* 0: nothing */
+    larder_addr addr; /* 0: none */
     uint64_t bytes;
 };
 
@@ -103,7 +103,7 @@ struct scenario {
     const struct fault *fault;
     const char *conf;
     int has_memory; /* addresses can be written to */
-    int failures;   /* that the caller saw */
+    int failures;   /* seen by the caller */
     int in_pool;
     int pool_held;
     uint64_t pieces_bytes;
@@ -160,8 +160,8 @@ static inline void scenario_verify(struct scenario *s)
     }
 }
 
-/* Whether a call that gave r, in a place where without a fault it gives OK or
- * `otherwise`, succeeded.  A fault that strikes once explains one failure. */
+/* Whether a call that returned r succeeded.  Without a fault it returns OK or
+ * `otherwise` here.  A fault that strikes once explains one failure. */
 static inline int succeeded_or(struct scenario *s, const char *what,
                                larder_result r, larder_result otherwise)
 {
@@ -209,7 +209,7 @@ static inline void put(struct scenario *s, int i, uint64_t bytes,
     put_or(s, i, bytes, stream, LARDER_OK);
 }
 
-/* Releasing does not fail, whatever else does. */
+/* A free never fails, even during a fault. */
 static inline void drop(struct scenario *s, int i)
 {
     if (s->slots[i].addr == 0)
@@ -288,7 +288,7 @@ static inline void take_checkpoint(struct scenario *s, larder_checkpoint **cp)
            sizeof s->at_checkpoint);
 }
 
-/* The pool's blocks are then again those of the checkpoint. */
+/* Afterwards the pool's blocks are those of the checkpoint again. */
 static inline void restore_checkpoint(struct scenario *s,
                                       const larder_checkpoint *cp)
 {
@@ -328,7 +328,7 @@ static inline void part_pool(struct scenario *s)
     drop(s, first + 2);
     for (int i = 5; i < 8; i++)
         put(s, first + i, 9000, POOL_STREAM);
-    drop(s, 0); /* while the pool is begun: has to wait for its event */
+    drop(s, 0); /* while the pool is begun: it has to wait for its event */
     put(s, 1, 8000, 0);
     if (cp != NULL)
         restore_checkpoint(s, cp);
@@ -377,7 +377,7 @@ static inline void scenario_observe(void *ctx, const larder_oom_info *info)
     (void)s;
 }
 
-/* The device's end: garbage collection, oversize segments, the ladder. */
+/* A full device: garbage collection, oversize segments, the ladder. */
 static inline void part_full(struct scenario *s)
 {
     TRY(s, larder_add_reclaim(s->rig.a, scenario_reclaim, s));
@@ -401,7 +401,7 @@ static inline void part_full(struct scenario *s)
     put(s, 0, MIB(90), 0);
     drop(s, 0);
     TRY(s, larder_set_memory_fraction(s->rig.a, 1));
-    /* The next part needs room: once more, if the fault struck here. */
+    /* The next part needs room: retry, if the fault struck here. */
     if (!TRY(s, larder_empty_cache(s->rig.a)))
         TRY(s, larder_empty_cache(s->rig.a));
 }
@@ -437,7 +437,7 @@ static inline void part_look(struct scenario *s)
         larder_result r =
             larder_base_allocation(s->rig.a, s->slots[0].addr, &base, &bytes);
 
-        if (r != LARDER_ERR_UNSUPPORTED) /* in pages there is none */
+        if (r != LARDER_ERR_UNSUPPORTED) /* paged memory has none */
             TRY(s, r);
     }
     TRY(s, larder_stats_reset_peak(s->rig.a));
@@ -451,7 +451,7 @@ static inline int bytes_forget(void *ctx, const void *from, size_t count)
     return 0;
 }
 
-/* Snapshots, of a history that may be on or off, and one that is begun. */
+/* Snapshots with the history on or off, and a restarted history. */
 static inline void part_history(struct scenario *s)
 {
     larder_history_options opt;
@@ -501,7 +501,7 @@ static const struct setup scenario_setups[] = {
 
 enum { SETUPS = sizeof scenario_setups / sizeof scenario_setups[0] };
 
-/* With the fault gone, everything works and comes back. */
+/* With the fault removed, everything works and all memory is released. */
 static inline void scenario_end(struct scenario *s, const struct setup *setup)
 {
     larder_stats st;
@@ -527,12 +527,13 @@ static inline void scenario_end(struct scenario *s, const struct setup *setup)
 }
 
 struct outcome {
-    int failures; /* that a caller saw */
-    int fired;    /* the planned failure took place, seen or not */
+    int failures; /* seen by a caller */
+    int fired;    /* whether the planned failure took place, seen or not */
 };
 
-/* Once the scenario is over: whether the nth request or call came.  Of host
- * requests the plan itself tells: one that was not used up still strikes. */
+/* After the scenario: whether the nth request or call took place.  For host
+ * requests the plan itself tells: a plan that was not used up can still
+ * strike. */
 static inline int fault_fired(const struct fault *f, larder_device *dev)
 {
     larder_device_counters counters = {.size = sizeof counters};
@@ -551,8 +552,8 @@ static inline int fault_fired(const struct fault *f, larder_device *dev)
     return !struck;
 }
 
-/* Run it all with the fault armed.  Real memory takes the kernel's time: it
- * is there where one call fails among many that do not. */
+/* Run the whole scenario with the fault armed.  Real memory costs kernel time,
+ * so it is used only where one call among many fails. */
 static inline struct outcome scenario_run(const struct fault *f,
                                           const struct setup *setup)
 {
@@ -587,14 +588,14 @@ static inline struct outcome scenario_run(const struct fault *f,
     return outcome;
 }
 
-/* How a sweep went. */
+/* The result of a sweep. */
 struct sweep {
     unsigned long points;   /* places where the fault was put */
-    unsigned long failures; /* that callers saw */
+    unsigned long failures; /* seen by callers */
 };
 
-/* Put the fault at the 1st place, the 2nd, ..., every `stride` of them, once
- * and then from there on, until the scenario runs through without it. */
+/* Put the fault at the 1st place, the 2nd, ..., every `stride`-th, once and
+ * then from there on, until the scenario completes without reaching it. */
 static inline struct sweep scenario_sweep(struct fault f,
                                           const struct setup *setup,
                                           unsigned long stride)
@@ -617,7 +618,7 @@ static inline struct sweep scenario_sweep(struct fault f,
     return sweep;
 }
 
-/* LARDER_LONG in the environment: leave no place out. */
+/* LARDER_LONG in the environment: test every place. */
 static inline unsigned long sweep_stride(unsigned long usual)
 {
     return getenv("LARDER_LONG") != NULL ? 1 : usual;

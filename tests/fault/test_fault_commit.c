@@ -20,8 +20,8 @@ struct scene {
     bool is_used[PAGES];
 };
 
-/* What cannot be moved for it cannot be had; a stream of which no event can be
- * had may still use what it was recorded for. */
+/* Memory that cannot be moved is not available; and if no event can be recorded
+ * on a stream, it may still use the memory it was recorded for. */
 static bool is_explained(const struct fault *f, larder_result r)
 {
     if (r == LARDER_OK || r == f->with || r == LARDER_ERR_OUT_OF_MEMORY)
@@ -50,7 +50,8 @@ static unsigned char *page_of(struct scene *s, unsigned i)
     return (unsigned char *)(uintptr_t)(info.addr + i * PAGE);
 }
 
-/* Its ends: less of it is touched, and any other handle has neither. */
+/* Writes both ends only, which touches less memory; any other handle has
+ * different ones. */
 static void mark(unsigned char *p, uint64_t bytes, unsigned char value)
 {
     p[0] = p[bytes - 1] = value;
@@ -81,7 +82,7 @@ static void commit(struct scene *s, const struct fault *f, unsigned first,
     verify(s);
 }
 
-/* What is not committed may be given up too. */
+/* Memory that is not committed may be decommitted too. */
 static void decommit(struct scene *s, const struct fault *f, unsigned first,
                      unsigned count)
 {
@@ -95,7 +96,7 @@ static void decommit(struct scene *s, const struct fault *f, unsigned first,
 
 /* ---- what happens -------------------------------------------------------------- */
 
-/* Cached, in the device's way: 40 of 64 MiB. */
+/* Cache memory in the device's units: 40 of 64 MiB. */
 static void fill_cache(struct scene *s)
 {
     larder_addr blocks[BLOCKS];
@@ -109,9 +110,9 @@ static void fill_cache(struct scene *s)
 static void region_story(struct scene *s, const struct fault *f)
 {
     commit(s, f, 0, 4);
-    commit(s, f, 8, 16); /* needs what is cached */
+    commit(s, f, 8, 16); /* needs cached memory */
     decommit(s, f, 10, 6);
-    commit(s, f, 2, 10); /* in part committed, in part at hand */
+    commit(s, f, 2, 10); /* partly committed, partly cached */
     if (s->is_used[16])
         expect(f,
                larder_region_record_stream(s->kv, 16 * PAGE, 2 * PAGE, OTHER));
@@ -134,7 +135,7 @@ static int region_run(const struct fault *f, const void *conf)
     region_story(&s, f);
     fired = fault_fired(f, s.rig.dev);
     fault_off(f, s.rig.dev);
-    for (unsigned i = 0; i < PAGES; i++) /* anew */
+    for (unsigned i = 0; i < PAGES; i++) /* again */
         s.is_used[i] = false;
     assert_ok(larder_region_decommit(s.kv, 0, PAGES * PAGE));
     commit(&s, f, 0, 31);
@@ -145,7 +146,7 @@ static int region_run(const struct fault *f, const void *conf)
     return fired;
 }
 
-/* A pool's free memory serves requests of others, and comes back. */
+/* A pool's free memory serves other requests, and is recalled. */
 static int lend_run(const struct fault *f, const void *conf)
 {
     struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, conf);

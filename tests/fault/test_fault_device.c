@@ -3,8 +3,8 @@
  * loses nothing, and continues once the driver works again. */
 #include "scenario.h"
 
-/* The calls the allocator makes, and how often at least in the scenario,
- * over all configurations. */
+/* The device calls of the allocator, with the minimum number of each in the
+ * scenario, over all configurations. */
 static const struct kind {
     larder_call call;
     unsigned long least;
@@ -47,7 +47,7 @@ static void test_every_driver_call_may_be_refused(void **state)
         sweep_kind(&kinds[i], LARDER_ERR_DEVICE);
 }
 
-/* Of calls that take memory or addresses: there may be none. */
+/* Calls that allocate memory or addresses: there may be none left. */
 static void test_every_driver_call_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -62,7 +62,7 @@ static void test_every_driver_call_may_run_out_of_memory(void **state)
 
 /* ---- single promises ----------------------------------------------------- */
 
-/* A device whose next call of this kind, or all, is refused. */
+/* The device refuses its next call of this kind, or all of them. */
 static void refuse(struct rig *rig, larder_call call, uint64_t times)
 {
     assert_ok(larder_device_fail(rig->dev, call, 1, times, LARDER_ERR_DEVICE));
@@ -84,7 +84,7 @@ static void test_one_refusal_for_lack_of_memory_is_tried_again(void **state)
     rig_alloc(&rig, 512);
     assert_int_equal(rig_stats(&rig).num_alloc_retries, 1);
     assert_int_equal(rig_stats(&rig).num_ooms, 0);
-    assert_int_equal(rig_reserved(&rig), MIB(2)); /* the cache went */
+    assert_int_equal(rig_reserved(&rig), MIB(2)); /* the cache was released */
     rig_down(&rig);
 }
 
@@ -129,7 +129,8 @@ static void test_a_free_without_an_event_is_not_lost(void **state)
     (void)state;
     assert_ok(larder_record_stream(rig.a, p, 1));
     refuse(&rig, LARDER_CALL_event_record, 1);
-    rig_free(&rig, p); /* cannot be told to wait, so it waits to be told */
+    /* No event can be recorded, so it waits for a synchronization. */
+    rig_free(&rig, p);
     assert_int_not_equal(rig_alloc(&rig, 4096), p);
     assert_ok(larder_sim_complete(rig.dev, 1));
     assert_int_equal(rig_alloc(&rig, 4096), p);
@@ -149,7 +150,7 @@ static void test_one_block_without_an_event_does_not_hold_up_the_next(
     refuse(&rig, LARDER_CALL_event_record, 0);
     rig_free(&rig, first);
     rig_free(&rig, second);
-    refuse(&rig, LARDER_CALL_event_record, 1); /* the first one's, again */
+    refuse(&rig, LARDER_CALL_event_record, 1); /* the first one's again */
     rig_alloc(&rig, 4096);
     assert_int_equal(rig_calls(&rig, LARDER_CALL_event_record), 1);
     assert_ok(larder_check(rig.a));
@@ -165,8 +166,7 @@ static void test_one_page_that_stays_does_not_keep_the_others(void **state)
 
     (void)state;
     rig_free(&rig, rig_alloc(&rig, MIB(60)));
-    refuse(&rig, LARDER_CALL_page_release,
-           4); /* three, and one of them again */
+    refuse(&rig, LARDER_CALL_page_release, 4); /* three, and a retry of one */
     assert_result(LARDER_ERR_DEVICE, larder_empty_cache(rig.a));
     assert_int_equal(rig_usage(rig.dev).pages, 1);
     assert_ok(larder_empty_cache(rig.a));
@@ -180,14 +180,14 @@ static void test_addresses_go_back_though_a_page_was_refused(void **state)
 
     (void)state;
     rig_alloc(&rig, MIB(20));
-    refuse(&rig, LARDER_CALL_page_release, 2); /* twice the same page */
+    refuse(&rig, LARDER_CALL_page_release, 2); /* twice for the same page */
     larder_destroy(rig.a);
     assert_device_empty(rig.dev);
     assert_ok(larder_device_close(rig.dev));
 }
 
-/* The segment came, the host has no memory to note it, and the device does not
- * take it back at once. */
+/* The segment was allocated, the host has no memory to record it, and the
+ * device does not take it back at once. */
 static void test_a_segment_that_could_not_be_noted_is_not_lost(void **state)
 {
     unsigned long stranded = 0;
@@ -217,7 +217,7 @@ static void test_a_segment_that_could_not_be_noted_is_not_lost(void **state)
     assert_true(stranded > 0);
 }
 
-/* Nothing is cached under direct, but what the device did not take. */
+/* The direct policy caches nothing except what the device did not take back. */
 static void test_direct_gives_what_was_refused_with_the_next_request(
     void **state)
 {

@@ -19,12 +19,13 @@ static void put_hinted(struct scenario *s, int i, uint64_t bytes,
     s->slots[i] = slot;
 }
 
-/* Large ones that go and small ones that stay, until pages have to move. */
+/* Short-lived large blocks and long-lived small ones, until pages have to
+ * move. */
 static void everything_once(struct scenario *s)
 {
     int small = SLOTS / 2;
 
-    put_hinted(s, 0, MIB(30), LARDER_HINT_SHORT); /* from here on it is tight */
+    put_hinted(s, 0, MIB(30), LARDER_HINT_SHORT); /* nearly full from here on */
     drop(s, 0);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 20; i++) {

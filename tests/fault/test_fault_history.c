@@ -8,7 +8,7 @@
 
 #include "support/host_faults.h"
 
-/* The place of the list of pools' names cannot be had. */
+/* There is no memory for the list of pools' names. */
 static void test_an_event_without_memory_is_lost_and_counted(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
@@ -79,14 +79,13 @@ static void test_starting_without_memory_changes_nothing(void **state)
             assert_int_equal(history_info(&rig).events, 2);
         }
     }
-    assert_int_equal(n,
-                     9); /* the ring, stacks and texts, and what joins them */
+    assert_int_equal(n, 9); /* the ring, stacks, texts and their links */
     assert_int_equal(history_info(&rig).max_events,
                      LARDER_HISTORY_EVENTS_DEFAULT);
     rig_down(&rig);
 }
 
-/* Nor do the other settings of the same text. */
+/* The other settings of the same text do not change either. */
 static void test_a_setting_without_memory_changes_nothing(void **state)
 {
     larder_result r = LARDER_ERR_NO_HOST_MEMORY;
@@ -110,7 +109,7 @@ static void test_a_setting_without_memory_changes_nothing(void **state)
     }
 }
 
-/* Each request of a snapshot's may fail: then there is no file. */
+/* Each request of a snapshot may fail: then there is no file. */
 static void test_a_snapshot_without_memory_leaves_no_file(void **state)
 {
     struct rig rig =
@@ -132,7 +131,7 @@ static void test_a_snapshot_without_memory_leaves_no_file(void **state)
         if (r != LARDER_OK) {
             assert_result(LARDER_ERR_NO_HOST_MEMORY, r);
             assert_int_not_equal(access(file, F_OK), 0);
-            assert_int_equal(rmdir(path), 0); /* nothing is in it */
+            assert_int_equal(rmdir(path), 0); /* it is empty */
             assert_int_equal(mkdir(path, 0700), 0);
         }
     }

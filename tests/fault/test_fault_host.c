@@ -55,7 +55,7 @@ static void test_every_request_may_fail_while_history_is_recorded(void **state)
 
 /* ---- making and destroying ----------------------------------------------- */
 
-/* Make a device and an allocator, use both and take both apart; the first
+/* Create a device and an allocator, use both and destroy both; the first
  * failure ends it.  Releasing needs no memory. */
 static larder_result make_and_destroy(void)
 {
@@ -107,7 +107,7 @@ static void test_making_fails_whole_and_destroying_not_at_all(void **state)
     }
 }
 
-/* With something of everything alive, and not a byte to be had. */
+/* With live objects of every kind, and no host memory left. */
 static void test_destroying_needs_no_host_memory(void **state)
 {
     (void)state;

@@ -17,8 +17,8 @@ static const larder_call kinds[] = {
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* How much may be held beside what is: nothing, so that the first handle goes by
- * way of the host, and a page. */
+/* The limit beyond held memory: nothing, so that the first handle is copied
+ * through the host; or one page. */
 static const uint64_t ways[] = {0, MIB(2)};
 
 enum { WAYS = sizeof ways / sizeof ways[0] };
@@ -31,15 +31,15 @@ static void describe(const struct faults *f, uint64_t more)
     faults_describe(f, "migrate:on");
 }
 
-/* Whether what was got is memory, and no one else's. */
+/* The memory is usable, and no one else's. */
 static void pages_touch(larder_addr got)
 {
     for (uint64_t at = 0; at < HOLES_FREE; at += MIB(2))
         memset((void *)(uintptr_t)(got + at), 0x77, KIB(64));
 }
 
-/* What could not be undone is, by the first call that can do it; the second
- * releases addresses that something was stuck at until then. */
+/* A failed undo is completed by the first call that can; the second releases
+ * addresses that were blocked until then. */
 static void judge(struct holes *h, const struct faults *f, uint64_t more,
                   larder_addr got)
 {
@@ -55,7 +55,7 @@ static void judge(struct holes *h, const struct faults *f, uint64_t more,
     holes_verify(h);
 }
 
-/* All that was free is to be had now. */
+/* All memory that was free can be allocated now. */
 static void have_all(struct holes *h, larder_addr got)
 {
     if (got == 0)
@@ -138,8 +138,9 @@ static void the_host_may_have_no_memory(void **state)
         assert_true(sweep(f, ways[w]) > 2);
 }
 
-/* The nth of one kind, once, and with it those of another from any place on:
- * among them all that undo the first.  By way of the host, then the device. */
+/* The nth call of one kind fails once, together with calls of another kind from
+ * each place on, including those that undo the first.  Copies go through the
+ * host, then the device. */
 static unsigned long sweep_pair(larder_call one, larder_call two)
 {
     struct faults f = {
@@ -180,8 +181,8 @@ static void two_calls_may_fail(void **state)
 
 /* ---- single promises ----------------------------------------------------------- */
 
-/* No mapping works any more: what lives is out of reach, but kept, and is there
- * again once one does. */
+/* Mapping always fails: live memory is inaccessible but kept, and becomes
+ * accessible once a mapping succeeds. */
 static void what_cannot_be_undone_is_undone_later(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", 0);
@@ -202,7 +203,8 @@ static void what_cannot_be_undone_is_undone_later(void **state)
     rig_down(&h.rig);
 }
 
-/* The allocator can go in that state, too, whatever the device does then. */
+/* The allocator can also be destroyed in that state, whatever the device does
+ * then. */
 static void what_was_not_undone_goes_with_the_allocator(void **state)
 {
     static const larder_call second[] = {LARDER_CALL_map, LARDER_CALL_unmap,

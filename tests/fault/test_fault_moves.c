@@ -22,7 +22,7 @@ static const larder_call kinds[] = {
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* Memory or addresses that the device was asked to take back and did not. */
+/* Memory or addresses that the device failed to take back. */
 static bool keeps_memory(const struct fault *f)
 {
     return fault_is_planned(f) && (f->call == LARDER_CALL_unmap ||
@@ -33,9 +33,9 @@ static bool keeps_memory(const struct fault *f)
 
 struct scene {
     struct rig rig;
-    struct slot blocks[BLOCKS]; /* live ones have bytes that are known */
+    struct slot blocks[BLOCKS]; /* live ones have known bytes */
     struct slot small[SMALL_BLOCKS];
-    larder_addr got; /* what the act asked for */
+    larder_addr got; /* allocated by the act */
 };
 
 struct move {
@@ -44,8 +44,8 @@ struct move {
     const char *conf;
     void (*prepare)(struct scene *s);
     larder_result (*act)(struct scene *s);
-    uint64_t free_bytes; /* to be had in the end, in one piece */
-    larder_call least;   /* which has to be among its calls */
+    uint64_t free_bytes; /* allocatable in one piece at the end */
+    larder_call least;   /* must be among its calls */
 };
 
 static const struct scenario with_memory = {.has_memory = 1};
@@ -63,7 +63,7 @@ static void block_put(struct scene *s, int i)
     s->blocks[i].addr = 0;
 }
 
-/* All of 64 MiB, every second block of 8 free. */
+/* All of 64 MiB is held, every second block of 8 is free. */
 static void prepare_holes(struct scene *s)
 {
     for (int i = 0; i < 8; i++)
@@ -72,7 +72,7 @@ static void prepare_holes(struct scene *s)
         block_put(s, i);
 }
 
-/* The same, free when a stream has passed. */
+/* The same, but free only when a stream has passed. */
 static void prepare_pending(struct scene *s)
 {
     for (int i = 0; i < 8; i++)
@@ -83,15 +83,15 @@ static void prepare_pending(struct scene *s)
     }
 }
 
-/* Plenty is free, and more could be had. */
+/* Much is free, and more could be allocated. */
 static void prepare_free(struct scene *s)
 {
     prepare_holes(s);
     rig_free(&s->rig, rig_alloc(&s->rig, MIB(30)));
 }
 
-/* Handles of 8 pages, from when there was plenty; no more may be held now, and
- * new ones have one page each. */
+/* Handles of 8 pages, created when there was plenty; no more may be held now,
+ * and new ones have one page each. */
 static void prepare_large_handles(struct scene *s)
 {
     char limit[40];
@@ -147,7 +147,8 @@ static larder_result act_empty_cache(struct scene *s)
     return larder_empty_cache(s->rig.a);
 }
 
-/* What the device refuses stays, and is no failure. */
+/* Memory that the device refuses to take back stays held, which is no
+ * failure. */
 static larder_result act_trim(struct scene *s)
 {
     return larder_trim(s->rig.a, MIB(41), NULL);
@@ -208,7 +209,7 @@ static bool books_agree(struct scene *s, const struct faults *f)
     return held == told;
 }
 
-/* Everything that can be wrong at once, with the faults off. */
+/* Check everything that can be wrong at once, with the faults removed. */
 static void judge(struct scene *s, const struct move *m, const struct faults *f,
                   larder_result r)
 {
@@ -228,7 +229,7 @@ static void judge(struct scene *s, const struct move *m, const struct faults *f,
     }
 }
 
-/* All that is free is still there. */
+/* All free memory is still there. */
 static void have_all(struct scene *s, const struct move *m,
                      const struct faults *f)
 {
@@ -345,8 +346,8 @@ static void the_host_may_have_no_memory(void **state)
             (struct fault){.is_host = 1, .with = LARDER_ERR_NO_HOST_MEMORY});
 }
 
-/* The nth of one kind, once, and with it those of another kind from any place
- * on: among them all that undo the first. */
+/* The nth call of one kind fails once, together with calls of another kind from
+ * each place on, including those that undo the first. */
 static unsigned long sweep_pair(const struct move *m, larder_call one,
                                 larder_call two)
 {
@@ -390,7 +391,7 @@ static void two_calls_of_a_move_may_fail(void **state)
 
 /* ---- single promises --------------------------------------------------------- */
 
-/* The page that could not be unmapped lies where the next is to be mapped. */
+/* The page that could not be unmapped is where the next one is to be mapped. */
 static void what_was_stuck_does_not_stand_in_the_way(void **state)
 {
     struct rig rig =
@@ -412,7 +413,7 @@ static void what_was_stuck_does_not_stand_in_the_way(void **state)
     rig_down(&rig);
 }
 
-/* A stream that could not be waited for may still be at work on its pages. */
+/* A stream that could not be waited for may still use its pages. */
 static void nothing_is_unmapped_before_its_stream_has_passed(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB,backing=none,events=manual",

@@ -64,7 +64,7 @@ static void run_down(struct run *run)
     rig_down(&run->rig);
 }
 
-/* What the fault may make of it. */
+/* The results that the fault can explain. */
 static void expect(const struct fault *f, larder_result r)
 {
     if (r == LARDER_OK || r == f->with || r == LARDER_ERR_OUT_OF_MEMORY)
@@ -115,7 +115,7 @@ static const struct setup run_setups[] = {
 
 enum { SETUPS_HERE = sizeof run_setups / sizeof run_setups[0] };
 
-/* How many places the fault was put to. */
+/* The number of places where the fault was put. */
 static unsigned long sweep(struct fault f, const struct setup *setup)
 {
     return fault_sweep(f, run_once, setup);
@@ -149,8 +149,8 @@ static void every_device_call_may_fail(void **state)
           &run_setups[1]);
 }
 
-/* Unmapping fails half way, and so does mapping again: all of it is there
- * still, and comes back when the device does. */
+/* Unmapping fails half way, and so does mapping again: no memory is lost, and
+ * it becomes accessible when the device works again. */
 static void a_pause_that_cannot_be_undone_loses_nothing(void **state)
 {
     (void)state;

@@ -69,7 +69,7 @@ static void put(struct run *run, int i)
     run->slots[i] = NULL;
 }
 
-/* Whatever fails, the rest goes on. */
+/* A failure does not stop the rest. */
 static void use(struct run *run)
 {
     for (int round = 0; round < 3; round++) {
@@ -109,7 +109,7 @@ static uint64_t balance(larder_device *dev)
 static void finish(struct run *run)
 {
     if (run->a != NULL) {
-        get(run, 0); /* it works on */
+        get(run, 0); /* still usable */
         assert_non_null(run->slots[0]);
         verify(run);
         assert_ok(larder_check(run->a));
@@ -120,7 +120,7 @@ static void finish(struct run *run)
     assert_ok(larder_device_close(run->dev));
 }
 
-/* How many failures the caller saw. */
+/* Returns the number of failures that the caller saw. */
 static int run_with_host_fault(unsigned long nth, unsigned long times)
 {
     struct run run = {0};
@@ -188,7 +188,7 @@ static void test_any_call_of_the_driver_may_fail(void **state)
     (void)state;
     sweep(LARDER_CALL_host_alloc, 10);
     sweep(LARDER_CALL_host_free, 5);
-    sweep(LARDER_CALL_event_create, 0); /* put off, not failed */
+    sweep(LARDER_CALL_event_create, 0); /* postponed, not failed */
     sweep(LARDER_CALL_event_record, 0);
     sweep(LARDER_CALL_event_query, 0);
     sweep(LARDER_CALL_event_sync, 1);

@@ -36,7 +36,7 @@ static void commit(larder_region *kv, uint64_t page, uint64_t count)
     assert_ok(larder_region_commit(kv, page * PAGE, count * PAGE));
 }
 
-/* Two runs, one of them with a page in it that is idle. */
+/* Two committed runs, and an idle page in one of them. */
 static larder_region *region_up(struct rig *rig)
 {
     larder_region_options opt;
@@ -131,8 +131,9 @@ static void every_device_call_may_fail(void **state)
         fault_sweep_call(&calls[i], run_once, "");
 }
 
-/* The copy of the contents is queued, and cannot be waited for: neither the
- * host's memory nor the pages go while it may run, and it ends well later. */
+/* The copy of the contents is queued and cannot be waited for: neither the host
+ * memory nor the pages are released while it may run, and it completes
+ * later. */
 static void a_copy_that_cannot_be_waited_for_is_not_cut_off(void **state)
 {
     struct rig rig =
@@ -147,7 +148,7 @@ static void a_copy_that_cannot_be_waited_for_is_not_cut_off(void **state)
                   larder_region_pause(kv, LARDER_PAUSE_KEEP));
     assert_ok(larder_region_get_info(kv, &info));
     assert_false(info.is_paused);
-    assert_int_equal(info.kept_bytes, 11 * PAGE); /* it may write there */
+    assert_int_equal(info.kept_bytes, 11 * PAGE); /* the copy may write there */
     assert_ok(
         larder_device_fail(rig.dev, LARDER_CALL_event_record, 0, 0, LARDER_OK));
     verify(&rig, kv);
@@ -157,7 +158,7 @@ static void a_copy_that_cannot_be_waited_for_is_not_cut_off(void **state)
     assert_result(LARDER_ERR_DEVICE, larder_region_resume(kv));
     assert_true(is_paused(kv));
     assert_ok(larder_region_get_info(kv, &info));
-    assert_int_equal(info.held_bytes, 11 * PAGE); /* and here write */
+    assert_int_equal(info.held_bytes, 11 * PAGE); /* and read here */
     assert_ok(
         larder_device_fail(rig.dev, LARDER_CALL_event_record, 0, 0, LARDER_OK));
     assert_ok(larder_region_resume(kv));

@@ -12,7 +12,7 @@ struct run {
     int failures;
 };
 
-/* A failure has words and leaves every structure in order. */
+/* A failure has a message and leaves every structure consistent. */
 static void judge(struct run *run, larder_result r)
 {
     if (r == LARDER_OK)
@@ -47,14 +47,14 @@ static void everything_once(struct run *run)
         get(run, i, MIB(1), 0);
     for (int i = 0; i < BLOCKS; i++)
         give(run, i);
-    get(run, BLOCKS, MIB(40), 0);    /* the others go back */
-    get(run, BLOCKS + 1, MIB(8), 1); /* no larger than it has to be */
+    get(run, BLOCKS, MIB(40), 0);    /* the others are released */
+    get(run, BLOCKS + 1, MIB(8), 1); /* no larger than necessary */
     get(run, BLOCKS + 2, 1000, 0);
     get(run, BLOCKS + 3, 1000, 2);
     use(run, BLOCKS, 1);
     give(run, BLOCKS + 1);
     give(run, BLOCKS);
-    get(run, BLOCKS, MIB(63), 0); /* waits for stream 1; too much */
+    get(run, BLOCKS, MIB(63), 0); /* waits for stream 1; too large */
     get(run, BLOCKS + 4, MIB(50), 0);
     for (int i = 0; i < BLOCKS + EXTRA; i++)
         give(run, i);
@@ -75,7 +75,8 @@ static void end(struct run *run, larder_call call)
     rig_down(&run->rig);
 }
 
-/* How many failures callers saw with the nth call failing, `times` times. */
+/* Returns how many failures callers saw with the nth call failing, `times`
+ * times. */
 static int run_with(int is_host, larder_call call, unsigned long nth,
                     unsigned long times, larder_result with)
 {

@@ -17,7 +17,7 @@ static void expect(const struct fault *f, larder_result r)
     fail_msg("%s: %s", larder_result_name(r), larder_last_error());
 }
 
-/* Send and receive; what fails leaves nothing, but in the socket. */
+/* Send and receive; a failure leaves nothing behind except in the socket. */
 static larder_import *pass(const struct fault *f, struct rig *rig,
                            larder_export *e)
 {

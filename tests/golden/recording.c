@@ -20,7 +20,7 @@ static char *read_file(const char *path, struct tool_error *error)
     return text;
 }
 
-/* The line at *rest, which moves on; NULL at the end. */
+/* The line at *rest, which advances; NULL at the end. */
 static char *next_line(char **rest)
 {
     char *line = *rest;
@@ -46,8 +46,8 @@ static void read_head(struct script *s, char *line)
         s->is_manual = strcmp(value, "manual") == 0;
 }
 
-/* End what is before the next line of versions, and go to these; NULL: there is
- * none. */
+/* Terminate the text before the next line of versions, and return that line;
+ * NULL: there is none. */
 static char *next_versions(char *at)
 {
     char *mark = strstr(at, "\n= ");

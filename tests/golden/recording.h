@@ -21,12 +21,12 @@
 enum { RECORDING_GROUPS = 16 };
 
 struct recording_group {
-    char *versions; /* with blanks between */
+    char *versions; /* separated by blanks */
     char *lines;
 };
 
 struct recording {
-    char *text; /* the file; all strings lie in it */
+    char *text; /* the file; all strings point into it */
     struct script script;
     struct recording_group groups[RECORDING_GROUPS];
     int group_count;
@@ -36,7 +36,7 @@ bool recording_read(const char *path, struct recording *out,
                     struct tool_error *error);
 void recording_free(struct recording *r);
 
-/* The release's lines; NULL: it was not recorded. */
+/* The lines of the release; NULL: it was not recorded. */
 const char *recording_of(const struct recording *r, const char *version);
 
 #endif

@@ -45,7 +45,7 @@ static void put_split(FILE *out, const char *name, const larder_stat_split *s)
     put_stat(out, name, ".large_pool", &s->large_pool);
 }
 
-/* What is not 0. */
+/* Fields that are not 0. */
 static void put_stats(struct run *r)
 {
     larder_stats st;
@@ -54,8 +54,8 @@ static void put_stats(struct run *r)
     if (larder_stats_get(r->allocator, &st) != LARDER_OK)
         return;
     if (r->is_manual) {
-        /* It depends on the order in which streams are polled, which in
-         * PyTorch is that of a hash table. */
+        /* It depends on the order in which streams are polled, which in PyTorch
+         * is that of a hash table. */
         st.inactive_split = (larder_stat_split){0};
         st.inactive_split_bytes = (larder_stat_split){0};
     }
@@ -159,8 +159,8 @@ static larder_result release(struct run *r, unsigned id)
     return addr == 0 ? LARDER_OK : larder_free(r->allocator, addr);
 }
 
-/* With ERR_CAPTURING the cache is not emptied, which PyTorch says by an
- * exception or not at all. */
+/* With ERR_CAPTURING the cache is not emptied; PyTorch raises an exception or
+ * says nothing. */
 static larder_result empty_cache(struct run *r)
 {
     larder_result result = larder_empty_cache(r->allocator);
@@ -184,7 +184,7 @@ static larder_result run_numbered(struct run *r, char op, unsigned number,
         return larder_capture_begin(r->allocator);
     case 'h':
         return larder_capture_end(r->allocator);
-    case 'w': /* the graph of a capture is of no use here */
+    case 'w': /* the graph of a capture is not needed here */
     case 'j':
         return LARDER_OK;
     default:
@@ -219,8 +219,7 @@ static larder_result run_line(struct run *r, const char *line)
 
 /* ---- the whole -------------------------------------------------------------- */
 
-/* Have the rules hold that are given, whatever release they are of, before
- * anything was allocated. */
+/* Set the given rules, of whatever release, before anything is allocated. */
 static larder_result set_rules(struct run *r, const struct script *s,
                                const struct pytorch_rules *rules)
 {
@@ -281,7 +280,7 @@ static bool run_lines(struct run *r, const char *lines,
     return result == LARDER_OK;
 }
 
-/* What the script gives, once all is open. */
+/* Runs the script once everything is open. */
 static bool run_opened(struct run *r, const struct script *s,
                        larder_result open, struct tool_error *error)
 {

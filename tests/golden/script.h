@@ -28,14 +28,14 @@
 struct script {
     char *conf;
     uint64_t capacity;
-    double fraction; /* 1: none is set */
-    bool is_manual;  /* events */
-    char *lines;     /* each with its end */
+    double fraction; /* 1: not set */
+    bool is_manual;  /* of events */
+    char *lines;     /* each with its newline */
 };
 
-/* Run it under a release's rules, and write `p` and `s` lines as recordings
- * have them, or `refused` if its settings are not accepted.  The version says what settings of the release's name mean; the
- * rules hold, which may be others. */
+/* Run it under a release's rules, and write `p` and `s` lines as in recordings,
+ * or `refused` if its settings are not accepted.  The version determines what
+ * the settings mean; the rules may be those of another release. */
 bool script_run(const struct script *s, const struct pytorch_rules *rules,
                 FILE *out, struct tool_error *error);
 

@@ -28,8 +28,8 @@ struct golden {
     uint64_t capacity;
     double fraction;
     bool is_manual;
-    uint64_t stats_every; /* where the first statistics are */
-    char *placements;     /* lines, each with its end */
+    uint64_t stats_every; /* interval of the statistics */
+    char *placements;     /* lines, each with its newline */
     char *stats;
 };
 
@@ -135,8 +135,8 @@ static bool find_trace(const struct check *c, const char *name, char *out)
  * and took each piece for a line (docs/FIDELITY.md). */
 enum { RECORDER_PIECE = 255 };
 
-/* What it took the rest of a long first comment for, if for anything: 0, or
- * the letter of an operation. */
+/* The operation for which it took the rest of a long first comment: its letter,
+ * or 0 if none. */
 static bool recorder_slip(const char *path, char *letter,
                           struct tool_error *error)
 {
@@ -188,7 +188,7 @@ static bool read_as_recorded(const char *path, struct trace *out,
 
 /* ---- comparing --------------------------------------------------------- */
 
-/* Cut the next piece off, up to `end`; NULL if nothing is left. */
+/* Split off the next piece, up to `end`; NULL if nothing is left. */
 static char *next_piece(char **rest, char end)
 {
     char *piece = *rest;
@@ -228,7 +228,7 @@ static void drop_sums(char *field)
         field[strcspn(field, "/")] = '\0';
 }
 
-/* Go on to the field of the same name; the allocator may count more than
+/* Advance to the field of the same name; the allocator may count more than
  * PyTorch 2.4 did, but in the same order. */
 static char *find_field(char **rest, const char *like)
 {

@@ -27,7 +27,7 @@ static struct all {
 
 /* ---- comparing ------------------------------------------------------------- */
 
-/* What the script gives under the rules; NULL: it could not be run. */
+/* The output of the script under the rules; NULL: it could not be run. */
 static char *run(const struct recording *r, const struct pytorch_rules *rules,
                  struct tool_error *why)
 {
@@ -45,7 +45,7 @@ static char *run(const struct recording *r, const struct pytorch_rules *rules,
     return NULL;
 }
 
-/* Where two texts part: the first words that differ. */
+/* Reports the first words in which two texts differ. */
 static void tell_difference(const char *want, const char *got,
                             struct tool_error *why)
 {
@@ -98,7 +98,7 @@ static void compare_all(int *same, int *count)
 
 /* ---- planted differences ---------------------------------------------------- */
 
-/* Whether some recording of the release notices the rules. */
+/* Whether some recording of the release detects the rules. */
 static bool is_noticed(const struct pytorch_rules *planted)
 {
     for (int i = 0; i < all.count; i++) {
@@ -112,7 +112,7 @@ static bool is_noticed(const struct pytorch_rules *planted)
     return false;
 }
 
-/* Each rule in which a release differs from the one before, put back. */
+/* Replace each rule in which a release differs from the previous one. */
 static bool plant_all(int *planted)
 {
     bool ok = true;
@@ -154,7 +154,7 @@ static const char *const bool_words[] = {"no", "yes"};
               bool: bool_words)[value])
 /* clang-format on */
 
-/* The recordings that notice the rules. */
+/* The recordings that detect the rules. */
 static void print_noticing(const struct pytorch_rules *planted)
 {
     const char *before = "";

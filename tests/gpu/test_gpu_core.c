@@ -31,7 +31,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-/* From bytes to 40 MiB: every pool and way to a segment. */
+/* From bytes to 40 MiB: every pool and every kind of segment. */
 static uint64_t random_bytes(uint32_t *state)
 {
     uint32_t kind = next_random(state) % 8;
@@ -42,7 +42,7 @@ static uint64_t random_bytes(uint32_t *state)
                     : MIB(10) + next_random(state) % MIB(30);
 }
 
-/* The first and the last byte are as they were filled. */
+/* The first and the last byte are unchanged. */
 static int slot_is_intact(larder_device *dev, const struct slot *s)
 {
     unsigned char ends[2] = {0, 0};
@@ -99,7 +99,7 @@ static struct rig gpu_up(larder_policy policy, const char *conf)
     return rig_up_policy(spec(), policy, conf);
 }
 
-/* Without what only a simulated GPU tells. */
+/* Without the checks that only a simulated GPU allows. */
 static void gpu_down(struct rig *rig)
 {
     assert_ok(larder_check(rig->a));
@@ -165,7 +165,8 @@ static void threads_share_an_allocator(void **state)
     gpu_down(&rig);
 }
 
-/* More than is free is refused, with the numbers, and everything goes on. */
+/* A request for more than is free is refused, with the figures, and the
+ * allocator stays usable. */
 static void running_out_is_explained_and_survived(void **state)
 {
     struct rig rig = gpu_up(LARDER_POLICY_PYTORCH, "");
@@ -192,8 +193,8 @@ static void recorded_streams_are_waited_for(void **state)
     larder_addr addr = rig_alloc(&rig, MIB(3));
 
     (void)state;
-    /* Of the default stream's block; the driver's own stream of each thread is
-     * number 2. */
+    /* The block is of the default stream; number 2 is the driver's per-thread
+     * stream. */
     assert_ok(larder_record_stream(rig.a, addr, 2));
     rig_free(&rig, addr);
     assert_ok(larder_empty_cache(rig.a));
@@ -201,7 +202,7 @@ static void recorded_streams_are_waited_for(void **state)
     gpu_down(&rig);
 }
 
-/* A driver call that is refused costs the call, not the memory. */
+/* A refused driver call fails the request, but loses no memory. */
 static void refused_calls_leave_memory_alone(void **state)
 {
     struct rig rig = gpu_up(LARDER_POLICY_PYTORCH, "");

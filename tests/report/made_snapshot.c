@@ -18,11 +18,11 @@ struct making {
     char *events;
     char *segments;
     char *marks;
-    uint64_t at; /* where the next block of the segment begins */
+    uint64_t at; /* address of the next block of the segment */
     bool in_segment;
     int device;
     int64_t time;
-    uint64_t fresh; /* addresses given out, for "+" */
+    uint64_t fresh; /* addresses used for "+" */
 };
 
 static uint64_t bytes_of(const char *word)
@@ -46,8 +46,8 @@ static void add(char *text, const char *format, ...)
     va_end(args);
 }
 
-/* "model.py:10:forward", or several with | between them.  The file's name ends
- * where a number stands between colons. */
+/* "model.py:10:forward", or several separated by |.  The file's name ends
+ * before a number between colons. */
 static void add_frames(char *text, const char *frames)
 {
     const char *at = frames;
@@ -71,13 +71,13 @@ static void add_frames(char *text, const char *frames)
     add(text, "]");
 }
 
-/* Whether the text that follows is the first of a list. */
+/* Whether the next entry is the first of a list. */
 static bool begins_list(const char *text)
 {
     return text[0] == '\0' || text[strlen(text) - 1] == '[';
 }
 
-/* Devices come one after the other. */
+/* Devices come in order. */
 static void next_device(struct making *m, int number)
 {
     assert_int_equal(number, m->device + 1);
@@ -149,7 +149,7 @@ static void add_event(struct making *m, char **words, int count)
     add(m->events, "}");
 }
 
-/* At the time of what follows. */
+/* At the time of the next event. */
 static void add_mark(struct making *m, char **words)
 {
     add(m->marks,
@@ -180,7 +180,7 @@ static void add_line(struct making *m, char *line)
         add_event(m, words, count);
 }
 
-/* Lines up to the end, or up to an "end" line; what follows that. */
+/* Lines up to the end, or up to an "end" line; returns the text after that. */
 static char *add_lines(struct making *m, char *text)
 {
     while (*text != '\0') {

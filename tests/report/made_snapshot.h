@@ -21,8 +21,8 @@
 
 #include "snapshot/lifetimes.h"
 
-/* The snapshot of those lines; fails the test when it cannot be made.  The
- * settings are a JSON object's inside, or NULL. */
+/* The snapshot described by the lines; fails the test if it cannot be built.
+ * `settings` is the inside of a JSON object, or NULL. */
 struct snapshot *made_snapshot(const char *lines, const char *settings);
 
 #endif

@@ -166,7 +166,7 @@ static bool is_found(const char *lines, const char *title)
     return seen;
 }
 
-/* Iterations of a working set and, if asked for, something kept from each. */
+/* Iterations with a working set and, if `leak`, something kept from each. */
 static char *iterations_of(int count, bool leak)
 {
     char *lines = calloc(1, 65536);
@@ -224,7 +224,7 @@ static void repeats_are_found(void **state)
     free(lines);
 }
 
-/* One place asks for many sizes: they are told apart by every bit. */
+/* One place requests many sizes: they are told apart by every bit. */
 static void repeats_are_told_apart_by_size(void **state)
 {
     char lines[8192] = "segment_alloc 0 4GiB\n";
@@ -254,7 +254,7 @@ static void repeats_are_told_apart_by_size(void **state)
     snapshot_free(s);
 }
 
-/* Each state of the run is in one column, in proportion. */
+/* Each state of the run appears in one column, in proportion. */
 static void columns_cover_the_run(void **state)
 {
     enum { EVENTS = 100 };
@@ -299,7 +299,7 @@ static void growing_requests_are_found(void **state)
     assert_false(is_found(lines, "Requests that grow"));
 }
 
-/* What a name is bound to until the next iteration binds it anew. */
+/* A value that a name keeps until the next iteration rebinds it. */
 static void what_is_freed_late_is_found(void **state)
 {
     char lines[8192] = "segment_alloc 0 4GiB\n";
@@ -342,7 +342,7 @@ static void a_stranded_stream_is_found(void **state)
 
 /* ---- categories -------------------------------------------------------------------- */
 
-/* Of the first allocation of some lines. */
+/* Of the first allocation in the lines. */
 static enum report_category category_of(const char *lines)
 {
     struct snapshot *s = made_snapshot(lines, NULL);
@@ -372,7 +372,7 @@ static void frames_and_lifetimes_tell_what_memory_is_for(void **state)
                      REPORT_OPTIMIZER);
     assert_int_equal(MADE_BY("??:0:MmBackward0::apply()"), REPORT_GRADIENTS);
     assert_int_equal(MADE_BY("m.py:1:forward"), REPORT_ACTIVATIONS);
-    /* What checkpointing computes again. */
+    /* Memory recomputed by checkpointing. */
     assert_int_equal(MADE_BY("m.py:1:forward|c.py:2:backward"),
                      REPORT_ACTIVATIONS);
     assert_int_equal(MADE_BY("main.py:1:main"), REPORT_OTHER);
@@ -399,7 +399,7 @@ static void sizes_are_told_in_words(void **state)
     assert_string_equal(report_time(1500, buf), "1.5 ms");
 }
 
-/* The line that a stack's first allocation is put down to. */
+/* The line to which the report attributes a stack's first allocation. */
 static void line_is(const char *frames, const char *expected)
 {
     char lines[512];
@@ -422,13 +422,13 @@ static void the_line_is_the_programs_own(void **state)
     line_is("v\\\\site-packages\\\\torch\\\\m.py:3:f|me\\\\a.py:7:train",
             "a.py:7 train");
     line_is("/p/torch/m.py:3:call|/p/site-packages/x/y.py:4:run", "y.py:4 run");
-    /* A package's helper is not who asks; a library of models is. */
+    /* A package's helper is skipped; a library of models is not. */
     line_is("/p/site-packages/e/b.py:2:einsum|/home/me/a.py:7:train",
             "a.py:7 train");
     line_is("/p/site-packages/t/m.py:1:mlp|/p/site-packages/t/m.py:2:layer|"
             "/p/site-packages/t/m.py:3:model|/home/me/a.py:7:train",
             "m.py:1 mlp");
-    /* Python's own library asks for nobody. */
+    /* Python's own library is skipped. */
     line_is("/usr/lib/python3.11/threading.py:9:run|/home/me/a.py:7:train",
             "a.py:7 train");
     line_is("/usr/lib/python3.11/threading.py:9:run|/p/torch/m.py:3:call",
@@ -442,7 +442,7 @@ static void the_line_is_the_programs_own(void **state)
             "MmBackward0 of the backward pass");
 }
 
-/* A kernel names its cells by their content: they are counted. */
+/* A kernel names its cells by their content; the report numbers them. */
 static void cells_are_numbered_as_they_come(void **state)
 {
     static const char *const expected[] = {"cell 1:5 <module>",
@@ -476,7 +476,7 @@ static void a_time_no_clock_shows_is_cut_down(void **state)
 
 /* ---- texts of strangers ----------------------------------------------------- */
 
-/* Cut within a character, half of a pair, a control. */
+/* Cut inside a character, half of a pair, a control character. */
 static void what_is_shown_is_whole_and_harmless(void **state)
 {
     char text[] = "a\xc3\xa9 b\xc3 \xed\xa0\x80 \x1b[31m \xe2\x82";
@@ -500,7 +500,7 @@ static void a_files_name_is_harmless(void **state)
     free(text);
 }
 
-/* Of a long name only the ends are read: there is nothing between them. */
+/* Only the ends of a long name are read: there is nothing between them. */
 static void of_a_long_name_only_the_ends_are_read(void **state)
 {
     enum { LENGTH = 10 << 20, END = 1 << 16 };

@@ -77,7 +77,7 @@ static struct snapshot *read_scene(const char *name)
     return s;
 }
 
-/* A key a line, so that a difference can be read. */
+/* One key per line, so that a difference can be read. */
 static void put_json(FILE *out, const char *json)
 {
     for (; *json != '\0'; json++) {
@@ -153,7 +153,7 @@ static void write_anew(const char *folder, const char *name, const char *text)
     assert_int_equal(fclose(out), 0);
 }
 
-/* Says the first line that differs. */
+/* Reports the first line that differs. */
 static void is_line_by_line(const char *name, const char *got,
                             const char *wanted)
 {

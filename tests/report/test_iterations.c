@@ -51,7 +51,7 @@ static void draw(const char *run)
     }
 }
 
-/* The beginnings in the lines as "0 7 14", marked ones with a '*' before. */
+/* The beginnings in the lines as "0 7 14", marked ones preceded by '*'. */
 static const char *found(size_t device)
 {
     static char text[1024];
@@ -111,7 +111,7 @@ static void fewer_than_three_marks_are_none(void **state)
     assert_found(".<step START>..A..A<step START>..A.", "3 6 9");
 }
 
-/* Or where no event follows. */
+/* Or if no event follows. */
 static void marks_of_one_event_count_once(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void half_of_the_run_is_covered(void **state)
     assert_found(".......A.A.A", "7 9 11");
 }
 
-/* Few long iterations rather than many short ones. */
+/* Few long iterations are preferred to many short ones. */
 static void what_comes_seldom_is_the_clock(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void what_comes_seldom_is_the_clock(void **state)
     assert_found("BA..B...BA..B...BA..B...", "1 9 17");
 }
 
-/* Of fifteen kinds one that repeats is believed; of sixteen, three have to
+/* Of fifteen kinds a single repeating one is enough; of sixteen, three have to
  * agree. */
 static void of_many_kinds_several_have_to_agree(void **state)
 {

@@ -111,7 +111,7 @@ static void what_only_completes_was_freed_before(void **state)
     snapshot_free(s);
 }
 
-/* A ring that lost events: an address is given out twice, and freed twice. */
+/* A ring that lost events: an address is allocated twice, and freed twice. */
 static void what_does_not_fit_is_counted(void **state)
 {
     struct snapshot *s = made_snapshot("alloc 0 4MiB\n"
@@ -162,7 +162,7 @@ static void the_rounding_is_the_recorded_one(void **state)
     snapshot_free(s);
 }
 
-/* Against a plain array, with addresses that fall together. */
+/* Against a plain array, with addresses that coincide. */
 static void the_address_map_keeps_what_it_is_told(void **state)
 {
     static uint32_t model[512];

@@ -15,7 +15,7 @@
 
 enum { OUT_BYTES = 1 << 20 };
 
-/* What a report is written to needs no memory while it is written. */
+/* The report's output, which needs no memory during the report. */
 struct output {
     FILE *file;
     char text[OUT_BYTES];

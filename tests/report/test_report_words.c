@@ -19,7 +19,7 @@
 
 /* ---- figures --------------------------------------------------------------- */
 
-/* Three digits: fewer behind the point where there are more before it. */
+/* Three digits: fewer after the point if there are more before it. */
 static void bytes_have_three_digits(void **state)
 {
     static const struct {
@@ -38,7 +38,7 @@ static void bytes_have_three_digits(void **state)
         {UINT64_C(5) << 30, "5.00 GiB"},
         {UINT64_C(5) << 40, "5.00 TiB"},
         {UINT64_C(2000) << 50, "2000 PiB"},
-        /* 9.995 and 99.95, as near as a double is. */
+        /* 9.995 and 99.95, as close as a double can be. */
         {(uint64_t)(9.995 * (UINT64_C(1) << 50)), "10.0 PiB"},
         {(uint64_t)(99.95 * (UINT64_C(1) << 50)), "100 PiB"},
     };
@@ -114,7 +114,7 @@ static void a_text_is_cut_between_characters(void **state)
     assert_int_equal(report_cut("\x80\x80\x80", 2), 0);
 }
 
-/* A length as it is stays: a byte for a byte. */
+/* The length stays: one byte replaces one byte. */
 static void what_a_terminal_would_obey_is_replaced(void **state)
 {
     static const struct {
@@ -194,7 +194,7 @@ static struct snapshot *with_frames(const char *frames)
     return made_snapshot(lines, NULL);
 }
 
-/* The line that a reader would name, of a stack whose innermost frame comes
+/* The line that a reader would name, for a stack whose innermost frame comes
  * first. */
 static void the_line_that_is_named_says_most(void **state)
 {
@@ -336,7 +336,7 @@ static void a_frame_is_shown_in_brief_or_whole(void **state)
              "MmBackward0::apply(x)");
 }
 
-/* But where parentheses are part of its name. */
+/* Unless parentheses are part of its name. */
 static void a_function_of_c_has_no_parameters_in_brief(void **state)
 {
     static const char *const names[][2] = {

@@ -112,7 +112,7 @@ static void advice_in_pieces_is_a_cure_or_what_is_not_on(void **state)
                "segments can grow already");
     verdict_is(pieces, NULL, &cure, "pieces", "b.py", "Set this.");
     assert_int_equal(asked, 1);
-    /* Where memory is simply too little, nobody is asked. */
+    /* If the memory is simply too small, no cure is searched for. */
     verdict_is("segment_alloc 0 60MiB\nalloc 0 60MiB\noom 0 30MiB\n", NULL,
                &cure, "ran out", "60.0 MiB", "Hold 30.0 MiB less");
     assert_int_equal(asked, 1);
@@ -161,7 +161,7 @@ static void what_lowers_a_peak_most_is_advised(void **state)
                "Up to 60.0 MiB that was free in segments partly in use");
 }
 
-/* Not whose single one is the largest. */
+/* Not the line with the largest single allocation. */
 static void a_line_is_named_that_holds_most_in_all(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void a_line_is_named_that_holds_most_in_all(void **state)
                "Do the step at m.py:2 often in place or in parts");
 }
 
-/* Nothing that only training has is advised to a program that infers. */
+/* A program that infers gets no advice that applies only to training. */
 static void inference_is_told_apart(void **state)
 {
     char lines[16384] = "segment_alloc 0 100MiB\n"
@@ -208,7 +208,7 @@ static void inference_is_told_apart(void **state)
 
 /* ---- categories --------------------------------------------------------- */
 
-/* Of the allocation `number`, in the order of their beginnings. */
+/* Of allocation `number`, in the order of their beginnings. */
 static enum report_category category_of(const char *lines, size_t number)
 {
     enum report_category category;
@@ -221,7 +221,8 @@ static enum report_category category_of(const char *lines, size_t number)
     return category;
 }
 
-/* What is older than the recording, by who released it. */
+/* The category of memory older than the recording depends on who released
+ * it. */
 static void old_memory_is_told_by_its_end(void **state)
 {
     static const char optim[] = "free_requested 0 4MiB 0 p/optim/adam.py:7:step"
@@ -229,13 +230,13 @@ static void old_memory_is_told_by_its_end(void **state)
     char lines[512];
 
     (void)state;
-    /* Freed and made anew by the optimizer's step. */
+    /* Freed and recreated by the optimizer's step. */
     sprintf(lines, "%salloc 0 4MiB 0 p/optim/adam.py:8:step\n", optim);
     assert_int_equal(category_of(lines, 0), REPORT_OPTIMIZER);
-    /* The other way round, from the first event on. */
+    /* The opposite order, from the first event on. */
     sprintf(lines, "alloc 8 4MiB 0 p/optim/adam.py:8:step\n%s", optim);
     assert_int_equal(category_of(lines, 0), REPORT_OPTIMIZER);
-    /* Freed there, and not made anew. */
+    /* Freed there, and not recreated. */
     sprintf(lines, "%salloc 0 3MiB 0 p/optim/adam.py:8:step\nalloc 9 1MiB\n",
             optim);
     assert_int_equal(category_of(lines, 0), REPORT_GRADIENTS);
@@ -255,7 +256,7 @@ static void old_memory_is_told_by_its_end(void **state)
                      REPORT_WEIGHTS);
 }
 
-/* Made by the backward pass, and freed there or by the optimizer. */
+/* Allocated by the backward pass, and freed there or by the optimizer. */
 static void gradients_stay_for_the_optimizer(void **state)
 {
     char lines[16384];
@@ -283,7 +284,7 @@ static void what_pytorch_says_counts_before_any_guess(void **state)
                                        NULL);
 
     (void)state;
-    /* The name of a frame is as good a string as any. */
+    /* Any string can be a category, also the name of a frame. */
     assert_true(report_category_told(s, s->frames[0].name, &category));
     assert_int_equal(category, REPORT_WEIGHTS);
     assert_false(report_category_told(s, s->frames[1].name, &category));

@@ -5,10 +5,10 @@
 
 #include <stdint.h>
 
-/* Begin anew. */
+/* Start a new measurement. */
 void host_peak_reset(void);
 
-/* Bytes beyond those there at the beginning. */
+/* Bytes beyond those allocated at its start. */
 uint64_t host_peak_get(void);
 
 #endif

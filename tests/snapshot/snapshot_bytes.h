@@ -7,12 +7,12 @@
 
 #include "snapshot/snapshot.h"
 
-/* As snapshot_read(); errors begin with "FILE: " or "FILE:". */
+/* Like snapshot_read(); errors begin with "FILE: " or "FILE:". */
 bool snapshot_read_bytes(const void *bytes, size_t count,
                          const struct snapshot_read_options *options,
                          struct snapshot **out, struct tool_error *error);
 
-/* A file of at most 1 MiB; to be freed. */
+/* A file of at most 1 MiB; free the result. */
 unsigned char *snapshot_load_file(const char *path, size_t *count);
 
 #endif

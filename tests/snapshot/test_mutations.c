@@ -45,7 +45,7 @@ static double now_seconds(void)
 
 /* ---- changes -------------------------------------------------------------- */
 
-/* Bytes that mean something to either form. */
+/* Bytes that have a meaning in one of the formats. */
 static unsigned char telling(void)
 {
     static const unsigned char bytes[] =
@@ -114,7 +114,7 @@ static size_t change(unsigned char *p, size_t n)
 
 /* ---- looking at what was read --------------------------------------------- */
 
-/* Every number is that of something. */
+/* Every number refers to something. */
 static void check_numbers(const struct snapshot *s)
 {
     size_t count;

@@ -117,7 +117,7 @@ static void stacks_by_number_are_checked(void **state)
     assert_int_equal(count, 2);
     assert_int_equal(s->stack_count, 2);
     snapshot_free(s);
-    /* A list of frames that is a stack as well. */
+    /* A list of frames that is also a stack. */
     s = must_read(BYTES(
         NUMBERED("\"frames\": [" FRAME "], \"stacks\": [[0]], ", "0", "0")));
     assert_int_equal(s->stack_count, 2);
@@ -213,7 +213,7 @@ static void a_changed_memo_changes_the_stacks(void **state)
     snapshot_free(s);
 }
 
-/* A list of frames that begins as the one expected, but is longer. */
+/* A list of frames that begins like the expected one, but is longer. */
 static void what_comes_next_is_not_taken_for_granted(void **state)
 {
     struct snapshot *s =

@@ -20,7 +20,7 @@ static const char *const patterns[] = {
     "../shared/snapshots/*.pickle",
 };
 
-/* Keys that are kept as they are: those about pinned memory. */
+/* Keys that are kept unchanged: those about pinned memory. */
 static bool is_kept(const char *key)
 {
     return strcmp(key, "host_segments") == 0 ||

@@ -47,7 +47,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* NULL: it has to be read.  Within a second or so on an idle machine. */
+/* NULL: it must be read.  Within about a second on an idle machine. */
 static void must(const char *expected)
 {
     static struct tool_error error;
@@ -84,7 +84,7 @@ static void deep_nesting_stops(void **state)
     must("nested deeper than the limit of 1000");
 }
 
-/* Each list holds the one before: no mark is ever open. */
+/* Each list contains the previous one: no mark is ever open. */
 static void a_chain_of_lists_is_no_recursion(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void a_million_appends_are_fine(void **state)
     must(NULL);
 }
 
-/* A large dict that is used again and again is looked through once. */
+/* A large dict that is used repeatedly is converted once. */
 static void a_dict_used_often_is_fine(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void a_dict_used_often_is_fine(void **state)
     must(NULL);
 }
 
-/* The memo changes before each list: what was remembered of it goes. */
+/* The memo changes before each list, so what was cached for it is dropped. */
 static void a_memo_that_changes_is_no_trap(void **state)
 {
     (void)state;

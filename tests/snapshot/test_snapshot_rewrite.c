@@ -62,7 +62,7 @@ static void must_be_same(struct text x, struct text y)
     assert_memory_equal(x.at, y.at, x.count);
 }
 
-/* The same totals, and written again the same bytes. */
+/* The same totals, and the same bytes when written again. */
 static void round_trip(const struct snapshot *s, writer *write_it)
 {
     struct text first = written(s, snapshot_write_pickle);
@@ -132,7 +132,7 @@ static void files_come_back_the_same(void **state)
     each_file("../shared/snapshots/five_events.pickle", file_round_trips);
 }
 
-/* What no file at hand has. */
+/* Values that occur in none of the files. */
 static void rare_values_come_back_the_same(void **state)
 {
     static const char json[] =
@@ -155,7 +155,7 @@ static void rare_values_come_back_the_same(void **state)
     assert_int_equal(s->event_count, 2);
     round_trips(s);
     text = written(s, snapshot_write_json);
-    /* A lone surrogate, which UTF-8 cannot have. */
+    /* A lone surrogate, which UTF-8 does not allow. */
     assert_non_null(strstr(text.at, "\\ud800"));
     free(text.at);
     snapshot_free(s);

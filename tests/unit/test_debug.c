@@ -99,8 +99,7 @@ static void test_a_write_after_a_free_is_told(void **state)
 
             rig_free(&rig, p);
             if (level > 1 || policies[i] != LARDER_POLICY_DIRECT)
-                at(p)[KIB(39)] = 7; /* otherwise it is unmapped and would
-                                     * fault */
+                at(p)[KIB(39)] = 7; /* else it is unmapped and faults */
             if (level == 1)
                 assert_ok(larder_check(rig.a));
             else

@@ -75,8 +75,7 @@ static void a_write_after_a_free_is_told_in_pools(void **state)
             inside = rig_alloc(&rig, KIB(40));
             rig_free(&rig, inside);
             if (level > 1 || policies[i] != LARDER_POLICY_DIRECT)
-                at(inside)[9] = 7; /* otherwise it is unmapped and would
-                                    * fault */
+                at(inside)[9] = 7; /* else it is unmapped and faults */
             assert_result(told, larder_check(rig.a));
             if (level > 1)
                 at(inside)[9] = 0xFF;

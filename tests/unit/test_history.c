@@ -108,7 +108,7 @@ static void test_events_name_their_private_pool(void **state)
                         "alloc +2097152 1000 pool 0.9; "
                         "free_requested +0 1000 pool 7.0; "
                         "free_completed +0 1000 pool 7.0; ");
-    /* A history begun anew numbers pools anew. */
+    /* A restarted history numbers pools from the beginning. */
     history_on(&rig, 100);
     assert_ok(larder_pool_begin(rig.a, two, NULL, NULL));
     rig_alloc(&rig, 1000);
@@ -252,7 +252,7 @@ static void test_a_setting_has_it_on_from_the_beginning(void **state)
     rig_alloc(&rig, 1000);
     assert_int_equal(history_info(&rig).max_events, 5);
     assert_events(&rig, "segment_alloc +0 2097152; alloc +0 1000; ");
-    /* Other settings leave it alone; its own begin anew, or end it. */
+    /* Other settings leave the history alone; its own restart or end it. */
     assert_ok(larder_configure(rig.a, "max_split_size_mb:30"));
     assert_int_equal(history_info(&rig).events, 2);
     assert_ok(larder_configure(rig.a, "history_stacks:fp"));
@@ -302,7 +302,7 @@ static void test_events_carry_the_thread_s_text(void **state)
     assert_events(&rig, "alloc +512 512 'base'; alloc +1024 513 'forward'; "
                         "alloc +2048 514 'backward'; alloc +3072 515 'base'; "
                         "alloc +4096 516; ");
-    /* Another history gives the text a number of its own. */
+    /* Another history gives the text its own number. */
     larder_annotate("late");
     rig_alloc(&rig, 512);
     history_on(&rig, 100);
@@ -357,7 +357,7 @@ static void test_levels_too_deep_keep_the_last_text_that_fits(void **state)
     rig_down(&rig);
 }
 
-/* More texts than there is room for: the rest are lost and counted. */
+/* More texts than fit: the rest are lost and counted. */
 static void test_texts_are_bounded(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");

@@ -16,8 +16,8 @@ static void history_with(struct rig *rig, larder_stacks stacks, uint32_t depth)
 
 /* ---- callers to be found --------------------------------------------------- */
 
-/* Called by pointers that the compiler cannot see through, so that each has a
- * frame of its own. */
+/* Called through pointers that the compiler cannot see through, so that each
+ * has its own frame. */
 typedef larder_addr caller_fn(struct rig *rig, uint64_t bytes);
 
 static larder_addr inner(struct rig *rig, uint64_t bytes)
@@ -48,7 +48,7 @@ static larder_addr outer(struct rig *rig, uint64_t bytes)
     return p;
 }
 
-/* The stack of the only event of that action whose size is `bytes`. */
+/* The stack of the only event with that action whose size is `bytes`. */
 struct wanted {
     larder_action action;
     uint64_t bytes;
@@ -84,7 +84,7 @@ static struct wanted stack_of(struct rig *rig, uint64_t bytes)
     return stack_of_action(rig, LARDER_ACTION_alloc, bytes);
 }
 
-/* An address in the code of a function: it is not long. */
+/* An address in the code of a function, which is short. */
 static int is_within(uint64_t address, caller_fn *fn)
 {
     uint64_t begin = (uintptr_t)fn;
@@ -149,7 +149,7 @@ static void test_other_threads_have_stacks_of_their_own(void **state)
     rig_down(&rig);
 }
 
-/* Frees what is as large and releases all that is cached. */
+/* Frees a block of that size and releases all cached memory. */
 static larder_addr releaser(struct rig *rig, uint64_t bytes)
 {
     larder_addr p = call_inner(rig, bytes);
@@ -200,7 +200,8 @@ static void test_equal_stacks_are_kept_once(void **state)
     rig_down(&rig);
 }
 
-/* Of 1000 blocks, and their events, that have one stack of that depth. */
+/* The size of a snapshot of 1000 blocks and their events, which share one stack
+ * of that depth. */
 static size_t snapshot_bytes(uint32_t depth)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
@@ -280,7 +281,7 @@ static void test_a_callback_gives_frames_that_a_resolver_names(void **state)
     assert_ok(larder_history_start(rig.a, &opt));
     assert_ok(larder_set_frame_resolver(rig.a, name_frame, NULL));
     rig_alloc(&rig, 1000);
-    /* One call, one stack, for both its events. */
+    /* One call has one stack, for both of its events. */
     assert_int_equal(next, 1);
     w = stack_of(&rig, 1000);
     assert_int_equal(w.depth, 3);
@@ -328,8 +329,8 @@ static void check_bound(uint32_t depth, uint64_t fit)
     rig_down(&rig);
 }
 
-/* Stacks beyond the memory for them are lost and counted; the events stay.
- * The first word is left out; of shallow ones there is a greatest number. */
+/* Stacks beyond their memory are lost and counted; the events stay.  The first
+ * word is not used; for shallow stacks there is a maximum number. */
 static void test_stacks_are_bounded(void **state)
 {
     (void)state;
@@ -340,7 +341,7 @@ static void test_stacks_are_bounded(void **state)
 
 /* ---- live blocks ----------------------------------------------------------- */
 
-/* The ring has lost the events; blocks and segments know their stacks still,
+/* The ring has lost the events.  Blocks and segments still know their stacks,
  * and a block that reuses a header does not inherit its stack or text. */
 static void test_live_blocks_remember(void **state)
 {

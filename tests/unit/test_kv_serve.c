@@ -19,9 +19,9 @@ enum {
     PAGES_EACH = 64, /* 2 MiB hold the keys and values of 64 tokens */
     PAGE_TOKENS = 64,
     PAGES_MAX = 384,   /* the server's own limit */
-    PART_TOKENS = 512, /* of a prompt at once */
+    PART_TOKENS = 512, /* of a prompt per step */
     LAYERS = 4,
-    HIDDEN_BYTES = 4096, /* of a token */
+    HIDDEN_BYTES = 4096, /* per token */
     WARM_STEPS = 20000,
     STEPS = 20000,
     WEIGHTS = 24
@@ -30,9 +30,9 @@ enum {
 struct running {
     uint64_t pages[PAGES_EACH];
     int page_count;
-    int prompt; /* tokens still to go through */
+    int prompt; /* tokens still to be processed */
     int tokens;
-    int answer; /* tokens still to come; 0: no request is here */
+    int answer; /* tokens still to be generated; 0: no request */
 };
 
 struct server {
@@ -50,7 +50,7 @@ static uint64_t draw(struct server *s, uint64_t below)
     return random_next(&s->random) % below;
 }
 
-/* Each power of two from low up to low << doublings as likely as the next. */
+/* Each power of two from low to low << doublings is equally likely. */
 static int draw_length(struct server *s, int low, int doublings)
 {
     int base = low << draw(s, (uint64_t)doublings);
@@ -122,7 +122,7 @@ static void prefill(struct server *s, struct running *q)
     q->prompt -= part;
 }
 
-/* One token for each of them; one that finds no room is put off for good. */
+/* One token for each request; one that finds no room is dropped. */
 static void decode(struct server *s)
 {
     int count = 0;
@@ -183,7 +183,7 @@ static void server_down(struct server *s)
     free(s);
 }
 
-/* Of every kind, but questions. */
+/* Of every kind, except queries. */
 static uint64_t driver_calls(struct rig *rig)
 {
     larder_device_counters c = rig_counters(rig);
@@ -211,7 +211,7 @@ static void the_driver_is_not_called_in_steady_state(void **state)
 
         for (int i = 0; i < WARM_STEPS; i++)
             step(s);
-        assert_true(driver_calls(&s->rig) > 100); /* it did not begin so */
+        assert_true(driver_calls(&s->rig) > 100); /* not from the start */
         assert_ok(larder_device_reset_counters(s->rig.dev));
         for (int i = 0; i < STEPS; i++) {
             step(s);

@@ -15,7 +15,7 @@ static struct rig ladder_up(const char *spec, const char *conf)
     return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
 }
 
-/* Freed, but stream `user` has not passed. */
+/* Freed, but stream `user` has not passed it. */
 static void leave_pending(struct rig *rig, uint64_t bytes, larder_stream user)
 {
     larder_addr p = rig_alloc(rig, bytes);
@@ -58,8 +58,8 @@ static void test_no_more_is_waited_for_than_is_needed(void **state)
     }
 }
 
-/* PyTorch releases the segments, asks the device again, and fails with a
- * block in its pool that would do, if the device refuses again. */
+/* If the device refuses again, PyTorch releases the segments, calls the device
+ * again, and fails although its pool has a block that would do. */
 static void test_the_pool_is_looked_at_after_each_wait(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "");
@@ -81,7 +81,8 @@ static void test_the_pool_is_looked_at_after_each_wait(void **state)
 
 /* ---- releasing ----------------------------------------------------------- */
 
-/* What nothing uses is not enough: none of it goes while a wait may do. */
+/* Unused memory is not enough: none of it is released while a wait may
+ * suffice. */
 static void test_nothing_goes_back_in_vain(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "");
@@ -106,7 +107,7 @@ static uint64_t all_calls(struct rig *rig)
 
     assert_ok(larder_device_get_counters(rig->dev, &c));
     for (int i = 0; i < LARDER_CALL_COUNT; i++) {
-        if (i != LARDER_CALL_mem_info) /* for the words */
+        if (i != LARDER_CALL_mem_info) /* for the message */
             sum += c.calls[i] + c.failed[i];
     }
     return sum;
@@ -155,7 +156,7 @@ static int free_it(void *ctx)
     return 1;
 }
 
-/* Callbacks come first: what they free may make it possible after all. */
+/* Callbacks come first: what they free may make the request possible. */
 static void test_callbacks_are_asked_before_anything_is_refused(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void test_a_pool_may_be_begun_while_a_request_is_under_way(void **state)
     rig_down(&rig);
 }
 
-/* The default pool's ranges have addresses without memory. */
+/* The default pool has address ranges without memory. */
 static void test_a_pool_may_be_ended_while_a_request_is_under_way(void **state)
 {
     struct rig rig = ladder_up(PAGED, "expandable_segments:True");
@@ -282,8 +283,8 @@ static void test_the_budget_is_every_policys(void **state)
     }
 }
 
-/* A producer that runs ahead of the streams it records is held back: the oldest
- * are waited for, and no more of them than the limit says. */
+/* A producer that runs ahead of its recorded streams is held back: the oldest
+ * ones are waited for, and no more of them than the limit requires. */
 static void test_what_is_pending_keeps_within_its_limit(void **state)
 {
     static const larder_policy policies[] = {
@@ -298,7 +299,8 @@ static void test_what_is_pending_keeps_within_its_limit(void **state)
 
         for (int n = 0; n < 4; n++)
             leave_pending(&rig, MIB(10), 1);
-        /* Each time two may wait on: the request comes before its free. */
+        /* Each time two may still be pending: the request comes before its
+         * free. */
         assert_int_equal(events_waited(&rig), is_limited ? 1 : 0);
         assert_int_equal(rig_stats(&rig).active_bytes.all.current,
                          is_limited ? MIB(30) : MIB(40));
@@ -309,7 +311,7 @@ static void test_what_is_pending_keeps_within_its_limit(void **state)
     }
 }
 
-/* Nor where pages do not move. */
+/* The same where pages do not move. */
 static void test_the_budget_holds_without_moves(void **state)
 {
     struct rig rig = ladder_up(PAGED, "reclaim_budget_ms:5,defrag:off");
@@ -369,7 +371,7 @@ static void test_a_pool_s_limit_is_kept(void **state)
         rig_alloc(&rig, MIB(10));
         assert_int_equal(pool_info(&rig, id).reserved_bytes, MIB(30));
         rig_free(&rig, p);
-        rig_alloc(&rig, MIB(18)); /* from what it holds */
+        rig_alloc(&rig, MIB(18)); /* from held memory */
         assert_ok(larder_pool_set_limit(rig.a, id, 0));
         rig_alloc(&rig, MIB(12));
         assert_ok(larder_pool_end(rig.a, id));
@@ -469,7 +471,7 @@ static void test_the_words_say_who_holds_what(void **state)
     rig_down(&rig);
 }
 
-/* Each takes the memory of the one before it, whose range of addresses then has
+/* Each takes the memory of the one before, whose address range then has
  * none. */
 static void empty_streams(struct rig *rig, larder_stream from)
 {
@@ -491,7 +493,7 @@ static void test_streams_without_memory_are_not_spoken_of(void **state)
     rig_down(&rig);
 }
 
-/* What a request had from the device before that had no more. */
+/* Memory that a request got from the device before the device had no more. */
 static void test_memory_that_is_mapped_nowhere_is_spoken_of(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
@@ -514,7 +516,8 @@ static void test_memory_that_is_mapped_nowhere_is_spoken_of(void **state)
     rig_down(&rig);
 }
 
-/* Of more streams than are told apart none is named that may not be the one. */
+/* With more streams than are counted separately, no holder is named that may be
+ * the wrong one. */
 static void test_no_wrong_holder_is_named(void **state)
 {
     struct rig rig = rig_up_policy("sim:512MiB", LARDER_POLICY_LARDER, "");
@@ -530,7 +533,7 @@ static void test_no_wrong_holder_is_named(void **state)
     rig_down(&rig);
 }
 
-/* What would have fitted, had it been asked for instead, does. */
+/* The size that the message says would have fitted does fit. */
 static void check_what_would_have_fitted(const char *spec, const char *conf,
                                          const char *words, uint64_t fits)
 {

@@ -52,8 +52,8 @@ static void a_handle_has_one_page_in_the_end(void **state)
     rig_down(&rig);
 }
 
-/* Small requests, one after the other: not a call each, and little more than
- * they need. */
+/* Small requests in turn do not need a driver call each, and map little more
+ * than they need. */
 static void growth_is_mapped_ahead(void **state)
 {
     struct rig rig = up("sim:80GiB,backing=none,events=immediate");
@@ -83,8 +83,8 @@ static void what_is_ahead_is_no_need(void **state)
     rig_down(&rig);
 }
 
-/* What a stream needs of addresses it has at once, so that its memory has one
- * end where it grows. */
+/* A stream gets all the addresses it needs at once, so that its memory grows at
+ * one end only. */
 static void the_first_stream_has_one_range(void **state)
 {
     struct rig rig = up(SPEC);
@@ -118,8 +118,8 @@ static void handles_move_whole(void **state)
     rig_down(&rig);
 }
 
-/* Where a page in use keeps the rest of a handle, as much as it keeps is made
- * anew, page by page, of what moves; the rest moves whole. */
+/* If a page in use pins the rest of a handle, a part as large is recreated page
+ * by page from the memory that moves; the rest moves as whole handles. */
 static void what_is_kept_is_made_smaller(void **state)
 {
     struct rig rig = up(SPEC);
@@ -140,8 +140,8 @@ static void what_is_kept_is_made_smaller(void **state)
     rig_down(&rig);
 }
 
-/* As small as that only where all of the device was in use: what never was may
- * be kept, so that few handles do. */
+/* Handles are that small only where the whole device was in use; memory that
+ * was never in use may be kept, so that few handles suffice. */
 static void what_was_never_in_use_may_be_kept(void **state)
 {
     struct rig rig = up(SPEC);
@@ -163,8 +163,8 @@ static void what_was_never_in_use_may_be_kept(void **state)
     rig_down(&rig);
 }
 
-/* If too little of that moves, free handles beside it are given back, to be
- * made anew where they are needed. */
+/* If too little of that moves, free handles next to it are released, to be
+ * recreated where they are needed. */
 static void what_lies_beside_is_given_back(void **state)
 {
     struct rig rig = up("sim:2GiB,backing=none,events=immediate");
@@ -188,8 +188,8 @@ static void what_lies_beside_is_given_back(void **state)
     rig_down(&rig);
 }
 
-/* One page is wanted again and again, and in the end all that are left are in
- * larger handles: one is released, and the rest of it is not lost. */
+/* Single pages are requested again and again, until only larger handles are
+ * left: one is released, and the rest of it is not lost. */
 static void a_handle_is_remade_where_it_is_too_large(void **state)
 {
     struct rig rig = up(SPEC);
@@ -210,7 +210,7 @@ static void a_handle_is_remade_where_it_is_too_large(void **state)
     rig_down(&rig);
 }
 
-/* A byte in use keeps the handle it is in, for the stream it belongs to. */
+/* A byte in use keeps its handle, for the stream that owns it. */
 static void a_handle_in_use_stays(void **state)
 {
     struct rig rig = up(SPEC);
@@ -250,7 +250,8 @@ static void trimming_reaches_its_target(void **state)
 
 /* ---- refusals ------------------------------------------------------------- */
 
-/* The device has less than it says, as others use it: as much as there is. */
+/* The device has less than it reports because others use it: allocate as much
+ * as there is. */
 static void others_may_have_taken_some(void **state)
 {
     struct rig rig = up(SPEC);
@@ -264,13 +265,13 @@ static void others_may_have_taken_some(void **state)
                   larder_alloc(rig.a, MIB(2), 0, &none));
     assert_ok(larder_check(rig.a));
     assert_ok(larder__device_mem_free(rig.dev, taken));
-    (void)rig_alloc_on(&rig, MIB(702), 0); /* it is asked again */
+    (void)rig_alloc_on(&rig, MIB(702), 0); /* the device is called again */
     assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
 
-/* A device with free handles of 4 pages between others that are in use, all of
- * it held. */
+/* A device with free handles of 4 pages between others in use, all of it
+ * held. */
 static struct rig up_with_holes(void)
 {
     struct rig rig = rig_up_policy("sim:17GiB,backing=none,events=immediate",
@@ -286,7 +287,7 @@ static struct rig up_with_holes(void)
     return rig;
 }
 
-/* Nothing was lost: all that is free can be had. */
+/* Nothing was lost: all free memory can be allocated. */
 static void down_with_all(struct rig *rig, larder_addr addr)
 {
     if (addr != 0)
@@ -298,8 +299,8 @@ static void down_with_all(struct rig *rig, larder_addr addr)
     rig_down(rig);
 }
 
-/* A request that moves handles and remakes one, with one call after the other
- * failing. */
+/* A request that moves handles and recreates one, while one call after the
+ * other fails. */
 static bool remake_with_failure(larder_call call, uint64_t nth,
                                 larder_result with)
 {
@@ -316,8 +317,8 @@ static bool remake_with_failure(larder_call call, uint64_t nth,
     return failed;
 }
 
-/* The same, and what was mapped cannot be unmapped again at first.  Then all is
- * given back, before the next request or after it. */
+/* The same, but the mapped memory cannot be unmapped at first.  Then all of it
+ * is released, before the next request or after it. */
 static bool stranded_with_failure(uint64_t nth, bool is_emptied)
 {
     struct rig rig = up_with_holes();
@@ -384,7 +385,7 @@ struct slot {
     unsigned char value;
 };
 
-/* First, last and some bytes between: what is never touched costs nothing. */
+/* First, last and some bytes between: memory never touched costs nothing. */
 static void slot_bytes(const struct slot *s, bool write)
 {
     unsigned char *p = (unsigned char *)(uintptr_t)s->addr;
@@ -418,8 +419,8 @@ static void slot_get(struct rig *rig, struct slot *s, uint32_t *seed,
         s->addr = 0;
 }
 
-/* More than the device has is asked for, so that handles move, are released
- * and made anew. */
+/* Request more than the device has, so that handles move, are released and are
+ * recreated. */
 static void contents_survive(void **state)
 {
     struct rig rig = up("sim:9GiB,backing=memory,context=0");

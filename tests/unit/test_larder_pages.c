@@ -52,7 +52,7 @@ static void moves_are_counted_as_reserved_where_they_go(void **state)
     rig_down(&rig);
 }
 
-/* What is live keeps its pages: free ones around it are enough or not. */
+/* Live memory keeps its pages: free ones around it may or may not suffice. */
 static void fails_only_when_free_pages_are_too_few(void **state)
 {
     struct rig rig = up(SPEC, "");
@@ -80,7 +80,7 @@ static void defrag_off_moves_nothing(void **state)
     (void)state;
     rig_free(&rig, rig_alloc_on(&rig, MIB(60), 0));
     rig_free(&rig,
-             rig_alloc_on(&rig, MIB(62), other)); /* released, had again */
+             rig_alloc_on(&rig, MIB(62), other)); /* released, then allocated */
     assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_release], 30);
     assert_int_equal(rig_counters(&rig).calls[LARDER_CALL_page_create],
                      30 + 31);
@@ -104,7 +104,7 @@ static void a_limit_moves_pages_before_it_refuses(void **state)
     rig_down(&rig);
 }
 
-/* A part of what is allowed: 128 MiB. */
+/* A fraction of the limit: 128 MiB. */
 static void beyond_a_threshold_pages_move_before_more_are_taken(void **state)
 {
     static const struct {
@@ -185,7 +185,7 @@ static void only_the_events_needed_are_waited_for(void **state)
     rig_down(&rig);
 }
 
-/* What is queued may still use the pages. */
+/* Queued work may still use the pages. */
 static void moving_waits_for_the_stream_once(void **state)
 {
     struct rig rig = up(SPEC, "");
@@ -232,7 +232,8 @@ static int is_captured(void *ctx, larder_stream stream)
     return stream == 5;
 }
 
-/* Nothing is unmapped while allocations go to a pool, not even for others. */
+/* Nothing is unmapped while allocations go to a pool, not even for requests
+ * outside of it. */
 static void nothing_moves_during_a_capture(void **state)
 {
     struct rig rig = up(SPEC, "");
@@ -266,9 +267,9 @@ static void tiny_tensors_waste_little(void **state)
     rig_down(&rig);
 }
 
-/* Ever larger ones, the old one copied from: what they leave behind is too
- * small for the next.  It is taken from there where the device is short, and
- * else as much as it is under expandable segments. */
+/* Ever larger blocks, each copied from the previous one, leave holes that are
+ * too small for the next.  The next one is built from those holes if the device
+ * is full; otherwise as much is held as with expandable segments. */
 static void grow_on(const char *spec, int64_t tenths)
 {
     struct rig rig = up(spec, "");
@@ -298,7 +299,7 @@ static void growing_requests_strand_little(void **state)
 
 /* ---- failures ------------------------------------------------------------- */
 
-/* A request that has to move pages, with one call after the other failing. */
+/* A request that has to move pages, while one call after the other fails. */
 static bool move_with_failure(larder_call call, uint64_t nth)
 {
     struct rig rig = up(SPEC, "");
@@ -434,7 +435,7 @@ static int add_segment(void *ctx, const larder_segment_info *segment)
     return 0;
 }
 
-/* A page that was got and could not be mapped is held all the same. */
+/* A page that was created and could not be mapped is held all the same. */
 static void what_is_mapped_nowhere_is_in_the_walk(void **state)
 {
     struct rig rig = up(SPEC, "");

@@ -9,7 +9,7 @@ static struct rig up(const char *spec, const char *conf)
     return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
 }
 
-/* Have `count` blocks at once, then none: the segments are empty. */
+/* Allocate `count` blocks, then free all: the segments are empty. */
 static void get_and_give(struct rig *rig, int count, uint64_t bytes)
 {
     larder_addr addrs[64];
@@ -23,7 +23,7 @@ static void get_and_give(struct rig *rig, int count, uint64_t bytes)
 
 /* ---- where PyTorch has them ------------------------------------------------ */
 
-/* A trace of which the device has enough only where segments go back. */
+/* A trace that fits on the device only if segments are released. */
 static void places_are_those_of_pytorch(void **state)
 {
     struct rig ours = up(SPEC "immediate", "");
@@ -61,7 +61,8 @@ static void places_are_those_of_pytorch(void **state)
 
 /* ---- before giving up ------------------------------------------------------ */
 
-/* PyTorch asks for 20 MiB, as others could use the rest, and fails. */
+/* PyTorch requests 20 MiB, because other requests could use the rest, and
+ * fails. */
 static void the_last_segment_is_no_larger_than_it_has_to_be(void **state)
 {
     struct rig rig = up(SPEC "immediate", "");
@@ -73,7 +74,7 @@ static void the_last_segment_is_no_larger_than_it_has_to_be(void **state)
     rig_down(&rig);
 }
 
-/* What is in use stays, and so does what would not help. */
+/* Memory in use stays, and so does memory whose release would not help. */
 static void nothing_goes_when_all_is_too_little(void **state)
 {
     struct rig rig = up(SPEC "immediate", "defrag:off");
@@ -134,7 +135,7 @@ static int no_stream(void *ctx, larder_stream stream)
     return 0;
 }
 
-/* Not even for requests that do not go to it. */
+/* Not even for requests that do not go to the pool. */
 static void nothing_goes_back_while_a_pool_is_begun(void **state)
 {
     struct rig rig = up(SPEC "immediate", "");

@@ -8,7 +8,7 @@ enum { POOLS = 200000, FEW = 1000, CHAIN_MAX = 16 };
 
 static larder_pool_id id_of(int i)
 {
-    /* As programs number them: in the one half or in the other. */
+    /* As programs number them: in one half of the id or in the other. */
     return i % 2 == 0 ? (larder_pool_id){.first = (uint64_t)i + 1}
                       : (larder_pool_id){.second = (uint64_t)i};
 }
@@ -65,7 +65,7 @@ static void test_a_pool_is_found_in_few_steps_among_many(void **state)
     rig_down(&rig);
 }
 
-/* Only those without users are looked through when memory is given back. */
+/* Only pools without users are searched when memory is released. */
 static void test_pools_in_use_are_passed_over(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
@@ -85,7 +85,7 @@ static void test_pools_in_use_are_passed_over(void **state)
     rig_down(&rig);
 }
 
-/* Any may end first. */
+/* Any of them may end first. */
 static void test_pools_begun_together_end_in_any_order(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");

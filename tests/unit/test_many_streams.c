@@ -5,7 +5,8 @@
 #include "core/entry/handle.h"
 #include "core/state/shard.h"
 
-/* More than have shards; the device has memory for the first of them. */
+/* More streams than have shards; the device has memory for the first of
+ * them. */
 enum { STREAMS = 2000, STOCKED_MOST = SHARDS_MAX + 10 };
 
 static const struct {
@@ -48,7 +49,7 @@ static void test_failing_requests_visit_few_heaps(void **state)
         assert_in_range(stocked_heaps(&rig), 0, STOCKED_MOST);
         assert_ok(larder_check(rig.a));
 
-        /* What comes back is found, whichever stream's it was. */
+        /* Freed memory is found, whichever stream it belonged to. */
         rig_free(&rig, kept[served - 1]);
         rig_free(&rig, kept[3]);
         assert_ok(larder_check(rig.a));

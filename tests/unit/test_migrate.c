@@ -9,7 +9,7 @@
 
 #define ON "migrate:on"
 
-/* Nothing was moved, nor asked of the device on the way to it. */
+/* Nothing was moved, and the device was not called to prepare it. */
 static void assert_refused_as_ever(struct holes *h, uint64_t bytes)
 {
     larder_addr addr = 0;
@@ -56,7 +56,7 @@ static void without_it_nothing_of_it_can(void **state)
     rig_down(&h.rig);
 }
 
-/* As few handles as it takes. */
+/* As few handles as necessary. */
 static void no_more_moves_than_is_lacking(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
@@ -84,8 +84,8 @@ static void those_with_most_room_go_first(void **state)
     rig_down(&h.rig);
 }
 
-/* Both ways: the first handle has nowhere to go but the host; with room for a
- * page beside all that is held, none goes there. */
+/* Both ways: the first handle can only go to the host; with room for one page
+ * beyond what is held, none goes there. */
 static void the_host_is_used_only_where_there_is_no_room(void **state)
 {
     struct holes tight = holes_up(MIGRATE_SPEC, ON, 0);
@@ -97,7 +97,7 @@ static void the_host_is_used_only_where_there_is_no_room(void **state)
     holes_write(&roomy);
     assert_granted(&tight, MIB(14));
     assert_granted(&roomy, MIB(16));
-    /* The other stream's range, and one for both places at once. */
+    /* The other stream's range, and one that covers both places. */
     assert_int_equal(rig_calls(&tight.rig, LARDER_CALL_address_reserve),
                      before + 1);
     assert_int_equal(rig_calls(&roomy.rig, LARDER_CALL_address_reserve),
@@ -107,7 +107,7 @@ static void the_host_is_used_only_where_there_is_no_room(void **state)
     rig_down(&roomy.rig);
 }
 
-/* Once for each handle, however many pages of it; the first, for which there is
+/* One copy per handle, however many of its pages; the first, for which there is
  * no room, to the host and back. */
 static void pages_side_by_side_are_copied_at_once(void **state)
 {
@@ -191,7 +191,7 @@ static void what_is_queued_is_waited_for(void **state)
     rig_down(&h.rig);
 }
 
-/* Nobody was told of this stream: the promise of migrate:on was broken. */
+/* No one declared this stream, which breaks the promise of migrate:on. */
 static void what_is_queued_unknown_to_all_is_told(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC ",events=manual", ON, MIB(2));
@@ -245,7 +245,7 @@ static void nothing_moves_during_a_capture(void **state)
     rig_down(&h.rig);
 }
 
-/* One handle is held by an export, the others are not. */
+/* One handle is pinned by an export, the others are not. */
 static void what_is_exported_stays(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC ",export=fd", ON, 0);

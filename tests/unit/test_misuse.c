@@ -7,7 +7,7 @@
 
 #define SPEC "sim:1GiB,backing=none"
 
-/* The last error has this address, in hexadecimal. */
+/* The last error contains this address, in hexadecimal. */
 static void assert_names_address(larder_addr addr)
 {
     char text[32];
@@ -291,7 +291,7 @@ static void test_an_exabyte_is_refused_without_asking_the_device(void **state)
     three_down(&t);
 }
 
-/* PyTorch's own test of absurd sizes asks for as much.  The segment is the
+/* PyTorch's own test of absurd sizes requests this much.  The segment is the
  * request rounded up to 2 MiB: 745058059.69 GiB. */
 static void test_8e17_bytes_are_out_of_memory_with_their_size(void **state)
 {
@@ -464,8 +464,8 @@ static int no_segment(void *ctx, const larder_segment_info *segment)
     return 0;
 }
 
-/* Call everything that takes an allocator with this one, all else being in
- * order: each must say `want`. */
+/* Call every function that takes an allocator with this one and otherwise valid
+ * arguments: each must return `want`. */
 static void assert_all_refuse(larder_allocator *a, larder_result want)
 {
     larder_pool_id id = {1, 1};
@@ -648,7 +648,7 @@ static void test_options_of_an_older_header_are_read(void **state)
     larder_options_init(&opt);
     opt.size = offsetof(larder_options, flags);
     opt.policy = LARDER_POLICY_DIRECT;
-    opt.flags = 1; /* past its end: not there */
+    opt.flags = 1; /* beyond its size: ignored */
     opt.conf = "not read";
     assert_ok(larder_create(dev, &opt, &a));
     assert_ok(larder_destroy(a));

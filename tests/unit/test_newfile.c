@@ -125,7 +125,7 @@ static void an_old_file_keeps_its_mode_and_its_links(void **state)
     assert_int_equal(mode_of(in_folder("real")), 0600);
     assert_int_equal(entries(), 3);
     assert_int_equal(unlink(in_folder("real")), 0);
-    write_new(in_folder("two"), "again", 1); /* links to nothing */
+    write_new(in_folder("two"), "again", 1); /* a dangling link */
     expect_text(in_folder("real"), "again");
     assert_int_equal(entries(), 3);
 }
@@ -153,7 +153,7 @@ static void an_old_file_keeps_its_owner_but_no_set_id_bits(void **state)
     struct stat st;
 
     (void)state;
-    if (geteuid() != 0) /* nobody else may give files away */
+    if (geteuid() != 0) /* only root may change a file's owner */
         skip();
     put(in_folder("a"), "old");
     give_to(in_folder("a"), SOMEBODY);
@@ -165,7 +165,7 @@ static void an_old_file_keeps_its_owner_but_no_set_id_bits(void **state)
     assert_int_equal(st.st_mode & 07777, 0755);
 }
 
-/* As in /tmp: the link may lead to any file of who writes. */
+/* As in /tmp: the link may point to any file of the writing user. */
 static void a_link_of_somebody_elses_where_all_may_write_is_refused(
     void **state)
 {
@@ -182,21 +182,21 @@ static void a_link_of_somebody_elses_where_all_may_write_is_refused(
                    "Permission denied");
     expect_text(in_folder("mine"), "old");
 
-    give_to(in_folder("page"), geteuid()); /* one's own is followed, */
+    give_to(in_folder("page"), geteuid()); /* one's own link is followed, */
     write_new(in_folder("page"), "own", 1);
     expect_text(in_folder("mine"), "own");
-    give_to(in_folder("page"), SOMEBODY); /* and the folder's owner's, */
+    give_to(in_folder("page"), SOMEBODY); /* so is the folder's owner's, */
     give_to(folder, SOMEBODY);
     write_new(in_folder("page"), "folder", 1);
     expect_text(in_folder("mine"), "folder");
-    give_to(in_folder("page"), SOMEBODY_ELSE); /* and all in other folders */
+    give_to(in_folder("page"), SOMEBODY_ELSE); /* and any in other folders */
     assert_int_equal(chmod(folder, 0700), 0);
     write_new(in_folder("page"), "private", 1);
     expect_text(in_folder("mine"), "private");
     give_to(folder, geteuid());
 }
 
-/* As /dev/stdout does: a link to a descriptor of whoever looks. */
+/* Like /dev/stdout: a link to a descriptor of the process that opens it. */
 static void a_descriptor_is_written_where_it_is(void **state)
 {
     char target[64];
@@ -270,8 +270,8 @@ static void what_may_not_be_written_is_left(void **state)
                    "Is a directory");
 }
 
-/* The file a signal finds half written is not there afterwards, whatever the
- * signal, and no other is touched. */
+/* A file half written when a signal arrives is removed, whatever the signal,
+ * and no other file is touched. */
 static void nothing_is_left_of_who_is_killed(void **state)
 {
     static const int signals[] = {SIGKILL, SIGTERM};

@@ -9,7 +9,7 @@
     "(https://pytorch.org/docs/stable/notes/cuda.html"                         \
     "#environment-variables)"
 
-/* An allocation that must fail for lack of memory. */
+/* The allocation must fail for lack of memory. */
 static void assert_no_room(struct rig *rig, uint64_t bytes)
 {
     larder_addr p = 77;
@@ -163,7 +163,7 @@ static void test_each_observer_is_told_once_without_locks(void **state)
     assert_int_equal(first.info.device_total_bytes, MIB(64));
     assert_int_equal(first.info.device_free_bytes, MIB(34));
     assert_string_equal(second.message, first.message);
-    /* What the observers did wrong is not what the caller reads. */
+    /* Mistakes of the callbacks do not reach the caller's error message. */
     assert_string_equal(larder_last_error(), first.message);
     assert_words("Tried to allocate 42.00 MiB.");
     rig_down(&rig);
@@ -237,7 +237,7 @@ static void test_callbacks_are_asked_before_the_device(void **state)
     assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_alloc), 1);
     assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
     rig_free(&rig, p);
-    rig_alloc(&rig, MIB(30)); /* a hit asks nobody */
+    rig_alloc(&rig, MIB(30)); /* a hit calls no callback */
     assert_int_equal(r.calls, 2);
     rig_down(&rig);
 }
@@ -257,7 +257,7 @@ static void test_the_cache_is_not_searched_again_for_a_callback_s_no(
     rig_down(&rig);
 }
 
-/* The pool the request was meant for, gone when the callback returns. */
+/* The pool that the request was for; it is gone when the callback returns. */
 static const larder_pool_id gone_pool = {8, 8};
 
 struct ending {
@@ -348,7 +348,7 @@ static void test_a_segment_partly_in_use_stays(void **state)
 
     (void)state;
     rig_free(&rig, p);
-    low = rig_alloc(&rig, MIB(10)); /* cuts the 40 MiB */
+    low = rig_alloc(&rig, MIB(10)); /* splits the 40 MiB */
     assert_int_equal(low, p);
     assert_no_room(&rig, MIB(31));
     assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
@@ -390,8 +390,8 @@ static void test_pages_move_from_one_stream_to_another_by_the_ladder(
     rig_down(&rig);
 }
 
-/* With max_split_size_mb, the smallest oversize segment that would do goes
- * alone, before everything. */
+/* With max_split_size_mb, the smallest sufficient oversize segment is released
+ * alone, before everything else. */
 static void test_an_oversize_segment_goes_alone(void **state)
 {
     struct rig rig = rig_up("sim:300MiB,backing=none", "max_split_size_mb:30");
@@ -403,14 +403,14 @@ static void test_an_oversize_segment_goes_alone(void **state)
     rig_free(&rig, p);
     rig_free(&rig, q);
     rig_free(&rig, r);
-    rig_alloc(&rig, MIB(70)); /* 100 is too large to take, but goes */
+    rig_alloc(&rig, MIB(70)); /* 100 is too large to use, but is released */
     assert_int_equal(rig_reserved(&rig), MIB(150 + 40 + 70));
     assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
     assert_int_equal(rig_stats(&rig).num_sync_all_streams, 0);
     rig_down(&rig);
 }
 
-/* If none is large enough alone, the largest ones go first. */
+/* If no single one suffices, the largest ones are released first. */
 static void test_several_oversize_segments_go_from_the_largest(void **state)
 {
     struct rig rig = rig_up("sim:200MiB,backing=none", "max_split_size_mb:30");
@@ -428,8 +428,8 @@ static void test_several_oversize_segments_go_from_the_largest(void **state)
     rig_down(&rig);
 }
 
-/* As PyTorch's test_caching_allocator_record_stream_oom: nothing but the
- * ladder's own wait completes an event here. */
+/* Like PyTorch's test_caching_allocator_record_stream_oom: only the ladder's
+ * own wait completes an event here. */
 static void test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder(
     void **state)
 {
@@ -460,7 +460,7 @@ static void test_nothing_is_given_back_while_a_pool_is_begun(void **state)
     assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
     assert_int_equal(rig_stats(&rig).num_sync_all_streams, 0);
     assert_ok(larder_pool_end(rig.a, id));
-    rig_alloc(&rig, MIB(40)); /* the default pool has it */
+    rig_alloc(&rig, MIB(40)); /* of the default pool */
     assert_ok(larder_pool_release(rig.a, id));
     rig_down(&rig);
 }
@@ -477,7 +477,7 @@ static void test_memory_of_a_released_pool_goes_before_a_request_fails(
     p = rig_alloc(&rig, MIB(40));
     assert_ok(larder_pool_end(rig.a, id));
     rig_free(&rig, p);
-    assert_no_room(&rig, MIB(40)); /* the pool is held */
+    assert_no_room(&rig, MIB(40)); /* the pool is kept */
     assert_ok(larder_pool_release(rig.a, id));
     rig_alloc(&rig, MIB(40));
     rig_down(&rig);
@@ -520,7 +520,7 @@ static void test_a_limit_fails_without_asking_the_device(void **state)
     rig_down(&rig);
 }
 
-/* As PyTorch's test_set_per_process_memory_fraction. */
+/* Like PyTorch's test_set_per_process_memory_fraction. */
 static void test_a_fraction_of_the_device_is_a_limit(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");

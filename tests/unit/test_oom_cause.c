@@ -14,7 +14,7 @@ static void assert_cause(struct rig *rig, uint64_t bytes, larder_stream stream,
     assert_words(cause);
 }
 
-/* Free memory of a pool that is kept, on the stream that is asked for. */
+/* Free memory of a pool that is kept, on the stream of the request. */
 static void a_piece_of_a_private_pool_is_anothers(void **state)
 {
     const larder_pool_id id = {1, 0};
@@ -31,7 +31,8 @@ static void a_piece_of_a_private_pool_is_anothers(void **state)
     rig_down(&rig);
 }
 
-/* And the other way round: it is of a default pool that a private one asks. */
+/* The opposite: a default pool's free memory, and a request in a private
+ * one. */
 static void a_piece_of_a_default_pool_is_not_the_private_ones(void **state)
 {
     const larder_pool_id id = {1, 0};
@@ -41,7 +42,7 @@ static void a_piece_of_a_default_pool_is_not_the_private_ones(void **state)
 
     (void)state;
     rig_free(&rig, hole);
-    hole = rig_alloc(&rig, MIB(20)); /* the segment is cut: it stays */
+    hole = rig_alloc(&rig, MIB(20)); /* the segment is split: it stays */
     beside = rig_alloc(&rig, MIB(16));
     rig_free(&rig, hole);
     assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));

@@ -43,7 +43,7 @@ static void what_is_kept_comes_back_where_it_was(void **state)
         assert_int_equal(paused.kept_bytes, paused.paused_bytes);
         assert_true(paused.paused_bytes <= before.reserved_bytes);
         assert_int_equal(rig_reserved(&rig), reserved - before.reserved_bytes);
-        rig_alloc(&rig, MIB(200)); /* what was released is for others */
+        rig_alloc(&rig, MIB(200)); /* released memory is for others */
         for (int i = 0; i < COUNT; i++)
             pattern_is(other[i], bytes_of(i), 100 + (uint64_t)i);
         assert_ok(larder_resume(rig.a, "weights"));
@@ -107,7 +107,7 @@ static void what_is_freed_while_paused_does_not_come_back(void **state)
     }
 }
 
-/* From the first page of what was freed to its last. */
+/* From the first page of the freed memory to its last. */
 static void no_page_of_what_is_freed_while_paused_comes_back(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void no_page_of_what_is_freed_while_paused_comes_back(void **state)
     }
 }
 
-/* Whole pages are missing between what is kept. */
+/* Whole pages are missing between the memory that is kept. */
 static void what_lies_behind_a_hole_comes_back(void **state)
 {
     (void)state;
@@ -230,7 +230,8 @@ static void pausing_waits_for_what_is_queued(void **state)
     rig_down(&rig);
 }
 
-/* Of two blocks freed behind recorded streams, only the tag's is waited for. */
+/* Of two blocks freed while recorded streams still use them, only the tag's is
+ * waited for. */
 static void pausing_waits_for_nothing_else(void **state)
 {
     struct rig rig = way_up("sim:256MiB,events=manual", 2);
@@ -326,7 +327,7 @@ static void memory_that_is_not_in_pages_is_not_paused(void **state)
     rig_down(&rig);
 }
 
-/* Memory that others took meanwhile. */
+/* Others have taken the memory meanwhile. */
 static void what_finds_no_room_stays_paused(void **state)
 {
     (void)state;
@@ -377,7 +378,7 @@ static void an_out_of_memory_message_does_not_count_paused_memory(void **state)
 enum { TAGS = 3, SLOTS = 60, STEPS = 1500 };
 
 struct slot {
-    larder_addr addr; /* 0: nothing */
+    larder_addr addr; /* 0: none */
     uint64_t bytes;
     uint64_t seed;
     int tag; /* TAGS: none */

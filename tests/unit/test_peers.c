@@ -25,7 +25,7 @@ static const larder_policy policies[] = {
     LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
 enum { CACHING = 2, POLICIES = sizeof policies / sizeof policies[0] };
 
-/* A name of this run's own. */
+/* A name unique to this run. */
 static char name[32];
 
 static const char *spec_of(const char *size)
@@ -58,10 +58,10 @@ static void rig_end(struct rig *rig)
 
 /* ---- another process --------------------------------------------------------- */
 
-/* It does what it is told, a letter each, and says 'y' or 'n':
+/* It obeys commands of one letter and answers 'y' or 'n':
  *
  *   a   allocate 8 MiB      f   free all of it
- *   t   touch: a small request and its free, each answered from the cache
+ *   t   touch: a small request and its free, each served from the cache
  *   c   close and end */
 struct other {
     pid_t pid;
@@ -218,7 +218,7 @@ static void a_process_that_only_hits_gives_at_its_next_request(void **state)
 
     (void)state;
     assert_int_equal(other_do(&o, "aaaaaft"), 'y');
-    /* It is told to make one request, by a third process, a while after it was
+    /* A third process tells it to make one request, a while after it was
      * asked. */
     pid = fork();
     assert_true(pid >= 0);
@@ -260,7 +260,7 @@ static void who_does_not_answer_is_waited_for_once(void **state)
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(48), 0, &addr));
     assert_true(now_ms() - begin < 150);
-    assert_int_equal(other_do(&o, "t"), 'y'); /* now it has answered */
+    assert_int_equal(other_do(&o, "t"), 'y'); /* it has answered by now */
     assert_ok(larder_alloc(rig.a, MIB(48), 0, &addr));
     assert_ok(larder_free(rig.a, addr));
     other_leave(&o);
@@ -353,7 +353,7 @@ static void a_tag_wakes_out_of_their_cache(void **state)
     rig_end(&rig);
 }
 
-/* A program that only commits answers too. */
+/* A program whose only calls are commits answers too. */
 static void a_commit_hears_what_others_ask(void **state)
 {
     struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "");
@@ -449,7 +449,8 @@ static void *kill_soon(void *ctx)
     return NULL;
 }
 
-/* Its answer is awaited when it dies: it gave nothing, but left all it had. */
+/* It dies while its answer is awaited: it released nothing, but its memory
+ * became free. */
 static void what_one_that_dies_while_it_is_asked_leaves_is_had(void **state)
 {
     struct rig rig =
@@ -560,7 +561,7 @@ static void a_process_limit_counts_all_its_allocators(void **state)
     rig_end(&rig);
 }
 
-/* In the same words under every policy, whichever limit it is. */
+/* The message is the same under every policy, for each kind of limit. */
 static void what_the_ledger_forbids_is_named(void **state)
 {
     static const struct {
@@ -617,14 +618,14 @@ static void a_group_limit_counts_all_processes(void **state)
     assert_int_equal(other_do(&o, "aa"), 'y');
     assert_refused(LARDER_ERR_OUT_OF_MEMORY,
                    larder_alloc(rig.a, MIB(18), 0, &addr), "group_limit");
-    assert_int_equal(other_do(&o, "f"), 'y'); /* it caches, and gives */
+    assert_int_equal(other_do(&o, "f"), 'y'); /* it caches, and releases */
     assert_ok(larder_alloc(rig.a, MIB(18), 0, &addr));
     assert_int_equal(other_do(&o, "aa"), 'n');
     other_leave(&o);
     rig_end(&rig);
 }
 
-/* What a limit leaves when all that is held is counted, contexts too, can be had
+/* What a limit leaves, counting all held memory and contexts, can be allocated
  * to the last byte, and no more. */
 static void take_what_is_left(struct rig *rig, uint64_t limit_bytes)
 {
@@ -632,7 +633,7 @@ static void take_what_is_left(struct rig *rig, uint64_t limit_bytes)
     uint64_t left;
     larder_addr addr;
 
-    /* The context comes with it. */
+    /* The first allocation creates the context. */
     assert_ok(larder_alloc(rig->a, MIB(2), 0, &addr));
     assert_ok(larder_sim_get_usage(rig->dev, &usage));
     left = limit_bytes - usage.used_bytes;
@@ -653,7 +654,7 @@ static void limits_are_exact_and_count_contexts(void **state)
     rig_end(&rig);
 }
 
-/* What others give back would be given in vain. */
+/* Memory released by others would not help. */
 static void who_is_over_its_own_limit_asks_nobody(void **state)
 {
     struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER,
@@ -695,7 +696,7 @@ static void ledger_path(char out[SHARED_NAME_MAX + 1], bool is_of_group);
 struct seen {
     const char *id;
     int64_t pid;
-    larder_ledger_process process; /* of that number; pid 0: none */
+    larder_ledger_process process; /* with that number; pid 0: none */
 };
 
 static void see(void *ctx, const larder_ledger_device *device,
@@ -777,7 +778,7 @@ static void a_limit_that_is_told_counts_the_context(void **state)
     other_leave(&o);
 }
 
-/* Who is asked gives what it caches, but not what is kept for it. */
+/* A process that is asked releases what it caches, but not its minimum. */
 static void what_is_kept_for_a_process_is_not_given(void **state)
 {
     char path[SHARED_NAME_MAX + 1];
@@ -797,7 +798,8 @@ static void what_is_kept_for_a_process_is_not_given(void **state)
     other_leave(&o);
 }
 
-/* The dead keep nothing: who asks for a minimum finds them. */
+/* A dead process keeps nothing: the next request for a minimum finds its
+ * share. */
 static void a_minimum_of_the_dead_is_granted(void **state)
 {
     struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:0");
@@ -811,8 +813,8 @@ static void a_minimum_of_the_dead_is_granted(void **state)
     rig_end(&rig);
 }
 
-/* Others without a ledger may leave too little for all minima: each has its
- * own as far as there is memory. */
+/* Others without a ledger may leave too little for all minimums: each process
+ * still gets its own as far as there is memory. */
 static void a_process_has_its_own_minimum_first(void **state)
 {
     struct rig rig =
@@ -833,7 +835,7 @@ static void a_process_has_its_own_minimum_first(void **state)
 
 /* ---- permissions ------------------------------------------------------------- */
 
-/* The name of the ledger of the device that is named so. */
+/* The name of the ledger of this run's device. */
 static void ledger_path(char out[SHARED_NAME_MAX + 1], bool is_of_group)
 {
     struct ledger_spec spec = {.is_of_group = is_of_group, .group = getegid()};
@@ -884,7 +886,7 @@ static void a_groups_ledger_is_open_to_the_group_alone(void **state)
     (void)state;
     ledger_path(path, true);
     snprintf(conf, sizeof conf, "ledger_group:%lu", (unsigned long)getegid());
-    umask(077); /* does not keep the group out */
+    umask(077); /* must not keep the group out */
     rig = rig_on("64MiB", LARDER_POLICY_LARDER, conf);
     umask(022);
     assert_true(exists(path, &st));
@@ -894,7 +896,7 @@ static void a_groups_ledger_is_open_to_the_group_alone(void **state)
     assert_false(exists(path, &st));
 }
 
-/* A file of so many bytes in the ledger's place. */
+/* Puts a file of `bytes` bytes in the ledger's place. */
 static void plant(const char *path, off_t bytes, mode_t mode, uid_t owner,
                   gid_t group)
 {
@@ -907,7 +909,8 @@ static void plant(const char *path, off_t bytes, mode_t mode, uid_t owner,
     close(fd);
 }
 
-/* Where it was asked for that is an error, else it is done without. */
+/* If the ledger was requested this is an error; otherwise the allocator works
+ * without it. */
 static void expect_untrusted(const char *path, const char *conf,
                              const char *words)
 {
@@ -999,7 +1002,7 @@ static void a_device_of_this_process_alone_has_no_ledger(void **state)
     rig_end(&rig);
 }
 
-/* A device of which nothing is asked but what it is. */
+/* A device with properties and nothing else. */
 static larder_result anonymous_props(void *self, larder_device_props *out)
 {
     (void)self;
@@ -1068,7 +1071,7 @@ static const larder_device_ops anonymous_ops = {
     .stream_sync = anonymous_call,
 };
 
-/* Others could not know it for the same. */
+/* Other processes could not recognise it as the same device. */
 static void a_device_that_does_not_say_who_it_is_has_no_ledger(void **state)
 {
     larder_options opt;

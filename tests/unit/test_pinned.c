@@ -6,7 +6,7 @@
 
 #define SPEC "sim:64MiB,events=manual"
 
-/* A rig whose allocator is of pinned memory. */
+/* A rig whose allocator manages pinned memory. */
 static struct rig pinned_up(const char *conf)
 {
     struct rig rig = {0};
@@ -19,7 +19,7 @@ static struct rig pinned_up(const char *conf)
     return rig;
 }
 
-/* Everything goes, and the driver has it all back. */
+/* Destroys everything; the driver must get all memory back. */
 static void pinned_down(struct rig *rig)
 {
     uint64_t had;
@@ -87,7 +87,7 @@ static void test_a_request_wastes_an_eighth_at_most(void **state)
     pinned_down(&rig);
 }
 
-/* Also where a block that was larger is reused. */
+/* Also when a larger block is reused. */
 static void test_a_cached_piece_is_cut_to_size(void **state)
 {
     struct rig rig = pinned_up("");
@@ -118,7 +118,8 @@ static void test_small_requests_share_pieces(void **state)
     pinned_down(&rig);
 }
 
-/* Each size comes once: what was kept for the one before is traded in. */
+/* Each size occurs once: memory kept for the previous size is released for the
+ * next. */
 static void test_changing_sizes_do_not_pile_up(void **state)
 {
     struct rig rig = pinned_up("");
@@ -133,8 +134,8 @@ static void test_changing_sizes_do_not_pile_up(void **state)
     pinned_down(&rig);
 }
 
-/* A quarter more than was ever used at once is kept: beyond that the smallest
- * piece goes that is enough. */
+/* A quarter more than the maximum use is kept; beyond that, the smallest
+ * sufficient piece is released. */
 static void test_what_is_cached_within_the_slack_stays(void **state)
 {
     struct rig rig = pinned_up("pinned_max_round_threshold_mb:1");
@@ -233,7 +234,7 @@ static void test_unused_pieces_go_back(void **state)
     pinned_down(&rig);
 }
 
-/* The driver refuses once: what is cached is released for it. */
+/* The driver refuses once: cached memory is released for the request. */
 static void test_a_refusal_gives_back_what_is_cached(void **state)
 {
     struct rig rig = pinned_up("");
@@ -265,7 +266,7 @@ static void test_a_limit_is_kept_and_said(void **state)
     pinned_down(&rig);
 }
 
-/* Where there is no room for a piece to share, one of the request's own. */
+/* If there is no room for a shared piece, the request gets one of its own. */
 static void test_the_limit_can_be_used_to_the_end(void **state)
 {
     struct rig rig = pinned_up("pinned_limit:16MiB");
@@ -338,7 +339,7 @@ static void test_large_requests_have_no_class_if_so_set(void **state)
     pinned_get(&rig, MIB(15) + 1);
     assert_int_equal(rig_stats(&rig).allocated_bytes.all.current,
                      MIB(16) + 256 + MIB(15) + MIB(16));
-    pinned_get(&rig, MIB(129)); /* nor is more than that pinned */
+    pinned_get(&rig, MIB(129)); /* no more than that is pinned, either */
     assert_int_equal(rig_reserved(&rig), MIB(18 + 16 + 16 + 130));
     pinned_down(&rig);
 }
@@ -376,7 +377,7 @@ static void test_statistics_have_pytorch_s_names(void **state)
     pinned_down(&rig);
 }
 
-/* A struct of an older caller ends before what it does not know. */
+/* A struct of an older caller ends before the fields it does not know. */
 static void test_a_shorter_struct_is_filled_no_further(void **state)
 {
     struct rig rig = pinned_up("");
@@ -453,7 +454,7 @@ static void test_no_policy_can_be_asked_for(void **state)
     assert_ok(larder_device_open(SPEC, 0, &dev));
     assert_refused(LARDER_ERR_INVALID, larder_pinned_create(dev, &opt, &a),
                    "policy");
-    opt.policy = (larder_policy)100; /* pinned memory's own */
+    opt.policy = (larder_policy)100; /* pinned memory has its own */
     assert_result(LARDER_ERR_INVALID, larder_create(dev, &opt, &a));
     assert_result(LARDER_ERR_INVALID, larder_policy_parse("pinned", &policy));
     opt.policy = LARDER_POLICY_DEFAULT;

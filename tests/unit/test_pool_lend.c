@@ -122,7 +122,7 @@ static void a_tag_lends_what_it_has_cached(void **state)
     rig_down(&rig);
 }
 
-/* What was freed while it slept has no memory. */
+/* Memory freed while its tag slept is not mapped. */
 static void a_tag_asleep_lends_nothing(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none", "");
@@ -142,7 +142,8 @@ static void a_tag_asleep_lends_nothing(void **state)
     rig_down(&rig);
 }
 
-/* Nor what it could not give the device as it went to sleep. */
+/* Neither is memory that could not be released to the device when the tag went
+ * to sleep. */
 static void a_tag_half_asleep_lends_nothing(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none", "");
@@ -169,7 +170,7 @@ static void a_tag_half_asleep_lends_nothing(void **state)
     rig_down(&rig);
 }
 
-/* Work that is queued still finds the memory it was queued for. */
+/* Queued work still finds the memory it was queued for. */
 static void what_uses_it_is_waited_for(void **state)
 {
     struct rig rig = up("sim:400MiB,events=driver", kinds[1]);
@@ -190,7 +191,7 @@ static void what_uses_it_is_waited_for(void **state)
 
 enum { CAPTURED = 3, EAGER = 4 };
 
-/* A graph with 200 MiB of scratch, in one piece, and 40 MiB that stays. */
+/* A graph with 200 MiB of scratch in one piece, and 40 MiB that stays. */
 static larder_addr capture(struct rig *rig, int lends, larder_addr *kept)
 {
     larder_addr scratch;
@@ -244,7 +245,8 @@ static void a_graphs_scratch_is_lent_when_the_program_says_so(void **state)
     }
 }
 
-/* What a graph writes to has memory whatever is lent: it does not fault. */
+/* Addresses that a graph writes to stay mapped, whatever is lent: the graph
+ * does not fault. */
 static void a_graphs_addresses_keep_their_memory(void **state)
 {
     (void)state;

@@ -41,7 +41,7 @@ static void pool_end(struct rig *rig)
     assert_ok(larder_pool_end(rig->a, pool));
 }
 
-/* The reader runs on stream 2 and finds what was there. */
+/* The reader runs on stream 2 and finds the bytes unchanged. */
 static void expect_untouched(struct rig *rig, struct late_reader *reader)
 {
     assert_ok(larder_sim_complete(rig->dev, 2));
@@ -81,7 +81,8 @@ static void test_one_recorded_before_and_in_a_pool_is_waited_for(void **state)
         recorded_inside(policies[i], 1);
 }
 
-/* What a stream did before its capture is not ordered by the capture's end. */
+/* The end of a capture does not order what the stream did before the
+ * capture. */
 static void test_one_recorded_before_its_capture_is_waited_for(void **state)
 {
     (void)state;
@@ -103,7 +104,7 @@ static void test_one_recorded_before_its_capture_is_waited_for(void **state)
     }
 }
 
-/* Nor is what it did after. */
+/* Nor what it did afterwards. */
 static void test_one_recorded_after_its_capture_is_waited_for(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ static void test_a_use_in_a_capture_gets_no_event(void **state)
         rig_free(&rig, p);
         assert_ok(larder_sim_capture_end(rig.dev, 2));
         pool_end(&rig);
-        rig_free(&rig, rig_alloc(&rig, MIB(40))); /* nothing kept fits */
+        rig_free(&rig, rig_alloc(&rig, MIB(40))); /* no cached block fits */
         assert_int_equal(rig_calls(&rig, LARDER_CALL_event_record), 0);
         assert_int_equal(rig_stats(&rig).active.all.current, 0);
         assert_ok(larder_pool_release(rig.a, pool));

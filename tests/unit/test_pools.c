@@ -33,7 +33,7 @@ static larder_addr alloc_in(struct rig *rig, larder_pool_id id, uint64_t bytes)
     return p;
 }
 
-/* The pool of the segment that a block lies in. */
+/* Finds the pool of the segment that contains a block. */
 struct owner {
     larder_addr addr;
     larder_pool_id pool;
@@ -76,7 +76,7 @@ static const larder_pool_id pool_default = {0, 0};
 /* ---- segments ----------------------------------------------------------- */
 
 /* What PyTorch's test_graph_memory_stats_and_use_result_after_destroy_graph
- * expects of one tensor's life in the pool of a graph. */
+ * expects of one tensor in the pool of a graph. */
 static void one_tensor_in_a_pool(uint64_t bytes, uint64_t segment_bytes)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -251,7 +251,7 @@ static void test_live_memory_outlives_the_release_of_its_pool(void **state)
     rig_free(&rig, small);
     assert_ok(larder_empty_cache(rig.a));
     assert_int_equal(rig_reserved(&rig), 0);
-    begin(&rig, pool_a); /* a new pool: the old one went with its memory */
+    begin(&rig, pool_a); /* a new pool: the old one is gone with its memory */
     end(&rig, pool_a);
     rig_down(&rig);
 }
@@ -272,7 +272,7 @@ static void test_a_full_device_takes_back_a_released_pool(void **state)
     rig_down(&rig);
 }
 
-/* As PyTorch's 2.13 has it, a begun pool is no capture: memory is given back
+/* As in PyTorch 2.13, a begun pool is no capture: memory is released
  * meanwhile. */
 static void test_a_pool_released_while_it_is_begun_stays_until_its_end(
     void **state)
@@ -343,7 +343,7 @@ static void test_mistakes_are_named_and_change_nothing(void **state)
     rig_down(&rig);
 }
 
-/* A refused begin is no further user. */
+/* A refused begin does not count as a user. */
 static void test_a_refused_begin_does_not_hold_the_pool(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -397,7 +397,7 @@ static larder_device_counters counters_of(struct rig *rig)
     return counters;
 }
 
-/* Whether tried in vain or not. */
+/* Failed attempts count too. */
 static void assert_no_forbidden_call(const larder_device_counters *before,
                                      const larder_device_counters *after)
 {
@@ -412,8 +412,8 @@ static void assert_no_forbidden_call(const larder_device_counters *before,
     }
 }
 
-/* Leave something behind that every way of releasing would take: cached
- * segments of both pools, an oversize one, old ones, a block that waits. */
+/* Leave memory behind for every way of releasing: cached segments of both
+ * pools, an oversize one, old ones, a pending block. */
 static void leave_cached_memory(struct rig *rig)
 {
     larder_addr large[3];
@@ -427,7 +427,7 @@ static void leave_cached_memory(struct rig *rig)
     rig_free(rig, pending);
 }
 
-/* Ask for more than there is, in and outside of the pool. */
+/* Request more than there is, in and outside of the pool. */
 static void run_out(struct rig *rig, larder_addr live)
 {
     larder_addr p;
@@ -468,7 +468,7 @@ static void capture_with(const char *conf)
     assert_no_forbidden_call(&before, &after);
     assert_ok(larder_pool_end(rig.a, pool_a));
     assert_ok(larder_sim_capture_end(rig.dev, 0));
-    rig_alloc(&rig, MIB(200)); /* now the cache may go */
+    rig_alloc(&rig, MIB(200)); /* now the cache may be released */
     rig_down(&rig);
 }
 

@@ -47,7 +47,7 @@ static int compare_addr(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Restore; what it reports is sorted. */
+/* Restore; sorts what it reports. */
 static void restore(struct rig *rig, const larder_checkpoint *cp,
                     struct addrs *freed, struct addrs *created)
 {
@@ -72,7 +72,7 @@ static int add_live(void *ctx, const larder_segment_info *segment,
     return 0;
 }
 
-/* In the order of addresses. */
+/* In address order. */
 static struct addrs live_in_pool(struct rig *rig)
 {
     struct addrs live = {.count = 0};
@@ -87,12 +87,12 @@ static void assert_same_addrs(const struct addrs *a, const struct addrs *b)
     assert_memory_equal(a->list, b->list, a->count * sizeof a->list[0]);
 }
 
-/* All blocks are those of `before`, which goes. */
+/* All blocks equal those of `before`, which is freed. */
 #define assert_same_blocks(rig, before)                                        \
     rig_same_picture((before), picture_blocks(rig), __FILE__, __LINE__)
 
-/* Restoring brings back the very blocks of `then`, which goes, and says what
- * it freed and made. */
+/* Restoring recreates the blocks of `then`, which is freed, and reports what it
+ * freed and created. */
 static void assert_restores(struct rig *rig, const larder_checkpoint *cp,
                             struct picture then, const struct addrs *live_then)
 {
@@ -123,7 +123,7 @@ static struct addrs furnish(struct rig *rig)
     return live_in_pool(rig);
 }
 
-/* Change the pool by `change`, restore, and see that all is as before. */
+/* Change the pool with `change`, restore, and check that all is as before. */
 static void check_after(const char *conf,
                         void (*change)(struct rig *, const struct addrs *))
 {
@@ -234,7 +234,7 @@ static void test_a_hole_in_the_middle_comes_back(void **state)
     rig_down(&rig);
 }
 
-/* A segment got since stays the pool's, with nothing live in it. */
+/* A segment allocated later stays in the pool, with nothing live in it. */
 static void test_a_segment_got_since_stays_and_is_free(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -282,7 +282,7 @@ static void test_a_checkpoint_serves_again_and_again(void **state)
     rig_down(&rig);
 }
 
-/* The sizes and what is live count; what comes back is counted as new. */
+/* Sizes and live memory count as before; restored allocations count as new. */
 static void test_current_statistics_come_back(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -423,7 +423,7 @@ static void test_a_checkpoint_of_a_vanished_pool_is_refused(void **state)
     rig_down(&rig);
 }
 
-/* The pool has the same name, its memory went in between. */
+/* The pool has the same name, but its memory was released in between. */
 static void test_a_checkpoint_whose_segment_is_gone_is_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -445,8 +445,8 @@ static void test_a_checkpoint_whose_segment_is_gone_is_refused(void **state)
     rig_down(&rig);
 }
 
-/* A later pool of the same name, whose one large segment lies where the small
- * segments of then lay, in the same order. */
+/* A later pool of the same name whose one large segment is where the earlier
+ * small segments were, in the same order. */
 static void test_small_segments_are_not_brought_back_in_a_large_one(
     void **state)
 {

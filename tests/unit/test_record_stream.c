@@ -4,7 +4,7 @@
 
 #define SPEC "sim:1GiB,backing=none,events=manual"
 
-/* Allocate what was freed: the address that comes back, freed again. */
+/* Allocate freed memory; returns the address, which is freed again. */
 static larder_addr probe(struct rig *rig, uint64_t bytes)
 {
     larder_addr p = rig_alloc(rig, bytes);
@@ -349,7 +349,7 @@ static void test_a_block_freed_meanwhile_gets_its_events_afterwards(
     rig_down(&rig);
 }
 
-/* The end of a capture orders what was recorded within it. */
+/* The end of a capture orders the streams recorded during it. */
 static void test_streams_recorded_meanwhile_get_no_event(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -417,8 +417,8 @@ static void test_empty_cache_deals_with_blocks_freed_meanwhile(void **state)
 
 /* ---- with real work ------------------------------------------------------ */
 
-/* A kernel on another stream that runs late still finds what was there when
- * it was queued. */
+/* A late kernel on another stream still reads the bytes that were there when it
+ * was queued. */
 static void test_a_late_kernel_reads_what_was_written_for_it(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,events=manual", "");
@@ -438,7 +438,7 @@ static void test_a_late_kernel_reads_what_was_written_for_it(void **state)
     rig_down(&rig);
 }
 
-/* The ladder's wait runs the kernel before the memory goes elsewhere. */
+/* The ladder's wait runs the kernel before the memory is reused. */
 static void test_a_full_device_waits_for_the_late_kernel(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,events=manual", "");

@@ -2,7 +2,7 @@
  * differences are reported. */
 #include "convert_rig.h"
 
-/* Two blocks of a small segment, one freed and its place used again; a large
+/* Two blocks of a small segment, one freed and its place reused; a large
  * segment, released for a request that then fails. */
 #define SMALL_PART                                                             \
     EVENT("segment_alloc", 140000000000000, 2097152)                           \
@@ -54,7 +54,7 @@ static void expect_same(const struct recorded_result *r, uint64_t placements)
     assert_true(r->end_same);
 }
 
-/* An event or a block a line. */
+/* One event or block per line. */
 /* clang-format off */
 
 static void a_recording_of_this_policy_is_the_same(void **state)
@@ -110,7 +110,7 @@ static void another_state_at_the_end_is_named(void **state)
     assert_non_null(strstr(r.end_words, ", 1024 bytes, active_allocated"));
 }
 
-/* Taken though the first segment has room. */
+/* A new segment although the first one has room. */
 static void a_segment_that_is_not_taken_is_named(void **state)
 {
     struct recorded_result r = compare(
@@ -129,8 +129,8 @@ static void a_segment_that_is_not_taken_is_named(void **state)
     assert_int_equal(r.first.got, 140000000000512);
 }
 
-/* In the large one: a block, a place that was used before, and a block that
- * had more than was asked for; in the small one a block in the middle. */
+/* In the large segment a block, a place that was used before, and a block
+ * larger than its request; in the small one a block in the middle. */
 static void the_state_before_is_rebuilt(void **state)
 {
     static const char segments[] =
@@ -153,8 +153,8 @@ static void the_state_before_is_rebuilt(void **state)
     expect_same(&r, 2);
 }
 
-/* The free waits while another allocation is made, which therefore does not
- * get its place. */
+/* The free waits while another allocation is made, which therefore gets another
+ * place. */
 static void a_free_that_waited_waits_again(void **state)
 {
     static const char events[] =
@@ -175,8 +175,8 @@ static void a_free_that_waited_waits_again(void **state)
     expect_same(&r, 3);
 }
 
-/* The request could not be served, gave another stream's segment back and
- * waited: only then was the first place free, too late. */
+/* The request could not be served, released another stream's segment and
+ * waited; only then, too late, was the first place free. */
 static void waiting_for_room_is_told_in_its_place(void **state)
 {
     static const char events[] =

@@ -51,7 +51,7 @@ static uint64_t at_hand(larder_region *region, uint64_t page, uint64_t count)
     return bytes / PAGE;
 }
 
-/* Calls of the driver of every kind but questions. */
+/* Driver calls of every kind except queries. */
 static uint64_t all_calls(struct rig *rig)
 {
     larder_device_counters c = rig_counters(rig);
@@ -93,7 +93,7 @@ static void what_is_at_hand_costs_no_call(void **state)
     assert_int_equal(info_of(kv).committed_bytes, 50 * PAGE);
     assert_int_equal(info_of(kv).idle_bytes, 50 * PAGE);
     assert_int_equal(at_hand(kv, 0, 200), 100);
-    commit(kv, 10, 30); /* in part committed already */
+    commit(kv, 10, 30); /* partly committed already */
     commit(kv, 40, 30);
     assert_int_equal(all_calls(&rig), 0);
     assert_int_equal(info_of(kv).committed_bytes, 100 * PAGE);
@@ -169,7 +169,7 @@ static void a_minimum_stays_with_the_region(void **state)
     rig_down(&rig);
 }
 
-/* The cache's minimum is not taken for the region either. */
+/* The cache's minimum is not used for the region either. */
 static void a_minimum_stays_with_the_cache(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none");
@@ -226,8 +226,8 @@ static void idle_pages_go_back_when_asked(void **state)
     rig_down(&rig);
 }
 
-/* What is mapped nowhere serves whoever comes: a region that is trimmed releases
- * no more than was its own. */
+/* Memory that is mapped nowhere serves any request: trimming a region releases
+ * no more than the region's own idle memory. */
 static void trimming_releases_as_much_as_was_idle(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none");
@@ -340,7 +340,7 @@ static void a_paused_region_keeps_contents_and_addresses(void **state)
                   larder_region_record_stream(kv, 4 * PAGE, PAGE, 1));
     assert_result(LARDER_ERR_PAUSED,
                   larder_region_pause(kv, LARDER_PAUSE_KEEP));
-    assert_ok(larder_region_resume(kv)); /* out of what is cached */
+    assert_ok(larder_region_resume(kv)); /* from cached memory */
     assert_ok(larder_check(rig.a));
     assert_int_equal(info_of(kv).committed_bytes, 12 * PAGE);
     assert_int_equal(info_of(kv).kept_bytes, 0);
@@ -401,7 +401,8 @@ static void a_wake_without_memory_leaves_it_asleep_and_whole(void **state)
         assert_result(LARDER_ERR_OUT_OF_MEMORY, larder_region_resume(kv));
         assert_int_equal(info_of(kv).held_bytes, 0);
         assert_true(info_of(kv).is_paused);
-        /* What was mapped is released; a handle that was not stays cached. */
+        /* What was mapped is released; a handle that was not mapped stays
+         * cached. */
         assert_in_range(rig_usage(rig.dev).pages, pages, pages + 1);
         assert_ok(larder_check(rig.a));
     }
@@ -425,7 +426,8 @@ static void a_paused_region_goes_with_its_allocator(void **state)
     assert_ok(larder_region_destroy(kv));
 }
 
-/* What the device does not take back after a wake goes with the region. */
+/* Memory that the device does not take back after a wake is released with the
+ * region. */
 static void kept_contents_are_released_when_the_region_goes(void **state)
 {
     struct rig rig = up("sim:64MiB");
@@ -450,7 +452,7 @@ static void sleeping_takes_an_unmapping_for_a_run(void **state)
 
     (void)state;
     for (uint64_t i = 0; i < 100; i++)
-        commit(kv, i, 1); /* a handle each */
+        commit(kv, i, 1); /* one handle each */
     commit(kv, 200, 50);
     assert_ok(larder_device_reset_counters(rig.dev));
     assert_ok(larder_region_pause(kv, LARDER_PAUSE_DROP));
@@ -474,8 +476,8 @@ static unsigned random_below(uint64_t *seed, unsigned n)
     return (unsigned)(*seed >> 33) % n;
 }
 
-/* A region against a list of which pages are committed, while the default pools
- * and a second region compete for the memory. */
+/* A region checked against a list of its committed pages, while the default
+ * pools and a second region compete for the memory. */
 static void random_steps_agree_with_a_list_of_pages(void **state)
 {
     struct rig rig = up("sim:96MiB,backing=none");

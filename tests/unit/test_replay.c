@@ -126,8 +126,8 @@ static void fragmentation_is_that_of_the_highest_allocated(void **state)
     struct replay_result r;
 
     (void)state;
-    /* Of 20 MiB 15 are allocated at most; that all were reserved for the first
-     * 5 does not count, nor what comes later. */
+    /* At most 15 of 20 MiB are allocated; neither the moment when all were
+     * reserved for the first 5 nor what comes later counts. */
     r = run("a 0 5242880\na 1 10485760\nf 0\na 2 30\n", &o);
     assert_float_equal(r.peak_fragmentation, 0.25, 1e-9);
     replay_result_free(&r);
@@ -146,8 +146,8 @@ static void waits_are_counted(void **state)
     replay_result_free(&r);
 }
 
-/* Run the cold pass and two timed ones, and keep what the allocator counted
- * in all of them. */
+/* Run the cold pass and two timed ones, and return the allocator's statistics
+ * over all of them. */
 static larder_stats stats_after_timing(const char *text, const char *device)
 {
     struct replay_options o = pytorch_on(device);
@@ -187,8 +187,8 @@ static void every_pass_begins_with_nothing_live(void **state)
 
 static void every_pass_begins_with_all_work_done(void **state)
 {
-    /* What stays live was recorded: its memory is free again in the next pass
-     * only if that stream has completed by then. */
+    /* The stream of the block that stays live was recorded: its memory is free
+     * again in the next pass only if that stream has completed by then. */
     larder_stats st = stats_after_timing("a 0 25165824\nr 0 2\n", "sim:64MiB");
 
     (void)state;
@@ -199,7 +199,7 @@ static void every_pass_begins_with_all_work_done(void **state)
 
 static void an_allocation_may_fail_in_a_later_pass_only(void **state)
 {
-    /* The cold pass ends with one segment of 30 MiB; the next one cuts it for
+    /* The cold pass ends with one segment of 30 MiB; the next one splits it for
      * the small request, and then has no room for the large one. */
     larder_stats st =
         stats_after_timing("a 0 3145728\na 1 31457280\nf 0\ne\n", "sim:50MiB");
@@ -342,7 +342,7 @@ static void statistics_with_a_hole_end_a_replay(void **state)
     trace_free(&t);
 }
 
-/* Marks are no operations. */
+/* Marks are not operations. */
 static void an_error_names_its_operation(void **state)
 {
     struct replay_options o = pytorch_on("sim:1GiB");

@@ -1,7 +1,7 @@
 /* test_replay_hints.c - lifetime hints derived from a trace. */
 #include "unit/replay_rig.h"
 
-/* What each of the trace's allocations is said to be: L or S. */
+/* The hint derived for each of the trace's allocations: L or S. */
 static void expect_hints(const char *text, uint64_t after, const char *expected)
 {
     char got[16] = "";
@@ -43,8 +43,8 @@ static void without_a_number_there_are_no_hints(void **state)
     expect_hints("a 0 512\na 1 512\n", 0, "");
 }
 
-/* The policy `larder` heeds them, on a device that gets tight: 150 MB that stay
- * between what comes and goes. */
+/* The policy `larder` uses the hints on a device that is nearly full: 150 MB of
+ * long-lived memory between short-lived blocks. */
 static uint64_t least_for(larder_policy policy, uint64_t after)
 {
     struct replay_options o = {

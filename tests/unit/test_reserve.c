@@ -69,7 +69,7 @@ static void test_small_and_large_requests_are_served_from_the_piece(
     }
     assert_driver_calls(&rig, 1, 0);
     assert_int_equal(rig_stats(&rig).num_device_alloc, 1);
-    rig_alloc(&rig, MIB(510)); /* all came back and was joined again */
+    rig_alloc(&rig, MIB(510)); /* all freed and merged again */
     assert_driver_calls(&rig, 1, 0);
     rig_down(&rig);
 }

@@ -77,8 +77,8 @@ struct slot {
     uint64_t bytes;
 };
 
-/* Large ones are so far apart that none stands for another (test_quick.c): what
- * is handed out is as large as what is asked for. */
+/* Large sizes are so far apart that no block serves another size
+ * (test_quick.c): a block is as large as its request. */
 static uint64_t some_bytes(uint64_t *seed)
 {
     uint64_t below = UINT64_C(1) << (8 + random_next(seed) % 14);
@@ -87,8 +87,8 @@ static uint64_t some_bytes(uint64_t *seed)
     return bytes < KIB(16) ? bytes : below - bytes % 256;
 }
 
-/* Every statistic at every seventh step, the peaks of all streams together
- * included. */
+/* Every statistic at every seventh step, including the peaks of all streams
+ * together. */
 static void one_thread_is_counted_exactly(void **state)
 {
     struct rig rig =
@@ -141,7 +141,7 @@ static void more_streams_than_shards(void **state)
     rig_down(&rig);
 }
 
-/* A block kept for the next request is no allocation. */
+/* A block kept for the next request does not count as allocated. */
 static void kept_blocks_are_not_live(void **state)
 {
     struct rig rig =
@@ -169,11 +169,11 @@ enum { BLOCKS = 80 };
 
 #define BLOCK_BYTES KIB(512)
 
-/* What a thread does to a stream's blocks: has all of them, frees all. */
+/* What a thread does with a stream's blocks: allocate all, free all. */
 struct walker {
     larder_allocator *a;
     larder_stream stream;
-    uint64_t bytes; /* of the one block */
+    uint64_t bytes; /* of the single block */
     larder_addr addrs[BLOCKS];
     int failures;
 };
@@ -213,7 +213,7 @@ static void *give_one(void *arg)
     return NULL;
 }
 
-/* In a thread of its own. */
+/* In its own thread. */
 static void walk(struct walker *w, void *(*step)(void *))
 {
     pthread_t thread;
@@ -223,8 +223,8 @@ static void walk(struct walker *w, void *(*step)(void *))
     assert_int_equal(w->failures, 0);
 }
 
-/* One stream is up by 40 MiB while another rises as far and falls again: with
- * 8 GiB of memory each may count 8 MiB for itself. */
+/* One stream goes up by 40 MiB while another rises as much and falls again:
+ * with 8 GiB of memory each may count 8 MiB for itself. */
 static void threads_are_counted_within_the_allowance(void **state)
 {
     struct rig rig =
@@ -236,7 +236,7 @@ static void threads_are_counted_within_the_allowance(void **state)
     (void)state;
     rig_free(&rig, rig_alloc(&rig, 1)); /* this is the first thread */
     for (int round = 0; round < 2; round++) {
-        walk(&one, rise); /* the second time nothing asks the device */
+        walk(&one, rise); /* the second time needs no device call */
         walk(&two, rise);
         walk(&two, fall);
         walk(&one, fall);
@@ -252,8 +252,8 @@ static void threads_are_counted_within_the_allowance(void **state)
     rig_down(&rig);
 }
 
-/* Blocks far larger than the allowance: a stream that freed one and one
- * that has one count from the same moment. */
+/* Blocks far larger than the allowance: a stream that freed one and another
+ * that holds one are counted at the same moment. */
 static void large_blocks_are_counted_within_the_allowance(void **state)
 {
     struct rig rig =
@@ -266,7 +266,7 @@ static void large_blocks_are_counted_within_the_allowance(void **state)
     walk(&one, take_one);
     walk(&two, take_one);
     walk(&one, give_one);
-    walk(&two, give_one); /* each has a block to be had again */
+    walk(&two, give_one); /* each has a block to reuse */
     assert_ok(larder_stats_reset_peak(rig.a));
     for (int round = 0; round < 3; round++) {
         walk(&one, take_one);
@@ -288,7 +288,7 @@ static void *take_and_give(void *ctx)
     return NULL;
 }
 
-/* Whatever was counted before, no sum goes beyond what its type holds. */
+/* Whatever was counted before, no sum overflows its type. */
 static void a_senseless_size_is_refused(void **state)
 {
     struct rig rig = rig_up_policy("sim:1GiB,backing=none,events=immediate",
@@ -303,7 +303,7 @@ static void a_senseless_size_is_refused(void **state)
     pthread_join(thread, NULL);
     addr = rig_alloc(&rig, 1000);
     (void)rig_stats(&rig); /* adds up */
-    rig_free(&rig, addr);  /* less than nothing since */
+    rig_free(&rig, addr);  /* negative since then */
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, UINT64_C(1) << 63, 0, &addr));
     rig_down(&rig);

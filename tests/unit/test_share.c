@@ -5,7 +5,7 @@
 
 #include <sys/time.h>
 
-/* Of this run alone, and the same in both processes. */
+/* Unique to this run, and the same in both processes. */
 static char shared_spec[128];
 
 static const char *spec_of(const char *size)
@@ -20,7 +20,8 @@ static struct rig share_up(const char *spec, const char *conf)
     return rig_up_policy(spec,
                          strcmp(conf, "larder") == 0 ? LARDER_POLICY_LARDER
                                                      : LARDER_POLICY_PYTORCH,
-                         /* a page a handle: as many as there can be */
+                         /* one page per handle: the maximum number of
+                          * handles */
                          strcmp(conf, "larder") == 0 ? "handle_floor:1000000"
                                                      : conf);
 }
@@ -37,7 +38,8 @@ static larder_export *export_of(struct rig *rig, larder_addr addr)
 
 enum { BYTES = 5 << 20, SEED = 77, ANSWER = 99, MORE = 140 << 20 };
 
-/* Receives memory, checks it, answers in it, and lets go when told. */
+/* Receives memory, checks it, writes an answer to it, and closes it when
+ * told. */
 static void part_take(larder_device *dev, int socket, uint64_t bytes)
 {
     larder_import *m = NULL;
@@ -49,7 +51,7 @@ static void part_take(larder_device *dev, int socket, uint64_t bytes)
     pattern_is(info.addr, info.bytes, SEED);
     pattern_put(info.addr, info.bytes, ANSWER);
     say(socket, 'w');
-    hear(socket, 'k'); /* keep looking */
+    hear(socket, 'k'); /* check it again */
     pattern_is(info.addr, info.bytes, ANSWER);
     assert_ok(larder_import_close(m));
     say(socket, 'c');
@@ -93,7 +95,7 @@ static int peer_main(char **argv)
 
 /* ---- between two processes --------------------------------------------------- */
 
-/* Another one sees our bytes, and we see its. */
+/* The peer sees our bytes, and we see the peer's. */
 static void exchange(struct rig *rig, const char *part, uint64_t bytes)
 {
     struct peer peer = peer_start(part, shared_spec);
@@ -139,8 +141,8 @@ static void memory_of_many_pages_comes_whole(void **state)
     rig_down(&rig);
 }
 
-/* The exporter frees it, takes all there is, releases all: it is still the
- * importer's. */
+/* The exporter frees it, allocates all there is, and releases everything: the
+ * importer still has it. */
 static void what_is_freed_while_it_is_exported_stays(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
@@ -175,7 +177,7 @@ static void what_is_freed_while_it_is_exported_stays(void **state)
     rig_down(&rig);
 }
 
-/* Closed, freed, released: the device has it until the importer is done. */
+/* Closed, freed, released: the device keeps it until the importer is done. */
 static void memory_is_held_as_long_as_the_importer_has_it(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
@@ -192,7 +194,7 @@ static void memory_is_held_as_long_as_the_importer_has_it(void **state)
     assert_ok(larder_empty_cache(rig.a));
     assert_int_equal(rig_reserved(&rig), 0);
     assert_int_equal(rig_usage(rig.dev).self_bytes, 6 << 20);
-    say(peer.socket, 'k'); /* its contents are what they were */
+    say(peer.socket, 'k'); /* its contents are unchanged */
     hear(peer.socket, 'c');
     peer_end(&peer);
     assert_int_equal(rig_usage(rig.dev).self_bytes, 0);
@@ -248,7 +250,7 @@ static void importing_twice_and_closing_once_leaves_the_other(void **state)
     rig_down(&rig);
 }
 
-/* Two exports of one allocation, on a page that others share. */
+/* Two exports of one allocation, on a page shared with others. */
 static void each_export_holds_for_itself(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
@@ -273,7 +275,7 @@ static void each_export_holds_for_itself(void **state)
     rig_down(&rig);
 }
 
-/* Released while a pool is begun, when nothing may be recorded. */
+/* Released while a pool is begun, when no event may be recorded. */
 static void an_export_ends_while_a_pool_is_begun(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
@@ -318,7 +320,7 @@ static void what_cannot_be_exported_says_why(void **state)
     assert_null(e);
 }
 
-/* Asleep it has no pages to send; exported it keeps them. */
+/* A sleeping region has no pages to send; an exported one keeps them. */
 static void a_region_is_either_exported_or_asleep(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
@@ -370,7 +372,7 @@ static void batch_of_three(unsigned char *out)
         out[16 + 4 * i] = 1;
 }
 
-/* The header of an export's message, to go out again changed. */
+/* The header of an export's message, to be changed and sent again. */
 static void message_header(struct rig *rig, larder_addr addr,
                            unsigned char *out)
 {

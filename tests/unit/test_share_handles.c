@@ -4,14 +4,14 @@
 
 enum { BYTES = 5 << 20, MORE = 140 << 20, SEED = 77, ANSWER = 99 };
 
-/* So large that new memory comes in handles of 8 pages. */
+/* Large enough that new memory comes in handles of 8 pages. */
 static struct rig large_up(void)
 {
     return rig_up_policy("sim:40GiB,export=fd", LARDER_POLICY_LARDER, "");
 }
 
-/* Where there is plenty, memory comes in handles of many pages, and an
- * allocation begins and ends amid them. */
+/* On a large device memory comes in handles of many pages, and an allocation
+ * begins and ends inside them. */
 static void handles_of_many_pages_come_whole(void **state)
 {
     struct rig rig = large_up();
@@ -44,8 +44,8 @@ static void handles_of_many_pages_come_whole(void **state)
     rig_down(&rig);
 }
 
-/* The same where a handle is more than the allocation: none of it goes to
- * anybody, however little there is left. */
+/* The same for a handle larger than the allocation: no one gets any of it,
+ * however little is left. */
 static void a_handle_that_is_exported_stays(void **state)
 {
     struct rig rig = large_up();

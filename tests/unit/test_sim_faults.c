@@ -72,7 +72,7 @@ static larder_result scenario_streams(larder_device *dev)
     return r;
 }
 
-/* No address, and no place in the memory file, is lost either. */
+/* No address and no place in the memory file is lost either. */
 static void assert_nothing_placed(larder_device *dev)
 {
     const struct sim *sim = larder__sim_of(dev);
@@ -114,7 +114,7 @@ static int open_files(void)
     return count;
 }
 
-/* Files of ours that are mapped. */
+/* Our mapped files. */
 static int mapped_files(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -172,7 +172,7 @@ static void every_host_allocation_may_fail(void **state)
 }
 
 #ifndef IS_SANITIZED
-/* Regions are as long as there is room for. */
+/* Regions are as long as the address space allows. */
 static void opening_with_little_address_space_works_or_is_refused(void **state)
 {
     struct rlimit old, tight;

@@ -140,8 +140,8 @@ static void a_page_is_one_on_both_sides(void **state)
     }
 }
 
-/* A descriptor that nobody took yet keeps the page too, and what is released
- * makes room when it is wanted. */
+/* A descriptor not received yet keeps the page too, and released memory makes
+ * room when it is needed. */
 static void a_handle_on_its_way_keeps_the_page(void **state)
 {
     larder_device *dev = up("fd");

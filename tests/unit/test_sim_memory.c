@@ -32,7 +32,7 @@ static larder_addr first_of(larder_device *dev)
     return first;
 }
 
-/* Allocate; the offset in the first region. */
+/* Allocate; returns the offset in the first region. */
 static uint64_t take(larder_device *dev, uint64_t bytes)
 {
     larder_addr addr;
@@ -116,7 +116,7 @@ static void the_lowest_free_address_that_fits_is_taken(void **state)
     }
 }
 
-/* The same sequence in both backings, with what little memory there is. */
+/* The same sequence in both backings, on a small device. */
 static void both_backings_place_alike(void **state)
 {
     enum { LIVE = 64 };
@@ -184,7 +184,7 @@ static void what_exceeds_the_capacity_is_out_of_memory(void **state)
     }
 }
 
-/* Room enough, but not in one piece. */
+/* Enough room, but not in one piece. */
 static void addresses_may_run_out_before_the_capacity(void **state)
 {
     larder_device *dev = open_with("16TiB", "", "none");
@@ -366,7 +366,7 @@ static void memory_comes_with_its_first_touch(void **state)
 }
 #endif
 
-/* The signal that ends a child which writes there; 0: none does. */
+/* The signal that ends a child which writes there; 0: none. */
 static int signal_of_write(unsigned char *at)
 {
     int status;
@@ -395,7 +395,8 @@ static void memory_that_was_freed_faults(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* Small allocations share host pages: one goes with the last of them. */
+/* Small allocations share host pages: a page is released with the last of
+ * them. */
 static void a_page_of_small_allocations_goes_with_the_last(void **state)
 {
     larder_device *dev = open_with("64MiB", "", "memory");

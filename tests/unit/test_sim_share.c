@@ -12,7 +12,7 @@
 #include "device/device.h"
 #include "device/sim_process.h"
 
-/* A name of this run's own. */
+/* A name unique to this run. */
 static char name[32];
 
 static char *spec_of(const char *size, const char *settings)
@@ -47,7 +47,7 @@ static void take(larder_device *dev, uint64_t bytes)
     assert_ok(larder__device_mem_alloc(dev, bytes, &addr));
 }
 
-/* Whether the shared memory object is there. */
+/* Whether the shared memory object exists. */
 static bool object_exists(int ordinal)
 {
     char path[64];
@@ -94,8 +94,8 @@ static void run_at_once(int count, void (*main_fn)(void))
         assert_int_equal(child_status(pids[i]), 0);
 }
 
-/* A child that opens the device, takes memory, says so, and then does what it
- * is told by a byte: 'c'lose and exit, or be killed. */
+/* A child that opens the device, takes memory, reports it, and then obeys a
+ * one-byte command: 'c' to close and exit, or is killed. */
 struct other {
     pid_t pid;
     int tell;
@@ -378,7 +378,7 @@ static void a_child_that_closes_leaves_its_parents_memory(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* Many at once: they come and go, and no byte is lost or invented. */
+/* Many processes at once come and go, and no byte is lost or invented. */
 static unsigned churn_seed;
 
 static void churn_main(void)
@@ -437,8 +437,8 @@ static void do_nothing(int signal)
     (void)signal;
 }
 
-/* Opens, takes 6 of 8 MiB, closes, with a signal every 100 us that interrupts
- * system calls. */
+/* Opens the device, takes 6 of 8 MiB, closes; a signal every 100 us interrupts
+ * its system calls. */
 static void interrupted_main(void)
 {
     const struct sigaction action = {.sa_handler = do_nothing};
@@ -515,7 +515,7 @@ static void what_a_process_held_before_it_became_another_comes_back(
 
 /* ---- objects that are not ours --------------------------------------------- */
 
-/* The object's place is taken by a file of so many bytes, 0xff each. */
+/* Puts a file of `bytes` bytes of 0xff in the object's place. */
 static void object_plant(off_t bytes, mode_t mode, uid_t owner)
 {
     static const unsigned char junk = 0xff;
@@ -582,7 +582,8 @@ static void nobody_joins_what_is_being_removed(void **state)
     assert_false(object_exists(0));
 }
 
-/* Ends by a signal, nearly always with the lock held: asking takes long. */
+/* Ends by a signal, nearly always while it holds the lock: the query is
+ * slow. */
 static void ask_main(void)
 {
     larder_device *dev;

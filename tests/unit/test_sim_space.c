@@ -11,8 +11,8 @@ enum {
     RANGES = 400
 };
 
-/* A range of 2 MiB blocks is long in units: a byte for each says whether it
- * is free, and it is searched from the bottom. */
+/* One byte per unit says whether it is free, and the search goes from the
+ * bottom.  A range of 2 MiB blocks is long in units. */
 struct naive {
     unsigned char used[UNITS];
 };

@@ -189,7 +189,7 @@ static void what_a_stream_waits_for_runs_first(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* An event is waited for as it was when the wait was queued. */
+/* A wait is for the event's state when the wait was queued. */
 static void a_wait_is_for_the_last_record_before_it(void **state)
 {
     larder_device *dev = open_manual();
@@ -222,7 +222,8 @@ static void a_stream_may_wait_for_itself(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* Two streams that take turns, each after the other: as deep as it goes. */
+/* Two streams that take turns, each waiting for the other: as deep as
+ * possible. */
 static void long_chains_of_waits_need_no_stack(void **state)
 {
     larder_device *dev = open_manual();
@@ -245,8 +246,8 @@ static void long_chains_of_waits_need_no_stack(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* Random work on a few streams: whatever is completed when, each stream's
- * work runs in order, and after what it waited for. */
+/* Random work on a few streams: in whatever order it completes, each stream's
+ * work runs in order, and after the work it waited for. */
 enum { ORDER_STREAMS = 5, ORDER_STEPS = 20000 };
 
 static int order_next[ORDER_STREAMS];
@@ -254,7 +255,7 @@ static int order_next[ORDER_STREAMS];
 struct order_kernel {
     int stream;
     int number;
-    int after[ORDER_STREAMS]; /* how far the others must be */
+    int after[ORDER_STREAMS]; /* the positions the others must have reached */
 };
 
 static void order_run(void *ctx)
@@ -352,7 +353,7 @@ static void work_that_comes_to_lost_memory_is_left_out_and_told(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* A page at addr, usable. */
+/* A usable page at addr. */
 static uint64_t put_page(larder_device *dev, larder_addr addr)
 {
     uint64_t page;
@@ -364,7 +365,7 @@ static uint64_t put_page(larder_device *dev, larder_addr addr)
 }
 
 /* Two pages with a copy and a fill queued on the second, on streams 1 and 2;
- * then the second is taken away. */
+ * then the second is unmapped. */
 static larder_addr queue_and_unmap(larder_device *dev, uint64_t *second)
 {
     larder_addr at;
@@ -398,7 +399,7 @@ static void work_queued_on_pages_that_others_take_the_place_of_is_told(
         assert_refused(LARDER_ERR_DEVICE, larder_sim_complete(dev, 2),
                        "mapped to other pages while work on it was queued");
         assert_ok(larder_sim_complete(dev, 3));
-        /* What is queued from here on knows the new ones. */
+        /* Work queued from here on uses the new pages. */
         assert_ok(larder_device_fill(dev, at + MIB(3), 1, 8, 2));
         assert_ok(larder_sim_complete(dev, 2));
         assert_ok(larder_device_close(dev));
@@ -477,7 +478,7 @@ static void a_stream_is_a_number_below_the_limit(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* As a driver does it, which a free waits in for all of the device. */
+/* Like a driver, whose free waits for the whole device. */
 static void a_true_device_waits_where_a_driver_does(void **state)
 {
     larder_device *dev = open_one("sim:64MiB,events=driver");
@@ -519,7 +520,7 @@ static void an_event_that_is_gone_is_known_for_it(void **state)
     REFUSED(larder_device_event_record(dev, event, 0));
     REFUSED(larder_sim_wait_event(dev, 0, event));
     REFUSED(larder_device_event_query(dev, 0));
-    /* What its place would be called next. */
+    /* The next name of its slot. */
     REFUSED(larder_device_event_query(dev, later + (later - event)));
 #undef REFUSED
     assert_ok(larder_device_close(dev));
@@ -611,7 +612,7 @@ static void a_stream_knows_whether_it_is_captured(void **state)
 
 static larder_device *shared_dev;
 
-/* A stream of its own, memory of its own, checked after each round. */
+/* Its own stream and its own memory, checked after each round. */
 static void *thread_work(void *ctx)
 {
     larder_stream stream = (larder_stream)(uintptr_t)ctx;

@@ -52,7 +52,7 @@ static void finish(struct rig *rig)
     rig_down(rig);
 }
 
-/* A program's way with the memory between its allocation and its free. */
+/* What a program does with memory between its allocation and its free. */
 typedef void life(struct rig *rig, larder_addr p);
 
 static void try(const char *spec, int policy, const char *conf, life *between,
@@ -67,7 +67,7 @@ static void try(const char *spec, int policy, const char *conf, life *between,
     use(&rig, behind, FOURTH);
     between(&rig, p);
     assert_result(expected, larder_free(rig.a, p));
-    assert_int_not_equal(LARDER_OK, larder_free(rig.a, p)); /* it is */
+    assert_int_not_equal(LARDER_OK, larder_free(rig.a, p)); /* freed */
     assert_ok(larder_sim_complete(rig.dev, USER));
     assert_ok(larder_sim_complete(rig.dev, FOURTH));
     rig_free(&rig, before);
@@ -131,7 +131,7 @@ static void waits_too_early(struct rig *rig, larder_addr p)
     wait_for(rig, OWN, event);
 }
 
-/* The other way round. */
+/* The opposite direction. */
 static void is_waited_for(struct rig *rig, larder_addr p)
 {
     join(rig, USER, OWN);
@@ -159,7 +159,7 @@ static void test_what_does_not_order_it_does_not_count(void **state)
     try_all(copied_to, LARDER_ERR_UNRECORDED);
 }
 
-/* Of several the lowest is named, whichever had work first. */
+/* The lowest of several streams is named, whichever had work first. */
 static void test_the_lowest_stream_is_named(void **state)
 {
     static const larder_stream orders[][2] = {{USER, THIRD}, {THIRD, USER}};
@@ -213,7 +213,7 @@ static void decommit(const char *conf, bool is_recorded, larder_result expected)
         assert_ok(larder_region_record_stream(kv, MIB(4), MIB(2), USER));
     assert_ok(larder_region_decommit(kv, 0, MIB(4)));
     assert_result(expected, larder_region_decommit(kv, MIB(4), MIB(2)));
-    assert_ok(larder_region_decommit(kv, MIB(4), MIB(4))); /* it is */
+    assert_ok(larder_region_decommit(kv, MIB(4), MIB(4))); /* now it is */
     (void)larder_sim_complete(rig.dev, USER); /* its memory may be gone */
     assert_ok(larder_region_destroy(kv));
     finish(&rig);
@@ -282,7 +282,7 @@ static void test_what_is_ordered_is_not_told(void **state)
     try_all(used_on_its_own, LARDER_OK);
 }
 
-/* Without bytes to look at, nothing else waits for the stream. */
+/* Without bytes to check, nothing else waits for the stream. */
 static void test_order_is_read_off_the_queues(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void test_order_is_read_off_the_queues(void **state)
     }
 }
 
-/* Work that runs as it is queued is never behind. */
+/* Work that runs when it is queued is never behind. */
 static void test_immediate_work_is_never_told(void **state)
 {
     (void)state;

@@ -37,7 +37,7 @@ static uint64_t page_of(larder_device *dev, uint64_t bytes)
     return page;
 }
 
-/* A page mapped and usable. */
+/* A mapped, usable page. */
 static uint64_t put_page(larder_device *dev, larder_addr addr, uint64_t bytes)
 {
     uint64_t page = page_of(dev, bytes);
@@ -218,7 +218,7 @@ static void a_handle_never_comes_again(void **state)
     assert_result(LARDER_ERR_DEVICE,
                   larder__device_page_release(dev, UINT64_MAX));
     assert_ok(larder__device_page_release(dev, page));
-    /* The handle the slot would have next, had it been taken. */
+    /* The next handle of its slot, if that had been taken. */
     assert_result(LARDER_ERR_DEVICE,
                   larder__device_page_release(dev, page + (page - old)));
     assert_ok(larder_device_close(dev));
@@ -302,7 +302,7 @@ static void memory_is_usable_once_access_was_given(void **state)
         assert_ok(larder_device_fill(dev, range, 1, 3 * PAGE, 0));
         assert_result(LARDER_ERR_DEVICE,
                       larder_device_fill(dev, range + PAGE, 1, GIB(1), 0));
-        /* Access is the mapping's, not the address's. */
+        /* Access belongs to the mapping, not to the address. */
         assert_ok(larder__device_unmap(dev, range + 2 * PAGE, PAGE, 1));
         assert_ok(larder__device_map(dev, range + 2 * PAGE, PAGE,
                                      page_of(dev, PAGE)));
@@ -379,7 +379,7 @@ static void jump(int signal)
     siglongjmp(after_fault, signal);
 }
 
-/* The signal that a write there brings; 0: none. */
+/* The signal that a write there raises; 0: none. */
 static int signal_of_write(larder_addr addr)
 {
     const struct sigaction action = {.sa_handler = jump};
@@ -394,7 +394,7 @@ static int signal_of_write(larder_addr addr)
     return signal;
 }
 
-/* A child has no part in it: what it wrote there its parent would read. */
+/* A child does not get the mapping: its writes would reach its parent. */
 static void mapped_memory_is_not_in_a_forked_child(void **state)
 {
     larder_device *dev = open_one(specs[0]);

@@ -8,7 +8,7 @@ struct made {
 };
 
 /* The trace as text. */
-/* An event or a block a line. */
+/* One event or block per line. */
 /* clang-format off */
 
 static void make(const char *segments, const char *events, struct made *out)
@@ -62,8 +62,8 @@ static void what_was_there_before_comes_first_by_address(void **state)
         "a 0 500 0\na 1 400 0\nm the recording begins\na 2 300 0\nf 1\n");
 }
 
-/* Its free is completed after the next allocation: until then another stream
- * used it.  The same stream serves the next one that waits. */
+/* Its free completes after the next allocation: until then another stream used
+ * it.  The same stream serves the next block that waits. */
 static void late_completion_becomes_a_recorded_stream(void **state)
 {
     static const char events[] = EVENT_ON("alloc", 140000000000000, 100, 5) ","
@@ -90,7 +90,7 @@ static void frees_do_not_wait_where_none_was_seen_completed(void **state)
                 "a 0 100 0\nf 0\na 1 200 0\n");
 }
 
-/* Released at the end, for no request: nothing but empty_cache does it. */
+/* Released at the end, for no request: only empty_cache does that. */
 static void memory_given_back_for_nothing_is_empty_cache(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void memory_given_back_for_nothing_is_empty_cache(void **state)
                 "a 0 5000000 0\nf 0\ne\n");
 }
 
-/* The request would have found what was released. */
+/* The request would have fitted in the released memory. */
 static void giving_back_a_fit_is_empty_cache(void **state)
 {
     (void)state;
@@ -117,8 +117,8 @@ static void giving_back_a_fit_is_empty_cache(void **state)
         "a 0 5000000 0\nf 0\ne\na 1 5000000 0\n");
 }
 
-/* What was released would not have done, and the card was never fuller: the
- * allocator did that itself. */
+/* The released memory would not have sufficed, and the device was never fuller:
+ * the allocator released it itself. */
 static void making_room_is_not_empty_cache(void **state)
 {
     static const char events[] =
@@ -175,8 +175,8 @@ static uint64_t driver_allocs(const struct trace *t)
     return n;
 }
 
-/* The freed block of the default pool is not for the private one, whose own
- * is used again. */
+/* The private pool does not use the freed block of the default pool, but its
+ * own. */
 static void pools_are_private_in_a_replay(void **state)
 {
     struct made m;

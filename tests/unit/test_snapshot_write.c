@@ -119,7 +119,7 @@ static void test_json_has_segments_blocks_and_events(void **state)
     rig_down(&rig);
 }
 
-/* The n-th list of traces is the n-th device's. */
+/* The n-th list of traces belongs to the n-th device. */
 static void test_traces_stand_at_the_device_s_number(void **state)
 {
     struct rig rig;
@@ -173,7 +173,8 @@ static void test_without_history_there_are_segments_and_settings(void **state)
     "per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True"
 #define OWN_CONF "preallocate:33554432,defrag:off,lifetimes:off"
 
-/* PyTorch's, and Larder's up to its statistics; but for the device's name. */
+/* PyTorch's keys, and Larder's up to its statistics; except the device's
+ * name. */
 static void test_settings_have_every_key(void **state)
 {
     struct rig rig = rig_up_policy(
@@ -210,7 +211,8 @@ static void test_settings_have_every_key(void **state)
     rig_down(&rig);
 }
 
-/* A word each where it is not the default, and nothing where it is. */
+/* One word for each setting that is not at its default, nothing for the
+ * others. */
 static void test_settings_at_their_defaults_are_left_out(void **state)
 {
     static const char *const confs[] = {"defrag:eager", "migrate:on",
@@ -233,7 +235,7 @@ static void test_settings_at_their_defaults_are_left_out(void **state)
     }
 }
 
-/* What was carved, and what is left, of a piece that is one event. */
+/* The used and the free parts of a piece that is one event. */
 static void test_reserved_memory_is_there_whole(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
@@ -271,7 +273,7 @@ static void test_text_is_escaped(void **state)
     rig_down(&rig);
 }
 
-/* Keys that PyTorch writes whether there is something to say or not. */
+/* Keys that PyTorch always writes, even if empty. */
 static void test_what_is_empty_is_written(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none",
@@ -288,7 +290,7 @@ static void test_what_is_empty_is_written(void **state)
     rig_down(&rig);
 }
 
-/* Numbers of every width, as protocol 4 has them. */
+/* Numbers of every width of protocol 4. */
 static void test_a_pickle_holds_numbers_of_64_bits(void **state)
 {
     static const char pair[] = "segment_pool_id\x94"
@@ -385,12 +387,12 @@ static void test_a_failed_file_leaves_nothing_and_the_old_one(void **state)
         larder_snapshot_write(rig.a, folder_file(&f, "no/a.json"), NULL),
         "no/a.json cannot be written: No such file or directory");
     assert_int_equal(folder_count(&f), 0);
-    /* The name is a folder's: opened as it is, and refused. */
+    /* The name is that of a folder: it is opened as it is, and refused. */
     assert_refused(LARDER_ERR_SYSTEM,
                    larder_snapshot_write(rig.a, f.path, NULL),
                    "Is a directory");
     folder_remove(&f);
-    /* A device without room. */
+    /* A device without space. */
     if (access("/dev/full", W_OK) == 0)
         assert_refused(LARDER_ERR_SYSTEM,
                        larder_snapshot_write(rig.a, "/dev/full", NULL),

@@ -7,7 +7,7 @@
 
 /* ---- sums of a walk ----------------------------------------------------- */
 
-/* What PyTorch's test_memory_stats works out from memory_snapshot(), for the
+/* What PyTorch's test_memory_stats computes from memory_snapshot(), for the
  * small pool, the large one and both. */
 enum { SMALL, LARGE, ALL, POOLS };
 
@@ -398,7 +398,7 @@ static struct rig summary_rig(void)
     return rig;
 }
 
-/* The golden tables: a line each, as wide as a line of source may be. */
+/* The golden tables: one line each, as wide as a source line may be. */
 /* clang-format off */
 #define ROW(inner) "| " inner " |\n"
 #define RULE_DOUBLE                                                            \
@@ -522,7 +522,7 @@ static void test_the_summary_names_the_device_and_counts_failures(void **state)
     assert_ok(
         larder_device_open("sim:64MiB,backing=none,count=4", 3, &rig.dev));
     larder_options_init(&opt);
-    opt.policy = LARDER_POLICY_PYTORCH; /* whose retries are counted */
+    opt.policy = LARDER_POLICY_PYTORCH; /* its retries are counted */
     assert_ok(larder_create(rig.dev, &opt, &rig.a));
     for (int i = 0; i < 12; i++)
         assert_result(LARDER_ERR_OUT_OF_MEMORY,
@@ -535,8 +535,8 @@ static void test_the_summary_names_the_device_and_counts_failures(void **state)
     rig_down(&rig);
 }
 
-/* A buffer that is too short gets the beginning, with a NUL, and no byte
- * behind its end is touched. */
+/* A buffer that is too short gets the beginning, with a NUL, and no byte behind
+ * its end is written. */
 static void test_a_summary_that_does_not_fit_is_cut(void **state)
 {
     struct rig rig = summary_rig();

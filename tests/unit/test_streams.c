@@ -29,7 +29,7 @@ static uint64_t all_calls(struct rig *rig)
     return calls;
 }
 
-/* Memory of this process that is there, in bytes. */
+/* Resident memory of this process, in bytes. */
 static long resident_bytes(void)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -44,7 +44,7 @@ static long resident_bytes(void)
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* Driver calls of so many new streams. */
+/* Driver calls needed for `count` new streams. */
 static uint64_t serve(struct rig *rig, larder_stream first, int count)
 {
     uint64_t before = all_calls(rig);
@@ -81,7 +81,7 @@ static void a_stream_keeps_little_of_the_host(void **state)
     (void)serve(&rig, 1, SOME);
     before = resident_bytes();
     (void)serve(&rig, 1 + SOME, STREAMS - SOME);
-#ifdef IS_SANITIZED /* they have memory of their own for each of ours */
+#ifdef IS_SANITIZED /* they add their own memory to ours */
     (void)before;
 #else
     assert_true(resident_bytes() - before <=
@@ -90,7 +90,7 @@ static void a_stream_keeps_little_of_the_host(void **state)
     rig_down(&rig);
 }
 
-/* What is released by some is had by others, when there is no more. */
+/* When there is no more, some streams use the memory that others release. */
 static void streams_pass_memory_on(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB,backing=none,events=immediate",
@@ -108,7 +108,8 @@ static void streams_pass_memory_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        /* first: what others released to the C library is not all zero */
+        /* first: memory that other tests returned to the C library is not all
+         * zero */
         cmocka_unit_test(a_stream_keeps_little_of_the_host),
         cmocka_unit_test(each_stream_costs_what_the_first_did),
         cmocka_unit_test(streams_pass_memory_on),

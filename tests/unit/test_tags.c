@@ -59,7 +59,7 @@ static void tags_nest_and_belong_to_one_allocator(void **state)
     assert_int_equal(usage_of(&rig, "outer").allocation_count, 2);
     assert_int_equal(usage_of(&other, "elsewhere").allocation_count, 1);
     assert_refused(LARDER_ERR_INVALID, larder_tag_end(rig.a), "begun no tag");
-    rig_down(&other); /* with its tag begun */
+    rig_down(&other); /* while its tag is begun */
     for (int i = 0; i < 16; i++)
         assert_ok(larder_tag_begin(rig.a, "deep"));
     assert_refused(LARDER_ERR_INVALID, larder_tag_begin(rig.a, "deep"),

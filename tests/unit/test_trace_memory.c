@@ -20,15 +20,16 @@
 /* True: it worked.  False: *error says why not. */
 typedef bool doing(const char *path, struct tool_error *error);
 
-/* One allocation after the other fails, or each with all that follow.  Each
- * allocator leaves a handle that knows it was destroyed, and nothing else. */
+/* One allocation after the other fails, alone or with all that follow.  Each
+ * allocator leaves behind a handle that knows it was destroyed, and nothing
+ * else. */
 static void assert_fails_cleanly(doing *what, const char *path, bool lasting)
 {
     struct tool_error error;
     bool reached = true;
     long handles;
 
-    assert_true(what(path, &error)); /* what lasts is there from now on */
+    assert_true(what(path, &error)); /* lasting allocations exist from now on */
     handles = libc_faults.held;
     assert_true(what(path, &error));
     handles = libc_faults.held - handles;
@@ -141,7 +142,7 @@ int main(void)
 
     if (!LIBC_FAULTS)
         return 77;
-    /* What one run frees the next takes: not by way of the kernel. */
+    /* One run reuses what the previous freed, without the kernel. */
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     mallopt(M_TOP_PAD, 16 << 20);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static void read_text(const char *text, struct trace *t)
     read_bytes(text, strlen(text), t);
 }
 
-/* The error is that text with the path in front, and the trace is empty. */
+/* The error is that text after the path, and the trace is empty. */
 static void expect_error(const void *bytes, size_t count, const char *expected)
 {
     struct tool_error error = {""};

@@ -125,7 +125,7 @@ static void test_pools_that_are_held_keep_theirs(void **state)
 
 enum { PATIENCE_MS = 20000 };
 
-/* Wait, not for ever, until no more than so much is held. */
+/* Wait for a limited time until no more than `most` is held. */
 static void await_reserved(struct rig *rig, uint64_t most)
 {
     long waited = 0;
@@ -173,8 +173,8 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Have 10 MiB for a moment, so many times.  The longest pause: this program
- * may have to wait for its turn on the processor. */
+/* Allocate 10 MiB for a moment, `times` times.  Returns the longest pause: this
+ * program may have to wait for its turn on the CPU. */
 static double use_often(struct rig *rig, int times)
 {
     double last = now_ms();
@@ -192,8 +192,8 @@ static double use_often(struct rig *rig, int times)
 
 enum { AGE_MS = 200, ATTEMPTS = 20 };
 
-/* What is used all the time is not had again; unless the pauses were long, in
- * all attempts, which tells nothing. */
+/* Memory used all the time is not allocated again.  If the pauses were long in
+ * all attempts, the test says nothing. */
 static void assert_stays(struct rig *rig)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -207,8 +207,9 @@ static void assert_stays(struct rig *rig)
     skip();
 }
 
-/* One size comes and goes all the time, beside much that was used once: that
- * goes, and the rest is never had again. */
+/* One size is allocated and freed all the time, beside much memory that was
+ * used once: the latter is released, and the former is never allocated
+ * again. */
 static void check_busy(const char *spec, larder_policy policy)
 {
     struct rig rig = rig_up_policy(spec, policy, "trim_age:0.2");
@@ -229,8 +230,8 @@ static void test_what_is_used_stays(void **state)
     check_busy(SEGMENTS, LARDER_POLICY_PYTORCH);
 }
 
-/* Nothing is kept for its size on so small a device, and looks find it free
- * nearly always. */
+/* Nothing is kept for its size on such a small device, and the passes nearly
+ * always find it free. */
 static void test_what_is_used_between_looks_stays(void **state)
 {
     struct rig rig =
@@ -251,7 +252,7 @@ static uint64_t failed_queries(struct rig *rig)
     return c.failed[LARDER_CALL_event_query];
 }
 
-/* Looks are taken all the while, but for these reasons not acted on. */
+/* Passes run all the time, but do nothing for these reasons. */
 static void test_nothing_goes_while_a_stream_is_captured(void **state)
 {
     struct rig rig =
@@ -275,8 +276,8 @@ static void test_nothing_goes_while_a_stream_is_captured(void **state)
     rig_down(&rig);
 }
 
-/* Freed on another stream than its own, with an event asked about at each
- * look; that is forbidden while the other is captured. */
+/* Freed on another stream than its own, with an event that each pass queries;
+ * that is forbidden while the other stream is captured. */
 static void check_no_event_is_asked_about(struct rig *rig, larder_addr p,
                                           larder_allocator *a)
 {
@@ -285,7 +286,7 @@ static void check_no_event_is_asked_about(struct rig *rig, larder_addr p,
     assert_ok(larder_record_stream(a, p, 9));
     assert_ok(larder_free(a, p));
     assert_ok(larder_sim_capture_begin(rig->dev, 9));
-    nap_ms(50); /* a look may be under way */
+    nap_ms(50); /* a pass may be running */
     failed = failed_queries(rig);
     nap_ms(200);
     assert_int_equal(failed_queries(rig), failed);
@@ -347,7 +348,7 @@ static void test_a_busy_stream_is_asked_again(void **state)
     rig_down(&rig);
 }
 
-/* Pages wait for what the stream has to do, and nobody waits for them. */
+/* Pages wait for the stream's work, and nobody waits for them. */
 static void test_a_busy_stream_keeps_its_pages(void **state)
 {
     struct rig rig =
@@ -383,14 +384,14 @@ static void test_the_age_can_be_changed_and_ended(void **state)
     assert_ok(larder_configure(rig.a, "trim_age:0.02"));
     await_reserved(&rig, 0);
     assert_ok(larder_configure(rig.a, "trim_age:0"));
-    nap_ms(30); /* a look may be under way */
+    nap_ms(30); /* a pass may be running */
     fill_cache(&rig);
     nap_ms(100);
     assert_int_equal(rig_reserved(&rig), MIB(80));
     rig_down(&rig);
 }
 
-/* No other setting of the same call either. */
+/* The other settings of the same call are not set either. */
 static void test_without_a_thread_nothing_is_set(void **state)
 {
     struct rig rig = rig_up_policy(SEGMENTS, LARDER_POLICY_LARDER, "");

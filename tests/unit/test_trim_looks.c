@@ -24,7 +24,7 @@ static void look(struct rig *rig)
     assert_ok(larder_check(rig->a));
 }
 
-/* All that is held stays for so many looks and goes with the next. */
+/* All held memory stays for `looks` passes and is released by the next. */
 static void assert_stays_for(struct rig *rig, int looks)
 {
     uint64_t held = rig_reserved(rig);
@@ -38,8 +38,8 @@ static void assert_stays_for(struct rig *rig, int looks)
     assert_int_equal(rig_reserved(rig), 0);
 }
 
-/* A page was in use at the look before it was freed: it is old at the fourth
- * look from there. */
+/* The page was in use at the pass before it was freed: it is old at the fourth
+ * pass after that one. */
 static void pages_go_at_the_fourth_look_after_their_last_use(void **state)
 {
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
@@ -53,7 +53,7 @@ static void pages_go_at_the_fourth_look_after_their_last_use(void **state)
     rig_down(&rig);
 }
 
-/* A use between two looks counts from the look before it. */
+/* A use between two passes counts from the earlier one. */
 static void a_page_that_is_used_again_is_young(void **state)
 {
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
@@ -69,8 +69,8 @@ static void a_page_that_is_used_again_is_young(void **state)
     rig_down(&rig);
 }
 
-/* A segment, or a page of an expandable one, has been free for four whole
- * periods: from the first look after the free to the fourth after that. */
+/* A segment, or a page of an expandable one, was free for four whole periods:
+ * from the first pass after the free to the fourth after that. */
 static void check_segments(const char *spec, larder_policy policy,
                            const char *conf)
 {
@@ -92,7 +92,7 @@ static void segments_go_after_four_whole_periods(void **state)
     check_segments(PAGED, LARDER_POLICY_PYTORCH, "expandable_segments:True");
 }
 
-/* The first look finds that something was done, and four that nothing was. */
+/* The first pass sees activity, and four see none. */
 static void what_is_mapped_nowhere_goes_when_nothing_was_done(void **state)
 {
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");

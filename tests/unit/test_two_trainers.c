@@ -32,7 +32,7 @@ static bool trainer_open(struct trainer *t, larder_policy policy,
            larder_create(t->dev, &opt, &t->a) == LARDER_OK;
 }
 
-/* How many of its blocks it could have. */
+/* Returns how many of its blocks it could allocate. */
 static int trainer_step(const struct trainer *t)
 {
     larder_addr addr[BLOCKS];
@@ -48,7 +48,7 @@ static int trainer_step(const struct trainer *t)
     return count;
 }
 
-/* It takes a few steps, and says so; then it idles until the pipe ends. */
+/* Runs a few steps and reports it; then idles until the pipe is closed. */
 static pid_t idle_trainer(larder_policy policy, const char *conf, int *tell)
 {
     int up[2], down[2];
@@ -80,7 +80,7 @@ static pid_t idle_trainer(larder_policy policy, const char *conf, int *tell)
     return pid;
 }
 
-/* What the second trainer gets of its 40 GiB while the first idles. */
+/* How much of its 40 GiB the second trainer gets while the first idles. */
 static int second_gets(larder_policy policy, const char *conf)
 {
     struct trainer t = {0};

@@ -16,7 +16,7 @@ enum { EXIT_SKIP = 77, HANG_S = 30 };
 static pthread_mutex_t low = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t high = PTHREAD_MUTEX_INITIALIZER;
 
-/* How a process of its own ends that does this: 0, or the signal. */
+/* How a separate process that does this ends: 0, or the signal. */
 static int end_of(void (*act)(void))
 {
     pid_t pid = fork();
@@ -27,7 +27,7 @@ static int end_of(void (*act)(void))
         int silent = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
         dup2(silent, STDERR_FILENO);
-        alarm(HANG_S); /* what nobody sees waits for itself */
+        alarm(HANG_S); /* an undetected deadlock waits for itself */
         act();
         _exit(0);
     }
@@ -81,7 +81,7 @@ static void *take_both_upwards(void *ctx)
     return NULL;
 }
 
-/* What one thread holds is no matter for another. */
+/* A lock held by one thread does not matter to another. */
 static void take_in_two_threads(void)
 {
     pthread_t other;

@@ -1,0 +1,349 @@
+/* test_check.c - larder_check() notices each rule that is broken, and says
+ * which: one member of a sound allocator is changed, and put back. */
+#include "support/tag_rig.h"
+
+#include "core/entry/handle.h"
+#include "core/state/audit.h"
+
+enum { BUSY = 7 };
+
+static struct allocator *inside(struct rig *rig)
+{
+    return handle_allocator(rig->a);
+}
+
+static struct block *block_of(struct rig *rig, larder_addr addr)
+{
+    struct block *b = map_find(&inside(rig)->map, &inside(rig)->slab, addr);
+
+    assert_non_null(b);
+    return b;
+}
+
+static struct block *block_behind(struct rig *rig, const struct block *b)
+{
+    return slab_get(&inside(rig)->slab, b->next);
+}
+
+/* What checks between calls, and aborts, is not asked. */
+static void assert_broken(struct rig *rig, const char *words)
+{
+    larder__audit_begin(inside(rig), NULL);
+    assert_refused(LARDER_ERR_CORRUPT, larder_check(rig->a), words);
+}
+
+/* While `what` is `value`, the rule named by the words is broken. */
+#define BREAKS(rig, what, value, words)                                        \
+    do {                                                                       \
+        __typeof__(what) sound_ = (what);                                      \
+                                                                               \
+        (what) = (value);                                                      \
+        assert_broken((rig), (words));                                         \
+        (what) = sound_;                                                       \
+        assert_ok(larder_check((rig)->a));                                     \
+    } while (0)
+
+/* Of a piece of the small pool: live, free, live, pending, live, free. */
+struct row {
+    struct rig rig;
+    struct block *live, *gap, *pending;
+};
+
+static struct row row_up(void)
+{
+    struct row row = {rig_up("sim:1GiB,backing=none,events=manual", ""), NULL,
+                      NULL, NULL};
+    larder_addr p[5];
+
+    for (int i = 0; i < 5; i++)
+        p[i] = rig_alloc(&row.rig, 1000);
+    row.live = block_of(&row.rig, p[0]);
+    row.gap = block_of(&row.rig, p[1]);
+    row.pending = block_of(&row.rig, p[3]);
+    assert_ok(larder_record_stream(row.rig.a, p[3], BUSY));
+    rig_free(&row.rig, p[1]);
+    rig_free(&row.rig, p[3]);
+    assert_int_equal(row.gap->state, BLOCK_FREE);
+    assert_int_equal(row.pending->state, BLOCK_PENDING);
+    return row;
+}
+
+static void row_down(struct row *row)
+{
+    assert_ok(larder_sim_complete(row->rig.dev, BUSY));
+    rig_down(&row->rig);
+}
+
+/* ---- blocks ---------------------------------------------------------------- */
+
+static void blocks_that_do_not_tile_a_segment_break_b1(void **state)
+{
+    struct row row = row_up();
+    struct segment *s = row.live->segment;
+    struct segment other = *s;
+
+    (void)state;
+    BREAKS(&row.rig, row.gap->addr, row.gap->addr + 512, "B1");
+    BREAKS(&row.rig, row.gap->addr, row.gap->addr - 512, "an overlap");
+    BREAKS(&row.rig, row.gap->bytes, 0, "an odd size");
+    BREAKS(&row.rig, row.gap->bytes, row.gap->bytes + 1, "an odd size");
+    BREAKS(&row.rig, s->addr, s->addr - 512, "a gap");
+    BREAKS(&row.rig, row.gap->prev, 0, "links to the neighbours");
+    BREAKS(&row.rig, row.gap->prev, row.gap->self, "links to the neighbours");
+    BREAKS(&row.rig, row.live->prev, row.gap->self, "links to the neighbours");
+    BREAKS(&row.rig, row.gap->self, row.live->self, "links to the neighbours");
+    BREAKS(&row.rig, row.gap->segment, &other, "a block of another segment");
+    BREAKS(&row.rig, row.pending->state, BLOCK_UNUSED, "without a state");
+    BREAKS(&row.rig, s->bytes, s->bytes + 512, "end too early or too late");
+    BREAKS(&row.rig, s->bytes, s->bytes - 512, "end too early or too late");
+    row_down(&row);
+}
+
+static void free_neighbours_break_b2(void **state)
+{
+    struct row row = row_up();
+
+    (void)state;
+    BREAKS(&row.rig, block_behind(&row.rig, row.gap)->state, BLOCK_FREE, "B2");
+    row_down(&row);
+}
+
+static void a_free_block_that_no_index_has_breaks_b3(void **state)
+{
+    struct row row = row_up();
+
+    (void)state;
+    BREAKS(&row.rig, row.pending->state, BLOCK_FREE, "not in the index");
+    BREAKS(&row.rig, row.pending->state, BLOCK_UNMAPPED,
+           "not among the unmapped");
+    row_down(&row);
+}
+
+static void requested_bytes_out_of_bounds_break_b4(void **state)
+{
+    struct row row = row_up();
+
+    (void)state;
+    BREAKS(&row.rig, row.live->requested, 0, "B4");
+    BREAKS(&row.rig, row.live->requested, row.live->bytes + 1, "B4");
+    BREAKS(&row.rig, row.live->requested, row.live->bytes, "S1");
+    BREAKS(&row.rig, row.pending->requested, 0, "B4");
+    row_down(&row);
+}
+
+static void a_block_that_waits_for_nothing_breaks_b5(void **state)
+{
+    struct row row = row_up();
+
+    (void)state;
+    BREAKS(&row.rig, row.pending->events, 0, "B5");
+    BREAKS(&row.rig, row.pending->events, 2, "E1");
+    row_down(&row);
+}
+
+static void a_map_that_disagrees_breaks_b6(void **state)
+{
+    struct row row = row_up();
+
+    (void)state;
+    BREAKS(&row.rig, row.gap->state, BLOCK_LIVE, "B6");
+    BREAKS(&row.rig, row.live->state, BLOCK_PENDING, "B6");
+    row_down(&row);
+}
+
+/* ---- lists ----------------------------------------------------------------- */
+
+static void what_is_in_no_list_of_stocked_heaps_breaks_b7(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_addr large = rig_alloc(&rig, MIB(20));
+    struct heap *heap = block_of(&rig, large)->segment->heap;
+
+    (void)state;
+    rig_free(&rig, large);
+    assert_true(heap->is_stocked);
+    BREAKS(&rig, heap->is_stocked, false, "B7");
+    rig_down(&rig);
+}
+
+static void heaps_out_of_order_break_b3(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct pool *pool = &inside(&rig)->pools[POOL_SMALL];
+
+    (void)state;
+    rig_alloc_on(&rig, 512, 1);
+    rig_alloc_on(&rig, 512, 2);
+    assert_int_equal(pool->heap_count, 2);
+    BREAKS(&rig, pool->heaps[0]->stream, 3, "heaps out of order");
+    BREAKS(&rig, pool->heaps[0]->stream, 2, "heaps out of order");
+    rig_down(&rig);
+}
+
+/* The list of free blocks as the policy larder has it. */
+static void lists_and_bitmaps_that_disagree_break_b3(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:1GiB,backing=none", LARDER_POLICY_LARDER, "");
+    larder_addr p = rig_alloc(&rig, 1000);
+    larder_addr q = rig_alloc(&rig, 1000);
+    larder_addr r = rig_alloc(&rig, 1000);
+    struct block *b = block_of(&rig, q);
+    struct fit *fit = b->segment->heap->fit;
+    unsigned i;
+
+    (void)state;
+    rig_free(&rig, q);
+    i = fit_class(b->bytes);
+    assert_ptr_equal(fit->first[i], b);
+    BREAKS(&rig, fit->first[i], NULL, "B3");
+    BREAKS(&rig, fit->used[i / 64], 0, "the bitmap of free lists");
+    BREAKS(&rig, fit->used[i / 64], ~UINT64_C(0), "the bitmap of free lists");
+    BREAKS(&rig, fit->some, 0, "the bitmap of free lists");
+    rig_free(&rig, p);
+    rig_free(&rig, r);
+    rig_down(&rig);
+}
+
+static void pools_that_their_index_lacks_break_n1(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    const larder_pool_id id = {3, 4};
+    struct allocator *a = inside(&rig);
+    struct private_pool *pool;
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    p = rig_alloc(&rig, 1000);
+    assert_ok(larder_pool_end(rig.a, id));
+    pool = block_of(&rig, p)->segment->heap->pool->owner;
+    BREAKS(&rig, pool->id.second, 5, "the pools by their ids");
+    BREAKS(&rig, a->privates.index.pool_count, 2, "the number of pools");
+    BREAKS(&rig, a->privates.index.pool_count, 0, "the number of pools");
+    BREAKS(&rig, pool->segment_count, 2, "N2");
+    BREAKS(&rig, pool->segment_count, 0, "N2");
+    rig_free(&rig, p);
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
+/* ---- pages and pieces ------------------------------------------------------ */
+
+static void pages_that_blocks_do_not_have_break_p1(void **state)
+{
+    struct rig rig =
+        rig_up("sim:1GiB,backing=none", "expandable_segments:True");
+    larder_addr p = rig_alloc(&rig, MIB(100));
+    struct segment *s = block_of(&rig, p)->segment;
+    size_t mapped = 0;
+
+    (void)state;
+    while (s->pages[mapped] != 0)
+        mapped++;
+    BREAKS(&rig, s->pages[0], 0, "P1");
+    BREAKS(&rig, s->pages[mapped - 1], 0, "P1");
+    BREAKS(&rig, s->pages[mapped], 77, "P1");
+    BREAKS(&rig, inside(&rig)->page_count, mapped + 1, "G3");
+    rig_down(&rig);
+}
+
+static void pages_that_are_counted_wrong_break_g2(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:1GiB,backing=none", LARDER_POLICY_LARDER, "");
+    larder_addr p = rig_alloc(&rig, MIB(100));
+    struct segment *s = block_of(&rig, p)->segment;
+
+    (void)state;
+    BREAKS(&rig, s->pages[0], 0, "G1");
+    BREAKS(&rig, s->page_count, s->page_count + 1, "G2");
+    BREAKS(&rig, inside(&rig)->page_count, inside(&rig)->page_count + 1, "G3");
+    rig_free(&rig, p);
+    rig_down(&rig);
+}
+
+static void parts_outside_of_their_piece_break_p2(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct segment *s;
+    struct piece *piece;
+
+    (void)state;
+    assert_ok(larder_reserve(rig.a, MIB(64)));
+    s = block_of(&rig, rig_alloc(&rig, MIB(20)))->segment;
+    piece = s->piece;
+    assert_non_null(piece);
+    BREAKS(&rig, s->kind, SEGMENT_DRIVER, "a part out of place");
+    BREAKS(&rig, s->piece, NULL, "a part out of place");
+    BREAKS(&rig, piece->addr, piece->addr + 512, "a part out of place");
+    BREAKS(&rig, piece->bytes, s->bytes - 512, "parts reach past the end");
+    rig_down(&rig);
+}
+
+/* ---- numbers --------------------------------------------------------------- */
+
+static void statistics_that_are_no_sums_break_s1(void **state)
+{
+    struct row row = row_up();
+    struct stats *st = &inside(&row.rig)->stats;
+
+    (void)state;
+    rig_alloc(&row.rig, MIB(5)); /* some of the large pool, too */
+    for (int pool = 0; pool < STATS_POOLS; pool++) {
+#define X(name, text)                                                          \
+    BREAKS(&row.rig, st->name.current[pool], st->name.current[pool] + 1,       \
+           "S1");                                                              \
+    BREAKS(&row.rig, st->name.current[pool], st->name.current[pool] - 1,       \
+           "S1");                                                              \
+    BREAKS(&row.rig, st->name.peak[pool], st->name.current[pool] - 1,          \
+           #name " is above its peak");                                        \
+    BREAKS(&row.rig, st->name.peak_all, metric_all(&st->name) - 1,             \
+           #name " is above its peak");
+        LARDER_METRIC_MAP(X)
+#undef X
+    }
+    row_down(&row);
+}
+
+static void counts_that_are_off_break_their_rules(void **state)
+{
+    struct row row = row_up();
+    struct allocator *a = inside(&row.rig);
+
+    (void)state;
+    BREAKS(&row.rig, a->slab.free_count, a->slab.free_count + 1, "H1");
+    BREAKS(&row.rig, a->events.waiting, a->events.waiting + 1, "E1");
+    BREAKS(&row.rig, a->events.held, a->events.held + 1, "E1");
+    BREAKS(&row.rig, a->held_bytes, a->held_bytes + 512, "A1");
+    BREAKS(&row.rig, a->account.kept_bytes, 512, "A2");
+    a->account.cache.held_bytes += 512;
+    a->held_bytes += 512;
+    assert_broken(&row.rig, "S2");
+    a->account.cache.held_bytes -= 512;
+    a->held_bytes -= 512;
+    row_down(&row);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_that_do_not_tile_a_segment_break_b1),
+        cmocka_unit_test(free_neighbours_break_b2),
+        cmocka_unit_test(a_free_block_that_no_index_has_breaks_b3),
+        cmocka_unit_test(requested_bytes_out_of_bounds_break_b4),
+        cmocka_unit_test(a_block_that_waits_for_nothing_breaks_b5),
+        cmocka_unit_test(a_map_that_disagrees_breaks_b6),
+        cmocka_unit_test(what_is_in_no_list_of_stocked_heaps_breaks_b7),
+        cmocka_unit_test(heaps_out_of_order_break_b3),
+        cmocka_unit_test(lists_and_bitmaps_that_disagree_break_b3),
+        cmocka_unit_test(pools_that_their_index_lacks_break_n1),
+        cmocka_unit_test(pages_that_blocks_do_not_have_break_p1),
+        cmocka_unit_test(pages_that_are_counted_wrong_break_g2),
+        cmocka_unit_test(parts_outside_of_their_piece_break_p2),
+        cmocka_unit_test(statistics_that_are_no_sums_break_s1),
+        cmocka_unit_test(counts_that_are_off_break_their_rules),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

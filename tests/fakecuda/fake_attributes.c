@@ -18,8 +18,8 @@ bool fake_capability_read(const char *text)
     return true;
 }
 
-/* The tables of the CUDA programming guide; the largest at or below the
- * capability counts. */
+/* The tables of the CUDA programming guide; the entry for the highest
+ * capability at or below the device's applies. */
 static const struct {
     int capability;
     int threads;
@@ -71,47 +71,48 @@ enum {
 #undef X
 };
 
-/* Those that are the same for every simulated GPU, whatever its compute
- * capability: of a large card of 8.0.  The runtime asks by the same numbers. */
+/* Attributes that are the same for every simulated GPU, whatever its compute
+ * capability: those of a large GPU of capability 8.0.  The runtime uses the
+ * same numbers. */
 static const struct {
     int which;
     int value;
 } fixed[] = {
-    {1, 1024}, /* threads of a block */
-    {2, 1024}, /* and by dimension */
+    {1, 1024}, /* threads per block */
+    {2, 1024}, /* and per dimension */
     {3, 1024},
     {4, 64},
-    {5, 2147483647}, /* a grid's dimensions */
+    {5, 2147483647}, /* dimensions of a grid */
     {6, 65535},
     {7, 65535},
-    {8, 48 << 10},    /* shared memory of a block */
+    {8, 48 << 10},    /* shared memory per block */
     {9, 64 << 10},    /* constant memory */
-    {10, 32},         /* threads of a warp */
-    {11, 2147483647}, /* bytes of a pitch */
-    {12, 65536},      /* registers of a block */
+    {10, 32},         /* threads per warp */
+    {11, 2147483647}, /* maximum pitch, bytes */
+    {12, 65536},      /* registers per block */
     {13, 1410000},    /* clock, kHz */
     {14, 512},        /* alignment of textures */
-    {15, 1},          /* copies beside kernels */
-    {16, 108},        /* processors */
+    {15, 1},          /* copies concurrent with kernels */
+    {16, 108},        /* multiprocessors */
     {19, 1},          /* host memory can be mapped */
     {30, 512},        /* alignment of surfaces */
-    {31, 1},          /* kernels beside kernels */
-    {36, 1215000},    /* clock of the memory, kHz */
-    {37, 5120},       /* width of its bus */
+    {31, 1},          /* concurrent kernels */
+    {36, 1215000},    /* memory clock, kHz */
+    {37, 5120},       /* memory bus width */
     {38, 40 << 20},   /* second-level cache */
-    {40, 3},          /* engines for copies */
-    {41, 1},          /* one space of addresses */
+    {40, 3},          /* copy engines */
+    {41, 1},          /* unified addressing */
     {51, 32},         /* alignment of texture pitches */
     {78, 1},          /* priorities of streams */
     {79, 1},          /* first-level caches */
     {80, 1},
-    {82, 65536}, /* registers of a processor */
+    {82, 65536}, /* registers per multiprocessor */
     {90, 1},     /* preemption */
     {91, 1},     /* registered memory under its own address */
     {95, 1},     /* cooperative launches */
     {99, 1},     /* host memory can be registered */
     {106, FAKE_BLOCKS},
-    {111, 1 << 10}, /* shared memory that a block loses */
+    {111, 1 << 10}, /* shared memory reserved per block */
     {115, 1},       /* pools */
 };
 

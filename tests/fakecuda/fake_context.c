@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the newest driver: programs refuse one that is older than they are. */
+/* That of the newest driver: programs refuse a driver older than they are. */
 enum { VERSION = 13030 };
 
 int fake_trait_integrated;
@@ -95,7 +95,7 @@ cud_result cuDeviceTotalMem_v2(size_t *out, cud_device device)
     return fake_end(CUD_SUCCESS);
 }
 
-/* Each on a bus of its own. */
+/* Each device has its own bus. */
 cud_result cuDeviceGetPCIBusId(char *out, int capacity, cud_device device)
 {
     struct fake_device *d;
@@ -140,7 +140,7 @@ cud_result cuDeviceCanAccessPeer(int *out, cud_device device, cud_device peer)
 
 static struct fake_context *made; /* by cuCtxCreate() */
 
-/* A thread's contexts, the current one last; a NULL may be pushed. */
+/* A thread's contexts, the current one last; NULL may be pushed. */
 static _Thread_local struct fake_context *stack[FAKE_STACK];
 static _Thread_local int depth;
 
@@ -176,7 +176,7 @@ cud_context fake_current_context(void)
     return depth == 0 ? NULL : stack[depth - 1];
 }
 
-/* Whatever uses the device first takes the context's memory. */
+/* The first use of the device allocates the context's memory. */
 static larder_result charge(struct fake_device *d)
 {
     larder_result r = larder__sim_enter(d->sim);
@@ -366,7 +366,7 @@ cud_result cuCtxGetFlags(unsigned *out)
     return CUD_SUCCESS;
 }
 
-/* Sizes of things that no kernel here uses: what is set can be read. */
+/* Limits that no kernel here uses: a value that was set can be read. */
 enum { LIMITS = 16 };
 
 static size_t limits[LIMITS] = {1024, 1 << 20, 8 << 20};

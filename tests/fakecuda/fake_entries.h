@@ -5,8 +5,8 @@
 
 #include "device/cuda_driver.h"
 
-/* Those of the device backend are in CUD_CALL_MAP; these are the other ones
- * that programs use.  X(symbol, arguments) */
+/* The device backend's calls are in CUD_CALL_MAP; these are the others that
+ * programs use.  X(symbol, arguments) */
 #define FAKE_ENTRY_MAP(X)                                                      \
     X(cuDriverGetVersion, (int *))                                             \
     X(cuDeviceComputeCapability, (int *, int *, cud_device))                   \

@@ -55,7 +55,7 @@ cud_result cuUserObjectRelease(void *object, unsigned count)
     return CUD_SUCCESS;
 }
 
-/* Flag 1: the caller's references become the graph's. */
+/* Flag 1: the caller's references move to the graph. */
 cud_result cuGraphRetainUserObject(void *graph, void *object, unsigned count,
                                    unsigned flags)
 {
@@ -100,7 +100,7 @@ cud_result cuGraphDestroy(void *graph)
     return CUD_SUCCESS;
 }
 
-/* What can be launched, apart from the graph. */
+/* An executable graph, independent of the graph. */
 cud_result cuGraphInstantiateWithFlags(void **out, void *graph,
                                        unsigned long long flags)
 {

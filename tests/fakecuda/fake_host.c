@@ -9,7 +9,7 @@ struct host_piece {
     struct host_piece *next;
     char *ptr;
     size_t bytes;
-    bool is_theirs; /* registered, not made */
+    bool is_theirs; /* registered, not allocated here */
 };
 
 static struct host_piece *pieces;
@@ -23,7 +23,7 @@ static struct host_piece **piece_at(const void *ptr)
     return at;
 }
 
-/* That the address lies in. */
+/* The piece that contains the address. */
 static const struct host_piece *piece_around(cud_addr addr)
 {
     const struct host_piece *p = pieces;
@@ -231,7 +231,7 @@ cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
 
 /* ---- calls on the host, in a stream's order -------------------------------------- */
 
-/* What the stream holds is run first; the function may call the driver. */
+/* Runs the stream's queued work first; the function may call the driver. */
 cud_result cuLaunchHostFunc(cud_stream stream, void (*fn)(void *), void *data)
 {
     cud_result answer = cuStreamSynchronize(stream);

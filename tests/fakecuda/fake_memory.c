@@ -66,7 +66,7 @@ cud_result cuMemAllocPitch_v2(cud_addr *out, size_t *pitch, size_t width,
     return cuMemAlloc_v2(out, *pitch * height);
 }
 
-/* Begin, and end with the answer to what is not simulated. */
+/* Fails a call that is not simulated. */
 static cud_result refuse(const char *symbol)
 {
     cud_result answer = fake_begin_bare(symbol);
@@ -74,7 +74,7 @@ static cud_result refuse(const char *symbol)
     return answer != CUD_SUCCESS ? answer : fake_end(CUD_NOT_SUPPORTED);
 }
 
-/* The device's: the host can use its addresses too, where there is memory
+/* It is device memory: the host can use its addresses too, if there is memory
  * behind them. */
 cud_result cuMemAllocManaged(cud_addr *out, size_t bytes, unsigned flags)
 {
@@ -109,8 +109,8 @@ cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
     return fake_end(CUD_SUCCESS);
 }
 
-/* A handle is of the whole allocation that the address lies in; there is no
- * other process to open it. */
+/* A handle refers to the whole allocation that contains the address; no other
+ * process can open it. */
 cud_result cuIpcGetMemHandle(void *out, cud_addr addr)
 {
     enum { HANDLE_BYTES = 64 };
@@ -141,7 +141,7 @@ static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     r = larder_device_copy(d->dev, dst, src, bytes, kind, number);
-    /* Memory that is not there reads as zeros. */
+    /* Without backing memory, reads return zeros. */
     if (r == LARDER_OK && kind == LARDER_COPY_TO_HOST &&
         !d->sim->backing.is_real)
         memset((void *)(uintptr_t)dst, 0, bytes);
@@ -207,7 +207,7 @@ cud_result cuMemcpyDtoD_v2(cud_addr dst, cud_addr src, size_t bytes)
     return copy(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, NULL, true);
 }
 
-/* The addresses tell which way. */
+/* The addresses determine the direction. */
 static larder_copy_kind kind_of(cud_addr dst, cud_addr src)
 {
     larder_copy_kind kind = LARDER_COPY_ON_DEVICE;
@@ -254,7 +254,7 @@ cud_result cuMemsetD8_v2(cud_addr dst, unsigned char value, size_t bytes)
     return fill(__func__, dst, value, bytes, NULL, true);
 }
 
-/* Four equal bytes are all that a fill can do. */
+/* A fill can only write four equal bytes. */
 static bool is_one_byte(unsigned value)
 {
     return value == (value & 0xff) * 0x01010101u;

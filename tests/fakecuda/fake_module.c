@@ -67,7 +67,7 @@ static cud_result module_drop(const char *symbol, void *module)
     return fake_end(CUD_SUCCESS);
 }
 
-/* Whatever the name: what an image holds is not looked at. */
+/* Accepts any name: images are not parsed. */
 static cud_result function_find(const char *symbol, void **out, void *module,
                                 const char *name)
 {
@@ -195,7 +195,7 @@ cud_result cuKernelGetFunction(void **out, void *kernel)
 
 /* ---- functions ------------------------------------------------------------------- */
 
-/* CUfunction_attribute, as of a small kernel. */
+/* CUfunction_attribute, for a small kernel. */
 static int function_attribute(int which)
 {
     enum {
@@ -278,7 +278,7 @@ cud_result cuKernelSetAttribute(int which, int value, void *kernel,
     return cuFuncSetAttribute(kernel, which, value);
 }
 
-/* As many blocks as there are threads for. */
+/* As many blocks as the threads allow. */
 cud_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, void *function,
                                                        int threads,
                                                        size_t shared)
@@ -300,7 +300,7 @@ cud_result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                                                        shared);
 }
 
-/* The largest block there is, on every processor as often as it fits. */
+/* The largest block, as often as it fits on every multiprocessor. */
 cud_result cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
                                             void *function,
                                             size_t (*shared_of)(int),
@@ -386,7 +386,7 @@ cud_result cuLaunchKernelEx(const void *config, void *function,
 
 /* ---- linking code at run time ------------------------------------------------------ */
 
-/* Something for cuModuleLoadData() to be given. */
+/* A dummy image for cuModuleLoadData(). */
 static const char linked[64] = "linked by the simulated driver";
 
 cud_result cuLinkCreate_v2(unsigned count, int *options, void **values,

@@ -42,7 +42,7 @@ struct pool_piece {
     uint64_t bytes;
     bool is_free;
     larder_stream stream; /* where it was freed */
-    uint64_t event;       /* recorded there then */
+    uint64_t event;       /* recorded there at the free */
 };
 
 enum { PIECE_BUCKETS = 4096 };
@@ -125,7 +125,7 @@ static bool is_passed(struct fake_device *d, const struct pool_piece *p)
     return larder__device_event_query(d->dev, p->event) == LARDER_OK;
 }
 
-/* The free piece at *at goes back to the simulated GPU. */
+/* Release the free piece at *at to the simulated GPU. */
 static void piece_release(struct fake_device *d, struct pool_piece **at)
 {
     struct pool_piece *gone = *at;
@@ -137,8 +137,8 @@ static void piece_release(struct fake_device *d, struct pool_piece **at)
     free(gone);
 }
 
-/* Release what is free and passed, of one pool or (NULL) of the device's,
- * until no more than `keep` is reserved. */
+/* Release free pieces whose events have passed, of one pool or (NULL) of all
+ * the device's, until no more than `keep` is reserved. */
 static void pieces_trim(struct fake_device *d, const struct fake_pool *only,
                         const uint64_t *keep)
 {
@@ -243,7 +243,7 @@ static larder_result piece_give(struct fake_device *d, struct pool_piece *p,
     return LARDER_OK;
 }
 
-/* As cuMemFree() does: what was queued is waited for first. */
+/* Like cuMemFree(): waits first for queued work. */
 larder_result fake_pool_free(struct fake_device *d, cud_addr addr)
 {
     struct pool_piece *p = *piece_at(addr);
@@ -289,7 +289,7 @@ cud_result cuMemAllocAsync(cud_addr *out, size_t bytes, cud_stream stream)
                         : cuMemAllocFromPoolAsync(out, bytes, pool, stream);
 }
 
-/* What cuMemAlloc() gave may be freed so too. */
+/* Memory of cuMemAlloc() may be freed this way too. */
 cud_result cuMemFreeAsync(cud_addr addr, cud_stream stream)
 {
     struct fake_device *d;
@@ -307,7 +307,7 @@ cud_result cuMemFreeAsync(cud_addr addr, cud_stream stream)
     return fake_end_sim(__func__, d, larder__device_mem_free(d->dev, addr));
 }
 
-/* Pinned memory (1) on a device (1), which follow each other. */
+/* Pinned memory (1) on a device (1); the two fields are adjacent. */
 cud_result cuMemPoolCreate(void **out, const void *properties)
 {
     cud_result answer = fake_begin_bare(__func__);
@@ -340,7 +340,7 @@ static cud_result begin_pool(const char *symbol, const void *pool,
                                 "there is no pool %p, or no longer", pool));
 }
 
-/* What its pieces' frees wait for ends now. */
+/* Completes the work that the frees of its pieces wait for. */
 static void pool_complete(struct fake_device *d, const struct fake_pool *pool)
 {
     for (int i = 0; i < PIECE_BUCKETS; i++) {
@@ -351,7 +351,7 @@ static void pool_complete(struct fake_device *d, const struct fake_pool *pool)
     }
 }
 
-/* Live pieces keep it: the driver would wait for their end. */
+/* Live pieces keep it: the driver would wait until they are freed. */
 cud_result cuMemPoolDestroy(void *pool)
 {
     struct fake_device *d;
@@ -413,7 +413,7 @@ cud_result cuMemPoolGetAttribute(void *pool, int which, void *out)
     return fake_end(answer);
 }
 
-/* A high mark can be set to 0 alone, and starts again from what is now. */
+/* A high mark can only be set to 0; it restarts from the current value. */
 cud_result cuMemPoolSetAttribute(void *pool, int which, void *value)
 {
     struct fake_device *d;

@@ -46,7 +46,7 @@ static void report_device(FILE *f, const struct fake_device *d,
             failed, d->launches, n.time_ns, broken);
 }
 
-/* Several processes may write: each line with one call. */
+/* Several processes may write: each line is one write(). */
 static void report_append(const char *path, const struct fake_device *d,
                           unsigned long broken)
 {
@@ -79,13 +79,13 @@ static bool is_used(const struct fake_device *d)
     return calls != 0;
 }
 
-/* Broken rules are the process's: its first line has them. */
+/* Broken rules belong to the process: its first line shows them. */
 void fake_report(void)
 {
     const char *path = getenv("LARDER_FAKECUDA_REPORT");
     unsigned long broken;
 
-    /* A child that was forked off has nothing of its own to say. */
+    /* A forked child has nothing to report. */
     if (path == NULL || *path == '\0' || getpid() != fake_owner)
         return;
     fake_lock();

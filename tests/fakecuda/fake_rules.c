@@ -10,7 +10,7 @@ static char lines[FAKE_LINES];
 static size_t lines_length;
 static unsigned long broken;
 
-/* What does not fit is counted alone. */
+/* A line that does not fit is only counted. */
 static void line_keep(const char *line)
 {
     size_t length = strlen(line);

@@ -15,7 +15,7 @@
 
 enum { FAKE_DEVICES = 64, FAKE_STACK = 32, FAKE_LINES = 8192 };
 
-/* What a processor of the simulated GPU has. */
+/* Limits of a multiprocessor of the simulated GPU. */
 enum { FAKE_BLOCKS = 32 };
 
 struct fake_graph;
@@ -28,40 +28,40 @@ struct fake_context {
 };
 
 struct fake_device {
-    larder_device *dev; /* NULL: there is none of this number */
+    larder_device *dev; /* NULL: no device of this number */
     struct sim *sim;
     bool has_loose_streams; /* numbers are streams */
     struct fake_context primary;
     uint64_t peak_bytes;
     uint64_t launches; /* of kernels and graphs, which do nothing */
-    /* Up to which ticket of each stream somebody has waited. */
+    /* The ticket of each stream up to which somebody has waited. */
     uint64_t *waited;
     unsigned char *stream_used; /* by number */
     int captures;
-    struct fake_graph *captured; /* being made; NULL: nobody asked for it */
+    struct fake_graph *captured; /* NULL: nobody asked for it */
 };
 
 extern struct fake_device fake_devices[FAKE_DEVICES];
-extern int fake_device_count; /* those of the environment */
+extern int fake_device_count; /* of the environment */
 extern pid_t fake_owner;      /* the process that called cuInit() */
 
 /* ---- fake_state.c ------------------------------------------------------- */
 
-/* Whether this is a child of the process that called cuInit(): a driver does
- * not survive a fork, and neither do the lock and what it guards. */
+/* Whether this is a child of the process that called cuInit(): neither a driver
+ * nor the lock and what it guards survive a fork. */
 bool fake_is_child(void);
-/* Begin a call that needs the driver alone, or a current context too, whose
- * device goes to *d.  The lock is taken unless an answer comes back. */
+/* Begin a call that needs only the driver, or also a current context, whose
+ * device is written to *d.  The lock is held unless an error is returned. */
 cud_result fake_begin_bare(const char *symbol);
 cud_result fake_begin(const char *symbol, struct fake_device **d);
-/* One about a device that is named. */
+/* The same for a call about the named device. */
 cud_result fake_begin_device(const char *symbol, int number,
                              struct fake_device **d);
 cud_result fake_end(cud_result answer);
-/* The same for what the simulated GPU said of a call on d. */
+/* The same for the simulated GPU's result of a call on d. */
 cud_result fake_end_sim(const char *symbol, struct fake_device *d,
                         larder_result r);
-/* NULL: there is no such device. */
+/* NULL: no such device. */
 struct fake_device *fake_device_get(int number);
 int fake_number(const struct fake_device *d);
 larder_result fake_device_open(struct fake_device *d, const char *spec,
@@ -73,12 +73,12 @@ void fake_unlock(void);
 
 /* ---- fake_rules.c ------------------------------------------------------- */
 
-/* Write down a broken rule, and answer so. */
+/* Record a broken rule, and return `answer`. */
 __attribute__((format(printf, 3, 4))) cud_result fake_broken(const char *symbol,
                                                              cud_result answer,
                                                              const char *format,
                                                              ...);
-/* What a plan answers to this call; CUD_SUCCESS: nothing. */
+/* The planned result of this call; CUD_SUCCESS: none. */
 cud_result fake_planned(const char *symbol);
 void fake_plan_read(const char *text);
 void fake_plan(const char *symbol, unsigned long nth, unsigned long times,
@@ -90,8 +90,8 @@ unsigned long fake_calls(const char *symbol);
 
 /* ---- fake_context.c ----------------------------------------------------- */
 
-/* The device of the thread's current context; NULL: it has none, or it is
- * gone. */
+/* The device of the thread's current context; NULL: the thread has none, or it
+ * was destroyed. */
 struct fake_device *fake_current(void);
 cud_context fake_current_context(void);
 extern int fake_trait_integrated;
@@ -106,36 +106,37 @@ cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
 /* The simulated event behind a handle, and its device. */
 cud_result fake_event_find(const char *symbol, cud_event event,
                            struct fake_device **d, uint64_t *out);
-/* What a capture says of a call that could disturb it. */
+/* The result of a call that could disturb a capture. */
 cud_result fake_capture_guard(const char *symbol, struct fake_device *d);
 void fake_capture_note(struct fake_device *d, bool begins, int mode);
 void fake_waited_all(struct fake_device *d);
-/* Whether work that nobody waited for uses the range. */
+/* Whether work that nobody has waited for uses the range. */
 bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
 
 /* ---- fake_attributes.c -------------------------------------------------- */
 
-/* Of every device: 100 times the major number, and the minor one. */
+/* Of every device: 100 times the major number plus the minor one. */
 extern int fake_capability;
-/* LARDER_FAKECUDA_CAPABILITY, as MAJOR.MINOR.  False if it is not such. */
+/* LARDER_FAKECUDA_CAPABILITY, as MAJOR.MINOR.  False: not of that form. */
 bool fake_capability_read(const char *text);
 
-/* What that brings: threads of a processor, and shared memory that a block may
- * have. */
+/* Values that depend on it: threads per multiprocessor, and shared memory
+ * available to a block. */
 int fake_threads(void);
 int fake_shared_bytes(void);
 
 /* ---- fake_host.c -------------------------------------------------------- */
 
-/* The device whose memory it is; NULL: none's. */
+/* The device that owns the memory; NULL: none. */
 struct fake_device *fake_owner_of(cud_addr addr);
 
 /* ---- fake_pool.c -------------------------------------------------------- */
 
-/* Whether it is a live piece of some pool. */
+/* Whether it is a live piece of a pool. */
 bool fake_pool_owns(cud_addr addr);
 larder_result fake_pool_free(struct fake_device *d, cud_addr addr);
-/* What was freed and is passed goes back, down to the pools' thresholds. */
+/* Release freed pieces whose events have passed, down to the pools'
+ * thresholds. */
 void fake_pools_settle(struct fake_device *d);
 void fake_pools_forget(int device);
 

@@ -8,14 +8,14 @@
 struct fake_stream {
     struct fake_stream *next;
     int device;
-    cud_context context; /* it was made in */
+    cud_context context; /* that created it */
     unsigned flags;
     larder_stream number;
 };
 
 static struct fake_stream *streams;
 
-/* The numbers from here on are the threads' own. */
+/* Numbers from here on belong to per-thread streams. */
 enum { THREAD_STREAMS = LARDER_SIM_STREAMS - 4096 };
 
 static larder_stream thread_stream(void)
@@ -114,7 +114,7 @@ cud_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
     return CUD_SUCCESS;
 }
 
-/* The driver lets the work end by itself: here it ends now. */
+/* The driver lets the work complete on its own; here it completes now. */
 cud_result cuStreamDestroy_v2(cud_stream stream)
 {
     struct fake_device *d;
@@ -206,7 +206,7 @@ cud_result cuStreamGetCtx(cud_stream stream, cud_context *out)
 
 /* ---- waiting --------------------------------------------------------------- */
 
-/* What was queued so far is waited for, whether or not a manual stream has
+/* Work queued so far has been waited for, whether or not a manual stream has
  * run it. */
 static void waited_note(struct fake_device *d, larder_stream number)
 {
@@ -316,8 +316,8 @@ bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes)
 
 /* ---- events ---------------------------------------------------------------- */
 
-/* A handle is the simulated event's, which never comes again, with the number
- * of its device above it. */
+/* A handle is that of the simulated event, which is never reused, with the
+ * number of its device above it. */
 enum { EVENT_SHIFT = 56 };
 
 cud_result fake_event_find(const char *symbol, cud_event event,
@@ -461,8 +461,8 @@ cud_result cuEventElapsedTime(float *out, cud_event from, cud_event to)
 
 /* ---- captures --------------------------------------------------------------- */
 
-static _Thread_local cud_capture_mode mode; /* 0: global, as at the start */
-static unsigned long long capture_count;    /* the last one's number */
+static _Thread_local cud_capture_mode mode; /* 0: global, the initial mode */
+static unsigned long long capture_count;    /* number of the last one */
 
 cud_result cuThreadExchangeStreamCaptureMode(cud_capture_mode *inout)
 {
@@ -475,7 +475,7 @@ cud_result cuThreadExchangeStreamCaptureMode(cud_capture_mode *inout)
     return CUD_SUCCESS;
 }
 
-/* Counted for every mode of capture: one that is relaxed minds nothing. */
+/* Counts captures of every mode except relaxed, which forbids nothing. */
 void fake_capture_note(struct fake_device *d, bool begins, int with)
 {
     if (with != CUD_CAPTURE_RELAXED)
@@ -522,7 +522,7 @@ cud_result cuStreamBeginCaptureToGraph(cud_stream stream, void *graph,
     return cuStreamBeginCapture_v2(stream, with);
 }
 
-/* A graph that holds nothing. */
+/* The graph is empty. */
 cud_result cuStreamEndCapture(cud_stream stream, void **graph)
 {
     struct fake_device *d;
@@ -542,7 +542,7 @@ cud_result cuStreamEndCapture(cud_stream stream, void **graph)
     return fake_end_sim(__func__, d, r);
 }
 
-/* What is captured is nowhere kept: no graph, nothing to depend on. */
+/* Captured work is not kept: no graph, no dependencies. */
 cud_result cuStreamGetCaptureInfo_v3(cud_stream stream, cud_capture_status *out,
                                      unsigned long long *id, void **graph,
                                      const void **nodes, const void **edges,

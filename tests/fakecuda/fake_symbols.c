@@ -16,7 +16,7 @@ static const struct {
 #undef X
 };
 
-/* The list has other constants too, after the errors. */
+/* The list also has other constants, after the errors. */
 static const char *error_find(cud_result answer)
 {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -75,8 +75,8 @@ static const struct {
 #undef X
 };
 
-/* A name without its version means the latest; one of the streams of threads
- * or of the process means the call itself. */
+/* A name without a version means the latest; a per-thread or legacy stream
+ * variant means the call itself. */
 static bool is_named(const char *symbol, const char *name)
 {
     size_t length = strlen(name);
@@ -114,7 +114,7 @@ cud_result cuGetProcAddress_v2(const char *name, void **out, int version,
         answer = find(name, out);
     if (status != NULL)
         *status = answer != CUD_SUCCESS;
-    /* As the driver: the status tells, where there is one. */
+    /* As in the driver, the status reports it, if there is one. */
     return answer == CUD_NOT_FOUND && status != NULL ? CUD_SUCCESS : answer;
 }
 
@@ -126,8 +126,8 @@ cud_result cuGetProcAddress(const char *name, void **out, int version,
 
 /* ---- a runtime within ---------------------------------------------------------- */
 
-/* Tables of the driver that nobody has described; NVIDIA's runtime, of which a
- * program may have brought a copy, does nothing without them. */
+/* Undocumented tables of the driver, without which NVIDIA's runtime, of which a
+ * program may have its own copy, does nothing. */
 cud_result cuGetExportTable(const void **out, const void *which)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;

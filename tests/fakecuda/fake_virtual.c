@@ -13,7 +13,7 @@ struct fake_page {
     int device;
     uint64_t inner; /* the simulated page */
     size_t bytes;
-    int types; /* how it may leave the process */
+    int types; /* the handle types for export */
     unsigned uses;
 };
 
@@ -160,7 +160,8 @@ cud_result cuMemAddressFree(cud_addr addr, size_t bytes)
                         larder__device_address_free(d->dev, addr, bytes));
 }
 
-/* The page has its simulated one, its size and its types: give it a handle. */
+/* Completes a page that has its simulated page, size and types: assigns its
+ * handle. */
 static void page_keep(struct fake_page *page, int device)
 {
     page->device = device;
@@ -227,7 +228,7 @@ static cud_result begin_page(const char *symbol, cud_page handle,
                                 handle));
 }
 
-/* Those that are mapped live on until they are unmapped. */
+/* Mapped pages stay alive until they are unmapped. */
 cud_result cuMemRelease(cud_page handle)
 {
     struct fake_device *d;
@@ -370,7 +371,7 @@ cud_result cuMemExportToShareableHandle(void *out, cud_page handle,
     return fake_end(r == LARDER_OK ? CUD_SUCCESS : CUD_UNKNOWN);
 }
 
-/* How long a page is travels with it. */
+/* The page's size is part of the handle. */
 static size_t page_import(const struct fake_device *d,
                           const larder_page_handle *handle, uint64_t *inner)
 {
@@ -389,7 +390,7 @@ static size_t page_import(const struct fake_device *d,
     return bytes;
 }
 
-/* It is of the device of the thread's context. */
+/* It belongs to the device of the thread's context. */
 cud_result cuMemImportFromShareableHandle(cud_page *out, void *handle,
                                           cud_handle_type type)
 {

@@ -12,15 +12,14 @@
 #define FAKECUDA_CONTROL "fakecuda_control"
 
 struct fakecuda_control {
-    /* Add a GPU, made of a spec "sim:...", and number it: `ordinal`, if
-     * that is free.  On it any number
-     * below LARDER_SIM_STREAMS is a stream. */
+    /* Add a GPU with a spec "sim:..." and number it: `ordinal`, if that is
+     * free.  On it any number below LARDER_SIM_STREAMS is a stream. */
     larder_result (*add)(const char *spec, int ordinal, int *number);
     void (*remove)(int number);
     larder_device *(*device)(int number);
     const char *(*last_error)(void);
 
-    /* For what device() gives. */
+    /* For the result of device(). */
     larder_result (*complete)(larder_device *, larder_stream);
     larder_result (*launch)(larder_device *, larder_stream, larder_sim_kernel *,
                             void *);
@@ -31,15 +30,16 @@ struct fakecuda_control {
     /* The event as the driver's callers know it. */
     larder_result (*wait_event)(int number, larder_stream, uint64_t event);
 
-    /* Answer `answer` to the nth call of a symbol from now, and to times - 1
-     * after it (0: all).  NULL for the symbol: every call.  nth 0 ends it. */
+    /* Return `answer` for the nth call of a symbol from now, and for the times
+     * - 1 calls after it (0: all).  NULL as symbol: every call. nth 0 ends the
+     * plan. */
     void (*plan)(const char *symbol, unsigned long nth, unsigned long times,
                  int answer);
-    /* Whether the devices share the host's memory; whether pages can leave as
-     * fabric handles; whether devices reach each other. */
+    /* Whether the devices share the host's memory; whether pages can be
+     * exported as fabric handles; whether devices can access each other. */
     void (*traits)(int integrated, int fabric, int peers);
 
-    /* Broken rules since the last forget(): how many, and their lines. */
+    /* Broken rules since the last forget(): their number and their lines. */
     unsigned long (*broken)(void);
     const char *(*lines)(void);
     void (*forget)(void);

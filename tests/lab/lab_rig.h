@@ -22,7 +22,7 @@ static inline void lab_rig_result(larder_result got, larder_result want,
     lab_rig_result((call), (want), #call, __FILE__, __LINE__)
 #define lab_assert_ok(call) lab_assert_result(LARDER_OK, call)
 
-/* The call fails so, and the words say why. */
+/* The call fails with this result, and the message contains the words. */
 #define lab_assert_refused(want, call, words)                                  \
     do {                                                                       \
         lab_assert_result(want, call);                                         \

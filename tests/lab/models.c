@@ -61,7 +61,7 @@ void model_backward(lab *l, bool retain, model_mark mark, void *context)
 
 /* ---- parameters ----------------------------------------------------------- */
 
-/* Random, around 0, and ready for a gradient. */
+/* Random values around 0; requires a gradient. */
 static lab_tensor *weight(lab *l, int64_t rows, int64_t columns)
 {
     const int64_t sizes[] = {rows, columns};
@@ -86,7 +86,7 @@ static lab_tensor *vector(lab *l, int64_t count, double value)
 
 enum { MLP_PARAMS = 6, MLP_BATCH = 128, MLP_INPUTS = 784, MLP_CLASSES = 10 };
 
-/* What the loop's names hold from one step to the next. */
+/* The loop's variables that live from one step to the next. */
 struct mlp {
     lab *session;
     lab_tensor *params[MLP_PARAMS];
@@ -122,7 +122,7 @@ static void mlp_free(struct mlp *m)
     lab_unref(m->loss);
 }
 
-/* nn.Sequential: each layer's result is bound to one name. */
+/* nn.Sequential: each layer's result is bound to the same name. */
 static lab_tensor *mlp_forward(const struct mlp *m)
 {
     lab_tensor *x = lab_ref(m->inputs), *next;
@@ -293,7 +293,7 @@ static lab_tensor *block_feed(const struct block *b, lab_tensor *h)
     return t;
 }
 
-/* h = h + part; the sum's argument goes before the name is bound anew. */
+/* h = h + part; the sum's argument is released before the name is rebound. */
 static void residual_add(lab_tensor **h, lab_tensor *part)
 {
     lab_tensor *sum;
@@ -303,7 +303,7 @@ static void residual_add(lab_tensor **h, lab_tensor *part)
     bind(h, sum);
 }
 
-/* q, k, v and a are locals: they go last. */
+/* q, k, v and a are locals: they are released last. */
 static larder_result block_forward(void *context, lab_tensor *input,
                                    lab_tensor **out)
 {

@@ -7,14 +7,14 @@
 
 #include <larder/lab.h>
 
-/* Told where the recording has a mark; NULL where it ends, before the model
- * is taken down. */
+/* Called where the recording has a mark; with NULL where it ends, before the
+ * model is destroyed. */
 typedef void (*model_mark)(void *context, const char *label);
 
 /* x = zeros(…); y = 5·x; mean(y).backward() */
 void model_backward(lab *l, bool retain, model_mark mark, void *context);
 
-/* Three steps of a perceptron with SGD and momentum.  losses: of each step, or
+/* Three steps of a perceptron with SGD and momentum. losses: one per step, or
  * NULL. */
 void model_mlp(lab *l, model_mark mark, void *context, double losses[3]);
 

@@ -11,19 +11,19 @@
 int nn_session_open(void **state);
 int nn_session_close(void **state);
 
-/* No tensor more or less than then. */
+/* There are exactly as many tensors as at `before`. */
 void nn_memory_same(lab *l, const lab_memory *before);
 
 /* A float32 tensor on the device, by make_expected.py's formula. */
 lab_tensor *nn_numbers(lab *l, int ndim, const int64_t *sizes, int seed);
-/* The same, ready for a gradient. */
+/* The same, requiring a gradient. */
 lab_tensor *nn_wanted(lab *l, int ndim, const int64_t *sizes, int seed);
 
 /* An int64 tensor on the device. */
 lab_tensor *nn_indices(lab *l, int ndim, const int64_t *sizes,
                        const int64_t *values);
 
-/* t holds these, in row-major order, to 1e-5 of 1 or of the value. */
+/* t holds these values in row-major order, to 1e-5 of 1 or of the value. */
 void nn_same(const char *what, lab_tensor *t, const float *want, size_t count);
 
 #endif

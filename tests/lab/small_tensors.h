@@ -10,8 +10,8 @@
         ((const int64_t[]){__VA_ARGS__})
 #define NUMBERS(...) ((const float[]){__VA_ARGS__})
 
-/* cmocka's: *state is a session on a small device; at the end no tensor is
- * left, and that is checked. */
+/* For cmocka: *state is a session on a small device; the teardown checks that
+ * no tensor is left. */
 int small_session_open(void **state);
 int small_session_close(void **state);
 
@@ -24,16 +24,16 @@ lab_tensor *leaf_of(lab *l, int ndim, const int64_t *sizes,
 lab_tensor *zeros_leaf(lab *l, int64_t count);
 lab_tensor *zeros_of(lab *l, int64_t count);
 
-/* t's elements in row-major order, to 2e-6 of 1 or of the value; for any
- * dtype.  `what` names it in a failure. */
+/* t's elements in row-major order, to 2e-6 of 1 or of the value; for any dtype.
+ * `what` names it in a failure message. */
 void assert_elements(const char *what, lab_tensor *t, const float *values,
                      int64_t count);
 void assert_sizes(lab_tensor *t, int ndim, const int64_t *sizes);
 
-/* From now on: "+4000 -4000" for 4000 bytes made and freed; of 512 bytes or
- * less nothing is said. */
+/* Log from now on: "+4000 -4000" for 4000 bytes allocated and freed; 512 bytes
+ * or less are not logged. */
 void log_start(lab *l);
-/* Compares with what was logged since the start, and starts again. */
+/* Compares the log with `want`, and starts a new one. */
 void log_expect(lab *l, const char *want);
 
 #endif

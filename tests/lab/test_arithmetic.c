@@ -363,7 +363,7 @@ static void test_gradients_of_attention(void **state)
     }
 }
 
-/* The first position sees itself alone, the last one all. */
+/* The first position attends to itself only, the last one to all. */
 static void test_causal_attention_sees_nothing_later(void **state)
 {
     const float values[] = {1, 2, 3, 4};

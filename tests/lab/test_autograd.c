@@ -22,7 +22,7 @@ static lab_tensor *twice(lab_tensor *t)
     return out;
 }
 
-/* The sum's gradients; the graph goes with the sum. */
+/* The sum's gradients; the graph is released with the sum. */
 static void backward_from_sum(lab_tensor *t)
 {
     lab_tensor *sum;
@@ -109,8 +109,8 @@ static lab_tensor *add_up(lab_tensor *a, lab_tensor *b)
     return out;
 }
 
-/* Three gradients meet: each sum is a tensor of its own; the latest operation
- * comes first. */
+/* Three gradients meet: each sum is a new tensor; the latest operation comes
+ * first. */
 static void test_gradients_that_meet_make_new_ones(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x), *z, *other;
@@ -162,7 +162,7 @@ static void test_without_retain_grad_only_leaves_keep_theirs(void **state)
     y = twice(x);
     lab_assert_ok(lab_retain_grad(y));
     lab_assert_ok(lab_gelu(y, &gone));
-    lab_unref(y); /* nobody is left to keep it */
+    lab_unref(y); /* its last reference */
     backward_from_sum(gone);
     assert_null(lab_grad(gone));
     lab_unref(gone);
@@ -186,7 +186,7 @@ static void test_only_what_a_gradient_needs_is_saved(void **state)
     y = twice(w);
     lab_assert_ok(lab_exp(y, &x));
     log_start(*state);
-    lab_unref(y); /* exp keeps its result alone */
+    lab_unref(y); /* exp keeps only its result */
     log_expect(*state, "-4000");
     backward_from_sum(x);
     log_expect(*state, "+4000 +4000 -4000");
@@ -419,8 +419,8 @@ static larder_result small_step(lab *l, lab_tensor *w, lab_tensor *b)
     return r;
 }
 
-/* Every request for host memory fails once; nothing leaks, and the session
- * goes on. */
+/* Each request for host memory fails once; nothing leaks, and the session stays
+ * usable. */
 static void test_failing_host_memory_leaves_nothing_behind(void **state)
 {
     const float *ones = all(1);
@@ -469,9 +469,9 @@ static void test_running_out_in_backward_leaves_the_session_usable(void **state)
 struct watch {
     int calls, released;
     float seen;
-    double factor; /* not 0: the replacement is this times the gradient */
+    double factor; /* if not 0, the replacement is this times the gradient */
     bool fails, shrinks;
-    lab_hook *removes[2]; /* in its next call */
+    lab_hook *removes[2]; /* removed in its next call */
 };
 
 static larder_result watch_run(void *context, lab_tensor *grad,
@@ -523,7 +523,7 @@ static void test_a_hook_sees_a_gradient_and_keeps_none(void **state)
     lab_hook_leave(watched(y, &of_y));
     log_start(*state);
     backward_from_sum(y);
-    /* x's gradient is taken over all the same. */
+    /* x's gradient is still taken over. */
     log_expect(*state, "+4000");
     assert_int_equal(1, of_x.calls);
     assert_int_equal(1, of_y.calls);
@@ -566,7 +566,7 @@ static void test_a_hook_goes_with_its_graph_or_its_leaf(void **state)
     assert_int_equal(1, of_y.released);
     lab_hook_remove(hook);
     assert_int_equal(1, of_y.released);
-    /* A leaf's are there for its next graph, and go where it goes. */
+    /* A leaf's hooks stay for its next graph, and are freed with it. */
     backward_from_sum(x);
     backward_from_sum(x);
     assert_int_equal(2, of_x.calls);
@@ -599,12 +599,12 @@ static void test_a_hook_removes_itself_and_others(void **state)
     lab_unref(x);
 }
 
-/* What a hook does to its leaf while the walk is there. */
+/* What a hook does to its leaf during the backward pass. */
 struct meddling {
     lab_tensor *leaf;
-    lab_tensor *sum; /* of the same graph, whose walk begins within */
+    lab_tensor *sum; /* of the same graph; its backward pass begins inside */
     lab_tensor *heir;
-    struct watch late; /* on the leaf from then on */
+    struct watch late; /* registered on the leaf at that point */
     int calls;
 };
 
@@ -629,9 +629,9 @@ static larder_result meddle(void *context, lab_tensor *grad,
     return LARDER_OK;
 }
 
-/* A walk within sees the new hook, and the one that began it goes on with what is
- * there: the leaf lives as long as its graph, and a hook that was moved is another
- * leaf's. */
+/* A nested backward pass sees the new hook, and the outer one continues with
+ * the hooks it began with.  The leaf lives as long as its graph, and a hook
+ * that was moved belongs to the other leaf. */
 static void test_a_hook_may_end_its_leaf_and_walk_its_graph(void **state)
 {
     for (int moves = 0; moves < 2; moves++) {

@@ -1,7 +1,7 @@
 /* test_checkpoint.c - checkpointing keeps less memory and changes no result. */
 #include "lab/small_tensors.h"
 
-/* tanh a few times, with a weight: what a segment of a model does. */
+/* A few times tanh, with a weight, like a segment of a model. */
 struct segment {
     lab_tensor *w;
     int steps; /* 0: four */
@@ -69,8 +69,8 @@ static lab_tensor *input_of(lab *l)
     return x;
 }
 
-/* The gradients of one run, dropped again; `kept`: storages alive between
- * forward and backward. */
+/* The gradients of one run, which are dropped again; `kept`: storages alive
+ * between forward and backward. */
 static void gradients(lab *l, struct segment *s, lab_tensor *x, bool whole,
                       float *dx, float *dw, uint64_t *kept)
 {
@@ -135,7 +135,7 @@ static void test_only_the_input_is_kept(void **state)
     lab_unref(x);
 }
 
-/* A leaf outside and inside of a segment: two walks meet in it. */
+/* A leaf outside and inside of a segment: two backward passes meet in it. */
 static larder_result nested(void *context, lab_tensor *input, lab_tensor **out)
 {
     return lab_checkpoint(run, context, NULL, input, out);
@@ -163,8 +163,8 @@ static void test_segments_nest_and_share_their_leaves(void **state)
     lab_unref(x);
 }
 
-/* The leaf is used before the segment too: the outer walk is waiting for that
- * while the inner one gives it gradients.  The log is PyTorch's. */
+/* The leaf is also used before the segment: the outer pass waits for that while
+ * the inner one adds gradients to it.  The log is PyTorch's. */
 static void test_a_walk_in_a_walk_leaves_the_outer_alone(void **state)
 {
     lab_tensor *x = input_of(*state), *p, *y, *sum;

@@ -21,7 +21,7 @@ static int count(const struct step *s)
     return n;
 }
 
-/* Keeps what a call made until the step is over. */
+/* Keeps what a call created until the step is over. */
 static lab_tensor **slot(struct step *s)
 {
     return &s->kept[count(s)];
@@ -81,7 +81,7 @@ static larder_result segment(void *context, lab_tensor *x, lab_tensor **out)
     return r;
 }
 
-/* A picture to rows of 12. */
+/* Converts a picture to rows of 12. */
 static larder_result rows_make(lab *l, struct step *s)
 {
     larder_result r = lab_randn(l, LAB_FLOAT32, LAB_HOST, 4,
@@ -180,7 +180,7 @@ static larder_result train(lab *l, struct step *s)
     return r == LARDER_OK ? lab_optimizer_zero_grad(s->optimizer, false) : r;
 }
 
-/* Every allocation is a call of the device. */
+/* Every allocation is a device call. */
 static lab *open_direct(void)
 {
     lab_options opt;

@@ -21,7 +21,7 @@ static lab_tensor *row(int64_t n, const float *values)
     return floats(1, &n, values);
 }
 
-/* start, start + step, … in these sizes. */
+/* start, start + step, … with these sizes. */
 static lab_tensor *counted(lab_dtype dtype, double step, int ndim,
                            const int64_t *sizes)
 {
@@ -37,7 +37,7 @@ static lab_tensor *counted(lab_dtype dtype, double step, int ndim,
     return t;
 }
 
-/* Gives t up. */
+/* Releases t. */
 static void printed_as(lab_tensor *t, const char *want)
 {
     static char got[65536];

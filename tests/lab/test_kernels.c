@@ -62,7 +62,7 @@ static void test_operations_on_one_tensor(void **state)
     }
 }
 
-/* Over all magnitudes, and at what is no number. */
+/* Over all magnitudes, and for NaN and infinities. */
 static void test_functions_are_right_everywhere(void **state)
 {
     enum { COUNT = 1 << 18, SPECIAL = 8 };
@@ -93,7 +93,8 @@ static void test_functions_are_right_everywhere(void **state)
             if ((double)y[i] == (double)(float)want ||
                 (isnan(want) && isnan(y[i])))
                 continue;
-            /* Where a result is near 0 by cancelling, its size is x's. */
+            /* Where cancellation makes a result nearly 0, the tolerance is
+             * relative to x. */
             if (!isfinite(want) || want == 0 ||
                 !(fabs((double)y[i] - want) <=
                   allowed[op] *
@@ -302,7 +303,8 @@ static void test_products_and_quotients_are_added(void **state)
 
 /* ---- reductions --------------------------------------------------------- */
 
-/* Of a, over the dimensions in mask, for every result; those have size 1. */
+/* Sums of a over the dimensions in mask, for every result; those dimensions
+ * have size 1. */
 static void plain_sums(const lab_tensor *a, unsigned mask, double *sums)
 {
     for (int64_t i = 0; i < lab_numel(a); i++) {

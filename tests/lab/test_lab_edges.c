@@ -158,7 +158,7 @@ static void assert_strides(lab_tensor *t, int ndim, const int64_t *strides)
         assert_int_equal(lab_strides(t)[i], strides[i]);
 }
 
-/* A broadcast dimension has no say in where a result lies. */
+/* A broadcast dimension does not affect the layout of the result. */
 static void test_the_operand_with_an_order_decides_the_layout(void **state)
 {
     lab *l = *state;
@@ -184,8 +184,8 @@ static void test_the_operand_with_an_order_decides_the_layout(void **state)
 
 /* ---- two gradients for one tensor --------------------------------------- */
 
-/* z = y·y + y: both gradients of the product stay until both are added, as
- * PyTorch has it (seen with 1.13). */
+/* z = y·y + y: both gradients of the product stay until both are added, as in
+ * PyTorch (observed with 1.13). */
 static void test_gradients_that_are_added_stay_until_all_are_passed_on(
     void **state)
 {

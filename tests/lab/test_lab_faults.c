@@ -6,7 +6,7 @@
 
 enum { PLACES_MAX = 200 };
 
-/* Everything that makes something: stops at the first failure. */
+/* Every function that creates something; stops at the first failure. */
 static larder_result make_all(lab *l, lab_tensor **made)
 {
     const int64_t sizes[] = {40, 40}, large[] = {300, 300};
@@ -51,7 +51,7 @@ static larder_result open_small(lab **out)
     return lab_open(&opt, out);
 }
 
-/* Nothing is left of what was made, and the same works again. */
+/* Nothing is left of what was created, and the same works again. */
 static void goes_on(lab *l)
 {
     lab_tensor *made[MADE] = {NULL};
@@ -139,7 +139,7 @@ static void test_any_call_of_the_device_may_fail(void **state)
         device_sweep((larder_call)call, LARDER_ERR_DEVICE);
 }
 
-/* The allocator keeps what the device will not take back. */
+/* The allocator keeps memory that the device does not take back. */
 static void test_memory_the_device_will_not_take_back_is_no_harm(void **state)
 {
     const int64_t size = 1000000;

@@ -9,7 +9,7 @@
 
 enum { PATIENCE_S = 20, COUNT = 4 };
 
-/* What the parent has as it forks. */
+/* What the parent has when it forks. */
 struct things {
     lab *l;
     lab_tensor *a, *b;  /* COUNT numbers on the device */
@@ -50,7 +50,7 @@ static void things_drop(struct things *t)
 }
 
 /* Run fn(things) in a child; fn returns 0, or the line of the check that
- * failed, of which an exit status has eight bits. */
+ * failed, of which an exit status holds eight bits. */
 static void in_child(int (*fn)(struct things *), struct things *t)
 {
     int status = 0;

@@ -24,8 +24,8 @@ enum {
     LABEL_MAX = 24,
 };
 
-/* The state of the processor's random numbers, which a checkpoint keeps: a
- * tensor in host memory.  The lab has it in the graph. */
+/* The state of the CPU's random number generator, which a checkpoint keeps as a
+ * tensor in host memory.  The lab keeps it in the graph. */
 enum { RNG_STATE_BYTES = 5056 };
 
 /* ---- steps, of a trace or of the lab -------------------------------------- */
@@ -34,7 +34,7 @@ enum what { MADE, FREED, MARKED };
 
 struct step {
     enum what what;
-    unsigned of; /* which of the tensors made, counted from 0 */
+    unsigned of; /* index of the tensor, counted from 0 */
     uint64_t bytes;
     char label[LABEL_MAX];
 };
@@ -43,7 +43,7 @@ struct steps {
     struct step step[MOST];
     unsigned count, made, left_out;
     uint64_t live, peak;
-    /* By id: which of the tensors made that is, from 1; 0: a small one. */
+    /* By id: the index of the tensor, from 1; 0: a small one. */
     unsigned by_id[MOST];
     bool ended;
 };
@@ -206,7 +206,7 @@ static bool step_same(const struct step *a, const struct step *b)
            strcmp(a->label, b->label) == 0;
 }
 
-/* With the few steps before, so that a failure can be understood. */
+/* Prints a few of the preceding steps, so that a failure can be understood. */
 static void steps_differ(const struct steps *want, const struct steps *got,
                          unsigned at)
 {
@@ -233,8 +233,8 @@ static void steps_compare(const struct steps *want, const struct steps *got)
     }
 }
 
-/* Equal step by step but for `left_out` requests of the recording that are no
- * device memory; those are at most 2 %, and the peak is the same. */
+/* Equal step by step except for `left_out` requests of the recording that are
+ * not device memory; those are at most 2 %, and the peak is the same. */
 static void compare(const char *name, enum model model, const char *device,
                     unsigned left_out, uint64_t peak)
 {

@@ -39,7 +39,7 @@ struct numbers_case {
     } input[INPUTS];
     larder_result (*run)(lab_tensor *const *in, lab_tensor **out);
     struct expected out, grad[INPUTS];
-    /* int64, as the last input; none where ndim is 0. */
+    /* int64, as the last input; none if ndim is 0. */
     struct {
         int ndim;
         int64_t sizes[2], values[6];
@@ -315,7 +315,7 @@ static void test_gradients_are_those_of_finite_differences(void **state)
 
 enum { REQUESTS_MAX = 1000 };
 
-/* Each request for host memory in turn, until there are no more. */
+/* Each request for host memory fails in turn, until there are no more. */
 static void forward_failing(lab *l, const struct numbers_case *c)
 {
     lab_tensor *in[INPUTS + 1], *out;
@@ -426,8 +426,8 @@ static void test_dropout_of_everything_is_zero(void **state)
 
 /* ---- odd values ----------------------------------------------------------- */
 
-/* The largest is not the last, and there are more than the lanes of a
- * vector. */
+/* The maximum is not the last element, and there are more elements than lanes
+ * of a vector. */
 static void test_softmax_of_large_numbers_does_not_overflow(void **state)
 {
     float large[19], want[19];

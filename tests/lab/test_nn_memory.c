@@ -108,8 +108,8 @@ static void test_max_pool2d_saves_indices_of_eight_bytes(void **state)
     lab_unref(x);
 }
 
-/* PyTorch shrinks a tensor of all the squares to one element: its memory
- * stays as large. */
+/* PyTorch shrinks a tensor of all the squares to one element, which keeps the
+ * memory. */
 static void test_mse_loss_stays_as_large_as_its_input(void **state)
 {
     struct events e = {.length = 0};
@@ -201,8 +201,8 @@ static void test_a_layer_that_does_not_fit_leaves_nothing(void **state)
     lab_assert_ok(lab_zeros(l, LAB_FLOAT32, LAB_DEVICE, 2, SIZES(ROWS, 4), &x));
     lab_assert_ok(lab_set_requires_grad(x, true));
     before = lab_rig_memory(l);
-    /* 32 MiB of 64 are taken: the result does not fit beside the mask, nor
-     * the mean beside the result. */
+    /* 32 of 64 MiB are in use: neither the result fits beside the mask, nor the
+     * mean beside the result. */
     assert_int_equal(lab_dropout(x, 0.5, true, &y), LARDER_ERR_OUT_OF_MEMORY);
     assert_int_equal(lab_layer_norm(x, NULL, NULL, 1e-5, &y),
                      LARDER_ERR_OUT_OF_MEMORY);

@@ -38,7 +38,7 @@ static lab_tensor *parameter(lab *l, int64_t count)
 struct steps_case {
     const char *name;
     lab_optimizer_kind kind;
-    lab_optimizer_options opt; /* but its size */
+    lab_optimizer_options opt; /* except its size */
     const float *want;         /* STEPS × ELEMENTS */
 };
 
@@ -147,8 +147,8 @@ static void test_sgd_takes_no_memory_but_momentum(void **state)
     memory_check(*state, LAB_SGD, &opt, "+4000 +2000 ", "");
 }
 
-/* The decayed gradient goes when its name is bound to the momentum, else at
- * the next parameter. */
+/* The decayed gradient is released when its name is rebound to the momentum,
+ * otherwise at the next parameter. */
 static void test_sgd_decay_makes_a_temporary(void **state)
 {
     lab_optimizer_options opt;
@@ -163,7 +163,7 @@ static void test_sgd_decay_makes_a_temporary(void **state)
                  "+4000 -4000 +2000 -2000 ");
 }
 
-/* The divisor of one parameter lives until that of the next is there. */
+/* The divisor of one parameter lives until the next one's exists. */
 static void test_adam_keeps_two_means_and_one_divisor(void **state)
 {
     static const char temporaries[] =
@@ -237,8 +237,8 @@ static double first_of(lab_tensor *t)
     return value;
 }
 
-/* Parameter and gradient take 16 MiB, the first mean the last 8 of 64: no room
- * for the second. */
+/* Parameter and gradient take 16 MiB, the first mean the last 8 of 64: there is
+ * no room for the second. */
 static void test_a_step_that_does_not_fit_can_be_made_later(void **state)
 {
     lab *l = *state;
@@ -254,7 +254,8 @@ static void test_a_step_that_does_not_fit_can_be_made_later(void **state)
     assert_true(first_of(p) == was);
     lab_unref(hog);
     lab_assert_ok(lab_optimizer_step(o));
-    /* Adam's first step is the learning rate's size, whatever the gradient. */
+    /* Adam's first step has the size of the learning rate, whatever the
+     * gradient. */
     assert_true(fabs(first_of(p) - was) > 0.9e-3);
     assert_true(fabs(first_of(p) - was) < 1.1e-3);
     lab_optimizer_destroy(o);
@@ -262,8 +263,8 @@ static void test_a_step_that_does_not_fit_can_be_made_later(void **state)
     lab_unref(p);
 }
 
-/* Each request for host memory in turn: nothing leaks, and the step can be
- * made when there is memory again. */
+/* Each request for host memory fails in turn: nothing leaks, and the step
+ * succeeds once there is memory again. */
 static void step_failing(lab *l, lab_optimizer_kind kind,
                          const lab_optimizer_options *opt)
 {

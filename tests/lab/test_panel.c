@@ -113,7 +113,7 @@ static void panel_without_before_shows_no_change(void **state)
     lab_close(l);
 }
 
-/* Something is never drawn as nothing, nor a part as all. */
+/* A small amount is never drawn as nothing, nor a part as the whole. */
 static void panel_bars_end_where_they_should(void **state)
 {
     lab *l = open_lab("sim:1GiB,backing=none");

@@ -10,7 +10,7 @@ static lab_tensor *twice(lab_tensor *t)
     return out;
 }
 
-/* The sum's gradients; the graph goes with the sum. */
+/* The sum's gradients; the graph is released with the sum. */
 static void backward_from_sum(lab_tensor *t)
 {
     lab_tensor *sum;
@@ -29,8 +29,8 @@ static lab_tensor *zeros_leaf_of(lab *l, int ndim, const int64_t *sizes)
     return t;
 }
 
-/* The sum's gradient is one number seen many times: what multiplies matrices
- * cannot read it so, and it is copied for each product. */
+/* The sum's gradient is one number with stride 0; the matrix product cannot
+ * read that, so it is copied for each product. */
 static void test_a_layer_asks_for_what_pytorchs_does(void **state)
 {
     lab_tensor *x = zeros_leaf_of(*state, DIMS(20, 30));
@@ -53,7 +53,7 @@ static void test_a_layer_asks_for_what_pytorchs_does(void **state)
     lab_unref(x);
 }
 
-/* Three dimensions are seen as two. */
+/* Three dimensions are viewed as two. */
 static void test_a_layer_on_a_sequence_too(void **state)
 {
     lab_tensor *x = zeros_leaf_of(*state, DIMS(4, 20, 30)), *xx, *ww, *z;
@@ -101,7 +101,7 @@ static void test_a_layer_on_a_transposed_input_too(void **state)
     lab_unref(x);
 }
 
-/* A matrix times a batch: turned round, and made contiguous again. */
+/* A matrix times a batch: transposed, and made contiguous again. */
 static void test_a_matrix_times_a_batch_too(void **state)
 {
     lab_tensor *a = zeros_leaf_of(*state, DIMS(40, 50)), *z, *g;

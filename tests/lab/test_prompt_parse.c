@@ -11,7 +11,7 @@
 
 #include "lab/prompt/prompt_tree.h"
 
-/* A tree as text: (kind item item), names and numbers as they are. */
+/* A tree as text: (kind item item), names and numbers unchanged. */
 struct drawing {
     char text[2048];
     size_t length;

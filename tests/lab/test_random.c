@@ -27,7 +27,7 @@ static lab_tensor *normal(lab *l, int64_t n)
     return t;
 }
 
-/* The mean of x to the k, and how far it may be off for `n` numbers. */
+/* The mean of x to the k, and its tolerance for `n` numbers. */
 static double moment(const float *x, int64_t n, int k)
 {
     double sum = 0;
@@ -54,7 +54,7 @@ static double between(const float *x, int64_t n, double low, double high)
 
 /* ---- distributions ------------------------------------------------------ */
 
-/* A count that should be `want` stays within 5 of its deviations. */
+/* A count with expectation `want` stays within 5 standard deviations. */
 static void counted(const char *what, double got, double want)
 {
     near(what, got, want, 5 * sqrt(want));
@@ -193,7 +193,7 @@ static void test_a_seed_gives_the_same_on_any_number_of_threads(void **state)
     lab_assert_ok(lab_close(three));
 }
 
-/* xoshiro128++ from its definition: 16 in a row, one step each. */
+/* xoshiro128++ from its definition: 16 generators, one step each. */
 static uint32_t turned(uint32_t x, int bits)
 {
     return x << bits | x >> (32 - bits);

@@ -9,8 +9,8 @@ enum { HELD = 10, STEPS = 160, PROGRAMS = 120, UNIT = 512, OPS = 38 };
 struct machine {
     lab *l;
     lab_tensor *held[HELD];
-    uint64_t alive;  /* bytes of living storages, in whole units */
-    uint64_t digest; /* of everything taken, freed and answered */
+    uint64_t alive;  /* bytes of live storages, in whole units */
+    uint64_t digest; /* of everything allocated, freed and returned */
     uint64_t random;
 };
 
@@ -198,7 +198,7 @@ static larder_result go_back(struct machine *m, lab_tensor *a)
     return r;
 }
 
-/* Whatever comes of it: most statements fit, many are refused. */
+/* Any result is accepted: most statements are valid, many are refused. */
 static void statement(struct machine *m)
 {
     unsigned op = below(m, OPS), at = below(m, HELD);

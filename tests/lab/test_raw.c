@@ -28,7 +28,7 @@ static void drop(struct made *m)
     m->count = 0;
 }
 
-/* The room for the next result. */
+/* The place for the next result. */
 static lab_tensor **next(struct made *m)
 {
     return &m->t[m->count++];
@@ -128,7 +128,7 @@ static void count_release(void *context)
     ++*(int *)context;
 }
 
-/* Nine saved: more than a node has room for by itself. */
+/* Nine saved tensors: more than fit into a node itself. */
 static larder_result use_function(struct made *m, lab *l, int *released)
 {
     const int64_t size = 3;
@@ -233,7 +233,7 @@ static void the_device_may_have_no_more(void **state)
         int released = 0;
         lab *l = lab_rig_up("sim:1GiB");
 
-        /* Without a cache every tensor is a call of the device. */
+        /* Without a cache every tensor is a device call. */
         lab_assert_ok(lab_close(l));
         {
             lab_options opt;
@@ -376,7 +376,7 @@ static void every_float_of_two_bytes_comes_back(void **state)
 
 static void floats_are_rounded_to_the_nearest(void **state)
 {
-    /* Halves go to even; 65520 is the first that is too large. */
+    /* Halves round to even; 65520 is the first value that is too large. */
     const float given[] = {1.00048828125f, 1.00146484375f, 65519.9f, 65520.0f,
                            3e-8f,          2.9e-8f,        -0.0f};
     const uint16_t want[] = {0x3c00, 0x3c02, 0x7bff, 0x7c00, 1, 0, 0x8000};
@@ -466,7 +466,7 @@ static size_t two_frames(void *context, uint64_t *frames, size_t capacity)
     lab_tensor *t;
     const int64_t size = 4;
 
-    /* It may use the lab, on the host here: on the device it would be asked
+    /* It may use the lab, but on the host: on the device it would be called
      * again. */
     lab_assert_ok(lab_empty(context, LAB_FLOAT32, LAB_HOST, 1, &size, &t));
     lab_unref(t);

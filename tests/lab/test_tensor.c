@@ -316,7 +316,7 @@ static void test_tensors_hold_what_they_are_made_of(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-/* A used block comes back dirty: zeros are written all the same. */
+/* A reused block is dirty: the zeros are written all the same. */
 static void test_zeros_are_zero_in_reused_memory(void **state)
 {
     lab *l = lab_rig_up(SPEC);

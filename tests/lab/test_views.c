@@ -100,7 +100,7 @@ static void test_reshape_copies_only_what_no_view_can_show(void **state)
     lab_unref(t);
 }
 
-/* As torch has it: in each row, whether that view can be had. */
+/* As in torch: in each row, whether that view is possible. */
 static void test_what_can_be_viewed_is_pytorchs(void **state)
 {
     lab_tensor *t, *p, *v;

@@ -10,7 +10,7 @@
 
 static uint64_t windows_state = 1;
 
-/* Below n; the same ones in every run. */
+/* Below n; the same sequence in every run. */
 static inline int64_t windows_dice(int64_t n)
 {
     windows_state = windows_state * UINT64_C(6364136223846793005) +
@@ -37,8 +37,8 @@ static inline void windows_fill(lab_tensor *t)
         data[i] = (float)(windows_dice(2001) - 1000) / 250;
 }
 
-/* A window of these sizes whose dimensions lie in any order in memory, some of
- * them with gaps; with `may_repeat`, some of stride 0. */
+/* A view of these sizes whose dimensions are in any order in memory, some with
+ * gaps; with `may_repeat`, some have stride 0. */
 static inline lab_tensor *windows_make(lab *l, int ndim, const int64_t *sizes,
                                        bool may_repeat)
 {
@@ -71,7 +71,7 @@ static inline lab_tensor *windows_make(lab *l, int ndim, const int64_t *sizes,
     return t;
 }
 
-/* Up to `most` random sizes; how many. */
+/* Up to `most` random sizes; returns how many. */
 static inline int windows_sizes(int64_t *sizes, int most)
 {
     int ndim = (int)windows_dice(most + 1);
@@ -101,7 +101,8 @@ static inline double windows_at(const lab_tensor *t, const lab_tensor *like,
     return (double)lab__floats(t)[offset];
 }
 
-/* Fails unless both are NaN, or equal to `allowed` of 1 or of what is wanted. */
+/* Fails unless both are NaN, or equal within `allowed` times 1 or the wanted
+ * value. */
 static inline void windows_near(const char *what, int64_t n, double got,
                                 double want, double allowed)
 {

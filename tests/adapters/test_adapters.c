@@ -89,7 +89,7 @@ static void settings_hold_for_every_device(void **state)
         assert_words("out of memory");
         assert_non_null(larder_cupy_malloc(small, 512, device));
     }
-    assert_ok(larder_adapter_close(small)); /* with memory out */
+    assert_ok(larder_adapter_close(small)); /* while memory is allocated */
 }
 
 /* ---- CuPy ---------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static void sessions_have_memory_of_their_own(void **state)
     two.free(second);
     assert_null(one.alloc(GIB(1)));
     assert_ok(larder_ort_functions_release(&one));
-    assert_null(one.alloc(512)); /* nobody's */
+    assert_null(one.alloc(512)); /* released */
     one.free(first);
     one.empty_cache();
     assert_int_equal(larder_ort_functions_release(&one), LARDER_ERR_INVALID);

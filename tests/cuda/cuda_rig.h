@@ -33,10 +33,11 @@ static inline const struct fakecuda_control *fake(void)
     return fn();
 }
 
-/* A call of the driver as a program would make it: DRIVER(cuMemMap)(...). */
+/* A driver call as a program would make it: DRIVER(cuMemMap)(...). */
 #define DRIVER(name) (*(__typeof__(&name) *)(void *[1]){fake_symbol(#name)})
 
-/* The stand-in's device `number`, made anew, through the backend. */
+/* Recreates device `number` of the stand-in and opens it through the
+ * backend. */
 static inline larder_device *cuda_up(const char *sim, int number,
                                      const char *settings)
 {
@@ -59,7 +60,8 @@ static inline void cuda_down(larder_device *dev, int number)
     fake()->forget();
 }
 
-/* A rule was broken since the last look, with these words. */
+/* A rule was broken since the last check, and the record contains these
+ * words. */
 static inline void assert_broken(const char *words)
 {
     if (fake()->broken() == 0 || strstr(fake()->lines(), words) == NULL)

@@ -159,7 +159,7 @@ static void a_stream_that_is_gone_is_unknown(void **state)
     cuda_down(rig.dev, 0);
 }
 
-/* A program's last acts may come after the driver has gone. */
+/* At its exit a program may make calls after the driver has shut down. */
 static void a_driver_that_has_gone_is_no_failure_of_giving_back(void **state)
 {
     struct rig rig = {.dev = cuda_up("sim:64MiB", 0, "")};

@@ -28,7 +28,7 @@ typedef CUmemAccessDesc cud_access;
 
 #include "device/cuda_driver.h"
 
-/* ... is the toolkit's own. */
+/* ... equals the toolkit's own declarations. */
 #define X(need, name, cuda, hip, arguments)                                    \
     _Static_assert(__builtin_types_compatible_p(cud_result(*) arguments,       \
                                                 __typeof__(&cuda)),            \
@@ -46,7 +46,7 @@ CUD_CONSTANT_MAP(X)
 CUD_ATTRIBUTE_MAP(X)
 #undef X
 
-/* Our own types, as they are without a toolkit. */
+/* Our own types, as used without a toolkit. */
 size_t cuda_types_own(size_t sizes[], int count);
 
 #define SIZES(X)                                                               \

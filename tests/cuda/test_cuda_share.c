@@ -84,7 +84,7 @@ static void the_importer_waits_for_its_own_work(void **state)
     assert_ok(larder_device_event_record(dev, event, 0));
     assert_ok(larder_device_event_sync(dev, event));
     assert_ok(larder_device_event_destroy(dev, event));
-    assert_ok(larder_import_close(m)); /* what was refused stayed */
+    assert_ok(larder_import_close(m)); /* the refused memory stayed */
     assert_ok(larder_export_close(e));
     assert_ok(larder_destroy(rig.a));
     pair_down(&p);

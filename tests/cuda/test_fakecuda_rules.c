@@ -24,7 +24,7 @@ static const cud_access access_0 = {
     .flags = CUD_READ_WRITE,
 };
 
-/* A device whose context is this thread's. */
+/* A device whose context is current in this thread. */
 static int set_up(void **state)
 {
     static cud_context own;
@@ -83,7 +83,7 @@ static void memory_is_freed_once_and_whole(void **state)
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
     assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemFree_v2)(addr), "cuMemFree_v2:");
     assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, MIB(65)), CUD_OUT_OF_MEMORY);
-    assert_int_equal(fake()->broken(), 0); /* that is no broken rule */
+    assert_int_equal(fake()->broken(), 0); /* not a broken rule */
 }
 
 static void sizes_are_multiples_of_the_granularity(void **state)
@@ -143,7 +143,7 @@ static void pages_are_mapped_whole_where_nothing_is(void **state)
                 "cuMemUnmap:");
     assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemAddressFree)(addr, MIB(8)),
                 "cuMemAddressFree:");
-    /* Released while it is mapped: as the driver does. */
+    /* A mapped page may be released, as in the driver, but only once. */
     assert_int_equal(DRIVER(cuMemRelease)(page), 0);
     assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemRelease)(page), "no page");
     assert_int_equal(DRIVER(cuMemUnmap)(addr, MIB(4)), 0);
@@ -154,7 +154,7 @@ static void pages_are_mapped_whole_where_nothing_is(void **state)
     assert_int_equal(DRIVER(cuMemAddressFree)(addr, MIB(8)), 0);
 }
 
-/* A page of 2 MiB, mapped. */
+/* A mapped page of 2 MiB. */
 static cud_addr map_one(cud_page *page)
 {
     cud_page_prop prop = on_device(0);
@@ -329,10 +329,11 @@ static void *allocate_until_told(void *ends)
     return NULL;
 }
 
-/* Nor do its locks: another thread has them nearly always. */
+/* Neither do its locks: another thread holds them nearly all the time. */
 static void the_driver_does_not_survive_a_fork(void **state)
 {
-    /* Found before: the loader's locks do not survive a fork either. */
+    /* Looked up before the fork: the loader's locks do not survive it
+     * either. */
     __typeof__(&cuMemAlloc_v2) alloc = DRIVER(cuMemAlloc_v2);
     __typeof__(&cuInit) init = DRIVER(cuInit);
     atomic_bool ends = false;

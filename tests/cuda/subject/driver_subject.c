@@ -25,7 +25,7 @@ cud_result cuGetProcAddress_v2(const char *, void **, int, unsigned long long,
 static struct cud_calls call;
 static create_stream_fn *create_stream;
 
-/* By its name without a version, as programs ask. */
+/* By its name without a version, as programs do. */
 static void find(find_fn *get, const char *symbol, void *out)
 {
     char name[64];

@@ -49,7 +49,8 @@ static void each_handle_is_another(void **state)
     assert_int_equal(destroy(P(second)), 0);
 }
 
-/* cuDNN's own benchmark records events on what it is told. */
+/* cuDNN's own benchmark records events on the stream it gets from the
+ * handle. */
 static void a_handle_tells_the_stream_that_was_set(void **state)
 {
     static const char *const calls[][5] = {
@@ -81,7 +82,7 @@ static void a_handle_tells_the_stream_that_was_set(void **state)
     }
 }
 
-/* JAX refuses libraries that are older than those it was built with. */
+/* JAX refuses libraries older than those it was built with. */
 static void versions_are_late_ones(void **state)
 {
     static const struct {
@@ -230,7 +231,7 @@ static struct place place_of(void *network, int layer, int number, char *space)
     return p;
 }
 
-/* Matrices one after the other, biases after all of them. */
+/* Matrices one after the other, then all the biases. */
 static void weights_lie_one_after_the_other(void **state)
 {
     static char space[32768];
@@ -254,7 +255,7 @@ static void weights_lie_one_after_the_other(void **state)
     drop_network(network);
 }
 
-/* Of a matrix or a bias a program may want to know nothing. */
+/* A program may need only the matrix, or only the bias. */
 static void a_place_may_be_asked_for_alone(void **state)
 {
     static char space[32768];
@@ -320,7 +321,7 @@ struct gathering {
     uintptr_t communicator;
 };
 
-/* Memory that is the GPU's and the host's: numbers in the part, zeros in the whole. */
+/* Memory shared by GPU and host: numbers in the part, zeros in the whole. */
 static struct gathering gathering_of(int ranks)
 {
     struct gathering g;

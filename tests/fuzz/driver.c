@@ -23,7 +23,7 @@ struct input {
 
 static struct input files[FILES_MAX];
 static size_t file_count;
-static uint64_t seed; /* never 0 once it is used */
+static uint64_t seed; /* never 0 during use */
 
 static uint64_t random_below(uint64_t end)
 {
@@ -42,7 +42,7 @@ static void crash_file_make(void)
     crash_fd = open(crash_name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 }
 
-/* Before each run: a sanitizer that ends the process asks nobody. */
+/* Set before each run, because a sanitizer ends the process without notice. */
 static void crash_file_set(const uint8_t *data, size_t size)
 {
     if (crash_fd >= 0 && (pwrite(crash_fd, data, size, 0) != (ssize_t)size ||
@@ -63,7 +63,7 @@ static void crash_file_remove(void)
 
 static void run(const uint8_t *data, size_t size)
 {
-    /* A copy of the exact size, so that a read past the end is seen. */
+    /* A copy of the exact size, so that a read past the end is detected. */
     uint8_t *copy = malloc(size == 0 ? 1 : size);
 
     REQUIRE(copy != NULL);
@@ -90,7 +90,7 @@ static int load(const char *path)
     return 1;
 }
 
-/* Bytes that tend to matter. */
+/* Bytes that often matter. */
 static uint8_t telling_byte(void)
 {
     static const uint8_t telling[] = {0,    1,   0x7F, 0x80, 0xFF, ' ',
@@ -101,7 +101,7 @@ static uint8_t telling_byte(void)
                                 : (uint8_t)random_below(256);
 }
 
-/* Take a stretch of one file into the buffer at a random place. */
+/* Copy a stretch of one file into the buffer at a random place. */
 static size_t put_in(uint8_t *data, size_t size)
 {
     const struct input *from = &files[random_below(file_count)];
@@ -143,7 +143,7 @@ static size_t mutate(uint8_t *data, size_t size)
             data[random_below(size)] ^= (uint8_t)(1 << random_below(8));
         return size;
     case 3:
-        if (size < INPUT_MAX) { /* put one in */
+        if (size < INPUT_MAX) { /* insert one */
             size_t at = random_below(size + 1);
 
             memmove(data + at + 1, data + at, size - at);

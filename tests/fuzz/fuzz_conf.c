@@ -36,8 +36,8 @@ static void work_with(const char *conf)
     REQUIRE(larder_destroy(a) == LARDER_OK);
 }
 
-/* Whether the settings ask for files, or for as much memory for events as they
- * like: those are only checked.  Blanks may stand anywhere. */
+/* Whether the settings name files, or request arbitrary memory for events:
+ * those are only checked.  Blanks may be anywhere. */
 static int is_costly(const char *conf)
 {
     char *bare = strdup(conf);

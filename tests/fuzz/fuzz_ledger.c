@@ -29,8 +29,8 @@ static void page_path(larder_device *dev, char out[SHARED_NAME_MAX + 1])
     larder__ledger_name(&which, out);
 }
 
-/* The bytes become the page; with a mark it still says what it is, and its
- * slots are taken. */
+/* Write the bytes to the page, repeated; MAGIC makes it look valid, and PIDS
+ * marks its slots as used. */
 static void page_fill(const char *path, const uint8_t *data, size_t size,
                       unsigned how)
 {
@@ -65,7 +65,7 @@ static void look(void *ctx, const larder_ledger_device *device,
     }
 }
 
-/* As much as the device has; or as little as its ledger leaves. */
+/* Allocates as much as the device has, or as little as its ledger leaves. */
 static void work(larder_allocator *a)
 {
     larder_addr addr[4];
@@ -104,14 +104,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & EARLY)
         page_fill(path, data, size, how);
     larder_options_init(&opt);
-    opt.conf = "ask_budget_ms:1"; /* a ledger that is refused is done without */
+    /* A refused ledger does not stop the allocator. */
+    opt.conf = "ask_budget_ms:1";
     REQUIRE(larder_create(dev, &opt, &a) == LARDER_OK);
     work(a);
     if (!(how & EARLY)) {
         page_fill(path, data, size, how | MAGIC);
         work(a);
     }
-    /* This one alone: what others on the machine do changes nothing here. */
+    /* This ledger only: what others on the machine do does not matter here. */
     REQUIRE(larder__ledger_show(path + 1, look, path + 1) == LARDER_OK);
     work(a);
     REQUIRE(larder_destroy(a) == LARDER_OK);

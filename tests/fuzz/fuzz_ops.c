@@ -10,7 +10,8 @@
 
 enum { SLOTS = 64, POOLS = 3, STREAMS = 4, STEPS_MAX = 4000 };
 
-/* All rules are looked at after each of the first steps, then after as many. */
+/* All rules are checked after each of the first steps, then once per as
+ * many. */
 enum { CHECKED_STEPS = 16 };
 
 struct block {
@@ -42,7 +43,7 @@ static const char *const settings[] = {
 
 enum { SETTINGS = sizeof settings / sizeof settings[0] };
 
-/* 0 once the program is over. */
+/* 0 after the end of the program. */
 static uint8_t next_byte(struct machine *m)
 {
     return m->at < m->end ? *m->at++ : 0;
@@ -54,7 +55,7 @@ static uint64_t next_size(struct machine *m)
     uint8_t byte = next_byte(m);
     uint64_t bytes = (uint64_t)next_byte(m) << shifts[byte % 8];
 
-    if (byte == 255) /* absurd ones too */
+    if (byte == 255) /* absurd sizes too */
         return UINT64_MAX >> (bytes % 64);
     return bytes + (byte >> 3);
 }
@@ -74,7 +75,7 @@ static int is_allowed_failure(larder_result r)
     return r == LARDER_ERR_OUT_OF_MEMORY;
 }
 
-/* The new block is none of the live ones'. */
+/* The new block overlaps none of the live ones. */
 static void require_apart(const struct machine *m, const struct block *b)
 {
     REQUIRE(b->addr % 512 == 0);
@@ -188,7 +189,7 @@ static void op_pool_release(struct machine *m)
 {
     int i = next_byte(m) % POOLS;
 
-    if (m->begun[i]) /* its owner would end it first */
+    if (m->begun[i]) /* otherwise its owner would end it first */
         return;
     REQUIRE(larder_pool_release(m->a, pool_id(i)) ==
             (m->held[i] > 0 ? LARDER_OK : LARDER_ERR_UNKNOWN_POOL));
@@ -209,8 +210,8 @@ static void op_checkpoint(struct machine *m)
     m->checkpoints[i] = cp;
 }
 
-/* Blocks that a restore took away are no longer ours, those it brought back
- * are: as many as there is room for, the rest is released. */
+/* Forget blocks that a restore removed, and take over those it recreated, as
+ * many as there is room for; free the rest. */
 static void take_over(struct machine *m, const larder_addr *freed,
                       size_t freed_count, const larder_addr *created,
                       size_t created_count)
@@ -281,7 +282,7 @@ static void op_reset(struct machine *m)
 
 typedef void operation(struct machine *m);
 
-/* The first ones come more often. */
+/* The first ones are more frequent. */
 static operation *const operations[] = {
     op_alloc,      op_alloc,    op_alloc,        op_alloc,      op_free,
     op_free,       op_free,     op_record,       op_complete,   op_empty_cache,

@@ -7,7 +7,7 @@
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_write.h"
 
-/* Written, it is read back with all its events and blocks. */
+/* Writes the snapshot and reads it back with all its events and blocks. */
 static void write_and_read_back(const struct snapshot *s)
 {
     static struct tool_error error;

@@ -50,7 +50,7 @@ static void require_one_of(larder_result r, const larder_result *allowed,
                    1 + sizeof((const larder_result[]){__VA_ARGS__}) /          \
                            sizeof(larder_result))
 
-/* Every fourth request is a tag's. */
+/* Every fourth request belongs to a tag. */
 static void allocate(struct run *run, const struct trace_op *op)
 {
     static const larder_hint hints[] = {LARDER_HINT_NONE, LARDER_HINT_LONG,
@@ -67,7 +67,7 @@ static void allocate(struct run *run, const struct trace_op *op)
         ALLOWED(larder_tag_end(run->a), LARDER_ERR_INVALID);
 }
 
-/* A mark pauses, resumes, trims or limits: its label's length says which. */
+/* A mark pauses, resumes, trims or limits, depending on its label's length. */
 static void disturb(struct run *run, size_t length)
 {
     const char *tag = tags[length / 8 % TAGS];
@@ -119,7 +119,8 @@ static void apply(struct run *run, const struct trace *t,
     }
 }
 
-/* Prices of the trace's own making: what calls cost changes no answer. */
+/* Prices derived from the trace: the cost of calls does not change any
+ * result. */
 static void set_prices(larder_device *dev, const struct trace *t)
 {
     larder_prices prices;

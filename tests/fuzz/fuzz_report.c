@@ -20,8 +20,8 @@ static int memory_file(const uint8_t *data, size_t size, char name[64])
     return fd;
 }
 
-/* That there are more devices than any machine has is all that may be wrong
- * with what could be read. */
+/* The only permitted error for a readable snapshot is that it has more devices
+ * than any machine. */
 static void require(bool ok, const struct tool_error *error)
 {
     if (ok || strncmp(error->text, "more than", 9) == 0)

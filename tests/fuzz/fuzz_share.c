@@ -29,7 +29,7 @@ static void header_mend(unsigned char *bytes, size_t size,
     memcpy(bytes, right, 32); /* up to the sizes */
 }
 
-/* `count` descriptors with the bytes. */
+/* Sends `count` descriptors with the bytes. */
 static void part_send(int socket, unsigned char *bytes, size_t size, int fd,
                       size_t count)
 {

@@ -7,7 +7,7 @@
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_write.h"
 
-/* Written, it is read back with all its events and blocks. */
+/* Writes the snapshot and reads it back with all its events and blocks. */
 static void write_and_read_back(const struct snapshot *s)
 {
     static struct tool_error error;
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
     REQUIRE(fd >= 0);
-    /* Always JSON: what the first byte tells is the other target's. */
+    /* Always JSON; other first bytes belong to the other target. */
     REQUIRE(write(fd, "{", 1) == 1);
     REQUIRE(size == 0 || write(fd, data, size) == (ssize_t)size);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);

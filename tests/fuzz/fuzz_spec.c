@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     larder_result r;
 
     REQUIRE(spec != NULL);
-    /* The last backing that is named would be the one to count. */
+    /* The last backing named applies. */
     snprintf(spec, size + 64, "sim:%s,backing=none", rest);
     if (strstr(rest, "shared") == NULL) {
         r = larder_device_open(spec, 0, &dev);

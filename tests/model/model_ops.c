@@ -8,7 +8,8 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * 1024)
-/* A range of an expandable segment is 9/8 of it, and there are many. */
+/* A range of an expandable segment is 9/8 of the capacity, and there are
+ * many. */
 #define CAPACITY_MAX (200 * 1024 * MIB)
 
 /* ---- random numbers ----------------------------------------------------- */
@@ -74,8 +75,8 @@ static void add_divisions(struct text *t, struct model_random *r)
     t->out[t->length] = '\0';
 }
 
-/* Often `half`: then limits fall on multiples of segments, and `is equal` is
- * met as well as `is less`. */
+/* Often `half`: then limits are multiples of segments, and both `is equal` and
+ * `is less` occur. */
 static unsigned half_or(struct model_random *r, unsigned value, unsigned half)
 {
     return model_random_chance(r, 40) ? half : value;
@@ -112,7 +113,7 @@ void model_conf_text(uint64_t value, char out[MODEL_CONF_MAX])
 
 /* ---- sizes -------------------------------------------------------------- */
 
-/* Near a place where a rule changes. */
+/* Close to a size where a rule changes. */
 static uint64_t edge_size(struct model_random *r)
 {
     static const uint64_t edges[] = {
@@ -154,7 +155,7 @@ static uint64_t random_size(const struct model_plan *p, struct model_random *r)
     case 4:
         return power_size(r, 24, 35);
     default:
-        /* A few sizes only: exact fits, and many of one size. */
+        /* A few sizes only: exact fits, and many of the same size. */
         return 512 * (1 + model_random_below(r, 4)) *
                (UINT64_C(1) << 4 * model_random_below(r, 5));
     }
@@ -162,8 +163,8 @@ static uint64_t random_size(const struct model_plan *p, struct model_random *r)
 
 /* ---- plans -------------------------------------------------------------- */
 
-/* About half of what the slots would hold if all were in use, times something
- * from much too little to more than enough. */
+/* About half of what all the slots would hold, times a factor from much too
+ * little to more than enough. */
 static uint64_t random_capacity(const struct model_plan *p,
                                 struct model_random *r)
 {
@@ -239,7 +240,7 @@ static bool any_begun(const struct model_plan *p)
     return false;
 }
 
-/* Something that is neither an allocation nor a free. */
+/* An operation that is neither an allocation nor a free. */
 static struct model_op next_other(struct model_plan *p)
 {
     struct model_random *r = &p->random;
@@ -271,7 +272,7 @@ static struct model_op next_other(struct model_plan *p)
     return op;
 }
 
-/* A slot that is in use, or is not, as far as that is known: of three. */
+/* Of three tries, a slot that is in use, or is not, as far as known. */
 static unsigned pick_slot(struct model_plan *p, bool in_use)
 {
     unsigned slot = 0;

@@ -35,7 +35,7 @@ enum model_kind {
 struct model_op {
     enum model_kind kind;
     unsigned slot;   /* or number of the pool */
-    unsigned stream; /* BEGIN: set of streams as bits */
+    unsigned stream; /* BEGIN: set of streams, as bits */
     uint64_t value;  /* ALLOC: bytes; CONFIGURE: what makes the text;
                         FRACTION: percent */
 };
@@ -50,18 +50,18 @@ void model_random_init(struct model_random *r, uint64_t seed);
 uint64_t model_random_below(struct model_random *r, uint64_t n);
 bool model_random_chance(struct model_random *r, unsigned percent);
 
-/* What kind of program a run is; made from its seed. */
+/* The kind of program of a run, derived from its seed. */
 struct model_plan {
     uint64_t seed;
     uint64_t capacity;
-    uint64_t conf; /* what makes the text of the first configuration */
+    uint64_t conf; /* determines the text of the first configuration */
     unsigned slots;
     unsigned streams;
-    unsigned sizes; /* which mixture of sizes */
+    unsigned sizes; /* number of the mixture of sizes */
     unsigned record_percent;
     bool with_pools;
     bool with_configure;
-    unsigned fill_percent; /* how many slots are in use; changes on the way */
+    unsigned fill_percent;    /* share of slots in use; changes over time */
     bool in_use[MODEL_SLOTS]; /* as far as the generator knows */
     bool begun[MODEL_POOLS];
     bool held[MODEL_POOLS];
@@ -74,7 +74,7 @@ struct model_op model_plan_next(struct model_plan *p);
 /* The same text for the same value, always well formed. */
 void model_conf_text(uint64_t value, char out[MODEL_CONF_MAX]);
 
-/* One line, in the words of the trace grammar where it has some. */
+/* One line, in the trace grammar as far as it covers the operation. */
 void model_op_print(const struct model_op *op, FILE *out);
 
 #endif

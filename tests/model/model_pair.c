@@ -171,8 +171,8 @@ static bool segment_same(const larder_segment_info *a,
            a->block_count == b->block_count;
 }
 
-/* What was once asked for with a block that is free now is nobody's concern:
- * the library forgets it. */
+/* The request that a free block once served does not count: the library forgets
+ * it. */
 static bool block_same(const larder_block_info *a, const larder_block_info *b)
 {
     return a->addr == b->addr && a->bytes == b->bytes && a->state == b->state &&
@@ -302,9 +302,9 @@ static bool step_free(struct model_pair *m, const struct model_op *op)
                        larder_free(m->allocator, to_library(m, addr)));
 }
 
-/* Neither a free nor a record of an address that is not live may do anything.
- * Both names of the mistake will do: which one depends on what the library
- * still knows about the address. */
+/* Neither freeing nor recording an address that is not live may have an effect.
+ * Either error will do: which one depends on what the library still knows about
+ * the address. */
 static bool step_free_bad(struct model_pair *m, const struct model_op *op)
 {
     larder_addr addr = m->before[op->slot];

@@ -18,7 +18,7 @@ struct model_pair {
     larder_addr live[MODEL_SLOTS];
     larder_addr before[MODEL_SLOTS];
     unsigned filters[MODEL_POOLS]; /* sets of streams, as bits */
-    larder_stats stats;            /* both agreed on them last */
+    larder_stats stats;            /* last statistics that both agreed on */
     char why[MODEL_WHY_MAX];       /* the first difference */
 };
 
@@ -35,8 +35,8 @@ bool model_pair_compare_blocks(struct model_pair *m);
 /* larder_check(). */
 bool model_pair_check(struct model_pair *m);
 
-/* Free all, release all, and see that the device has everything again.
- * Closes both whatever it sees. */
+/* Free all, release all, and check that the device got everything back.  Closes
+ * both in any case. */
 bool model_pair_close(struct model_pair *m);
 
 #endif

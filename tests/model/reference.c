@@ -86,7 +86,7 @@ static struct ref_place after(const struct reference *r,
                          ref_at(p)->addr + 1);
 }
 
-/* PyTorch's best fit, when its first hit lies in an expandable segment. */
+/* PyTorch's best fit if its first hit is in an expandable segment. */
 static struct ref_place best_expandable(const struct reference *r,
                                         const struct ref_request *q,
                                         struct ref_place p)
@@ -272,8 +272,8 @@ void ref_insert_events(struct reference *r, struct ref_place p)
     b->uses = 0;
 }
 
-/* Only what was recorded before a capture counts: what a capture recorded is
- * over when the capture is. */
+/* Only what was recorded before a capture counts: records made by a capture end
+ * with it. */
 static void insert_deferred(struct reference *r)
 {
     for (size_t i = 0; i < r->deferred_count; i++) {
@@ -287,7 +287,7 @@ static void insert_deferred(struct reference *r)
     r->deferred_count = 0;
 }
 
-/* Take the first event off the queue. */
+/* Remove the first event from the queue. */
 static void event_over(struct reference *r, struct ref_queue *queue)
 {
     struct ref_place p = ref_find(r, queue->events[0].addr);
@@ -414,7 +414,7 @@ static struct ref_private *private_create(struct reference *r,
     return private;
 }
 
-/* begun_count if it is not begun. */
+/* Returns begun_count if it is not begun. */
 static size_t begun_index(const struct reference *r,
                           const struct ref_private *private)
 {

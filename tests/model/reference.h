@@ -21,9 +21,9 @@ enum { REFERENCE_STREAMS = 64 }; /* streams are the numbers below this */
 
 struct reference; /* opaque */
 
-/* A device of `capacity` bytes; `immediate` events are complete as soon as
- * they are asked about, others when reference_complete() or a wait says so.
- * `conf` must be well formed. */
+/* A device of `capacity` bytes.  `immediate` events are complete as soon as
+ * they are queried, others when reference_complete() or a wait says so.  `conf`
+ * must be well formed. */
 struct reference *reference_create(uint64_t capacity, bool immediate,
                                    const char *conf);
 void reference_destroy(struct reference *r);
@@ -37,7 +37,7 @@ void reference_configure(struct reference *r, const char *conf);
 void reference_set_fraction(struct reference *r, double fraction);
 larder_result reference_alloc(struct reference *r, uint64_t bytes,
                               larder_stream stream, larder_addr *out);
-/* LARDER_ERR_UNKNOWN_ADDRESS for whatever is not live. */
+/* LARDER_ERR_UNKNOWN_ADDRESS for an address that is not live. */
 larder_result reference_free(struct reference *r, larder_addr addr);
 larder_result reference_record_stream(struct reference *r, larder_addr addr,
                                       larder_stream stream);

@@ -57,8 +57,8 @@ static void fill(struct ref_conf *c, size_t from, size_t to, uint64_t value)
         c->divisions[i] = value;
 }
 
-/* One `MB:divisions` or `>:divisions`.  As in PyTorch the last interval named
- * is overwritten by `>`, and those between two named ones stay off. */
+/* One `MB:divisions` or `>:divisions`.  As in PyTorch, `>` overwrites the last
+ * interval named, and those between two named ones stay off. */
 static void divisions_entry(struct ref_conf *c, const char *interval,
                             uint64_t value, bool is_first, size_t *last)
 {

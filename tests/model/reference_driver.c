@@ -19,8 +19,8 @@ static uint64_t page_down(const struct ref_segment *s, uint64_t addr)
     return s->addr + (addr - s->addr) / s->page * s->page;
 }
 
-/* Map the first `bytes` of an unmapped block; it becomes free and joins its
- * neighbours.  False: out of memory, and nothing changed. */
+/* Map the first `bytes` of an unmapped block, which becomes free and is merged
+ * with its neighbours.  False: out of memory, and nothing changed. */
 static bool map_block(struct reference *r, struct ref_place *p, uint64_t bytes)
 {
     struct ref_block *b = ref_at(*p);
@@ -70,7 +70,7 @@ static bool unmap_block(struct reference *r, struct ref_place p)
     return true;
 }
 
-/* Whether idle blocks from here on make room for this much. */
+/* Whether the idle blocks from here on have room for this much. */
 static bool has_room(struct ref_place p, uint64_t bytes)
 {
     uint64_t room = 0;
@@ -83,8 +83,8 @@ static bool has_room(struct ref_place p, uint64_t bytes)
     return room >= bytes;
 }
 
-/* Where in this segment there is room: at the unmapped block with the lowest
- * address, or at the free block before it. */
+/* The place in this segment that has room: the unmapped block with the lowest
+ * address, or the free block before it. */
 static bool room_in_segment(struct ref_segment *s, uint64_t bytes,
                             struct ref_place *out)
 {
@@ -150,13 +150,13 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* What was mapped before the device had no more stays, as free memory. */
+/* Memory mapped before the device ran out stays, as free memory. */
 static bool obtain_expandable(struct reference *r, const struct ref_request *q,
                               struct ref_place *out)
 {
     struct ref_place p;
 
-    if (q->bytes > new_range(r, q)) /* the library makes none in vain */
+    if (q->bytes > new_range(r, q)) /* the range would be too small */
         return false;
     p = find_expandable(r, q);
     if (!ref_at(p)->mapped &&
@@ -281,8 +281,8 @@ void ref_collect_garbage(struct reference *r)
     }
 }
 
-/* The largest block of the pool and stream that can be freed and is at
- * least of this size. */
+/* The largest block of the pool and stream that can be freed and has at least
+ * this size. */
 static struct ref_segment *largest_releasable(const struct reference *r,
                                               const struct ref_request *q,
                                               uint64_t least)
@@ -302,7 +302,7 @@ static struct ref_segment *largest_releasable(const struct reference *r,
     return best;
 }
 
-/* The smallest that is at least of this size. */
+/* The smallest one with at least this size. */
 static struct ref_segment *smallest_releasable(const struct reference *r,
                                                const struct ref_request *q,
                                                uint64_t least)
@@ -346,7 +346,7 @@ bool ref_release_available(struct reference *r, const struct ref_request *q)
     return true;
 }
 
-/* Unmap what can be; an emptied range is given up. */
+/* Unmap whatever is possible; an empty range is released. */
 static void release_expandable(struct reference *r, struct ref_segment *s)
 {
     bool unmapped = false;
@@ -355,7 +355,7 @@ static void release_expandable(struct reference *r, struct ref_segment *s)
         if (ref_block_free(&s->blocks[i]) &&
             unmap_block(r, (struct ref_place){s, i})) {
             unmapped = true;
-            i = (size_t)-1; /* the blocks have moved: look at all again */
+            i = (size_t)-1; /* blocks have moved: start again */
         }
     }
     if (unmapped && !ref_segment_split(s)) {

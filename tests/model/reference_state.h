@@ -15,7 +15,7 @@ enum { REF_SIZE_CLASSES = 16 }; /* of roundup_power2_divisions */
 struct ref_conf {
     uint64_t max_split;     /* UINT64_MAX: unlimited */
     uint64_t max_rounding;  /* slack of an oversize block that is reused */
-    uint64_t large_segment; /* and page of large expandable segments */
+    uint64_t large_segment; /* also the page of large expandable segments */
     double gc_threshold;    /* 0: off */
     uint64_t divisions[REF_SIZE_CLASSES];
     bool expandable;
@@ -23,7 +23,8 @@ struct ref_conf {
 };
 
 void ref_conf_init(struct ref_conf *c);
-/* As each configuration of PyTorch: three keys first go back to defaults. */
+/* Like each configuration of PyTorch, it first resets three keys to their
+ * defaults. */
 void ref_conf_apply(struct ref_conf *c, const char *text);
 uint64_t ref_conf_round(const struct ref_conf *c, uint64_t bytes);
 uint64_t ref_conf_segment_bytes(const struct ref_conf *c, uint64_t rounded);
@@ -35,7 +36,7 @@ struct ref_range {
     uint64_t bytes;
 };
 
-/* Ranges in the order of addresses. */
+/* Ranges in address order. */
 struct ref_space {
     uint64_t base;
     struct ref_range *ranges;
@@ -74,27 +75,27 @@ struct ref_block {
     uint64_t addr;
     uint64_t bytes;
     uint64_t requested; /* of the last request */
-    bool mapped;        /* always, but for parts of expandable segments */
+    bool mapped;        /* false only for parts of expandable segments */
     bool allocated;
     unsigned events;          /* still outstanding */
-    ref_streams uses;         /* recorded, without an event so far */
-    ref_streams capture_uses; /* of them, recorded while a pool was begun */
+    ref_streams uses;         /* recorded, without an event yet */
+    ref_streams capture_uses; /* the part recorded while a pool was begun */
     uint64_t born;            /* pool->searches when it became free */
 };
 
-/* One allocation of the driver, or one reserved range with pages. */
+/* One driver allocation, or one reserved range with pages. */
 struct ref_segment {
     struct ref_pool *pool;
     larder_stream stream;
     uint64_t addr;
     uint64_t bytes;
     uint64_t page;            /* 0: not expandable */
-    struct ref_block *blocks; /* in the order of addresses; they tile it */
+    struct ref_block *blocks; /* in address order, without gaps */
     size_t count;
     size_t capacity;
 };
 
-/* A block, until the next change of its segment. */
+/* A block; valid until the next change of its segment. */
 struct ref_place {
     struct ref_segment *segment; /* NULL: none */
     size_t index;
@@ -115,7 +116,7 @@ struct ref_begun {
 };
 
 struct ref_event {
-    uint64_t addr; /* of the block that waits */
+    uint64_t addr; /* of the pending block */
     bool done;
 };
 
@@ -133,7 +134,7 @@ struct reference {
     bool immediate;
     struct ref_pool small;
     struct ref_pool large;
-    struct ref_segment **segments; /* in no order */
+    struct ref_segment **segments; /* unordered */
     size_t segment_count;
     size_t segment_capacity;
     struct ref_private *privates[REF_PRIVATE_MAX];
@@ -147,12 +148,12 @@ struct reference {
     larder_stats stats;
 };
 
-/* What is asked for, as the search sees it. */
+/* A request, as the search sees it. */
 struct ref_request {
     struct ref_pool *pool;
     larder_stream stream;
     uint64_t bytes;         /* rounded */
-    uint64_t segment_bytes; /* what the device would be asked for */
+    uint64_t segment_bytes; /* size of the driver allocation it would need */
 };
 
 /* Grow an array to hold one more element. */
@@ -163,7 +164,7 @@ static inline struct ref_block *ref_at(struct ref_place p)
     return &p.segment->blocks[p.index];
 }
 
-/* Neither handed out nor waiting, mapped or not. */
+/* Neither allocated nor pending, mapped or not. */
 bool ref_block_idle(const struct ref_block *b);
 /* In PyTorch's free set. */
 bool ref_block_free(const struct ref_block *b);
@@ -175,13 +176,14 @@ struct ref_segment *ref_segment_add(struct reference *r,
                                     uint64_t bytes, uint64_t page);
 void ref_segment_remove(struct reference *r, struct ref_segment *s);
 
-/* Cut a block: it keeps its first `bytes`; what follows is a copy of it. */
+/* Split a block: it keeps its first `bytes`; the rest is a copy of it. */
 void ref_block_cut(struct ref_place p, uint64_t bytes);
-/* Join a block with its neighbour if both are idle and both are, or are not,
- * mapped: the first gets all.  Returns the neighbour's bytes, 0 if not. */
+/* Merge a block with its neighbour if both are idle and both are mapped or both
+ * unmapped; the first one keeps all.  Returns the neighbour's bytes, otherwise
+ * 0. */
 uint64_t ref_block_absorb_next(struct ref_place p);
 uint64_t ref_block_absorb_previous(struct ref_place *p);
-/* It becomes free now: its age counts from here. */
+/* Call when it becomes free: its age counts from here. */
 void ref_block_born(struct ref_place p);
 
 /* The block that begins at the address; segment NULL if there is none. */
@@ -209,11 +211,11 @@ void ref_release_cached(struct reference *r);
 
 /* ---- events ------------------------------------------------------------- */
 
-/* What was recorded for this block now gets events. */
+/* Record events for the streams of this block. */
 void ref_insert_events(struct reference *r, struct ref_place p);
 void ref_process_events(struct reference *r);
 void ref_synchronize_events(struct reference *r);
-/* Put a block that nothing waits for back among the free ones. */
+/* Return a block that nothing waits for to the free ones. */
 void ref_block_release(struct reference *r, struct ref_place p);
 
 #endif

@@ -87,7 +87,7 @@ void reference_walk(const struct reference *r, larder_segment_fn *segment_fn,
 {
     if (r->segment_count == 0)
         return;
-    /* Their order means nothing, so they may as well stay sorted. */
+    /* Their order has no meaning, so they may stay sorted. */
     qsort(r->segments, r->segment_count, sizeof(*r->segments), by_address);
     for (size_t i = 0; i < r->segment_count; i++) {
         if (visit_segment(r->segments[i], segment_fn, block_fn, ctx))

@@ -12,12 +12,12 @@
 enum {
     STREAMS = 5,
     LIVE = 80,
-    READS = 4096, /* queued at once at most */
-    EDGE = 64,    /* bytes that are read of either end */
+    READS = 4096, /* maximum number queued at once */
+    EDGE = 64,    /* bytes read at either end */
     STEPS_QUICK = 2000
 };
 
-/* What is queued: the two ends of a block are copied out, then looked at. */
+/* Queued: the two ends of a block are copied out, then checked. */
 struct read {
     unsigned char ends[2 * EDGE];
     unsigned char wanted;
@@ -98,7 +98,7 @@ static void queue_read(struct model *m, const struct block *b,
     assert_ok(larder_sim_launch(m->rig.dev, stream, look, read));
 }
 
-/* The stream goes on when the block's own has come this far. */
+/* The stream continues when the block's own stream has come this far. */
 static void queue_after(struct model *m, const struct block *b,
                         larder_stream stream)
 {
@@ -144,7 +144,7 @@ static void free_block(struct model *m, struct block *b)
     b->addr = 0;
 }
 
-/* PyTorch 2.4 forgets streams that are recorded while a pool is begun. */
+/* PyTorch 2.4 forgets streams recorded while a pool is begun. */
 static void use_elsewhere(struct model *m, const struct block *b)
 {
     larder_stream other = below(m, STREAMS);

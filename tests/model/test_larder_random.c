@@ -19,7 +19,7 @@
 enum {
     SLOTS = 160,
     STREAMS = 4,
-    GHOSTS = 64,       /* released, still used by a stream */
+    GHOSTS = 64,       /* freed, still used by a stream */
     GRAPH_BLOCKS = 12, /* of a captured graph */
     GRAPH_STREAM = 9,
     FULL_BYTES = 1 << 14 /* written in full up to here */
@@ -45,7 +45,7 @@ struct random {
     struct ghost ghosts[GHOSTS];
     struct piece graph[GRAPH_BLOCKS];
     int graph_count;     /* 0: no graph */
-    larder_pool_id pool; /* of the graph; each has one of its own */
+    larder_pool_id pool; /* each graph has its own */
     bool is_lossy;       /* calls fail */
     uint64_t failed;     /* allocations */
     uint64_t live;
@@ -109,7 +109,7 @@ static void ghost_drop(struct random *m, struct ghost *g)
     memset(g, 0, sizeof *g);
 }
 
-/* As long as a stream has not passed, nobody else has the memory. */
+/* As long as a stream has not passed, the memory is not reused. */
 static void ghosts_compare(struct random *m)
 {
     for (int i = 0; i < GHOSTS; i++) {
@@ -124,7 +124,8 @@ static void ghosts_compare(struct random *m)
     }
 }
 
-/* Calls fail for us as well: then there is nothing to tell by. */
+/* Calls fail for the test as well: then it cannot tell when the work is
+ * done. */
 static bool ghost_event(struct random *m, struct ghost *g, larder_stream stream)
 {
     uint64_t *event = &g->events[stream];
@@ -141,7 +142,8 @@ static bool ghost_event(struct random *m, struct ghost *g, larder_stream stream)
     return false;
 }
 
-/* Before the block is freed: our events come before the allocator's. */
+/* Call before the block is freed, so that our events come before the
+ * allocator's. */
 static void ghost_add(struct random *m, const struct piece *p)
 {
     struct ghost *g = m->ghosts;
@@ -209,8 +211,8 @@ static int find_owner(void *ctx, const larder_segment_info *segment,
     return 1;
 }
 
-/* A block that was borrowed goes back to its owner, who need not wait for work
- * of his own, but for that of the stream that had it. */
+/* A borrowed block returns to its owner, which need not wait for its own work,
+ * but for that of the borrowing stream. */
 static void settle_streams(struct random *m, struct piece *p)
 {
     struct owner owner = {.addr = p->addr, .stream = p->stream};
@@ -275,8 +277,8 @@ static void graph_drop(struct random *m)
     m->graph_count = 0;
 }
 
-/* Blocks that are had and freed while a graph is captured; the graph goes
- * on writing to them. */
+/* Blocks allocated and freed during the capture of a graph, which continues to
+ * write to them. */
 static void graph_capture(struct random *m)
 {
     larder_result r = LARDER_OK;
@@ -348,7 +350,7 @@ static int add_segment(void *ctx, const larder_segment_info *segment)
     return 0;
 }
 
-/* What is held and mapped nowhere is in the walk, too. */
+/* The walk also shows memory that is held but mapped nowhere. */
 static void sum_segments(struct random *m)
 {
     uint64_t bytes = 0;
@@ -450,7 +452,7 @@ static void moving_never(void **state)
     run("sim:96MiB,backing=memory,events=manual", "defrag:off", false);
 }
 
-/* In handles of several pages, however small the device. */
+/* In handles of several pages, although the device is small. */
 static void moving_what_lives(void **state)
 {
     (void)state;

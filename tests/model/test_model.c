@@ -19,9 +19,9 @@
 enum {
     CHECK_ALL_OPS = 100000, /* larder_check() after each up to here */
     CHECK_BLOCKS = 64,      /* in runs with no more allocations than this */
-    CHECK_EVERY = 1000,     /* and this often elsewhere */
+    CHECK_EVERY = 1000,     /* and this often otherwise */
     WALK_EVERY = 61,
-    MANY_RUNS = 500 /* have to reach everything that is counted */
+    MANY_RUNS = 500 /* this many runs must reach every counter */
 };
 
 struct settings {
@@ -56,7 +56,7 @@ struct totals {
 #undef X
 };
 
-/* From the end of a run; resets on the way have hidden some. */
+/* At the end of a run; resets during the run have hidden some. */
 static void totals_add(struct totals *t, const larder_stats *st)
 {
 #define X(name, value)                                                         \
@@ -66,7 +66,7 @@ static void totals_add(struct totals *t, const larder_stats *st)
 #undef X
 }
 
-/* Whether everything happened at least once. */
+/* Whether every event happened at least once. */
 static bool totals_print(const struct totals *t)
 {
     bool all = true;
@@ -93,8 +93,8 @@ static bool inspect(struct model_pair *m, const struct program *p, size_t i)
     return true;
 }
 
-/* The number of operations that went well; p->count if all did.  `why` says
- * what did not. */
+/* The number of operations that succeeded; p->count if all did.  `why`
+ * describes the failure. */
 static size_t program_run(const struct program *p, struct totals *totals,
                           char why[MODEL_WHY_MAX])
 {
@@ -143,7 +143,7 @@ static bool fails_without(struct program *p, size_t from, size_t count)
     return false;
 }
 
-/* Leave out pieces, ever smaller ones, as long as it still fails. */
+/* Remove ever smaller pieces as long as the program still fails. */
 static void program_shrink(struct program *p)
 {
     for (size_t piece = p->count / 2; piece > 0; piece /= 2) {

@@ -19,7 +19,7 @@
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 256 };
 
-/* What the lines at the head of a golden file say. */
+/* The head of a golden file. */
 struct golden_head {
     char trace[NAME_BYTES];
     char conf[NAME_BYTES];
@@ -33,7 +33,7 @@ struct golden {
     struct trace_lines *lines;
     struct golden_head head;
     struct trace trace;
-    larder_addr *addrs; /* of each ID; 0: failed or not there */
+    larder_addr *addrs; /* of each ID; 0: failed or not live */
     struct reference *reference;
     uint64_t ops;
     bool starts_with_empty_cache;
@@ -96,8 +96,9 @@ static bool read_head(struct golden *g)
 }
 
 /* The program that made the golden files read lines of at most 255 bytes and
- * took the rest of a longer comment for a line of its own: in three traces it
- * looks like an operation, which was counted and run.  Do the same. */
+ * took the rest of a longer comment for a line of its own.  In three traces
+ * that rest looks like an operation, which was counted and run.  Do the
+ * same. */
 static bool phantom_op(struct golden *g, const char *path)
 {
     struct trace_lines *lines = calloc(1, sizeof *lines);
@@ -147,7 +148,8 @@ static bool stat_split_find(const larder_stat_split *s, const char *part,
     return true;
 }
 
-/* A statistic by its name in golden files; a counter is its current value. */
+/* Find a statistic by its name in golden files; a counter is returned as its
+ * current value. */
 static bool stat_find(const larder_stats *st, const char *name,
                       larder_stat *out)
 {
@@ -215,7 +217,7 @@ static bool compare_stats(struct golden *g, char *fields)
     return true;
 }
 
-/* Compare the statistics if the golden file has some for this moment. */
+/* Compare the statistics if the golden file has some for this point. */
 static bool check_stats(struct golden *g)
 {
     uint64_t at;
@@ -310,7 +312,7 @@ static bool check_open(struct golden *g, const char *folder)
     return ok;
 }
 
-/* Says what differs. */
+/* Prints what differs. */
 static bool check_file(const char *folder, const char *name)
 {
     struct golden *g = calloc(1, sizeof *g);

@@ -5,12 +5,12 @@
 
 #include "preload_rig.h"
 
-/* Blocks of a page each: of four there is one in use, so that no handle is
- * free, and three quarters of the device are. */
+/* Blocks of one page: one of four is in use, so that no handle is free,
+ * although three quarters of the device are. */
 enum { BLOCKS = 112, KEPT_EVERY = 4, KEPT = BLOCKS / KEPT_EVERY };
 
 #define PAGE MIB(2)
-/* More than the rest of the device and every whole free handle. */
+/* More than the rest of the device and all whole free handles. */
 #define WANTED (MIB(256) / 2)
 
 struct holes {

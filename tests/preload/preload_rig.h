@@ -9,7 +9,7 @@
 #include "cuda/cuda_rig.h"
 #include "preload_state.h"
 
-/* Calls of the real one so far. */
+/* Calls of the driver's function so far. */
 #define CALLS(symbol) fake()->calls(#symbol)
 
 static inline cud_context rig_context(int device)
@@ -44,7 +44,7 @@ static inline cud_stream new_stream(void)
     return stream;
 }
 
-/* All bytes of the range. */
+/* Writes all bytes of the range. */
 static inline void write_all(cud_addr addr, unsigned char value, size_t bytes)
 {
     assert_int_equal(DRIVER(cuMemsetD8_v2)(addr, value, bytes), CUD_SUCCESS);
@@ -70,7 +70,7 @@ static inline larder_preload_stats stats_now(void)
     return s;
 }
 
-/* Every test begins with nothing cached, and breaks no rule. */
+/* Every test begins with an empty cache, and breaks no rule. */
 static inline int rig_fresh(void **state)
 {
     (void)state;

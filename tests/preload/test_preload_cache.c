@@ -34,7 +34,8 @@ static void a_hit_waits_for_nothing(void **state)
     (void)state;
     give(a);
     give(b);
-    /* The segment's rest serves this; the next has to wait once, for both. */
+    /* The rest of the segment serves this; the next request has to wait once,
+     * for both. */
     waits = CALLS(cuCtxSynchronize);
     a = take(KIB(700));
     assert_int_equal(CALLS(cuCtxSynchronize), waits);
@@ -58,7 +59,7 @@ static void what_the_driver_gave_goes_back_to_it(void **state)
     assert_int_equal(cuMemFree_v2(0), CUD_SUCCESS);
 }
 
-/* The first block begins its segment: the driver would take all of it. */
+/* The first block begins its segment: the driver would free all of it. */
 static void a_second_free_is_refused_and_takes_no_segment(void **state)
 {
     cud_addr a = take(MIB(3));
@@ -104,8 +105,8 @@ static void what_is_cached_makes_room_for_the_driver_s_own(void **state)
 
 /* ---- P1 --------------------------------------------------------------------- */
 
-/* Work on a stream that waits for no other writes to memory that was given
- * back; whoever gets it next must write last. */
+/* Work on a stream that waits for no other writes to freed memory; its next
+ * owner must write last. */
 static void freed_memory_waits_for_the_device(void **state)
 {
     cud_stream stream = new_stream();
@@ -116,7 +117,7 @@ static void freed_memory_waits_for_the_device(void **state)
     (void)state;
     assert_int_equal(DRIVER(cuMemsetD8Async)(first, 1, MIB(24), stream), 0);
     give(first);
-    assert_int_equal(CALLS(cuCtxSynchronize), waits); /* nor does it wait */
+    assert_int_equal(CALLS(cuCtxSynchronize), waits); /* no wait either */
     second = take(MIB(24));
     assert_int_equal(second, first);
     assert_int_equal(CALLS(cuCtxSynchronize), waits + 1);
@@ -159,7 +160,7 @@ static void nothing_waits_while_a_stream_is_captured(void **state)
     second = take(MIB(24));
     assert_int_not_equal(second, first);
     assert_int_equal(CALLS(cuCtxSynchronize), waits);
-    /* In its order the graph allocates: the driver's business. */
+    /* The graph allocates in stream order: the driver handles that. */
     fake()->plan("cuMemAllocAsync", 1, 1, CUD_NOT_SUPPORTED);
     assert_int_equal(cuMemAllocAsync(&first, 512, stream), CUD_NOT_SUPPORTED);
     assert_int_equal(cuMemFreeAsync(second, stream), CUD_NOT_SUPPORTED);
@@ -195,7 +196,7 @@ static void memory_of_a_stream_is_its_own_again_at_once(void **state)
     assert_int_equal(cuMemFreeAsync(first, stream), CUD_SUCCESS);
     second = take_on(other, MIB(24));
     assert_int_not_equal(second, first);
-    third = take(MIB(24)); /* may be used anywhere: not this one */
+    third = take(MIB(24)); /* may be used anywhere, so not this one */
     assert_int_not_equal(third, first);
     assert_int_equal(take_on(stream, MIB(24)), first);
     assert_int_equal(CALLS(cuCtxSynchronize), waits);
@@ -240,7 +241,7 @@ static void the_default_stream_s_memory_is_not_anybody_s(void **state)
     give(first);
 }
 
-/* All threads' own streams have one handle. */
+/* All per-thread streams share one handle. */
 static void memory_of_threads_own_streams_waits_for_the_device(void **state)
 {
     unsigned long waits;
@@ -280,7 +281,7 @@ static void a_stream_lost_in_a_capture_is_waited_for_later(void **state)
     waits = CALLS(cuCtxSynchronize);
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
     stream = new_stream();
-    /* The driver's: nothing is sure before the capture ends. */
+    /* Passed to the driver: nothing is certain before the capture ends. */
     fake()->plan("cuMemAllocAsync", 1, 1, CUD_NOT_SUPPORTED);
     assert_int_equal(cuMemAllocAsync(&first, MIB(24), stream),
                      CUD_NOT_SUPPORTED);
@@ -361,7 +362,7 @@ static void memory_is_given_back_in_any_context(void **state)
     (void)rig_context(1);
     give(addr);
     assert_int_equal(cuMemFreeAsync(ordered, stream), CUD_SUCCESS);
-    addr = take(MIB(24)); /* the second device's */
+    addr = take(MIB(24)); /* of the second device */
     give(addr);
     assert_ok(larder_preload_empty_cache(LARDER_PRELOAD_ALL));
     assert_int_equal(stats_now().held_bytes, 0);
@@ -379,7 +380,7 @@ static void a_reset_device_begins_anew(void **state)
     preload_slot_close(preload_driver(), preload_slot_at(0));
     assert_int_equal(larder_preload_empty_cache(0), LARDER_ERR_INVALID);
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), CUD_SUCCESS);
-    again = take(MIB(24)); /* nothing of before is known */
+    again = take(MIB(24)); /* all earlier knowledge is gone */
     assert_int_equal(stats_now().live_bytes, MIB(24));
     give(again);
 }
@@ -405,17 +406,17 @@ static void an_address_is_its_own_allocation(void **state)
     assert_int_equal(bytes, KIB(300));
     assert_int_equal(cuPointerGetAttribute(&number, 9, a), CUD_SUCCESS);
     assert_int_equal(number, 0);
-    /* A handle for another process is the whole segment's. */
+    /* A handle for another process refers to the whole segment. */
     assert_int_equal(cuIpcGetMemHandle(handle, b), CUD_NOT_SUPPORTED);
     assert_int_equal(cuIpcGetMemHandle(handle, a), CUD_SUCCESS);
     assert_int_equal(
         cuPointerGetAttributes(2, (int[]){2, CUD_RANGE_SIZE},
                                (void *[]){&number, &bytes}, b),
-        CUD_NOT_SUPPORTED); /* of the stand-in: it knows no sizes */
+        CUD_NOT_SUPPORTED); /* of the stand-in, which knows no sizes */
     give(a);
     give(b);
     assert_int_equal(cuMemGetAddressRange_v2(&base, &bytes, b), CUD_SUCCESS);
-    assert_int_not_equal(bytes, KIB(300)); /* the driver's answer */
+    assert_int_not_equal(bytes, KIB(300)); /* the driver's result */
 }
 
 static void what_is_cached_counts_as_free(void **state)
@@ -477,7 +478,8 @@ struct worker {
     bool is_wrong;
 };
 
-/* Each byte pattern is one thread's: memory that two have shows. */
+/* Each byte pattern belongs to one thread, so that shared memory is
+ * detected. */
 static void *work(void *ctx)
 {
     struct worker *w = ctx;

@@ -16,7 +16,7 @@ static void want(struct run *r, cud_result answer)
     r->failures += answer != CUD_SUCCESS;
 }
 
-/* Memory that the driver does not take back is the program's still. */
+/* Memory that the driver does not take back still belongs to the program. */
 static void give_if(struct run *r, cud_addr addr)
 {
     cud_result answer = addr == 0 ? CUD_SUCCESS : cuMemFree_v2(addr);
@@ -35,7 +35,7 @@ static void release_if(struct run *r, cud_page page)
         want(r, cuMemRelease(page));
 }
 
-/* Memory of every kind, held and freed; what fails is gone around. */
+/* Allocates and frees memory of every kind, and skips what fails. */
 static void scenario(struct run *r)
 {
     const cud_page_prop prop = {.type = CUD_PAGE_PINNED,
@@ -62,7 +62,7 @@ static void scenario(struct run *r)
     give_if(r, held);
 }
 
-/* What was refused may still wait to be released: a later try does it. */
+/* Refused memory may still wait to be released: a later attempt does it. */
 static void assert_nothing_left(void)
 {
     assert_ok(larder_preload_empty_cache(0));

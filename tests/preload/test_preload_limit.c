@@ -116,7 +116,7 @@ static void a_mapped_page_counts_after_its_release(void **state)
     assert_int_equal(DRIVER(cuMemAddressFree)(addr, MIB(8)), CUD_SUCCESS);
 }
 
-/* The next call of it is refused, as by a driver that lacks it. */
+/* The next call of the function fails, as in a driver that lacks it. */
 static void refuse(const char *symbol)
 {
     fake()->plan(symbol, 1, 1, CUD_NOT_SUPPORTED);
@@ -141,7 +141,7 @@ static void other_kinds_of_memory_count_while_they_live(void **state)
     assert_int_equal(cuMemFreeAsync(addr, NULL), CUD_SUCCESS);
     assert_int_equal(stats_now().outside_bytes, 0);
     addr = 9;
-    /* Beyond the limit it is not even asked. */
+    /* Beyond the limit the driver is not called. */
     assert_int_equal(cuMemAllocManaged(&addr, MIB(65), 1), CUD_OUT_OF_MEMORY);
     assert_int_equal(cuMemAllocAsync(&addr, MIB(65), NULL), CUD_OUT_OF_MEMORY);
     assert_int_equal(cuMemAllocFromPoolAsync(&addr, MIB(65), NULL, NULL),
@@ -158,7 +158,7 @@ static void an_error_of_the_driver_is_the_program_s(void **state)
     assert_int_equal(cuMemAlloc_v2(&addr, MIB(2)), CUD_ILLEGAL_ADDRESS);
     fake()->plan("cuMemFree_v2", 1, 1, CUD_ILLEGAL_ADDRESS);
     assert_int_equal(cuMemFree_v2(addr), CUD_ILLEGAL_ADDRESS);
-    give(take(MIB(2))); /* the refused block goes with the next */
+    give(take(MIB(2))); /* the refused block is released with the next */
     assert_int_equal(stats_now().held_bytes, 0);
 }
 

@@ -48,7 +48,7 @@ static void work_that_is_queued_is_done_first(void **state)
         assert_int_equal(cuStreamDestroy_v2(streams[i]), CUD_SUCCESS);
 }
 
-/* Whatever the driver refuses on the way: what lives stays, and the next
+/* Whatever the driver refuses during a move, live memory stays, and the next
  * request is served. */
 static void what_fails_in_a_move_leaves_all_as_it_was(void **state)
 {
@@ -134,7 +134,7 @@ struct writer {
     atomic_bool *is_over;
 };
 
-/* Without a pause, on a stream of its own, by every second call waiting. */
+/* Writes without a pause on its own stream; every second call waits. */
 static void *write_on(void *arg)
 {
     const struct writer *w = arg;
@@ -151,7 +151,7 @@ static void *write_on(void *arg)
     return NULL;
 }
 
-/* The stand-in tells of pages that are unmapped under work. */
+/* The stand-in reports pages that are unmapped while work uses them. */
 static void threads_at_work_and_memory_that_moves_do_not_meet(void **state)
 {
     enum { ROUNDS = 4 };
@@ -203,7 +203,7 @@ static void nothing_moves_while_a_stream_is_captured(void **state)
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
 }
 
-/* The last test: memory that was shared once stays for good. */
+/* The last test: once memory was shared it counts as shared for good. */
 static void nothing_moves_once_memory_was_shared_past_the_driver(void **state)
 {
     struct holes h = holes_make();

@@ -20,20 +20,20 @@ static void contents_come_back_where_they_were(void **state)
     cud_addr b = take(KIB(300));
 
     (void)state;
-    give(take(MIB(30))); /* what is cached is not worth a copy */
+    give(take(MIB(30))); /* cached memory is not worth a copy */
     write_all(a, 5, MIB(40));
     write_all(b, 6, KIB(300));
     assert_ok(larder_preload_pause(0, 0));
     assert_int_equal(free_of_device(), before);
     assert_int_equal(stats_now().held_bytes, 0);
     assert_int_equal(stats_now().paused_bytes, MIB(42));
-    assert_ok(larder_preload_pause(0, 0)); /* it is */
+    assert_ok(larder_preload_pause(0, 0)); /* already paused */
     assert_ok(larder_preload_resume(0));
     assert_int_equal(stats_now().held_bytes, MIB(42));
     assert_int_equal(stats_now().paused_bytes, 0);
     assert_true(reads_all(a, 5, MIB(40)));
     assert_true(reads_all(b, 6, KIB(300)));
-    assert_ok(larder_preload_resume(0)); /* it is */
+    assert_ok(larder_preload_resume(0)); /* already resumed */
     give(a);
     give(b);
     assert_ok(larder_preload_empty_cache(0));
@@ -57,7 +57,7 @@ static void contents_may_be_dropped(void **state)
 static void memory_taken_meanwhile_is_the_driver_s(void **state)
 {
     cud_addr a = take(MIB(3));
-    cud_addr b = take(MIB(3)); /* of the same segment as what follows */
+    cud_addr b = take(MIB(3)); /* of the same segment as the next */
     cud_addr c;
 
     (void)state;
@@ -83,7 +83,7 @@ static void a_resume_without_room_can_be_asked_for_again(void **state)
     write_all(a, 3, MIB(100));
     write_all(b, 4, MIB(30));
     assert_ok(larder_preload_pause(0, 0));
-    other = take(MIB(90)); /* 200 - 90 do not hold both */
+    other = take(MIB(90)); /* 200 - 90 cannot hold both */
     assert_int_equal(larder_preload_resume(0), LARDER_ERR_OUT_OF_MEMORY);
     assert_string_equal(larder_preload_last_error(),
                         "the limit has no room for it");
@@ -105,7 +105,7 @@ static void work_ends_before_its_memory_goes(void **state)
     assert_ok(larder_preload_pause(0, 0));
     assert_ok(larder_preload_resume(0));
     assert_true(reads_all(a, 8, MIB(24)));
-    /* And so when a segment goes for good. */
+    /* The same when a segment is released for good. */
     assert_int_equal(DRIVER(cuMemsetD8Async)(a, 9, MIB(24), stream), 0);
     give(a);
     assert_ok(larder_preload_empty_cache(0));
@@ -146,8 +146,8 @@ static void nonsense_is_refused(void **state)
                      LARDER_ERR_INVALID);
 }
 
-/* Each call of the driver refuses once: whatever then was not done, the
- * contents are kept, and a later try brings everything back. */
+/* Each driver call refuses once: whatever failed, the contents are kept, and a
+ * later attempt restores everything. */
 static void every_refusal_of_the_driver_is_survived(void **state)
 {
     static const char *const calls[] = {"cuCtxSynchronize", "cuMemcpyDtoH_v2",
@@ -166,7 +166,7 @@ static void every_refusal_of_the_driver_is_survived(void **state)
 
             fake()->plan(calls[i], nth, 1, CUD_UNKNOWN);
             failures += larder_preload_pause(0, 0) != LARDER_OK;
-            /* What the driver did not take is there, and counted. */
+            /* Memory that the driver did not take back is held, and counted. */
             if (strcmp(calls[i], "cuMemUnmap") == 0 ||
                 strcmp(calls[i], "cuMemRelease") == 0)
                 assert_int_equal(stats_now().held_bytes,
@@ -198,7 +198,7 @@ static void a_copy_without_host_memory_changes_nothing(void **state)
         assert_int_equal(larder_preload_pause(0, 0), LARDER_ERR_NO_HOST_MEMORY);
         larder__host_fail(0, 0);
         assert_int_equal(stats_now().held_bytes, MIB(22));
-        give(take(MIB(50))); /* it serves */
+        give(take(MIB(50))); /* it works */
         assert_int_equal(stats_now().outside_bytes, 0);
         assert_ok(larder_preload_empty_cache(0));
     }

@@ -86,7 +86,7 @@ static void find_dlsym(void)
 #undef X
 }
 
-/* By its name without a version, as the runtime asks. */
+/* By its name without a version, as the runtime does. */
 static void look_up(find_fn *get, const char *symbol, void *out)
 {
     char name[64];
@@ -102,7 +102,7 @@ static void look_up(find_fn *get, const char *symbol, void *out)
     memcpy(out, &found, sizeof found);
 }
 
-/* The lookup finds itself too. */
+/* The lookup function can also look itself up. */
 static void find_lookup(void)
 {
     void *found = driver_symbol("cuGetProcAddress_v2");
@@ -181,7 +181,7 @@ static void hold(void)
     MUST(call.mem_free(addr));
 }
 
-/* 20 MiB in use, and 20 that were freed, and waited for, before that. */
+/* 20 MiB in use, and 20 freed before that, after a wait. */
 static void hold_cached(void)
 {
     enum { BYTES = 20 << 20 };
@@ -249,8 +249,8 @@ static void pause_and_resume(void)
     }
 }
 
-/* A preloaded library comes next; a lookup that forgot who asked would begin
- * after it. */
+/* RTLD_NEXT must find the preloaded library; a lookup that forgot its caller
+ * would start after it. */
 static void look_next(void)
 {
     puts(dlsym(RTLD_NEXT, "larder_preload_pause") != NULL ? "next" : "none");

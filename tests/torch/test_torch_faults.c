@@ -9,7 +9,7 @@
 #ifdef IS_SANITIZED
 int main(void)
 {
-    return 77; /* the sanitizers bring a malloc() of their own */
+    return 77; /* the sanitizers have their own malloc() */
 }
 #else
 
@@ -51,7 +51,7 @@ void *realloc(void *old, size_t bytes)
 
 enum { BLOCKS = 6 };
 
-/* Everything the plug-in does; what came of it is not looked at. */
+/* Uses every function of the plug-in, and ignores the results. */
 static void scenario(void *blocks[BLOCKS])
 {
     larder_history_options opt;
@@ -116,8 +116,8 @@ static bool one_run(long n, bool is_once)
     return any;
 }
 
-/* The C library ends a program that has no memory for a thread's variables of a
- * library: they are made before. */
+/* The C library ends a program that has no memory for a library's thread-local
+ * variables, so they are created before. */
 static void touch_thread_variables(void)
 {
     assert_null(LIB(larder_torch_pool_alloc)(1, -1, NULL));
@@ -139,7 +139,7 @@ static void every_request_for_host_memory_may_fail(void **state)
     }
 }
 
-/* Without memory for a pool nothing goes to it by mistake. */
+/* If there is no memory for a pool, no request goes to it by mistake. */
 static void a_pool_that_cannot_begin_is_told(void **state)
 {
     (void)state;

@@ -157,7 +157,7 @@ static void bad_pointers_are_remembered(void **state)
     LIB(larder_torch_free)(ptr, KIB(4), 0, NULL);
     host_failed("was freed before");
     assert_int_equal(LIB(larder_torch_error_count)(), 4);
-    /* What is not ours may be recorded: PyTorch does so with shared memory. */
+    /* Foreign memory may be recorded: PyTorch does so with shared memory. */
     host_record_stream(&elsewhere, 5);
     host_record_stream(NULL, 5);
     assert_int_equal(LIB(larder_torch_error_count)(), 4);
@@ -218,7 +218,7 @@ static void the_environment_names_a_device(void **state)
     assert_int_equal(LIB(larder_torch_close)(), LARDER_OK);
 }
 
-/* A refused driver call costs the call, and is told. */
+/* A refused driver call fails the request, and is reported. */
 static void refused_calls_are_told(void **state)
 {
     larder_device *dev = NULL;
@@ -233,7 +233,7 @@ static void refused_calls_are_told(void **state)
     assert_null(host_malloc(MIB(30), 0, 0));
     assert_int_equal(LIB(larder_torch_error_count)(), 1);
     host_free(host_malloc(MIB(30), 0, 0));
-    /* An event that cannot be recorded holds the block back, no more. */
+    /* An event that cannot be recorded delays the block, nothing more. */
     host_record_stream(kept, 7);
     LIB(larder_device_fail)
     (dev, LARDER_CALL_event_create, 1, 1, LARDER_ERR_DEVICE);
@@ -261,18 +261,18 @@ static void a_recorded_stream_holds_memory_back(void **state)
     assert_ptr_not_equal(other, ptr);
     host_complete(0, 7);
     host_free(other);
-    host_free(host_malloc(KIB(4), 0, 5)); /* looks at the event */
+    host_free(host_malloc(KIB(4), 0, 5)); /* polls the event */
     other = host_malloc(KIB(4), 0, 5);
     assert_ptr_equal(other, ptr);
     host_free(other);
-    /* Without a record it is its own stream's at once, and no other's. */
+    /* Without a record its own stream can reuse it at once, and no other. */
     other = host_malloc(KIB(4), 0, 7);
     assert_ptr_not_equal(other, ptr);
     host_free(other);
     host_down();
 }
 
-/* These calls name no device. */
+/* These calls do not name a device. */
 static void addresses_are_found_on_every_device(void **state)
 {
     size_t bytes = 0;
@@ -309,7 +309,7 @@ static uint32_t next(uint32_t *seed)
 }
 
 static pthread_mutex_t shelf_lock = PTHREAD_MUTEX_INITIALIZER;
-static void *shelf[HELD]; /* to hand memory from thread to thread */
+static void *shelf[HELD]; /* passes memory between threads */
 
 static void *swap_on_shelf(void *ptr, uint32_t at)
 {
@@ -429,14 +429,14 @@ static void stacks_are_native_where_python_is_not(void **state)
 
 /* ---- forks ---------------------------------------------------------------------- */
 
-/* A child that waits is ended, though whoever runs this ignores the signal. */
+/* A child that hangs is ended, even if the caller ignores the signal. */
 static void end_after(unsigned seconds)
 {
     (void)signal(SIGALRM, SIG_DFL);
     (void)alarm(seconds);
 }
 
-/* In the child: 0 if it is as the header says. */
+/* In the child: 0 if it behaves as the header says. */
 static int use_in_child(void *ptr)
 {
     const uint64_t failures = LIB(larder_torch_error_count)();
@@ -486,7 +486,7 @@ static void a_child_of_a_fork_does_no_harm(void **state)
     host_down();
 }
 
-/* Takes the allocator's lock most of the time. */
+/* Holds the allocator's lock most of the time. */
 static void *take_and_free(void *arg)
 {
     atomic_bool *stop = arg;
@@ -501,7 +501,7 @@ static void *take_and_free(void *arg)
 static void a_child_waits_for_no_thread_of_its_parent(void **state)
 {
     enum { FORKS = 100 };
-    /* Looked up here: the loader has a lock of its own. */
+    /* Looked up here, because the loader has its own lock. */
     __typeof__(&larder_torch_free) free_fn = LIB(larder_torch_free);
     atomic_bool stop = false;
     pthread_t thread;

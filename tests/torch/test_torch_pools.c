@@ -32,7 +32,7 @@ static void *allocate_elsewhere(void *arg)
     return NULL;
 }
 
-/* As backward does, from a thread of its own. */
+/* Like backward, from its own thread. */
 static void *malloc_in_a_thread(size_t bytes, uintptr_t stream)
 {
     struct elsewhere e = {.bytes = bytes, .stream = stream};
@@ -58,7 +58,7 @@ static void a_capture_has_a_pool(void **state)
     within = host_malloc(MIB(3), 0, 9);
     backward = malloc_in_a_thread(MIB(3), 9);
     aside = malloc_in_a_thread(MIB(3), 3);
-    LIB(larder_torch_reset)(); /* nothing, while it lasts */
+    LIB(larder_torch_reset)(); /* does nothing during the capture */
     assert_int_equal(LIB(larder_torch_error_count)(), 0);
     host_capture(0, 9, false);
     LIB(larder_torch_end_pool)(0, 4, 0);
@@ -68,7 +68,7 @@ static void a_capture_has_a_pool(void **state)
     assert_pool(0, aside, 0, 0);
     host_free(within);
     host_free(backward);
-    /* The graph may be replayed: its memory is nobody else's. */
+    /* The graph may be replayed: its memory is not reused. */
     LIB(larder_torch_reset)();
     within = host_malloc(MIB(3), 0, 9);
     assert_pool(0, within, 0, 0);
@@ -82,7 +82,7 @@ static void a_capture_has_a_pool(void **state)
     host_down();
 }
 
-/* A pool of the user's is of the thread that began it. */
+/* A pool of the user belongs to the thread that began it. */
 static void a_pool_is_its_thread_s(void **state)
 {
     void *mine;
@@ -125,7 +125,7 @@ struct capture {
     void *ptr;
 };
 
-/* Begins, asks for memory once, and waits for the others twice. */
+/* Begins, allocates once, and waits for the others twice. */
 static void *capture_a_graph(void *arg)
 {
     struct capture *c = arg;

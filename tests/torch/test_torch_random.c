@@ -33,7 +33,7 @@ static void pass_over(struct state *s, uint64_t count)
                      LARDER_OK);
 }
 
-/* The number that was passed over last. */
+/* The number skipped last. */
 static uint32_t last(const struct state *s)
 {
     uint32_t y = (uint32_t)s->words[s->next - 1];
@@ -52,7 +52,8 @@ static void numbers_are_the_published_ones(void **state)
     pass_over(&s, 1);
     assert_int_equal(last(&s), UINT32_C(3499211612));
     pass_over(&s, 9999);
-    /* What C++ says the ten thousandth number of std::mt19937 is. */
+    /* The ten thousandth number of std::mt19937 according to the C++
+     * standard. */
     assert_int_equal(last(&s), UINT32_C(4123659995));
 }
 

@@ -142,7 +142,7 @@ static struct allocation *table_find(const void *ptr)
     return NULL;
 }
 
-/* The address comes out of the map before the plug-in is called. */
+/* The address is removed from the map before the plug-in is called. */
 static struct allocation table_take(const void *ptr)
 {
     struct allocation taken = {0};

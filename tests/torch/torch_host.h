@@ -31,13 +31,14 @@ void *host_symbol(const char *name);
 /* The library's function, in the copy that the plug-in uses. */
 #define LIB(name) (*(__typeof__(&name) *)(void *[1]){host_symbol(#name)})
 
-/* Two devices of 256 MiB whose streams run when told; settings if not NULL. */
+/* Two devices of 256 MiB whose streams run on command; settings if not NULL. */
 void host_up(larder_policy policy, const char *conf);
-/* Nothing is left on the devices. */
+/* No memory is left on the devices. */
 void host_down(void);
 
-/* Whether failures raise: a sanitizer brings a C++ library, and this is a program
- * of C, which cannot catch.  What would raise is left out then. */
+/* Whether failures raise: a sanitizer brings a C++ library, but this is a C
+ * program, which cannot catch exceptions.  Calls that would raise are skipped
+ * then. */
 bool host_raises(void);
 
 /* The wrapper's malloc(), free(), recordStream(). */
@@ -50,10 +51,10 @@ void host_complete(int device, uintptr_t stream);
 void host_capture(int device, uintptr_t stream, bool begin);
 
 larder_stats host_stats(int device);
-/* The pool of the segment that the address lies in. */
+/* The pool of the segment that contains the address. */
 larder_pool_id host_pool_of(int device, const void *ptr);
 
-/* The plug-in's last failure has these words. */
+/* The message of the plug-in's last failure contains these words. */
 void host_failed(const char *words);
 
 #endif

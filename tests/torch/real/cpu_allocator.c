@@ -14,8 +14,8 @@ static void nothing(void)
 {
 }
 
-/* A failing allocation comes back through here as an exception: what `result`
- * points to is then not made.  Only requests that fail are tried. */
+/* A failing allocation passes through here as an exception, and leaves what
+ * `result` points to unset.  Only requests that fail are tried. */
 static void *allocate(void *result, void *self, size_t bytes)
 {
     (void)self;

@@ -33,10 +33,11 @@ static larder_result draw_refuse(struct allocator *a,
 
 static larder_result draw_begin(struct allocator *a, uint64_t bytes)
 {
-    enum ledger_refusal refusal = larder__ledger_claim(a->peers->ledger, bytes);
+    enum ledger_refusal refusal;
 
     larder__assert(allocator_is_locked(a));
     larder__assert(bytes > 0 && a->peers != NULL);
+    refusal = larder__ledger_claim(a->peers->ledger, bytes);
     return refusal == LEDGER_GRANTED ? LARDER_OK : draw_refuse(a, refusal);
 }
 

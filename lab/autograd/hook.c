@@ -79,19 +79,23 @@ static void hook_append(struct lab_hook **list, struct lab_hook *hook)
     hook->list = list;
 }
 
+static larder_result hook_new(const lab_tensor *t, struct lab_hook **out)
+{
+    if (!lab_requires_grad(t))
+        return lab__fail(LARDER_ERR_INVALID,
+                         "a hook is for tensors that require a gradient; this "
+                         "one does not");
+    *out = lab__host_zeroed(sizeof **out);
+    return *out != NULL ? LARDER_OK : lab__fail_host(sizeof **out);
+}
+
 larder_result lab_register_hook(lab_tensor *t, lab_hook_fn fn, void *context,
                                 void (*release)(void *context), lab_hook **out)
 {
     struct lab__meta *meta = t->meta;
-    struct lab_hook *hook = NULL;
-    larder_result r = LARDER_OK;
+    struct lab_hook *hook;
+    larder_result r = hook_new(t, &hook);
 
-    if (!lab_requires_grad(t))
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "a hook is for tensors that require a gradient; this one "
-                      "does not");
-    else if ((hook = lab__host_zeroed(sizeof *hook)) == NULL)
-        r = lab__fail_host(sizeof *hook);
     if (r != LARDER_OK) {
         if (release != NULL)
             release(context);

@@ -61,6 +61,7 @@ static void resize(float *out, const float *in, const lab_tensor *out_t,
             if (grad_in != NULL)
                 grad_in[at[k]] += share[k] * out[i];
             else
+                /* cppcheck-suppress nullPointer; NULL with grad_in alone */
                 sum += share[k] * in[at[k]];
         }
         if (grad_in == NULL)

@@ -46,6 +46,7 @@ static bool is_base_setting(const struct tune *t,
     for (size_t i = 0; i < t->inputs->count; i++) {
         const struct tune_input *in = &t->inputs->items[i];
 
+        /* cppcheck-suppress nullPointer; a base is not compared with one */
         if (s->policy != in->policy ||
             strcmp(replay_setting_conf(s, in->conf, conf), in->conf) != 0)
             return false;

@@ -75,6 +75,7 @@ static PROMPT_FUNCTION(math_round)
     if (!read_real(p, self, args[0], &x))
         return false;
     x = self->real(x);
+    /* cppcheck-suppress incorrectLogicOperator; it misreads 0x1p63 */
     if (!(x >= -0x1p63 && x < 0x1p63))
         return prompt_fail(p, "%s(%g): whole numbers end at 2**63 - 1",
                            self->name, x);

@@ -426,7 +426,8 @@ static uint64_t largest_of_heap(const struct heap *heap, uint64_t largest)
     const struct block *b = bins_largest(heap->bins);
     uint64_t bytes = b != NULL ? b->bytes : 0;
 
-    for (int i = FIT_CLASSES; heap->fit != NULL && bytes == 0 && i-- > 0;)
+    for (int i = FIT_CLASSES - 1; heap->fit != NULL && bytes == 0 && i >= 0;
+         i--)
         bytes = largest_of_list(heap->fit->first[i]);
     return bytes > largest ? bytes : largest;
 }

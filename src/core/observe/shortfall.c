@@ -216,6 +216,7 @@ static void say_pool(struct allocator *a, const struct request *q,
     larder_pool_info info;
 
     larder__assert(p != NULL && p->holding.limit_bytes != 0);
+    /* cppcheck-suppress nullPointerRedundantCheck; asserted, not in doubt */
     if (p->tag != NULL) { /* reported above, with its figures */
         larder__text_add(t, " Why: the tag's limit.");
         return;

@@ -266,7 +266,7 @@ larder_result larder_region_record_stream(larder_region *region,
                                           uint64_t offset, uint64_t bytes,
                                           larder_stream stream)
 {
-    struct page_span span;
+    struct page_span span = {0};
     struct allocator *a;
     larder_result r = region_lock(region, &a);
 

@@ -33,6 +33,7 @@ static struct use *use_take(struct events *e)
     }
     use = e->free_uses;
     larder__assert(use != NULL);
+    /* cppcheck-suppress nullPointerRedundantCheck; asserted, not in doubt */
     e->free_uses = use->next;
     *use = (struct use){0};
     return use;

@@ -5,8 +5,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "snapshot/snapshot.h"
 
 /* ---- folders --------------------------------------------------------------- */
 
@@ -255,6 +258,69 @@ static void test_reserved_memory_is_there_whole(void **state)
     rig_down(&rig);
 }
 
+/* A number that is different each time. */
+static void hide_times(char *text)
+{
+    static const char key[] = "\"time_us\":";
+    char *to = text;
+
+    while (*text != '\0') {
+        bool is_time = strncmp(text, key, sizeof key - 1) == 0;
+        size_t n = is_time ? sizeof key - 1 : 1;
+
+        memmove(to, text, n);
+        to += n;
+        text += n;
+        if (is_time) {
+            assert_in_range(*text, '1', '9');
+            text += strspn(text, "0123456789");
+            *to++ = 'T';
+        }
+    }
+    *to = '\0';
+}
+
+#define EVENT_END                                                              \
+    "\"time_us\":T,\"device\":0,\"pool_id\":[0,0],\"frames\":[],"              \
+    "\"user_metadata\":\"%s\",\"compile_context\":\"N/A\"}"
+
+static void test_json_has_events_and_marks_to_the_letter(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none,count=3", "history:9");
+    char want[2048];
+    struct bytes b;
+    larder_addr p;
+
+    (void)state;
+    larder_annotate("one");
+    p = rig_alloc_on(&rig, 1000, 2);
+    larder_annotate(NULL);
+    rig_free(&rig, p);
+    assert_ok(larder_history_mark(rig.a, "first"));
+    assert_ok(larder_history_mark(rig.a, "second"));
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    hide_times(b.at);
+    snprintf(want, sizeof want,
+             "\"device_traces\":[[{\"action\":\"segment_alloc\",\"addr\":%llu,"
+             "\"size\":2097152,\"stream\":2," EVENT_END
+             ",{\"action\":\"alloc\",\"addr\":%llu,\"size\":1000,\"stream\":"
+             "2," EVENT_END ",{\"action\":\"free_requested\",\"addr\":%llu,"
+             "\"size\":1000,\"stream\":2," EVENT_END
+             ",{\"action\":\"free_completed\",\"addr\":%llu,\"size\":1000,"
+             "\"stream\":2," EVENT_END ",{\"action\":\"snapshot\",\"addr\":0,"
+             "\"size\":0,\"stream\":0," EVENT_END "]],"
+             "\"allocator_settings\":{",
+             (unsigned long long)p, "one", (unsigned long long)p, "one",
+             (unsigned long long)p, "", (unsigned long long)p, "", "");
+    assert_has(&b, want);
+    assert_has(&b, "\"external_annotations\":[{\"name\":\"first\","
+                   "\"stage\":\"START\",\"device\":0,\"time_us\":T},"
+                   "{\"name\":\"second\",\"stage\":\"START\",\"device\":0,"
+                   "\"time_us\":T}],\"host_segments\":[],");
+    free(b.at);
+    rig_down(&rig);
+}
+
 static void test_text_is_escaped(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
@@ -307,6 +373,108 @@ static void test_a_pickle_holds_numbers_of_64_bits(void **state)
     b = snapshot_of(&rig, LARDER_SNAPSHOT_PICKLE);
     assert_non_null(memmem(b.at, b.count, pair, sizeof pair - 1));
     free(b.at);
+    rig_down(&rig);
+}
+
+static struct snapshot *read_back(struct rig *rig, struct folder *f,
+                                  const char *name)
+{
+    struct snapshot *s = NULL;
+    struct tool_error error;
+
+    assert_ok(larder_snapshot_write(rig->a, folder_file(f, name), NULL));
+    if (!snapshot_read(f->file, NULL, &s, &error))
+        fail_msg("%s", error.text);
+    return s;
+}
+
+static void assert_same_strings(const struct snapshot *a,
+                                const struct snapshot *b)
+{
+    assert_int_equal(a->string_count, b->string_count);
+    for (uint32_t i = 0; i < a->string_count; i++)
+        assert_string_equal(snapshot_string(a, i), snapshot_string(b, i));
+}
+
+/* But for times: each snapshot works them out anew. */
+static void assert_same_events(const struct snapshot *a,
+                               const struct snapshot *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct snapshot_event x = a->events[i];
+        struct snapshot_event y = b->events[i];
+
+        assert_true(x.time_us > 0 && y.time_us > 0);
+        x.time_us = y.time_us = 0;
+        assert_memory_equal(&x, &y, sizeof x);
+    }
+    assert_int_equal(a->annotation_count, b->annotation_count);
+    for (size_t i = 0; i < a->annotation_count; i++) {
+        const struct snapshot_annotation *x = &a->annotations[i];
+        const struct snapshot_annotation *y = &b->annotations[i];
+
+        assert_true(x->name == y->name && x->stage == y->stage &&
+                    x->device == y->device && x->time_us > 0 && y->time_us > 0);
+    }
+}
+
+/* Two of one allocator, but for the events that each of them is. */
+static void assert_same_snapshots(const struct snapshot *a,
+                                  const struct snapshot *b, size_t events)
+{
+    assert_same_strings(a, b);
+    assert_true(a->event_count >= events && b->event_count >= events);
+    assert_same_events(a, b, events);
+    assert_int_equal(a->segment_count, b->segment_count);
+    assert_memory_equal(a->segments, b->segments,
+                        a->segment_count * sizeof *a->segments);
+    assert_int_equal(a->block_count, b->block_count);
+    assert_memory_equal(a->blocks, b->blocks,
+                        a->block_count * sizeof *a->blocks);
+    assert_int_equal(a->frame_count, b->frame_count);
+    assert_memory_equal(a->frames, b->frames,
+                        a->frame_count * sizeof *a->frames);
+    assert_int_equal(a->stack_count, b->stack_count);
+}
+
+/* With call paths, marks, a second device's place, and blocks of every kind. */
+static void test_a_pickle_says_what_json_says(void **state)
+{
+    struct rig rig;
+    struct folder f = folder_make();
+    larder_options opt;
+    struct snapshot *made[2];
+    larder_addr p[40];
+
+    (void)state;
+    larder_options_init(&opt);
+    opt.conf = "history:200,history_stacks:fp";
+    assert_ok(larder_device_open("sim:1GiB,backing=none,events=manual,count=3",
+                                 1, &rig.dev));
+    assert_ok(larder_create(rig.dev, &opt, &rig.a));
+    for (int i = 0; i < 40; i++) {
+        larder_annotate(i % 3 == 0 ? "three" : NULL);
+        p[i] = rig_alloc_on(&rig, KIB(i * 100) + 1, (larder_stream)i % 3);
+    }
+    larder_annotate(NULL);
+    assert_ok(larder_history_mark(rig.a, "first"));
+    assert_ok(larder_history_mark(rig.a, "second"));
+    assert_ok(larder_record_stream(rig.a, p[7], 5));
+    for (int i = 0; i < 40; i += 7)
+        rig_free(&rig, p[i]);
+    for (int i = 0; i < 2; i++) /* by one call, which is in the history */
+        made[i] = read_back(&rig, &f, i == 0 ? "a.json" : "a.pickle");
+    assert_true(made[0]->is_json && !made[1]->is_json);
+    assert_int_equal(made[0]->device_count, 2);
+    assert_int_equal(made[0]->annotation_count, 2);
+    assert_in_range(made[0]->event_count, 50, 200);
+    assert_in_range(made[0]->stack_count, 3, 200);
+    assert_int_equal(made[1]->event_count, made[0]->event_count + 1);
+    assert_same_snapshots(made[0], made[1], made[0]->event_count);
+    snapshot_free(made[0]);
+    snapshot_free(made[1]);
+    folder_remove(&f);
+    assert_ok(larder_sim_complete(rig.dev, 5));
     rig_down(&rig);
 }
 
@@ -544,9 +712,11 @@ int main(void)
         cmocka_unit_test(test_settings_have_every_key),
         cmocka_unit_test(test_settings_at_their_defaults_are_left_out),
         cmocka_unit_test(test_reserved_memory_is_there_whole),
+        cmocka_unit_test(test_json_has_events_and_marks_to_the_letter),
         cmocka_unit_test(test_text_is_escaped),
         cmocka_unit_test(test_what_is_empty_is_written),
         cmocka_unit_test(test_a_pickle_holds_numbers_of_64_bits),
+        cmocka_unit_test(test_a_pickle_says_what_json_says),
         cmocka_unit_test(test_history_can_be_left_out),
         cmocka_unit_test(test_refused_bytes_end_it),
         cmocka_unit_test(test_the_name_says_which_format),

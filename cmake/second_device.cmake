@@ -32,7 +32,7 @@ set(second_device_skip_test_account every_owner_has_a_line_and_they_add_up)
 set(second_device_skip_test_device props_fit_older_and_newer_callers)
 #   work on pages that were moved is told at its turn: the stand-in refuses to
 #   unmap them before;
-set(second_device_skip_test_migrate what_is_queued_unknown_to_all_is_told)
+set(second_device_skip_test_migrate a_move_under_undeclared_work_is_reported)
 #   what each process holds is known.
 set(second_device_skip_test_oom test_the_message_is_pytorch_s_with_our_name)
 

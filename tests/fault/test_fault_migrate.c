@@ -183,7 +183,7 @@ static void two_calls_may_fail(void **state)
 
 /* Mapping always fails: live memory is inaccessible but kept, and becomes
  * accessible once a mapping succeeds. */
-static void what_cannot_be_undone_is_undone_later(void **state)
+static void a_failed_undo_is_completed_later(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", 0);
     larder_addr got;
@@ -205,7 +205,7 @@ static void what_cannot_be_undone_is_undone_later(void **state)
 
 /* The allocator can also be destroyed in that state, whatever the device does
  * then. */
-static void what_was_not_undone_goes_with_the_allocator(void **state)
+static void an_incomplete_undo_ends_with_the_allocator(void **state)
 {
     static const larder_call second[] = {LARDER_CALL_map, LARDER_CALL_unmap,
                                          LARDER_CALL_copy};
@@ -233,8 +233,8 @@ int main(void)
         cmocka_unit_test(each_call_may_fail),
         cmocka_unit_test(the_host_may_have_no_memory),
         cmocka_unit_test(two_calls_may_fail),
-        cmocka_unit_test(what_cannot_be_undone_is_undone_later),
-        cmocka_unit_test(what_was_not_undone_goes_with_the_allocator),
+        cmocka_unit_test(a_failed_undo_is_completed_later),
+        cmocka_unit_test(an_incomplete_undo_ends_with_the_allocator),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -392,7 +392,7 @@ static void two_calls_of_a_move_may_fail(void **state)
 /* ---- single promises --------------------------------------------------------- */
 
 /* The page that could not be unmapped is where the next one is to be mapped. */
-static void what_was_stuck_does_not_stand_in_the_way(void **state)
+static void a_page_that_stayed_mapped_does_not_block_others(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:64MiB,backing=none", LARDER_POLICY_LARDER, "");
@@ -446,7 +446,7 @@ int main(void)
         cmocka_unit_test(the_device_may_have_less_than_it_said),
         cmocka_unit_test(the_host_may_have_no_memory),
         cmocka_unit_test(two_calls_of_a_move_may_fail),
-        cmocka_unit_test(what_was_stuck_does_not_stand_in_the_way),
+        cmocka_unit_test(a_page_that_stayed_mapped_does_not_block_others),
         cmocka_unit_test(nothing_is_unmapped_before_its_stream_has_passed),
     };
 

@@ -422,38 +422,38 @@ static void run(const char *spec, const char *conf, bool is_lossy)
     test_free(m);
 }
 
-static void plenty(void **state)
+static void random_steps_with_plenty_of_memory(void **state)
 {
     (void)state;
     run("sim:2GiB,backing=memory,events=manual", "", false);
 }
 
-static void tight(void **state)
+static void random_steps_on_a_full_device(void **state)
 {
     (void)state;
     run("sim:64MiB,backing=memory,events=manual", "", false);
 }
 
-static void limited(void **state)
+static void random_steps_under_a_limit(void **state)
 {
     (void)state;
     run("sim:2GiB,backing=memory,events=manual", "limit:80MiB", false);
 }
 
-static void moving_first(void **state)
+static void random_steps_with_eager_moves(void **state)
 {
     (void)state;
     run("sim:160MiB,backing=memory,events=manual", "defrag:eager", false);
 }
 
-static void moving_never(void **state)
+static void random_steps_without_moves(void **state)
 {
     (void)state;
     run("sim:96MiB,backing=memory,events=manual", "defrag:off", false);
 }
 
 /* In handles of several pages, although the device is small. */
-static void moving_what_lives(void **state)
+static void random_steps_that_move_live_memory(void **state)
 {
     (void)state;
     run("sim:96MiB,backing=memory,events=manual",
@@ -462,13 +462,13 @@ static void moving_what_lives(void **state)
         "migrate:on,handle_part:4,handle_floor:1000", true);
 }
 
-static void without_pages(void **state)
+static void random_steps_without_virtual_memory(void **state)
 {
     (void)state;
     run("sim:96MiB,backing=memory,events=manual,vmm=off", "", false);
 }
 
-static void failing(void **state)
+static void random_steps_with_failing_calls(void **state)
 {
     (void)state;
     run("sim:96MiB,backing=memory,events=manual", "", true);
@@ -478,10 +478,14 @@ static void failing(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plenty),        cmocka_unit_test(tight),
-        cmocka_unit_test(limited),       cmocka_unit_test(moving_first),
-        cmocka_unit_test(moving_never),  cmocka_unit_test(moving_what_lives),
-        cmocka_unit_test(without_pages), cmocka_unit_test(failing),
+        cmocka_unit_test(random_steps_with_plenty_of_memory),
+        cmocka_unit_test(random_steps_on_a_full_device),
+        cmocka_unit_test(random_steps_under_a_limit),
+        cmocka_unit_test(random_steps_with_eager_moves),
+        cmocka_unit_test(random_steps_without_moves),
+        cmocka_unit_test(random_steps_that_move_live_memory),
+        cmocka_unit_test(random_steps_without_virtual_memory),
+        cmocka_unit_test(random_steps_with_failing_calls),
     };
 
     if (argc > 1)

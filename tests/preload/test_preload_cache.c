@@ -47,7 +47,7 @@ static void a_hit_waits_for_nothing(void **state)
     give(b);
 }
 
-static void what_the_driver_gave_goes_back_to_it(void **state)
+static void driver_memory_is_freed_by_the_driver(void **state)
 {
     cud_addr addr = 0;
     unsigned long frees = CALLS(cuMemFree_v2);
@@ -89,7 +89,7 @@ static void a_request_that_fits_is_served_where_a_segment_does_not(void **state)
     give(most);
 }
 
-static void what_is_cached_makes_room_for_the_driver_s_own(void **state)
+static void the_cache_makes_room_for_the_driver_s_own_memory(void **state)
 {
     cud_page_prop prop = {.type = CUD_PAGE_PINNED,
                           .location = {.type = CUD_ON_DEVICE, .id = 0}};
@@ -351,7 +351,7 @@ static void memory_of_another_context_s_stream_is_the_driver_s(void **state)
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
 }
 
-static void memory_is_given_back_in_any_context(void **state)
+static void memory_is_freed_in_any_context(void **state)
 {
     cud_addr addr = take(MIB(24));
     cud_stream stream = new_stream();
@@ -419,7 +419,7 @@ static void an_address_is_its_own_allocation(void **state)
     assert_int_not_equal(bytes, KIB(300)); /* the driver's result */
 }
 
-static void what_is_cached_counts_as_free(void **state)
+static void cached_memory_counts_as_free(void **state)
 {
     size_t before;
     size_t free_bytes;
@@ -510,7 +510,7 @@ static void *work(void *ctx)
     return NULL;
 }
 
-static void threads_share_it(void **state)
+static void threads_share_the_cache(void **state)
 {
     struct worker workers[THREADS];
     larder_preload_stats before = {.size = sizeof before};
@@ -538,10 +538,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PRELOAD_TEST(the_second_allocation_makes_no_driver_call),
         PRELOAD_TEST(a_hit_waits_for_nothing),
-        PRELOAD_TEST(what_the_driver_gave_goes_back_to_it),
+        PRELOAD_TEST(driver_memory_is_freed_by_the_driver),
         PRELOAD_TEST(a_second_free_is_refused_and_takes_no_segment),
         PRELOAD_TEST(a_request_that_fits_is_served_where_a_segment_does_not),
-        PRELOAD_TEST(what_is_cached_makes_room_for_the_driver_s_own),
+        PRELOAD_TEST(the_cache_makes_room_for_the_driver_s_own_memory),
         PRELOAD_TEST(freed_memory_waits_for_the_device),
         PRELOAD_TEST(a_device_that_refuses_to_wait_gives_nothing_up),
         PRELOAD_TEST(nothing_waits_while_a_stream_is_captured),
@@ -554,13 +554,13 @@ int main(void)
         PRELOAD_TEST(a_stream_that_is_none_is_refused),
         PRELOAD_TEST(other_contexts_are_the_driver_s_and_counted),
         PRELOAD_TEST(memory_of_another_context_s_stream_is_the_driver_s),
-        PRELOAD_TEST(memory_is_given_back_in_any_context),
+        PRELOAD_TEST(memory_is_freed_in_any_context),
         PRELOAD_TEST(a_reset_device_begins_anew),
         PRELOAD_TEST(an_address_is_its_own_allocation),
-        PRELOAD_TEST(what_is_cached_counts_as_free),
+        PRELOAD_TEST(cached_memory_counts_as_free),
         PRELOAD_TEST(rows_are_aligned),
         PRELOAD_TEST(calls_without_sense_are_the_driver_s_to_refuse),
-        PRELOAD_TEST(threads_share_it),
+        PRELOAD_TEST(threads_share_the_cache),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

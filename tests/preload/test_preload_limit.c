@@ -9,7 +9,7 @@ static const cud_page_prop on_device = {
     .location = {.type = CUD_ON_DEVICE, .id = 0},
 };
 
-static void nothing_is_kept(void **state)
+static void without_a_cache_every_call_is_the_driver_s(void **state)
 {
     unsigned long allocs = CALLS(cuMemAlloc_v2);
     unsigned long frees = CALLS(cuMemFree_v2);
@@ -22,7 +22,7 @@ static void nothing_is_kept(void **state)
     assert_int_equal(stats_now().held_bytes, 0);
 }
 
-static void what_the_driver_refuses_was_never_held(void **state)
+static void memory_the_driver_refuses_is_not_counted(void **state)
 {
     uint64_t peak = stats_now().held_bytes_peak;
     cud_addr addr = 0;
@@ -165,8 +165,8 @@ static void an_error_of_the_driver_is_the_program_s(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PRELOAD_TEST(nothing_is_kept),
-        PRELOAD_TEST(what_the_driver_refuses_was_never_held),
+        PRELOAD_TEST(without_a_cache_every_call_is_the_driver_s),
+        PRELOAD_TEST(memory_the_driver_refuses_is_not_counted),
         PRELOAD_TEST(more_than_the_limit_is_refused),
         PRELOAD_TEST(the_program_sees_the_limit_as_the_device),
         PRELOAD_TEST(virtual_memory_counts),

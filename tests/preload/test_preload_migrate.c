@@ -8,7 +8,7 @@
 
 #include "work.h"
 
-static void what_lives_moves_for_a_request(void **state)
+static void live_memory_moves_for_a_request(void **state)
 {
     struct holes h = holes_make();
     uint64_t moves = stats_now().moves;
@@ -50,7 +50,7 @@ static void work_that_is_queued_is_done_first(void **state)
 
 /* Whatever the driver refuses during a move, live memory stays, and the next
  * request is served. */
-static void what_fails_in_a_move_leaves_all_as_it_was(void **state)
+static void a_failed_move_changes_nothing(void **state)
 {
     static const char *const symbols[] = {
         "cuMemCreate",     "cuMemMap",        "cuMemUnmap",
@@ -88,7 +88,7 @@ static void *take_wanted(void *out)
     return NULL;
 }
 
-static void a_call_under_way_is_waited_for(void **state)
+static void a_move_waits_for_a_running_call(void **state)
 {
     struct holes h = holes_make();
     uint64_t moves = stats_now().moves;
@@ -219,11 +219,11 @@ static void nothing_moves_once_memory_was_shared_past_the_driver(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PRELOAD_TEST(what_lives_moves_for_a_request),
+        PRELOAD_TEST(live_memory_moves_for_a_request),
         PRELOAD_TEST(work_that_is_queued_is_done_first),
-        PRELOAD_TEST(what_fails_in_a_move_leaves_all_as_it_was),
+        PRELOAD_TEST(a_failed_move_changes_nothing),
         PRELOAD_TEST(what_queues_work_is_found_with_its_hook),
-        PRELOAD_TEST(a_call_under_way_is_waited_for),
+        PRELOAD_TEST(a_move_waits_for_a_running_call),
         PRELOAD_TEST(threads_at_work_and_memory_that_moves_do_not_meet),
         PRELOAD_TEST(nothing_moves_while_a_stream_is_captured),
         PRELOAD_TEST(nothing_moves_once_memory_was_shared_past_the_driver),

@@ -73,7 +73,7 @@ static void memory_taken_meanwhile_is_the_driver_s(void **state)
     give(a);
 }
 
-static void a_resume_without_room_can_be_asked_for_again(void **state)
+static void a_resume_without_room_can_be_repeated(void **state)
 {
     cud_addr a = take(MIB(100));
     cud_addr b = take(MIB(30));
@@ -116,7 +116,7 @@ static void work_ends_before_its_memory_goes(void **state)
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
 }
 
-static void a_capture_forbids_it(void **state)
+static void pausing_is_refused_during_a_capture(void **state)
 {
     cud_stream stream = new_stream();
     cud_addr a = take(MIB(24));
@@ -214,9 +214,9 @@ int main(void)
         PRELOAD_TEST(contents_come_back_where_they_were),
         PRELOAD_TEST(contents_may_be_dropped),
         PRELOAD_TEST(memory_taken_meanwhile_is_the_driver_s),
-        PRELOAD_TEST(a_resume_without_room_can_be_asked_for_again),
+        PRELOAD_TEST(a_resume_without_room_can_be_repeated),
         PRELOAD_TEST(work_ends_before_its_memory_goes),
-        PRELOAD_TEST(a_capture_forbids_it),
+        PRELOAD_TEST(pausing_is_refused_during_a_capture),
         PRELOAD_TEST(nonsense_is_refused),
         PRELOAD_TEST(every_refusal_of_the_driver_is_survived),
         PRELOAD_TEST(a_copy_without_host_memory_changes_nothing),

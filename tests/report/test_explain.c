@@ -49,7 +49,7 @@ static void explain(const char *lines, const char *settings,
     snapshot_free(s);
 }
 
-static void too_much_is_asked_for(void **state)
+static void the_request_is_too_large(void **state)
 {
     (void)state;
     explain("segment_alloc 0 100MiB\n"
@@ -132,7 +132,7 @@ static void a_limit_keeps_the_driver_from_being_asked(void **state)
             NULL, SHORTAGE_PIECES, MIB(18), "Why: fragmentation");
 }
 
-static void who_asked_is_told(void **state)
+static void the_requesting_line_is_named(void **state)
 {
     (void)state;
     explain("segment_alloc 0 100MiB\n"
@@ -534,14 +534,14 @@ static void of_a_long_name_only_the_ends_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_much_is_asked_for),
+        cmocka_unit_test(the_request_is_too_large),
         cmocka_unit_test(memory_lies_in_pieces),
         cmocka_unit_test(memory_belongs_to_another_stream),
         cmocka_unit_test(memory_waits_for_a_stream),
         cmocka_unit_test(a_rule_keeps_memory_back),
         cmocka_unit_test(memory_belongs_to_another_pool),
         cmocka_unit_test(a_limit_keeps_the_driver_from_being_asked),
-        cmocka_unit_test(who_asked_is_told),
+        cmocka_unit_test(the_requesting_line_is_named),
         cmocka_unit_test(a_leak_is_found_and_no_other_is),
         cmocka_unit_test(repeats_are_found),
         cmocka_unit_test(repeats_are_told_apart_by_size),

@@ -462,7 +462,7 @@ static void storm(const char *spec, larder_policy policy, const char *conf,
     test_free(workers);
 }
 
-static void all_at_once_while_it_is_tight(void **state)
+static void every_feature_at_once_on_a_full_device(void **state)
 {
     (void)state;
     storm("sim:48MiB,backing=memory,export=fd,events=manual",
@@ -479,21 +479,21 @@ static void all_at_once_while_it_is_tight(void **state)
 #define LARGE_CAN CAN_ALL
 #endif
 
-static void all_at_once_with_large_handles(void **state)
+static void every_feature_at_once_with_large_handles(void **state)
 {
     (void)state;
     storm(LARGE ",backing=memory,export=fd,events=manual", LARDER_POLICY_LARDER,
           "", LARGE_CAN);
 }
 
-static void all_at_once_in_segments(void **state)
+static void every_feature_at_once_in_segments(void **state)
 {
     (void)state;
     storm("sim:64MiB,backing=memory,vmm=off,events=manual",
           LARDER_POLICY_LARDER, "", CAN_TAG);
 }
 
-static void all_at_once_in_expandable_segments(void **state)
+static void every_feature_at_once_in_expandable_segments(void **state)
 {
     (void)state;
     storm("sim:128MiB,backing=memory,export=fd,events=manual",
@@ -503,10 +503,10 @@ static void all_at_once_in_expandable_segments(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_at_once_while_it_is_tight),
-        cmocka_unit_test(all_at_once_with_large_handles),
-        cmocka_unit_test(all_at_once_in_segments),
-        cmocka_unit_test(all_at_once_in_expandable_segments),
+        cmocka_unit_test(every_feature_at_once_on_a_full_device),
+        cmocka_unit_test(every_feature_at_once_with_large_handles),
+        cmocka_unit_test(every_feature_at_once_in_segments),
+        cmocka_unit_test(every_feature_at_once_in_expandable_segments),
     };
 
     if (argc > 1)

@@ -62,7 +62,7 @@ static void each_device_has_an_allocator(void **state)
     host_down();
 }
 
-static void the_cache_is_given_back(void **state)
+static void a_reset_releases_the_cache(void **state)
 {
     void *kept;
 
@@ -219,7 +219,7 @@ static void the_environment_names_a_device(void **state)
 }
 
 /* A refused driver call fails the request, and is reported. */
-static void refused_calls_are_told(void **state)
+static void refused_calls_are_reported(void **state)
 {
     larder_device *dev = NULL;
     void *kept;
@@ -534,7 +534,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_comes_and_goes),
         cmocka_unit_test(each_device_has_an_allocator),
-        cmocka_unit_test(the_cache_is_given_back),
+        cmocka_unit_test(a_reset_releases_the_cache),
         cmocka_unit_test(a_fraction_limits),
         cmocka_unit_test(the_base_is_the_segment),
         cmocka_unit_test(running_out_gives_null_without_cxx),
@@ -542,7 +542,7 @@ int main(void)
         cmocka_unit_test(a_device_that_is_not_there_is_named),
         cmocka_unit_test(settings_are_checked_and_come_first),
         cmocka_unit_test(the_environment_names_a_device),
-        cmocka_unit_test(refused_calls_are_told),
+        cmocka_unit_test(refused_calls_are_reported),
         cmocka_unit_test(a_recorded_stream_holds_memory_back),
         cmocka_unit_test(addresses_are_found_on_every_device),
         cmocka_unit_test(threads_share_the_plugin),

@@ -101,7 +101,7 @@ static void every_owner_has_a_line_and_they_add_up(void **state)
     }
 }
 
-static void what_others_hold_is_a_line_of_its_own(void **state)
+static void memory_of_others_has_its_own_line(void **state)
 {
     struct rig rig = rig_up_policy("sim:4GiB", LARDER_POLICY_LARDER, "");
     larder_addr mine = rig_alloc(&rig, MIB(10));
@@ -250,7 +250,7 @@ static void the_limit_of_a_pool_counts_pages_and_not_addresses(void **state)
 
 /* A page that the device fails to release belongs to no owner, but stays in the
  * account. */
-static void what_the_device_refuses_to_take_back_is_told(void **state)
+static void memory_the_device_does_not_take_back_is_shown(void **state)
 {
     struct rig rig = rig_up("sim:1GiB", "expandable_segments:True");
     larder_addr block = rig_alloc(&rig, MIB(40));
@@ -274,13 +274,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_owner_has_a_line_and_they_add_up),
-        cmocka_unit_test(what_others_hold_is_a_line_of_its_own),
+        cmocka_unit_test(memory_of_others_has_its_own_line),
         cmocka_unit_test(a_minimum_is_kept_from_the_others),
         cmocka_unit_test(a_minimum_that_cannot_be_kept_is_refused),
         cmocka_unit_test(the_limit_of_the_cache_counts_all_it_holds),
         cmocka_unit_test(pinned_memory_counts_for_the_device_it_is_pinned_for),
         cmocka_unit_test(the_limit_of_a_pool_counts_pages_and_not_addresses),
-        cmocka_unit_test(what_the_device_refuses_to_take_back_is_told),
+        cmocka_unit_test(memory_the_device_does_not_take_back_is_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

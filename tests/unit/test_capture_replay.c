@@ -376,7 +376,7 @@ static void a_graph_finds_its_memory_whatever_others_take(void **state)
 }
 
 /* The others did take what they could, by moving it. */
-static void what_is_not_the_pools_is_moved(void **state)
+static void memory_outside_the_pool_is_moved(void **state)
 {
     struct scene *s = test_calloc(1, sizeof *s);
     uint64_t moved;
@@ -398,7 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_graph_finds_its_memory_whatever_others_take),
-        cmocka_unit_test(what_is_not_the_pools_is_moved),
+        cmocka_unit_test(memory_outside_the_pool_is_moved),
     };
 
     unsetenv("LARDER_CONF");

@@ -37,7 +37,7 @@ static void write_outside(struct rig *rig, int64_t where, const char *words,
     assert_ok(larder_check(rig->a));
 }
 
-static void test_a_write_outside_is_told(void **state)
+static void test_a_write_outside_is_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -73,7 +73,7 @@ static void test_the_place_is_named(void **state)
     rig_down(&rig);
 }
 
-static void test_an_end_tells_too(void **state)
+static void test_destroying_reports_overwritten_zones(void **state)
 {
     struct rig rig = rig_debug(0, 2);
     larder_addr p = rig_alloc(&rig, 1000);
@@ -88,7 +88,7 @@ static void test_an_end_tells_too(void **state)
 
 /* ---- after frees --------------------------------------------------------------- */
 
-static void test_a_write_after_a_free_is_told(void **state)
+static void test_a_write_after_a_free_is_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -114,7 +114,7 @@ static void test_a_write_after_a_free_is_told(void **state)
 }
 
 /* If it is found where no result can report it, the next free reports it. */
-static void test_what_leaves_the_quarantine_is_looked_at(void **state)
+static void test_memory_leaving_the_quarantine_is_checked(void **state)
 {
     struct rig rig = rig_debug(0, 2);
     larder_addr p = rig_alloc(&rig, KIB(1500));
@@ -150,7 +150,7 @@ static void test_the_quarantine_is_bounded(void **state)
     }
 }
 
-static void test_memory_says_that_it_was_not_written(void **state)
+static void test_unwritten_memory_holds_the_poison(void **state)
 {
     struct rig rig = rig_debug(0, 2);
     larder_addr p = rig_alloc(&rig, 1000);
@@ -225,7 +225,7 @@ static void test_a_stale_address_among_others_is_noticed(void **state)
     }
 }
 
-static void test_leaks_are_told(void **state)
+static void test_leaks_are_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -380,16 +380,16 @@ static void test_a_device_without_bytes_works_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_write_outside_is_told),
+        cmocka_unit_test(test_a_write_outside_is_reported),
         cmocka_unit_test(test_the_place_is_named),
-        cmocka_unit_test(test_an_end_tells_too),
-        cmocka_unit_test(test_a_write_after_a_free_is_told),
-        cmocka_unit_test(test_what_leaves_the_quarantine_is_looked_at),
+        cmocka_unit_test(test_destroying_reports_overwritten_zones),
+        cmocka_unit_test(test_a_write_after_a_free_is_reported),
+        cmocka_unit_test(test_memory_leaving_the_quarantine_is_checked),
         cmocka_unit_test(test_the_quarantine_is_bounded),
-        cmocka_unit_test(test_memory_says_that_it_was_not_written),
+        cmocka_unit_test(test_unwritten_memory_holds_the_poison),
         cmocka_unit_test(test_a_stale_address_faults),
         cmocka_unit_test(test_a_stale_address_among_others_is_noticed),
-        cmocka_unit_test(test_leaks_are_told),
+        cmocka_unit_test(test_leaks_are_reported),
         cmocka_unit_test(test_queued_work_is_waited_for),
         cmocka_unit_test(test_a_recorded_stream_may_write_on),
         cmocka_unit_test(test_captures_are_left_alone),

@@ -32,7 +32,7 @@ static larder_addr pooled(struct rig *rig, uint64_t bytes)
 
 /* ---- private pools ------------------------------------------------------------ */
 
-static void a_write_outside_is_told_in_pools(void **state)
+static void a_write_outside_is_reported_in_pools(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -60,7 +60,7 @@ static void a_write_outside_is_told_in_pools(void **state)
     }
 }
 
-static void a_write_after_a_free_is_told_in_pools(void **state)
+static void a_write_after_a_free_is_reported_in_pools(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -121,7 +121,7 @@ static void the_quarantine_of_a_pool_is_bounded(void **state)
 
 /* Quarantined memory serves a request that finds nothing else, also in a begun
  * pool. */
-static void a_pool_has_what_its_quarantine_keeps(void **state)
+static void quarantined_memory_serves_its_pool(void **state)
 {
     enum { ALL = 40 }; /* two in a segment of 2 MiB */
     (void)state;
@@ -148,7 +148,7 @@ static int is_graph_stream(void *ctx, larder_stream stream)
 }
 
 /* A pool begun for another stream may belong to a capture. */
-static void beside_a_pool_of_another_stream_nothing_is_looked_at(void **state)
+static void nothing_is_checked_beside_another_stream_s_pool(void **state)
 {
     struct rig rig = rig_debug(1, 2);
     larder_addr before = rig_alloc(&rig, 1000);
@@ -197,7 +197,7 @@ static void graph_replay(const struct graph *g)
 
 /* Its replays write to memory that looks free, and nothing overwrites its
  * result. */
-static void what_a_graph_uses_is_left_alone(void **state)
+static void memory_of_a_graph_is_left_alone(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -229,7 +229,7 @@ static void what_a_graph_uses_is_left_alone(void **state)
 }
 
 /* No one owned this memory when the graph was captured. */
-static void what_was_there_before_a_graph_is_looked_at_still(void **state)
+static void memory_older_than_a_graph_is_still_checked(void **state)
 {
     struct rig rig = rig_debug(1, 2);
     larder_addr before = pooled(&rig, 1000);
@@ -297,7 +297,7 @@ static void a_checkpoint_has_the_programs_addresses(void **state)
 }
 
 /* The same in the messages about memory that a pool has lent. */
-static void what_is_lent_has_the_programs_address(void **state)
+static void lent_memory_is_reported_by_the_program_s_address(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER,
                                    "debug:2,expandable_segments:True");
@@ -331,7 +331,7 @@ static struct rig rig_tagged(int way, int level)
     return rig_up_policy(SPEC, ways[way].policy, conf);
 }
 
-static void a_write_outside_is_told_in_tags(void **state)
+static void a_write_outside_is_reported_in_tags(void **state)
 {
     (void)state;
     for (int i = 0; i < WAYS; i++) {
@@ -349,7 +349,7 @@ static void a_write_outside_is_told_in_tags(void **state)
 }
 
 /* Red zones sleep and wake with the memory between them. */
-static void what_is_kept_asleep_is_told_after_it(void **state)
+static void writes_before_a_kept_pause_are_reported_after_it(void **state)
 {
     (void)state;
     for (int i = 0; i < WAYS; i++) {
@@ -373,7 +373,7 @@ static void what_is_kept_asleep_is_told_after_it(void **state)
     }
 }
 
-static void what_is_dropped_is_told_before_it_goes(void **state)
+static void writes_are_reported_before_memory_is_dropped(void **state)
 {
     (void)state;
     for (int i = 0; i < WAYS; i++) {
@@ -412,7 +412,7 @@ static void a_pause_that_fails_leaves_what_is_there(void **state)
     rig_down(&rig);
 }
 
-static void what_is_in_quarantine_does_not_keep_a_tag_awake(void **state)
+static void quarantined_memory_does_not_keep_a_tag_awake(void **state)
 {
     (void)state;
     for (int i = 0; i < WAYS; i++) {
@@ -476,7 +476,7 @@ static larder_region *region_of(struct rig *rig, larder_addr *addr)
     return kv;
 }
 
-static void what_was_decommitted_faults(void **state)
+static void decommitted_memory_faults(void **state)
 {
     (void)state;
     for (int level = 1; level <= 3; level++) {
@@ -522,23 +522,23 @@ static void a_region_made_beside_a_begun_pool_faults_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_write_outside_is_told_in_pools),
-        cmocka_unit_test(a_write_after_a_free_is_told_in_pools),
+        cmocka_unit_test(a_write_outside_is_reported_in_pools),
+        cmocka_unit_test(a_write_after_a_free_is_reported_in_pools),
         cmocka_unit_test(the_quarantine_of_a_pool_is_bounded),
-        cmocka_unit_test(a_pool_has_what_its_quarantine_keeps),
-        cmocka_unit_test(beside_a_pool_of_another_stream_nothing_is_looked_at),
-        cmocka_unit_test(what_a_graph_uses_is_left_alone),
-        cmocka_unit_test(what_was_there_before_a_graph_is_looked_at_still),
+        cmocka_unit_test(quarantined_memory_serves_its_pool),
+        cmocka_unit_test(nothing_is_checked_beside_another_stream_s_pool),
+        cmocka_unit_test(memory_of_a_graph_is_left_alone),
+        cmocka_unit_test(memory_older_than_a_graph_is_still_checked),
         cmocka_unit_test(a_stale_address_faults_in_pools),
         cmocka_unit_test(a_checkpoint_has_the_programs_addresses),
-        cmocka_unit_test(what_is_lent_has_the_programs_address),
-        cmocka_unit_test(a_write_outside_is_told_in_tags),
-        cmocka_unit_test(what_is_kept_asleep_is_told_after_it),
-        cmocka_unit_test(what_is_dropped_is_told_before_it_goes),
+        cmocka_unit_test(lent_memory_is_reported_by_the_program_s_address),
+        cmocka_unit_test(a_write_outside_is_reported_in_tags),
+        cmocka_unit_test(writes_before_a_kept_pause_are_reported_after_it),
+        cmocka_unit_test(writes_are_reported_before_memory_is_dropped),
         cmocka_unit_test(a_pause_that_fails_leaves_what_is_there),
-        cmocka_unit_test(what_is_in_quarantine_does_not_keep_a_tag_awake),
+        cmocka_unit_test(quarantined_memory_does_not_keep_a_tag_awake),
         cmocka_unit_test(a_stale_address_faults_in_tags),
-        cmocka_unit_test(what_was_decommitted_faults),
+        cmocka_unit_test(decommitted_memory_faults),
         cmocka_unit_test(a_region_made_beside_a_begun_pool_faults_too),
     };
 

@@ -23,7 +23,7 @@ static larder_addr alloc_hinted(struct rig *rig, uint64_t bytes,
 
 /* ---- the call ------------------------------------------------------------- */
 
-static void it_allocates_like_any_other(void **state)
+static void an_allocation_with_a_hint_is_like_any_other(void **state)
 {
     struct rig rig = up("");
     larder_addr addr = 1;
@@ -43,7 +43,7 @@ static void it_allocates_like_any_other(void **state)
     rig_down(&rig);
 }
 
-static void what_is_no_hint_is_refused(void **state)
+static void an_invalid_hint_is_refused(void **state)
 {
     struct rig rig = up("");
     larder_addr addr;
@@ -140,7 +140,7 @@ static int pages_left(const char *conf, larder_hint of_large,
 /* They fill 38 pages of 128. */
 enum { MANY_LEFT = 86 };
 
-static void what_lives_long_keeps_few_pages(void **state)
+static void long_lived_blocks_keep_few_pages(void **state)
 {
     (void)state;
     assert_true(pages_left("", LARDER_HINT_SHORT, LARDER_HINT_LONG) >=
@@ -151,7 +151,7 @@ static void what_lives_long_keeps_few_pages(void **state)
                            LARDER_HINT_LONG) >= MANY_LEFT);
 }
 
-static void without_a_hint_it_keeps_more(void **state)
+static void without_hints_more_pages_are_kept(void **state)
 {
     (void)state;
     assert_true(pages_left("", LARDER_HINT_NONE, LARDER_HINT_NONE) < MANY_LEFT);
@@ -192,7 +192,7 @@ static void same_places(const char *spec, larder_policy policy)
     rig_down(&plain);
 }
 
-static void other_policies_and_devices_ignore_it(void **state)
+static void other_policies_and_devices_ignore_hints(void **state)
 {
     (void)state;
     same_places(SPEC, LARDER_POLICY_PYTORCH);
@@ -233,14 +233,14 @@ static void a_hint_never_costs_the_request(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_allocates_like_any_other),
-        cmocka_unit_test(what_is_no_hint_is_refused),
+        cmocka_unit_test(an_allocation_with_a_hint_is_like_any_other),
+        cmocka_unit_test(an_invalid_hint_is_refused),
         cmocka_unit_test(small_requests_stay_together),
-        cmocka_unit_test(what_lives_long_keeps_few_pages),
-        cmocka_unit_test(without_a_hint_it_keeps_more),
+        cmocka_unit_test(long_lived_blocks_keep_few_pages),
+        cmocka_unit_test(without_hints_more_pages_are_kept),
         cmocka_unit_test(a_hint_ends_with_its_allocation),
         cmocka_unit_test(a_hint_never_costs_the_request),
-        cmocka_unit_test(other_policies_and_devices_ignore_it),
+        cmocka_unit_test(other_policies_and_devices_ignore_hints),
     };
 
     unsetenv("LARDER_CONF");

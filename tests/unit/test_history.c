@@ -244,7 +244,7 @@ static void test_wrong_options_are_refused(void **state)
 
 /* ---- settings ------------------------------------------------------------ */
 
-static void test_a_setting_has_it_on_from_the_beginning(void **state)
+static void test_a_setting_starts_the_history(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:5");
 
@@ -409,7 +409,7 @@ static struct picture churn(const char *conf)
     return p;
 }
 
-static void test_memory_is_chosen_as_without_it(void **state)
+static void test_history_does_not_change_placement(void **state)
 {
     (void)state;
     rig_same_picture(churn(""), churn("history:1000,history_stacks:fp"),
@@ -432,13 +432,13 @@ int main(void)
         cmocka_unit_test(test_the_time_is_that_of_day),
         cmocka_unit_test(test_a_full_ring_keeps_the_newest_and_counts_the_rest),
         cmocka_unit_test(test_wrong_options_are_refused),
-        cmocka_unit_test(test_a_setting_has_it_on_from_the_beginning),
+        cmocka_unit_test(test_a_setting_starts_the_history),
         cmocka_unit_test(test_settings_are_checked),
         cmocka_unit_test(test_events_carry_the_thread_s_text),
         cmocka_unit_test(test_texts_are_cut_between_characters),
         cmocka_unit_test(test_levels_too_deep_keep_the_last_text_that_fits),
         cmocka_unit_test(test_texts_are_bounded),
-        cmocka_unit_test(test_memory_is_chosen_as_without_it),
+        cmocka_unit_test(test_history_does_not_change_placement),
     };
 
     unsetenv("LARDER_CONF");

@@ -225,7 +225,7 @@ static void the_driver_is_not_called_in_steady_state(void **state)
     }
 }
 
-static void idle_it_holds_little_more_than_its_weights(void **state)
+static void an_idle_server_holds_little_more_than_its_weights(void **state)
 {
     const uint64_t floor_bytes = WEIGHTS * MIB(64);
 
@@ -251,7 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_driver_is_not_called_in_steady_state),
-        cmocka_unit_test(idle_it_holds_little_more_than_its_weights),
+        cmocka_unit_test(an_idle_server_holds_little_more_than_its_weights),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void test_the_pool_is_looked_at_after_each_wait(void **state)
 
 /* Unused memory is not enough: none of it is released while a wait may
  * suffice. */
-static void test_nothing_goes_back_in_vain(void **state)
+static void test_nothing_is_released_while_a_wait_may_suffice(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "");
     larder_addr p = rig_alloc_on(&rig, MIB(10), 5);
@@ -113,7 +113,7 @@ static uint64_t all_calls(struct rig *rig)
     return sum;
 }
 
-static void test_what_cannot_succeed_does_not_touch_the_driver(void **state)
+static void test_a_hopeless_request_does_not_call_the_driver(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -199,7 +199,7 @@ static larder_result end_pool(struct rig *rig)
 }
 
 /* The pool has segments, and the request one of them. */
-static void test_a_pool_may_be_begun_while_a_request_is_under_way(void **state)
+static void test_a_pool_may_be_begun_during_a_request(void **state)
 {
     struct rig rig = ladder_up(PAGED, "");
     struct pool_turn turn = {&rig, begin_pool, 0};
@@ -217,7 +217,7 @@ static void test_a_pool_may_be_begun_while_a_request_is_under_way(void **state)
 }
 
 /* The default pool has address ranges without memory. */
-static void test_a_pool_may_be_ended_while_a_request_is_under_way(void **state)
+static void test_a_pool_may_be_ended_during_a_request(void **state)
 {
     struct rig rig = ladder_up(PAGED, "expandable_segments:True");
     struct pool_turn turn = {&rig, end_pool, 0};
@@ -264,7 +264,7 @@ static void test_a_request_waits_no_longer_than_its_budget(void **state)
     }
 }
 
-static void test_the_budget_is_every_policys(void **state)
+static void test_the_budget_applies_to_every_policy(void **state)
 {
     static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
                                              LARDER_POLICY_DIRECT};
@@ -285,7 +285,7 @@ static void test_the_budget_is_every_policys(void **state)
 
 /* A producer that runs ahead of its recorded streams is held back: the oldest
  * ones are waited for, and no more of them than the limit requires. */
-static void test_what_is_pending_keeps_within_its_limit(void **state)
+static void test_pending_memory_stays_within_its_limit(void **state)
 {
     static const larder_policy policies[] = {
         LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
@@ -447,7 +447,7 @@ static void test_a_pool_says_what_it_holds(void **state)
 
 /* ---- words ------------------------------------------------------------------ */
 
-static void test_the_words_say_who_holds_what(void **state)
+static void test_the_message_names_the_holders(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "");
     larder_addr hole;
@@ -479,7 +479,7 @@ static void empty_streams(struct rig *rig, larder_stream from)
         rig_free(rig, rig_alloc_on(rig, MIB(22), s));
 }
 
-static void test_streams_without_memory_are_not_spoken_of(void **state)
+static void test_the_message_omits_streams_without_memory(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
 
@@ -494,7 +494,7 @@ static void test_streams_without_memory_are_not_spoken_of(void **state)
 }
 
 /* Memory that a request got from the device before the device had no more. */
-static void test_memory_that_is_mapped_nowhere_is_spoken_of(void **state)
+static void test_the_message_counts_unmapped_memory(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
     larder_allocator *other;
@@ -547,7 +547,7 @@ static void check_what_would_have_fitted(const char *spec, const char *conf,
     rig_down(&rig);
 }
 
-static void test_the_words_count_what_would_be_given_back(void **state)
+static void test_the_message_counts_releasable_memory(void **state)
 {
     (void)state;
     check_what_would_have_fitted(SEGMENTS, "", "Up to 52.00 MiB would",
@@ -578,25 +578,25 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_more_is_waited_for_than_is_needed),
         cmocka_unit_test(test_the_pool_is_looked_at_after_each_wait),
-        cmocka_unit_test(test_nothing_goes_back_in_vain),
-        cmocka_unit_test(test_what_cannot_succeed_does_not_touch_the_driver),
+        cmocka_unit_test(test_nothing_is_released_while_a_wait_may_suffice),
+        cmocka_unit_test(test_a_hopeless_request_does_not_call_the_driver),
         cmocka_unit_test(test_a_refusal_by_the_limit_is_counted),
         cmocka_unit_test(test_callbacks_are_asked_before_anything_is_refused),
-        cmocka_unit_test(test_a_pool_may_be_begun_while_a_request_is_under_way),
-        cmocka_unit_test(test_a_pool_may_be_ended_while_a_request_is_under_way),
+        cmocka_unit_test(test_a_pool_may_be_begun_during_a_request),
+        cmocka_unit_test(test_a_pool_may_be_ended_during_a_request),
         cmocka_unit_test(test_a_request_waits_no_longer_than_its_budget),
-        cmocka_unit_test(test_the_budget_is_every_policys),
-        cmocka_unit_test(test_what_is_pending_keeps_within_its_limit),
+        cmocka_unit_test(test_the_budget_applies_to_every_policy),
+        cmocka_unit_test(test_pending_memory_stays_within_its_limit),
         cmocka_unit_test(test_the_budget_holds_without_moves),
         cmocka_unit_test(test_no_budget_is_no_wait),
         cmocka_unit_test(test_a_pool_s_limit_is_kept),
         cmocka_unit_test(test_a_pool_s_limit_can_be_used_up),
         cmocka_unit_test(test_a_pool_says_what_it_holds),
-        cmocka_unit_test(test_the_words_say_who_holds_what),
-        cmocka_unit_test(test_streams_without_memory_are_not_spoken_of),
-        cmocka_unit_test(test_memory_that_is_mapped_nowhere_is_spoken_of),
+        cmocka_unit_test(test_the_message_names_the_holders),
+        cmocka_unit_test(test_the_message_omits_streams_without_memory),
+        cmocka_unit_test(test_the_message_counts_unmapped_memory),
         cmocka_unit_test(test_no_wrong_holder_is_named),
-        cmocka_unit_test(test_the_words_count_what_would_be_given_back),
+        cmocka_unit_test(test_the_message_counts_releasable_memory),
         cmocka_unit_test(test_moving_pages_off_is_named),
     };
 

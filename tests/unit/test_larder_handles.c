@@ -71,7 +71,7 @@ static void growth_is_mapped_ahead(void **state)
     rig_down(&rig);
 }
 
-static void what_is_ahead_is_no_need(void **state)
+static void memory_mapped_ahead_is_never_required(void **state)
 {
     struct rig rig = up(SPEC);
 
@@ -120,7 +120,7 @@ static void handles_move_whole(void **state)
 
 /* If a page in use pins the rest of a handle, a part as large is recreated page
  * by page from the memory that moves; the rest moves as whole handles. */
-static void what_is_kept_is_made_smaller(void **state)
+static void a_handle_is_split_to_make_up_for_a_pinned_one(void **state)
 {
     struct rig rig = up(SPEC);
     larder_addr hole = rig_alloc_on(&rig, MIB(160), 0);
@@ -142,7 +142,7 @@ static void what_is_kept_is_made_smaller(void **state)
 
 /* Handles are that small only where the whole device was in use; memory that
  * was never in use may be kept, so that few handles suffice. */
-static void what_was_never_in_use_may_be_kept(void **state)
+static void memory_that_was_never_in_use_may_be_kept(void **state)
 {
     struct rig rig = up(SPEC);
     larder_addr hole = rig_alloc_on(&rig, MIB(160), 0);
@@ -165,7 +165,7 @@ static void what_was_never_in_use_may_be_kept(void **state)
 
 /* If too little of that moves, free handles next to it are released, to be
  * recreated where they are needed. */
-static void what_lies_beside_is_given_back(void **state)
+static void free_handles_nearby_are_released(void **state)
 {
     struct rig rig = up("sim:2GiB,backing=none,events=immediate");
     larder_addr hole = rig_alloc_on(&rig, MIB(20), 0);
@@ -190,7 +190,7 @@ static void what_lies_beside_is_given_back(void **state)
 
 /* Single pages are requested again and again, until only larger handles are
  * left: one is released, and the rest of it is not lost. */
-static void a_handle_is_remade_where_it_is_too_large(void **state)
+static void a_handle_that_is_too_large_is_recreated(void **state)
 {
     struct rig rig = up(SPEC);
 
@@ -363,7 +363,7 @@ static void each_failure_loses_nothing(void **state)
     }
 }
 
-static void what_stays_mapped_is_not_forgotten(void **state)
+static void pages_that_stay_mapped_are_not_lost(void **state)
 {
     (void)state;
     for (int is_emptied = 0; is_emptied < 2; is_emptied++) {
@@ -456,18 +456,18 @@ int main(void)
         cmocka_unit_test(a_handle_is_a_part_of_the_device),
         cmocka_unit_test(a_handle_has_one_page_in_the_end),
         cmocka_unit_test(growth_is_mapped_ahead),
-        cmocka_unit_test(what_is_ahead_is_no_need),
+        cmocka_unit_test(memory_mapped_ahead_is_never_required),
         cmocka_unit_test(the_first_stream_has_one_range),
         cmocka_unit_test(handles_move_whole),
-        cmocka_unit_test(what_is_kept_is_made_smaller),
-        cmocka_unit_test(what_was_never_in_use_may_be_kept),
-        cmocka_unit_test(what_lies_beside_is_given_back),
-        cmocka_unit_test(a_handle_is_remade_where_it_is_too_large),
+        cmocka_unit_test(a_handle_is_split_to_make_up_for_a_pinned_one),
+        cmocka_unit_test(memory_that_was_never_in_use_may_be_kept),
+        cmocka_unit_test(free_handles_nearby_are_released),
+        cmocka_unit_test(a_handle_that_is_too_large_is_recreated),
         cmocka_unit_test(a_handle_in_use_stays),
         cmocka_unit_test(trimming_reaches_its_target),
         cmocka_unit_test(others_may_have_taken_some),
         cmocka_unit_test(each_failure_loses_nothing),
-        cmocka_unit_test(what_stays_mapped_is_not_forgotten),
+        cmocka_unit_test(pages_that_stay_mapped_are_not_lost),
         cmocka_unit_test(contents_survive),
     };
 

@@ -436,7 +436,7 @@ static int add_segment(void *ctx, const larder_segment_info *segment)
 }
 
 /* A page that was created and could not be mapped is held all the same. */
-static void what_is_mapped_nowhere_is_in_the_walk(void **state)
+static void the_walk_shows_unmapped_pages(void **state)
 {
     struct rig rig = up(SPEC, "");
     uint64_t bytes = 0;
@@ -473,7 +473,7 @@ int main(void)
         cmocka_unit_test(growing_requests_strand_little),
         cmocka_unit_test(each_failure_of_a_move_loses_nothing),
         cmocka_unit_test(contents_survive_moves),
-        cmocka_unit_test(what_is_mapped_nowhere_is_in_the_walk),
+        cmocka_unit_test(the_walk_shows_unmapped_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static void the_last_segment_is_no_larger_than_it_has_to_be(void **state)
 }
 
 /* Memory in use stays, and so does memory whose release would not help. */
-static void nothing_goes_when_all_is_too_little(void **state)
+static void nothing_is_released_if_it_would_not_suffice(void **state)
 {
     struct rig rig = up(SPEC "immediate", "defrag:off");
     larder_addr a = rig_alloc_on(&rig, MIB(24), 0);
@@ -136,7 +136,7 @@ static int no_stream(void *ctx, larder_stream stream)
 }
 
 /* Not even for requests that do not go to the pool. */
-static void nothing_goes_back_while_a_pool_is_begun(void **state)
+static void nothing_is_released_while_a_pool_is_begun(void **state)
 {
     struct rig rig = up(SPEC "immediate", "");
     larder_pool_id id = {1, 1};
@@ -158,10 +158,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_those_of_pytorch),
         cmocka_unit_test(the_last_segment_is_no_larger_than_it_has_to_be),
-        cmocka_unit_test(nothing_goes_when_all_is_too_little),
+        cmocka_unit_test(nothing_is_released_if_it_would_not_suffice),
         cmocka_unit_test(one_event_is_waited_for_when_it_is_enough),
         cmocka_unit_test(a_private_pool_s_segments_stay),
-        cmocka_unit_test(nothing_goes_back_while_a_pool_is_begun),
+        cmocka_unit_test(nothing_is_released_while_a_pool_is_begun),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void assert_granted(struct holes *h, uint64_t bytes)
 
 /* ---- what it is for --------------------------------------------------------- */
 
-static void all_that_is_free_can_be_had(void **state)
+static void all_free_memory_can_be_allocated(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
 
@@ -47,7 +47,7 @@ static void all_that_is_free_can_be_had(void **state)
     rig_down(&h.rig);
 }
 
-static void without_it_nothing_of_it_can(void **state)
+static void without_the_setting_nothing_moves(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, "", 0);
 
@@ -70,7 +70,7 @@ static void no_more_moves_than_is_lacking(void **state)
     rig_down(&h.rig);
 }
 
-static void those_with_most_room_go_first(void **state)
+static void handles_with_the_most_free_pages_move_first(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
 
@@ -122,7 +122,7 @@ static void pages_side_by_side_are_copied_at_once(void **state)
     rig_down(&h.rig);
 }
 
-static void what_moved_can_be_freed_and_had_again(void **state)
+static void moved_memory_can_be_freed_and_allocated_again(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
 
@@ -170,7 +170,7 @@ static void small_and_long_blocks_keep_their_bytes(void **state)
 
 /* ---- when it is right ------------------------------------------------------- */
 
-static void what_is_queued_is_waited_for(void **state)
+static void a_move_waits_for_queued_work(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC ",events=manual", ON, MIB(2));
     larder_addr got;
@@ -192,7 +192,7 @@ static void what_is_queued_is_waited_for(void **state)
 }
 
 /* No one declared this stream, which breaks the promise of migrate:on. */
-static void what_is_queued_unknown_to_all_is_told(void **state)
+static void a_move_under_undeclared_work_is_reported(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC ",events=manual", ON, MIB(2));
     larder_addr got;
@@ -207,7 +207,7 @@ static void what_is_queued_unknown_to_all_is_told(void **state)
     rig_down(&h.rig);
 }
 
-static void too_little_moves_nothing(void **state)
+static void nothing_moves_if_it_would_not_suffice(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
 
@@ -246,7 +246,7 @@ static void nothing_moves_during_a_capture(void **state)
 }
 
 /* One handle is pinned by an export, the others are not. */
-static void what_is_exported_stays(void **state)
+static void exported_memory_does_not_move(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC ",export=fd", ON, 0);
     larder_export *e;
@@ -293,7 +293,7 @@ static void *end_elsewhere(void *handle)
     return NULL;
 }
 
-static void a_quiet_point_allows_it_until_the_last_ends(void **state)
+static void a_quiet_point_allows_moves_until_the_last_ends(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, "", 0);
     pthread_t thread;
@@ -333,22 +333,22 @@ static void an_end_without_a_beginning_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_that_is_free_can_be_had),
-        cmocka_unit_test(without_it_nothing_of_it_can),
+        cmocka_unit_test(all_free_memory_can_be_allocated),
+        cmocka_unit_test(without_the_setting_nothing_moves),
         cmocka_unit_test(no_more_moves_than_is_lacking),
-        cmocka_unit_test(those_with_most_room_go_first),
+        cmocka_unit_test(handles_with_the_most_free_pages_move_first),
         cmocka_unit_test(the_host_is_used_only_where_there_is_no_room),
         cmocka_unit_test(pages_side_by_side_are_copied_at_once),
-        cmocka_unit_test(what_moved_can_be_freed_and_had_again),
+        cmocka_unit_test(moved_memory_can_be_freed_and_allocated_again),
         cmocka_unit_test(small_and_long_blocks_keep_their_bytes),
-        cmocka_unit_test(what_is_queued_is_waited_for),
-        cmocka_unit_test(what_is_queued_unknown_to_all_is_told),
-        cmocka_unit_test(too_little_moves_nothing),
+        cmocka_unit_test(a_move_waits_for_queued_work),
+        cmocka_unit_test(a_move_under_undeclared_work_is_reported),
+        cmocka_unit_test(nothing_moves_if_it_would_not_suffice),
         cmocka_unit_test(pages_that_stay_by_setting_stay),
         cmocka_unit_test(nothing_moves_during_a_capture),
-        cmocka_unit_test(what_is_exported_stays),
+        cmocka_unit_test(exported_memory_does_not_move),
         cmocka_unit_test(private_and_paused_memory_stays),
-        cmocka_unit_test(a_quiet_point_allows_it_until_the_last_ends),
+        cmocka_unit_test(a_quiet_point_allows_moves_until_the_last_ends),
         cmocka_unit_test(an_end_without_a_beginning_is_refused),
     };
 

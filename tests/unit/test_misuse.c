@@ -44,7 +44,7 @@ static void three_down(struct three *t)
 
 /* ---- addresses ----------------------------------------------------------- */
 
-static void test_a_double_free_is_told_and_changes_nothing(void **state)
+static void test_a_double_free_is_reported_and_changes_nothing(void **state)
 {
     struct three t = three_up("");
     struct picture before = picture_take(&t.rig);
@@ -56,7 +56,7 @@ static void test_a_double_free_is_told_and_changes_nothing(void **state)
     three_down(&t);
 }
 
-static void test_a_double_free_is_told_after_the_block_was_merged(void **state)
+static void test_a_double_free_is_reported_after_a_merge(void **state)
 {
     struct three t = three_up("");
 
@@ -70,7 +70,7 @@ static void test_a_double_free_is_told_after_the_block_was_merged(void **state)
     rig_down(&t.rig);
 }
 
-static void test_a_double_free_is_told_in_expandable_segments(void **state)
+static void test_a_double_free_is_reported_in_expandable_segments(void **state)
 {
     struct three t = three_up("expandable_segments:True");
     struct picture before = picture_take(&t.rig);
@@ -99,7 +99,7 @@ static void test_a_double_free_is_told_while_a_stream_is_waited_for(
     rig_down(&rig);
 }
 
-static void test_an_address_whose_memory_went_back_is_unknown(void **state)
+static void test_an_address_whose_memory_was_released_is_unknown(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -184,7 +184,7 @@ static void test_an_address_of_another_allocator_is_unknown(void **state)
     three_down(&t);
 }
 
-static void test_the_direct_policy_tells_them_too(void **state)
+static void test_the_direct_policy_reports_wrong_frees_too(void **state)
 {
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_DIRECT, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -548,7 +548,7 @@ static void test_no_allocator_is_an_invalid_one(void **state)
     larder_checkpoint_destroy(NULL);
 }
 
-static void test_outputs_and_texts_must_be_there(void **state)
+static void test_outputs_and_texts_must_not_be_null(void **state)
 {
     struct three t = three_up("");
     struct picture before = picture_take(&t.rig);
@@ -756,18 +756,18 @@ static void test_every_result_has_a_name_and_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_double_free_is_told_and_changes_nothing),
-        cmocka_unit_test(test_a_double_free_is_told_after_the_block_was_merged),
-        cmocka_unit_test(test_a_double_free_is_told_in_expandable_segments),
+        cmocka_unit_test(test_a_double_free_is_reported_and_changes_nothing),
+        cmocka_unit_test(test_a_double_free_is_reported_after_a_merge),
+        cmocka_unit_test(test_a_double_free_is_reported_in_expandable_segments),
         cmocka_unit_test(
             test_a_double_free_is_told_while_a_stream_is_waited_for),
-        cmocka_unit_test(test_an_address_whose_memory_went_back_is_unknown),
+        cmocka_unit_test(test_an_address_whose_memory_was_released_is_unknown),
         cmocka_unit_test(test_a_pointer_into_a_block_is_unknown),
         cmocka_unit_test(
             test_an_unaligned_pointer_into_a_free_block_is_unknown),
         cmocka_unit_test(test_a_foreign_address_is_unknown),
         cmocka_unit_test(test_an_address_of_another_allocator_is_unknown),
-        cmocka_unit_test(test_the_direct_policy_tells_them_too),
+        cmocka_unit_test(test_the_direct_policy_reports_wrong_frees_too),
         cmocka_unit_test(test_recording_a_stream_refuses_what_is_not_live),
         cmocka_unit_test(test_base_allocation_refuses_what_is_not_live),
         cmocka_unit_test(test_base_allocation_is_not_for_expandable_segments),
@@ -783,7 +783,7 @@ int main(void)
         cmocka_unit_test(test_a_destroyed_allocator_refuses_every_call),
         cmocka_unit_test(test_a_checkpoint_of_a_destroyed_allocator_is_refused),
         cmocka_unit_test(test_no_allocator_is_an_invalid_one),
-        cmocka_unit_test(test_outputs_and_texts_must_be_there),
+        cmocka_unit_test(test_outputs_and_texts_must_not_be_null),
         cmocka_unit_test(test_options_that_make_no_sense_are_refused),
         cmocka_unit_test(test_options_of_an_older_header_are_read),
         cmocka_unit_test(test_statistics_need_their_size),

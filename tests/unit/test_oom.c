@@ -324,7 +324,7 @@ static void test_a_failure_costs_only_the_cache(void **state)
     rig_down(&rig);
 }
 
-static void test_unused_segments_go_before_a_request_fails(void **state)
+static void test_unused_segments_are_released_before_a_failure(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -356,7 +356,7 @@ static void test_a_segment_partly_in_use_stays(void **state)
     rig_down(&rig);
 }
 
-static void test_whole_pages_of_expandable_segments_go(void **state)
+static void test_whole_pages_of_expandable_segments_are_released(void **state)
 {
     struct rig rig =
         rig_up("sim:64MiB,backing=none", "expandable_segments:True");
@@ -447,7 +447,7 @@ static void test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder(
     rig_down(&rig);
 }
 
-static void test_nothing_is_given_back_while_a_pool_is_begun(void **state)
+static void test_nothing_is_released_while_a_pool_is_begun(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_pool_id id = {1, 0};
@@ -631,16 +631,16 @@ int main(void)
             test_the_cache_is_not_searched_again_for_a_callback_s_no),
         cmocka_unit_test(test_a_callback_may_end_the_pool_that_was_asked),
         cmocka_unit_test(test_a_failure_costs_only_the_cache),
-        cmocka_unit_test(test_unused_segments_go_before_a_request_fails),
+        cmocka_unit_test(test_unused_segments_are_released_before_a_failure),
         cmocka_unit_test(test_a_segment_partly_in_use_stays),
-        cmocka_unit_test(test_whole_pages_of_expandable_segments_go),
+        cmocka_unit_test(test_whole_pages_of_expandable_segments_are_released),
         cmocka_unit_test(
             test_pages_move_from_one_stream_to_another_by_the_ladder),
         cmocka_unit_test(test_an_oversize_segment_goes_alone),
         cmocka_unit_test(test_several_oversize_segments_go_from_the_largest),
         cmocka_unit_test(
             test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder),
-        cmocka_unit_test(test_nothing_is_given_back_while_a_pool_is_begun),
+        cmocka_unit_test(test_nothing_is_released_while_a_pool_is_begun),
         cmocka_unit_test(
             test_memory_of_a_released_pool_goes_before_a_request_fails),
         cmocka_unit_test(test_a_retry_works_after_freeing),

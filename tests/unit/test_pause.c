@@ -22,7 +22,7 @@ static void fill(struct rig *rig, larder_addr *at, larder_addr *other)
     }
 }
 
-static void what_is_kept_comes_back_where_it_was(void **state)
+static void kept_memory_resumes_at_its_address(void **state)
 {
     (void)state;
     for (int w = 0; w < WAYS; w++) {
@@ -59,7 +59,7 @@ static void what_is_kept_comes_back_where_it_was(void **state)
     }
 }
 
-static void what_is_dropped_comes_back_without_contents(void **state)
+static void dropped_memory_resumes_without_contents(void **state)
 {
     struct rig rig = way_up("sim:512MiB", 2);
     larder_addr at[COUNT], other[COUNT];
@@ -77,7 +77,7 @@ static void what_is_dropped_comes_back_without_contents(void **state)
     rig_down(&rig);
 }
 
-static void what_is_freed_while_paused_does_not_come_back(void **state)
+static void memory_freed_while_paused_is_not_resumed(void **state)
 {
     (void)state;
     for (int w = 0; w < WAYS; w++) {
@@ -108,7 +108,7 @@ static void what_is_freed_while_paused_does_not_come_back(void **state)
 }
 
 /* From the first page of the freed memory to its last. */
-static void no_page_of_what_is_freed_while_paused_comes_back(void **state)
+static void no_page_freed_while_paused_is_resumed(void **state)
 {
     (void)state;
     for (int w = 0; w < WAYS; w++) {
@@ -129,7 +129,7 @@ static void no_page_of_what_is_freed_while_paused_comes_back(void **state)
 }
 
 /* Whole pages are missing between the memory that is kept. */
-static void what_lies_behind_a_hole_comes_back(void **state)
+static void memory_behind_a_hole_is_resumed(void **state)
 {
     (void)state;
     for (int w = 0; w < WAYS; w++) {
@@ -284,7 +284,7 @@ static void nothing_is_paused_during_a_capture(void **state)
     rig_down(&rig);
 }
 
-static void what_is_exported_is_not_paused(void **state)
+static void exported_memory_is_not_paused(void **state)
 {
     struct rig rig = way_up("sim:256MiB,export=fd", 2);
     larder_addr at = tagged(&rig, "weights", MIB(3));
@@ -328,7 +328,7 @@ static void memory_that_is_not_in_pages_is_not_paused(void **state)
 }
 
 /* Others have taken the memory meanwhile. */
-static void what_finds_no_room_stays_paused(void **state)
+static void memory_without_room_stays_paused(void **state)
 {
     (void)state;
     for (int w = 0; w < WAYS; w++) {
@@ -464,20 +464,20 @@ static void bytes_survive_random_pauses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_kept_comes_back_where_it_was),
-        cmocka_unit_test(what_is_dropped_comes_back_without_contents),
-        cmocka_unit_test(what_is_freed_while_paused_does_not_come_back),
-        cmocka_unit_test(no_page_of_what_is_freed_while_paused_comes_back),
-        cmocka_unit_test(what_lies_behind_a_hole_comes_back),
+        cmocka_unit_test(kept_memory_resumes_at_its_address),
+        cmocka_unit_test(dropped_memory_resumes_without_contents),
+        cmocka_unit_test(memory_freed_while_paused_is_not_resumed),
+        cmocka_unit_test(no_page_freed_while_paused_is_resumed),
+        cmocka_unit_test(memory_behind_a_hole_is_resumed),
         cmocka_unit_test(nothing_is_allocated_for_a_paused_tag),
         cmocka_unit_test(a_tag_without_memory_pauses_too),
         cmocka_unit_test(an_allocator_goes_with_its_tags_paused),
         cmocka_unit_test(pausing_waits_for_what_is_queued),
         cmocka_unit_test(pausing_waits_for_nothing_else),
         cmocka_unit_test(nothing_is_paused_during_a_capture),
-        cmocka_unit_test(what_is_exported_is_not_paused),
+        cmocka_unit_test(exported_memory_is_not_paused),
         cmocka_unit_test(memory_that_is_not_in_pages_is_not_paused),
-        cmocka_unit_test(what_finds_no_room_stays_paused),
+        cmocka_unit_test(memory_without_room_stays_paused),
         cmocka_unit_test(an_out_of_memory_message_does_not_count_paused_memory),
         cmocka_unit_test(bytes_survive_random_pauses),
     };

@@ -243,7 +243,7 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void who_does_not_answer_is_waited_for_once(void **state)
+static void a_process_that_does_not_answer_is_waited_for_once(void **state)
 {
     struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:300");
     struct other o = other_start("64MiB", "");
@@ -267,7 +267,7 @@ static void who_does_not_answer_is_waited_for_once(void **state)
     rig_end(&rig);
 }
 
-static void nobody_is_asked_for_what_no_device_has(void **state)
+static void no_process_is_asked_for_more_than_the_device_has(void **state)
 {
     struct rig rig =
         rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
@@ -294,7 +294,7 @@ static struct other other_with_a_cache(void)
     return o;
 }
 
-static void a_region_is_committed_out_of_their_cache(void **state)
+static void a_region_commits_memory_that_others_cache(void **state)
 {
     struct rig rig =
         rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
@@ -316,7 +316,7 @@ static void a_region_is_committed_out_of_their_cache(void **state)
     rig_end(&rig);
 }
 
-static void a_region_wakes_out_of_their_cache(void **state)
+static void a_region_wakes_with_memory_that_others_cache(void **state)
 {
     struct rig rig =
         rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
@@ -334,7 +334,7 @@ static void a_region_wakes_out_of_their_cache(void **state)
     rig_end(&rig);
 }
 
-static void a_tag_wakes_out_of_their_cache(void **state)
+static void a_tag_resumes_with_memory_that_others_cache(void **state)
 {
     struct rig rig =
         rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
@@ -354,7 +354,7 @@ static void a_tag_wakes_out_of_their_cache(void **state)
 }
 
 /* A program whose only calls are commits answers too. */
-static void a_commit_hears_what_others_ask(void **state)
+static void a_commit_answers_other_processes(void **state)
 {
     struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "");
     struct other o = other_start("64MiB", "ask_budget_ms:10000");
@@ -381,7 +381,7 @@ static void a_commit_hears_what_others_ask(void **state)
 
 /* ---- minima ------------------------------------------------------------------ */
 
-static void a_minimum_is_there_whoever_else_wants_it(void **state)
+static void a_minimum_is_kept_for_its_process(void **state)
 {
     static const int fits[] = {5, 4, 5}; /* segments of 20 MiB: two blocks */
 
@@ -407,7 +407,7 @@ static void a_minimum_is_there_whoever_else_wants_it(void **state)
     }
 }
 
-static void what_is_below_the_minimum_is_not_given(void **state)
+static void cached_memory_within_the_minimum_is_not_released(void **state)
 {
     struct rig rig =
         rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:10000");
@@ -425,7 +425,7 @@ static void what_is_below_the_minimum_is_not_given(void **state)
     rig_end(&rig);
 }
 
-static void a_minimum_of_the_dead_is_nobodys(void **state)
+static void a_killed_process_keeps_no_minimum(void **state)
 {
     struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "");
     struct other o = other_start("64MiB", "minimum:24MiB");
@@ -451,7 +451,7 @@ static void *kill_soon(void *ctx)
 
 /* It dies while its answer is awaited: it released nothing, but its memory
  * became free. */
-static void what_one_that_dies_while_it_is_asked_leaves_is_had(void **state)
+static void memory_of_a_process_killed_while_asked_is_available(void **state)
 {
     struct rig rig =
         rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:60000");
@@ -469,7 +469,7 @@ static void what_one_that_dies_while_it_is_asked_leaves_is_had(void **state)
     rig_end(&rig);
 }
 
-static void a_minimum_of_one_that_dies_while_it_is_asked_is_had(void **state)
+static void a_minimum_is_granted_from_a_process_killed_meanwhile(void **state)
 {
     struct other o = other_start("64MiB", "");
     struct rig rig;
@@ -562,7 +562,7 @@ static void a_process_limit_counts_all_its_allocators(void **state)
 }
 
 /* The message is the same under every policy, for each kind of limit. */
-static void what_the_ledger_forbids_is_named(void **state)
+static void the_message_names_the_ledger_s_limit(void **state)
 {
     static const struct {
         const char *conf;
@@ -655,7 +655,7 @@ static void limits_are_exact_and_count_contexts(void **state)
 }
 
 /* Memory released by others would not help. */
-static void who_is_over_its_own_limit_asks_nobody(void **state)
+static void a_process_over_its_own_limit_asks_nobody(void **state)
 {
     struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER,
                             "process_limit:8MiB,ask_budget_ms:10000");
@@ -763,7 +763,7 @@ static void who_looks_can_have_a_process_give_back_and_keep_to_a_limit(
 }
 
 /* Its context counts. */
-static void a_limit_that_is_told_counts_the_context(void **state)
+static void a_limit_set_in_the_ledger_counts_the_context(void **state)
 {
     char path[SHARED_NAME_MAX + 1];
     struct other o = other_start("64MiB,context=2MiB", "");
@@ -779,7 +779,7 @@ static void a_limit_that_is_told_counts_the_context(void **state)
 }
 
 /* A process that is asked releases what it caches, but not its minimum. */
-static void what_is_kept_for_a_process_is_not_given(void **state)
+static void a_process_asked_keeps_its_minimum(void **state)
 {
     char path[SHARED_NAME_MAX + 1];
     struct other o = other_start("64MiB", "minimum:16MiB");
@@ -1091,29 +1091,29 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_process_gives_its_cache_by_its_thread),
         cmocka_unit_test(a_process_that_only_hits_gives_at_its_next_request),
-        cmocka_unit_test(who_does_not_answer_is_waited_for_once),
-        cmocka_unit_test(nobody_is_asked_for_what_no_device_has),
-        cmocka_unit_test(a_minimum_is_there_whoever_else_wants_it),
-        cmocka_unit_test(what_is_below_the_minimum_is_not_given),
-        cmocka_unit_test(a_minimum_of_the_dead_is_nobodys),
-        cmocka_unit_test(what_one_that_dies_while_it_is_asked_leaves_is_had),
-        cmocka_unit_test(a_minimum_of_one_that_dies_while_it_is_asked_is_had),
+        cmocka_unit_test(a_process_that_does_not_answer_is_waited_for_once),
+        cmocka_unit_test(no_process_is_asked_for_more_than_the_device_has),
+        cmocka_unit_test(a_minimum_is_kept_for_its_process),
+        cmocka_unit_test(cached_memory_within_the_minimum_is_not_released),
+        cmocka_unit_test(a_killed_process_keeps_no_minimum),
+        cmocka_unit_test(memory_of_a_process_killed_while_asked_is_available),
+        cmocka_unit_test(a_minimum_is_granted_from_a_process_killed_meanwhile),
         cmocka_unit_test(a_minimum_that_is_not_there_is_refused),
         cmocka_unit_test(
             a_new_process_is_given_its_minimum_by_those_that_cache),
-        cmocka_unit_test(a_region_is_committed_out_of_their_cache),
-        cmocka_unit_test(a_region_wakes_out_of_their_cache),
-        cmocka_unit_test(a_tag_wakes_out_of_their_cache),
-        cmocka_unit_test(a_commit_hears_what_others_ask),
+        cmocka_unit_test(a_region_commits_memory_that_others_cache),
+        cmocka_unit_test(a_region_wakes_with_memory_that_others_cache),
+        cmocka_unit_test(a_tag_resumes_with_memory_that_others_cache),
+        cmocka_unit_test(a_commit_answers_other_processes),
         cmocka_unit_test(a_process_limit_counts_all_its_allocators),
-        cmocka_unit_test(what_the_ledger_forbids_is_named),
+        cmocka_unit_test(the_message_names_the_ledger_s_limit),
         cmocka_unit_test(a_minimum_of_others_is_named),
         cmocka_unit_test(a_group_limit_counts_all_processes),
         cmocka_unit_test(limits_are_exact_and_count_contexts),
-        cmocka_unit_test(who_is_over_its_own_limit_asks_nobody),
+        cmocka_unit_test(a_process_over_its_own_limit_asks_nobody),
         cmocka_unit_test(the_least_group_limit_is_exact_and_counts_contexts),
-        cmocka_unit_test(a_limit_that_is_told_counts_the_context),
-        cmocka_unit_test(what_is_kept_for_a_process_is_not_given),
+        cmocka_unit_test(a_limit_set_in_the_ledger_counts_the_context),
+        cmocka_unit_test(a_process_asked_keeps_its_minimum),
         cmocka_unit_test(a_minimum_of_the_dead_is_granted),
         cmocka_unit_test(a_process_has_its_own_minimum_first),
         cmocka_unit_test(

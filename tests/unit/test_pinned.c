@@ -136,7 +136,7 @@ static void test_changing_sizes_do_not_pile_up(void **state)
 
 /* A quarter more than the maximum use is kept; beyond that, the smallest
  * sufficient piece is released. */
-static void test_what_is_cached_within_the_slack_stays(void **state)
+static void test_cached_memory_within_the_slack_stays(void **state)
 {
     struct rig rig = pinned_up("pinned_max_round_threshold_mb:1");
     void *first = pinned_get(&rig, MIB(40));
@@ -213,7 +213,7 @@ static void test_a_copy_is_done_before_the_block_is_reused(void **state)
 
 /* ---- releasing ----------------------------------------------------------- */
 
-static void test_unused_pieces_go_back(void **state)
+static void test_unused_pieces_are_released(void **state)
 {
     struct rig rig = pinned_up("");
     void *keep = pinned_get(&rig, KIB(4));
@@ -235,7 +235,7 @@ static void test_unused_pieces_go_back(void **state)
 }
 
 /* The driver refuses once: cached memory is released for the request. */
-static void test_a_refusal_gives_back_what_is_cached(void **state)
+static void test_a_refusal_releases_cached_memory(void **state)
 {
     struct rig rig = pinned_up("");
 
@@ -298,7 +298,7 @@ static void test_settings_of_device_memory_do_not_count(void **state)
     pinned_down(&rig);
 }
 
-static void test_a_reserved_piece_is_had_first(void **state)
+static void test_a_reserved_piece_is_used_first(void **state)
 {
     struct rig rig = pinned_up("pinned_reserve_segment_size_mb:32");
 
@@ -397,7 +397,7 @@ static void test_a_shorter_struct_is_filled_no_further(void **state)
 
 /* ---- misuse ---------------------------------------------------------------- */
 
-static void test_wrong_calls_are_told(void **state)
+static void test_wrong_calls_are_reported(void **state)
 {
     struct rig rig = pinned_up("");
     void *ptr = pinned_get(&rig, 100);
@@ -563,21 +563,21 @@ int main(void)
         cmocka_unit_test(test_a_cached_piece_is_cut_to_size),
         cmocka_unit_test(test_small_requests_share_pieces),
         cmocka_unit_test(test_changing_sizes_do_not_pile_up),
-        cmocka_unit_test(test_what_is_cached_within_the_slack_stays),
+        cmocka_unit_test(test_cached_memory_within_the_slack_stays),
         cmocka_unit_test(test_a_block_waits_for_each_recorded_stream),
         cmocka_unit_test(test_a_block_no_stream_used_is_reused_at_once),
         cmocka_unit_test(test_a_copy_is_done_before_the_block_is_reused),
-        cmocka_unit_test(test_unused_pieces_go_back),
-        cmocka_unit_test(test_a_refusal_gives_back_what_is_cached),
+        cmocka_unit_test(test_unused_pieces_are_released),
+        cmocka_unit_test(test_a_refusal_releases_cached_memory),
         cmocka_unit_test(test_a_limit_is_kept_and_said),
         cmocka_unit_test(test_the_limit_can_be_used_to_the_end),
         cmocka_unit_test(test_settings_of_device_memory_do_not_count),
-        cmocka_unit_test(test_a_reserved_piece_is_had_first),
+        cmocka_unit_test(test_a_reserved_piece_is_used_first),
         cmocka_unit_test(test_large_pieces_are_not_kept_if_so_set),
         cmocka_unit_test(test_large_requests_have_no_class_if_so_set),
         cmocka_unit_test(test_statistics_have_pytorch_s_names),
         cmocka_unit_test(test_a_shorter_struct_is_filled_no_further),
-        cmocka_unit_test(test_wrong_calls_are_told),
+        cmocka_unit_test(test_wrong_calls_are_reported),
         cmocka_unit_test(test_an_allocator_of_device_memory_is_refused),
         cmocka_unit_test(test_no_policy_can_be_asked_for),
         cmocka_unit_test(test_a_destroyed_allocator_is_recognised),

@@ -41,7 +41,7 @@ static void pool_done(struct rig *rig, int times)
         assert_ok(larder_pool_release(rig->a, graphs));
 }
 
-static void what_a_pool_has_free_serves_others_and_comes_back(void **state)
+static void free_memory_of_a_pool_serves_others_and_returns(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -67,7 +67,7 @@ static void what_a_pool_has_free_serves_others_and_comes_back(void **state)
     }
 }
 
-static void handles_go_by_one_unmapping_and_without_a_new_one(void **state)
+static void whole_handles_are_lent_by_a_single_unmap(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none", kinds[1]);
     larder_addr gone = pool_alloc(&rig, MIB(200), 0);
@@ -107,7 +107,7 @@ static void a_minimum_is_not_lent(void **state)
     rig_down(&rig);
 }
 
-static void a_tag_lends_what_it_has_cached(void **state)
+static void a_tag_lends_its_cached_memory(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none", "");
     larder_addr gone = tagged(&rig, "w", MIB(300));
@@ -171,7 +171,7 @@ static void a_tag_half_asleep_lends_nothing(void **state)
 }
 
 /* Queued work still finds the memory it was queued for. */
-static void what_uses_it_is_waited_for(void **state)
+static void lending_waits_for_work_on_the_memory(void **state)
 {
     struct rig rig = up("sim:400MiB,events=driver", kinds[1]);
     larder_addr gone = pool_alloc(&rig, MIB(300), 5);
@@ -207,7 +207,7 @@ static larder_addr capture(struct rig *rig, int lends, larder_addr *kept)
     return scratch;
 }
 
-static void a_graphs_scratch_is_lent_when_the_program_says_so(void **state)
+static void a_graphs_scratch_is_lent_on_request(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -323,14 +323,14 @@ static void mistakes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_pool_has_free_serves_others_and_comes_back),
-        cmocka_unit_test(handles_go_by_one_unmapping_and_without_a_new_one),
+        cmocka_unit_test(free_memory_of_a_pool_serves_others_and_returns),
+        cmocka_unit_test(whole_handles_are_lent_by_a_single_unmap),
         cmocka_unit_test(a_minimum_is_not_lent),
-        cmocka_unit_test(a_tag_lends_what_it_has_cached),
+        cmocka_unit_test(a_tag_lends_its_cached_memory),
         cmocka_unit_test(a_tag_asleep_lends_nothing),
         cmocka_unit_test(a_tag_half_asleep_lends_nothing),
-        cmocka_unit_test(what_uses_it_is_waited_for),
-        cmocka_unit_test(a_graphs_scratch_is_lent_when_the_program_says_so),
+        cmocka_unit_test(lending_waits_for_work_on_the_memory),
+        cmocka_unit_test(a_graphs_scratch_is_lent_on_request),
         cmocka_unit_test(a_graphs_addresses_keep_their_memory),
         cmocka_unit_test(under_pytorch_nothing_is_lent),
         cmocka_unit_test(mistakes_are_refused),

@@ -83,7 +83,7 @@ static void test_one_recorded_before_and_in_a_pool_is_waited_for(void **state)
 
 /* The end of a capture does not order what the stream did before the
  * capture. */
-static void test_one_recorded_before_its_capture_is_waited_for(void **state)
+static void test_a_stream_recorded_before_capture_is_waited_for(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -105,7 +105,7 @@ static void test_one_recorded_before_its_capture_is_waited_for(void **state)
 }
 
 /* Nor what it did afterwards. */
-static void test_one_recorded_after_its_capture_is_waited_for(void **state)
+static void test_a_stream_recorded_after_capture_is_waited_for(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -152,8 +152,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stream_recorded_in_a_pool_is_waited_for),
         cmocka_unit_test(test_one_recorded_before_and_in_a_pool_is_waited_for),
-        cmocka_unit_test(test_one_recorded_before_its_capture_is_waited_for),
-        cmocka_unit_test(test_one_recorded_after_its_capture_is_waited_for),
+        cmocka_unit_test(test_a_stream_recorded_before_capture_is_waited_for),
+        cmocka_unit_test(test_a_stream_recorded_after_capture_is_waited_for),
         cmocka_unit_test(test_a_use_in_a_capture_gets_no_event),
     };
 

@@ -472,20 +472,20 @@ static void capture_with(const char *conf)
     rig_down(&rig);
 }
 
-static void test_a_capture_sees_no_call_that_it_forbids(void **state)
+static void test_a_capture_makes_no_forbidden_call(void **state)
 {
     (void)state;
     capture_with("");
     capture_with("expandable_segments:True");
 }
 
-static void test_nor_does_one_with_oversize_segments(void **state)
+static void test_oversize_segments_make_no_forbidden_call(void **state)
 {
     (void)state;
     capture_with("max_split_size_mb:50");
 }
 
-static void test_nor_does_one_with_garbage_collection(void **state)
+static void test_garbage_collection_makes_no_forbidden_call(void **state)
 {
     (void)state;
     capture_with("garbage_collection_threshold:0.1,"
@@ -575,9 +575,9 @@ int main(void)
         cmocka_unit_test(test_mistakes_are_named_and_change_nothing),
         cmocka_unit_test(test_a_refused_begin_does_not_hold_the_pool),
         cmocka_unit_test(test_empty_cache_is_refused_while_a_pool_is_begun),
-        cmocka_unit_test(test_a_capture_sees_no_call_that_it_forbids),
-        cmocka_unit_test(test_nor_does_one_with_oversize_segments),
-        cmocka_unit_test(test_nor_does_one_with_garbage_collection),
+        cmocka_unit_test(test_a_capture_makes_no_forbidden_call),
+        cmocka_unit_test(test_oversize_segments_make_no_forbidden_call),
+        cmocka_unit_test(test_garbage_collection_makes_no_forbidden_call),
         cmocka_unit_test(test_a_capture_on_the_device_refuses_those_calls),
         cmocka_unit_test(test_destroying_in_a_capture_is_refused),
         cmocka_unit_test(

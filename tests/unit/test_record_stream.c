@@ -56,7 +56,7 @@ static void test_a_block_is_never_reused_on_another_stream(void **state)
     rig_down(&rig);
 }
 
-static void test_its_own_stream_is_ignored(void **state)
+static void test_recording_a_block_s_own_stream_does_nothing(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc_on(&rig, 4096, 5);
@@ -230,7 +230,7 @@ static void test_immediate_events_are_complete_when_asked(void **state)
     rig_down(&rig);
 }
 
-static void test_expandable_segments_wait_too(void **state)
+static void test_expandable_segments_wait_for_recorded_streams(void **state)
 {
     struct rig rig = rig_up(SPEC, "expandable_segments:True");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -244,7 +244,7 @@ static void test_expandable_segments_wait_too(void **state)
     rig_down(&rig);
 }
 
-static void test_the_direct_policy_gives_back_after_the_stream(void **state)
+static void test_the_direct_policy_frees_after_the_stream(void **state)
 {
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_DIRECT, "");
     larder_addr p = rig_alloc(&rig, MIB(4));
@@ -262,7 +262,7 @@ static void test_the_direct_policy_gives_back_after_the_stream(void **state)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-static void test_empty_cache_waits_and_gives_back(void **state)
+static void test_empty_cache_waits_and_releases(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -461,7 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_block_is_reused_on_its_own_stream_at_once),
         cmocka_unit_test(test_a_block_is_never_reused_on_another_stream),
-        cmocka_unit_test(test_its_own_stream_is_ignored),
+        cmocka_unit_test(test_recording_a_block_s_own_stream_does_nothing),
         cmocka_unit_test(test_a_recorded_block_waits_for_its_stream),
         cmocka_unit_test(test_work_queued_after_the_free_is_not_waited_for),
         cmocka_unit_test(test_a_block_waits_for_every_recorded_stream),
@@ -472,9 +472,9 @@ int main(void)
             test_a_queue_is_asked_up_to_its_first_incomplete_event),
         cmocka_unit_test(test_a_pending_neighbour_is_not_merged),
         cmocka_unit_test(test_immediate_events_are_complete_when_asked),
-        cmocka_unit_test(test_expandable_segments_wait_too),
-        cmocka_unit_test(test_the_direct_policy_gives_back_after_the_stream),
-        cmocka_unit_test(test_empty_cache_waits_and_gives_back),
+        cmocka_unit_test(test_expandable_segments_wait_for_recorded_streams),
+        cmocka_unit_test(test_the_direct_policy_frees_after_the_stream),
+        cmocka_unit_test(test_empty_cache_waits_and_releases),
         cmocka_unit_test(
             test_destroying_waits_for_streams_of_freed_and_live_blocks),
         cmocka_unit_test(

@@ -81,7 +81,7 @@ static void a_run_of_pages_takes_one_map_and_one_access(void **state)
     rig_down(&rig);
 }
 
-static void what_is_at_hand_costs_no_call(void **state)
+static void committing_idle_pages_needs_no_driver_call(void **state)
 {
     struct rig rig = up("sim:1GiB,backing=none");
     larder_region *kv = region_of(&rig, 200);
@@ -123,7 +123,7 @@ static void handles_are_as_short_as_is_asked_for(void **state)
 
 /* ---- whose memory it is ---------------------------------------------------- */
 
-static void idle_pages_serve_others_and_come_back(void **state)
+static void idle_pages_serve_others_and_return(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none");
     larder_region *kv = region_of(&rig, 200);
@@ -205,7 +205,7 @@ static void a_limit_is_kept(void **state)
     rig_down(&rig);
 }
 
-static void idle_pages_go_back_when_asked(void **state)
+static void idle_pages_are_released_on_request(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none");
     larder_region *kv = region_of(&rig, 200);
@@ -250,7 +250,7 @@ static void trimming_releases_as_much_as_was_idle(void **state)
 
 /* ---- work that is queued --------------------------------------------------- */
 
-static void what_a_recorded_stream_uses_is_waited_for(void **state)
+static void decommitted_memory_waits_for_recorded_streams(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none,events=manual");
     larder_region *kv = region_of(&rig, 20);
@@ -382,7 +382,7 @@ static void sleeping_waits_for_its_own_memory_alone(void **state)
     rig_down(&rig);
 }
 
-static void a_wake_without_memory_leaves_it_asleep_and_whole(void **state)
+static void a_wake_without_memory_leaves_the_region_asleep(void **state)
 {
     struct rig rig = up("sim:64MiB");
     larder_region *kv = region_of(&rig, 32);
@@ -571,19 +571,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_of_pages_takes_one_map_and_one_access),
-        cmocka_unit_test(what_is_at_hand_costs_no_call),
+        cmocka_unit_test(committing_idle_pages_needs_no_driver_call),
         cmocka_unit_test(handles_are_as_short_as_is_asked_for),
-        cmocka_unit_test(idle_pages_serve_others_and_come_back),
+        cmocka_unit_test(idle_pages_serve_others_and_return),
         cmocka_unit_test(a_minimum_stays_with_the_region),
         cmocka_unit_test(a_minimum_stays_with_the_cache),
         cmocka_unit_test(a_limit_is_kept),
-        cmocka_unit_test(idle_pages_go_back_when_asked),
+        cmocka_unit_test(idle_pages_are_released_on_request),
         cmocka_unit_test(trimming_releases_as_much_as_was_idle),
-        cmocka_unit_test(what_a_recorded_stream_uses_is_waited_for),
+        cmocka_unit_test(decommitted_memory_waits_for_recorded_streams),
         cmocka_unit_test(contents_stay_while_pages_are_committed),
         cmocka_unit_test(a_paused_region_keeps_contents_and_addresses),
         cmocka_unit_test(sleeping_waits_for_its_own_memory_alone),
-        cmocka_unit_test(a_wake_without_memory_leaves_it_asleep_and_whole),
+        cmocka_unit_test(a_wake_without_memory_leaves_the_region_asleep),
         cmocka_unit_test(a_paused_region_goes_with_its_allocator),
         cmocka_unit_test(kept_contents_are_released_when_the_region_goes),
         cmocka_unit_test(sleeping_takes_an_unmapping_for_a_run),

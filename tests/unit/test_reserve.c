@@ -129,7 +129,7 @@ static void test_what_the_piece_cannot_hold_comes_from_the_driver(void **state)
     rig_down(&rig);
 }
 
-static void test_the_ladder_does_not_give_the_piece_back(void **state)
+static void test_the_ladder_does_not_release_the_piece(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "preallocate:64MiB");
     larder_addr p = rig_alloc(&rig, MIB(60));
@@ -401,7 +401,7 @@ int main(void)
         cmocka_unit_test(test_private_pools_are_served_from_the_piece),
         cmocka_unit_test(test_the_piece_is_used_before_expandable_segments),
         cmocka_unit_test(test_what_the_piece_cannot_hold_comes_from_the_driver),
-        cmocka_unit_test(test_the_ladder_does_not_give_the_piece_back),
+        cmocka_unit_test(test_the_ladder_does_not_release_the_piece),
         cmocka_unit_test(test_the_ladder_joins_cached_segments_of_the_piece),
         cmocka_unit_test(
             test_a_piece_that_does_not_fit_fails_naming_the_setting),

@@ -143,7 +143,7 @@ static void memory_of_many_pages_comes_whole(void **state)
 
 /* The exporter frees it, allocates all there is, and releases everything: the
  * importer still has it. */
-static void what_is_freed_while_it_is_exported_stays(void **state)
+static void memory_freed_while_exported_stays(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
     struct peer peer = peer_start("take", shared_spec);
@@ -296,7 +296,7 @@ static void an_export_ends_while_a_pool_is_begun(void **state)
     rig_down(&rig);
 }
 
-static void what_cannot_be_exported_says_why(void **state)
+static void an_export_that_is_impossible_says_why(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "");
     larder_addr addr = rig_alloc(&rig, BYTES);
@@ -571,13 +571,13 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_processes_see_one_memory),
         cmocka_unit_test(memory_of_many_pages_comes_whole),
-        cmocka_unit_test(what_is_freed_while_it_is_exported_stays),
+        cmocka_unit_test(memory_freed_while_exported_stays),
         cmocka_unit_test(memory_is_held_as_long_as_the_importer_has_it),
         cmocka_unit_test(memory_outlives_who_exported_it),
         cmocka_unit_test(importing_twice_and_closing_once_leaves_the_other),
         cmocka_unit_test(each_export_holds_for_itself),
         cmocka_unit_test(an_export_ends_while_a_pool_is_begun),
-        cmocka_unit_test(what_cannot_be_exported_says_why),
+        cmocka_unit_test(an_export_that_is_impossible_says_why),
         cmocka_unit_test(a_region_is_either_exported_or_asleep),
         cmocka_unit_test(an_export_outlives_its_allocator_harmlessly),
         cmocka_unit_test(a_wrong_message_is_named),

@@ -250,7 +250,7 @@ static void what_a_killed_process_held_comes_back_when_room_is_short(
     assert_ok(larder_device_close(dev));
 }
 
-static void what_a_killed_process_held_comes_back_when_asked(void **state)
+static void memory_of_a_killed_process_is_reclaimed(void **state)
 {
     larder_device *dev = open_one("16MiB", "");
     struct other o = other_start(spec_of("16MiB", ""), MIB(12));
@@ -268,7 +268,7 @@ static void what_a_killed_process_held_comes_back_when_asked(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void the_last_to_leave_removes_it(void **state)
+static void the_last_process_removes_the_shared_object(void **state)
 {
     larder_device *dev = open_one("16MiB", "");
     struct other o = other_start(spec_of("16MiB", ""), MIB(2));
@@ -281,7 +281,7 @@ static void the_last_to_leave_removes_it(void **state)
     assert_false(object_exists(0));
 }
 
-static void what_only_dead_processes_left_is_taken_over(void **state)
+static void an_object_of_dead_processes_is_taken_over(void **state)
 {
     struct other o = other_start(spec_of("16MiB", ""), MIB(2));
     larder_device *dev;
@@ -575,7 +575,7 @@ static void join_main(void)
     _exit(0);
 }
 
-static void nobody_joins_what_is_being_removed(void **state)
+static void nobody_joins_an_object_being_removed(void **state)
 {
     (void)state;
     run_at_once(3, join_main);
@@ -661,9 +661,9 @@ int main(void)
         cmocka_unit_test(every_process_is_named_with_what_it_holds),
         cmocka_unit_test(
             what_a_killed_process_held_comes_back_when_room_is_short),
-        cmocka_unit_test(what_a_killed_process_held_comes_back_when_asked),
-        cmocka_unit_test(the_last_to_leave_removes_it),
-        cmocka_unit_test(what_only_dead_processes_left_is_taken_over),
+        cmocka_unit_test(memory_of_a_killed_process_is_reclaimed),
+        cmocka_unit_test(the_last_process_removes_the_shared_object),
+        cmocka_unit_test(an_object_of_dead_processes_is_taken_over),
         cmocka_unit_test(another_capacity_is_refused),
         cmocka_unit_test(one_process_pays_one_context),
         cmocka_unit_test(a_shared_context_that_does_not_fit_fails),
@@ -675,7 +675,7 @@ int main(void)
         cmocka_unit_test(
             what_a_process_held_before_it_became_another_comes_back),
         cmocka_unit_test(an_object_that_is_not_a_devices_is_refused),
-        cmocka_unit_test(nobody_joins_what_is_being_removed),
+        cmocka_unit_test(nobody_joins_an_object_being_removed),
         cmocka_unit_test(the_lock_outlives_who_dies_with_it),
         cmocka_unit_test(a_process_is_known_by_number_and_start),
     };

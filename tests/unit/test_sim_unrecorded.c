@@ -88,7 +88,7 @@ static void used_elsewhere(struct rig *rig, larder_addr p)
     use(rig, p, USER);
 }
 
-static void test_an_unrecorded_use_is_told(void **state)
+static void test_an_unrecorded_use_is_reported(void **state)
 {
     (void)state;
     try_all(used_elsewhere, LARDER_ERR_UNRECORDED);
@@ -149,7 +149,7 @@ static void copied_to(struct rig *rig, larder_addr p)
                                  LARDER_COPY_TO_DEVICE, USER));
 }
 
-static void test_what_does_not_order_it_does_not_count(void **state)
+static void test_calls_that_do_not_order_work_do_not_count(void **state)
 {
     (void)state;
     try_all(another_is_recorded, LARDER_ERR_UNRECORDED);
@@ -179,7 +179,7 @@ static void test_the_lowest_stream_is_named(void **state)
     }
 }
 
-static void test_private_pools_are_looked_at(void **state)
+static void test_private_pools_are_checked(void **state)
 {
     const larder_pool_id pool = {1, 0};
     struct rig rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER, "debug:2");
@@ -219,7 +219,7 @@ static void decommit(const char *conf, bool is_recorded, larder_result expected)
     finish(&rig);
 }
 
-static void test_regions_are_looked_at(void **state)
+static void test_regions_are_checked(void **state)
 {
     (void)state;
     decommit("debug:1", false, LARDER_OK);
@@ -271,7 +271,7 @@ static void used_on_its_own(struct rig *rig, larder_addr p)
     use(rig, p, OWN);
 }
 
-static void test_what_is_ordered_is_not_told(void **state)
+static void test_ordered_work_is_not_reported(void **state)
 {
     (void)state;
     try_all(recorded, LARDER_OK);
@@ -296,7 +296,7 @@ static void test_order_is_read_off_the_queues(void **state)
 }
 
 /* Work that runs when it is queued is never behind. */
-static void test_immediate_work_is_never_told(void **state)
+static void test_immediate_work_is_never_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++)
@@ -306,15 +306,15 @@ static void test_immediate_work_is_never_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_unrecorded_use_is_told),
+        cmocka_unit_test(test_an_unrecorded_use_is_reported),
         cmocka_unit_test(test_the_words_name_both_streams),
-        cmocka_unit_test(test_what_does_not_order_it_does_not_count),
+        cmocka_unit_test(test_calls_that_do_not_order_work_do_not_count),
         cmocka_unit_test(test_the_lowest_stream_is_named),
-        cmocka_unit_test(test_private_pools_are_looked_at),
-        cmocka_unit_test(test_regions_are_looked_at),
-        cmocka_unit_test(test_what_is_ordered_is_not_told),
+        cmocka_unit_test(test_private_pools_are_checked),
+        cmocka_unit_test(test_regions_are_checked),
+        cmocka_unit_test(test_ordered_work_is_not_reported),
         cmocka_unit_test(test_order_is_read_off_the_queues),
-        cmocka_unit_test(test_immediate_work_is_never_told),
+        cmocka_unit_test(test_immediate_work_is_never_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -478,7 +478,7 @@ static void test_a_pickle_says_what_json_says(void **state)
     rig_down(&rig);
 }
 
-static void test_history_can_be_left_out(void **state)
+static void test_a_snapshot_may_omit_the_history(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
     larder_snapshot_options opt;
@@ -503,7 +503,7 @@ static void test_history_can_be_left_out(void **state)
 
 /* ---- writing --------------------------------------------------------------- */
 
-static void test_refused_bytes_end_it(void **state)
+static void test_a_refused_write_ends_the_snapshot(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
     struct bytes b = {.refuse_at = 1};
@@ -717,8 +717,8 @@ int main(void)
         cmocka_unit_test(test_what_is_empty_is_written),
         cmocka_unit_test(test_a_pickle_holds_numbers_of_64_bits),
         cmocka_unit_test(test_a_pickle_says_what_json_says),
-        cmocka_unit_test(test_history_can_be_left_out),
-        cmocka_unit_test(test_refused_bytes_end_it),
+        cmocka_unit_test(test_a_snapshot_may_omit_the_history),
+        cmocka_unit_test(test_a_refused_write_ends_the_snapshot),
         cmocka_unit_test(test_the_name_says_which_format),
         cmocka_unit_test(test_a_failed_file_leaves_nothing_and_the_old_one),
         cmocka_unit_test(test_what_is_no_file_is_written_to),

@@ -72,7 +72,7 @@ static void check_target(const char *spec, larder_policy policy,
     rig_down(&rig);
 }
 
-static void test_no_more_goes_than_the_target_takes(void **state)
+static void test_no_more_is_released_than_the_target_needs(void **state)
 {
     (void)state;
     check_target(PAGED, LARDER_POLICY_LARDER, "", MIB(2));
@@ -83,7 +83,7 @@ static void test_no_more_goes_than_the_target_takes(void **state)
                  MIB(80));
 }
 
-static void test_what_a_stream_may_still_use_stays(void **state)
+static void test_memory_a_stream_may_still_use_stays(void **state)
 {
     struct rig rig =
         rig_up_policy(SEGMENTS "," MANUAL, LARDER_POLICY_PYTORCH, "");
@@ -98,7 +98,7 @@ static void test_what_a_stream_may_still_use_stays(void **state)
     rig_down(&rig);
 }
 
-static void test_pools_that_are_held_keep_theirs(void **state)
+static void test_pools_in_use_keep_their_memory(void **state)
 {
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
     larder_pool_id id = {1, 0};
@@ -155,7 +155,7 @@ static void check_idle(const char *spec, larder_policy policy, const char *conf)
     rig_down(&rig);
 }
 
-static void test_what_is_unused_goes(void **state)
+static void test_unused_memory_is_released(void **state)
 {
     (void)state;
     check_idle(PAGED, LARDER_POLICY_LARDER, "trim_age:0.04");
@@ -223,7 +223,7 @@ static void check_busy(const char *spec, larder_policy policy)
     rig_down(&rig);
 }
 
-static void test_what_is_used_stays(void **state)
+static void test_used_memory_stays(void **state)
 {
     (void)state;
     check_busy(PAGED, LARDER_POLICY_LARDER);
@@ -232,7 +232,7 @@ static void test_what_is_used_stays(void **state)
 
 /* Nothing is kept for its size on such a small device, and the passes nearly
  * always find it free. */
-static void test_what_is_used_between_looks_stays(void **state)
+static void test_memory_used_between_passes_stays(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:28MiB", LARDER_POLICY_LARDER, "trim_age:0.2");
@@ -253,7 +253,7 @@ static uint64_t failed_queries(struct rig *rig)
 }
 
 /* Passes run all the time, but do nothing for these reasons. */
-static void test_nothing_goes_while_a_stream_is_captured(void **state)
+static void test_nothing_is_released_while_a_stream_is_captured(void **state)
 {
     struct rig rig =
         rig_up_policy(PAGED, LARDER_POLICY_LARDER, "trim_age:0.02");
@@ -407,7 +407,7 @@ static void test_without_a_thread_nothing_is_set(void **state)
     rig_down(&rig);
 }
 
-static void test_destroying_ends_it_at_once(void **state)
+static void test_destroying_ends_the_trim_thread_at_once(void **state)
 {
     (void)state;
     for (int i = 0; i < 30; i++) {
@@ -424,19 +424,19 @@ static void test_destroying_ends_it_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_more_goes_than_the_target_takes),
-        cmocka_unit_test(test_what_a_stream_may_still_use_stays),
-        cmocka_unit_test(test_pools_that_are_held_keep_theirs),
-        cmocka_unit_test(test_what_is_unused_goes),
-        cmocka_unit_test(test_what_is_used_stays),
-        cmocka_unit_test(test_what_is_used_between_looks_stays),
-        cmocka_unit_test(test_nothing_goes_while_a_stream_is_captured),
+        cmocka_unit_test(test_no_more_is_released_than_the_target_needs),
+        cmocka_unit_test(test_memory_a_stream_may_still_use_stays),
+        cmocka_unit_test(test_pools_in_use_keep_their_memory),
+        cmocka_unit_test(test_unused_memory_is_released),
+        cmocka_unit_test(test_used_memory_stays),
+        cmocka_unit_test(test_memory_used_between_passes_stays),
+        cmocka_unit_test(test_nothing_is_released_while_a_stream_is_captured),
         cmocka_unit_test(test_captures_of_recorded_streams_are_respected),
         cmocka_unit_test(test_a_busy_stream_is_asked_again),
         cmocka_unit_test(test_a_busy_stream_keeps_its_pages),
         cmocka_unit_test(test_the_age_can_be_changed_and_ended),
         cmocka_unit_test(test_without_a_thread_nothing_is_set),
-        cmocka_unit_test(test_destroying_ends_it_at_once),
+        cmocka_unit_test(test_destroying_ends_the_trim_thread_at_once),
     };
 
     unsetenv("LARDER_CONF");

@@ -40,7 +40,7 @@ static void assert_stays_for(struct rig *rig, int looks)
 
 /* The page was in use at the pass before it was freed: it is old at the fourth
  * pass after that one. */
-static void pages_go_at_the_fourth_look_after_their_last_use(void **state)
+static void pages_are_released_four_passes_after_their_use(void **state)
 {
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
     larder_addr addr = rig_alloc(&rig, MIB(10));
@@ -93,7 +93,7 @@ static void segments_go_after_four_whole_periods(void **state)
 }
 
 /* The first pass sees activity, and four see none. */
-static void what_is_mapped_nowhere_goes_when_nothing_was_done(void **state)
+static void unmapped_pages_are_released_after_idle_passes(void **state)
 {
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
     struct allocator *a = handle_allocator(rig.a);
@@ -111,10 +111,10 @@ static void what_is_mapped_nowhere_goes_when_nothing_was_done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_go_at_the_fourth_look_after_their_last_use),
+        cmocka_unit_test(pages_are_released_four_passes_after_their_use),
         cmocka_unit_test(a_page_that_is_used_again_is_young),
         cmocka_unit_test(segments_go_after_four_whole_periods),
-        cmocka_unit_test(what_is_mapped_nowhere_goes_when_nothing_was_done),
+        cmocka_unit_test(unmapped_pages_are_released_after_idle_passes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

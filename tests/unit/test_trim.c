@@ -115,6 +115,7 @@ static void test_pools_in_use_keep_their_memory(void **state)
     assert_ok(larder_pool_end(rig.a, id));
     assert_int_equal(trim(&rig, 0), 0);
     assert_ok(larder_pool_release(rig.a, id));
+    assert_int_equal(trim(&rig, MIB(10)), 0);
     assert_int_equal(trim(&rig, 0), MIB(10));
     assert_ok(larder_trim(rig.a, 0, NULL));
     assert_result(LARDER_ERR_INVALID, larder_trim(NULL, 0, NULL));

@@ -1,5 +1,5 @@
 # Tests of the adapters, on the shared libraries as their users have them, and
-# on the stand-in for the driver.
+# on the stand-in driver.
 
 add_executable(test_adapters
                ${PROJECT_SOURCE_DIR}/tests/adapters/test_adapters.c)

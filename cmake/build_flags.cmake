@@ -1,5 +1,5 @@
-# How every target of ours is compiled: an interface library `larder_flags`
-# that each links privately, so that none of it reaches users.
+# How all our targets are compiled: an interface library `larder_flags` that
+# each links privately, so that users do not inherit it.
 
 add_library(larder_flags INTERFACE)
 

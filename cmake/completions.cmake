@@ -1,5 +1,5 @@
-# Completion for shells, which the command itself prints of its tables; where
-# it cannot run here there is none.
+# Shell completions, which the command itself prints from its tables; none if
+# the command cannot run on the build machine.
 
 if(NOT CMAKE_CROSSCOMPILING)
     set(completion_files "")

@@ -1,6 +1,6 @@
-# The CUDA runtime by its public interface (docs/EXEC.md), on the simulated
-# driver: a library for each version that programs ask for, in a folder of
-# their own, which `larder exec` lays over the real ones.  No toolkit is needed.
+# The public interface of the CUDA runtime (docs/EXEC.md) on the simulated
+# driver: one library for each version that programs request, in its own folder,
+# which `larder exec` puts before the real ones.  No toolkit is needed.
 
 set(cudart_folder ${PROJECT_SOURCE_DIR}/adapters/cudart)
 file(GLOB cudart_sources CONFIGURE_DEPENDS ${cudart_folder}/*.c)

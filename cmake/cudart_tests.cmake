@@ -1,5 +1,5 @@
-# Tests of the runtime of ours, on the simulated driver; programs of nvcc and
-# `larder exec` are for tests/cli/exec_runtime.sh.
+# Tests of our CUDA runtime on the simulated driver; tests/cli/exec_runtime.sh
+# tests programs built by nvcc and `larder exec`.
 
 set(folder ${PROJECT_SOURCE_DIR}/tests/cudart)
 foreach(major 12 13)

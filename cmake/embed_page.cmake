@@ -1,5 +1,5 @@
 # embed_page.cmake - run with -P: writes OUT, C source with the text of the
-# viewer's page.  PAGE is the folder it lies in.
+# viewer's page.  PAGE is the page's folder.
 #
 # The page's policy names its style and script by their hashes, so that nothing
 # else runs in it, whatever a snapshot calls its files and functions.

@@ -1,6 +1,6 @@
-# The stand-in for libcuda.so.1, on the simulated GPU: for the tests, and
-# installed for `larder exec`.  It must be alone in its folder, which goes first
-# in the loader's path.
+# The stand-in for libcuda.so.1 on the simulated GPU: used by the tests, and
+# installed for `larder exec`.  It must be alone in its folder, which comes
+# first in the loader's path.
 
 file(GLOB fakecuda_sources CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/tests/fakecuda/*.c)

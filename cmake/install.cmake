@@ -1,4 +1,4 @@
-# What `cmake --install` puts where.
+# The installed files.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/larder)

@@ -1,5 +1,5 @@
-# liblarder_preload.so, which goes below programs of the CUDA driver by
-# LD_PRELOAD (docs/PRELOAD.md): Larder within, nothing of it shown.
+# liblarder_preload.so, which LD_PRELOAD puts below programs of the CUDA driver
+# (docs/PRELOAD.md): it contains Larder and exports none of it.
 
 file(GLOB preload_sources CONFIGURE_DEPENDS adapters/preload/*.c)
 file(GLOB preload_headers CONFIGURE_DEPENDS

@@ -1,5 +1,5 @@
 # Tests of the preload library: its hooks linked into programs, on the stand-in
-# for the driver; LD_PRELOAD itself is for tests/cli/preload.sh.
+# driver; tests/cli/preload.sh tests LD_PRELOAD itself.
 
 larder_support_library(test_support_preload tests/preload test_)
 larder_programs(tests/preload test_ test_support_preload)

@@ -1,6 +1,6 @@
-# Libraries above the CUDA runtime that compute nothing, for `larder exec`: made
-# from lists of their public functions, and of what adapters/standins has by
-# hand.  Beside the runtime in its folder.
+# Libraries above the CUDA runtime that compute nothing, for `larder exec`:
+# generated from lists of their public functions, with the hand-written code in
+# adapters/standins.  Installed next to the runtime.
 
 set(standins_folder ${PROJECT_SOURCE_DIR}/adapters/standins)
 file(GLOB lists CONFIGURE_DEPENDS ${standins_folder}/*.list)

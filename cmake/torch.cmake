@@ -1,5 +1,5 @@
 # liblarder_torch: PyTorch's pluggable allocator, on liblarder's public headers.
-# Python loads it by its name: there is no static one.
+# Python loads it by its name, so there is no static one.
 
 file(GLOB torch_headers CONFIGURE_DEPENDS adapters/torch/include/larder/*.h)
 file(GLOB torch_sources CONFIGURE_DEPENDS adapters/torch/*.c)

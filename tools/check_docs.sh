@@ -1,6 +1,7 @@
 #!/bin/sh
-# check_docs.sh INCLUDE MAN [PREFIX] - every public function stands in a manual page.
-# Prints those that do not; exit 1 if there are any.
+# check_docs.sh INCLUDE MAN [PREFIX] - every public function is documented in a
+# manual page.  Prints the functions that are not; exits with 1 if there are
+# any.
 set -u
 tools=$(dirname "$0")
 work=$(mktemp -d)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# check_exec.sh BUILD - programs of PyTorch and CuPy under `larder exec`, and
-# `larder run` beside PyTorch's own allocator there.  The Pythons are
-# $LARDER_EXEC_PYTHON and $LARDER_CUPY_PYTHON, else ones made below BUILD: about
-# 1.3 GB of wheels, without the packages of CUDA.  $YARDSTICK: what to compare,
-# as "mlp gpt2"; none: nothing.
+# check_exec.sh BUILD - runs PyTorch and CuPy programs under `larder exec`, and
+# compares `larder run` with PyTorch's own allocator there.  The Pythons are
+# $LARDER_EXEC_PYTHON and $LARDER_CUPY_PYTHON, otherwise virtual environments
+# created below BUILD: about 1.3 GB of wheels, without the CUDA packages.
+# $YARDSTICK names the programs to compare, as "mlp gpt2"; none: nothing.
 build=$(cd "$1" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/.." && pwd)
 torch=${LARDER_EXEC_PYTHON:-}

@@ -1,7 +1,7 @@
 #!/bin/sh
-# check_fit.sh BUILD - `larder run` under a PyTorch for processors: that of
-# $LARDER_FIT_PYTHON, else one installed below BUILD.  A PyTorch with CUDA, which
-# wants its libraries, is run on stand-ins of them.
+# check_fit.sh BUILD - runs `larder run` under a CPU build of PyTorch: that of
+# $LARDER_FIT_PYTHON, otherwise one installed below BUILD.  A PyTorch with CUDA,
+# which needs its libraries, runs on stand-ins for them.
 build=$1
 source=$(cd "$(dirname "$0")/.." && pwd)
 python=${LARDER_FIT_PYTHON:-}

@@ -1,15 +1,15 @@
 #!/bin/sh
-# check_fuzz.sh BUILD - fuzzing guided by coverage: every target of tests/fuzz
-# with clang's libFuzzer, under its address and undefined-behaviour sanitizers.
-# Exit 1 if one found something: the input lies in BUILD/found.
+# check_fuzz.sh BUILD - coverage-guided fuzzing: every target of tests/fuzz with
+# clang's libFuzzer, under the address and undefined-behaviour sanitizers.
+# Exits with 1 if one found something; the input is in BUILD/found.
 #
-# Leaks are looked for as a target ends: an allocator leaves a word behind on
-# purpose, that its handle is known for dead, which libFuzzer would have looked
-# into after each input, at more than half of its time.
+# Leaks are checked when a target ends.  An allocator leaks one word on purpose,
+# by which its handle is recognised as destroyed; libFuzzer would search for
+# leaks after each input, which takes more than half of its time.
 #
-# FUZZ_SECONDS (600) is the time of all targets together.  What they learn is
-# kept in BUILD/corpus and goes on from there; tests/fuzz/corpus is where they
-# begin, and what is worth keeping for all goes there.
+# FUZZ_SECONDS (600) is the total time of all targets.  The corpus they build is
+# kept in BUILD/corpus and continued in the next run; it starts from
+# tests/fuzz/corpus, to which inputs worth sharing should be added.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=$1

@@ -1,10 +1,9 @@
 #!/bin/sh
-# check_gpu.sh BUILD [DEVICE] - what can only be checked on a card: the
-# allocator's tests on it, a program on the preload library, what its driver's
-# calls cost, as a price table in BUILD/measured.costs, and PyTorch under
-# Larder, where $PYTHON (python3) has a PyTorch that sees a GPU.  Without a GPU
-# nothing is run, and that is said: exit
-# 77.  Exit 1 if something failed.
+# check_gpu.sh BUILD [DEVICE] - the checks that need a real GPU: the allocator's
+# tests, a program on the preload library, the cost of driver calls, as a price
+# table in BUILD/measured.costs, and PyTorch under Larder, if $PYTHON (python3)
+# has a PyTorch that sees a GPU.  Without a GPU it runs nothing, says so and
+# exits with 77.  Exits with 1 if something failed.
 set -u
 build=$1
 device=${2:-cuda:0}

@@ -1,7 +1,8 @@
 #!/bin/sh
-# check_headers.sh INCLUDE [OTHER] - each public header compiles alone and without a
-# warning, as C99 and later, and as C++11 and later where there is a C++
-# compiler.  OTHER is a folder whose headers they may include.  Exit 1 if one does not.
+# check_headers.sh INCLUDE [OTHER] - each public header compiles alone and
+# without warnings, as C99 and later, and as C++11 and later if there is a C++
+# compiler.  OTHER is a folder whose headers they may include.  Exits with 1 if
+# one does not.
 set -u
 include=$1
 other=${2:-$1}

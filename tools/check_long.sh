@@ -1,10 +1,10 @@
 #!/bin/sh
-# check_long.sh BUILD - the checks that take minutes, after `make test`:
-# every golden file there is, the model test over millions of operations, the
-# lab's experiments with real bytes, `pip install .`, and fuzzing with fresh inputs.  Says what
-# it left out.  Exit 1 if one failed.
+# check_long.sh BUILD - the checks that take minutes, after `make test`: every
+# available golden file, the model test over millions of operations, the lab's
+# experiments with real bytes, `pip install .`, and fuzzing with fresh inputs.
+# Says what it left out.  Exits with 1 if one failed.
 #
-# LONG_SECONDS (120) is how long each fuzz target and the model test may take.
+# LONG_SECONDS (120) is the time for each fuzz target and for the model test.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=$1

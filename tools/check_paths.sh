@@ -1,7 +1,7 @@
 #!/bin/sh
-# check_paths.sh SOURCE - a path of this repository that a document names in
-# backquotes is there.  X stands for any name.  Prints those that are not; exit 1
-# if there are any.
+# check_paths.sh SOURCE - every path of this repository that a document names in
+# backquotes exists.  X stands for any name.  Prints those that do not exist;
+# exits with 1 if there are any.
 set -u
 cd "$1" || exit 2
 

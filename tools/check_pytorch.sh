@@ -1,10 +1,10 @@
 #!/bin/sh
-# check_pytorch.sh BUILD [VERSION...] - every release of PyTorch, by its own
-# library: fetches its wheel, records what its allocator does and compares with
-# the replay under its rules.
+# check_pytorch.sh BUILD [VERSION...] - compares each release of PyTorch with
+# the replay under its rules: fetches the release's wheel and records what its
+# own allocator does.
 #
-# Scripts: those of tests/data/pytorch, and random ones; traces: those that come
-# with the source.  Needs the package index; exits 77, with a word, without it.
+# Scripts: those of tests/data/pytorch, and random ones; traces: those in the
+# source tree.  Needs the package index; without it, says so and exits with 77.
 set -u
 
 build=$1

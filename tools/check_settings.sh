@@ -1,6 +1,6 @@
 #!/bin/sh
-# check_settings.sh SOURCE - larder-conf(5) has each setting that the tables in
-# src/core/settings name.  Prints those it lacks; exit 1 if there are any.
+# check_settings.sh SOURCE - larder-conf(5) documents each setting in the tables
+# of src/core/settings.  Prints those it lacks; exits with 1 if there are any.
 set -u
 cd "$1" || exit 2
 

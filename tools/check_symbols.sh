@@ -1,11 +1,11 @@
 #!/bin/sh
-# check_symbols.sh INCLUDE MAP SHARED STATIC [PREFIX] - one list of public functions.
+# check_symbols.sh INCLUDE MAP SHARED STATIC [PREFIX] - there is one list of
+# public functions.
 #
 # What the headers declare, what the version script names and what the shared
-# library exports must be the same; and the static library must put no name
-# into a program that does not begin with PREFIX
-# (larder_ unless given).  Prints each difference;
-# exit 1 if there are any.
+# library exports must be the same, and every symbol that the static library
+# adds to a program must begin with PREFIX (default: larder_).  Prints each
+# difference; exits with 1 if there are any.
 set -u
 prefix=${5:-larder_}
 tools=$(dirname "$0")

@@ -1,13 +1,15 @@
 #!/bin/sh
-# check_torch.sh BUILD [VERSION...] - PyTorch's own builds with CUDA as Larder's
-# clients, without a GPU: 2.6, 2.10 and the newest where no VERSION is named.
-# Prints a table for docs/PYTORCH.md.
+# check_torch.sh BUILD [VERSION...] - runs PyTorch's own CUDA builds on Larder
+# without a GPU: 2.6, 2.10 and the newest if no VERSION is given.  Prints a
+# table for docs/PYTORCH.md.
 #
-# Then CuPy 12, the last that needs the CUDA runtime beside it, on larder.cupy.
+# Then CuPy 12, the last release that needs a separate CUDA runtime, on
+# larder.cupy.
 #
-# Each is fetched from the package index without the CUDA libraries it needs, and
-# run by `larder exec`.  What takes a card is not run.  Exits 77, with a word, where there is no index; 1 if something failed.
-# $LARDER_TORCH_FOLDER keeps what was fetched, for another run.
+# Each is fetched from the package index without the CUDA libraries it needs,
+# and run by `larder exec`.  What needs a real GPU is not run.  Without the
+# index, says so and exits with 77; exits with 1 if something failed.
+# $LARDER_TORCH_FOLDER keeps the downloads for another run.
 set -u
 
 build=$1

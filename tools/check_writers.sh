@@ -1,11 +1,11 @@
 #!/bin/sh
-# check_writers.sh SOURCE - files are written through larder/file.h alone, so
-# that they appear whole, under their old mode, and block nobody.  Finds what
-# creates files in another way; exit 1 if anything does.
+# check_writers.sh SOURCE - files are written through larder/file.h only, so
+# that they appear complete, keep their mode, and block nobody.  Finds code that
+# creates files in another way; exits with 1 if there is any.
 #
-# Exempt: the writer itself; shared memory of devices and ledgers, which is no file to
-# users; files of the command's own below the temporary folder; a report that
-# many processes append to.
+# Exempt: the writer itself; shared memory of devices and ledgers, which is not
+# a file to users; the command's own files below the temporary folder; a report
+# to which many processes append.
 set -u
 cd "$1" || exit 2
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# fidelity_table.sh BUILD [--write] - the table of releases in docs/FIDELITY.md is
-# what the table of rules and the recordings give.  --write makes it so.
+# fidelity_table.sh BUILD [--write] - the table of releases in docs/FIDELITY.md
+# matches the table of rules and the recordings.  --write updates it.
 set -u
 page=docs/FIDELITY.md
 work=$(mktemp -d) || exit 2

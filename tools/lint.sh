@@ -1,8 +1,8 @@
 #!/bin/sh
-# lint.sh [--fast] BUILD - what tools other than compilers say about the
-# sources; BUILD is a configured build folder.  A tool that is not installed is
-# skipped and named.  --fast leaves out clang-tidy and cppcheck.  Exit 1 if
-# there is anything to mend.
+# lint.sh [--fast] BUILD - runs the static checks of tools other than compilers
+# on the sources; BUILD is a configured build folder.  A tool that is not
+# installed is skipped and named.  --fast leaves out clang-tidy and cppcheck.
+# Exits with 1 if anything needs to be fixed.
 # shellcheck disable=SC2317  # functions are called by name, through run()
 set -u
 cd "$(dirname "$0")/.." || exit 2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# list_sources.sh - the C files that are ours, a line each.
+# list_sources.sh - lists our own C files, one per line.
 cd "$(dirname "$0")/.." || exit 2
 for folder in include src lab cli adapters tests bench examples; do
     [ -d "$folder" ] && find "$folder" -name '*.[ch]'

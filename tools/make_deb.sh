@@ -1,8 +1,8 @@
 #!/bin/sh
-# make_deb.sh BUILD FOLDER - make a Debian package of what `cmake --install`
-# installs, in FOLDER; where lintian is it has to find nothing.
+# make_deb.sh BUILD FOLDER - creates in FOLDER a Debian package of what `cmake
+# --install` installs; if lintian is installed it must find nothing.
 #
-# One package: the library is no part of Debian, and nothing of Debian needs it
+# One package: the library is not part of Debian, and nothing in Debian needs it
 # without its headers.
 set -u
 cd "$(dirname "$0")/.." || exit 2

@@ -1,7 +1,8 @@
 #!/bin/sh
-# make_wheel.sh FOLDER - make a portable wheel there, and try it: in a virtual
-# environment that has nothing else, with no program in reach but Python, the
-# package, the command and all they load come from the wheel and the C library.
+# make_wheel.sh FOLDER - creates a portable wheel in FOLDER, and tests it in an
+# otherwise empty virtual environment with no program in the path except Python:
+# the package, the command and everything they load must come from the wheel and
+# the C library.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 dist=$1

@@ -1,14 +1,14 @@
 #!/bin/sh
-# setup.sh [--optional | --browser] - make sure that what the build needs is
-# here.
+# setup.sh [--optional | --browser] - ensures that everything the build needs is
+# installed.
 #
-# --optional names what else there is use for, and what for, and installs
-# nothing.  --browser is about Chromium, which the tests of the viewer use where
-# it is: it is installed for root, and that it could not be is no error.
+# --optional lists what else is useful, and for what, and installs nothing.
+# --browser installs Chromium, which the tests of the viewer use if available:
+# it is installed only by root, and a failure is no error.
 #
-# Looks for the things themselves, not for packages, so that any system that
-# has them will do.  What is missing is installed when this is root on a
-# system with apt-get; else it is named, and the exit status is 2.
+# It looks for the things themselves, not for packages, so that any system that
+# has them will do.  Missing ones are installed if this is root on a system with
+# apt-get; otherwise they are listed, and the exit status is 2.
 set -u
 
 missing=

@@ -1,6 +1,7 @@
 #!/bin/sh
-# tools/check_gpu.sh says what it ran on, and that nothing was run where there
-# is no GPU.  $1: the command.
+# tools/check_gpu.sh names the device it used, and says so if there is no GPU
+# and nothing was run.
+# $1: the command.
 . tests/cli/harness
 build=$(dirname "$1")
 [ -e "$build/liblarder_preload.so" ] || exit 77 # with sanitizers

@@ -1,7 +1,7 @@
 #!/bin/sh
-# completion.sh LARDER - the scripts that `larder completion` prints complete a
-# command line: in bash, and in zsh and fish where they are; every option of
-# every command's help is in each of them.
+# completion.sh LARDER - the scripts printed by `larder completion` complete a
+# command line in bash, and in zsh and fish if installed; every option in every
+# command's help is in each of them.
 . tests/cli/harness
 
 for shell in bash zsh fish; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `larder convert`: what becomes of what, by the names' endings.
+# `larder convert`: the conversions, chosen by the endings of the names.
 # $1: the command.
 . tests/cli/harness
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# doctor.sh LARDER - `larder doctor` finds what is there and what is wrong: the
-# driver, limits, versions, settings that do harm.
+# doctor.sh LARDER - `larder doctor` finds what is installed and what is wrong:
+# the driver, limits, versions, harmful settings.
 . tests/cli/harness
 unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_HIP_ALLOC_CONF PYTORCH_ALLOC_CONF
 unset PYTORCH_NO_CUDA_MEMORY_CACHING CUDA_VISIBLE_DEVICES LARDER_PYTHON

@@ -1,6 +1,7 @@
 #!/bin/sh
-# `larder exec`: programs of the CUDA runtime, and with nvcc where it is, one
-# with a kernel, linked with the runtime both ways.  $1: the command.
+# `larder exec`: programs of the CUDA runtime, and, if nvcc is installed, one
+# with a kernel, linked with the runtime both ways.
+# $1: the command.
 . tests/cli/harness
 subject=$(dirname "$1")/tests/cudart/runtime_subject
 runtime=$(dirname "$1")/cudart

@@ -1,7 +1,7 @@
 #!/bin/sh
-# `larder fit` says of each configuration and capacity what was recorded of
-# PyTorch's own allocator: it fits where no allocation failed.  Of the large
-# traces the recordings are the test of the replay; here the small ones do.
+# `larder fit` agrees with the recordings of PyTorch's own allocator for each
+# configuration and capacity: a run fits if no allocation failed.  The large
+# traces are covered by the test of the replay; this one uses the small ones.
 # $1: the command.
 . tests/cli/harness
 

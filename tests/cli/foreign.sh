@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files that are neither a trace nor a snapshot are told by what they are.
+# Files that are neither a trace nor a snapshot are identified in the error.
 # $1: the command.
 . tests/cli/harness
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Names of files hold anything: what a terminal would obey in them is printed
-# by no command, wherever a name is told.  $1: the command.
+# File names may contain anything: no command prints a control sequence that a
+# terminal would obey.
+# $1: the command.
 . tests/cli/harness
 
 # A colour, a title with a bell, the end of a line, C1's way to begin both.

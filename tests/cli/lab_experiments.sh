@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every built-in experiment at full size on memory that is only counted, and
-# the numbers they are known for, read from what they print.  $1: the command.
+# Every built-in experiment at full size on memory that is only counted; their
+# known figures are read from the output.
+# $1: the command.
 . tests/cli/harness
 
 counted=sim:24GiB,backing=none

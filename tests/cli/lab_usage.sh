@@ -1,5 +1,5 @@
 #!/bin/sh
-# `larder lab list` and `larder lab run`: options, mistakes, and listings.
+# `larder lab list` and `larder lab run`: options, errors, and listings.
 # $1: the command.
 . tests/cli/harness
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The lists of options in the manual pages are made of the tables that --help is
-# made of (tools/make_manuals.py), and nobody has changed one of the two alone.
+# The lists of options in the manual pages come from the tables that --help is
+# generated from (tools/make_manuals.py), and the two agree.
 # $1: the command.
 . tests/cli/harness
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What the command writes appears whole, where it was asked for, and waits for
-# nobody; `larder exec` hands signals on.  $1: the command.
+# Output files appear complete and in the right place, and writing them blocks
+# on nobody; `larder exec` forwards signals.
+# $1: the command.
 . tests/cli/harness
 trace=$tmp/t.trace
 snapshot=tests/data/snapshots/v2.13.pickle

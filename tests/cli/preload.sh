@@ -1,6 +1,7 @@
 #!/bin/sh
-# The preload library below a program of the driver API: however the program
-# finds the calls.  $1: the command.
+# The preload library works below a program of the driver API, however the
+# program finds the calls.
+# $1: the command.
 . tests/cli/harness
 folder=$(dirname "$1")
 subjects=$folder/tests/preload

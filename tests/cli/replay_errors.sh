@@ -1,6 +1,7 @@
 #!/bin/sh
-# What `larder replay` says about input it cannot read and output it cannot
-# write.  $1: the command.
+# The errors of `larder replay` for input it cannot read and output it cannot
+# write.
+# $1: the command.
 . tests/cli/harness
 
 printf 'a 0 512\nf 1\n' >"$tmp/bad.trace"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# replay_larder.sh LARDER - what the policy larder promises of the bundled
-# traces: the smallest device that does is hardly larger than what is asked
-# for at the peak.
+# replay_larder.sh LARDER - the promise of the policy larder for the bundled
+# traces: the smallest sufficient device is hardly larger than the requested
+# bytes at the peak.
 # shellcheck source=tests/cli/harness
 . tests/cli/harness
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# replay_patterns.sh LARDER - what is hard on an allocator (tools/make_patterns.py):
-# how much larger a device than what is asked for does under the policy larder.
+# replay_patterns.sh LARDER - patterns that are hard for an allocator
+# (tools/make_patterns.py): how much larger than the requested bytes a device
+# must be under the policy larder.
 # shellcheck source=tests/cli/harness
 . tests/cli/harness
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The request that failed in a recording, made again: on the card it failed on,
-# under the recorded settings and under others.  $1: the command.
+# The request that failed in a recording is repeated: on the same device, under
+# the recorded settings and under others.
+# $1: the command.
 . tests/cli/harness
 
 # What vllm#41268 found: each tensor of 530 MiB leaves an idle segment, which

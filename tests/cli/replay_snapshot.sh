@@ -1,6 +1,6 @@
 #!/bin/sh
-# The snapshots that `larder replay` has the allocator write: what Python reads
-# in them, which opcodes they have, and that PyTorch's viewer takes them.
+# Snapshots that `larder replay` makes the allocator write: what Python reads
+# from them, which opcodes they use, and that PyTorch's viewer accepts them.
 # $1: the command.
 . tests/cli/harness
 

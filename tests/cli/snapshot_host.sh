@@ -1,7 +1,8 @@
 #!/bin/sh
-# Snapshots of PyTorch 2.13 and later with records of pinned host memory: what
-# is said of the device is the same (tests/cli/snapshot_rest.sh has what comes
-# of the others).  $1: the command.
+# Snapshots of PyTorch 2.13 and later with records of pinned host memory: the
+# output about the device is the same (tests/cli/snapshot_rest.sh covers the
+# other records).
+# $1: the command.
 . tests/cli/harness
 
 segment='{"device":0,"address":4096,"total_size":2097152,"stream":0,

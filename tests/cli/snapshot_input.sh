@@ -1,6 +1,6 @@
 #!/bin/sh
 # Snapshots as input of `larder replay`: a result for each device with events,
-# and how it compares with what was recorded.
+# and a comparison with the recording.
 # $1: the command.
 . tests/cli/harness
 

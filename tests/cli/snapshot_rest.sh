@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a snapshot says under keys that Larder does not know is kept by
-# `larder convert`.  $1: the command.
+# `larder convert` keeps values under keys that Larder does not know.
+# $1: the command.
 . tests/cli/harness
 
 last=convert

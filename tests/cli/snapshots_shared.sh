@@ -1,7 +1,7 @@
 #!/bin/sh
-# Real snapshots, where there are any beside the source: each is replayed under
-# its recorded settings, allocation for allocation as it was recorded, and
-# converted to a trace that needs the same.
+# Real snapshots, if there are any beside the source: each is replayed under its
+# recorded settings, allocation by allocation as recorded, and converted to a
+# trace that needs the same memory.
 # $1: the command.
 . tests/cli/harness
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# `larder top`: what it says of a process on a shared device, once, as JSON and
-# live; with a management library and without.  $1: the command.
+# `larder top` shows a process on a shared device, once, as JSON and live; with
+# a management library and without.
+# $1: the command.
 . tests/cli/harness
 
 expect 0 top --help

@@ -1,6 +1,7 @@
 #!/bin/sh
-# `larder tune` and `larder fit`: the cure that vllm#41268 found, the cheapest
-# that makes a job fit, ranks, and what cannot be cured.  $1: the command.
+# `larder tune` and `larder fit`: the cure found in vllm#41268, the cheapest
+# settings that make a job fit, ranks, and what cannot be cured.
+# $1: the command.
 . tests/cli/harness
 XDG_CACHE_HOME=$tmp/cache
 export XDG_CACHE_HOME

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Commands, help and mistakes on the command line.  $1: the command.
+# Commands, help and errors on the command line.
+# $1: the command.
 . tests/cli/harness
 
 expect 0 version

@@ -1,6 +1,6 @@
 #!/bin/sh
-# view_open.sh LARDER - `larder view --open` and `--app`: which file a browser
-# is started with, and what is said where none can be.
+# view_open.sh LARDER - `larder view --open` and `--app`: the file with which a
+# browser is started, and the message if none can be.
 . tests/cli/harness
 
 snapshot=tests/data/snapshots/v2.13.pickle

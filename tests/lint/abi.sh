@@ -1,6 +1,6 @@
 #!/bin/sh
-# abi.sh SOURCE BUILD - the test of the binary interface (tests/abi) does not
-# compile, or link, once programs that are built already would break.
+# abi.sh SOURCE BUILD - the test of the binary interface (tests/abi) fails to
+# compile or link as soon as programs already built would break.
 source=$1
 build=$2
 test=$source/tests/abi/test_abi_0_1_0.c

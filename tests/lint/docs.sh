@@ -1,6 +1,6 @@
 #!/bin/sh
 # docs.sh SOURCE BUILD - the manual pages cover every public function and are
-# well formed (where mandoc is there to say so), and the check would notice.
+# well formed (if mandoc is installed), and the check detects an error.
 source=$1
 check="$source/tools/check_docs.sh"
 

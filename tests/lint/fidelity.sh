@@ -1,6 +1,6 @@
 #!/bin/sh
-# fidelity.sh SOURCE BUILD - the table of releases in docs/FIDELITY.md is that of
-# the source, and the check would notice.
+# fidelity.sh SOURCE BUILD - the table of releases in docs/FIDELITY.md matches
+# the source, and the check detects a difference.
 source=$1
 cd "$source" || exit 2
 tools/fidelity_table.sh "$2" || exit 1

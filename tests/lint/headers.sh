@@ -1,6 +1,6 @@
 #!/bin/sh
-# headers.sh SOURCE BUILD - the public headers are clean in every language
-# version they promise, and the check would notice.
+# headers.sh SOURCE BUILD - the public headers compile without warnings in every
+# language version they promise, and the check detects an error.
 source=$1
 check="$source/tools/check_headers.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# layers.sh SOURCE BUILD - the layers are kept, and the check would notice.
+# layers.sh SOURCE BUILD - the layers are respected, and the check detects a
+# violation.
 source=$1
 check="$source/tools/check_layers.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# mutants.sh SOURCE BUILD - where tools/mutants.py plants a bug, and where that
-# would change nothing.
+# mutants.sh SOURCE BUILD - where tools/mutants.py plants a bug, and where it
+# plants none because the bug would change nothing.
 source=$1
 
 [ -f "$source/tools/mutants.py" ] || exit 77

@@ -1,6 +1,6 @@
 #!/bin/sh
-# paths.sh SOURCE BUILD - documents name files that are there, and the check
-# would notice another.
+# paths.sh SOURCE BUILD - files named in documents exist, and the check detects
+# one that does not.
 source=$1
 check="$source/tools/check_paths.sh"
 

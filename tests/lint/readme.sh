@@ -1,7 +1,6 @@
 #!/bin/sh
-# readme.sh SOURCE BUILD - the program that README.md shows is examples/hello.c,
-# which is compiled and run as a test; and the check would notice if it were
-# not.
+# readme.sh SOURCE BUILD - the program in README.md is examples/hello.c, which
+# is compiled and run as a test; and the check detects a difference.
 source=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

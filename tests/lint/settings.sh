@@ -1,6 +1,6 @@
 #!/bin/sh
 # settings.sh SOURCE BUILD - every setting is in larder-conf(5), and the check
-# would notice one that is not.
+# detects a missing one.
 source=$1
 check="$source/tools/check_settings.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # symbols.sh SOURCE BUILD - headers, version script and libraries agree on what
-# is public, and the check would notice if they did not.
+# is public, and the check detects a difference.
 source=$1
 build=$2
 check="$source/tools/check_symbols.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# writers.sh SOURCE BUILD - no file is written but through the one writer, and
-# the check would notice.
+# writers.sh SOURCE BUILD - every file is written through the one writer, and
+# the check detects other ways.
 source=$1
 check="$source/tools/check_writers.sh"
 

@@ -22,6 +22,28 @@ static void fill(struct rig *rig, larder_addr *at, larder_addr *other)
     }
 }
 
+/* What the device does not take back at once it gets by the next wake. */
+static void kept_contents_are_released_at_last(void **state)
+{
+    struct rig rig = way_up("sim:512MiB", 2);
+    larder_addr at[COUNT], other[COUNT];
+    uint64_t kept;
+
+    (void)state;
+    fill(&rig, at, other);
+    assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_KEEP));
+    kept = rig_calls(&rig, LARDER_CALL_host_alloc);
+    assert_in_range(kept, 2, 8);
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_host_free, 1, 2,
+                                 LARDER_ERR_DEVICE));
+    assert_ok(larder_resume(rig.a, "weights"));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_host_free), kept - 2);
+    assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_DROP));
+    assert_ok(larder_resume(rig.a, "weights"));
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_host_free), kept);
+    rig_down(&rig);
+}
+
 static void kept_memory_resumes_at_its_address(void **state)
 {
     (void)state;
@@ -465,6 +487,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_memory_resumes_at_its_address),
+        cmocka_unit_test(kept_contents_are_released_at_last),
         cmocka_unit_test(dropped_memory_resumes_without_contents),
         cmocka_unit_test(memory_freed_while_paused_is_not_resumed),
         cmocka_unit_test(no_page_freed_while_paused_is_resumed),

@@ -426,6 +426,31 @@ static void a_paused_region_goes_with_its_allocator(void **state)
     assert_ok(larder_region_destroy(kv));
 }
 
+static void a_pause_that_fails_leaves_the_region_awake(void **state)
+{
+    struct rig rig = up("sim:64MiB");
+    larder_region *kv = region_of(&rig, 32);
+
+    (void)state;
+    commit(kv, 0, 6);
+    commit(kv, 10, 2);
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        assert_ok(larder_device_fail(rig.dev, LARDER_CALL_unmap, nth, 1,
+                                     LARDER_ERR_DEVICE));
+        assert_result(LARDER_ERR_DEVICE,
+                      larder_region_pause(kv, LARDER_PAUSE_KEEP));
+        assert_false(info_of(kv).is_paused);
+        assert_int_equal(info_of(kv).committed_bytes, 8 * PAGE);
+        assert_int_equal(info_of(kv).held_bytes, 8 * PAGE);
+        assert_int_equal(info_of(kv).kept_bytes, 0);
+        assert_ok(larder_check(rig.a));
+        commit(kv, 0, 7);
+        decommit(kv, 6, 1);
+    }
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
 /* Memory that the device does not take back after a wake is released with the
  * region. */
 static void kept_contents_are_released_when_the_region_goes(void **state)
@@ -585,6 +610,7 @@ int main(void)
         cmocka_unit_test(sleeping_waits_for_its_own_memory_alone),
         cmocka_unit_test(a_wake_without_memory_leaves_the_region_asleep),
         cmocka_unit_test(a_paused_region_goes_with_its_allocator),
+        cmocka_unit_test(a_pause_that_fails_leaves_the_region_awake),
         cmocka_unit_test(kept_contents_are_released_when_the_region_goes),
         cmocka_unit_test(sleeping_takes_an_unmapping_for_a_run),
         cmocka_unit_test(random_steps_agree_with_a_list_of_pages),

@@ -72,7 +72,7 @@ OPERATORS = [
 # what one is above the other.
 SIDE = r"\(?[\w.>\[\]*&-]+(?: [*/] \w+)?\)?"
 # Room for more than is needed.
-HARMLESS_COUNT = re.compile(r"\bcalloc\(1")
+HARMLESS_COUNT = re.compile(r"\bcalloc\((?:[^;,]* \+ )?1(?=,)")
 HARMLESS_BOUNDS = [re.compile(p, re.S) for p in (
     r"(?P<a>%s) [<>]=? (?P<b>%s)\s+\? (?:(?P=a)\s+: (?P=b)|(?P=b)\s+: (?P=a))"
     r"(?=[;,)\s])" % (SIDE, SIDE),

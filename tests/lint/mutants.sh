@@ -24,6 +24,7 @@ static int counts(int a, int b, int c)
 {
     larder__assert(a < b);
     a = *(int *)calloc(1, sizeof a);
+    a = *(int *)calloc(b + 1, sizeof a);
     if (c + a > b)
         a = b;
     call(a);
@@ -44,13 +45,15 @@ cat >"$folder/wanted" <<'END'
 10 sum -
 10 number 0
 9 statement b = a;
-17 bound >
-20 bound >
+18 bound >
+21 bound >
 17 sum +
-20 sum -
-20 number 1
+18 sum +
+21 sum -
+21 number 1
 16 statement a = *(int *)calloc(1, sizeof a);
-18 statement a = b;
-19 statement call(a);
+17 statement a = *(int *)calloc(b + 1, sizeof a);
+19 statement a = b;
+20 statement call(a);
 END
 diff "$folder/wanted" "$folder/got"

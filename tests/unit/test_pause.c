@@ -252,6 +252,25 @@ static void pausing_waits_for_what_is_queued(void **state)
     rig_down(&rig);
 }
 
+/* Of either size, on its own stream. */
+static void what_is_queued_on_the_stream_runs_first(void **state)
+{
+    static const uint64_t sizes[] = {3000, MIB(3)};
+
+    (void)state;
+    for (int i = 0; i < 2 * WAYS; i++) {
+        struct rig rig = way_up("sim:512MiB,events=manual", i / 2);
+        int ran = 0;
+
+        tagged_on(&rig, "weights", sizes[i % 2], 3);
+        assert_ok(larder_sim_launch(rig.dev, 3, set_flag, &ran));
+        assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_DROP));
+        assert_int_equal(ran, 1);
+        assert_ok(larder_resume(rig.a, "weights"));
+        rig_down(&rig);
+    }
+}
+
 /* Of two blocks freed while recorded streams still use them, only the tag's is
  * waited for. */
 static void pausing_waits_for_nothing_else(void **state)
@@ -487,6 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_memory_resumes_at_its_address),
+        cmocka_unit_test(what_is_queued_on_the_stream_runs_first),
         cmocka_unit_test(kept_contents_are_released_at_last),
         cmocka_unit_test(dropped_memory_resumes_without_contents),
         cmocka_unit_test(memory_freed_while_paused_is_not_resumed),

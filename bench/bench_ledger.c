@@ -80,7 +80,7 @@ static void print_pair(const char *what, larder_policy policy, int calls)
            pair_ns(shared_spec, policy, calls));
 }
 
-/* ---- asking -------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------ */
 
 /* Caches 512 MiB whenever it is told to; a thread releases it. */
 static void cacher(int hear, int say)

@@ -150,7 +150,7 @@ cud_result cuMemHostGetFlags(unsigned *out, void *ptr)
     return fake_end(CUD_SUCCESS);
 }
 
-/* ---- whose an address is -------------------------------------------------------- */
+/* ---- owner of an address -------------------------------------------------------- */
 
 struct fake_device *fake_owner_of(cud_addr addr)
 {

@@ -326,7 +326,7 @@ cud_result cuMemSetAccess(cud_addr addr, size_t bytes, const cud_access *list,
                         larder__device_set_access(d->dev, addr, bytes));
 }
 
-/* ---- out of the process, and in -------------------------------------------- */
+/* ---- export and import ----------------------------------------------------- */
 
 static larder_handle_kind kind_of(int type)
 {

@@ -476,7 +476,7 @@ static inline void part_history(struct scenario *s)
     drop(s, 0);
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the whole scenario -------------------------------------------------- */
 
 struct setup {
     larder_policy policy;

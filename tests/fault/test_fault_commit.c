@@ -94,7 +94,7 @@ static void decommit(struct scene *s, const struct fault *f, unsigned first,
     verify(s);
 }
 
-/* ---- what happens -------------------------------------------------------------- */
+/* ---- the operations ------------------------------------------------------------ */
 
 /* Cache memory in the device's units: 40 of 64 MiB. */
 static void fill_cache(struct scene *s)

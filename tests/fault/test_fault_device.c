@@ -60,7 +60,7 @@ static void test_every_driver_call_may_run_out_of_memory(void **state)
     }
 }
 
-/* ---- single promises ----------------------------------------------------- */
+/* ---- single guarantees --------------------------------------------------- */
 
 /* The device refuses its next call of this kind, or all of them. */
 static void refuse(struct rig *rig, larder_call call, uint64_t times)

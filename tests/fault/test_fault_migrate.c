@@ -179,7 +179,7 @@ static void two_calls_may_fail(void **state)
     assert_true(pairs > 20);
 }
 
-/* ---- single promises ----------------------------------------------------------- */
+/* ---- single guarantees --------------------------------------------------------- */
 
 /* Mapping always fails: live memory is inaccessible but kept, and becomes
  * accessible once a mapping succeeds. */

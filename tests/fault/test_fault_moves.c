@@ -389,7 +389,7 @@ static void two_calls_of_a_move_may_fail(void **state)
     assert_true(pairs > 100);
 }
 
-/* ---- single promises --------------------------------------------------------- */
+/* ---- single guarantees ------------------------------------------------------- */
 
 /* The page that could not be unmapped is where the next one is to be mapped. */
 static void a_page_that_stayed_mapped_does_not_block_others(void **state)

@@ -217,7 +217,7 @@ static larder_result run_line(struct run *r, const char *line)
     }
 }
 
-/* ---- the whole -------------------------------------------------------------- */
+/* ---- the whole script ------------------------------------------------------- */
 
 /* Set the given rules, of whatever release, before anything is allocated. */
 static larder_result set_rules(struct run *r, const struct script *s,

@@ -191,7 +191,7 @@ static void print_table(void)
 #undef X
 }
 
-/* ---- the whole -------------------------------------------------------------- */
+/* ---- the whole comparison --------------------------------------------------- */
 
 static int is_recording(const struct dirent *entry)
 {

@@ -54,7 +54,7 @@ lab_tensor *leaf_between(lab *l, int ndim, const int64_t *sizes, double low,
     return t;
 }
 
-/* ---- the two ways to a gradient ----------------------------------------- */
+/* ---- the two gradients -------------------------------------------------- */
 
 static double weight(int64_t i)
 {

@@ -32,7 +32,7 @@ static void backward_from_sum(lab_tensor *t)
     lab_unref(sum);
 }
 
-/* ---- who keeps a gradient ----------------------------------------------- */
+/* ---- owners of gradients ------------------------------------------------ */
 
 static void test_the_first_gradient_is_taken_over_the_next_added(void **state)
 {

@@ -243,7 +243,7 @@ static void test_long_tensors_are_shortened(void **state)
         "          1.9980e+03, 1.9990e+03]]])");
 }
 
-/* ---- what follows ------------------------------------------------------- */
+/* ---- the suffix --------------------------------------------------------- */
 
 static void test_gradients_are_told_where_they_fit(void **state)
 {

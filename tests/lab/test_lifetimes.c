@@ -291,7 +291,7 @@ static void test_checkpointed_transformer_is_as_recorded(void **state)
     compare("lab_block_ckpt", BLOCK_CKPT, COUNTING, 8, 35753984);
 }
 
-/* ---- what was computed meanwhile ------------------------------------------ */
+/* ---- the results ---------------------------------------------------------- */
 
 static void mark_nothing(void *context, const char *label)
 {

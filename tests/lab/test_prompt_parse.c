@@ -208,7 +208,7 @@ static void more_is_wanted_of_what_has_not_ended(void **state)
     assert_int_equal(prompt_wants_more("'open\n"), PROMPT_MORE_NO);
 }
 
-/* ---- mistakes ---------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------ */
 
 static void mistakes_are_told_where_they_are(void **state)
 {

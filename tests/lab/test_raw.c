@@ -288,7 +288,7 @@ static void a_row_ends_where_its_length_says(void **state)
     lab_unref(last);
 }
 
-/* ---- mistakes ------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
 static void mistakes_are_refused_in_words(void **state)
 {

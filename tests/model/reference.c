@@ -465,7 +465,7 @@ larder_result reference_pool_release(struct reference *r, larder_pool_id id)
     return LARDER_OK;
 }
 
-/* ---- looking in --------------------------------------------------------- */
+/* ---- inspection --------------------------------------------------------- */
 
 void reference_stats(const struct reference *r, larder_stats *out)
 {

@@ -87,7 +87,7 @@ static void piece_compare(const struct piece *p, const char *what)
     assert_int_equal(bytes[p->bytes - 1], p->value);
 }
 
-/* ---- what is still used --------------------------------------------------- */
+/* ---- freed blocks still in use -------------------------------------------- */
 
 static bool is_passed(struct random *m, const struct ghost *g)
 {

@@ -38,7 +38,7 @@ struct program {
     uint64_t done_before; /* operations of earlier runs */
 };
 
-/* ---- what happened ------------------------------------------------------ */
+/* ---- totals ------------------------------------------------------------- */
 
 #define TOTAL_MAP(X)                                                           \
     X(allocations, st->allocation.all.allocated)                               \

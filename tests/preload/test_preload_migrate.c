@@ -79,7 +79,7 @@ static void a_failed_move_changes_nothing(void **state)
     assert_true(refused > SYMBOLS / 2);
 }
 
-/* ---- holding back ----------------------------------------------------------- */
+/* ---- calls held back -------------------------------------------------------- */
 
 static void *take_wanted(void *out)
 {
@@ -180,7 +180,7 @@ static void threads_at_work_and_memory_that_moves_do_not_meet(void **state)
     holes_give(&h);
 }
 
-/* ---- where nothing moves ------------------------------------------------------ */
+/* ---- when nothing moves ------------------------------------------------------- */
 
 static void nothing_moves_while_a_stream_is_captured(void **state)
 {

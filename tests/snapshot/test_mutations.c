@@ -112,7 +112,7 @@ static size_t change(unsigned char *p, size_t n)
     }
 }
 
-/* ---- looking at what was read --------------------------------------------- */
+/* ---- checking the result -------------------------------------------------- */
 
 /* Every number refers to something. */
 static void check_numbers(const struct snapshot *s)

@@ -226,7 +226,7 @@ static void test_threads_share_the_direct_policy(void **state)
     churn_all("sim:64MiB", LARDER_POLICY_DIRECT, "", churn_one_stream);
 }
 
-/* ---- handing over -------------------------------------------------------- */
+/* ---- passing blocks on --------------------------------------------------- */
 
 enum { RING = 256 };
 

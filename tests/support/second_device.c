@@ -46,7 +46,7 @@ larder_result __wrap_larder_sim_regions(larder_device *, larder_addr *,
                                         larder_addr *);
 larder_result __wrap_larder_sim_get_usage(larder_device *, larder_sim_usage *);
 
-/* ---- what is left out ------------------------------------------------------ */
+/* ---- skipped tests --------------------------------------------------------- */
 
 /* Skips a test that is about simulated GPUs only. */
 __attribute__((constructor)) static void skip_read(void)
@@ -91,7 +91,7 @@ static const struct fakecuda_control *fake(void)
     return control;
 }
 
-/* ---- which device is which -------------------------------------------------- */
+/* ---- device numbers --------------------------------------------------------- */
 
 enum { DEVICES = 64 };
 
@@ -199,7 +199,7 @@ larder_result __wrap_larder_device_close(larder_device *dev)
     return r;
 }
 
-/* ---- steering --------------------------------------------------------------- */
+/* ---- control ---------------------------------------------------------------- */
 
 larder_result __wrap_larder_sim_complete(larder_device *dev,
                                          larder_stream stream)

@@ -201,7 +201,7 @@ void host_record_stream(void *ptr, uintptr_t stream)
     LIB(larder_torch_record_stream)(ptr, (void *)stream);
 }
 
-/* ---- looking in ----------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------- */
 
 static larder_allocator *plugin_allocator(int device)
 {

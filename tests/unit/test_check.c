@@ -1,5 +1,5 @@
-/* test_check.c - larder_check() notices each rule that is broken, and says
- * which: one member of a sound allocator is changed, and put back. */
+/* test_check.c - larder_check() detects each broken rule and names it: the test
+ * changes one member of a sound allocator, and restores it. */
 #include "support/tag_rig.h"
 
 #include "core/entry/handle.h"
@@ -25,7 +25,7 @@ static struct block *block_behind(struct rig *rig, const struct block *b)
     return slab_get(&inside(rig)->slab, b->next);
 }
 
-/* What checks between calls, and aborts, is not asked. */
+/* Skips the checks between calls, which would abort. */
 static void assert_broken(struct rig *rig, const char *words)
 {
     larder__audit_begin(inside(rig), NULL);
@@ -43,7 +43,7 @@ static void assert_broken(struct rig *rig, const char *words)
         assert_ok(larder_check((rig)->a));                                     \
     } while (0)
 
-/* Of a piece of the small pool: live, free, live, pending, live, free. */
+/* In a segment of the small pool: live, free, live, pending, live, free. */
 struct row {
     struct rig rig;
     struct block *live, *gap, *pending;
@@ -180,7 +180,7 @@ static void heaps_out_of_order_break_b3(void **state)
     rig_down(&rig);
 }
 
-/* The list of free blocks as the policy larder has it. */
+/* The free lists of the policy larder. */
 static void lists_and_bitmaps_that_disagree_break_b3(void **state)
 {
     struct rig rig =

@@ -336,7 +336,7 @@ static void test_a_capture_elsewhere_ends_nothing(void **state)
     }
 }
 
-/* ---- what stays as it is --------------------------------------------------------- */
+/* ---- unaffected memory ----------------------------------------------------------- */
 
 static void test_addresses_and_counts_are_the_programs(void **state)
 {

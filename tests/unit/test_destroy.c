@@ -12,7 +12,7 @@ static const larder_policy policies[] = {
     LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
 enum { POLICIES = sizeof policies / sizeof policies[0], THREADS = 3 };
 
-/* ---- within a call ---------------------------------------------------------- */
+/* ---- during a call ---------------------------------------------------------- */
 
 struct attempt {
     larder_allocator *a;

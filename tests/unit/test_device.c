@@ -259,7 +259,7 @@ static void a_device_that_is_held_is_not_closed(void **state)
     assert_ok(larder_device_close(NULL));
 }
 
-/* ---- words and structs ---------------------------------------------------- */
+/* ---- messages and structs ------------------------------------------------- */
 
 static void a_failure_is_told_in_the_devices_own_words(void **state)
 {

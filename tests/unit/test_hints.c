@@ -75,7 +75,7 @@ static void small_requests_stay_together(void **state)
     rig_down(&rig);
 }
 
-/* ---- what it is for -------------------------------------------------------- */
+/* ---- purpose --------------------------------------------------------------- */
 
 enum { ROUNDS = 100, LARGE = 4, PAGES = 128 };
 
@@ -161,7 +161,7 @@ static void without_hints_more_pages_are_kept(void **state)
                            LARDER_HINT_LONG) < MANY_LEFT);
 }
 
-/* ---- where it changes nothing ------------------------------------------------ */
+/* ---- without effect ---------------------------------------------------------- */
 
 static void same_places(const char *spec, larder_policy policy)
 {

@@ -157,7 +157,7 @@ static void step(struct server *s)
     decode(s);
 }
 
-/* ---- what it shows -------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------ */
 
 static struct server *server_up(uint64_t seed)
 {

@@ -251,7 +251,7 @@ static void nothing_moves_during_a_capture(void **state)
     rig_down(&rig);
 }
 
-/* ---- how much it takes ---------------------------------------------------- */
+/* ---- cost ----------------------------------------------------------------- */
 
 static void tiny_tensors_waste_little(void **state)
 {

@@ -21,7 +21,7 @@ static void get_and_give(struct rig *rig, int count, uint64_t bytes)
     assert_ok(larder_check(rig->a));
 }
 
-/* ---- where PyTorch has them ------------------------------------------------ */
+/* ---- as in PyTorch --------------------------------------------------------- */
 
 /* A trace that fits on the device only if segments are released. */
 static void places_are_those_of_pytorch(void **state)

@@ -34,7 +34,7 @@ static void assert_granted(struct holes *h, uint64_t bytes)
     holes_verify(h);
 }
 
-/* ---- what it is for --------------------------------------------------------- */
+/* ---- purpose ---------------------------------------------------------------- */
 
 static void all_free_memory_can_be_allocated(void **state)
 {
@@ -168,7 +168,7 @@ static void small_and_long_blocks_keep_their_bytes(void **state)
     rig_down(&rig);
 }
 
-/* ---- when it is right ------------------------------------------------------- */
+/* ---- when moves are safe ---------------------------------------------------- */
 
 static void a_move_waits_for_queued_work(void **state)
 {

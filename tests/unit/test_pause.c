@@ -348,7 +348,7 @@ static void exported_memory_is_not_paused(void **state)
     rig_down(&rig);
 }
 
-/* ---- where it cannot be ------------------------------------------------------------ */
+/* ---- when pausing is refused ------------------------------------------------------- */
 
 static void memory_that_is_not_in_pages_is_not_paused(void **state)
 {

@@ -189,7 +189,7 @@ static void other_kill(struct other *o)
     close(o->hear);
 }
 
-/* ---- giving ------------------------------------------------------------------ */
+/* ---- releasing for others ---------------------------------------------------- */
 
 static void an_idle_process_gives_its_cache_by_its_thread(void **state)
 {
@@ -284,7 +284,7 @@ static void no_process_is_asked_for_more_than_the_device_has(void **state)
     rig_end(&rig);
 }
 
-/* ---- what is no request ------------------------------------------------------ */
+/* ---- regions and tags -------------------------------------------------------- */
 
 static struct other other_with_a_cache(void)
 {
@@ -689,7 +689,7 @@ static void the_least_group_limit_is_exact_and_counts_contexts(void **state)
     rig_end(&rig);
 }
 
-/* ---- from outside ------------------------------------------------------------ */
+/* ---- limits from outside ----------------------------------------------------- */
 
 static void ledger_path(char out[SHARED_NAME_MAX + 1], bool is_of_group);
 

@@ -169,7 +169,7 @@ static void test_pools_do_without_expandable_segments(void **state)
     rig_down(&rig);
 }
 
-/* ---- who gets memory from a pool ---------------------------------------- */
+/* ---- requests served by a pool ------------------------------------------ */
 
 static int accepts(void *ctx, larder_stream stream)
 {
@@ -308,7 +308,7 @@ static void test_an_allocator_with_begun_pools_can_be_destroyed(void **state)
     rig_down(&rig);
 }
 
-/* ---- mistakes ----------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------- */
 
 static void test_mistakes_are_named_and_change_nothing(void **state)
 {

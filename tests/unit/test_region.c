@@ -121,7 +121,7 @@ static void handles_are_as_short_as_is_asked_for(void **state)
     rig_down(&rig);
 }
 
-/* ---- whose memory it is ---------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------- */
 
 static void idle_pages_serve_others_and_return(void **state)
 {
@@ -556,7 +556,7 @@ static void random_steps_agree_with_a_list_of_pages(void **state)
     rig_down(&rig);
 }
 
-/* ---- mistakes -------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------- */
 
 static void mistakes_are_refused_and_change_nothing(void **state)
 {

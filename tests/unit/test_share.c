@@ -34,7 +34,7 @@ static larder_export *export_of(struct rig *rig, larder_addr addr)
     return e;
 }
 
-/* ---- what the other process does -------------------------------------------- */
+/* ---- the other process ------------------------------------------------------ */
 
 enum { BYTES = 5 << 20, SEED = 77, ANSWER = 99, MORE = 140 << 20 };
 
@@ -222,7 +222,7 @@ static void memory_outlives_who_exported_it(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* ---- within one --------------------------------------------------------------- */
+/* ---- within one process ------------------------------------------------------- */
 
 static void importing_twice_and_closing_once_leaves_the_other(void **state)
 {
@@ -359,7 +359,7 @@ static void an_export_outlives_its_allocator_harmlessly(void **state)
     pair_down(&p);
 }
 
-/* ---- what comes is wrong -------------------------------------------------------- */
+/* ---- wrong messages ------------------------------------------------------------- */
 
 enum { HEADER = 64, BATCH = 16 + 4 * 64 };
 

@@ -51,7 +51,7 @@ static larder_page_handle export_page(larder_device *dev, uint64_t page)
     return handle;
 }
 
-/* ---- what it is asked for --------------------------------------------------- */
+/* ---- requested handle types ------------------------------------------------- */
 
 static void a_spec_says_how_pages_leave(void **state)
 {
@@ -104,7 +104,7 @@ static void identities_are_those_of_the_shared_device(void **state)
     }
 }
 
-/* ---- there and back ------------------------------------------------------------ */
+/* ---- export and import --------------------------------------------------------- */
 
 static void a_page_is_one_on_both_sides(void **state)
 {

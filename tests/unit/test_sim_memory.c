@@ -59,7 +59,7 @@ static unsigned char *bytes_at(larder_device *dev, uint64_t offset)
     return (unsigned char *)(uintptr_t)(first_of(dev) + offset);
 }
 
-/* ---- where ---------------------------------------------------------------- */
+/* ---- placement ------------------------------------------------------------ */
 
 static void sizes_are_rounded_to_512_bytes_or_2_mib(void **state)
 {
@@ -158,7 +158,7 @@ static void both_backings_place_alike(void **state)
         assert_ok(larder_device_close(dev[d]));
 }
 
-/* ---- how much ------------------------------------------------------------- */
+/* ---- accounting ----------------------------------------------------------- */
 
 static void what_exceeds_the_capacity_is_out_of_memory(void **state)
 {
@@ -307,7 +307,7 @@ static void the_only_process_is_this_one(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* ---- mistakes ------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------- */
 
 static void only_the_begin_of_an_allocation_is_freed(void **state)
 {

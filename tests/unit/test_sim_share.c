@@ -631,7 +631,7 @@ static void the_lock_outlives_who_dies_with_it(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* ---- who lives ------------------------------------------------------------ */
+/* ---- dead processes ------------------------------------------------------- */
 
 static void a_process_is_known_by_number_and_start(void **state)
 {

@@ -81,7 +81,7 @@ static void try_all(life *between, larder_result expected)
         try(DRIVER, i, "debug:2", between, expected);
 }
 
-/* ---- what is wrong -------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------- */
 
 static void used_elsewhere(struct rig *rig, larder_addr p)
 {
@@ -229,7 +229,7 @@ static void test_regions_are_checked(void **state)
     decommit("debug:3", true, LARDER_OK);
 }
 
-/* ---- what is in order ------------------------------------------------------------ */
+/* ---- correct programs ------------------------------------------------------------ */
 
 static void recorded(struct rig *rig, larder_addr p)
 {

@@ -432,7 +432,7 @@ static void what_is_not_mapped_with_access_faults(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-/* ---- without -------------------------------------------------------------- */
+/* ---- without virtual memory ----------------------------------------------- */
 
 static void a_device_may_be_without_virtual_memory(void **state)
 {

@@ -396,7 +396,7 @@ static void assert_same_strings(const struct snapshot *a,
         assert_string_equal(snapshot_string(a, i), snapshot_string(b, i));
 }
 
-/* But for times: each snapshot works them out anew. */
+/* Except for times, which each snapshot computes again. */
 static void assert_same_events(const struct snapshot *a,
                                const struct snapshot *b, size_t count)
 {
@@ -463,7 +463,8 @@ static void assert_same_blocks(const struct snapshot *a,
     }
 }
 
-/* Two of one allocator, but for the events that each of them is. */
+/* Two snapshots of one allocator, except for the events that the snapshots
+ * themselves add. */
 static void assert_same_snapshots(const struct snapshot *a,
                                   const struct snapshot *b, size_t events)
 {

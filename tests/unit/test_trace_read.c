@@ -239,7 +239,7 @@ static void peak_requested_does_not_wrap_around(void **state)
     trace_free(&t);
 }
 
-/* ---- what is not ------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------- */
 
 static void unknown_operations_are_named(void **state)
 {

@@ -318,8 +318,8 @@ static void launched(void *ctx)
     (void)ctx;
 }
 
-/* Questions that were asked of events, whatever the answer, beyond so many for
- * each event. */
+/* Whether events were queried, with any result, more than `times` times each on
+ * average. */
 static bool are_asked_more_than(struct rig *rig, uint64_t times)
 {
     larder_device_counters c = rig_counters(rig);
@@ -329,8 +329,8 @@ static bool are_asked_more_than(struct rig *rig, uint64_t times)
            times * c.calls[LARDER_CALL_event_create];
 }
 
-/* One event is asked again and again for a while, before the next look makes
- * another. */
+/* One event is queried again and again for a while, before the next pass
+ * creates another. */
 static void test_a_busy_stream_is_asked_again(void **state)
 {
     struct rig rig =

@@ -139,7 +139,7 @@ static void begin(void)
     MUST(call.context_push(context));
 }
 
-/* ---- what it does ------------------------------------------------------------ */
+/* ---- the commands ------------------------------------------------------------ */
 
 static void churn(void)
 {

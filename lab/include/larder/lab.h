@@ -80,11 +80,11 @@ typedef enum lab_place { LAB_HOST = 0, LAB_DEVICE = 1 } lab_place;
 
 typedef struct lab_options {
     size_t size;
-    const char
-        *device; /* a spec of larder_device_open(); NULL: LAB_DEVICE_DEFAULT */
+    /* A spec of larder_device_open(); NULL: LAB_DEVICE_DEFAULT. */
+    const char *device;
     larder_policy policy; /* 0: LARDER_POLICY_PYTORCH */
-    const char *
-        conf; /* settings; NULL: none, and LARDER_CONF as larder_create() has it */
+    /* Settings; NULL: none, and LARDER_CONF is read as by larder_create(). */
+    const char *conf;
     uint64_t seed;    /* of the random numbers; 0: 1 */
     unsigned threads; /* of the loops; 0: one for each processor */
 } lab_options;

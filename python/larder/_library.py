@@ -132,8 +132,8 @@ class DeviceProperties(ctypes.Structure):
     ]
 
 
-# A letter for each type: what a function returns, and then what it takes
-# ("-": nothing).
+# A letter for each type: that of the result, then those of the arguments ("-":
+# none).
 TYPES = {
     "v": None,
     "p": ctypes.c_void_p,  # any pointer: a tensor, an array, an output
@@ -280,8 +280,8 @@ def _load():
     tried = []
     for path in candidates(NAMES):
         try:
-            # PyDLL keeps the interpreter's lock over a call: most take less
-            # time than giving it up would.
+            # PyDLL keeps the interpreter's lock during a call: most calls take
+            # less time than releasing it would.
             loaded = ctypes.PyDLL(path)
         except OSError as error:
             tried.append(f"  {path}: {error}")

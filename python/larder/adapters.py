@@ -87,8 +87,8 @@ def _load():
     tried = []
     for path in candidates(NAMES):
         try:
-            # PyDLL keeps the interpreter's lock: most calls take less time
-            # than giving it up would.
+            # PyDLL keeps the interpreter's lock: most calls take less time than
+            # releasing it would.
             return _prototypes(ctypes.PyDLL(path))
         except OSError as error:
             tried.append(f"  {path}: {error}")

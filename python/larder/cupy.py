@@ -10,7 +10,7 @@ import importlib
 
 from larder.adapters import Adapter, address, last_error, library
 
-PER_THREAD = 2  # the handle of a thread's own default stream
+PER_THREAD = 2  # the handle of a per-thread default stream
 
 
 class Allocator:
@@ -35,7 +35,7 @@ class Allocator:
             )
         library.larder_cupy_set_stream(stream)
         memory = self._pool.malloc(size)
-        # CuPy takes what it gets.
+        # CuPy does not check the result.
         if size > 0 and not memory.ptr:
             raise self._cuda.memory.OutOfMemoryError(size, -1) from MemoryError(
                 last_error()

@@ -52,7 +52,8 @@ def _library():
             "this process does not run on liblarder_preload.so: expected "
             "LD_PRELOAD=liblarder_preload.so when it was started"
         )
-    # CDLL: copying gigabytes is no reason to hold other threads up.
+    # CDLL releases the interpreter's lock: copying gigabytes must not block
+    # other threads.
     library = ctypes.CDLL(None)
     library.larder_preload_last_error.restype = ctypes.c_char_p
     return library

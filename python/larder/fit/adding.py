@@ -19,7 +19,8 @@ _ADDS_ITSELF = re.compile(
     "Prod|Sinc|Lu|Svd|Cholesky|TriangularSolve)"
 )
 
-# Between an operator and who called it, and where the engine is called from.
+# Frames between an operator and its caller, and those from which the engine is
+# called.
 _BETWEEN = ("/larder/fit/", "/torch/_dynamo/", "/torch/_compile.py")
 _ENGINE = "/torch/autograd/graph.py"
 
@@ -55,7 +56,7 @@ def _called_by_engine():
         if not any(part in name for part in _BETWEEN):
             return name.endswith(_ENGINE)
         frame = frame.f_back
-    return True  # a thread of the engine's own
+    return True  # one of the engine's own threads
 
 
 def _references(tensor):

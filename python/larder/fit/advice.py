@@ -8,7 +8,7 @@ from larder.fit import assignments, replays, verdict
 from larder.fit.running import ROOMY, Failed
 from larder.fit.search import replaced
 
-# Names that programs give to how many samples they take at once.
+# Names that programs use for their batch size.
 BATCH_NAMES = (
     "batch-size", "batch_size", "batchsize", "batch", "bs", "b",
     "train-batch-size", "train_batch_size", "micro-batch-size",
@@ -25,7 +25,7 @@ _TITLES = {
     "accumulate": "",
 }
 
-# Those that change a run least are tried together as well.
+# The changes that affect a run least are also tried together.
 _TOGETHER = ("checkpoint", "half", "adam8bit")
 
 Try = collections.namedtuple("Try", "changes arguments numbers title")

@@ -3,7 +3,7 @@
 import collections
 import os
 
-# `nccl_bytes`: what groups of processes take, of a run that has some.
+# `nccl_bytes`: memory of process groups, in a run that has some.
 Card = collections.namedtuple(
     "Card",
     "id name total_bytes context_bytes capability multiprocessors source nccl_bytes",

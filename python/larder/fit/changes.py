@@ -14,8 +14,8 @@ from torch.utils import data
 from larder.fit import ledger
 from larder.fit.scopes import scopes
 
-# As bitsandbytes keeps Adam's state in 8 bits: one scale of 32 bits for so many
-# values; small tensors stay in 32.
+# As bitsandbytes stores Adam's state in 8 bits: one 32-bit scale for this many
+# values; small tensors stay in 32 bits.
 _BLOCK = 256
 _SMALL = 4096
 

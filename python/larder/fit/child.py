@@ -47,7 +47,7 @@ class Run:
         self.book = Ledger()
         self.mode = GpuMode(self.book, options)
         self.watcher = Watcher(self.book, options.steps)
-        # It tries PyTorch's engine out, as PyTorch is.
+        # This tries out PyTorch's engine while PyTorch is unmodified.
         guard.install()
         self.mode.adding.try_engine()
         tensors.install()
@@ -57,7 +57,7 @@ class Run:
         saving.install()
         if self.mode.unread is not None:
             self.mode.unread.install()
-        # Before the phases, whose hooks then come after those of changes.
+        # Before the phases, so that their hooks run after those of the changes.
         self.changes = changes.Changes(options.changes, options.capability)
         self.phases = Phases(
             self.mode.storages, self.watcher, self.changes.before_backward
@@ -155,7 +155,7 @@ def main():
     began = time.monotonic()
     how, why = run.program()
     if os.getpid() != parent:
-        return 0  # a worker of the program's, which has come to its end
+        return 0  # a worker process of the program that has ended
     from larder.fit import outcome
 
     if why:
@@ -168,5 +168,5 @@ if __name__ == "__main__":
     _status = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    # What is left of the program must not run on without its GPU.
+    # The rest of the program must not continue without its GPU.
     os._exit(_status)

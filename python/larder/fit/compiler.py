@@ -12,7 +12,7 @@ import types
 import torch
 
 _NAME = "torch._dynamo"
-_LIGHT = (f"{_NAME}.config",)  # stands by itself
+_LIGHT = (f"{_NAME}.config",)  # depends on nothing else
 
 
 class _Idle(types.ModuleType):

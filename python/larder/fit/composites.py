@@ -23,8 +23,9 @@ def _flash_fits(q, k, v, mask, dropout, capability):
     )
 
 
-# Whether memory-efficient attention takes fewer heads of keys than of queries:
-# seen in 2.15, and not in 2.6; when between them that came was not looked into.
+# Whether memory-efficient attention accepts fewer key heads than query heads:
+# seen in 2.15, and not in 2.6.  The version in which this changed was not
+# determined.
 _EFFICIENT_GROUPS = tuple(
     int(n) for n in torch.__version__.split(".")[:2]
 ) >= (2, 12)

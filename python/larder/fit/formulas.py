@@ -9,7 +9,7 @@ _SELECTING = (
     "Max", "Min", "Median", "Nanmedian", "Kthvalue", "Mode", "Topk", "Sort"
 )
 
-# Operator -> the one that writes in place, and the nodes that use it so.
+# Operator -> its in-place variant, and the nodes that use it.
 _INTO = {
     aten.index_put.default: (aten.index_put_.default, ("Index",)),
     aten.index_add.default: (aten.index_add_.default, ("IndexSelect",)),

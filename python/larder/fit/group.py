@@ -38,7 +38,7 @@ class Group(dist.ProcessGroup):
     def __init__(self, rank, size):
         super().__init__(rank, size)
         self._size = size
-        self.is_used = False  # for what lies on the GPU
+        self.is_used = False  # for tensors on the GPU
 
     def size(self):
         return self._size

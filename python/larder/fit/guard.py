@@ -24,9 +24,9 @@ _REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 _CUDA = 1
 _META = 14
 
-# Where c10::impl::DeviceGuardImplInterface has its functions: these have stood
-# there since streams have defaults.  That of deviceCount has moved; it is told
-# by what it does.
+# Positions of the functions of c10::impl::DeviceGuardImplInterface: these have
+# not changed since streams have defaults.  That of deviceCount has; it is
+# recognised by its behaviour.
 _TYPE = 0
 _EXCHANGE_DEVICE = 1
 _DEVICE = 2
@@ -37,7 +37,7 @@ _LAST_SEARCHED = 20
 
 _Answer = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p)
 
-_kept = []  # PyTorch holds the addresses alone
+_kept = []  # PyTorch keeps only the addresses
 
 
 def _registry():
@@ -79,7 +79,7 @@ class _IdleGuard:
         self.count = _device_count_of(functions)
         self.returns_one = functions[self.count]
         self.table = (ctypes.c_void_p * _ENTRIES)(*functions)
-        # CUDA's number is 1; so is the pair of it and the index 0.
+        # CUDA's number is 1; the pair of it and the index 0 reads as 1, too.
         for number in (_TYPE, _EXCHANGE_DEVICE, _DEVICE):
             self.table[number] = self.returns_one
         self.table[_DEFAULT_STREAM] = functions[_STREAM]

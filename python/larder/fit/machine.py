@@ -5,8 +5,8 @@ import os
 
 import torch
 
-# Machine code that returns 1, or 0, and nothing else, on x86-64 and AArch64,
-# with and without the mark of a branch's target.
+# Machine code that only returns 1, or 0, on x86-64 and AArch64, with and
+# without the landing pad for indirect branches.
 RETURN_ONE = (
     b"\xb8\x01\x00\x00\x00\xc3",
     b"\xf3\x0f\x1e\xfa\xb8\x01\x00\x00\x00\xc3",

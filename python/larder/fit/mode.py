@@ -20,13 +20,13 @@ aten = torch.ops.aten
 
 _FAKE = torch._C._TorchDispatchModeKey.FAKE
 
-# Whose kernels ask for their results from the last to the first.
+# Operators whose kernels allocate their results from the last to the first.
 _LAST_FIRST = {aten.native_dropout.default}
 
-# That reduce in what they wrote.
+# Operators that reduce into what they wrote.
 _LOSSES = (aten.mse_loss.default, aten.smooth_l1_loss.default)
 
-# Made otherwise here than by running the operator on fake tensors.
+# Implemented here instead of running the operator on fake tensors.
 _MADE_HERE = {
     aten._pack_padded_sequence.default,
     aten._pack_padded_sequence_backward.default,
@@ -75,7 +75,7 @@ class GpuMode(TorchDispatchMode):
         self.storages = Storages(book)
         self.adding = Adding()
         self.real = real.Real() if options.real_cpu else None
-        # What is computed for real reads all that comes from the host.
+        # What is computed for real reads everything that comes from the host.
         self.unread = None if self.real else unread.Unread()
         self.values = values.Values(options.on_item, self.real)
         self.temporaries = temporaries.Temporaries(self.storages, options)
@@ -106,7 +106,7 @@ class GpuMode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if any(_is_around_others(kind) for kind in types):
-            return NotImplemented  # what it asks of the others comes here then
+            return NotImplemented  # the calls it makes then come here
         kwargs = kwargs or {}
         first = _first_fake(args)
         if first is None and kwargs:
@@ -245,7 +245,7 @@ class GpuMode(TorchDispatchMode):
         )
         self.values.remember(result, source)
         if scopes.phase == ledger.OTHER and dtype != source.dtype:
-            # The copy is made first, and converted there.
+            # The copy is made first, and converted on the GPU.
             self.temporaries.passing(source.untyped_storage().nbytes())
         return result
 
@@ -258,7 +258,7 @@ class GpuMode(TorchDispatchMode):
             return target
         if not _is_gpu(source):
             if source.dtype != target.dtype:
-                # Copied as it is, and converted on the GPU.
+                # Copied unchanged, and converted on the GPU.
                 self.temporaries.passing(source.numel() * source.element_size())
             self.values.replace(target, source)
             return target

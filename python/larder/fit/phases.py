@@ -108,7 +108,7 @@ class Watcher:
 
     def __init__(self, book, most):
         self._book = book
-        self._most = most  # None: until they are alike; 0: to the end
+        self._most = most  # None: until the steps are alike; 0: to the end
         self._from = 0
         self._last = None
         self.steps = 0

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from larder.fit import real_kernels
 
-# Of no meaning to the host.
+# Arguments without a meaning for the host.
 _LEFT_OUT = ("generator", "pin_memory")
 
 

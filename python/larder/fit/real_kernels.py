@@ -151,7 +151,7 @@ def _batch_norm_backward(
     )
 
 
-# Attention's dropout is left out.
+# Attention's dropout is not applied.
 OF_GPU = {
     aten._cudnn_rnn.default: _recurrent,
     aten._cudnn_rnn_backward.default: _recurrent_backward,

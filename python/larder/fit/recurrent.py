@@ -11,10 +11,11 @@ aten = torch.ops.aten
 
 _RELU, _TANH, _LSTM, _GRU = range(4)
 
-# Values kept for each state's: of an LSTM four gates, the cell, its tanh.
+# Values kept per value of the state: for an LSTM four gates, the cell, its
+# tanh.
 _KEPT = {_RELU: 1, _TANH: 1, _LSTM: 6, _GRU: 5}
 
-# What autocast makes of cuDNN's layers, whatever it makes of others.
+# The type that autocast gives cuDNN's layers, whatever it gives others.
 _NARROW = torch.float16
 
 _library = None
@@ -63,7 +64,7 @@ def _narrowed(weights):
     whole = torch.zeros(
         sum(w.numel() for w in weights), dtype=_NARROW, device=weights[0].device
     )
-    # No views to autograd: each has the history of its own copy.
+    # Not views for autograd: each has the history of its own copy.
     return whole, [
         part.detach().copy_(weight) for weight, part in _parts(whole, weights)
     ]

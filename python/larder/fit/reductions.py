@@ -11,10 +11,10 @@ import torch
 aten = torch.ops.aten
 
 _WARP = 32
-_LEAST, _MOST = 16, 256  # values of a thread
+_LEAST, _MOST = 16, 256  # values per thread
 _VECTOR = 4
 
-# The bytes that a value of each type is added up in.
+# The size of the accumulator for each type.
 _ACCUMULATES = {torch.float16: 4, torch.bfloat16: 4, torch.bool: 8}
 _MEAN_AND_VARIANCE = 16
 _VALUE_AND_PLACE = 16
@@ -136,8 +136,8 @@ def _value_bytes(func, tensor, kwargs):
     return _ACCUMULATES.get(dtype, dtype.itemsize)
 
 
-# Operator -> where its dimensions stand, and the bytes of what it adds up; None:
-# those of its values.
+# Operator -> position of its dimensions argument, and the accumulator's size;
+# None: that of its values.
 _KNOWN = {
     aten.sum.default: (None, None),
     aten.sum.dim_IntList: (1, None),
@@ -161,14 +161,14 @@ _KNOWN = {
     aten.var_mean.correction: (1, _MEAN_AND_VARIANCE),
 }
 
-# Those that add nothing up.
+# Operators that do not accumulate.
 _AS_IT_IS = {
     aten.amax.default,
     aten.amin.default,
     aten.max.default,
     aten.min.default,
 }
-# Those that make small integers wide first.
+# Operators that first widen small integers.
 _WIDENED = {
     aten.sum.default,
     aten.sum.dim_IntList,

@@ -7,7 +7,7 @@ import subprocess
 
 from larder._finding import candidates
 
-# Of PyTorch's settings, those that are worth a try.
+# The settings of PyTorch that are worth trying.
 SETTINGS = ("", "expandable_segments:True")
 
 

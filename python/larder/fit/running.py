@@ -9,7 +9,7 @@ import tempfile
 
 from larder._files import NewFile
 
-# A device on which everything fits, to see what would be needed.
+# A device on which everything fits, to find out how much is needed.
 ROOMY = "sim:4TiB"
 
 

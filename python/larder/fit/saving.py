@@ -42,6 +42,6 @@ def _around(load):
 
 
 def install():
-    # Before PyTorch's own for GPUs, which has 20.
+    # A lower priority number than PyTorch's own for GPUs, which is 20.
     torch.serialization.register_package(15, _no_tag, _stay_on_host)
     torch.load = _around(torch.load)

@@ -13,7 +13,8 @@ class Scopes:
         self.step = 0
         self.names = {}  # id of a module -> its name in the outermost one
         self._stack = []
-        # From which number of PyTorch's graph on which module made nodes.
+        # The numbers of PyTorch's graph nodes from which on each module created
+        # them.
         self._numbers = []
         self._modules = []
 

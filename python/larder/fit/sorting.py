@@ -7,14 +7,14 @@ whole."""
 
 import math
 
-_DIGIT = 8  # bits of a pass
-_TILE = {4: 3072, 8: 3840}  # keys of a block, by their bytes
-_AT_ONCE = 2048  # keys that one block sorts alone
+_DIGIT = 8  # bits per pass
+_TILE = {4: 3072, 8: 3840}  # keys per block, by their size in bytes
+_AT_ONCE = 2048  # keys that a single block sorts
 _NARROW_COUNTERS = 45312
 
-# PyTorch has a block sort a row of up to so many.
+# PyTorch lets one block sort a row of up to this length.
 _SHORT_ROW = 4096
-# From so many rows on they are sorted as they lie.
+# From this number of rows on they are sorted in place.
 _MANY_ROWS = 128
 
 
@@ -36,7 +36,7 @@ def pairs_bytes(count, key_bytes=8, bits=64, narrow_threads=0):
     passes = -(-bits // _DIGIT)
     is_narrow = key_bytes < 4 and narrow_threads > 0
     if is_narrow:
-        # Counters of each block, of which there are as many as have room.
+        # Counters of each block; there are as many blocks as fit.
         size = _NARROW_COUNTERS + 10 * key_bytes * narrow_threads
     else:
         size = 255 + 256 + 2048 * passes
@@ -74,13 +74,13 @@ def sort(taker, args, kwargs, gpu):
         taker.take(pairs_bytes(count, 8, bits_of(rows - 1)))
 
 
-# topk: threads of a block, blocks of a processor (by registers, which no
-# capability has more of), and how many values a thread looks at.
+# topk: threads per block, blocks per multiprocessor (limited by registers,
+# equal for all capabilities), and how many values a thread examines.
 _TOPK_THREADS = 256
 _TOPK_BLOCKS = 6
 _TOPK_LEAST, _TOPK_MOST = 4, 64
-# From how many rows on, up to the next, several blocks share a row from which
-# length on.
+# Number of rows, up to the next entry, and the row length from which several
+# blocks share a row.
 _TOPK_SHARED = (
     (0, 20000), (21, 10000), (41, 8000), (81, 5000), (200, 3000), (800, 800),
     (4001, 400),
@@ -154,7 +154,7 @@ def _broadcast(shapes):
     return [max(sizes) for sizes in zip(*padded)]
 
 
-# Up to so many indices embedding's backward does not sort them.
+# Up to this many indices embedding's backward does not sort them.
 _FEW_INDICES = 3072
 
 

@@ -74,7 +74,7 @@ class Storages:
         self._keep(storage, before[ledger.OPERATOR])
 
     def _ended(self, key, number):
-        # A storage made since may have the address.
+        # A newer storage may have the address.
         if self.numbers.get(key) == number:
             del self.numbers[key]
             del self._kept[key]

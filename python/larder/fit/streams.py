@@ -5,7 +5,7 @@ import time
 
 import torch
 
-_NUMBERS = 32  # PyTorch hands out so many of its own, in turn
+_NUMBERS = 32  # PyTorch uses this many of its own in turn
 
 
 class Stream:

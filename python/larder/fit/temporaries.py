@@ -18,12 +18,12 @@ _MIB = 1 << 20
 # compute capability 9, 32 MiB from it on.  One for each stream that multiplies.
 CUBLAS_BEFORE_9 = 8_519_680
 CUBLAS_FROM_9 = 32 * _MIB
-# Of cublasLt, asked for by each call.
+# cublasLt's workspace, allocated by each call.
 CUBLASLT = 1 * _MIB
 
-# Whether cuBLAS's workspace stays with the handle, as seen in 2.6, or is asked
-# for by each call, as seen in 2.15; where between them that changed was not
-# looked into.
+# Whether cuBLAS's workspace stays with the handle, as seen in 2.6, or is
+# allocated by each call, as seen in 2.15.  The version in which this changed
+# was not determined.
 KEEPS_WORKSPACE = tuple(
     int(n) for n in torch.__version__.split(".")[:2]
 ) < (2, 12)
@@ -118,13 +118,13 @@ _TABLE = {
     ),
 }
 
-# The same, when the results are there.
+# The same, after the results exist.
 _AFTER = {
     aten.upsample_nearest2d_backward.default: _upsample_backward,
     aten.upsample_bilinear2d_backward.default: _upsample_backward,
 }
 
-# Those that take and drop in turns.
+# Operators that allocate and free in several steps.
 _IN_STEPS = {
     aten.convolution_backward.default: _convolution_bias,
     aten.sort.default: sorting.sort,
@@ -147,12 +147,12 @@ _IN_STEPS_BEFORE = {
     aten.embedding_dense_backward.default: sorting.embedding_before,
 }
 
-# What the choice of a kernel depends on.
+# The properties that the choice of a kernel depends on.
 Gpu = collections.namedtuple("Gpu", "capability processors threads")
 
 
-# Threads that a processor holds, by compute capability: 2048 where it is not
-# here (the tables of the CUDA programming guide).
+# Threads per multiprocessor, by compute capability; 2048 for one that is not
+# listed (the tables of the CUDA programming guide).
 _THREADS = {
     (7, 5): 1024,
     (8, 6): 1536,

@@ -20,16 +20,16 @@ from larder.torch._plugin import library, plugin_must
 
 aten = torch.ops.aten
 
-LEAST = values.REMEMBERED  # elements: smaller ones may be looked at
+LEAST = values.REMEMBERED  # smaller ones may be read
 
-# Draw from a generator; all at once, in blocks, and what is left of the last.
+# Draw from a generator: all at once, in blocks, and the rest of the last block.
 _NORMAL, _UNIFORM = aten.normal_.default, aten.uniform_.default
 _BLOCK = 16
 
-# Results that are filled so.
+# Operators whose results are filled in this way.
 _FACTORIES = {aten.randn.default: _NORMAL, aten.rand.default: _UNIFORM}
 
-# Do with all elements the same.
+# Operators that do the same with every element.
 _SAME = {
     aten.add_.Tensor,
     aten.clamp_.default,
@@ -44,7 +44,8 @@ _READERS = ("__dlpack__", "__repr__", "data_ptr", "numpy", "tolist", "untyped_st
 
 _storage_of = torch._C.TensorBase.untyped_storage
 
-# `state`: the generator's before it was passed over; None of what draws nothing.
+# `state`: the generator's state before the numbers were skipped; None if none
+# are drawn.
 Fill = collections.namedtuple("Fill", "func rest kwargs generator state view")
 
 
@@ -96,7 +97,7 @@ def _is_whole(tensor):
 class Unread:
     def __init__(self):
         self._fills = weakref.WeakKeyDictionary()  # by storage, in order
-        self._seen = weakref.WeakSet()  # storages that the program may look into
+        self._seen = weakref.WeakSet()  # storages that the program may read
         self._lock = threading.RLock()
 
     def install(self):
@@ -166,7 +167,7 @@ class Unread:
             tensor.numel() > LEAST
             and tensor.device.type == "cpu"
             and tensor.layout is torch.strided
-            and _storage_of(tensor).resizable()  # else NumPy's, or shared
+            and _storage_of(tensor).resizable()  # otherwise NumPy's, or shared
             and _storage_of(tensor) not in self._seen
         )
 

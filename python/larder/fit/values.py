@@ -14,8 +14,8 @@ from larder.fit import ledger
 
 aten = torch.ops.aten
 
-# Operators whose result's size depends on values: on the host if these are
-# known, else as if every element counted.
+# Operators whose result's size depends on values: computed on the host if these
+# are known, otherwise as if every element counted.
 DATA_DEPENDENT = (
     aten.nonzero.default,
     aten.masked_select.default,
@@ -28,7 +28,7 @@ DATA_DEPENDENT = (
 )
 
 REMEMBERED = 1 << 16  # elements of a tensor that came from the host
-_SAID = 8  # places that are told of
+_SAID = 8  # places that are reported
 
 
 def tensors(value):
@@ -144,7 +144,7 @@ class Values:
         if self._made_up(dtype) == 0:
             return torch.zeros(tensor.shape, dtype=dtype)
         if tensor.numel() > REMEMBERED:
-            # Pages that nobody reads are never there.
+            # Pages that are never read are never mapped.
             return torch.zeros(tensor.shape, dtype=dtype)
         return torch.full(tensor.shape, self._made_up(dtype), dtype=dtype)
 

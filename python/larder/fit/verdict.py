@@ -4,8 +4,8 @@ import os
 
 WIDTH = 11
 _ROWS = 8
-# Kernels of PyTorch's libraries, which are loaded as they are needed, and what
-# nobody has counted.
+# Kernels of PyTorch's libraries, which are loaded on demand, and other memory
+# that is not counted.
 MARGIN_BYTES = 256 << 20
 
 

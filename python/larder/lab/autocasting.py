@@ -80,7 +80,7 @@ def _narrow(value):
         return value.to(_State.dtype)
     found = _State.cache.get(id(value))
     if found is None:
-        # With the weight itself: its id must stay its own.
+        # Kept together with the weight, so that its id is not reused.
         found = _State.cache[id(value)] = value, value.to(_State.dtype)
     return found[1]
 

@@ -4,11 +4,11 @@ import ctypes
 import itertools
 from ctypes import c_int, c_void_p
 
-# Of one tensor, that gives one, or leaves what is there.
+# Takes one tensor; gives another, or leaves the output unchanged.
 OneToOne = ctypes.PYFUNCTYPE(c_int, c_void_p, c_void_p, ctypes.POINTER(c_void_p))
 _Release = ctypes.PYFUNCTYPE(None, c_void_p)
 
-# What the library may still call.
+# Functions that the library may still call.
 held = {}
 _numbers = itertools.count(1)
 

@@ -56,8 +56,8 @@ _CLASSES = {
     _ERR_UNSUPPORTED: UnsupportedError,
 }
 
-# An exception that a function of the caller's raised while the library was
-# calling it: the failure that the library then reports is really this one.
+# An exception raised by a caller's function while the library was calling it:
+# it is the real cause of the failure that the library then reports.
 _inside = []
 
 

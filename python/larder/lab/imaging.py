@@ -264,7 +264,7 @@ def adaptive_avg_pool2d(input, output_size):
         size if one is None else one for one, size in zip(to, input.shape[-2:])
     )
     if to == (1, 1):
-        # As PyTorch does it: a mean, and no window.
+        # Like PyTorch: a mean instead of a window.
         return operations.mean(input, (-2, -1), True)
     win = raw.window((0, 0), to)
     return _averaged("AdaptiveAvgPool2DBackward0", input, win)

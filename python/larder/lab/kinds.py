@@ -32,14 +32,14 @@ class DType:
     def is_signed(self):
         return self.name not in ("bool", "uint8")
 
-    # There is one of each, also in what is read back from a file.
+    # Each type is a singleton, also when it is read back from a file.
     def __reduce__(self):
         return _dtype_of_code, (self.code,)
 
     def __repr__(self):
         return f"torch.{self.name}"
 
-    # There is one of each, also in a copy of a model.
+    # Each type is a singleton, also in a copy of a model.
     def __copy__(self):
         return self
 
@@ -71,7 +71,7 @@ dtypes = (
     uint8,
 )
 
-# What floats are made as where no type is given: a list, as it may change.
+# The default type of floats: a list, because it may change.
 default_float = [float32]
 
 
@@ -155,7 +155,7 @@ HOST = 0
 DEVICE = 1
 devices = (Device("cpu"), Device("cuda", 0))
 
-# What a caller may write for a place, to be looked up without a call.
+# What a caller may write for a place, for a lookup without a call.
 places = {
     None: HOST,
     "cpu": HOST,
@@ -205,7 +205,7 @@ class Size(tuple):
 
 _arrays = [ctypes.c_int64 * n for n in range(MAX_DIMS + 1)]
 _int_arrays = [ctypes.c_int * n for n in range(MAX_DIMS + 1)]
-# Sizes repeat: an array is made once.  Never written to.
+# Sizes repeat, so each array is made once.  Never written to.
 _made = {}
 _MADE_MAX = 4096
 
@@ -220,7 +220,7 @@ def _array(types, values):
 
 def sizes_array(sizes):
     """A tuple of sizes for the library.  Kept: it must not be written to."""
-    # As a key 2.0 would be found for 2.
+    # As a key, 2.0 would match 2.
     array = None if float in map(type, sizes) else _made.get(sizes)
     if array is None:
         array = _array(_arrays, sizes)

@@ -15,8 +15,8 @@ import types
 _MARK = re.compile(r"#\s?%%")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-# Statements that are run together, the first one's line, their text, and what
-# the file, or the part of it, is called.
+# Statements that run together, the number of the first line, their text, and
+# the name of the file or of the part of it.
 Cell = collections.namedtuple("Cell", "nodes line text path")
 
 
@@ -43,7 +43,7 @@ def _text(nodes, lines):
     first, last = _first_line(nodes[0]), nodes[-1].end_lineno
     text = lines[first - 1].strip()
     if len(nodes) == 1 and first == last:
-        # Alone, also where others stand in its line.
+        # Alone, even if others are on the same line.
         line = lines[first - 1].encode()
         text = line[nodes[0].col_offset : nodes[0].end_col_offset].decode()
     return text if first == last else f"{text} ... ({last - first + 1} lines)"

@@ -336,7 +336,8 @@ def _alike(tensors):
 
 def cat(tensors, dim=0, *, axis=None):
     dim = dim if axis is None else axis
-    # Kept until the call has ended: what was converted is nobody else's.
+    # Kept until the call has ended: nothing else refers to the converted
+    # arguments.
     tensors = _alike(tensors)
     array, count = handles(tensors)
     out = c_void_p()

@@ -162,7 +162,7 @@ def _add_operators():
         operation = getattr(pointwise, name)
         setattr(Tensor, f"__{sign}__", operation)
         setattr(Tensor, f"__r{sign}__", operations.reflect(operation))
-    # Equality is told element by element: a set goes by identity.
+    # Comparison is element by element, so a set compares identities.
     Tensor.__hash__ = object.__hash__
     Tensor.__getitem__ = views.get
     Tensor.__setitem__ = views.put

@@ -7,7 +7,7 @@ import sys
 
 from larder.lab.listing import Cell, Listing, cells
 
-# What a cell of another language begins with; %%time and the like are Python.
+# The beginnings of cells in other languages; %%time and the like are Python.
 _PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun", "%%python", "%%py")
 
 
@@ -53,7 +53,7 @@ def _without_magics(path, number, source):
         if line.lstrip().startswith(("%", "!", "?")):
             _say(path, number, f"left out: {line.strip()}")
             indent = line[: len(line) - len(line.lstrip())]
-            # It may be all that a block has.
+            # It may be the only statement of a block.
             lines[i] = f"{indent}pass" if indent else ""
     return "\n".join(lines) + "\n"
 

@@ -415,8 +415,7 @@ def to(
 
 def _to(self, device, dtype):
     place = None if device is None else kinds.place_of(device)
-    # A conversion takes place where the tensor is, unless that is the device
-    # it leaves.
+    # A conversion runs where the tensor is, unless it leaves the device.
     if dtype is not None and place != kinds.HOST:
         self = _converted(self, dtype)
     if place is not None:

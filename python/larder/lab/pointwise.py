@@ -133,7 +133,7 @@ def _with_numbers(name, input, p, q=0.0, keep_result=False, inplace=False):
 
 def _in_place(name, input, p, q, keep_result):
     check_writable(name, input)
-    # What the gradient needs is what is written over: a copy of it is kept.
+    # The gradient needs the values that are overwritten, so a copy is kept.
     needs_copy = not keep_result and input.requires_grad
     before = input.detach().clone() if needs_copy else None
     inputs = (input,)

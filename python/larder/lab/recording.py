@@ -123,7 +123,7 @@ def checkpoint(
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None"
         )
-    # A segment of the library's own has one input, whose gradient is wanted.
+    # A segment of the library itself has one input, whose gradient is needed.
     if len(tensors) != 1 or not wanted or not preserve_rng_state:
         return _checkpoint_several(
             function, args, kwargs, use_reentrant is False, preserve_rng_state
@@ -212,7 +212,7 @@ def _checkpoint_several(function, args, kwargs, by_inner, keeps_random):
     if is_grad_enabled():
         inner = None
         if by_inner and not any(wants) and _wants_gradients(function):
-            # A number in host memory, which wants a gradient for them.
+            # A number in host memory that requires a gradient for them.
             inner = Tensor([0.0]).requires_grad_()
         record(
             "CheckpointFunctionBackward",

@@ -11,7 +11,7 @@ from larder.lab.kinds import dtypes  # noqa: F401
 from larder.lab.making import zeros
 from larder.lab.tensors import Tensor
 
-# What max(dim=…), sort() and the like return.
+# The results of max(dim=…), sort() and the like.
 Found = collections.namedtuple("Found", "values indices")
 
 

@@ -116,7 +116,7 @@ class _Shower:
             self._session.note(cell.text.strip())
 
     def show(self, cell, error=None):
-        # What the listing printed comes first, where both go to one place.
+        # Flush the listing's output first, in case both go to the same place.
         try:
             sys.stdout.flush()
         except (OSError, ValueError):
@@ -169,8 +169,8 @@ def _run_cell(listing, cell, shower):
         status, error = 1, stop
     if error is not None:
         told = describe(error)
-        # Its frames hold the listing's tensors: what the panel shows is what
-        # stays.
+        # Its frames hold the listing's tensors; the panel must show what
+        # remains.
         error.__traceback__ = None
     if told:
         sys.stdout.flush()
@@ -222,7 +222,7 @@ def run(options):
     except NotebookError as error:
         return _refuse(f"{options.file}: {error}")
     except (SyntaxError, UnicodeDecodeError) as error:
-        # Where the parser was when it saw it is no help.
+        # The parser's position when it noticed the error does not help.
         sys.stderr.write(describe(error.with_traceback(None)))
         return 2
     shower = _Shower(session, options)
@@ -247,6 +247,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # The listing becomes __main__: what runs here must not go with it.
+    # The listing becomes __main__, but the modules running here must stay
+    # alive.
     _kept = sys.modules["__main__"]
     sys.exit(main())

@@ -13,8 +13,8 @@ from larder.lab.tensors import Parameter
 
 _MAGIC = b"larder lab 1\n"
 
-# Where what is loaded now is to go: a device, a dictionary, a function, or
-# None for where it was.
+# The target of the current load: a device, a dictionary, a function, or None
+# for the original place.
 _map_location = [None]
 
 
@@ -47,7 +47,7 @@ def _place(device):
     if isinstance(where, dict):
         return where.get(device, device)
     if callable(where):
-        # Given a storage that is in host memory still, and its place.
+        # Called with a storage that is still in host memory, and its place.
         found = where("cpu", device)
         return device if found is None else found
     return where

@@ -15,8 +15,8 @@ from larder.lab.failures import InvalidError, check, check_allocator
 _PANEL_COLOUR = 1
 _PANEL_ASCII = 2
 
-# The handle of the session that new tensors are made in, or None.  A list,
-# so that those who look have it without a call.
+# The handle of the session in which new tensors are created, or None.  A list,
+# so that readers need no call.
 active = [None]
 _session = None
 
@@ -72,7 +72,7 @@ class Session:
     def seed(self, number):
         library.lab_seed(self._open(), number & (2**64 - 1))
 
-    # What memory is in use.
+    # The memory in use.
 
     def memory(self):
         """A figure for each field of lab_memory, in bytes."""
@@ -132,7 +132,7 @@ class Session:
     def note(self, text):
         """What follows belongs to this text, and a mark says when it began."""
         encoded = text.encode(errors="replace")
-        # A mark that cannot be kept is no reason to stop.
+        # A mark that cannot be recorded is no reason to stop.
         library.larder_history_mark(self._allocator, encoded)
         library.larder_annotate(encoded)
 
@@ -181,7 +181,7 @@ class Session:
         check_allocator(library.larder_device_get_props(device, byref(props)))
         return props
 
-    # What can be done about it.
+    # The possible remedies.
 
     def empty_cache(self):
         """Release what is cached to the device."""

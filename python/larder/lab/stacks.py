@@ -21,10 +21,10 @@ _Name = ctypes.PYFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(Frame)
 )
 
-# Places in programs, by the numbers the history has for them.
+# Places in programs, by their numbers in the history.
 _numbers = {}
 _places = []
-# Whether a file is the package's own, which is nobody's line.
+# Whether a file belongs to this package and is skipped.
 _own = {}
 
 
@@ -59,7 +59,8 @@ def _find(context, frames, capacity):
             frame = frame.f_back
         return count
     except BaseException:
-        # Nothing can be raised through the library; no stack is no loss.
+        # No exception can pass through the library, and a missing stack does no
+        # harm.
         return 0
 
 

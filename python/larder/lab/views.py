@@ -288,7 +288,7 @@ def get(self, key):
     if tensors:
         return picking.at(window, first, tensors)
     if window is self:
-        # A tensor of its own, as with PyTorch: writing self[:] += 1 goes on.
+        # A new tensor, as in PyTorch: writing self[:] += 1 continues to work.
         return reshape(self, self.shape)
     return window
 

@@ -12,7 +12,7 @@ not work with an allocator that is not PyTorch's own.
 
 import importlib
 
-# PyTorch is imported by what needs it, and the plug-in loaded.
+# The functions that need PyTorch import it, and load the plug-in.
 _HOMES = {
     "MemPool": "pools",
     "OutOfMemoryError": "failures",

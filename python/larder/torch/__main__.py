@@ -71,7 +71,7 @@ def _refuse(why):
 def _enable(options):
     """Why it could not be, or None."""
     try:
-        # Where there is no PyTorch, it is this that says so.
+        # If there is no PyTorch, this import reports it.
         from larder.torch.enabling import enable
 
         enable(options.conf, options.policy, options.device)
@@ -95,7 +95,7 @@ def _run_program(options):
     if options.module:
         runpy.run_module(options.script, run_name="__main__", alter_sys=True)
         return
-    # As `python3 SCRIPT.py` does; the current folder stood here for -m.
+    # Like `python3 SCRIPT.py`; -m had put the current folder here.
     sys.path[0] = os.path.dirname(os.path.abspath(options.script))
     runpy.run_path(options.script, run_name="__main__")
 
@@ -144,6 +144,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # The program becomes __main__: what runs here must not go with it.
+    # The program becomes __main__, but the modules running here must stay
+    # alive.
     _kept = sys.modules["__main__"]
     sys.exit(main())

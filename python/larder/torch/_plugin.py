@@ -77,7 +77,7 @@ _P = ctypes.c_void_p
 _I = ctypes.c_int
 _S = ctypes.c_char_p
 
-# What each function returns, and what it takes.
+# Result and argument types of each function.
 PROTOTYPES = {
     "larder_annotate": (None, _S),
     "larder_last_error": (_S,),

@@ -33,7 +33,7 @@ def _count(value):
     return "-" if value is None else str(value)
 
 
-# A line each: what it says, of which field, as what.
+# One entry per line: its label, its field, its format.
 _ROWS = (
     ("peak allocated", "peak_allocated_bytes", _bytes),
     ("peak reserved", "peak_reserved_bytes", _bytes),

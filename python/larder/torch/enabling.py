@@ -13,9 +13,9 @@ from larder.torch._plugin import (
     plugin_must,
 )
 
-# PyTorch's names for setting its hooks, which follow no rule, and our
-# functions.  Without the first group PyTorch would go on in silence with memory
-# in use elsewhere: it is not taken.
+# PyTorch's names for the functions that set its hooks, which follow no rule,
+# and our functions.  Without the first group PyTorch would silently go on with
+# memory still in use elsewhere, so it is not supported.
 _NEEDED = {"set_record_stream_fn": "larder_torch_record_stream"}
 _GRAPHS = {
     "set_begin_allocate_to_pool": "larder_torch_begin_pool",
@@ -30,7 +30,7 @@ _OTHERS = {
 }
 
 _enabled = None  # the settings it was done with
-_kept = None  # PyTorch holds the functions' addresses alone
+_kept = None  # PyTorch keeps only the functions' addresses
 
 
 def _check_torch():

@@ -8,7 +8,8 @@ from larder.torch import metadata, snapshots, statistics
 
 _before = []
 
-# What is replaced only where it takes a device by this other name.
+# Replaced in torch.accelerator, too, where they take a device under another
+# name.
 _ACCELERATOR = (
     "empty_cache",
     "memory_stats",

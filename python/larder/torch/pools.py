@@ -28,7 +28,7 @@ class MemPool:
             x = torch.empty(1 << 20, device="cuda")
     """
 
-    # Memory may live longer than the pool, and is released through this.
+    # Memory may outlive the pool, and is released through this.
     _allocators = []
 
     def __init__(self, **arguments):

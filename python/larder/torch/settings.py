@@ -5,7 +5,7 @@ import os
 
 from larder.torch._plugin import library, must
 
-# Looked at in this order where no settings are given.
+# Read in this order if no settings are given.
 _CONF_VARIABLES = (
     "LARDER_CONF",
     "PYTORCH_CUDA_ALLOC_CONF",

@@ -23,8 +23,8 @@ from larder.torch._plugin import (
     plugin_must,
 )
 
-# Events kept where no number is given; PyTorch then keeps all.  40 bytes each,
-# which are taken as they come.
+# Number of events kept if none is given; PyTorch then keeps all. 40 bytes each,
+# committed as they are used.
 DEFAULT_ENTRIES = 1 << 22
 
 _ALL_ACTIONS = (1 << len(ACTIONS)) - 1

@@ -16,7 +16,7 @@ import torch
 
 from larder._files import NewFile
 
-# Of an optimizer's steps: the first ones fill caches and choose algorithms.
+# Optimizer steps to skip: the first ones fill caches and choose algorithms.
 WARM_UP = 2
 
 _RESETS = (

@@ -386,7 +386,7 @@ class _Finder:
         return None
 
 
-# Where listings look for what lies elsewhere here.
+# Where listings look for modules that are elsewhere here.
 _ALIASES = {
     "torch.nn.modules": nn,
     "torch.nn.modules.module": nn.module,

@@ -111,7 +111,7 @@ class Beta(Distribution):
     def sample(self, sample_shape=()):
         shape = self._shape(sample_shape)
         device = self.concentration1.device
-        # Of the session's random numbers, as all others are.
+        # From the session's random numbers, like all others.
         chance = random.Random(int(rand(1).item() * (1 << 24)) + state().next)
         drawn = [
             chance.betavariate(a, b)

@@ -123,7 +123,7 @@ def _record_memory_history(
     _dump_snapshot(); None ends it."""
     _check(device)
     if not enabled:
-        # What was kept can be written still, as in torch.
+        # What was recorded can still be written, as in torch.
         _Recording.kept = _session().history()
         _session().stop_recording()
         return

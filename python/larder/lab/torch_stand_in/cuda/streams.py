@@ -16,7 +16,7 @@ class Stream:
     def __init__(self, device=None, priority=0, stream_ptr=None):
         self.device = Device("cuda", 0)
         self.priority = priority
-        # The simulated device has so many; then they come again, as in torch.
+        # The simulated device has this many; then they repeat, as in torch.
         self.cuda_stream = (
             next(_numbers) % 32 + 1 if stream_ptr is None else stream_ptr
         )

@@ -46,7 +46,7 @@ class Sequential(_Listed):
     def _of(cls, modules):
         return cls(*modules)
 
-    # What goes from one to the next is let go as soon as it is used.
+    # Each intermediate result is released as soon as it is used.
     def forward(self, input):
         for module in self:
             input = module(input)

@@ -13,8 +13,8 @@ from larder.lab.tensors import Parameter, Tensor
 class Module:
     """What has parameters and a forward()."""
 
-    # Found on the class until __init__() ran, so that an assignment before it
-    # can be told.
+    # Found on the class until __init__() has run, so that an earlier assignment
+    # can be detected.
     _parameters = None
 
     def __init__(self):

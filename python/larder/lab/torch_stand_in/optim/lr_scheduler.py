@@ -224,7 +224,7 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2 * (1 + math.cos(math.pi * part))
 
     def get_lr(self):
-        # As PyTorch counts: the scheduler's own first step is none of them.
+        # As in PyTorch, the scheduler's own first step does not count.
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"step {self.last_epoch} of a cycle of {self.total_steps}"

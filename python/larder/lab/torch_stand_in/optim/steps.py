@@ -228,7 +228,7 @@ class Adagrad(Optimizer):
                 "eps": eps,
             },
         )
-        # From the start, and not from the first step: PyTorch's too.
+        # From the start and not from the first step, as in PyTorch.
         for group in self.param_groups:
             for param in group["params"]:
                 self.state[param] = {

@@ -92,6 +92,22 @@ static void segments_go_after_four_whole_periods(void **state)
     check_segments(PAGED, LARDER_POLICY_PYTORCH, "expandable_segments:True");
 }
 
+/* A pass notices that recorded streams have completed: no other call does. */
+static void what_was_waited_for_is_released_too(void **state)
+{
+    struct rig rig =
+        rig_up_policy(SEGMENTS ",events=manual", LARDER_POLICY_PYTORCH, "");
+    larder_addr addr = rig_alloc(&rig, MIB(10));
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, addr, 1));
+    rig_free(&rig, addr);
+    look(&rig);
+    assert_ok(larder_sim_complete(rig.dev, 1));
+    assert_stays_for(&rig, TRIM_STEPS);
+    rig_down(&rig);
+}
+
 /* The first pass sees activity, and four see none. */
 static void unmapped_pages_are_released_after_idle_passes(void **state)
 {
@@ -114,6 +130,7 @@ int main(void)
         cmocka_unit_test(pages_are_released_four_passes_after_their_use),
         cmocka_unit_test(a_page_that_is_used_again_is_young),
         cmocka_unit_test(segments_go_after_four_whole_periods),
+        cmocka_unit_test(what_was_waited_for_is_released_too),
         cmocka_unit_test(unmapped_pages_are_released_after_idle_passes),
     };
 

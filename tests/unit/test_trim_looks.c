@@ -1,6 +1,8 @@
 /* test_trim_looks.c - trim_age, pass by pass: unused memory is released by
  * exactly one pass, not earlier and not later.  The test makes the passes
  * itself, without the thread that makes them by the clock. */
+#include <stdbool.h>
+
 #include "support/rig.h"
 
 #include "core/entry/handle.h"
@@ -124,6 +126,133 @@ static void unmapped_pages_are_released_after_idle_passes(void **state)
     rig_down(&rig);
 }
 
+/* ---- all of them ----------------------------------------------------------- */
+
+/* Both pools of several streams. */
+static void fill_streams(struct rig *rig, larder_stream first)
+{
+    larder_addr p[6];
+
+    for (int i = 0; i < 6; i++)
+        p[i] = rig_alloc_on(rig, i % 2 == 0 ? 1000 : MIB(10),
+                            first + (larder_stream)i / 2);
+    for (int i = 0; i < 6; i++)
+        rig_free(rig, p[i]);
+}
+
+static void every_stream_s_memory_is_released(void **state)
+{
+    struct rig pages = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
+    struct rig segments = rig_up_policy(SEGMENTS, LARDER_POLICY_PYTORCH, "");
+
+    (void)state;
+    fill_streams(&pages, 0);
+    assert_stays_for(&pages, TRIM_STEPS);
+    fill_streams(&segments, 0);
+    assert_stays_for(&segments, TRIM_STEPS);
+    rig_down(&pages);
+    rig_down(&segments);
+}
+
+/* Also where passes were made long before there were any. */
+static void new_addresses_are_young(void **state)
+{
+    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
+    larder_addr live = rig_alloc(&rig, 1000);
+    uint64_t held;
+
+    (void)state;
+    for (int i = 0; i < 3 * TRIM_STEPS; i++)
+        look(&rig);
+    held = rig_reserved(&rig);
+    fill_streams(&rig, 5);
+    assert_true(rig_reserved(&rig) >= held + MIB(30));
+    for (int i = 0; i < TRIM_STEPS; i++) {
+        look(&rig);
+        assert_true(rig_reserved(&rig) >= held + MIB(30));
+    }
+    look(&rig);
+    assert_int_equal(rig_reserved(&rig), held);
+    rig_free(&rig, live);
+    rig_down(&rig);
+}
+
+/* What is beside it in a segment or page. */
+static void memory_beside_live_blocks_stays(void **state)
+{
+    static const char *const specs[] = {PAGED, SEGMENTS};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct rig rig = rig_up_policy(
+            specs[i / 2],
+            i % 2 == 0 ? LARDER_POLICY_PYTORCH : LARDER_POLICY_LARDER, "");
+        larder_addr live = rig_alloc(&rig, 1000);
+        larder_addr freed = rig_alloc(&rig, 1000);
+        uint64_t held = rig_reserved(&rig);
+
+        rig_free(&rig, freed);
+        for (int k = 0; k < 3 * TRIM_STEPS; k++)
+            look(&rig);
+        assert_int_equal(rig_reserved(&rig), held);
+        rig_free(&rig, live);
+        rig_down(&rig);
+    }
+}
+
+/* ---- captures -------------------------------------------------------------- */
+
+static bool is_barred(struct rig *rig)
+{
+    struct allocator *a = handle_allocator(rig->a);
+    bool barred;
+
+    allocator_lock(a);
+    barred = larder__trim_is_barred(a);
+    allocator_unlock(a);
+    return barred;
+}
+
+static bool is_barred_while_capturing(struct rig *rig, larder_stream stream)
+{
+    bool barred;
+
+    assert_ok(larder_sim_capture_begin(rig->dev, stream));
+    barred = is_barred(rig);
+    assert_ok(larder_sim_capture_end(rig->dev, stream));
+    assert_false(is_barred(rig));
+    return barred;
+}
+
+/* Memory of a captured stream may belong to its graph, and an event that is
+ * queried there would end the capture. */
+static void a_captured_stream_of_ours_bars_all_passes(void **state)
+{
+    struct rig rig =
+        rig_up_policy(SEGMENTS ",events=manual", LARDER_POLICY_PYTORCH, "");
+    larder_addr waits = rig_alloc_on(&rig, MIB(10), 2);
+
+    (void)state;
+    rig_alloc_on(&rig, 1000, 3);
+    rig_alloc_on(&rig, 1000, 4);
+    assert_false(is_barred(&rig));
+    assert_true(is_barred_while_capturing(&rig, 2));
+    assert_true(is_barred_while_capturing(&rig, 3));
+    assert_true(is_barred_while_capturing(&rig, 4));
+    assert_false(is_barred_while_capturing(&rig, 5));
+    assert_ok(larder_record_stream(rig.a, waits, 6));
+    assert_ok(larder_record_stream(rig.a, waits, 7));
+    assert_false(is_barred_while_capturing(&rig, 6));
+    rig_free(&rig, waits);
+    assert_true(is_barred_while_capturing(&rig, 6));
+    assert_true(is_barred_while_capturing(&rig, 7));
+    assert_ok(larder_sim_complete(rig.dev, 6));
+    assert_ok(larder_sim_complete(rig.dev, 7));
+    look(&rig);
+    assert_false(is_barred_while_capturing(&rig, 6));
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +261,10 @@ int main(void)
         cmocka_unit_test(segments_go_after_four_whole_periods),
         cmocka_unit_test(what_was_waited_for_is_released_too),
         cmocka_unit_test(unmapped_pages_are_released_after_idle_passes),
+        cmocka_unit_test(every_stream_s_memory_is_released),
+        cmocka_unit_test(new_addresses_are_young),
+        cmocka_unit_test(memory_beside_live_blocks_stays),
+        cmocka_unit_test(a_captured_stream_of_ours_bars_all_passes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <jansson.h>
+
 #include "made_snapshot.h"
 #include "report/report.h"
 #include "report/report_words.h"
@@ -232,6 +234,34 @@ static void two_runs_are_compared_to_the_letter(void **state)
     compare_scenes("peaks", "peaks_few", "diff_less");
 }
 
+static void lists_in_json_are_as_long_as_asked(void **state)
+{
+    static const char *const lists[] = {"top", "paths", "by"};
+    struct snapshot *s = read_scene("training");
+
+    (void)state;
+    for (size_t top = 1; top <= 3; top++) {
+        const struct way way = {"json", true, {.top = top, .by = BY_LINE}};
+        struct report_text t;
+        json_t *device;
+        json_t *total;
+        char *text;
+
+        assert_true(report_text_begin(&t));
+        report_one_way(t.out, s, "run", &way);
+        text = report_text_take(&t);
+        assert_non_null(text);
+        total = json_loads(strchr(text, '{'), 0, NULL);
+        device = json_array_get(json_object_get(total, "devices"), 0);
+        for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+            assert_int_equal(json_array_size(json_object_get(device, lists[i])),
+                             top);
+        json_decref(total);
+        free(text);
+    }
+    snapshot_free(s);
+}
+
 static void failures_beyond_twenty_are_counted(void **state)
 {
     static const struct {
@@ -302,6 +332,7 @@ int main(void)
         snapshot("v2.5.pickle"),
         snapshot("v2.13.pickle"),
         cmocka_unit_test(two_runs_are_compared_to_the_letter),
+        cmocka_unit_test(lists_in_json_are_as_long_as_asked),
         cmocka_unit_test(failures_beyond_twenty_are_counted),
     };
 

@@ -419,6 +419,25 @@ static void test_history_does_not_change_placement(void **state)
                      __LINE__);
 }
 
+static void test_pools_differ_by_either_number(void **state)
+{
+    static const larder_pool_id ids[] = {{2, 0}, {2, 5}, {3, 5}};
+    struct rig rig = rig_up("sim:1GiB,backing=none", "history:20");
+    struct event_text t;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_ok(larder_pool_begin(rig.a, ids[i], NULL, NULL));
+        rig_alloc(&rig, 1000);
+        assert_ok(larder_pool_end(rig.a, ids[i]));
+    }
+    t = events_of(&rig);
+    assert_non_null(strstr(t.text, " 1000 pool 2.0; "));
+    assert_non_null(strstr(t.text, " 1000 pool 2.5; "));
+    assert_non_null(strstr(t.text, " 1000 pool 3.5; "));
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_levels_too_deep_keep_the_last_text_that_fits),
         cmocka_unit_test(test_texts_are_bounded),
         cmocka_unit_test(test_history_does_not_change_placement),
+        cmocka_unit_test(test_pools_differ_by_either_number),
     };
 
     unsetenv("LARDER_CONF");

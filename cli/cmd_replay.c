@@ -385,19 +385,20 @@ static int print_jobs(const struct settings *s, const struct replay_job *jobs)
     return status;
 }
 
-static void run_jobs(struct settings *s, struct replay_job *jobs)
+static void run_jobs(const struct settings *s, struct replay_job *jobs)
 {
+    struct replay_options options = s->options;
     struct progress progress;
 
     progress_begin(&progress, !s->no_progress, s->path_count);
-    s->options.progress = progress_more;
-    s->options.progress_ctx = &progress;
-    replay_run_jobs(jobs, s->path_count, thread_count(s), &s->options,
+    options.progress = progress_more;
+    options.progress_ctx = &progress;
+    replay_run_jobs(jobs, s->path_count, thread_count(s), &options,
                     progress_input_done, &progress);
     progress_end(&progress);
 }
 
-static int run_inputs(struct settings *s)
+static int run_inputs(const struct settings *s)
 {
     struct replay_job *jobs = calloc(s->path_count, sizeof *jobs);
     int status;

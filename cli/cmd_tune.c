@@ -192,11 +192,11 @@ static bool read_inputs(const struct settings *s, struct tune_inputs *out,
 }
 
 /* For `fit`, settings are tried only if it does not fit as it is. */
-static bool cmd_tune_find(const struct settings *s,
+static bool cmd_tune_find(const struct tune_options *options,
                           const struct tune_inputs *inputs, bool always,
                           struct tune *t, struct tool_error *error)
 {
-    return tune_base(t, inputs, &s->options, error) &&
+    return tune_base(t, inputs, options, error) &&
            ((!always && (tune_fits_now(t) || t->by_beginning)) ||
             tune_search(t, error));
 }
@@ -217,9 +217,10 @@ static bool print(const struct settings *s, bool is_fit, const struct tune *t)
     return is_fit ? fit_report_print(t) : tune_report_print(t);
 }
 
-static int run_inputs(const struct cli_command *self, struct settings *s,
+static int run_inputs(const struct cli_command *self, const struct settings *s,
                       bool is_fit)
 {
+    struct tune_options options = s->options;
     struct tune_inputs inputs = {0};
     struct progress progress;
     struct tool_error error;
@@ -228,10 +229,10 @@ static int run_inputs(const struct cli_command *self, struct settings *s,
     bool ok;
 
     progress_begin(&progress, !s->no_progress, 1);
-    s->options.progress = progress_more;
-    s->options.progress_ctx = &progress;
+    options.progress = progress_more;
+    options.progress_ctx = &progress;
     ok = read_inputs(s, &inputs, &error) &&
-         cmd_tune_find(s, &inputs, !is_fit, &t, &error);
+         cmd_tune_find(&options, &inputs, !is_fit, &t, &error);
     progress_end(&progress);
     if (!ok)
         status = cmd_tune_fail(self, error.text);

@@ -100,20 +100,26 @@ static bool object_value(struct prompt_object *o, enum prompt_value_kind kind,
     return true;
 }
 
-bool prompt_string(const char *s, size_t length, struct prompt_value *out)
+/* An object with a copy of the text.  NULL: no host memory. */
+static struct prompt_object *object_with_text(const char *s, size_t length)
 {
     struct prompt_object *o = object_new();
 
     if (o == NULL)
-        return false;
+        return NULL;
     o->text = malloc(length + 1);
     if (o->text == NULL) {
         object_drop(o);
-        return false;
+        return NULL;
     }
     memcpy(o->text, s, length);
     o->text[length] = '\0';
-    return object_value(o, VALUE_STRING, out);
+    return o;
+}
+
+bool prompt_string(const char *s, size_t length, struct prompt_value *out)
+{
+    return object_value(object_with_text(s, length), VALUE_STRING, out);
 }
 
 bool prompt_sequence(enum prompt_value_kind kind, struct prompt_value *out)
@@ -183,18 +189,16 @@ bool prompt_method(struct prompt_value self,
 
 bool prompt_defined(const char *source, struct prompt_value *out)
 {
+    struct prompt_object *o = object_with_text(source, strlen(source));
     struct prompt_error unused;
-    struct prompt_value v;
 
-    if (!prompt_string(source, strlen(source), &v))
+    if (o == NULL)
         return false;
-    if (!prompt_parse(source, &v.object->tree, &unused)) {
-        prompt_value_drop(&v);
+    if (!prompt_parse(source, &o->tree, &unused)) {
+        object_drop(o);
         return false;
     }
-    v.kind = VALUE_DEFINED;
-    *out = v;
-    return true;
+    return object_value(o, VALUE_DEFINED, out);
 }
 
 bool prompt_optimizer(lab_optimizer *optimizer, struct prompt_value *out)

@@ -36,36 +36,55 @@ static struct blend blend_of(int64_t i, int64_t from, int64_t to, bool linear,
     return b;
 }
 
-/* Visits each element of the larger side; backward adds in the other
- * direction. */
-static void resize(float *out, const float *in, const lab_tensor *out_t,
-                   const lab_tensor *in_t, bool linear, bool align_corners,
-                   float *grad_in)
-{
-    int64_t width = in_t->sizes[W];
+/* The four elements of a plane of `from` that element i of a plane of `to`
+ * comes from, and their weights. */
+struct corners {
+    int64_t at[4];
+    float share[4];
+};
 
+static struct corners corners_of(int64_t i, const lab_tensor *from,
+                                 const lab_tensor *to, bool linear,
+                                 bool align_corners)
+{
+    int64_t width = from->sizes[W];
+    struct blend y = blend_of(i / to->sizes[W], from->sizes[H], to->sizes[H],
+                              linear, align_corners);
+    struct blend x = blend_of(i % to->sizes[W], from->sizes[W], to->sizes[W],
+                              linear, align_corners);
+
+    return (struct corners){
+        .at = {y.first * width + x.first, y.first * width + x.second,
+               y.second * width + x.first, y.second * width + x.second},
+        .share = {(1 - y.part) * (1 - x.part), (1 - y.part) * x.part,
+                  y.part * (1 - x.part), y.part * x.part}};
+}
+
+static void resize_plane(float *out, const float *in, const lab_tensor *out_t,
+                         const lab_tensor *in_t, bool linear,
+                         bool align_corners)
+{
     for (int64_t i = 0; i < out_t->sizes[H] * out_t->sizes[W]; i++) {
-        struct blend y = blend_of(i / out_t->sizes[W], in_t->sizes[H],
-                                  out_t->sizes[H], linear, align_corners);
-        struct blend x = blend_of(i % out_t->sizes[W], in_t->sizes[W],
-                                  out_t->sizes[W], linear, align_corners);
-        const int64_t at[4] = {
-            y.first * width + x.first, y.first * width + x.second,
-            y.second * width + x.first, y.second * width + x.second};
-        const float share[4] = {(1 - y.part) * (1 - x.part),
-                                (1 - y.part) * x.part, y.part * (1 - x.part),
-                                y.part * x.part};
+        struct corners c = corners_of(i, in_t, out_t, linear, align_corners);
         float sum = 0;
 
-        for (int k = 0; k < 4; k++) {
-            if (grad_in != NULL)
-                grad_in[at[k]] += share[k] * out[i];
-            else
-                /* cppcheck-suppress nullPointer; NULL with grad_in alone */
-                sum += share[k] * in[at[k]];
-        }
-        if (grad_in == NULL)
-            out[i] = sum;
+        for (int k = 0; k < 4; k++)
+            sum += c.share[k] * in[c.at[k]];
+        out[i] = sum;
+    }
+}
+
+/* Adds to `grad_in`. */
+static void resize_plane_backward(float *grad_in, const float *grad_out,
+                                  const lab_tensor *in_t,
+                                  const lab_tensor *out_t, bool linear,
+                                  bool align_corners)
+{
+    for (int64_t i = 0; i < out_t->sizes[H] * out_t->sizes[W]; i++) {
+        struct corners c = corners_of(i, in_t, out_t, linear, align_corners);
+
+        for (int k = 0; k < 4; k++)
+            grad_in[c.at[k]] += c.share[k] * grad_out[i];
     }
 }
 
@@ -79,8 +98,9 @@ void lab__resize(lab_tensor *out, const lab_tensor *x, bool linear,
     if (!lab__readable(out) || !lab__readable(x))
         return;
     for (int64_t i = 0; i < planes; i++)
-        resize(lab__floats(out) + i * out_area, lab__floats(x) + i * in_area,
-               out, x, linear, align_corners, NULL);
+        resize_plane(lab__floats(out) + i * out_area,
+                     lab__floats(x) + i * in_area, out, x, linear,
+                     align_corners);
 }
 
 void lab__resize_backward(lab_tensor *grad_x, const lab_tensor *grad,
@@ -95,6 +115,7 @@ void lab__resize_backward(lab_tensor *grad_x, const lab_tensor *grad,
     for (int64_t i = 0; i < planes * in_area; i++)
         lab__floats(grad_x)[i] = 0;
     for (int64_t i = 0; i < planes; i++)
-        resize(lab__floats(grad) + i * out_area, NULL, grad, grad_x, linear,
-               align_corners, lab__floats(grad_x) + i * in_area);
+        resize_plane_backward(lab__floats(grad_x) + i * in_area,
+                              lab__floats(grad) + i * out_area, grad_x, grad,
+                              linear, align_corners);
 }

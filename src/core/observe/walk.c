@@ -223,9 +223,9 @@ static larder_result walk(const struct visitor *v)
     larder__assert(allocator_is_locked(v->a));
     walk_add_all(v->a, &all); /* counting pass */
     count = all.count;
-    if (all.count == 0)
+    if (count == 0)
         return LARDER_OK;
-    all.list = larder__host_alloc(all.count, sizeof *all.list);
+    all.list = larder__host_alloc(count, sizeof *all.list);
     if (all.list == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     all.count = 0;

@@ -26,7 +26,7 @@ static size_t count_of(const struct doctor *d, enum doctor_grade grade)
     return n;
 }
 
-/* ---- for people ------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------- */
 
 static void print_text(const struct doctor *d)
 {
@@ -47,7 +47,7 @@ static void print_text(const struct doctor *d)
         printf("\n%zu problem%s.\n", problems, problems == 1 ? "" : "s");
 }
 
-/* ---- for programs ------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------------- */
 
 /* The system's texts may be in any encoding: those that are not UTF-8 are left
  * out. */

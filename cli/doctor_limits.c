@@ -20,7 +20,7 @@
 /* Lower limits break programs that do nothing unusual. */
 enum { FILES_FEW = 1024, MAPPINGS_FEW = 65530 };
 
-/* ---- of the process --------------------------------------------------------- */
+/* ---- limits of the process -------------------------------------------------- */
 
 static void say_address_space(struct doctor *d)
 {
@@ -73,7 +73,7 @@ static void say_locked(struct doctor *d)
                    units_bytes(limit.rlim_cur, bytes));
 }
 
-/* ---- of the container --------------------------------------------------------- */
+/* ---- limits of the container -------------------------------------------------- */
 
 /* The minimum of `file` over a group and its ancestors. `group` is shortened
  * from its end. */
@@ -146,7 +146,7 @@ static void say_container(struct doctor *d)
                units_bytes(limit, bytes));
 }
 
-/* ---- of the system ---------------------------------------------------------- */
+/* ---- limits of the system --------------------------------------------------- */
 
 static void say_mappings(struct doctor *d)
 {

@@ -93,7 +93,7 @@ static bool release_diff_is_same(const struct comparison *c)
            result(c, 0)->oom_count == result(c, 1)->oom_count;
 }
 
-/* ---- the rules behind it -------------------------------------------------- */
+/* ---- rules ---------------------------------------------------------------- */
 
 static size_t release_index(const char *version)
 {

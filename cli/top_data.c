@@ -6,7 +6,7 @@
 
 #include "top_nvml.h"
 
-/* ---- putting together ------------------------------------------------------- */
+/* ---- collecting devices and processes --------------------------------------- */
 
 static struct top_device *device_add(struct top_data *data)
 {

@@ -8,7 +8,7 @@ static cud_addr addr_of(const void *ptr)
     return (uintptr_t)ptr;
 }
 
-/* ---- one after the other ------------------------------------------------------- */
+/* ---- copies in stream order ---------------------------------------------------- */
 
 static int copy_now(void *to, const void *from, size_t bytes, int kind)
 {

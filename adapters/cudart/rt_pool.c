@@ -85,7 +85,7 @@ int cudaDeviceSetMemPool(int device, void *pool)
     RT_PASS_BARE(cuDeviceSetMemPool(device, pool));
 }
 
-/* ---- memory of graphs: there is none ---------------------------------------------- */
+/* ---- graph memory (unsupported) --------------------------------------------------- */
 
 int cudaDeviceGetGraphMemAttribute(int device, int which, void *out)
 {

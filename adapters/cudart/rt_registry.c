@@ -162,7 +162,7 @@ void __cudaRegisterManagedVar(void **image, void **host, char *device,
                       is_constant, is_global);
 }
 
-/* ---- using --------------------------------------------------------------------- */
+/* ---- lookup -------------------------------------------------------------------- */
 
 static int image_load(struct image *image)
 {

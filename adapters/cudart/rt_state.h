@@ -31,7 +31,7 @@ int rt_begin_bare(void);
 int rt_begin(void);
 int rt_device(void);
 
-/* ---- a call that is the driver's alone ---------------------------------- */
+/* ---- calls that only the driver has ------------------------------------- */
 
 /* Most calls end with this: it begins, makes the driver's call, and ends. */
 #define RT_PASS(call) RT_PASS_AFTER(rt_begin(), call)

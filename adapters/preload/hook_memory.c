@@ -120,7 +120,7 @@ cud_result preload_give(struct allocation *a)
     return r == LARDER_OK ? preload_last_answer : preload_answer_of(r);
 }
 
-/* ---- left to the driver --------------------------------------------------------- */
+/* ---- calls passed to the driver ------------------------------------------------- */
 
 cud_result preload_pass_begin(const struct preload_calls *real,
                               struct passing *x, uint64_t bytes)

@@ -197,7 +197,7 @@ static void watch_signal(int number)
                 strerror(errno));
 }
 
-/* ---- beginning and end ---------------------------------------------------------------- */
+/* ---- begin and end -------------------------------------------------------------------- */
 
 static atomic_bool is_started;
 

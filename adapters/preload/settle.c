@@ -96,7 +96,7 @@ bool preload_is_capturing(const struct preload_calls *real)
     return is_any;
 }
 
-/* ---- settling -------------------------------------------------------------- */
+/* ---- finishing the frees that wait ----------------------------------------- */
 
 void preload_wait_add(struct preload_slot *slot, struct allocation *a)
 {

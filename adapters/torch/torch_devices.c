@@ -122,7 +122,7 @@ larder_result larder_torch_set_device(int number, const char *spec)
     return r;
 }
 
-/* ---- making -------------------------------------------------------------------- */
+/* ---- creating ------------------------------------------------------------------ */
 
 static larder_result open_device(int number, larder_device **out)
 {

@@ -42,7 +42,7 @@ static int is_aimed_at(void *ctx, larder_stream stream)
     return aim == ctx;
 }
 
-/* ---- deciding ------------------------------------------------------------------- */
+/* ---- choosing a pool ------------------------------------------------------------ */
 
 static bool has_stream(const struct torch_route *route, larder_stream stream)
 {

@@ -82,7 +82,7 @@ static void python_leave(const struct hold *hold)
         python.leave_lock(hold->state);
 }
 
-/* ---- lines that were seen ------------------------------------------------------- */
+/* ---- cache of source lines ------------------------------------------------------ */
 
 enum { LINES_MAX = 1 << 16, BUCKETS = LINES_MAX * 2 };
 

@@ -79,7 +79,7 @@ void larder__torch_stacks_clear(void)
     atomic_store(&wants_native, false);
 }
 
-/* ---- the history's side -------------------------------------------------------- */
+/* ---- callbacks of the history -------------------------------------------------- */
 
 static size_t give(void *ctx, uint64_t *frames, size_t capacity)
 {

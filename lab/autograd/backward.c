@@ -273,7 +273,7 @@ static larder_result run_node(const struct walk *w, struct lab__node *node)
     return r;
 }
 
-/* ---- passing on --------------------------------------------------------- */
+/* ---- propagating gradients ---------------------------------------------- */
 
 /* Two gradients are added into a third, as in PyTorch 1.13: neither is modified
  * in place. *grad, unless it is taken over, stays until all results of its node
@@ -353,7 +353,7 @@ static larder_result walk_from(struct walk w, struct lab__node *root,
     return r;
 }
 
-/* ---- the public side ---------------------------------------------------- */
+/* ---- public functions --------------------------------------------------- */
 
 static larder_result start_check(const lab_tensor *t, const lab_tensor *grad)
 {

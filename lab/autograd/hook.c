@@ -67,7 +67,7 @@ void lab_hook_remove(lab_hook *hook)
     lab_hook_leave(hook);
 }
 
-/* ---- coming ------------------------------------------------------------- */
+/* ---- registering -------------------------------------------------------- */
 
 static void hook_append(struct lab_hook **list, struct lab_hook *hook)
 {

@@ -52,7 +52,7 @@ larder_result lab__node_of(lab_tensor *t, struct lab__node **out,
     return r;
 }
 
-/* ---- the public side ---------------------------------------------------- */
+/* ---- public functions --------------------------------------------------- */
 
 larder_result lab_set_requires_grad(lab_tensor *t, bool on)
 {

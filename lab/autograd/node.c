@@ -3,7 +3,7 @@
 #include "autograd/hook.h"
 #include "tensor/host_memory.h"
 
-/* ---- making ------------------------------------------------------------- */
+/* ---- creating ----------------------------------------------------------- */
 
 bool lab__records(lab *l, unsigned count, lab_tensor *const *inputs)
 {
@@ -63,7 +63,7 @@ struct lab__node *lab__node_ref(struct lab__node *node)
     return node;
 }
 
-/* ---- saving ------------------------------------------------------------- */
+/* ---- saving tensors ----------------------------------------------------- */
 
 larder_result lab__node_saves(struct lab__node *node, unsigned count)
 {

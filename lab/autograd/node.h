@@ -136,7 +136,7 @@ lab_tensor *lab__grad_take(lab_tensor **grads, unsigned i);
 larder_result lab__sum_to(lab_tensor *grad, int ndim, const int64_t *sizes,
                           lab_tensor **out);
 
-/* ---- what is known of a tensor (meta.c) ---- */
+/* ---- metadata of a tensor (meta.c) --------- */
 
 /* t's meta, created if necessary. */
 larder_result lab__meta_of(lab_tensor *t, struct lab__meta **out);

@@ -217,7 +217,7 @@ void lab__mask_row ROW
     row_mask(context, n, at, step);
 }
 
-/* ---- into the first operand --------------------------------------------- */
+/* ---- in place ----------------------------------------------------------- */
 
 #define INTO(name, result)                                                     \
     LAB__BODY name##_body ROW                                                  \

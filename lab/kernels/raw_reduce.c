@@ -6,7 +6,7 @@
 #include "tensor/host_memory.h"
 #include "tensor/parallel.h"
 
-/* ---- over some dimensions ----------------------------------------------- */
+/* ---- reducing some dimensions ------------------------------------------- */
 
 /* Dimensions that stay, and those that are reduced. */
 struct reduction {

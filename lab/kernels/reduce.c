@@ -14,7 +14,7 @@ enum {
     PIECES_MAX = 256 /* maximum pieces of a sum split for threads */
 };
 
-/* ---- what is kept and what is summed ------------------------------------ */
+/* ---- kept and summed dimensions ----------------------------------------- */
 
 struct dims {
     int ndim;
@@ -161,7 +161,7 @@ static void by_element(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* ---- one result of very many -------------------------------------------- */
+/* ---- few results of many elements --------------------------------------- */
 
 static void by_piece(void *context, int64_t begin, int64_t end)
 {

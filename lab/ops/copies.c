@@ -53,7 +53,7 @@ larder_result lab_detach(lab_tensor *t, lab_tensor **out)
     return lab__tensor_alias(t, out);
 }
 
-/* ---- to another place or type ------------------------------------------- */
+/* ---- to another device or type ------------------------------------------ */
 
 static larder_result to_backward(struct lab__node *node, lab_tensor **grads,
                                  lab_tensor **results)

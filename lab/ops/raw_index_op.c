@@ -251,7 +251,7 @@ larder_result lab_raw_index_put(lab_tensor *t, int dim,
     return r;
 }
 
-/* ---- what depends on values --------------------------------------------- */
+/* ---- checks that read values -------------------------------------------- */
 
 larder_result lab_raw_nonzero(lab_tensor *t, lab_tensor **out)
 {
@@ -317,7 +317,7 @@ larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
     return r;
 }
 
-/* ---- drawing ------------------------------------------------------------ */
+/* ---- sampling ----------------------------------------------------------- */
 
 static double weight_at(const lab_tensor *t, int64_t i)
 {

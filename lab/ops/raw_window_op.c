@@ -276,7 +276,7 @@ larder_result lab_raw_avg_pool2d_backward(lab_tensor *grad,
     return r;
 }
 
-/* ---- another size ------------------------------------------------------- */
+/* ---- resizing ----------------------------------------------------------- */
 
 larder_result lab_raw_resize2d(lab_tensor *x, const int64_t *to, bool linear,
                                bool align_corners, lab_tensor **out)

@@ -139,7 +139,7 @@ unsigned lab__threads(const lab *l)
     return l->pool->wanted;
 }
 
-/* ---- making ------------------------------------------------------------- */
+/* ---- creating ----------------------------------------------------------- */
 
 static unsigned processors(void)
 {

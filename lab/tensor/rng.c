@@ -12,7 +12,7 @@ enum {
     BLOCK_GRAIN = LAB__GRAIN / BLOCK / 4
 };
 
-/* ---- words -------------------------------------------------------------- */
+/* ---- random words ------------------------------------------------------- */
 
 /* 16 generators side by side, each xoshiro128++ (Blackman and Vigna): a state
  * of 128 bits, with 32-bit additions and shifts, which every vector unit

@@ -78,7 +78,7 @@ static void values_give(struct lab__storage *s)
         lab__host_pages_free(s->values, s->values_bytes);
 }
 
-/* ---- both --------------------------------------------------------------- */
+/* ---- storages ----------------------------------------------------------- */
 
 static larder_result memory_take(struct lab__storage *s, int *zeroed)
 {

@@ -6,7 +6,7 @@
 #include "tensor/host_memory.h"
 #include "tensor/storage.h"
 
-/* ---- making ------------------------------------------------------------- */
+/* ---- creating ----------------------------------------------------------- */
 
 static void fill_in(lab_tensor *t, struct lab__storage *storage,
                     lab_dtype dtype, int ndim)

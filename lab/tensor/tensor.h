@@ -109,7 +109,7 @@ void lab__set_host_error(uint64_t bytes);
 #define lab__fail_host(bytes)                                                  \
     (lab__set_host_error(bytes), LARDER_ERR_NO_HOST_MEMORY)
 
-/* ---- making ---- */
+/* ---- creating --- */
 
 /* ERR_INVALID if there can be no such tensor. */
 larder_result lab__check_shape(lab_dtype dtype, lab_place place, int ndim,

@@ -26,7 +26,7 @@ static bool newfile_fail(struct newfile *f, int error)
     return false;
 }
 
-/* ---- names meanwhile -------------------------------------------------------- */
+/* ---- temporary names -------------------------------------------------------- */
 
 /* Names of unfinished files, for larder_files_abandon(). */
 enum { SLOTS = 64 };

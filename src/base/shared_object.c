@@ -15,7 +15,7 @@
  * group. */
 enum { MAKING_LOOKS = 50, MAKING_NAP_NS = 1000000 };
 
-/* ---- words ---------------------------------------------------------------- */
+/* ---- error messages ------------------------------------------------------- */
 
 static larder_result shared_object_refused(const struct shared_object *o,
                                            const char *what)

@@ -144,7 +144,7 @@ static bool add_completed(struct making *m, uint32_t number)
     return append(m, (struct trace_op){.kind = TRACE_COMPLETE, .stream = wait});
 }
 
-/* ---- from before the recording ------------------------------------------ */
+/* ---- blocks older than the recording ------------------------------------ */
 
 struct placed {
     uint64_t address;

@@ -47,7 +47,7 @@ static void name_subjects(struct story *story)
     }
 }
 
-/* ---- where the cache was emptied ---------------------------------------- */
+/* ---- emptied caches ----------------------------------------------------- */
 
 /* The first event from `i` on that is not part of a run of releases. */
 static uint32_t run_end(const struct lifetimes *l, uint32_t i)
@@ -154,7 +154,7 @@ static bool name_empties(struct story *story)
     return true;
 }
 
-/* ---- frees that waited -------------------------------------------------- */
+/* ---- delayed frees ------------------------------------------------------ */
 
 /* counts[k] is the number of requests among the first k events. */
 static bool count_requests(const struct lifetimes *l, uint32_t *counts)
@@ -214,7 +214,7 @@ static bool name_deferred(struct story *story)
     return true;
 }
 
-/* ---- the whole story ---------------------------------------------------- */
+/* ---- the whole trace ---------------------------------------------------- */
 
 static bool take_memory(struct story *story)
 {

@@ -81,7 +81,7 @@ static larder_result table_check(const larder_device_ops *ops)
     return LARDER_OK;
 }
 
-/* ---- making and closing ------------------------------------------------- */
+/* ---- creating and closing ----------------------------------------------- */
 
 bool larder__device_is_parents(const larder_device *dev)
 {

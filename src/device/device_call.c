@@ -179,7 +179,7 @@ static larder_result planned_result(larder_device *dev, larder_call kind)
     return r;
 }
 
-/* ---- around a call ------------------------------------------------------ */
+/* ---- begin and end of a call -------------------------------------------- */
 
 bool larder__call_begin(struct device_call *c, larder_call kind, bool is_there)
 {

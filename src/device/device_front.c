@@ -233,7 +233,7 @@ larder_result larder__device_processes(larder_device *dev,
     return r == LARDER_OK ? LARDER_OK : larder__fail_plain(r);
 }
 
-/* ---- public ------------------------------------------------------------- */
+/* ---- public functions --------------------------------------------------- */
 
 larder_result larder_device_mem_info(larder_device *dev, uint64_t *free_bytes,
                                      uint64_t *total_bytes)

@@ -146,7 +146,7 @@ static const char *op_error_text(void *self)
     return over->ops.error_text != NULL ? over->ops.error_text(over->self) : "";
 }
 
-/* ---- making and closing ---------------------------------------------------- */
+/* ---- creating and closing -------------------------------------------------- */
 
 static void op_close(void *self)
 {

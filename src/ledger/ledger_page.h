@@ -70,7 +70,7 @@ static inline void word_set(ledger_word *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
-/* ---- sums that stop at their ends ------------------------------------------- */
+/* ---- saturating arithmetic -------------------------------------------------- */
 
 static inline uint64_t sum_of(uint64_t a, uint64_t b)
 {

@@ -148,7 +148,7 @@ static bool cold_step(struct cold *c, size_t index)
     return !stats_are_due(c) || write_stats(c);
 }
 
-/* ---- at the end -------------------------------------------------------- */
+/* ---- finishing --------------------------------------------------------- */
 
 static bool take_peaks(struct cold *c)
 {

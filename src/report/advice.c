@@ -38,7 +38,7 @@ void advice_to_record(FILE *out)
           out);
 }
 
-/* ---- after a failure ---------------------------------------------------- */
+/* ---- advice after a failure --------------------------------------------- */
 
 static uint64_t in_use(const struct run_summary *r, const struct shortage *s,
                        unsigned categories)
@@ -163,7 +163,7 @@ uint64_t advice_for_failure(const struct run_summary *r,
     return 0;
 }
 
-/* ---- lowering a peak ---------------------------------------------------- */
+/* ---- advice to lower a peak --------------------------------------------- */
 
 /* What could be done, and how much it would save. */
 enum remedy {

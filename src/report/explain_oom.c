@@ -35,7 +35,7 @@ static const char *percent(uint64_t part, uint64_t whole, char buf[REPORT_WORD])
     return buf;
 }
 
-/* ---- the figures --------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------------- */
 
 static void tell_figures(const struct telling *t)
 {

@@ -186,7 +186,7 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
     free(rows);
 }
 
-/* ---- freed late ----------------------------------------------------------------------- */
+/* ---- late frees ----------------------------------------------------------------------- */
 
 /* Allocated in one iteration and freed in a later one, though of a category
  * that is not kept on purpose: the variable that refers to it was overwritten

@@ -22,7 +22,7 @@ static bool is_pending(const struct lifetime *a, uint32_t state)
            a->done >= state;
 }
 
-/* ---- areas ---------------------------------------------------------------- */
+/* ---- address ranges ------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b)
 {

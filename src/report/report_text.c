@@ -148,7 +148,7 @@ static void write_doubts(const struct report_writing *w)
                 l->overwritten + l->unmatched);
 }
 
-/* ---- over time ------------------------------------------------------------------- */
+/* ---- curves over time ------------------------------------------------------------ */
 
 static void write_row(const struct report_writing *w, const char *name,
                       const uint64_t columns[RUN_COLUMNS], uint64_t most)

@@ -36,7 +36,7 @@ static bool last_failure(const struct run_summary *r, uint32_t *event)
     return false;
 }
 
-/* ---- what happened ------------------------------------------------------ */
+/* ---- peak, state and cause ---------------------------------------------- */
 
 static void tell_failure(const struct run_summary *r, const struct shortage *s,
                          FILE *out)

@@ -158,7 +158,7 @@ static bool on_segment(struct walk *w, const struct snapshot_event *e,
                   : span_set_remove(&w->spans, &span, event);
 }
 
-/* ---- the walk -------------------------------------------------------------- */
+/* ---- walking the events ---------------------------------------------------- */
 
 static bool on_event(struct walk *w, const struct snapshot_event *e,
                      uint32_t event)

@@ -115,7 +115,7 @@ struct snap_builder {
     size_t other_action_capacity;
 };
 
-/* ---- errors: all are worth false ------------------------------------------ */
+/* ---- errors (all return false) -------------------------------------------- */
 
 #if defined(__GNUC__)
 #define SNAP_PRINTF(words, first) __attribute__((format(printf, words, first)))

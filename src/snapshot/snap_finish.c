@@ -269,7 +269,7 @@ static bool finish_settings(struct snap_builder *b, const struct snap_value *v)
     return snap_rest_end(b, &b->s->settings.rest);
 }
 
-/* ---- what Larder adds ------------------------------------------------------ */
+/* ---- Larder's own keys ----------------------------------------------------- */
 
 static bool finish_larder(struct snap_builder *b, const struct snap_value *v)
 {

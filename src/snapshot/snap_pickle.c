@@ -233,7 +233,7 @@ static bool op_put(struct snap_pickle *k, unsigned width)
     return true;
 }
 
-/* ---- frames and the like -------------------------------------------------- */
+/* ---- other opcodes -------------------------------------------------------- */
 
 static bool op_proto(struct snap_pickle *k)
 {

@@ -64,7 +64,7 @@ struct reader {
     struct tool_error *error;
 };
 
-/* ---- words for errors -------------------------------------------------- */
+/* ---- error messages ---------------------------------------------------- */
 
 /* Copy a span for display: bytes other than printable ASCII become \xNN, and a
  * long span is truncated. `out` has room for 4 * QUOTE_MAX + 4 bytes. */

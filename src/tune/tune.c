@@ -215,7 +215,7 @@ static bool measure_from(struct tune *t, size_t first, struct tool_error *error)
     return !w.failed;
 }
 
-/* ---- the base ----------------------------------------------------------- */
+/* ---- the baseline ------------------------------------------------------- */
 
 /* Whether an input fails on its own card, as it did when recorded.  If it was
  * not required to fit there, nothing can be said. */

@@ -96,7 +96,7 @@ static bool rounds(struct exp *e, struct rounds *cached, struct rounds *direct)
            exp_expect(e, EXP_RESERVED, 0) && rounds_checks(e, cached, direct);
 }
 
-/* ---- where fragments are ---- */
+/* ---- finding fragments ------ */
 
 static int add_free_bytes(void *context, const larder_segment_info *segment,
                           const larder_block_info *block)

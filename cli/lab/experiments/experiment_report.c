@@ -192,7 +192,7 @@ static void print_table(const struct exp *e, struct marks marks)
     fputc('\n', out);
 }
 
-/* ---- expected and seen ---- */
+/* ---- expected and measured --- */
 
 /* List one figure over all steps that have it. */
 static void print_series(const struct exp *e, const char *word,

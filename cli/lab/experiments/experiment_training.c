@@ -102,7 +102,7 @@ bool training_step(struct exp *e, struct training *t, int64_t batch)
            exp_try(e, lab_optimizer_step(t->optimizer));
 }
 
-/* ---- beginning and end ---- */
+/* ---- begin and end -------- */
 
 static bool experiment_training_begin(struct exp *e, struct training *t)
 {

@@ -64,7 +64,7 @@ static bool requested_is(struct exp *e, const char *what, uint64_t bytes)
            exp_number(e, what, EXP_BYTES, bytes, m.requested_bytes);
 }
 
-/* ---- one after the other, each on a device of its own ---- */
+/* ---- cases, each on its own device ----------------------- */
 
 static bool one_tensor(struct exp *e)
 {

@@ -273,7 +273,7 @@ static bool evaluate_call(struct prompt *p, const node *n,
     return ok;
 }
 
-/* ---- the rest --------------------------------------------------------------------- */
+/* ---- unary operators, displays and indices ---------------------------------------- */
 
 static bool evaluate_pair(struct prompt *p, const node *n,
                           struct prompt_value *out)

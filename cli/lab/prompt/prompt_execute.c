@@ -267,7 +267,7 @@ static bool execute_with(struct prompt *p, const node *n)
     return ok;
 }
 
-/* ---- all of them -------------------------------------------------------------------------- */
+/* ---- dispatch ----------------------------------------------------------------------------- */
 
 /* As at Python's own prompt: a value other than None is shown, except within a
  * function, and not kept. */

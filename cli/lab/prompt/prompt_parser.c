@@ -273,7 +273,7 @@ static node *parse_atom(struct prompt_parser *p)
     return prompt_parser_expected(p, "a value");
 }
 
-/* ---- what follows an atom ------------------------------------------------------ */
+/* ---- calls, subscripts and attributes ------------------------------------------ */
 
 static bool next_is_equals(const struct prompt_parser *p)
 {

@@ -9,7 +9,7 @@
 #include "prompt_module.h"
 #include "prompt_table.h"
 
-/* ---- plain ones -------------------------------------------------------------- */
+/* ---- plain values ------------------------------------------------------------ */
 
 struct prompt_value prompt_none(void)
 {

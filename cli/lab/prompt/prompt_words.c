@@ -73,7 +73,7 @@ static bool word_vars(struct prompt_shell *s, const char *argument)
     return true;
 }
 
-/* ---- other words ---------------------------------------------------------------------- */
+/* ---- other commands ------------------------------------------------------------------- */
 
 static bool word_memory(struct prompt_shell *s, const char *argument)
 {

@@ -229,7 +229,7 @@ LARDER_API larder_result lab_item(lab_tensor *t, double *out);
  * device='cuda:0', size=(2, 3))". */
 LARDER_API size_t lab_format(lab_tensor *t, char *buf, size_t cap);
 
-/* ---- making ----------------------------------------------------------- */
+/* ---- creating --------------------------------------------------------- */
 
 #define LAB_SHAPE                                                              \
     lab_dtype dtype, lab_place place, int ndim, const int64_t *sizes

@@ -292,7 +292,7 @@ larder_result larder_memory_fraction(larder_allocator *handle, double *out)
     return LARDER_OK;
 }
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- creating ------------------------------------------------------------- */
 
 static void allocator_free(struct allocator *a)
 {

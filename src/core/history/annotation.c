@@ -15,7 +15,7 @@ enum {
     TEXT_SLOTS = 1 << 17
 };
 
-/* ---- the texts of a thread ------------------------------------------------ */
+/* ---- texts of a thread ---------------------------------------------------- */
 
 struct annotations {
     uint32_t depth;        /* of pushed texts, above the one that is only set */
@@ -74,7 +74,7 @@ uint16_t larder__annotation_now(struct text_table *t)
     return mine.number;
 }
 
-/* ---- the texts of a history ----------------------------------------------- */
+/* ---- texts of a history --------------------------------------------------- */
 
 bool larder__texts_init(struct text_table *t)
 {

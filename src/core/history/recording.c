@@ -66,7 +66,7 @@ larder_result larder__history_options(const larder_history_options *opt,
     return LARDER_OK;
 }
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- creating ------------------------------------------------------------- */
 
 static void history_free(struct history *h)
 {

@@ -79,7 +79,7 @@ struct history {
     struct block_note *notes[SLAB_CHUNKS]; /* chunked like the slab */
 };
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- creating ------------------------------------------------------------- */
 
 /* Replace the allocator's history.  On ERR_NO_HOST_MEMORY it is unchanged. */
 larder_result larder__history_begin(struct allocator *a,

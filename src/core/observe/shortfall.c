@@ -105,7 +105,7 @@ static struct held_state count(struct allocator *a, const struct request *q)
     return h;
 }
 
-/* ---- words ----------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------ */
 
 void larder__text_add_bytes(struct text *t, uint64_t bytes)
 {

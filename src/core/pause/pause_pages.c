@@ -84,7 +84,7 @@ bool larder__paused_is_sound(const struct segment *s)
     return true;
 }
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- creating ------------------------------------------------------------- */
 
 static size_t pages_end(const struct segment *s)
 {

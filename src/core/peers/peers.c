@@ -14,7 +14,7 @@
 
 enum { GROUP_ROOM = 16384 };
 
-/* ---- all in the process ----------------------------------------------------- */
+/* ---- list of all peers ------------------------------------------------------ */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct peers *list;
@@ -104,7 +104,7 @@ static bool peers_is_same(const struct ledger_spec *a,
            a->is_of_group == b->is_of_group && a->group == b->group;
 }
 
-/* ---- making ----------------------------------------------------------------- */
+/* ---- creating --------------------------------------------------------------- */
 
 static bool device_free(void *ctx, uint64_t *out)
 {

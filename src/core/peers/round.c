@@ -12,7 +12,7 @@ enum {
     ASK_MIN = 2 << 20 /* granularity of a device's memory */
 };
 
-/* ---- a round ---------------------------------------------------------------- */
+/* ---- one round -------------------------------------------------------------- */
 
 /* Wait until all have answered or time is up, and answer meanwhile because
  * others may be waiting too.  Returns the bytes released. */
@@ -50,7 +50,7 @@ static bool others_give(struct peers *p, uint64_t bytes, uint64_t patience_ms,
     return false;
 }
 
-/* ---- a search --------------------------------------------------------------- */
+/* ---- one search ------------------------------------------------------------- */
 
 uint64_t larder__peers_moves(const struct allocator *a)
 {

@@ -9,7 +9,7 @@
 #include "core/entry/handle.h"
 #include "core/pinned/pinned_policy.h"
 
-/* ---- making ---------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------- */
 
 larder_result larder_pinned_create(larder_device *dev,
                                    const larder_options *opt,

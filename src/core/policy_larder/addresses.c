@@ -81,7 +81,7 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
     return r;
 }
 
-/* ---- getting --------------------------------------------------------------- */
+/* ---- reserving ------------------------------------------------------------- */
 
 static uint64_t least_range_bytes(const struct allocator *a)
 {

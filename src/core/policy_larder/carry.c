@@ -12,7 +12,7 @@
 
 enum { HOST_ALIGN = 4096 };
 
-/* ---- what is in use -------------------------------------------------------- */
+/* ---- pages in use ---------------------------------------------------------- */
 
 size_t larder__carry_used(struct allocator *a, const struct block *first,
                           const struct segment *s, struct page_span handle,
@@ -46,7 +46,7 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
     return count;
 }
 
-/* ---- the ways -------------------------------------------------------------- */
+/* ---- copying by device or host --------------------------------------------- */
 
 static larder_result go_by_device(struct allocator *a)
 {
@@ -94,7 +94,7 @@ static larder_result go(struct allocator *a)
     return go_by_host(a);
 }
 
-/* ---- the books ------------------------------------------------------------- */
+/* ---- accounting ------------------------------------------------------------ */
 
 static void recount(struct allocator *a)
 {
@@ -136,7 +136,7 @@ static void carry_publish(struct allocator *a, struct block *first)
     }
 }
 
-/* ---- one handle ------------------------------------------------------------ */
+/* ---- migrating one handle -------------------------------------------------- */
 
 static void carry_finish(struct allocator *a)
 {
@@ -241,7 +241,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
     return LARDER_OK;
 }
 
-/* ---- back ------------------------------------------------------------------ */
+/* ---- undoing --------------------------------------------------------------- */
 
 /* If a step fails the function can be called again and continues there. */
 larder_result larder__carry_back(struct allocator *a)

@@ -50,9 +50,8 @@ static larder_result copy(struct allocator *a, uint64_t base,
             comes_back ? other : carry_place(c, i), pages_bytes(end - i), kind,
             c->segment->heap->stream);
     }
-    fail_keep_first(
-        /* Wait even if a copy failed: earlier ones are queued. */
-        &r, carry_steps_copy_wait(a, kind));
+    /* Wait even if a copy failed: earlier ones are queued. */
+    fail_keep_first(&r, carry_steps_copy_wait(a, kind));
     return r;
 }
 
@@ -61,7 +60,7 @@ larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind)
     return copy(a, (uint64_t)(uintptr_t)a->larder->carry.host, kind);
 }
 
-/* ---- the other places ------------------------------------------------------ */
+/* ---- the new pages --------------------------------------------------------- */
 
 larder_result larder__carry_make(struct allocator *a)
 {
@@ -120,7 +119,7 @@ larder_result larder__carry_unmap(struct allocator *a)
     return r;
 }
 
-/* ---- the handle ------------------------------------------------------------ */
+/* ---- the old handle -------------------------------------------------------- */
 
 larder_result larder__carried_unmap(struct allocator *a)
 {
@@ -182,7 +181,7 @@ larder_result larder__carried_map(struct allocator *a)
     return r;
 }
 
-/* ---- both at once ---------------------------------------------------------- */
+/* ---- scratch addresses ----------------------------------------------------- */
 
 larder_result larder__scratch_free(struct allocator *a)
 {

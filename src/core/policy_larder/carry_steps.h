@@ -16,7 +16,7 @@ static inline larder_addr carry_place(const struct carry *c, size_t i)
 /* Copy all used pages to host memory or back, and wait. */
 larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind);
 
-/* ---- the other pages ------------------------------------------------------ */
+/* ---- the new pages -------------------------------------------------------- */
 
 larder_result larder__carry_make(struct allocator *a);
 /* Release the new handles, none of which is mapped.  The caller has made room
@@ -26,7 +26,7 @@ void larder__carry_give(struct allocator *a);
 larder_result larder__carry_map(struct allocator *a);
 larder_result larder__carry_unmap(struct allocator *a);
 
-/* ---- the handle ----------------------------------------------------------- */
+/* ---- the old handle ------------------------------------------------------- */
 
 larder_result larder__carried_unmap(struct allocator *a);
 larder_result larder__carried_release(struct allocator *a);
@@ -35,7 +35,7 @@ larder_result larder__carried_remake(struct allocator *a);
 /* Map the handle where it was, with access and contents. */
 larder_result larder__carried_map(struct allocator *a);
 
-/* ---- both at once --------------------------------------------------------- */
+/* ---- scratch addresses ---------------------------------------------------- */
 
 /* Reserve addresses at which the new handles can be mapped for copying. */
 larder_result larder__scratch_ensure(struct allocator *a);

@@ -25,7 +25,7 @@
 #include "core/segments/segment.h"
 #include "core/settings/tuning.h"
 
-/* ---- taking --------------------------------------------------------------- */
+/* ---- reusing free blocks -------------------------------------------------- */
 
 /* Find a free block in the request's heap and remove it from the heap. */
 static bool larder_policy_take_free(struct allocator *a, struct request *q)

@@ -12,7 +12,7 @@
 #include "core/segments/segment.h"
 #include "core/segments/stamp.h"
 
-/* ---- making ---------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------- */
 
 static larder_result larder_state_make(struct allocator *a)
 {
@@ -129,7 +129,7 @@ static void trim(struct allocator *a, uint64_t target)
     larder__physical_drop(a, pages);
 }
 
-/* ---- asking ---------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------- */
 
 static size_t movable_pages_of(const struct heap *heap)
 {

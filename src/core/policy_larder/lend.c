@@ -11,7 +11,7 @@
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
 
-/* ---- what captures use ------------------------------------------------------ */
+/* ---- blocks used by captures ------------------------------------------------ */
 
 /* A pool that was not declared safe to lend from may serve graphs. */
 static bool is_captured(const struct allocator *a, const struct private_pool *p,
@@ -45,7 +45,7 @@ void larder__lend_note(struct allocator *a, const struct block *b,
         s->graph_end = end;
 }
 
-/* ---- in its place ----------------------------------------------------------- */
+/* ---- lending a free block --------------------------------------------------- */
 
 /* The smallest free block of the pool that fits. */
 static struct block *best_block(const struct pool *pool, uint64_t size)
@@ -82,7 +82,7 @@ bool larder__lend_block(struct allocator *a, struct request *q)
     return false;
 }
 
-/* ---- elsewhere -------------------------------------------------------------- */
+/* ---- lending pages ---------------------------------------------------------- */
 
 /* How many pages are wanted, and how many the current pool may lend. */
 struct lending {

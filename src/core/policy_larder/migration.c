@@ -36,7 +36,7 @@ static size_t pages_of(const struct candidate *c)
     return c->handle.end - c->handle.begin;
 }
 
-/* ---- how much -------------------------------------------------------------- */
+/* ---- missing pages --------------------------------------------------------- */
 
 /* Pages that are available without moving live ones. */
 static size_t pages_to_be_had(struct allocator *a, struct spot_except except)
@@ -67,7 +67,7 @@ static size_t pages_lacking(struct allocator *a, const struct request *q,
     return gaps[0].missing > pages ? gaps[0].missing - pages : 0;
 }
 
-/* ---- which ----------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------ */
 
 static bool migration_add(struct candidates *all, struct candidate c)
 {
@@ -159,7 +159,7 @@ static bool migration_choose(struct candidates *all, size_t pages)
     return pages == 0;
 }
 
-/* ---- waiting --------------------------------------------------------------- */
+/* ---- waiting for the device ------------------------------------------------ */
 
 static larder_result migration_heaps_pass(struct allocator *a,
                                           const struct pool *pools)
@@ -208,7 +208,7 @@ static larder_result device_pass(struct allocator *a)
     return r;
 }
 
-/* ---- doing it -------------------------------------------------------------- */
+/* ---- migrating ------------------------------------------------------------- */
 
 static bool is_allowed(const struct allocator *a)
 {

@@ -9,7 +9,7 @@
 #include "core/settings/tuning.h"
 #include "core/state/held.h"
 
-/* ---- how much -------------------------------------------------------------- */
+/* ---- capacity and handle sizes --------------------------------------------- */
 
 uint64_t larder__physical_capacity(const struct allocator *a)
 {
@@ -76,7 +76,7 @@ size_t larder__physical_moved_pages(const struct allocator *a)
     return handle_pages(a, all - bits_lesser(all, used), used);
 }
 
-/* ---- getting --------------------------------------------------------------- */
+/* ---- creating handles ------------------------------------------------------ */
 
 static bool resize_list(void **list, size_t count, size_t size)
 {
@@ -130,7 +130,7 @@ larder_result larder__physical_create(struct allocator *a, size_t pages)
     return LARDER_OK;
 }
 
-/* ---- loose ----------------------------------------------------------------- */
+/* ---- loose handles --------------------------------------------------------- */
 
 void larder__physical_loosen(struct allocator *a, struct physical p)
 {

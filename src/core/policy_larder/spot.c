@@ -4,7 +4,7 @@
 #include "core/pools/stocked.h"
 #include "core/segments/events.h"
 
-/* ---- finding --------------------------------------------------------------- */
+/* ---- finding spots --------------------------------------------------------- */
 
 static void spot_add(struct allocator *a, struct block *b, size_t begin,
                      size_t pages)
@@ -112,7 +112,7 @@ void larder__spots_add_loose(struct allocator *a)
         spot_add(a, NULL, 0, loose->list[i].pages);
 }
 
-/* ---- choosing -------------------------------------------------------------- */
+/* ---- choosing a spot ------------------------------------------------------- */
 
 void larder__spots_except(struct allocator *a, struct spot_except except)
 {

@@ -17,7 +17,7 @@ static larder_result supply_out_of_memory(void)
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
 
-/* ---- the span -------------------------------------------------------------- */
+/* ---- the pages to map ------------------------------------------------------ */
 
 /* A request placed in a gap: the pages it touches, and perhaps more. */
 struct target {
@@ -329,7 +329,7 @@ static larder_result move_to_fresh(struct allocator *a, struct request *q)
     return move_chosen(a, q, &t, addr);
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- choosing the step ----------------------------------------------------- */
 
 static larder_result move_somewhere(struct allocator *a, struct request *q,
                                     const struct gap *gaps, size_t count)

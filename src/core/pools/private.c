@@ -165,7 +165,7 @@ static void route_unlink(struct allocator *a, const struct route *route)
         a->routes.last = route->prev;
 }
 
-/* ---- beginning and ending -------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------- */
 
 static larder_result begin_check(larder_pool_id id,
                                  const struct private_pool *p)

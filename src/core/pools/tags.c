@@ -12,7 +12,7 @@
  * the same ids, because pools of tags are found only through their tag. */
 #define TAG_POOL_FIRST UINT32_MAX
 
-/* ---- the tags a thread has open ------------------------------------------- */
+/* ---- open tags of a thread ------------------------------------------------ */
 
 enum { FRAMES = 16 };
 

@@ -21,7 +21,7 @@ struct larder_region {
     struct region *region; /* valid as long as the allocator lives */
 };
 
-/* ---- making ---------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------- */
 
 void larder_region_options_init_sized(larder_region_options *opt, size_t size)
 {
@@ -109,7 +109,7 @@ larder_result larder_region_create(larder_allocator *handle, uint64_t bytes,
     return LARDER_OK;
 }
 
-/* ---- using ----------------------------------------------------------------- */
+/* ---- checks and locks ------------------------------------------------------ */
 
 static larder_result region_lock(larder_region *region, struct allocator **out)
 {
@@ -162,7 +162,7 @@ static larder_result span_of(const struct region *g, uint64_t offset,
     return LARDER_OK;
 }
 
-/* ---- making room ----------------------------------------------------------- */
+/* ---- retrying after reclaim ------------------------------------------------ */
 
 /* `need` bytes are not available: whether to try again because this process or
  * others released memory.  Drops and retakes the locks. */

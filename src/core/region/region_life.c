@@ -17,7 +17,7 @@
 /* Identifies the pools of regions in events and snapshots. */
 #define REGION_POOL_FIRST (UINT32_MAX - UINT64_C(1))
 
-/* ---- making ---------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------- */
 
 static larder_pool_id new_id(const struct allocator *a)
 {

@@ -72,7 +72,7 @@ uint64_t larder__region_at_hand(struct allocator *a, const struct region *g,
     return bytes;
 }
 
-/* ---- cutting --------------------------------------------------------------- */
+/* ---- splitting ------------------------------------------------------------- */
 
 static larder_result check_exports(struct allocator *a, const struct region *g,
                                    struct page_span span)

@@ -5,7 +5,7 @@
 #include "core/state/shard.h"
 #include "core/state/usage.h"
 
-/* ---- neighbours ----------------------------------------------------------- */
+/* ---- adjacent blocks ------------------------------------------------------ */
 
 static struct block *block_part(struct allocator *a, struct block *b,
                                 uint64_t bytes)
@@ -118,7 +118,7 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
     return b;
 }
 
-/* ---- taking --------------------------------------------------------------- */
+/* ---- allocating ----------------------------------------------------------- */
 
 /* Count free parts of split segments when `size` bytes of a block are taken;
  * `rest` is what remains, 0 if the whole block is taken. */

@@ -62,7 +62,7 @@ larder_result larder__private_release_idle(struct allocator *a)
     return r;
 }
 
-/* ---- everything ----------------------------------------------------------- */
+/* ---- release everything --------------------------------------------------- */
 
 larder_result larder__release_idle(struct allocator *a)
 {

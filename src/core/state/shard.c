@@ -129,7 +129,7 @@ uint32_t larder__shard_headers(const struct allocator *a)
     return count;
 }
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- creating ------------------------------------------------------------- */
 
 static void put_in_slot(struct allocator *a, struct shard *f)
 {

@@ -169,7 +169,7 @@ void larder__trim_heap(struct allocator *a, const struct heap *heap)
     larder__trim_count(a, before);
 }
 
-/* ---- a look ---------------------------------------------------------------- */
+/* ---- one check ------------------------------------------------------------- */
 
 static int64_t activity(const struct allocator *a)
 {

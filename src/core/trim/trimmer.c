@@ -161,7 +161,7 @@ static void *trimmer_run(void *ctx)
     return NULL;
 }
 
-/* ---- beginning and ending -------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------- */
 
 static int wake_init(pthread_cond_t *wake)
 {

@@ -36,10 +36,10 @@ static larder_result range_check(const char *op, const lab_tensor *index,
 {
     const int64_t *at = lab__data(index);
     int64_t count = lab_numel(index);
-    int64_t least = may_be_negative ? -length : 0;
+    int64_t lowest = may_be_negative ? -length : 0;
 
     for (int64_t i = 0; lab__readable(index) && i < count; i++) {
-        if (at[i] < least || at[i] >= length)
+        if (at[i] < lowest || at[i] >= length)
             return lab__fail(LARDER_ERR_INVALID,
                              "%s: index %lld is out of bounds for a dimension "
                              "of size %lld",
@@ -273,13 +273,13 @@ larder_result lab_raw_nonzero(lab_tensor *t, lab_tensor **out)
     return r;
 }
 
-static larder_result bins_count(const lab_tensor *t, int64_t least,
+static larder_result bins_count(const lab_tensor *t, int64_t min_length,
                                 int64_t *bins)
 {
     const int64_t *at = lab__data(t);
     int64_t count = lab_numel(t);
 
-    *bins = least;
+    *bins = min_length;
     for (int64_t i = 0; i < count; i++) {
         if (at[i] < 0)
             return lab__fail(LARDER_ERR_INVALID, "bincount: %lld is below 0",
@@ -291,7 +291,7 @@ static larder_result bins_count(const lab_tensor *t, int64_t least,
 }
 
 larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
-                               int64_t least, lab_tensor **out)
+                               int64_t min_length, lab_tensor **out)
 {
     lab_tensor *both[2] = {t, weights}, *dense[2];
     int64_t bins;
@@ -306,7 +306,7 @@ larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
         r = lab__dense_all(2, both, dense);
     if (r != LARDER_OK)
         return r;
-    r = bins_count(dense[0], least, &bins);
+    r = bins_count(dense[0], min_length, &bins);
     if (r == LARDER_OK)
         r = lab_zeros(t->storage->session,
                       weights != NULL ? lab_dtype_of(weights) : LAB_INT64,

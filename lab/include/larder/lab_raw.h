@@ -94,10 +94,10 @@ LARDER_API larder_result lab_raw_index_put(lab_tensor *t, int dim,
                                            bool add);
 /* The indices of the elements that are not 0, one row each (int64). */
 LARDER_API larder_result lab_raw_nonzero(lab_tensor *t, lab_tensor **out);
-/* How often each integer from 0 on occurs, or the sum of its weights. `least`
- * is the minimum length of the result. */
+/* How often each integer from 0 on occurs, or the sum of its weights.
+ * `min_length` is the minimum length of the result. */
 LARDER_API larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
-                                          int64_t least, lab_tensor **out);
+                                          int64_t min_length, lab_tensor **out);
 /* `count` indices drawn for each row (or the only row) of weights, int64. */
 LARDER_API larder_result lab_raw_multinomial(lab_tensor *t, int64_t count,
                                              bool replacement,

@@ -155,12 +155,12 @@ def nonzero(tensor):
     return _made(library.lab_raw_nonzero(handle(tensor), byref(out)), out)
 
 
-def bincount(tensor, weights, least):
+def bincount(tensor, weights, min_length):
     out = c_void_p()
     r = library.lab_raw_bincount(
         handle(tensor),
         None if weights is None else handle(weights),
-        least,
+        min_length,
         byref(out),
     )
     return _made(r, out)

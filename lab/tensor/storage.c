@@ -80,7 +80,7 @@ static void values_give(struct lab__storage *s)
 
 /* ---- storages ----------------------------------------------------------- */
 
-static larder_result memory_take(struct lab__storage *s, int *zeroed)
+static larder_result memory_acquire(struct lab__storage *s, int *zeroed)
 {
     *zeroed = 0;
     if (s->bytes == 0)
@@ -88,7 +88,7 @@ static larder_result memory_take(struct lab__storage *s, int *zeroed)
     return s->place == LAB_HOST ? host_take(s, zeroed) : device_take(s);
 }
 
-static void memory_give(struct lab__storage *s)
+static void memory_release(struct lab__storage *s)
 {
     if (s->bytes == 0)
         return;
@@ -120,11 +120,11 @@ larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
                                .session = l,
                                .bytes = bytes,
                                .values_bytes = values};
-    r = memory_take(s, zeroed != NULL ? zeroed : &unused);
+    r = memory_acquire(s, zeroed != NULL ? zeroed : &unused);
     if (r == LARDER_OK) {
         r = values_take(s);
         if (r != LARDER_OK)
-            memory_give(s);
+            memory_release(s);
     }
     if (zeroed != NULL && s->values != NULL)
         *zeroed = 0;
@@ -145,7 +145,7 @@ void lab__storage_unref(struct lab__storage *s)
     if (--s->refs != 0)
         return;
     s->session->storages--;
-    memory_give(s);
+    memory_release(s);
     if (is_seen(s))
         observe(s, true);
     values_give(s);

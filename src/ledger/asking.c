@@ -35,11 +35,12 @@ static int by_bytes(const void *a, const void *b)
 static uint64_t spare_of(const struct ledger_slot *s, bool of_all)
 {
     uint64_t reserved = word_get(&s->reserved_bytes);
-    uint64_t beyond = rest_of(reserved, word_get(&s->minimum_bytes));
+    uint64_t beyond = saturating_sub(reserved, word_get(&s->minimum_bytes));
 
-    return of_all ? beyond
-                  : lesser_of(beyond,
-                              rest_of(reserved, word_get(&s->in_use_bytes)));
+    return of_all
+               ? beyond
+               : lesser_of(beyond, saturating_sub(reserved,
+                                                  word_get(&s->in_use_bytes)));
 }
 
 /* Find processes that can release memory, largest amount first; *sum is the
@@ -57,7 +58,7 @@ static size_t find_givers(const struct ledger *l, bool of_all,
         if (s->pid == 0 || s == l->self || bytes == 0)
             continue;
         out[count++] = (struct giver){i, bytes};
-        *sum = sum_of(*sum, bytes);
+        *sum = saturating_add(*sum, bytes);
     }
     qsort(out, count, sizeof *out, by_bytes);
     return count;
@@ -160,9 +161,10 @@ bool larder__ledger_is_answered(const struct ledger *l,
 
         if (!has_answered(l, a))
             return false;
-        *given = sum_of(*given,
-                        rest_of(word_get(&l->page->slots[a->slot].given_bytes),
-                                a->given_before));
+        *given = saturating_add(
+            *given,
+            saturating_sub(word_get(&l->page->slots[a->slot].given_bytes),
+                           a->given_before));
     }
     return true;
 }
@@ -170,7 +172,7 @@ bool larder__ledger_is_answered(const struct ledger *l,
 /* ---- answering ------------------------------------------------------------ */
 
 /* Clear the bell first: a process that asks while this is read rings again. */
-struct ledger_question larder__ledger_hear(struct ledger *l)
+struct ledger_question larder__ledger_read_question(struct ledger *l)
 {
     struct ledger_slot *s = l->self;
     struct ledger_question q;
@@ -196,7 +198,7 @@ void larder__ledger_answer(struct ledger *l, const struct ledger_question *q,
     l->self->answered = q->ticket;
 }
 
-void larder__ledger_doze(const struct ledger *l, uint64_t ns)
+void larder__ledger_sleep(const struct ledger *l, uint64_t ns)
 {
     const struct timespec t = {.tv_sec = (time_t)(ns / NS_PER_S),
                                .tv_nsec = (long)(ns % NS_PER_S)};
@@ -204,7 +206,7 @@ void larder__ledger_doze(const struct ledger *l, uint64_t ns)
     (void)syscall(SYS_futex, &l->self->bell, FUTEX_WAIT, 0, &t, NULL, 0);
 }
 
-void larder__ledger_rouse(struct ledger *l)
+void larder__ledger_wake(struct ledger *l)
 {
     l->self->bell = 1;
     futex_wake(&l->self->bell);

@@ -17,11 +17,11 @@ static void add_slot(struct sums *sums, const struct ledger_slot *s)
     uint64_t reserved = word_get(&s->reserved_bytes);
     uint64_t group_limit = word_get(&s->group_limit_bytes);
 
-    sums->held =
-        sum_of(sums->held, sum_of(reserved, word_get(&s->context_bytes)));
-    sums->pending = sum_of(sums->pending, word_get(&s->pending_bytes));
-    sums->lacking =
-        sum_of(sums->lacking, rest_of(word_get(&s->minimum_bytes), reserved));
+    sums->held = saturating_add(
+        sums->held, saturating_add(reserved, word_get(&s->context_bytes)));
+    sums->pending = saturating_add(sums->pending, word_get(&s->pending_bytes));
+    sums->lacking = saturating_add(
+        sums->lacking, saturating_sub(word_get(&s->minimum_bytes), reserved));
     if (group_limit != 0)
         sums->group_limit = lesser_of(sums->group_limit, group_limit);
 }
@@ -43,7 +43,7 @@ static struct sums sum_others(const struct ledger *l)
  * one; that may be any call. */
 static uint64_t own_held(const struct ledger *l)
 {
-    return sum_of(l->reserved_bytes, l->context_bytes);
+    return saturating_add(l->reserved_bytes, l->context_bytes);
 }
 
 /* Write this process's own values to its slot: others may have changed it. */
@@ -77,8 +77,8 @@ static uint64_t measure_others(struct ledger *l, const struct sums *sums)
     after = sum_others(l);
     if (after.pending == 0 && after.held == sums->held)
         word_set(&l->page->others_bytes,
-                 rest_of(rest_of(l->total_bytes, free_bytes),
-                         sum_of(sums->held, own_held(l))));
+                 saturating_sub(saturating_sub(l->total_bytes, free_bytes),
+                                saturating_add(sums->held, own_held(l))));
     return word_get(&l->page->others_bytes);
 }
 
@@ -87,8 +87,8 @@ static uint64_t room(struct ledger *l, const struct sums *sums)
 {
     uint64_t others = measure_others(l, sums);
 
-    return rest_of(rest_of(l->total_bytes, others),
-                   sum_of(sums->held, own_held(l)));
+    return saturating_sub(saturating_sub(l->total_bytes, others),
+                          saturating_add(sums->held, own_held(l)));
 }
 
 /* ---- claiming ------------------------------------------------------------- */
@@ -101,17 +101,18 @@ static uint64_t limit_of(const struct ledger *l)
 static enum ledger_refusal check_claim(struct ledger *l, uint64_t bytes)
 {
     struct sums sums = sum_others(l);
-    uint64_t own = sum_of(own_held(l), bytes);
+    uint64_t own = saturating_add(own_held(l), bytes);
 
     if (own > limit_of(l))
         return LEDGER_OVER_LIMIT;
-    if (sum_of(sums.held, own) > sums.group_limit)
+    if (saturating_add(sums.held, own) > sums.group_limit)
         return LEDGER_OVER_GROUP;
     if (sums.lacking == 0 ||
-        sum_of(l->reserved_bytes, bytes) <= l->minimum_bytes)
+        saturating_add(l->reserved_bytes, bytes) <= l->minimum_bytes)
         return LEDGER_GRANTED;
-    return sum_of(bytes, sums.lacking) > room(l, &sums) ? LEDGER_KEPT
-                                                        : LEDGER_GRANTED;
+    return saturating_add(bytes, sums.lacking) > room(l, &sums)
+               ? LEDGER_KEPT
+               : LEDGER_GRANTED;
 }
 
 enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
@@ -180,12 +181,12 @@ static enum ledger_refusal check_minimum(struct ledger *l, uint64_t minimum,
                                          uint64_t *lacking)
 {
     struct sums sums = sum_others(l);
-    uint64_t need = rest_of(minimum, l->reserved_bytes);
+    uint64_t need = saturating_sub(minimum, l->reserved_bytes);
     uint64_t left = room(l, &sums);
 
     if (minimum <= l->minimum_bytes)
         return LEDGER_GRANTED;
-    need = sum_of(need, sums.lacking);
+    need = saturating_add(need, sums.lacking);
     if (need <= left)
         return LEDGER_GRANTED;
     *lacking = need - left;
@@ -229,9 +230,10 @@ uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes)
 
     mutex_take(&l->lock, RANK_LEDGER);
     sums = sum_others(l);
-    left = rest_of(free_bytes, sums.lacking);
-    left = lesser_of(left,
-                     rest_of(sums.group_limit, sum_of(sums.held, own_held(l))));
+    left = saturating_sub(free_bytes, sums.lacking);
+    left =
+        lesser_of(left, saturating_sub(sums.group_limit,
+                                       saturating_add(sums.held, own_held(l))));
     mutex_leave(&l->lock);
     return left;
 }
@@ -241,7 +243,7 @@ uint64_t larder__ledger_allowance(struct ledger *l)
     uint64_t left;
 
     mutex_take(&l->lock, RANK_LEDGER);
-    left = rest_of(limit_of(l), own_held(l));
+    left = saturating_sub(limit_of(l), own_held(l));
     mutex_leave(&l->lock);
     return left;
 }
@@ -251,7 +253,7 @@ uint64_t larder__ledger_excess(struct ledger *l)
     uint64_t excess;
 
     mutex_take(&l->lock, RANK_LEDGER);
-    excess = rest_of(own_held(l), limit_of(l));
+    excess = saturating_sub(own_held(l), limit_of(l));
     mutex_leave(&l->lock);
     return excess;
 }
@@ -261,7 +263,7 @@ uint64_t larder__ledger_spare(struct ledger *l)
     uint64_t spare;
 
     mutex_take(&l->lock, RANK_LEDGER);
-    spare = rest_of(l->reserved_bytes, l->minimum_bytes);
+    spare = saturating_sub(l->reserved_bytes, l->minimum_bytes);
     mutex_leave(&l->lock);
     return spare;
 }

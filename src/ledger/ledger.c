@@ -266,7 +266,7 @@ void larder__ledger_close(struct ledger *l)
 
 /* ---- inspection without joining ------------------------------------------- */
 
-larder_result larder__ledger_look(const char *id, struct ledger **out)
+larder_result larder__ledger_inspect(const char *id, struct ledger **out)
 {
     struct ledger *l;
     larder_result r;
@@ -291,7 +291,7 @@ larder_result larder__ledger_look(const char *id, struct ledger **out)
     return LARDER_OK;
 }
 
-void larder__ledger_look_away(struct ledger *l)
+void larder__ledger_inspect_end(struct ledger *l)
 {
     larder__ledger_close(l);
 }

@@ -110,13 +110,13 @@ static void show(const char *id, larder_ledger_process *room,
     struct ledger *l;
     size_t count;
 
-    if (larder__ledger_look(id, &l) != LARDER_OK)
+    if (larder__ledger_inspect(id, &l) != LARDER_OK)
         return;
     if (processes_copy(l, room, &count) && count > 0) {
         device_copy(l, &device);
         fn(ctx, &device, room, count);
     }
-    larder__ledger_look_away(l);
+    larder__ledger_inspect_end(l);
 }
 
 static larder_result room_take(larder_ledger_process **room)
@@ -191,13 +191,13 @@ static larder_result act(const char *id, int64_t pid, uint64_t bytes,
                          act_fn *fn)
 {
     struct ledger *l;
-    larder_result r = larder__ledger_look(id, &l);
+    larder_result r = larder__ledger_inspect(id, &l);
     uint16_t slot;
 
     if (r != LARDER_OK)
         return r;
     if (!larder__ledger_lock(l)) {
-        larder__ledger_look_away(l);
+        larder__ledger_inspect_end(l);
         return larder__fail(LARDER_ERR_BUSY,
                             "the ledger '%s' is locked by a process that does "
                             "not run",
@@ -208,7 +208,7 @@ static larder_result act(const char *id, int64_t pid, uint64_t bytes,
     if (slot < LEDGER_SLOTS)
         fn(l, slot, bytes);
     larder__ledger_unlock(l);
-    larder__ledger_look_away(l);
+    larder__ledger_inspect_end(l);
     return slot < LEDGER_SLOTS
                ? LARDER_OK
                : larder__fail(LARDER_ERR_INVALID,

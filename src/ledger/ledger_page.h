@@ -72,12 +72,12 @@ static inline void word_set(ledger_word *word, uint64_t value)
 
 /* ---- saturating arithmetic -------------------------------------------------- */
 
-static inline uint64_t sum_of(uint64_t a, uint64_t b)
+static inline uint64_t saturating_add(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static inline uint64_t rest_of(uint64_t a, uint64_t b)
+static inline uint64_t saturating_sub(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }

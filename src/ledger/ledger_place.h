@@ -73,8 +73,8 @@ void larder__ledger_close(struct ledger *l);
 
 /* Open an existing ledger for inspection, by id.  ERR_INVALID: there is
  * none. */
-larder_result larder__ledger_look(const char *id, struct ledger **out);
-void larder__ledger_look_away(struct ledger *l);
+larder_result larder__ledger_inspect(const char *id, struct ledger **out);
+void larder__ledger_inspect_end(struct ledger *l);
 
 /* Take the page's lock and the process's own.  False: the lock was not
  * available in time, and neither is held. */
@@ -187,13 +187,13 @@ static inline bool ledger_is_asked(const struct ledger *l)
 }
 
 /* Read the request, and clear the bell. */
-struct ledger_question larder__ledger_hear(struct ledger *l);
+struct ledger_question larder__ledger_read_question(struct ledger *l);
 void larder__ledger_answer(struct ledger *l, const struct ledger_question *q,
                            uint64_t given_bytes);
 
 /* Sleep until the bell rings, for at most `ns`. */
-void larder__ledger_doze(const struct ledger *l, uint64_t ns);
+void larder__ledger_sleep(const struct ledger *l, uint64_t ns);
 /* Wake that sleeper, in this process. */
-void larder__ledger_rouse(struct ledger *l);
+void larder__ledger_wake(struct ledger *l);
 
 #endif

@@ -88,7 +88,7 @@ static bool board_allows(struct worker *w, uint64_t live)
     return false;
 }
 
-static void take(struct worker *w, struct held *h)
+static void allocate(struct worker *w, struct held *h)
 {
     uint64_t bytes = MIB(2) * (1 + below(12));
     uint64_t begin_ms = now_ms();
@@ -105,7 +105,7 @@ static void take(struct worker *w, struct held *h)
     held_mark(h);
 }
 
-static void give(struct worker *w, struct held *h)
+static void release(struct worker *w, struct held *h)
 {
     MUST(*ends_of(h, 0) == h->value && *ends_of(h, 1) == h->value);
     MUST(larder_free(w->rig.a, h->addr) == LARDER_OK);
@@ -120,9 +120,9 @@ static void work(struct worker *w)
         struct held *h = &w->held[below(SLOTS)];
 
         if (h->addr == 0)
-            take(w, h);
+            allocate(w, h);
         else
-            give(w, h);
+            release(w, h);
         if (below(64) == 0)
             nap_ms((long)below(5));
         if (below(400) == 0)
@@ -130,7 +130,7 @@ static void work(struct worker *w)
     }
     for (int i = 0; i < SLOTS; i++) {
         if (w->held[i].addr != 0)
-            give(w, &w->held[i]);
+            release(w, &w->held[i]);
     }
 }
 
@@ -184,7 +184,7 @@ static struct ledger *look(void)
     assert_ok(larder_device_close(dev));
     memcpy(which.uuid, props.uuid, sizeof which.uuid);
     larder__ledger_name(&which, path);
-    return larder__ledger_look(path + 1, &l) == LARDER_OK ? l : NULL;
+    return larder__ledger_inspect(path + 1, &l) == LARDER_OK ? l : NULL;
 }
 
 /* Whether the ledger lists the process. */
@@ -257,7 +257,7 @@ static void expect_forgotten(pid_t pid)
         assert_true(now_ms() - begin_ms < 1000);
         nap_ms(1);
     }
-    larder__ledger_look_away(l);
+    larder__ledger_inspect_end(l);
 }
 
 /* ---- the storm ------------------------------------------------------------------ */
@@ -314,7 +314,7 @@ static void expect_the_books_are_right(larder_device *dev)
         assert_true(now_ms() - begin_ms < 60000);
         nap_ms(10);
     }
-    larder__ledger_look_away(l);
+    larder__ledger_inspect_end(l);
 }
 
 static void what_one_caches_serves_all_in_a_storm(void **state)
@@ -335,7 +335,7 @@ static void what_one_caches_serves_all_in_a_storm(void **state)
         reap(pids[i]);
     }
     assert_int_equal(rig_usage(dev).used_bytes, 0);
-    larder__ledger_look_away(look()); /* the last reader removes it */
+    larder__ledger_inspect_end(look()); /* the last reader removes it */
     assert_null(look());
     assert_ok(larder_device_close(dev));
     print_message(

@@ -45,7 +45,7 @@ static larder_result draw_end(struct allocator *a, uint64_t bytes,
                               larder_result r)
 {
     larder__ledger_settle(a->peers->ledger, bytes, r == LARDER_OK);
-    larder__peers_tell_use(a);
+    larder__peers_report_use(a);
     return r;
 }
 
@@ -87,7 +87,7 @@ larder_result larder__return_memory(struct allocator *a, larder_addr addr,
     larder__ledger_returning(a->peers->ledger, weight_of(bytes));
     r = larder__device_mem_free(a->device, addr);
     larder__ledger_returned(a->peers->ledger, weight_of(bytes), r == LARDER_OK);
-    larder__peers_tell_use(a);
+    larder__peers_report_use(a);
     return r;
 }
 
@@ -101,6 +101,6 @@ larder_result larder__return_page(struct allocator *a, uint64_t page,
     larder__ledger_returning(a->peers->ledger, bytes);
     r = larder__device_page_release(a->device, page);
     larder__ledger_returned(a->peers->ledger, bytes, r == LARDER_OK);
-    larder__peers_tell_use(a);
+    larder__peers_report_use(a);
     return r;
 }

@@ -13,7 +13,7 @@ static void *helper_run(void *ctx)
     struct peers *p = ctx;
 
     while (!p->is_ending) {
-        larder__ledger_doze(p->ledger, DOZE_NS);
+        larder__ledger_sleep(p->ledger, DOZE_NS);
         if (!p->is_ending && ledger_is_asked(p->ledger))
             larder__peers_answer(p);
     }
@@ -36,7 +36,7 @@ void larder__helper_end(struct peers *p)
     if (!p->has_thread)
         return;
     p->is_ending = true;
-    larder__ledger_rouse(p->ledger);
+    larder__ledger_wake(p->ledger);
     pthread_join(p->thread, NULL);
     p->has_thread = false;
 }

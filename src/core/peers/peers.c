@@ -216,7 +216,7 @@ static void link_out(struct peers *p, struct allocator *a)
     a->peers = NULL;
 }
 
-void larder__peers_tell_use(struct allocator *a)
+void larder__peers_report_use(struct allocator *a)
 {
     int64_t now = metric_all(&a->stats.allocated_bytes);
 
@@ -258,7 +258,7 @@ static larder_result keep_minimum(struct allocator *a, bool asks)
         return LARDER_OK;
     while (larder__ledger_keep(a->peers->ledger, a->conf.minimum_bytes,
                                &lacking) != LEDGER_GRANTED) {
-        if (!asks || !larder__peers_search_goes_on(a->peers, &search, lacking))
+        if (!asks || !larder__peers_search_again(a->peers, &search, lacking))
             return no_minimum(a, lacking);
     }
     return LARDER_OK;
@@ -354,7 +354,7 @@ void larder__peers_answer(struct peers *p)
 
     if (!mutex_try(&p->lock, RANK_PEERS))
         return;
-    q = larder__ledger_hear(p->ledger);
+    q = larder__ledger_read_question(p->ledger);
     left = larder__ledger_spare(p->ledger);
     if (left > q.bytes)
         left = q.bytes;

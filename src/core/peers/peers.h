@@ -35,7 +35,7 @@ void larder__peers_leave(struct allocator *a);
 larder_result larder__peers_configure(struct allocator *a);
 
 /* Report what the allocator's program uses.  Its locks are held. */
-void larder__peers_tell_use(struct allocator *a);
+void larder__peers_report_use(struct allocator *a);
 
 /* Answer requests of other processes.  Called without the allocators' locks. */
 void larder__peers_answer(struct peers *p);
@@ -86,8 +86,8 @@ struct peers_search larder__peers_search(const struct allocator *a);
  * whether to search again: they released memory, or it became free in another
  * way (a process that was asked has died, or had already released it).  No lock
  * is held. */
-bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
-                                  uint64_t lacking);
+bool larder__peers_search_again(struct peers *p, struct peers_search *s,
+                                uint64_t lacking);
 
 /* The same for a call that lacks `need` bytes and holds the allocator's locks,
  * which are dropped and retaken.  False: there are no peers, or their memory

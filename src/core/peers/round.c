@@ -16,8 +16,9 @@ enum {
 
 /* Wait until all have answered or time is up, and answer meanwhile because
  * others may be waiting too.  Returns the bytes released. */
-static uint64_t await(struct peers *p, const struct ledger_round *round,
-                      uint64_t until_ns)
+static uint64_t wait_for_answers(struct peers *p,
+                                 const struct ledger_round *round,
+                                 uint64_t until_ns)
 {
     struct timespec nap = {.tv_nsec = NAP_MIN_NS};
     uint64_t given;
@@ -36,15 +37,15 @@ static uint64_t await(struct peers *p, const struct ledger_round *round,
 /* The amounts that others report as cached may be out of date: if they are not
  * enough, ask every process that has more than its minimum.  Returns whether
  * memory was released. */
-static bool others_give(struct peers *p, uint64_t bytes, uint64_t patience_ms,
-                        uint64_t until_ns)
+static bool ask_others(struct peers *p, uint64_t bytes, uint64_t patience_ms,
+                       uint64_t until_ns)
 {
     struct ledger_round round;
 
     for (int of_all = 0; of_all < 2; of_all++) {
         if (larder__ledger_ask(p->ledger, bytes, of_all, patience_ms, &round) >
                 0 &&
-            await(p, &round, until_ns) > 0)
+            wait_for_answers(p, &round, until_ns) > 0)
             return true;
     }
     return false;
@@ -73,7 +74,7 @@ static bool is_in_time(struct peers_search *s)
                                : s->patience_ms * NS_PER_MS;
 
     if (s->until_ns == 0)
-        s->until_ns = sum_of(now_ns, patience_ns);
+        s->until_ns = saturating_add(now_ns, patience_ns);
     return now_ns < s->until_ns;
 }
 
@@ -91,8 +92,8 @@ static uint64_t moves_now(struct ledger *l)
  * even that leaves too little, the memory does not exist.  Otherwise continue
  * while memory moves: two processes that share in turns each see the other's
  * part become free. */
-bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
-                                  uint64_t lacking)
+bool larder__peers_search_again(struct peers *p, struct peers_search *s,
+                                uint64_t lacking)
 {
     const struct timespec nap = {.tv_nsec = NAP_MAX_NS};
     uint64_t before = s->moves;
@@ -100,8 +101,8 @@ bool larder__peers_search_goes_on(struct peers *p, struct peers_search *s,
     if (!is_in_time(s) ||
         (s->was_in_vain && lacking > larder__ledger_cached(p->ledger)))
         return false;
-    s->was_in_vain = !others_give(p, lacking == 0 ? ASK_MIN : lacking,
-                                  s->patience_ms, s->until_ns);
+    s->was_in_vain = !ask_others(p, lacking == 0 ? ASK_MIN : lacking,
+                                 s->patience_ms, s->until_ns);
     s->moves = moves_now(p->ledger);
     if (s->was_in_vain && s->moves != before)
         nanosleep(&nap, NULL);
@@ -121,8 +122,9 @@ static uint64_t lacking_of(struct allocator *a, uint64_t need)
     uint64_t total;
 
     (void)larder__device_mem_info(a->device, &free_bytes, &total);
-    return rest_of(
-        need, sum_of(larder__peers_room(a->peers, free_bytes), movable_of(a)));
+    return saturating_sub(
+        need, saturating_add(larder__peers_room(a->peers, free_bytes),
+                             movable_of(a)));
 }
 
 bool larder__peers_help(struct allocator *a, struct peers_search *s,
@@ -132,11 +134,11 @@ bool larder__peers_help(struct allocator *a, struct peers_search *s,
     bool goes_on;
 
     if (a->peers == NULL ||
-        need > sum_of(larder__peers_allowance(a->peers), movable_of(a)))
+        need > saturating_add(larder__peers_allowance(a->peers), movable_of(a)))
         return false;
     lacking = lacking_of(a, need);
     allocator_unlock(a);
-    goes_on = larder__peers_search_goes_on(a->peers, s, lacking);
+    goes_on = larder__peers_search_again(a->peers, s, lacking);
     allocator_lock(a);
     return goes_on;
 }

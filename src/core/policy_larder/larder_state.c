@@ -29,7 +29,7 @@ static void unmake(struct allocator *a)
         return;
     larder__host_free(a->larder->loose.list);
     larder__host_free(a->larder->spots.list);
-    larder__carry_unmake(a);
+    larder__carry_destroy(a);
     larder__host_free(a->larder);
     a->larder = NULL;
 }

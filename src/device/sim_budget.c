@@ -63,9 +63,9 @@ larder_result larder__sim_budget_take(struct sim_budget *b, uint64_t bytes)
     return LARDER_OK;
 }
 
-void larder__sim_budget_give(struct sim_budget *b, uint64_t bytes)
+void larder__sim_budget_release(struct sim_budget *b, uint64_t bytes)
 {
     b->held_bytes -= bytes;
     if (b->share != NULL)
-        larder__sim_share_give(b->share, bytes);
+        larder__sim_share_release(b->share, bytes);
 }

@@ -124,7 +124,7 @@ larder_result larder__sim_leave(struct sim *sim, larder_result r);
 larder_result larder__sim_use(struct sim *sim);
 /* ERR_OUT_OF_MEMORY if it does not fit. */
 larder_result larder__sim_budget_take(struct sim_budget *b, uint64_t bytes);
-void larder__sim_budget_give(struct sim_budget *b, uint64_t bytes);
+void larder__sim_budget_release(struct sim_budget *b, uint64_t bytes);
 struct sim_share_use larder__sim_budget_use(const struct sim_budget *b);
 
 /* ---- sim_memory.c ------------------------------------------------------- */

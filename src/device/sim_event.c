@@ -40,7 +40,7 @@ larder_result larder__sim_event_destroy(struct sim *sim, uint64_t handle)
     larder_result r = event_get(sim, handle, &event);
 
     if (r == LARDER_OK)
-        larder__sim_slots_give(&sim->events, event);
+        larder__sim_slots_release(&sim->events, event);
     return r;
 }
 

@@ -372,7 +372,7 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
     if (page == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (!range_lock(f->file.fd, F_RDLCK, offset, bytes)) {
-        larder__sim_slots_give(&sim->pages, page);
+        larder__sim_slots_release(&sim->pages, page);
         return sim_lend_refused("locking a page in its memory file");
     }
     page->bytes = bytes;

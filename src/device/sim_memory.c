@@ -23,7 +23,7 @@ static larder_result memory_place(struct sim *sim, uint64_t bytes,
                                 "no range of free addresses is as long");
     r = larder__sim_backing_commit(&sim->backing, range->addr, bytes);
     if (r != LARDER_OK)
-        larder__sim_space_give(&sim->memory, range);
+        larder__sim_space_release(&sim->memory, range);
     return r;
 }
 
@@ -38,7 +38,7 @@ static larder_result memory_take(struct sim *sim, uint64_t bytes,
         return r;
     r = memory_place(sim, bytes, align, range);
     if (r != LARDER_OK)
-        larder__sim_budget_give(&sim->budget, bytes);
+        larder__sim_budget_release(&sim->budget, bytes);
     return r;
 }
 
@@ -101,8 +101,8 @@ larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr)
     r = memory_decommit(sim, range);
     if (r != LARDER_OK)
         return r;
-    larder__sim_budget_give(&sim->budget, range->bytes);
-    larder__sim_space_give(&sim->memory, range);
+    larder__sim_budget_release(&sim->budget, range->bytes);
+    larder__sim_space_release(&sim->memory, range);
     larder__host_free(range);
     sim->allocations--;
     return LARDER_OK;
@@ -113,7 +113,7 @@ void larder__sim_memory_close(struct sim *sim)
     struct sim_range *range;
 
     while ((range = larder__sim_space_any(&sim->memory)) != NULL) {
-        larder__sim_space_give(&sim->memory, range);
+        larder__sim_space_release(&sim->memory, range);
         larder__host_free(range);
     }
 }

@@ -29,11 +29,11 @@ static larder_result page_place(struct sim *sim, uint64_t bytes,
 void larder__sim_page_unplace(struct sim *sim, struct sim_range *place,
                               uint64_t bytes)
 {
-    larder__sim_budget_give(&sim->budget, bytes);
+    larder__sim_budget_release(&sim->budget, bytes);
     if (place == NULL)
         return;
     larder__sim_backing_discard(&sim->backing, place->addr, place->bytes);
-    larder__sim_space_give(&sim->file, place);
+    larder__sim_space_release(&sim->file, place);
     larder__host_free(place);
 }
 
@@ -54,7 +54,7 @@ larder_result larder__sim_page_create(struct sim *sim, uint64_t bytes,
         return r;
     r = page_place(sim, bytes, &place);
     if (r != LARDER_OK) {
-        larder__sim_budget_give(&sim->budget, bytes);
+        larder__sim_budget_release(&sim->budget, bytes);
         return r;
     }
     page = larder__sim_slots_take(&sim->pages);
@@ -74,7 +74,7 @@ static void page_end(struct sim *sim, struct sim_page *page)
         larder__sim_lend_return(sim, page);
     else if (page->lent == NULL || !larder__sim_lend_keeps(sim, page))
         larder__sim_page_unplace(sim, page->place, page->bytes);
-    larder__sim_slots_give(&sim->pages, page);
+    larder__sim_slots_release(&sim->pages, page);
 }
 
 larder_result larder__sim_page_release(struct sim *sim, uint64_t handle)
@@ -102,7 +102,7 @@ void larder__sim_pages_close(struct sim *sim)
     struct sim_range *place;
 
     while ((place = larder__sim_space_any(&sim->file)) != NULL) {
-        larder__sim_space_give(&sim->file, place);
+        larder__sim_space_release(&sim->file, place);
         larder__host_free(place);
     }
     larder__sim_slots_free(&sim->pages);

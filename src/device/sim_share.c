@@ -298,7 +298,7 @@ bool larder__sim_share_take(struct sim_share *share, uint64_t bytes)
     return fits;
 }
 
-void larder__sim_share_give(struct sim_share *share, uint64_t bytes)
+void larder__sim_share_release(struct sim_share *share, uint64_t bytes)
 {
     share_lock(share->object);
     share->self->bytes -= bytes;

@@ -29,7 +29,7 @@ void larder__sim_share_close(struct sim_share *share);
 
 /* False: there is no room for it. */
 bool larder__sim_share_take(struct sim_share *share, uint64_t bytes);
-void larder__sim_share_give(struct sim_share *share, uint64_t bytes);
+void larder__sim_share_release(struct sim_share *share, uint64_t bytes);
 
 /* The context counts once for each process, however many devices it opens. */
 bool larder__sim_share_take_context(struct sim_share *share, uint64_t bytes);

@@ -79,7 +79,7 @@ void *larder__sim_slots_take(struct sim_slots *slots)
     return slot;
 }
 
-void larder__sim_slots_give(struct sim_slots *slots, void *item)
+void larder__sim_slots_release(struct sim_slots *slots, void *item)
 {
     struct sim_slot *slot = item;
 

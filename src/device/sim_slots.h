@@ -27,7 +27,7 @@ struct sim_slots {
 /* A new object, zeroed except for its slot.  NULL: no host memory.  Other
  * objects may move. */
 void *larder__sim_slots_take(struct sim_slots *slots);
-void larder__sim_slots_give(struct sim_slots *slots, void *item);
+void larder__sim_slots_release(struct sim_slots *slots, void *item);
 void larder__sim_slots_free(struct sim_slots *slots);
 
 /* NULL: it does not exist, or no longer. */

@@ -190,7 +190,7 @@ bool larder__sim_space_take(struct sim_space *space, uint64_t bytes,
     return true;
 }
 
-void larder__sim_space_give(struct sim_space *space, struct sim_range *range)
+void larder__sim_space_release(struct sim_space *space, struct sim_range *range)
 {
     range_remove(space, range);
 }

@@ -48,7 +48,8 @@ void larder__sim_space_init(struct sim_space *space, larder_addr base,
  * address that fits.  False: there is none. */
 bool larder__sim_space_take(struct sim_space *space, uint64_t bytes,
                             enum sim_align align, struct sim_range *range);
-void larder__sim_space_give(struct sim_space *space, struct sim_range *range);
+void larder__sim_space_release(struct sim_space *space,
+                               struct sim_range *range);
 
 /* The range that contains addr.  NULL: none. */
 struct sim_range *larder__sim_space_find(const struct sim_space *space,

@@ -103,7 +103,7 @@ larder_result larder__sim_address_free(struct sim *sim, larder_addr addr,
         return larder__sim_fail(LARDER_ERR_DEVICE,
                                 "%" PRIu64 " bytes are still mapped there",
                                 res->mapped * SIM_GRANULE);
-    larder__sim_space_give(&sim->addresses, &res->range);
+    larder__sim_space_release(&sim->addresses, &res->range);
     reservation_destroy(res);
     sim->reservations--;
     return LARDER_OK;
@@ -292,7 +292,7 @@ void larder__sim_vmm_close(struct sim *sim)
     struct sim_range *range;
 
     while ((range = larder__sim_space_any(&sim->addresses)) != NULL) {
-        larder__sim_space_give(&sim->addresses, range);
+        larder__sim_space_release(&sim->addresses, range);
         reservation_destroy((struct reservation *)range);
     }
 }

@@ -65,7 +65,7 @@ static void model_give(struct model *m, int i, larder_addr base)
     const struct sim_range *r = &m->ranges[i];
 
     memset(m->naive.used + (r->addr - base) / UNIT, 0, r->bytes / UNIT);
-    larder__sim_space_give(&m->space, &m->ranges[i]);
+    larder__sim_space_release(&m->space, &m->ranges[i]);
     m->is_live[i] = false;
 }
 
@@ -129,7 +129,7 @@ static void ten_thousand_ranges_keep_their_order(void **state)
     }
     assert_int_equal(larder__sim_space_check(&space), 0);
     for (int i = 0; i < COUNT; i += 2)
-        larder__sim_space_give(&space, &ranges[i]);
+        larder__sim_space_release(&space, &ranges[i]);
     assert_int_equal(larder__sim_space_check(&space), 0);
     for (int i = 0; i < COUNT; i += 2) {
         assert_true(

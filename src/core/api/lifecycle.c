@@ -296,7 +296,7 @@ larder_result larder_memory_fraction(larder_allocator *handle, double *out)
 
 static void allocator_free(struct allocator *a)
 {
-    larder__debug_unmake(a);
+    larder__debug_destroy(a);
     larder__history_end(a);
     larder__shards_destroy(a);
     larder__slab_destroy(&a->slab);
@@ -344,7 +344,7 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
     if (r == LARDER_OK)
         r = apply_history(a);
     if (r == LARDER_OK)
-        r = larder__debug_make(a);
+        r = larder__debug_create(a);
     if (r != LARDER_OK)
         return r;
     return larder__map_init(&a->map)
@@ -387,7 +387,7 @@ larder_result larder__allocator_create(larder_device *dev,
 
     if (r != LARDER_OK)
         return r;
-    r = larder__peers_join(a, larder__trim_give);
+    r = larder__peers_join(a, larder__trim_for_peer);
     if (r == LARDER_OK)
         r = larder__trimmer_set(a);
     handle = r == LARDER_OK ? larder__handle_make(a) : NULL;
@@ -460,7 +460,7 @@ static larder_result segment_destroy(struct allocator *a, struct segment *s)
     return r;
 }
 
-static larder_result give_everything_back(struct allocator *a)
+static larder_result release_everything(struct allocator *a)
 {
     larder_result r = LARDER_OK;
 
@@ -521,7 +521,7 @@ static bool is_captured(struct allocator *a)
 
 /* Check for other calls first: one that waits for this thread may hold the
  * locks. */
-static larder_result take(larder_allocator *handle, struct allocator *a)
+static larder_result close_handle(larder_allocator *handle, struct allocator *a)
 {
     larder_result r = larder__handle_alone(handle);
 
@@ -533,7 +533,7 @@ static larder_result take(larder_allocator *handle, struct allocator *a)
 }
 
 /* Run the final checks of the setting debug. */
-static larder_result look_back(struct allocator *a)
+static larder_result check_at_end(struct allocator *a)
 {
     larder_result r;
 
@@ -558,7 +558,7 @@ larder_result larder_destroy(larder_allocator *handle)
     a = larder__handle_enter(handle);
     if (a == NULL)
         return larder__handle_bad(handle);
-    r = take(handle, a);
+    r = close_handle(handle, a);
     if (r != LARDER_OK) {
         larder__handle_leave(handle);
         return r;
@@ -566,8 +566,8 @@ larder_result larder_destroy(larder_allocator *handle)
     dev = a->device;
     owns_device = a->owns_device;
     larder__trimmer_end(a);
-    found = look_back(a);
-    r = give_everything_back(a);
+    found = check_at_end(a);
+    r = release_everything(a);
     larder__peers_leave(a);
     allocator_free(a);
     larder__device_drop(dev);

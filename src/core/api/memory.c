@@ -232,7 +232,7 @@ static bool is_of_region(const struct allocator *a, const struct block *b)
     return p != NULL && p->region != NULL;
 }
 
-static larder_result give_back(struct allocator *a, struct block *b)
+static larder_result free_live(struct allocator *a, struct block *b)
 {
     if (a->debug != NULL)
         return larder__debug_free(a, b);
@@ -261,7 +261,7 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
                          "larder_region_decommit()",
                          addr);
     if (r == LARDER_OK)
-        r = give_back(a, b);
+        r = free_live(a, b);
     allocator_unlock(a);
     return r;
 }

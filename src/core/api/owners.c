@@ -26,7 +26,7 @@ const char *larder_owner_name(larder_owner_kind kind)
 /* ---- the lines ------------------------------------------------------------- */
 
 /* An account that is being reported. */
-struct telling {
+struct account_report {
     struct allocator *a;
     larder_account_fn *fn;
     void *ctx;
@@ -34,7 +34,8 @@ struct telling {
     uint64_t kept_on_host;
 };
 
-static void owners_tell(const struct telling *t, larder_account_line line)
+static void owners_report(const struct account_report *t,
+                          larder_account_line line)
 {
     line.size = sizeof line;
     if (line.name == NULL)
@@ -63,8 +64,8 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
 
 /* How much more the owner could hold if no other held more than it uses or than
  * its minimum. */
-static uint64_t available_to(const struct telling *t, const struct holding *h,
-                             uint64_t used)
+static uint64_t available_to(const struct account_report *t,
+                             const struct holding *h, uint64_t used)
 {
     const struct account *account = &t->a->account;
     uint64_t capacity = held_capacity(t->a);
@@ -77,17 +78,18 @@ static uint64_t available_to(const struct telling *t, const struct holding *h,
     return most > h->held_bytes ? most - h->held_bytes : 0;
 }
 
-static void tell_owner(const struct telling *t, const struct holding *h,
-                       larder_account_line line)
+static void report_owner(const struct account_report *t,
+                         const struct holding *h, larder_account_line line)
 {
     line.held_bytes = h->held_bytes;
     line.minimum_bytes = h->minimum_bytes;
     line.limit_bytes = h->limit_bytes;
     line.available_bytes = available_to(t, h, line.used_bytes);
-    owners_tell(t, line);
+    owners_report(t, line);
 }
 
-static void tell_private(struct telling *t, const struct private_pool *p)
+static void report_private(struct account_report *t,
+                           const struct private_pool *p)
 {
     larder_account_line line = {.kind = LARDER_OWNER_POOL, .pool = p->id};
 
@@ -106,12 +108,12 @@ static void tell_private(struct telling *t, const struct private_pool *p)
         t->kept_on_host += p->region->kept.bytes;
     }
     line.used_bytes = used_by(t->a, p);
-    tell_owner(t, &p->holding, line);
+    report_owner(t, &p->holding, line);
 }
 
 /* Report memory of the device that no owner in this allocator holds. */
-static void tell_rest(const struct telling *t, uint64_t held_there,
-                      uint64_t free_bytes, uint64_t total_bytes)
+static void report_rest(const struct account_report *t, uint64_t held_there,
+                        uint64_t free_bytes, uint64_t total_bytes)
 {
     const struct allocator *a = t->a;
     uint64_t own = a->held_bytes + a->account.refused_bytes;
@@ -123,17 +125,17 @@ static void tell_rest(const struct telling *t, uint64_t held_there,
     other = bits_lesser(rest, other);
     rest -= other;
     context = bits_lesser(rest, a->props.context_bytes);
-    owners_tell(t,
-                (larder_account_line){.kind = LARDER_OWNER_REFUSED,
-                                      .held_bytes = a->account.refused_bytes});
-    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_ALLOCATORS,
-                                         .held_bytes = other});
-    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_CONTEXT,
-                                         .held_bytes = context});
-    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_OTHERS,
-                                         .held_bytes = rest - context});
-    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_FREE,
-                                         .held_bytes = free_bytes});
+    owners_report(
+        t, (larder_account_line){.kind = LARDER_OWNER_REFUSED,
+                                 .held_bytes = a->account.refused_bytes});
+    owners_report(t, (larder_account_line){.kind = LARDER_OWNER_ALLOCATORS,
+                                           .held_bytes = other});
+    owners_report(t, (larder_account_line){.kind = LARDER_OWNER_CONTEXT,
+                                           .held_bytes = context});
+    owners_report(t, (larder_account_line){.kind = LARDER_OWNER_OTHERS,
+                                           .held_bytes = rest - context});
+    owners_report(t, (larder_account_line){.kind = LARDER_OWNER_FREE,
+                                           .held_bytes = free_bytes});
 }
 
 /* What all allocators on the device hold and what is free, at one moment: ask
@@ -153,7 +155,7 @@ static larder_result ask_device(const struct allocator *a, uint64_t *held,
     return r;
 }
 
-static larder_result tell_all(struct allocator *a, struct telling *t)
+static larder_result report_all(struct allocator *a, struct account_report *t)
 {
     uint64_t used = (uint64_t)metric_all(&a->stats.active_bytes);
     uint64_t free_bytes;
@@ -175,25 +177,25 @@ static larder_result tell_all(struct allocator *a, struct telling *t)
         larder__assert(of_pool <= used); /* all sums are of one moment */
         used -= of_pool;
     }
-    tell_owner(
+    report_owner(
         t, &a->account.cache,
         (larder_account_line){.kind = LARDER_OWNER_CACHE, .used_bytes = used});
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next)
-        tell_private(t, p);
-    tell_rest(t, held, free_bytes, total_bytes);
-    owners_tell(t, (larder_account_line){.kind = LARDER_OWNER_PINNED,
-                                         .held_bytes =
-                                             larder__device_pinned(a->device) +
-                                             t->kept_on_host,
-                                         .asleep_bytes = t->kept_on_host});
+        report_private(t, p);
+    report_rest(t, held, free_bytes, total_bytes);
+    owners_report(
+        t, (larder_account_line){
+               .kind = LARDER_OWNER_PINNED,
+               .held_bytes = larder__device_pinned(a->device) + t->kept_on_host,
+               .asleep_bytes = t->kept_on_host});
     return LARDER_OK;
 }
 
 larder_result larder_account(larder_allocator *handle, larder_account_fn *fn,
                              void *ctx)
 {
-    struct telling t = {.fn = fn, .ctx = ctx};
+    struct account_report t = {.fn = fn, .ctx = ctx};
     struct allocator *a;
     larder_result r;
 
@@ -203,7 +205,7 @@ larder_result larder_account(larder_allocator *handle, larder_account_fn *fn,
     if (r != LARDER_OK)
         return r;
     t.a = a;
-    r = tell_all(a, &t);
+    r = report_all(a, &t);
     larder__handle_unlock(a);
     return r;
 }

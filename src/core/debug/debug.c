@@ -15,7 +15,7 @@ enum { QUARANTINE_PART = 32 };
 
 /* ---- creation --------------------------------------------------------------- */
 
-larder_result larder__debug_make(struct allocator *a)
+larder_result larder__debug_create(struct allocator *a)
 {
     if (a->conf.debug < 2 || a->policy->is_host)
         return LARDER_OK;
@@ -30,7 +30,7 @@ larder_result larder__debug_make(struct allocator *a)
     return LARDER_OK;
 }
 
-void larder__debug_unmake(struct allocator *a)
+void larder__debug_destroy(struct allocator *a)
 {
     if (a->debug == NULL)
         return;
@@ -77,7 +77,7 @@ larder_result larder__debug_free(struct allocator *a, struct block *b)
 {
     struct pool *pool = b->segment->heap->pool;
     struct quarantined *q = NULL;
-    bool goes = a->debug->level > 2 && larder__stale_goes(a, b);
+    bool goes = a->debug->level > 2 && larder__stale_applies(a, b);
 
     larder__assert(b->state == BLOCK_LIVE);
     check_zones(a, b);
@@ -90,7 +90,7 @@ larder_result larder__debug_free(struct allocator *a, struct block *b)
         larder__quarantine_begin(a, q);
     if (goes)
         larder__stale_release(a, pool);
-    return larder__finding_tell(a);
+    return larder__finding_report(a);
 }
 
 /* ---- pause and resume ------------------------------------------------------ */
@@ -164,9 +164,9 @@ bool larder__debug_releases(const struct allocator *a)
     return a->debug->level > 2 && !allocator_is_capturing(a);
 }
 
-larder_result larder__debug_tell(struct allocator *a)
+larder_result larder__debug_report(struct allocator *a)
 {
-    return larder__finding_tell(a);
+    return larder__finding_report(a);
 }
 
 /* ---- checking everything -------------------------------------------------------- */
@@ -185,7 +185,7 @@ larder_result larder__debug_check(struct allocator *a)
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         check_segment(a, s);
     larder__quarantine_check(a);
-    return larder__finding_tell(a);
+    return larder__finding_report(a);
 }
 
 larder_result larder__debug_end(struct allocator *a)
@@ -195,5 +195,5 @@ larder_result larder__debug_end(struct allocator *a)
     (void)larder__quarantine_empty(a);
     if (a->debug->level > 2)
         larder__leaks_note(a);
-    return larder__finding_tell(a);
+    return larder__finding_report(a);
 }

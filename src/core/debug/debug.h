@@ -54,8 +54,8 @@ struct debug {
 };
 
 /* Make the debug state that the settings of a new allocator ask for. */
-larder_result larder__debug_make(struct allocator *a);
-void larder__debug_unmake(struct allocator *a);
+larder_result larder__debug_create(struct allocator *a);
+void larder__debug_destroy(struct allocator *a);
 
 /* The following require a->debug. */
 
@@ -87,7 +87,7 @@ void larder__debug_decommit(struct allocator *a, const struct block *b);
 /* Whether decommitted memory must be released to the device at once. */
 bool larder__debug_releases(const struct allocator *a);
 /* Report the finding that has not been reported yet. */
-larder_result larder__debug_tell(struct allocator *a);
+larder_result larder__debug_report(struct allocator *a);
 
 /* Check everything, and report a finding.  O(blocks + quarantined blocks). */
 larder_result larder__debug_check(struct allocator *a);

@@ -74,7 +74,7 @@ void larder__finding_note(struct allocator *a, const struct block *b,
         add_origin(&t, a, b);
 }
 
-larder_result larder__finding_tell(struct allocator *a)
+larder_result larder__finding_report(struct allocator *a)
 {
     struct finding *f = &a->debug->finding;
     larder_result r = f->result;

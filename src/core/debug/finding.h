@@ -20,6 +20,6 @@ void larder__finding_note(struct allocator *a, const struct block *b,
 
 /* Set the last error and return the finding's result; LARDER_OK: there is
  * none. */
-larder_result larder__finding_tell(struct allocator *a);
+larder_result larder__finding_report(struct allocator *a);
 
 #endif

@@ -27,7 +27,7 @@ static bool is_alone(struct allocator *a, const struct block *b)
 }
 
 /* Of any two pages, one contains no part of another block. */
-bool larder__stale_goes(struct allocator *a, const struct block *b)
+bool larder__stale_applies(struct allocator *a, const struct block *b)
 {
     const struct segment *s = b->segment;
 

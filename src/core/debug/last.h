@@ -12,7 +12,7 @@ void larder__stale_begin(struct allocator *a);
 
 /* Whether the live block has memory that is released together with it, so that
  * its address faults instead of accessing a later block. */
-bool larder__stale_goes(struct allocator *a, const struct block *b);
+bool larder__stale_applies(struct allocator *a, const struct block *b);
 
 /* Release the free memory of this pool. */
 void larder__stale_release(struct allocator *a, struct pool *pool);

@@ -148,7 +148,7 @@ bool larder__run_reclaims(struct allocator *a)
 }
 
 /* The message is saved first: an observer's calls may fail and replace it. */
-static void tell_observers(struct allocator *a, const larder_oom_info *info)
+static void call_observers(struct allocator *a, const larder_oom_info *info)
 {
     uint32_t count = a->oom_observers.count;
     struct callback *copy = callbacks_copy(&a->oom_observers);
@@ -189,7 +189,7 @@ static larder_result report(struct allocator *a, const struct request *q,
         return LARDER_ERR_OUT_OF_MEMORY;
     larder__copy_error(message, sizeof message);
     larder__dump_on_oom(a);
-    tell_observers(a, &info);
+    call_observers(a, &info);
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
 }
 

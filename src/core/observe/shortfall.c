@@ -135,7 +135,7 @@ static const char *plural(uint64_t n)
 }
 
 /* Name the stream that holds the most, if several hold memory. */
-static void say_holder(const struct held_state *h, struct text *t)
+static void add_holder(const struct held_state *h, struct text *t)
 {
     const struct holder *most = &h->holders[0];
     uint64_t unknown = h->live; /* held by streams that are not told apart */
@@ -153,7 +153,7 @@ static void say_holder(const struct held_state *h, struct text *t)
 }
 
 /* All memory held, and the part that is in no segment. */
-static void say_reserved(const struct allocator *a, const struct held_state *h,
+static void add_reserved(const struct allocator *a, const struct held_state *h,
                          struct text *t)
 {
     shortfall_add(t, " Reserved: ", a->held_bytes);
@@ -163,11 +163,11 @@ static void say_reserved(const struct allocator *a, const struct held_state *h,
     }
 }
 
-static void say_figures(const struct allocator *a, const struct held_state *h,
+static void add_figures(const struct allocator *a, const struct held_state *h,
                         struct text *t)
 {
     larder__assert(h->free >= h->loose);
-    say_reserved(a, h, t);
+    add_reserved(a, h, t);
     larder__text_add(t, " in %" PRIu64 " segment%s: ", h->segments,
                      plural(h->segments));
     shortfall_add(t, "", h->live);
@@ -182,7 +182,7 @@ static void say_figures(const struct allocator *a, const struct held_state *h,
         larder__text_add(t, " freed but still in use by other streams");
     }
     larder__text_add(t, ".");
-    say_holder(h, t);
+    add_holder(h, t);
     shortfall_add(t, " The largest free block that this request could use: ",
                   h->own_largest);
     larder__text_add(t, ".");
@@ -197,7 +197,7 @@ static uint64_t room_bytes(const struct allocator *a, uint64_t device_free)
     return limit < device_free ? limit : device_free;
 }
 
-static void say_too_much(const struct request *q, const struct held_state *h,
+static void add_too_much(const struct request *q, const struct held_state *h,
                          uint64_t attainable, struct text *t)
 {
     uint64_t needed = h->live + h->pending + q->size;
@@ -209,7 +209,7 @@ static void say_too_much(const struct request *q, const struct held_state *h,
     larder__text_add(t, " is missing.");
 }
 
-static void say_pool(struct allocator *a, const struct request *q,
+static void add_pool(struct allocator *a, const struct request *q,
                      struct text *t)
 {
     const struct private_pool *p = q->heap->pool->owner;
@@ -234,13 +234,13 @@ bool larder__shortfall_say_limit(struct allocator *a, const struct request *q,
                                  struct text *t)
 {
     if (q->over_pool)
-        say_pool(a, q, t);
+        add_pool(a, q, t);
     else if (a->ledger_refusal != NULL)
         larder__text_add(t, " Why: %s leaves too little.", a->ledger_refusal);
     return q->over_pool || a->ledger_refusal != NULL;
 }
 
-static void say_pieces(const struct allocator *a, const struct held_state *h,
+static void add_pieces(const struct allocator *a, const struct held_state *h,
                        uint64_t room, struct text *t)
 {
     shortfall_add(t, " Why: fragmentation. ", h->free + room);
@@ -252,7 +252,7 @@ static void say_pieces(const struct allocator *a, const struct held_state *h,
     larder__text_add(t, ".");
 }
 
-static void say_cause(struct allocator *a, const struct request *q,
+static void add_cause(struct allocator *a, const struct request *q,
                       const struct held_state *h, uint64_t room, struct text *t)
 {
     uint64_t attainable = h->live + h->pending + h->free + room;
@@ -265,7 +265,7 @@ static void say_cause(struct allocator *a, const struct request *q,
         shortfall_add(t, "", h->pending);
         larder__text_add(t, " was freed, but recorded streams still used it.");
     } else if (h->free + h->pending + room < q->size) {
-        say_too_much(q, h, attainable, t);
+        add_too_much(q, h, attainable, t);
     } else if (allocator_is_capturing(a)) {
         larder__text_add(t, " Why: no memory is released while a private pool "
                             "is begun or a stream is being captured.");
@@ -277,7 +277,7 @@ static void say_cause(struct allocator *a, const struct request *q,
                       h->foreign_largest);
         larder__text_add(t, " was free, but belongs to another.");
     } else {
-        say_pieces(a, h, room, t);
+        add_pieces(a, h, room, t);
     }
 }
 
@@ -302,8 +302,8 @@ void larder__shortfall_say(struct allocator *a, const struct request *q,
     uint64_t room = room_bytes(a, device_free);
     uint64_t fits = would_fit(a, &h, room);
 
-    say_figures(a, &h, t);
-    say_cause(a, q, &h, room, t);
+    add_figures(a, &h, t);
+    add_cause(a, q, &h, room, t);
     if (q->over_pool || allocator_is_capturing(a) || fits >= q->size)
         return;
     shortfall_add(t, " Up to ", fits);

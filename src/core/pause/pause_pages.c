@@ -223,7 +223,7 @@ uint64_t larder__paused_release(struct allocator *a, struct segment *s,
 
         if (p->pages[i].state != PAGE_HELD || (only_new && !p->pages[i].is_new))
             continue;
-        larder__orphan_give(a, orphan);
+        larder__orphan_try_release(a, orphan);
         larder__assert(a->page_count > 0 && s->pages[i] != 0);
         s->pages[i] = 0;
         a->page_count--;

@@ -71,7 +71,7 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
         end = page_handle_end(s, i);
         orphan.bytes = pages_bytes(end - i);
         a->page_count -= end - i;
-        larder__orphan_give(a, orphan);
+        larder__orphan_try_release(a, orphan);
     }
     /* An orphan may be mapped in this range. */
     fail_keep_first(&r, larder__orphans_release(a));
@@ -83,7 +83,7 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
 
 /* ---- reserving ------------------------------------------------------------- */
 
-static uint64_t least_range_bytes(const struct allocator *a)
+static uint64_t min_range_bytes(const struct allocator *a)
 {
     return a->conf.tuning[TUNING_range_mib] * LARDER_MIB;
 }
@@ -96,10 +96,10 @@ static uint64_t least_range_bytes(const struct allocator *a)
 static uint64_t first_range_bytes(const struct allocator *a,
                                   const struct heap *heap, uint64_t total)
 {
-    uint64_t least = least_range_bytes(a);
+    uint64_t min_bytes = min_range_bytes(a);
     uint64_t bytes = heap->shard == NULL ? 0 : total / heap->shard->number;
 
-    return bytes > least ? bytes : least;
+    return bytes > min_bytes ? bytes : min_bytes;
 }
 
 /* An eighth more than the device's size leaves room for whatever fits on it. */
@@ -148,7 +148,7 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
         r = larder__range_reserve(a, heap, bits_up(wanted, PAGE_BYTES));
         if (r == LARDER_OK || r == LARDER_ERR_NO_HOST_MEMORY)
             return r;
-        if (wanted <= least_range_bytes(a))
+        if (wanted <= min_range_bytes(a))
             break;
     }
     (void)larder__ranges_release(a);

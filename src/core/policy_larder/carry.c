@@ -48,12 +48,12 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
 
 /* ---- copying by device or host --------------------------------------------- */
 
-static larder_result go_by_device(struct allocator *a)
+static larder_result remap_by_device(struct allocator *a)
 {
     larder_result r = larder__scratch_ensure(a);
 
     if (r == LARDER_OK)
-        r = larder__carry_make(a);
+        r = larder__carry_create(a);
     if (r == LARDER_OK)
         r = larder__scratch_copy(a);
     if (r == LARDER_OK)
@@ -61,7 +61,7 @@ static larder_result go_by_device(struct allocator *a)
     return r == LARDER_OK ? larder__carry_map(a) : r;
 }
 
-static larder_result go_by_host(struct allocator *a)
+static larder_result remap_by_host(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r;
@@ -75,7 +75,7 @@ static larder_result go_by_host(struct allocator *a)
     if (r == LARDER_OK)
         r = larder__carried_release(a);
     if (r == LARDER_OK)
-        r = larder__carry_make(a);
+        r = larder__carry_create(a);
     if (r == LARDER_OK)
         r = larder__carry_map(a);
     return r == LARDER_OK ? larder__carry_copy(a, LARDER_COPY_TO_DEVICE) : r;
@@ -83,15 +83,15 @@ static larder_result go_by_host(struct allocator *a)
 
 /* The device may have less room than expected.  New handles that were created
  * before it ran out are kept and used by the copy through the host. */
-static larder_result go(struct allocator *a)
+static larder_result remap(struct allocator *a)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
     if (larder__physical_room(a) >= a->larder->carry.count)
-        r = go_by_device(a);
+        r = remap_by_device(a);
     if (r != LARDER_ERR_OUT_OF_MEMORY || !a->larder->carry.is_mapped)
         return r;
-    return go_by_host(a);
+    return remap_by_host(a);
 }
 
 /* ---- accounting ------------------------------------------------------------ */
@@ -227,14 +227,14 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     carry_begin(a, s, handle, used);
     (void)larder__carry_used(a, first, s, handle, c->pages);
-    r = go(a);
+    r = remap(a);
     if (r != LARDER_OK) {
         carry_undo(a);
         return r;
     }
     carry_publish(a, first);
     if (c->handle != 0)
-        larder__orphan_give(
+        larder__orphan_try_release(
             a, (struct orphan){.page = c->handle,
                                .bytes = pages_bytes(c->end - c->begin)});
     carry_finish(a);
@@ -254,7 +254,7 @@ larder_result larder__carry_back(struct allocator *a)
     r = larder__carry_unmap(a);
     if (r != LARDER_OK)
         return r;
-    larder__carry_give(a);
+    larder__carry_release(a);
     r = larder__carried_remake(a);
     if (r == LARDER_OK)
         r = larder__carried_map(a);
@@ -269,7 +269,7 @@ larder_result larder__carry_back(struct allocator *a)
 }
 
 /* Release the handles wherever they are mapped now. */
-static void give_all(struct allocator *a)
+static void carry_release_all(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     struct orphan handle = {.page = c->handle,
@@ -280,12 +280,12 @@ static void give_all(struct allocator *a)
 
         if (i < c->mapped)
             other.mapped_at = carry_place(c, i);
-        larder__orphan_give(a, other);
+        larder__orphan_try_release(a, other);
     }
     if (c->is_mapped)
         handle.mapped_at = page_at(c->segment, c->begin);
     if (c->handle != 0)
-        larder__orphan_give(a, handle);
+        larder__orphan_try_release(a, handle);
 }
 
 void larder__carry_leave(struct allocator *a, struct segment *s)
@@ -295,7 +295,7 @@ void larder__carry_leave(struct allocator *a, struct segment *s)
 
     if (c->segment != s || larder__carry_back(a) == LARDER_OK)
         return;
-    give_all(a);
+    carry_release_all(a);
     for (size_t i = handle.begin; i < handle.end; i++)
         s->pages[i] = 0;
     s->page_count -= handle.end - handle.begin;
@@ -313,7 +313,7 @@ void larder__carry_tidy(struct allocator *a)
     (void)larder__scratch_free(a);
 }
 
-void larder__carry_unmake(struct allocator *a)
+void larder__carry_destroy(struct allocator *a)
 {
     larder__host_free(a->larder->carry.pages);
     larder__host_free(a->larder->carry.host);

@@ -43,6 +43,6 @@ void larder__carry_leave(struct allocator *a, struct segment *s);
 void larder__carry_tidy(struct allocator *a);
 
 /* Free the host memory, when the allocator is destroyed. */
-void larder__carry_unmake(struct allocator *a);
+void larder__carry_destroy(struct allocator *a);
 
 #endif

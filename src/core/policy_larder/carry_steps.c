@@ -62,7 +62,7 @@ larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind)
 
 /* ---- the new pages --------------------------------------------------------- */
 
-larder_result larder__carry_make(struct allocator *a)
+larder_result larder__carry_create(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r = LARDER_OK;
@@ -75,15 +75,15 @@ larder_result larder__carry_make(struct allocator *a)
     return r;
 }
 
-void larder__carry_give(struct allocator *a)
+void larder__carry_release(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
 
     larder__assert(c->mapped == 0);
     while (c->made > 0)
-        larder__orphan_give(a,
-                            (struct orphan){.page = c->pages[--c->made].handle,
-                                            .bytes = PAGE_BYTES});
+        larder__orphan_try_release(
+            a, (struct orphan){.page = c->pages[--c->made].handle,
+                               .bytes = PAGE_BYTES});
 }
 
 larder_result larder__carry_map(struct allocator *a)
@@ -248,7 +248,7 @@ static larder_result scratch_unmap(struct allocator *a, size_t mapped)
 
         if (i < mapped)
             orphan.mapped_at = c->scratch + pages_bytes(i);
-        larder__orphan_give(a, orphan);
+        larder__orphan_try_release(a, orphan);
     }
     return r;
 }

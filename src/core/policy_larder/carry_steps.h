@@ -18,10 +18,10 @@ larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind);
 
 /* ---- the new pages -------------------------------------------------------- */
 
-larder_result larder__carry_make(struct allocator *a);
+larder_result larder__carry_create(struct allocator *a);
 /* Release the new handles, none of which is mapped.  The caller has made room
  * for orphans. */
-void larder__carry_give(struct allocator *a);
+void larder__carry_release(struct allocator *a);
 /* Map the new handles at the addresses of the used pages, with access. */
 larder_result larder__carry_map(struct allocator *a);
 larder_result larder__carry_unmap(struct allocator *a);

@@ -136,7 +136,7 @@ static void strand(struct allocator *a, struct physical *p, larder_addr at)
     a->larder->loose.pages -= p->pages;
     held_sub(a, &a->pools[POOL_LARGE], orphan.bytes);
     p->pages = 0;
-    larder__orphan_give(a, orphan);
+    larder__orphan_try_release(a, orphan);
 }
 
 /* Unmap the first f->mapped handles again. */

@@ -39,7 +39,7 @@ static size_t pages_of(const struct candidate *c)
 /* ---- missing pages --------------------------------------------------------- */
 
 /* Pages that are available without moving live ones. */
-static size_t pages_to_be_had(struct allocator *a, struct spot_except except)
+static size_t pages_available(struct allocator *a, struct spot_except except)
 {
     const struct spots *spots = &a->larder->spots;
     size_t pages = a->larder->loose.pages + larder__physical_room(a);
@@ -63,7 +63,7 @@ static size_t pages_lacking(struct allocator *a, const struct request *q,
         return 0;
     except->segment = gaps[0].block->segment;
     except->span = pages_touched(except->segment, gaps[0].addr, q->size);
-    pages = pages_to_be_had(a, *except);
+    pages = pages_available(a, *except);
     return gaps[0].missing > pages ? gaps[0].missing - pages : 0;
 }
 

@@ -163,8 +163,9 @@ void larder__physical_release(struct allocator *a, size_t i)
 {
     uint64_t bytes = pages_bytes(a->larder->loose.list[i].pages);
 
-    larder__orphan_give(a, (struct orphan){.page = larder__physical_take(a, i),
-                                           .bytes = bytes});
+    larder__orphan_try_release(
+        a,
+        (struct orphan){.page = larder__physical_take(a, i), .bytes = bytes});
 }
 
 bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,

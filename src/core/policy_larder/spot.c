@@ -128,7 +128,7 @@ void larder__spots_except(struct allocator *a, struct spot_except except)
     }
 }
 
-static bool is_to_be_had(const struct spot *s)
+static bool spot_is_available(const struct spot *s)
 {
     return !s->is_chosen && !s->is_excepted;
 }
@@ -138,7 +138,7 @@ static struct spot *equal_from(const struct spots *spots, size_t i,
                                size_t pages)
 {
     for (; i < spots->count; i++) {
-        if (spots->list[i].pages == pages && is_to_be_had(&spots->list[i]))
+        if (spots->list[i].pages == pages && spot_is_available(&spots->list[i]))
             return &spots->list[i];
     }
     return NULL;
@@ -159,7 +159,7 @@ struct spot *larder__spots_largest(const struct spots *spots, size_t pages,
         struct spot *s = &spots->list[i];
 
         if (s->pages > pages || (best != NULL && s->pages <= best->pages) ||
-            !is_to_be_had(s))
+            !spot_is_available(s))
             continue;
         best = s;
         if (s->pages == pages)
@@ -175,7 +175,7 @@ struct spot *larder__spots_smallest(const struct spots *spots)
     for (size_t i = 0; i < spots->count; i++) {
         struct spot *s = &spots->list[i];
 
-        if (is_to_be_had(s) && (best == NULL || s->pages < best->pages))
+        if (spot_is_available(s) && (best == NULL || s->pages < best->pages))
             best = s;
     }
     return best;

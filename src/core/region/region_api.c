@@ -75,7 +75,7 @@ static larder_result region_api_make(struct larder_region *made, uint64_t bytes,
     history_enter(a, caller);
     r = check_device(a);
     if (r == LARDER_OK)
-        r = larder__region_make(a, bytes, opt, &made->region);
+        r = larder__region_create(a, bytes, opt, &made->region);
     larder__handle_unlock(a);
     return r;
 }
@@ -252,7 +252,7 @@ static larder_result decommit(struct allocator *a, struct region *g,
         return r;
     if (larder__debug_releases(a))
         (void)larder__region_trim(a, g); /* what is not released stays mapped */
-    return larder__debug_tell(a);
+    return larder__debug_report(a);
 }
 
 larder_result larder_region_decommit(larder_region *region, uint64_t offset,
@@ -451,7 +451,7 @@ larder_result larder_region_destroy(larder_region *region)
         return r == LARDER_ERR_DESTROYED ? LARDER_OK : r;
     r = larder__capturing_forbids(a, "a region cannot be destroyed");
     if (r == LARDER_OK)
-        r = larder__region_unmake(a, region->region);
+        r = larder__region_destroy(a, region->region);
     larder__handle_unlock(a);
     if (r == LARDER_OK)
         larder__host_free(region);

@@ -74,9 +74,9 @@ static larder_result reserve(struct allocator *a, struct region *g,
     return r;
 }
 
-larder_result larder__region_make(struct allocator *a, uint64_t bytes,
-                                  const larder_region_options *opt,
-                                  struct region **out)
+larder_result larder__region_create(struct allocator *a, uint64_t bytes,
+                                    const larder_region_options *opt,
+                                    struct region **out)
 {
     struct region *g = region_new(a, opt);
     larder_result r;
@@ -123,7 +123,7 @@ larder_result larder__region_trim(struct allocator *a, struct region *g)
     return r;
 }
 
-larder_result larder__region_unmake(struct allocator *a, struct region *g)
+larder_result larder__region_destroy(struct allocator *a, struct region *g)
 {
     const struct page_span all = {0, g->segment->bytes / PAGE_BYTES};
     larder_result r = larder__region_decommit(a, g, all);

@@ -24,13 +24,13 @@ struct region {
 };
 
 /* Reserve addresses. `opt` has all fields and was checked. */
-larder_result larder__region_make(struct allocator *a, uint64_t bytes,
-                                  const larder_region_options *opt,
-                                  struct region **out);
+larder_result larder__region_create(struct allocator *a, uint64_t bytes,
+                                    const larder_region_options *opt,
+                                    struct region **out);
 
 /* Decommit everything, wait for pending memory and release it to the cache,
  * then destroy the region.  If the device reports an error the region stays. */
-larder_result larder__region_unmake(struct allocator *a, struct region *g);
+larder_result larder__region_destroy(struct allocator *a, struct region *g);
 
 /* The span's pages, by index. */
 larder_result larder__region_commit(struct allocator *a, struct region *g,

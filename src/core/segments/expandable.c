@@ -37,7 +37,7 @@ static void page_drop(struct allocator *a, struct segment *s, size_t i,
 
     larder__assert(i < s->bytes / s->page_bytes && s->pages[i] != 0);
     larder__assert(a->page_count > 0);
-    larder__orphan_give(a, orphan);
+    larder__orphan_try_release(a, orphan);
     s->pages[i] = 0;
     a->page_count--;
 }

@@ -36,7 +36,7 @@ static larder_result orphan_release(struct allocator *a, struct orphan *o)
     return larder__return_page(a, o->page, o->bytes);
 }
 
-void larder__orphan_give(struct allocator *a, struct orphan orphan)
+void larder__orphan_try_release(struct allocator *a, struct orphan orphan)
 {
     larder__assert((orphan.memory == 0) != (orphan.page == 0));
     larder__assert(a->orphans.count < a->orphans.capacity);

@@ -14,7 +14,7 @@ bool larder__orphans_make_room(struct allocator *a, size_t count);
 
 /* Release this memory now, or remember it for later.  Never fails; the caller
  * has made room. */
-void larder__orphan_give(struct allocator *a, struct orphan orphan);
+void larder__orphan_try_release(struct allocator *a, struct orphan orphan);
 
 /* Try to release all orphans.  Continues after errors and returns the first. */
 larder_result larder__orphans_release(struct allocator *a);

@@ -68,7 +68,7 @@ static larder_result segment_take_driver(struct allocator *a, struct segment *s)
         return r;
     if (!larder__map_prepare(&a->map, &a->slab, s->addr, s->bytes,
                              pool->is_small, 0)) {
-        larder__orphan_give(
+        larder__orphan_try_release(
             a, (struct orphan){.memory = s->addr, .bytes = s->bytes});
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }

@@ -66,7 +66,7 @@ void larder__trim_to(struct allocator *a, uint64_t target)
     larder__trim_count(a, before);
 }
 
-uint64_t larder__trim_give(struct allocator *a, uint64_t bytes)
+uint64_t larder__trim_for_peer(struct allocator *a, uint64_t bytes)
 {
     uint64_t before;
     uint64_t gone;
@@ -79,7 +79,7 @@ uint64_t larder__trim_give(struct allocator *a, uint64_t bytes)
         larder__trim_to(a, before > bytes ? before - bytes : 0);
     gone = a->held_bytes < before ? before - a->held_bytes : 0;
     larder__assert(allocator_is_locked(a) && a->peers != NULL);
-    larder__peers_tell_use(a);
+    larder__peers_report_use(a);
     allocator_unlock(a);
     return gone;
 }

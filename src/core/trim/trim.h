@@ -20,6 +20,6 @@ void larder__trim_to(struct allocator *a, uint64_t target);
 /* Release up to `bytes` for another process, or nothing while a stream is
  * capturing.  Returns how many were released.  Called without the locks
  * (peers.h). */
-uint64_t larder__trim_give(struct allocator *a, uint64_t bytes);
+uint64_t larder__trim_for_peer(struct allocator *a, uint64_t bytes);
 
 #endif

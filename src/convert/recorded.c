@@ -8,15 +8,15 @@
 #include "convert/recorded_end.h"
 #include "convert/recorded_start.h"
 
-struct telling {
-    struct retelling r;
+struct recorded_playback {
+    struct playback r;
     const struct lifetimes *l;
     struct recorded_device *device;
     struct recorded_result *out;
 };
 
 /* A failure other than lack of memory stops the comparison. */
-static bool stop(struct telling *t, uint32_t event)
+static bool stop(struct recorded_playback *t, uint32_t event)
 {
     snprintf(t->out->reason, sizeof t->out->reason, "event %" PRIu32 ": %s",
              event, larder_last_error());
@@ -53,7 +53,8 @@ static void name_frame(const struct snapshot *s, uint32_t stack,
     }
 }
 
-static void note_first(struct telling *t, uint32_t event, larder_addr got)
+static void note_first(struct recorded_playback *t, uint32_t event,
+                       larder_addr got)
 {
     const struct snapshot_event *e = &t->l->events[event];
     struct recorded_difference *d = &t->out->first;
@@ -75,7 +76,7 @@ static void note_first(struct telling *t, uint32_t event, larder_addr got)
 
 /* ---- events ------------------------------------------------------------- */
 
-static bool tell_alloc(struct telling *t, uint32_t event)
+static bool play_alloc(struct recorded_playback *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
     uint32_t number = t->r.story->subjects[event];
@@ -84,9 +85,9 @@ static bool tell_alloc(struct telling *t, uint32_t event)
     larder_result r;
 
     if (replaced != STORY_NONE && t->r.got[replaced] != 0 &&
-        retelling_free(&t->r, replaced) != LARDER_OK)
+        playback_free(&t->r, replaced) != LARDER_OK)
         return stop(t, event);
-    r = retelling_ask(&t->r, e->size, e->stream, e->pool, &got);
+    r = playback_alloc(&t->r, e->size, e->stream, e->pool, &got);
     if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
         return stop(t, event);
     t->r.got[number] = got;
@@ -100,11 +101,11 @@ static bool tell_alloc(struct telling *t, uint32_t event)
 }
 
 /* A request that failed when recorded must fail now, with the same releases. */
-static bool tell_oom(struct telling *t, uint32_t event)
+static bool play_oom(struct recorded_playback *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
     larder_addr got = 0;
-    larder_result r = retelling_ask(&t->r, e->size, e->stream, e->pool, &got);
+    larder_result r = playback_alloc(&t->r, e->size, e->stream, e->pool, &got);
 
     if (r == LARDER_OK && larder_free(t->r.allocator, got) != LARDER_OK)
         return stop(t, event);
@@ -121,16 +122,16 @@ static bool tell_oom(struct telling *t, uint32_t event)
     return true;
 }
 
-static bool tell_free(struct telling *t, uint32_t event)
+static bool play_free(struct recorded_playback *t, uint32_t event)
 {
     uint32_t number = t->r.story->subjects[event];
 
     if (number == STORY_NONE || t->r.got[number] == 0)
         return true;
-    return retelling_free(&t->r, number) == LARDER_OK || stop(t, event);
+    return playback_free(&t->r, number) == LARDER_OK || stop(t, event);
 }
 
-static void tell_completed(struct telling *t, uint32_t event)
+static void play_completed(struct recorded_playback *t, uint32_t event)
 {
     uint32_t number = t->r.story->subjects[event];
 
@@ -138,16 +139,16 @@ static void tell_completed(struct telling *t, uint32_t event)
         recorded_device_complete(t->device, t->r.waits[number]);
 }
 
-static void tell_late(struct telling *t, uint32_t request)
+static void play_delayed_frees(struct recorded_playback *t, uint32_t request)
 {
     uint32_t event = request;
 
     while (story_is_late(t->r.story, request, &event))
-        tell_completed(t, event);
+        play_completed(t, event);
 }
 
 /* The complete run of releases that begins here is now allowed. */
-static bool tell_empty(struct telling *t, uint32_t event)
+static bool play_empty(struct recorded_playback *t, uint32_t event)
 {
     uint32_t end = event;
 
@@ -163,30 +164,30 @@ static bool tell_empty(struct telling *t, uint32_t event)
     return true;
 }
 
-static bool tell_event(struct telling *t, uint32_t event)
+static bool play_event(struct recorded_playback *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
 
-    if (t->r.story->empties[event] && !tell_empty(t, event))
+    if (t->r.story->empties[event] && !play_empty(t, event))
         return false;
     if (event > t->device->now)
         t->device->now = event;
     switch ((enum snapshot_action)e->action) {
     case SNAPSHOT_ALLOC:
-        if (!tell_alloc(t, event))
+        if (!play_alloc(t, event))
             return false;
-        tell_late(t, event);
+        play_delayed_frees(t, event);
         return true;
     case SNAPSHOT_FREE_REQUESTED:
-        return tell_free(t, event);
+        return play_free(t, event);
     case SNAPSHOT_FREE_COMPLETED:
         if (!t->r.story->late[event])
-            tell_completed(t, event);
+            play_completed(t, event);
         return true;
     case SNAPSHOT_OOM:
-        if (!tell_oom(t, event))
+        if (!play_oom(t, event))
             return false;
-        tell_late(t, event);
+        play_delayed_frees(t, event);
         return true;
     default:
         return true;
@@ -195,7 +196,7 @@ static bool tell_event(struct telling *t, uint32_t event)
 
 /* ---- the whole run ------------------------------------------------------ */
 
-static void take_segments(struct telling *t)
+static void take_segments(struct recorded_playback *t)
 {
     const struct recorded_device *d = t->device;
 
@@ -208,7 +209,7 @@ static void take_segments(struct telling *t)
                  "event %" PRIu32 ": %s", d->difference_event, d->difference);
 }
 
-static bool tell_all(struct telling *t, const char *conf)
+static bool play_all(struct recorded_playback *t, const char *conf)
 {
     if (!recorded_start_build(&t->r, t->out->reason))
         return false;
@@ -218,7 +219,7 @@ static bool tell_all(struct telling *t, const char *conf)
         return false;
     }
     for (uint32_t i = 0; i < t->l->event_count; i++) {
-        if (!tell_event(t, i))
+        if (!play_event(t, i))
             return false;
     }
     if (t->l->event_count > 0)
@@ -226,7 +227,7 @@ static bool tell_all(struct telling *t, const char *conf)
     return true;
 }
 
-static bool make_allocator(struct telling *t, const char *conf,
+static bool make_allocator(struct recorded_playback *t, const char *conf,
                            struct tool_error *error)
 {
     larder_options opt;
@@ -245,7 +246,7 @@ static bool make_allocator(struct telling *t, const char *conf,
            tool_fail(error, "%s", larder_last_error());
 }
 
-static bool compare(struct telling *t, const char *conf,
+static bool compare(struct recorded_playback *t, const char *conf,
                     struct tool_error *error)
 {
     bool ok;
@@ -256,7 +257,7 @@ static bool compare(struct telling *t, const char *conf,
         return tool_fail(error, "out of host memory");
     if (!make_allocator(t, conf, error))
         return false;
-    t->out->compared = tell_all(t, conf);
+    t->out->compared = play_all(t, conf);
     take_segments(t);
     ok = !t->out->compared ||
          recorded_end_compare(t->l, t->r.allocator, t->out, error);
@@ -268,7 +269,7 @@ bool recorded_compare(const struct story *story, const char *conf,
                       struct recorded_result *out, struct tool_error *error)
 {
     struct recorded_device device;
-    struct telling t = {
+    struct recorded_playback t = {
         .r = {.story = story, .l = &story->lifetimes, .device = &device},
         .l = &story->lifetimes,
         .device = &device,

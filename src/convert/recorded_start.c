@@ -11,7 +11,7 @@
 #define SLACK_BYTES ((uint64_t)1 << 20)
 
 struct start {
-    struct retelling *r;
+    struct playback *r;
     char *reason;
     const struct segment_span **spans; /* present at the start */
     size_t span_count;
@@ -54,8 +54,8 @@ static bool push(struct start *s, larder_addr **list, size_t *count,
 
 /* ---- the settings ------------------------------------------------------- */
 
-larder_result retelling_ask(struct retelling *r, uint64_t bytes,
-                            uint32_t stream, uint32_t pool, larder_addr *out)
+larder_result playback_alloc(struct playback *r, uint64_t bytes,
+                             uint32_t stream, uint32_t pool, larder_addr *out)
 {
     const struct snapshot *s = r->l->snapshot;
     larder_pool_id id = {s->pools[pool].a, s->pools[pool].b};
@@ -72,7 +72,7 @@ larder_result retelling_ask(struct retelling *r, uint64_t bytes,
     return result;
 }
 
-larder_result retelling_free(struct retelling *r, uint32_t number)
+larder_result playback_free(struct playback *r, uint32_t number)
 {
     larder_addr address = r->got[number];
     larder_result result = LARDER_OK;
@@ -98,7 +98,7 @@ static bool recorded_start_take(struct start *s,
 
         if (is_small && part > SMALL_REQUEST_BYTES)
             part = SMALL_REQUEST_BYTES;
-        if (retelling_ask(s->r, part, span->stream, span->pool, &got) !=
+        if (playback_alloc(s->r, part, span->stream, span->pool, &got) !=
                 LARDER_OK ||
             !push(s, list, count, capacity, got))
             return cannot(s, "memory at 0x%" PRIx64 " cannot be rebuilt",
@@ -289,7 +289,7 @@ static uint64_t block_bytes(const struct start *s,
 static bool lay_block(struct start *s, const struct segment_span *span,
                       uint32_t number, uint64_t limit, uint64_t *end)
 {
-    struct retelling *r = s->r;
+    struct playback *r = s->r;
     const struct lifetime *a = &r->l->allocs[number];
     uint64_t bytes;
 
@@ -297,7 +297,7 @@ static bool lay_block(struct start *s, const struct segment_span *span,
         return cannot(s, "the block at 0x%" PRIx64 " overlaps another",
                       a->address);
     bytes = block_bytes(s, span, a, limit);
-    if (retelling_ask(r, bytes, span->stream, span->pool, &r->got[number]) !=
+    if (playback_alloc(r, bytes, span->stream, span->pool, &r->got[number]) !=
             LARDER_OK ||
         r->got[number] != a->address)
         return cannot(s, "the block at 0x%" PRIx64 " cannot be rebuilt",
@@ -383,7 +383,7 @@ static bool free_pending(struct start *s)
         uint32_t number = s->blocks[i];
 
         if (s->r->l->allocs[number].end == LIFETIME_BEFORE &&
-            retelling_free(s->r, number) != LARDER_OK)
+            playback_free(s->r, number) != LARDER_OK)
             return cannot(s, "the block at 0x%" PRIx64 " cannot be freed",
                           s->r->l->allocs[number].address);
     }
@@ -400,7 +400,7 @@ static bool open_holes(struct start *s)
             cannot(s, "unmapped parts cannot be rebuilt", 0));
 }
 
-bool recorded_start_build(struct retelling *r, char *reason)
+bool recorded_start_build(struct playback *r, char *reason)
 {
     struct start s = {.r = r, .reason = reason};
     bool ok;

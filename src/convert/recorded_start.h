@@ -5,7 +5,7 @@
 #include "convert/recorded_device.h"
 
 /* A recording that is repeated with an allocator. */
-struct retelling {
+struct playback {
     const struct story *story;
     const struct lifetimes *l;
     struct recorded_device *device;
@@ -17,16 +17,16 @@ struct retelling {
 
 /* Allocate in the private pool with this number in the snapshot, or in the
  * default pool. */
-larder_result retelling_ask(struct retelling *r, uint64_t bytes,
-                            uint32_t stream, uint32_t pool, larder_addr *out);
+larder_result playback_alloc(struct playback *r, uint64_t bytes,
+                             uint32_t stream, uint32_t pool, larder_addr *out);
 
 /* Free allocation `number`, after recording the stream that it waits for. */
-larder_result retelling_free(struct retelling *r, uint32_t number);
+larder_result playback_free(struct playback *r, uint32_t number);
 
 /* Build the state: first memory for every segment, all of it in use so that
  * requests cannot find any other; then, segment by segment, the blocks in order
  * of address.  What was free is released last.  False: it cannot be built;
  * `reason` has RECORDED_TEXT_MAX bytes. */
-bool recorded_start_build(struct retelling *r, char *reason);
+bool recorded_start_build(struct playback *r, char *reason);
 
 #endif

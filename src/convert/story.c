@@ -11,13 +11,13 @@ static bool is_request(const struct snapshot_event *e)
     return e->action == SNAPSHOT_ALLOC || e->action == SNAPSHOT_OOM;
 }
 
-static bool gives_back(const struct snapshot_event *e)
+static bool is_segment_release(const struct snapshot_event *e)
 {
     return e->action == SNAPSHOT_SEGMENT_FREE ||
            e->action == SNAPSHOT_SEGMENT_UNMAP;
 }
 
-static bool takes_more(const struct snapshot_event *e)
+static bool is_segment_acquire(const struct snapshot_event *e)
 {
     return e->action == SNAPSHOT_SEGMENT_ALLOC ||
            e->action == SNAPSHOT_SEGMENT_MAP;
@@ -53,7 +53,7 @@ static void name_subjects(struct story *story)
 static uint32_t run_end(const struct lifetimes *l, uint32_t i)
 {
     while (i < l->event_count &&
-           (gives_back(&l->events[i]) ||
+           (is_segment_release(&l->events[i]) ||
             l->events[i].action == SNAPSHOT_FREE_COMPLETED))
         i++;
     return i;
@@ -80,7 +80,7 @@ static bool had_a_fit(const struct lifetimes *l, struct run run)
         bool small = e->size <= SMALL_SEGMENT_BYTES;
         uint64_t bytes = lifetimes_round(&l->snapshot->settings, request->size);
 
-        if (gives_back(e) && e->stream == request->stream &&
+        if (is_segment_release(e) && e->stream == request->stream &&
             e->pool == request->pool &&
             small == (bytes <= SMALL_REQUEST_BYTES) && e->size >= bytes)
             return true;
@@ -101,7 +101,7 @@ static bool explained(const struct lifetimes *l, struct run run,
         return false;
     if (next->action == SNAPSHOT_OOM)
         return true;
-    if (!takes_more(next))
+    if (!is_segment_acquire(next))
         return false;
     if (set->has_max_split_size && set->max_split_size > 0)
         return true;
@@ -117,7 +117,7 @@ static void name_late(struct story *story, uint32_t end)
 {
     const struct snapshot_event *events = story->lifetimes.events;
 
-    while (end-- > 0 && (gives_back(&events[end]) ||
+    while (end-- > 0 && (is_segment_release(&events[end]) ||
                          events[end].action == SNAPSHOT_FREE_COMPLETED)) {
         if (story->empties[end])
             break;
@@ -141,7 +141,7 @@ static bool name_empties(struct story *story)
 
         if (l->events[i].action == SNAPSHOT_OOM)
             name_late(story, i);
-        if (!gives_back(&l->events[i]))
+        if (!is_segment_release(&l->events[i]))
             continue;
         run.end = run_end(l, i);
         story->empties[i] = !explained(l, run, reserved, highest);

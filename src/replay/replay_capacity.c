@@ -81,40 +81,40 @@ static uint64_t round_up(uint64_t bytes)
 
 /* The peak on the first large device that fits, and that device's capacity;
  * both are 0 if none does. */
-static bool find_roomy(struct search *s, uint64_t low, uint64_t *peak,
-                       uint64_t *roomy)
+static bool find_sufficient(struct search *s, uint64_t low, uint64_t *peak,
+                            uint64_t *sufficient)
 {
     uint64_t size = ROOMY_BYTES;
     bool fits = false;
 
     for (;;) {
-        *roomy = size < ROOMY_MAX_BYTES ? size : ROOMY_MAX_BYTES;
-        if (*roomy >= low && !probe(s, *roomy, &fits, peak))
+        *sufficient = size < ROOMY_MAX_BYTES ? size : ROOMY_MAX_BYTES;
+        if (*sufficient >= low && !probe(s, *sufficient, &fits, peak))
             return false;
         if (fits)
             return true;
-        if (*roomy == ROOMY_MAX_BYTES)
+        if (*sufficient == ROOMY_MAX_BYTES)
             break;
         size *= 2;
     }
     *peak = 0;
-    *roomy = 0;
+    *sufficient = 0;
     return true;
 }
 
-/* Increase *high in growing steps until it fits; `roomy` does. */
-static bool raise_high(struct search *s, uint64_t roomy, uint64_t *high)
+/* Increase *high in growing steps until it fits; `sufficient` does. */
+static bool raise_high(struct search *s, uint64_t sufficient, uint64_t *high)
 {
     bool fits = false;
 
-    for (uint64_t more = STEP_BYTES; *high < roomy; more *= 2) {
+    for (uint64_t more = STEP_BYTES; *high < sufficient; more *= 2) {
         if (!probe(s, *high, &fits, NULL))
             return false;
         if (fits)
             return true;
         *high += more;
     }
-    *high = roomy;
+    *high = sufficient;
     return true;
 }
 
@@ -161,7 +161,7 @@ bool replay_capacity_find(const struct trace *t, struct replay_work *work,
     struct search s = {.trace = t, .work = work, .error = error};
     uint64_t low;
     uint64_t high;
-    uint64_t roomy;
+    uint64_t sufficient;
 
     *out = 0;
     if (!trace_peak_requested(t, &low))
@@ -169,12 +169,12 @@ bool replay_capacity_find(const struct trace *t, struct replay_work *work,
     if (low > ROOMY_MAX_BYTES)
         return true;
     low = round_up(low > 0 ? low : 1);
-    if (!find_roomy(&s, low, &high, &roomy))
+    if (!find_sufficient(&s, low, &high, &sufficient))
         return false;
-    if (roomy == 0)
+    if (sufficient == 0)
         return true;
     high = round_up(high > low ? high : low);
-    if (!raise_high(&s, roomy, &high) || !bisect(&s, low, &high) ||
+    if (!raise_high(&s, sufficient, &high) || !bisect(&s, low, &high) ||
         !try_below(&s, low, &high))
         return false;
     *out = high;

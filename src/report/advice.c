@@ -58,8 +58,9 @@ static uint64_t in_use(const struct run_summary *r, const struct shortage *s,
 
 /* Estimate what scales with the batch size: activations, temporaries, the
  * request. */
-static uint64_t tell_less(const struct run_summary *r, const struct shortage *s,
-                          uint32_t activations, FILE *out)
+static uint64_t advise_less(const struct run_summary *r,
+                            const struct shortage *s, uint32_t activations,
+                            FILE *out)
 {
     uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
     uint64_t missing =
@@ -89,8 +90,8 @@ static uint64_t tell_less(const struct run_summary *r, const struct shortage *s,
     return missing;
 }
 
-static uint64_t tell_pieces(const struct run_summary *r,
-                            const struct shortage *s, FILE *out)
+static uint64_t advise_pieces(const struct run_summary *r,
+                              const struct shortage *s, FILE *out)
 {
     char a[REPORT_WORD];
 
@@ -108,7 +109,7 @@ static uint64_t tell_pieces(const struct run_summary *r,
     return s->free_bytes;
 }
 
-static uint64_t tell_waiting(const struct shortage *s, FILE *out)
+static uint64_t advise_waiting(const struct shortage *s, FILE *out)
 {
     char a[REPORT_WORD];
 
@@ -131,11 +132,11 @@ uint64_t advice_for_failure(const struct run_summary *r,
     }
     switch (s->cause) {
     case SHORTAGE_TOO_MUCH:
-        return tell_less(r, s, activations, out);
+        return advise_less(r, s, activations, out);
     case SHORTAGE_PIECES:
-        return tell_pieces(r, s, out);
+        return advise_pieces(r, s, out);
     case SHORTAGE_PENDING:
-        return tell_waiting(s, out);
+        return advise_waiting(s, out);
     case SHORTAGE_STREAMS:
         fprintf(out,
                 "Allocate on the stream that owns the memory, or on fewer "
@@ -220,7 +221,7 @@ static void fill_worth(const struct run_summary *r, uint64_t worth[REMEDIES])
     worth[REMEDY_LEAK] = finding_leak(r, &largest) * r->iterations.count;
 }
 
-static void tell_leak(const struct run_summary *r, uint64_t bytes, FILE *out)
+static void advise_leak(const struct run_summary *r, uint64_t bytes, FILE *out)
 {
     const struct lifetimes *l = r->lifetimes;
     uint32_t largest = 0;
@@ -242,8 +243,8 @@ static void tell_leak(const struct run_summary *r, uint64_t bytes, FILE *out)
 
 /* Temporaries of the backward pass do not come from a line that could be
  * changed. */
-static void tell_temporaries(const struct run_summary *r, uint64_t bytes,
-                             FILE *out)
+static void advise_temporaries(const struct run_summary *r, uint64_t bytes,
+                               FILE *out)
 {
     const struct snapshot *s = r->lifetimes->snapshot;
     uint32_t line = r->main_temporaries;
@@ -269,8 +270,8 @@ static void tell_temporaries(const struct run_summary *r, uint64_t bytes,
 }
 
 /* Checkpointing does not help for activations that no backward pass needs. */
-static void tell_activations(const struct run_summary *r, uint64_t bytes,
-                             FILE *out)
+static void advise_activations(const struct run_summary *r, uint64_t bytes,
+                               FILE *out)
 {
     char a[REPORT_WORD];
     char frame[REPORT_FRAME];
@@ -284,8 +285,8 @@ static void tell_activations(const struct run_summary *r, uint64_t bytes,
                          frame));
 }
 
-static void tell_remedy(const struct run_summary *r, enum remedy remedy,
-                        uint64_t bytes, FILE *out)
+static void advise_remedy(const struct run_summary *r, enum remedy remedy,
+                          uint64_t bytes, FILE *out)
 {
     char a[REPORT_WORD];
 
@@ -299,10 +300,10 @@ static void tell_remedy(const struct run_summary *r, enum remedy remedy,
                 a);
         break;
     case REMEDY_ACTIVATIONS:
-        tell_activations(r, bytes, out);
+        advise_activations(r, bytes, out);
         break;
     case REMEDY_TEMPORARIES:
-        tell_temporaries(r, bytes, out);
+        advise_temporaries(r, bytes, out);
         break;
     case REMEDY_OPTIMIZER:
         fprintf(out,
@@ -317,7 +318,7 @@ static void tell_remedy(const struct run_summary *r, enum remedy remedy,
                 a);
         break;
     case REMEDY_LEAK:
-        tell_leak(r, bytes, out);
+        advise_leak(r, bytes, out);
         break;
     default:
         fputs("Nothing stands out: memory that is held is in use, and none of "
@@ -336,6 +337,6 @@ uint64_t advice_for_peak(const struct run_summary *r, FILE *out)
         if (worth[i] > worth[best])
             best = i;
     }
-    tell_remedy(r, (enum remedy)best, worth[best], out);
+    advise_remedy(r, (enum remedy)best, worth[best], out);
     return best == REMEDY_NONE ? 0 : worth[best];
 }

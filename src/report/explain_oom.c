@@ -9,14 +9,14 @@
 
 enum { HOLDERS_SHOWN = 5, PINS_SHOWN = 5 };
 
-struct telling {
+struct explanation {
     const struct shortage *s;
     const uint8_t *categories;
     FILE *out;
 };
 
 /* Write who made the request, if that was recorded. */
-static void tell_asker(const struct telling *t)
+static void write_requester(const struct explanation *t)
 {
     const struct lifetimes *l = t->s->moment.lifetimes;
     uint32_t stack = l->events[t->s->event].stack;
@@ -37,7 +37,7 @@ static const char *percent(uint64_t part, uint64_t whole, char buf[REPORT_WORD])
 
 /* ---- figures ------------------------------------------------------------------- */
 
-static void tell_figures(const struct telling *t)
+static void write_figures(const struct explanation *t)
 {
     const struct shortage *s = t->s;
     const struct moment *m = &s->moment;
@@ -52,7 +52,7 @@ static void tell_figures(const struct telling *t)
         fprintf(t->out, "  The driver had %s left.",
                 report_bytes(s->driver_free, a));
     fputs("\n", t->out);
-    tell_asker(t);
+    write_requester(t);
     fprintf(t->out,
             "Reserved: %s in %zu segment%s: %s in use, %s free in %zu block%s",
             report_bytes(m->reserved, a), m->area_count,
@@ -72,7 +72,7 @@ static void tell_figures(const struct telling *t)
 
 /* ---- the cause ---------------------------------------------------------------------- */
 
-static void tell_too_much(const struct telling *t)
+static void write_too_much(const struct explanation *t)
 {
     const struct shortage *s = t->s;
     uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
@@ -89,7 +89,7 @@ static void tell_too_much(const struct telling *t)
     fputs("  No setting changes that.\n", t->out);
 }
 
-static void tell_pieces(const struct telling *t)
+static void write_fragments(const struct explanation *t)
 {
     const struct shortage *s = t->s;
     char a[REPORT_WORD];
@@ -109,16 +109,16 @@ static void tell_pieces(const struct telling *t)
     fputs(".\n", t->out);
 }
 
-static void tell_cause(const struct telling *t)
+static void write_cause(const struct explanation *t)
 {
     char a[REPORT_WORD];
 
     switch (t->s->cause) {
     case SHORTAGE_TOO_MUCH:
-        tell_too_much(t);
+        write_too_much(t);
         break;
     case SHORTAGE_PIECES:
-        tell_pieces(t);
+        write_fragments(t);
         break;
     case SHORTAGE_STREAMS:
         fprintf(t->out,
@@ -206,8 +206,8 @@ static const struct moment_area *next_area(const struct shortage *s,
     return best;
 }
 
-static void tell_age(FILE *out, const struct shortage *s,
-                     const struct lifetime *a)
+static void write_age(FILE *out, const struct shortage *s,
+                      const struct lifetime *a)
 {
     const struct snapshot_event *events = s->moment.lifetimes->events;
     char text[REPORT_WORD];
@@ -226,7 +226,8 @@ static void tell_age(FILE *out, const struct shortage *s,
                             text));
 }
 
-static void tell_pin(const struct telling *t, const struct moment_area *area)
+static void write_pin(const struct explanation *t,
+                      const struct moment_area *area)
 {
     const struct moment *m = &t->s->moment;
     const struct snapshot *snapshot = m->lifetimes->snapshot;
@@ -251,11 +252,11 @@ static void tell_pin(const struct telling *t, const struct moment_area *area)
             report_bytes(pin->rounded, a),
             report_frame(snapshot, report_own_frame(snapshot, pin->stack),
                          false, frame));
-    tell_age(t->out, t->s, pin);
+    write_age(t->out, t->s, pin);
     fputs("\n", t->out);
 }
 
-static void tell_pins(const struct telling *t)
+static void write_pins(const struct explanation *t)
 {
     const struct moment_area *area = NULL;
     int shown;
@@ -267,13 +268,13 @@ static void tell_pins(const struct telling *t)
         area = next_area(t->s, area);
         if (area == NULL)
             break;
-        tell_pin(t, area);
+        write_pin(t, area);
     }
 }
 
 /* ---- the holders --------------------------------------------------------------------- */
 
-static bool tell_holders(const struct telling *t, struct tool_error *error)
+static bool write_holders(const struct explanation *t, struct tool_error *error)
 {
     const struct snapshot *snapshot = t->s->moment.lifetimes->snapshot;
     struct report_group *groups;
@@ -299,7 +300,7 @@ static bool tell_holders(const struct telling *t, struct tool_error *error)
     return true;
 }
 
-static uint64_t category_bytes(const struct telling *t,
+static uint64_t category_bytes(const struct explanation *t,
                                enum report_category category)
 {
     const struct moment *m = &t->s->moment;
@@ -317,7 +318,7 @@ static uint64_t category_bytes(const struct telling *t,
 
 /* ---- remedies -------------------------------------------------------------------------- */
 
-static void help_less(const struct telling *t)
+static void suggest_less(const struct explanation *t)
 {
     const struct shortage *s = t->s;
     uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
@@ -339,7 +340,7 @@ static void help_less(const struct telling *t)
                 report_bytes(activations, a), percent(missing, activations, b));
 }
 
-static void help_pieces(const struct telling *t)
+static void suggest_for_fragments(const struct explanation *t)
 {
     const struct shortage *s = t->s;
     char a[REPORT_WORD];
@@ -369,7 +370,7 @@ static void help_pieces(const struct telling *t)
             report_bytes(s->would_fit, a));
 }
 
-static void tell_help(const struct telling *t)
+static void write_remedies(const struct explanation *t)
 {
     char a[REPORT_WORD];
 
@@ -378,17 +379,17 @@ static void tell_help(const struct telling *t)
     fputs("What would have helped:\n", t->out);
     switch (t->s->cause) {
     case SHORTAGE_TOO_MUCH:
-        help_less(t);
+        suggest_less(t);
         break;
     case SHORTAGE_PIECES:
-        help_pieces(t);
+        suggest_for_fragments(t);
         break;
     case SHORTAGE_STREAMS:
         fputs("  - Allocating on the stream that owns the memory, or on fewer "
               "streams.\n",
               t->out);
         if (!t->s->expandable)
-            help_pieces(t);
+            suggest_for_fragments(t);
         break;
     case SHORTAGE_POOLS:
         fputs("  - Releasing the pool (a captured graph, a memory pool of the "
@@ -411,14 +412,15 @@ static void tell_help(const struct telling *t)
     }
 }
 
-static bool explain_oom_tell(const struct telling *t, struct tool_error *error)
+static bool write_explanation(const struct explanation *t,
+                              struct tool_error *error)
 {
-    tell_figures(t);
-    tell_cause(t);
-    if (!tell_holders(t, error))
+    write_figures(t);
+    write_cause(t);
+    if (!write_holders(t, error))
         return false;
-    tell_pins(t);
-    tell_help(t);
+    write_pins(t);
+    write_remedies(t);
     return true;
 }
 
@@ -433,7 +435,8 @@ bool report_explain_oom(const struct lifetimes *l, const uint8_t *categories,
     if (!shortage_make(l, event, &s, error))
         return false;
     ok = report_text_begin(&grown) &&
-         explain_oom_tell(&(struct telling){&s, categories, grown.out}, error);
+         write_explanation(&(struct explanation){&s, categories, grown.out},
+                           error);
     *text = report_text_take(&grown);
     moment_free(&s.moment);
     if (ok && *text != NULL)

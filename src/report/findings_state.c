@@ -162,9 +162,9 @@ static struct stream_share *share_out(const struct run_summary *f)
     return shares;
 }
 
-static void tell_stranded(const struct run_summary *f, uint32_t stream,
-                          const struct stream_share *share,
-                          struct finding_list *list)
+static void add_stranded(const struct run_summary *f, uint32_t stream,
+                         const struct stream_share *share,
+                         struct finding_list *list)
 {
     uint64_t unused =
         share->reserved > share->used ? share->reserved - share->used : 0;
@@ -199,7 +199,7 @@ void find_stranded(const struct run_summary *f, struct finding_list *list)
         return;
     }
     for (stream = 0; stream < s->stream_count; stream++)
-        tell_stranded(f, stream, &shares[stream], list);
+        add_stranded(f, stream, &shares[stream], list);
     free(shares);
 }
 

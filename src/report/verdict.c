@@ -38,8 +38,8 @@ static bool last_failure(const struct run_summary *r, uint32_t *event)
 
 /* ---- peak, state and cause ---------------------------------------------- */
 
-static void tell_failure(const struct run_summary *r, const struct shortage *s,
-                         FILE *out)
+static void write_failure(const struct run_summary *r, const struct shortage *s,
+                          FILE *out)
 {
     const struct lifetimes *l = r->lifetimes;
     uint32_t stack = l->events[s->event].stack;
@@ -68,7 +68,7 @@ static void tell_failure(const struct run_summary *r, const struct shortage *s,
     fputs(".", out);
 }
 
-static void tell_peak(const struct run_summary *r, FILE *out)
+static void write_peak(const struct run_summary *r, FILE *out)
 {
     char a[REPORT_WORD];
     char b[REPORT_WORD];
@@ -84,7 +84,7 @@ static void tell_peak(const struct run_summary *r, FILE *out)
     fputs(".", out);
 }
 
-static void tell_state(const struct run_summary *r, FILE *out)
+static void write_state(const struct run_summary *r, FILE *out)
 {
     char a[REPORT_WORD];
     char b[REPORT_WORD];
@@ -98,9 +98,9 @@ static void tell_state(const struct run_summary *r, FILE *out)
 
 /* ---- the holders -------------------------------------------------------- */
 
-static void tell_holders(const struct run_summary *r,
-                         const struct report_group *lines, size_t count,
-                         uint64_t allocated, FILE *out)
+static void write_main_holders(const struct run_summary *r,
+                               const struct report_group *lines, size_t count,
+                               uint64_t allocated, FILE *out)
 {
     const struct snapshot *s = r->lifetimes->snapshot;
     char bytes[REPORT_WORD];
@@ -125,7 +125,7 @@ static void tell_holders(const struct run_summary *r,
 
 /* ---- the whole verdict -------------------------------------------------- */
 
-struct telling {
+struct verdict_texts {
     struct report_text what;
     struct report_text who;
     struct report_text advice;
@@ -139,10 +139,10 @@ static char *find_cure(const struct run_summary *r, const struct shortage *s,
     return cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device);
 }
 
-static bool tell_oom(const struct run_summary *r,
-                     const struct report_cure *cure, uint32_t event,
-                     struct telling *t, uint64_t *saves,
-                     struct tool_error *error)
+static bool write_oom(const struct run_summary *r,
+                      const struct report_cure *cure, uint32_t event,
+                      struct verdict_texts *t, uint64_t *saves,
+                      struct tool_error *error)
 {
     struct report_group *lines = NULL;
     struct shortage s;
@@ -158,8 +158,8 @@ static bool tell_oom(const struct run_summary *r,
          report_main_line(&s.moment, r->categories, REPORT_ACTIVATIONS,
                           &activations, error);
     if (ok) {
-        tell_failure(r, &s, t->what.out);
-        tell_holders(r, lines, count, s.moment.allocated, t->who.out);
+        write_failure(r, &s, t->what.out);
+        write_main_holders(r, lines, count, s.moment.allocated, t->who.out);
         words = find_cure(r, &s, cure);
         *saves = advice_for_failure(r, &s, words, activations, t->advice.out);
         free(words);
@@ -170,21 +170,23 @@ static bool tell_oom(const struct run_summary *r,
 }
 
 static bool verdict_tell(const struct run_summary *r,
-                         const struct report_cure *cure, struct telling *t,
-                         uint64_t *saves, struct tool_error *error)
+                         const struct report_cure *cure,
+                         struct verdict_texts *t, uint64_t *saves,
+                         struct tool_error *error)
 {
     uint32_t event;
 
     *saves = 0;
     if (last_failure(r, &event))
-        return tell_oom(r, cure, event, t, saves, error);
-    tell_holders(r, r->lines, r->line_count, r->peak.allocated, t->who.out);
+        return write_oom(r, cure, event, t, saves, error);
+    write_main_holders(r, r->lines, r->line_count, r->peak.allocated,
+                       t->who.out);
     if (!report_has_history(r)) {
-        tell_state(r, t->what.out);
+        write_state(r, t->what.out);
         advice_to_record(t->advice.out);
         return true;
     }
-    tell_peak(r, t->what.out);
+    write_peak(r, t->what.out);
     *saves = advice_for_peak(r, t->advice.out);
     return true;
 }
@@ -193,7 +195,7 @@ bool report_verdict_make(const struct run_summary *r,
                          const struct report_cure *cure,
                          struct report_verdict *out, struct tool_error *error)
 {
-    struct telling t = {{0}, {0}, {0}};
+    struct verdict_texts t = {{0}, {0}, {0}};
     bool ok = report_text_begin(&t.what);
 
     ok = report_text_begin(&t.who) && ok;

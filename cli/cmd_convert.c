@@ -340,8 +340,8 @@ static bool from_trace(struct settings *s, struct trace_source *source)
 /* ---- from a snapshot ---------------------------------------------------- */
 
 /* Report what the trace lacks, and what was left out. */
-static void tell_notes(const struct settings *s, const struct snapshot *snap,
-                       size_t device, const struct snap_trace_notes *n)
+static void print_notes(const struct settings *s, const struct snapshot *snap,
+                        size_t device, const struct snap_trace_notes *n)
 {
     size_t others = 0;
 
@@ -382,7 +382,7 @@ static bool to_trace(const struct settings *s, const struct snapshot *snap,
         return cmd_convert_fail(s->in, error.text);
     ok = write_file(&o);
     if (ok)
-        tell_notes(s, snap, device, &notes);
+        print_notes(s, snap, device, &notes);
     trace_free(&t);
     return ok;
 }

@@ -53,7 +53,7 @@ static bool find_loaded(const char *library, char out[PATH_MAX])
     return found;
 }
 
-static void say_module(struct doctor *d, const struct family *family)
+static void add_module(struct doctor *d, const struct family *family)
 {
     char version[256];
 
@@ -62,7 +62,7 @@ static void say_module(struct doctor *d, const struct family *family)
         doctor_say(d, DOCTOR_FINE, PART, "kernel module", "%s", version);
 }
 
-static void say_gpu(struct doctor *d, const struct family *family, int n,
+static void add_gpu(struct doctor *d, const struct family *family, int n,
                     const larder_device_props *props)
 {
     char total[UNITS_MAX], granularity[UNITS_MAX];
@@ -87,7 +87,7 @@ static void say_gpu(struct doctor *d, const struct family *family, int n,
 
 /* The number of GPUs that could be opened; larder_last_error() says why there
  * are no more. */
-static int say_gpus(struct doctor *d, const struct family *family)
+static int add_gpus(struct doctor *d, const struct family *family)
 {
     int n = 0;
 
@@ -100,7 +100,7 @@ static int say_gpus(struct doctor *d, const struct family *family)
         if (larder_device_open(spec, 0, &dev) != LARDER_OK)
             break;
         if (larder_device_get_props(dev, &props) == LARDER_OK)
-            say_gpu(d, family, n, &props);
+            add_gpu(d, family, n, &props);
         larder_device_close(dev);
     }
     return n;
@@ -123,7 +123,7 @@ static void advise_missing(struct doctor_finding *f,
 }
 
 /* Report where the loader searched for a missing library. */
-static void say_missing(struct doctor *d, const struct family *family,
+static void add_missing(struct doctor *d, const struct family *family,
                         const char *why)
 {
     const char *folders = getenv("LD_LIBRARY_PATH");
@@ -138,7 +138,7 @@ static void say_missing(struct doctor *d, const struct family *family,
     advise_missing(f, family, has_node);
 }
 
-static void say_unusable(struct doctor *d, const struct family *family,
+static void add_unusable(struct doctor *d, const struct family *family,
                          const char *path, const char *why)
 {
     const char *visible = getenv(family->variable);
@@ -160,17 +160,17 @@ static void look_at(struct doctor *d, const struct family *family)
 {
     char path[PATH_MAX];
     char why[DOCTOR_SAID_MAX / 2];
-    int gpus = say_gpus(d, family);
+    int gpus = add_gpus(d, family);
 
     snprintf(why, sizeof why, "%s", larder_last_error());
     if (!find_loaded(family->library, path))
-        say_missing(d, family, why);
+        add_missing(d, family, why);
     else if (gpus == 0)
-        say_unusable(d, family, path, why);
+        add_unusable(d, family, path, why);
     else
         doctor_say(d, DOCTOR_FINE, PART, family->name, "%.400s, %d GPU%s", path,
                    gpus, gpus == 1 ? "" : "s");
-    say_module(d, family);
+    add_module(d, family);
 }
 
 void doctor_driver(struct doctor *d)

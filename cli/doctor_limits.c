@@ -22,7 +22,7 @@ enum { FILES_FEW = 1024, MAPPINGS_FEW = 65530 };
 
 /* ---- limits of the process -------------------------------------------------- */
 
-static void say_address_space(struct doctor *d)
+static void check_address_space(struct doctor *d)
 {
     struct rlimit limit;
     char bytes[UNITS_MAX];
@@ -42,7 +42,7 @@ static void say_address_space(struct doctor *d)
                      "unlimited)");
 }
 
-static void say_files(struct doctor *d)
+static void check_files(struct doctor *d)
 {
     struct rlimit limit;
     struct doctor_finding *f;
@@ -59,7 +59,7 @@ static void say_files(struct doctor *d)
                       FILES_FEW);
 }
 
-static void say_locked(struct doctor *d)
+static void check_locked(struct doctor *d)
 {
     struct rlimit limit;
     char bytes[UNITS_MAX];
@@ -130,7 +130,7 @@ static uint64_t container_limit(void)
     return lowest;
 }
 
-static void say_container(struct doctor *d)
+static void check_container(struct doctor *d)
 {
     uint64_t limit = container_limit();
     char bytes[UNITS_MAX];
@@ -148,7 +148,7 @@ static void say_container(struct doctor *d)
 
 /* ---- limits of the system --------------------------------------------------- */
 
-static void say_mappings(struct doctor *d)
+static void check_mappings(struct doctor *d)
 {
     char text[64];
     long count;
@@ -166,7 +166,7 @@ static void say_mappings(struct doctor *d)
                       MAPPINGS_FEW);
 }
 
-static void say_overcommit(struct doctor *d)
+static void check_overcommit(struct doctor *d)
 {
     char text[64];
     struct doctor_finding *f;
@@ -183,7 +183,7 @@ static void say_overcommit(struct doctor *d)
                      "backing=none, or sysctl vm.overcommit_memory=0");
 }
 
-static void say_shared(struct doctor *d)
+static void check_shared(struct doctor *d)
 {
     struct statvfs fs;
     char bytes[UNITS_MAX];
@@ -208,11 +208,11 @@ static void say_shared(struct doctor *d)
 
 void doctor_limits(struct doctor *d)
 {
-    say_address_space(d);
-    say_files(d);
-    say_locked(d);
-    say_container(d);
-    say_mappings(d);
-    say_overcommit(d);
-    say_shared(d);
+    check_address_space(d);
+    check_files(d);
+    check_locked(d);
+    check_container(d);
+    check_mappings(d);
+    check_overcommit(d);
+    check_shared(d);
 }

@@ -38,7 +38,7 @@ static bool may_be(const struct doctor *d, int first, int last)
 
 /* pytorch#192722: a free block of a bucket was used without checking its size,
  * and without rounding a bucket has several sizes. */
-static void say_pinned(struct doctor *d, const char *name, const char *value)
+static void check_pinned(struct doctor *d, const char *name, const char *value)
 {
     struct doctor_finding *f;
 
@@ -58,7 +58,7 @@ static void say_pinned(struct doctor *d, const char *name, const char *value)
 }
 
 /* pytorch#183387. */
-static void say_unified(struct doctor *d, const char *name, const char *value)
+static void check_unified(struct doctor *d, const char *name, const char *value)
 {
     struct doctor_finding *f;
 
@@ -74,8 +74,8 @@ static void say_unified(struct doctor *d, const char *name, const char *value)
 
 /* An error in LARDER_CONF stops Larder.  Unknown keys in PyTorch's variables
  * may be newer than Larder. */
-static void say_conf(struct doctor *d, enum doctor_grade wrong,
-                     const char *name, const char *value)
+static void check_conf(struct doctor *d, enum doctor_grade wrong,
+                       const char *name, const char *value)
 {
     struct doctor_finding *f;
 
@@ -88,7 +88,7 @@ static void say_conf(struct doctor *d, enum doctor_grade wrong,
 }
 
 /* Only one of PyTorch's variables takes effect. */
-static void say_pytorch(struct doctor *d)
+static void check_pytorch(struct doctor *d)
 {
     const char *first = NULL;
 
@@ -106,14 +106,14 @@ static void say_pytorch(struct doctor *d)
             continue;
         }
         first = name;
-        say_conf(d, DOCTOR_NOTE, name, value);
-        say_pinned(d, name, value);
-        say_unified(d, name, value);
+        check_conf(d, DOCTOR_NOTE, name, value);
+        check_pinned(d, name, value);
+        check_unified(d, name, value);
     }
 }
 
 /* A debugging aid that is easily left on. */
-static void say_uncached(struct doctor *d)
+static void check_uncached(struct doctor *d)
 {
     struct doctor_finding *f;
 
@@ -130,9 +130,9 @@ void doctor_settings(struct doctor *d)
     const char *own = set_variable("LARDER_CONF");
 
     if (own != NULL)
-        say_conf(d, DOCTOR_PROBLEM, "LARDER_CONF", own);
-    say_pytorch(d);
-    say_uncached(d);
+        check_conf(d, DOCTOR_PROBLEM, "LARDER_CONF", own);
+    check_pytorch(d);
+    check_uncached(d);
     if (d->count == before)
         doctor_say(d, DOCTOR_FINE, PART, "environment",
                    "neither LARDER_CONF nor PYTORCH_CUDA_ALLOC_CONF is set");

@@ -43,7 +43,7 @@ static void verify(const struct run *run)
     }
 }
 
-static void get(struct run *run, int i)
+static void allocate(struct run *run, int i)
 {
     static const uint64_t sizes[] = {300,        KIB(5),  KIB(700),
                                      MIB(1) + 1, MIB(12), 64};
@@ -74,7 +74,7 @@ static void use(struct run *run)
 {
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < SLOTS; i++)
-            get(run, i);
+            allocate(run, i);
         verify(run);
         for (int i = round; i < SLOTS; i += 2)
             put(run, i);
@@ -109,7 +109,7 @@ static uint64_t balance(larder_device *dev)
 static void finish(struct run *run)
 {
     if (run->a != NULL) {
-        get(run, 0); /* still usable */
+        allocate(run, 0); /* still usable */
         assert_non_null(run->slots[0]);
         verify(run);
         assert_ok(larder_check(run->a));

@@ -22,7 +22,8 @@ static void judge(struct run *run, larder_result r)
     assert_ok(larder_check(run->rig.a));
 }
 
-static void get(struct run *run, int i, uint64_t bytes, larder_stream stream)
+static void allocate(struct run *run, int i, uint64_t bytes,
+                     larder_stream stream)
 {
     run->addrs[i] = 0;
     judge(run, larder_alloc(run->rig.a, bytes, stream, &run->addrs[i]));
@@ -35,7 +36,7 @@ static void use(struct run *run, int i, larder_stream stream)
         run->failures++;
 }
 
-static void give(struct run *run, int i)
+static void release(struct run *run, int i)
 {
     assert_ok(larder_free(run->rig.a, run->addrs[i]));
     run->addrs[i] = 0;
@@ -44,22 +45,22 @@ static void give(struct run *run, int i)
 static void everything_once(struct run *run)
 {
     for (int i = 0; i < BLOCKS; i++)
-        get(run, i, MIB(1), 0);
+        allocate(run, i, MIB(1), 0);
     for (int i = 0; i < BLOCKS; i++)
-        give(run, i);
-    get(run, BLOCKS, MIB(40), 0);    /* the others are released */
-    get(run, BLOCKS + 1, MIB(8), 1); /* no larger than necessary */
-    get(run, BLOCKS + 2, 1000, 0);
-    get(run, BLOCKS + 3, 1000, 2);
+        release(run, i);
+    allocate(run, BLOCKS, MIB(40), 0);    /* the others are released */
+    allocate(run, BLOCKS + 1, MIB(8), 1); /* no larger than necessary */
+    allocate(run, BLOCKS + 2, 1000, 0);
+    allocate(run, BLOCKS + 3, 1000, 2);
     use(run, BLOCKS, 1);
-    give(run, BLOCKS + 1);
-    give(run, BLOCKS);
-    get(run, BLOCKS, MIB(63), 0); /* waits for stream 1; too large */
-    get(run, BLOCKS + 4, MIB(50), 0);
+    release(run, BLOCKS + 1);
+    release(run, BLOCKS);
+    allocate(run, BLOCKS, MIB(63), 0); /* waits for stream 1; too large */
+    allocate(run, BLOCKS + 4, MIB(50), 0);
     for (int i = 0; i < BLOCKS + EXTRA; i++)
-        give(run, i);
-    get(run, 0, MIB(64), 3); /* released for another stream */
-    give(run, 0);
+        release(run, i);
+    allocate(run, 0, MIB(64), 3); /* released for another stream */
+    release(run, 0);
 }
 
 static void end(struct run *run, larder_call call)
@@ -67,9 +68,9 @@ static void end(struct run *run, larder_call call)
     larder__host_fail(0, 0);
     assert_ok(larder_device_fail(run->rig.dev, call, 0, 0, LARDER_ERR_DEVICE));
     assert_ok(larder_check(run->rig.a));
-    get(run, 0, MIB(64), 0);
+    allocate(run, 0, MIB(64), 0);
     assert_int_not_equal(run->addrs[0], 0);
-    give(run, 0);
+    release(run, 0);
     assert_int_equal(rig_stats(&run->rig).allocation.all.current, 0);
     assert_int_equal(rig_stats(&run->rig).inactive_split.all.current, 0);
     rig_down(&run->rig);

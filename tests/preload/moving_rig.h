@@ -28,10 +28,10 @@ static inline struct holes holes_make(void)
     cud_addr all[BLOCKS];
 
     for (int i = 0; i < BLOCKS; i++)
-        all[i] = take(PAGE);
+        all[i] = allocate(PAGE);
     for (int i = 0; i < BLOCKS; i++) {
         if (i % KEPT_EVERY != 1)
-            give(all[i]);
+            release(all[i]);
         else
             h.kept[i / KEPT_EVERY] = all[i];
     }
@@ -49,7 +49,7 @@ static inline void holes_verify(const struct holes *h)
 static inline void holes_give(const struct holes *h)
 {
     for (int i = 0; i < KEPT; i++)
-        give(h->kept[i]);
+        release(h->kept[i]);
 }
 
 static inline void assert_nothing_moves(void)

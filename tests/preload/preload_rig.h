@@ -22,7 +22,7 @@ static inline cud_context rig_context(int device)
     return own;
 }
 
-static inline cud_addr take(size_t bytes)
+static inline cud_addr allocate(size_t bytes)
 {
     cud_addr addr = 0;
 
@@ -31,7 +31,7 @@ static inline cud_addr take(size_t bytes)
     return addr;
 }
 
-static inline void give(cud_addr addr)
+static inline void release(cud_addr addr)
 {
     assert_int_equal(cuMemFree_v2(addr), CUD_SUCCESS);
 }

@@ -8,18 +8,18 @@
 
 static void the_second_allocation_makes_no_driver_call(void **state)
 {
-    cud_addr first = take(MIB(24));
+    cud_addr first = allocate(MIB(24));
     unsigned long allocs = CALLS(cuMemAlloc_v2);
     unsigned long frees = CALLS(cuMemFree_v2);
     cud_addr second;
 
     (void)state;
-    give(first);
-    second = take(MIB(24));
+    release(first);
+    second = allocate(MIB(24));
     assert_int_equal(second, first);
     assert_int_equal(CALLS(cuMemAlloc_v2), allocs);
     assert_int_equal(CALLS(cuMemFree_v2), frees);
-    give(second);
+    release(second);
     assert_ok(larder_preload_empty_cache(0));
     assert_int_equal(CALLS(cuMemFree_v2), frees + 1);
     assert_int_equal(stats_now().held_bytes, 0);
@@ -27,24 +27,24 @@ static void the_second_allocation_makes_no_driver_call(void **state)
 
 static void a_hit_waits_for_nothing(void **state)
 {
-    cud_addr a = take(KIB(600));
-    cud_addr b = take(KIB(600));
+    cud_addr a = allocate(KIB(600));
+    cud_addr b = allocate(KIB(600));
     unsigned long waits;
 
     (void)state;
-    give(a);
-    give(b);
+    release(a);
+    release(b);
     /* The rest of the segment serves this; the next request has to wait once,
      * for both. */
     waits = CALLS(cuCtxSynchronize);
-    a = take(KIB(700));
+    a = allocate(KIB(700));
     assert_int_equal(CALLS(cuCtxSynchronize), waits);
-    b = take(KIB(800));
+    b = allocate(KIB(800));
     assert_int_equal(CALLS(cuCtxSynchronize), waits + 1);
-    give(take(KIB(16)));
+    release(allocate(KIB(16)));
     assert_int_equal(CALLS(cuCtxSynchronize), waits + 1);
-    give(a);
-    give(b);
+    release(a);
+    release(b);
 }
 
 static void driver_memory_is_freed_by_the_driver(void **state)
@@ -62,31 +62,31 @@ static void driver_memory_is_freed_by_the_driver(void **state)
 /* The first block begins its segment: the driver would free all of it. */
 static void a_second_free_is_refused_and_takes_no_segment(void **state)
 {
-    cud_addr a = take(MIB(3));
-    cud_addr b = take(MIB(3));
+    cud_addr a = allocate(MIB(3));
+    cud_addr b = allocate(MIB(3));
     unsigned long frees = CALLS(cuMemFree_v2);
 
     (void)state;
     write_all(b, 7, MIB(3));
-    give(a);
+    release(a);
     assert_int_equal(cuMemFree_v2(a), CUD_INVALID_VALUE);
     assert_int_equal(cuMemFreeAsync(a, NULL), CUD_INVALID_VALUE);
     assert_int_equal(cuMemFree_v2(b + 512), CUD_INVALID_VALUE);
     assert_int_equal(CALLS(cuMemFree_v2), frees);
     assert_true(reads_all(b, 7, MIB(3)));
-    give(b);
+    release(b);
 }
 
 static void a_request_that_fits_is_served_where_a_segment_does_not(void **state)
 {
-    cud_addr most = take(MIB(248)); /* of 256: a segment takes 20 */
-    cud_addr rest = take(MIB(3));
+    cud_addr most = allocate(MIB(248)); /* of 256: a segment takes 20 */
+    cud_addr rest = allocate(MIB(3));
 
     (void)state;
     assert_int_equal(stats_now().outside_bytes, MIB(3));
-    give(rest);
+    release(rest);
     assert_int_equal(stats_now().outside_bytes, 0);
-    give(most);
+    release(most);
 }
 
 static void the_cache_makes_room_for_the_driver_s_own_memory(void **state)
@@ -96,7 +96,7 @@ static void the_cache_makes_room_for_the_driver_s_own_memory(void **state)
     cud_page page;
 
     (void)state;
-    give(take(MIB(200)));
+    release(allocate(MIB(200)));
     assert_int_equal(cuMemCreate(&page, MIB(100), &prop, 0), CUD_SUCCESS);
     assert_int_equal(stats_now().held_bytes, 0);
     assert_int_equal(cuMemRelease(page), CUD_SUCCESS);
@@ -110,54 +110,54 @@ static void the_cache_makes_room_for_the_driver_s_own_memory(void **state)
 static void freed_memory_waits_for_the_device(void **state)
 {
     cud_stream stream = new_stream();
-    cud_addr first = take(MIB(24));
+    cud_addr first = allocate(MIB(24));
     unsigned long waits = CALLS(cuCtxSynchronize);
     cud_addr second;
 
     (void)state;
     assert_int_equal(DRIVER(cuMemsetD8Async)(first, 1, MIB(24), stream), 0);
-    give(first);
+    release(first);
     assert_int_equal(CALLS(cuCtxSynchronize), waits); /* no wait either */
-    second = take(MIB(24));
+    second = allocate(MIB(24));
     assert_int_equal(second, first);
     assert_int_equal(CALLS(cuCtxSynchronize), waits + 1);
     write_all(second, 2, MIB(24));
     assert_int_equal(DRIVER(cuStreamSynchronize)(stream), CUD_SUCCESS);
     assert_true(reads_all(second, 2, MIB(24)));
-    give(second);
+    release(second);
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
 }
 
 static void a_device_that_refuses_to_wait_gives_nothing_up(void **state)
 {
-    cud_addr first = take(MIB(24));
+    cud_addr first = allocate(MIB(24));
     cud_addr second;
 
     (void)state;
-    give(first);
+    release(first);
     fake()->plan("cuCtxSynchronize", 1, 1, CUD_ILLEGAL_ADDRESS);
-    second = take(MIB(24));
+    second = allocate(MIB(24));
     assert_int_not_equal(second, first);
-    give(second);
-    assert_int_equal(take(MIB(24)), first < second ? first : second);
-    give(first < second ? first : second);
+    release(second);
+    assert_int_equal(allocate(MIB(24)), first < second ? first : second);
+    release(first < second ? first : second);
 }
 
 static void nothing_waits_while_a_stream_is_captured(void **state)
 {
     cud_stream stream = new_stream();
     cud_capture_mode mode = CUD_CAPTURE_RELAXED;
-    cud_addr first = take(MIB(24));
+    cud_addr first = allocate(MIB(24));
     unsigned long waits;
     void *graph = NULL;
     cud_addr second;
 
     (void)state;
-    give(first);
+    release(first);
     assert_int_equal(cuStreamBeginCapture_v2(stream, CUD_CAPTURE_RELAXED), 0);
     assert_int_equal(DRIVER(cuThreadExchangeStreamCaptureMode)(&mode), 0);
     waits = CALLS(cuCtxSynchronize);
-    second = take(MIB(24));
+    second = allocate(MIB(24));
     assert_int_not_equal(second, first);
     assert_int_equal(CALLS(cuCtxSynchronize), waits);
     /* The graph allocates in stream order: the driver handles that. */
@@ -167,8 +167,8 @@ static void nothing_waits_while_a_stream_is_captured(void **state)
     assert_int_equal(DRIVER(cuThreadExchangeStreamCaptureMode)(&mode), 0);
     assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), 0);
     assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
-    give(second);
-    give(take(MIB(24)));
+    release(second);
+    release(allocate(MIB(24)));
     assert_int_equal(CALLS(cuCtxSynchronize), waits + 1);
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
 }
@@ -196,13 +196,13 @@ static void memory_of_a_stream_is_its_own_again_at_once(void **state)
     assert_int_equal(cuMemFreeAsync(first, stream), CUD_SUCCESS);
     second = take_on(other, MIB(24));
     assert_int_not_equal(second, first);
-    third = take(MIB(24)); /* may be used anywhere, so not this one */
+    third = allocate(MIB(24)); /* may be used anywhere, so not this one */
     assert_int_not_equal(third, first);
     assert_int_equal(take_on(stream, MIB(24)), first);
     assert_int_equal(CALLS(cuCtxSynchronize), waits);
     assert_int_equal(cuMemFreeAsync(first, stream), CUD_SUCCESS);
     assert_int_equal(cuMemFreeAsync(second, other), CUD_SUCCESS);
-    give(third);
+    release(third);
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
     assert_int_equal(cuStreamDestroy_v2(other), CUD_SUCCESS);
 }
@@ -222,7 +222,7 @@ static void memory_freed_on_another_stream_waits_for_that(void **state)
     assert_int_equal(DRIVER(cuStreamSynchronize)(other), CUD_SUCCESS);
     assert_int_equal(cuMemFreeAsync(second, stream), CUD_SUCCESS);
     assert_int_equal(take_on(stream, MIB(24)), first < second ? first : second);
-    give(first < second ? first : second);
+    release(first < second ? first : second);
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
     assert_int_equal(cuStreamDestroy_v2(other), CUD_SUCCESS);
 }
@@ -234,11 +234,11 @@ static void the_default_stream_s_memory_is_not_anybody_s(void **state)
 
     (void)state;
     assert_int_equal(cuMemFreeAsync(first, NULL), CUD_SUCCESS);
-    second = take(MIB(24));
+    second = allocate(MIB(24));
     assert_int_not_equal(second, first);
     assert_int_equal(take_on(NULL, MIB(24)), first);
-    give(second);
-    give(first);
+    release(second);
+    release(first);
 }
 
 /* All per-thread streams share one handle. */
@@ -251,7 +251,7 @@ static void memory_of_threads_own_streams_waits_for_the_device(void **state)
     assert_int_equal(cuMemAllocAsync_ptsz(&first, MIB(24), NULL), 0);
     assert_int_equal(cuMemFreeAsync_ptsz(first, NULL), CUD_SUCCESS);
     waits = CALLS(cuCtxSynchronize);
-    give(take(MIB(24)));
+    release(allocate(MIB(24)));
     assert_int_equal(CALLS(cuCtxSynchronize), waits + 1);
 }
 
@@ -306,7 +306,7 @@ static void a_stream_that_is_none_is_refused(void **state)
     addr = take_on(NULL, 512);
     assert_int_equal(cuMemFreeAsync(addr, stream), CUD_INVALID_HANDLE);
     assert_broken("there is no stream");
-    give(addr);
+    release(addr);
 }
 
 /* ---- contexts ------------------------------------------------------------------ */
@@ -319,16 +319,16 @@ static void other_contexts_are_the_driver_s_and_counted(void **state)
     unsigned long allocs;
 
     (void)state;
-    give(take(512));
+    release(allocate(512));
     assert_int_equal(DRIVER(cuCtxCreate_v2)(&made, 0, 0), CUD_SUCCESS);
     allocs = CALLS(cuMemAlloc_v2);
-    addr = take(MIB(2));
+    addr = allocate(MIB(2));
     assert_int_equal(CALLS(cuMemAlloc_v2), allocs + 1);
     assert_int_equal(stats_now().outside_bytes, MIB(2));
-    give(addr);
+    release(addr);
     assert_int_equal(CALLS(cuMemAlloc_v2), allocs + 1);
     assert_int_equal(stats_now().outside_bytes, 0);
-    addr = take(MIB(2));
+    addr = allocate(MIB(2));
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), CUD_SUCCESS);
     assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&popped), CUD_SUCCESS);
     assert_int_equal(cuCtxDestroy_v2(made), CUD_SUCCESS);
@@ -347,23 +347,23 @@ static void memory_of_another_context_s_stream_is_the_driver_s(void **state)
     assert_int_equal(cuMemAllocAsync(&addr, MIB(3), stream), CUD_NOT_SUPPORTED);
     assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&popped), CUD_SUCCESS);
     (void)rig_context(0);
-    give(take_on(stream, MIB(3)));
+    release(take_on(stream, MIB(3)));
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
 }
 
 static void memory_is_freed_in_any_context(void **state)
 {
-    cud_addr addr = take(MIB(24));
+    cud_addr addr = allocate(MIB(24));
     cud_stream stream = new_stream();
     cud_addr ordered = take_on(stream, MIB(24));
     cud_context popped;
 
     (void)state;
     (void)rig_context(1);
-    give(addr);
+    release(addr);
     assert_int_equal(cuMemFreeAsync(ordered, stream), CUD_SUCCESS);
-    addr = take(MIB(24)); /* of the second device */
-    give(addr);
+    addr = allocate(MIB(24)); /* of the second device */
+    release(addr);
     assert_ok(larder_preload_empty_cache(LARDER_PRELOAD_ALL));
     assert_int_equal(stats_now().held_bytes, 0);
     assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&popped), CUD_SUCCESS);
@@ -373,24 +373,24 @@ static void memory_is_freed_in_any_context(void **state)
 
 static void a_reset_device_begins_anew(void **state)
 {
-    cud_addr addr = take(MIB(24));
+    cud_addr addr = allocate(MIB(24));
     cud_addr again;
 
     (void)state;
     preload_slot_close(preload_driver(), preload_slot_at(0));
     assert_int_equal(larder_preload_empty_cache(0), LARDER_ERR_INVALID);
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), CUD_SUCCESS);
-    again = take(MIB(24)); /* all earlier knowledge is gone */
+    again = allocate(MIB(24)); /* all earlier knowledge is gone */
     assert_int_equal(stats_now().live_bytes, MIB(24));
-    give(again);
+    release(again);
 }
 
 /* ---- questions ------------------------------------------------------------------ */
 
 static void an_address_is_its_own_allocation(void **state)
 {
-    cud_addr a = take(KIB(300));
-    cud_addr b = take(KIB(300));
+    cud_addr a = allocate(KIB(300));
+    cud_addr b = allocate(KIB(300));
     cud_addr base = 0;
     size_t bytes = 0;
     char handle[64];
@@ -413,8 +413,8 @@ static void an_address_is_its_own_allocation(void **state)
         cuPointerGetAttributes(2, (int[]){2, CUD_RANGE_SIZE},
                                (void *[]){&number, &bytes}, b),
         CUD_NOT_SUPPORTED); /* of the stand-in, which knows no sizes */
-    give(a);
-    give(b);
+    release(a);
+    release(b);
     assert_int_equal(cuMemGetAddressRange_v2(&base, &bytes, b), CUD_SUCCESS);
     assert_int_not_equal(bytes, KIB(300)); /* the driver's result */
 }
@@ -429,10 +429,10 @@ static void cached_memory_counts_as_free(void **state)
     (void)state;
     assert_int_equal(cuMemGetInfo_v2(&before, &total), CUD_SUCCESS);
     assert_int_equal(total, MIB(256));
-    addr = take(MIB(32));
+    addr = allocate(MIB(32));
     assert_int_equal(cuMemGetInfo_v2(&free_bytes, &total), CUD_SUCCESS);
     assert_int_equal(before - free_bytes, MIB(32));
-    give(addr);
+    release(addr);
     assert_int_equal(cuMemGetInfo_v2(&free_bytes, &total), CUD_SUCCESS);
     assert_int_equal(free_bytes, before);
 }
@@ -448,7 +448,7 @@ static void rows_are_aligned(void **state)
     assert_int_equal(pitch, 1024);
     assert_int_equal(cuMemGetAddressRange_v2(NULL, &bytes, addr), 0);
     assert_int_equal(bytes, 10240);
-    give(addr);
+    release(addr);
     assert_int_equal(cuMemAllocPitch_v2(&addr, &pitch, SIZE_MAX / 2, 3, 4),
                      CUD_OUT_OF_MEMORY);
 }
@@ -516,7 +516,7 @@ static void threads_share_the_cache(void **state)
     larder_preload_stats before = {.size = sizeof before};
 
     (void)state;
-    give(take(512));
+    release(allocate(512));
     before = stats_now();
     for (unsigned i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){.number = i + 1};

@@ -79,7 +79,7 @@ static void set_up_run(struct run *r)
     r->own = rig_context(0);
     r->stream = new_stream();
     r->failures = 0;
-    give(take(512));
+    release(allocate(512));
     (void)larder_preload_empty_cache(0);
     fake()->forget();
 }

@@ -15,8 +15,8 @@ static void without_a_cache_every_call_is_the_driver_s(void **state)
     unsigned long frees = CALLS(cuMemFree_v2);
 
     (void)state;
-    give(take(MIB(3)));
-    give(take(MIB(3)));
+    release(allocate(MIB(3)));
+    release(allocate(MIB(3)));
     assert_int_equal(CALLS(cuMemAlloc_v2), allocs + 2);
     assert_int_equal(CALLS(cuMemFree_v2), frees + 2);
     assert_int_equal(stats_now().held_bytes, 0);
@@ -32,13 +32,13 @@ static void memory_the_driver_refuses_is_not_counted(void **state)
     fake()->plan("cuMemAlloc_v2", 1, 2, CUD_OUT_OF_MEMORY);
     assert_int_equal(cuMemAlloc_v2(&addr, MIB(60)), CUD_OUT_OF_MEMORY);
     assert_int_equal(stats_now().held_bytes_peak, peak);
-    give(take(MIB(60)));
+    release(allocate(MIB(60)));
     assert_int_equal(stats_now().held_bytes_peak, MIB(60));
 }
 
 static void more_than_the_limit_is_refused(void **state)
 {
-    cud_addr a = take(MIB(40));
+    cud_addr a = allocate(MIB(40));
     unsigned long refused = stats_now().refused;
     cud_addr b = 0;
 
@@ -46,19 +46,19 @@ static void more_than_the_limit_is_refused(void **state)
     assert_int_equal(cuMemAlloc_v2(&b, MIB(25)), CUD_OUT_OF_MEMORY);
     assert_int_equal(b, 0);
     assert_int_equal(stats_now().refused, refused + 1);
-    b = take(MIB(24));
+    b = allocate(MIB(24));
     assert_int_equal(stats_now().held_bytes, LIMIT);
-    give(a);
-    a = take(MIB(40));
-    give(a);
-    give(b);
+    release(a);
+    a = allocate(MIB(40));
+    release(a);
+    release(b);
 }
 
 static void the_program_sees_the_limit_as_the_device(void **state)
 {
     size_t free_bytes;
     size_t total;
-    cud_addr addr = take(MIB(10));
+    cud_addr addr = allocate(MIB(10));
 
     (void)state;
     assert_int_equal(cuMemGetInfo_v2(&free_bytes, &total), CUD_SUCCESS);
@@ -69,7 +69,7 @@ static void the_program_sees_the_limit_as_the_device(void **state)
     assert_int_equal(cuDeviceTotalMem_v2(&total, 1), CUD_SUCCESS);
     assert_int_equal(total, LIMIT);
     assert_int_equal(cuDeviceTotalMem_v2(&total, 99), CUD_INVALID_DEVICE);
-    give(addr);
+    release(addr);
 }
 
 static void virtual_memory_counts(void **state)
@@ -151,14 +151,14 @@ static void other_kinds_of_memory_count_while_they_live(void **state)
 
 static void an_error_of_the_driver_is_the_program_s(void **state)
 {
-    cud_addr addr = take(MIB(2));
+    cud_addr addr = allocate(MIB(2));
 
     (void)state;
     fake()->plan("cuMemAlloc_v2", 1, 1, CUD_ILLEGAL_ADDRESS);
     assert_int_equal(cuMemAlloc_v2(&addr, MIB(2)), CUD_ILLEGAL_ADDRESS);
     fake()->plan("cuMemFree_v2", 1, 1, CUD_ILLEGAL_ADDRESS);
     assert_int_equal(cuMemFree_v2(addr), CUD_ILLEGAL_ADDRESS);
-    give(take(MIB(2))); /* the refused block is released with the next */
+    release(allocate(MIB(2))); /* the refused block is released with the next */
     assert_int_equal(stats_now().held_bytes, 0);
 }
 

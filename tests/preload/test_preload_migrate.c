@@ -12,14 +12,14 @@ static void live_memory_moves_for_a_request(void **state)
 {
     struct holes h = holes_make();
     uint64_t moves = stats_now().moves;
-    cud_addr got = take(WANTED);
+    cud_addr got = allocate(WANTED);
 
     (void)state;
     assert_int_equal(stats_now().moves, moves + 1);
     assert_int_equal(stats_now().outside_bytes, 0);
     write_all(got, 0xee, WANTED);
     holes_verify(&h);
-    give(got);
+    release(got);
     holes_give(&h);
     assert_ok(larder_preload_empty_cache(0));
     assert_int_equal(stats_now().held_bytes, 0);
@@ -39,10 +39,10 @@ static void work_that_is_queued_is_done_first(void **state)
         assert_int_equal(
             cuMemsetD8Async(h.kept[i], byte_of(i), PAGE, streams[i % 2]), 0);
     }
-    got = take(WANTED);
+    got = allocate(WANTED);
     write_all(got, 0xee, WANTED);
     holes_verify(&h);
-    give(got);
+    release(got);
     holes_give(&h);
     for (int i = 0; i < 2; i++)
         assert_int_equal(cuStreamDestroy_v2(streams[i]), CUD_SUCCESS);
@@ -70,7 +70,7 @@ static void a_failed_move_changes_nothing(void **state)
         refused += cuMemAlloc_v2(&got, WANTED) != CUD_SUCCESS;
         fake()->plan(NULL, 0, 0, 0);
         holes_verify(&h);
-        give(got != 0 ? got : take(WANTED));
+        release(got != 0 ? got : allocate(WANTED));
         holes_verify(&h);
         holes_give(&h);
         assert_ok(larder_preload_empty_cache(0));
@@ -84,7 +84,7 @@ static void a_failed_move_changes_nothing(void **state)
 static void *take_wanted(void *out)
 {
     (void)rig_context(0);
-    *(cud_addr *)out = take(WANTED);
+    *(cud_addr *)out = allocate(WANTED);
     return NULL;
 }
 
@@ -106,7 +106,7 @@ static void a_move_waits_for_a_running_call(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(stats_now().moves, moves + 1);
     holes_verify(&h);
-    give(got);
+    release(got);
     holes_give(&h);
 }
 
@@ -166,17 +166,17 @@ static void threads_at_work_and_memory_that_moves_do_not_meet(void **state)
     for (int i = 0; i < 2; i++)
         assert_int_equal(
             pthread_create(&threads[i], NULL, write_on, &writers[i]), 0);
-    got = take(WANTED);
+    got = allocate(WANTED);
     for (int i = 0; i < ROUNDS; i++) {
-        give(got);
-        got = take(WANTED + PAGE * (uint64_t)(i % 2));
+        release(got);
+        got = allocate(WANTED + PAGE * (uint64_t)(i % 2));
     }
     atomic_store(&is_over, true);
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_true(stats_now().moves > moves);
     holes_verify(&h);
-    give(got);
+    release(got);
     holes_give(&h);
 }
 
@@ -197,7 +197,7 @@ static void nothing_moves_while_a_stream_is_captured(void **state)
     assert_int_equal(CALLS(cuCtxSynchronize), waits);
     assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), 0);
     assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
-    give(take(WANTED));
+    release(allocate(WANTED));
     holes_verify(&h);
     holes_give(&h);
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);

@@ -5,13 +5,13 @@
 static void nothing_moves_once_another_context_was_at_work(void **state)
 {
     struct holes h = holes_make();
-    cud_addr got = take(WANTED);
+    cud_addr got = allocate(WANTED);
     cud_context other;
     cud_context popped;
 
     (void)state;
     assert_int_equal(stats_now().moves, 1);
-    give(got);
+    release(got);
     holes_give(&h);
     h = holes_make();
     assert_int_equal(DRIVER(cuCtxCreate_v2)(&other, 0, 0), CUD_SUCCESS);

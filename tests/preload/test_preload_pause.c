@@ -16,11 +16,11 @@ static size_t free_of_device(void)
 static void contents_come_back_where_they_were(void **state)
 {
     size_t before = free_of_device();
-    cud_addr a = take(MIB(40));
-    cud_addr b = take(KIB(300));
+    cud_addr a = allocate(MIB(40));
+    cud_addr b = allocate(KIB(300));
 
     (void)state;
-    give(take(MIB(30))); /* cached memory is not worth a copy */
+    release(allocate(MIB(30))); /* cached memory is not worth a copy */
     write_all(a, 5, MIB(40));
     write_all(b, 6, KIB(300));
     assert_ok(larder_preload_pause(0, 0));
@@ -34,15 +34,15 @@ static void contents_come_back_where_they_were(void **state)
     assert_true(reads_all(a, 5, MIB(40)));
     assert_true(reads_all(b, 6, KIB(300)));
     assert_ok(larder_preload_resume(0)); /* already resumed */
-    give(a);
-    give(b);
+    release(a);
+    release(b);
     assert_ok(larder_preload_empty_cache(0));
     assert_int_equal(free_of_device(), before);
 }
 
 static void contents_may_be_dropped(void **state)
 {
-    cud_addr a = take(MIB(40));
+    cud_addr a = allocate(MIB(40));
     unsigned long copies = CALLS(cuMemcpyDtoH_v2);
 
     (void)state;
@@ -51,54 +51,54 @@ static void contents_may_be_dropped(void **state)
     assert_ok(larder_preload_resume(LARDER_PRELOAD_ALL));
     write_all(a, 5, MIB(40));
     assert_true(reads_all(a, 5, MIB(40)));
-    give(a);
+    release(a);
 }
 
 static void memory_taken_meanwhile_is_the_driver_s(void **state)
 {
-    cud_addr a = take(MIB(3));
-    cud_addr b = take(MIB(3)); /* of the same segment as the next */
+    cud_addr a = allocate(MIB(3));
+    cud_addr b = allocate(MIB(3)); /* of the same segment as the next */
     cud_addr c;
 
     (void)state;
     assert_ok(larder_preload_pause(0, 0));
-    c = take(MIB(3));
+    c = allocate(MIB(3));
     write_all(c, 9, MIB(3));
     assert_int_equal(stats_now().outside_bytes, MIB(3));
-    give(b);
+    release(b);
     assert_ok(larder_preload_resume(0));
     assert_true(reads_all(c, 9, MIB(3)));
-    give(c);
+    release(c);
     assert_int_equal(stats_now().outside_bytes, 0);
-    give(a);
+    release(a);
 }
 
 static void a_resume_without_room_can_be_repeated(void **state)
 {
-    cud_addr a = take(MIB(100));
-    cud_addr b = take(MIB(30));
+    cud_addr a = allocate(MIB(100));
+    cud_addr b = allocate(MIB(30));
     cud_addr other;
 
     (void)state;
     write_all(a, 3, MIB(100));
     write_all(b, 4, MIB(30));
     assert_ok(larder_preload_pause(0, 0));
-    other = take(MIB(90)); /* 200 - 90 cannot hold both */
+    other = allocate(MIB(90)); /* 200 - 90 cannot hold both */
     assert_int_equal(larder_preload_resume(0), LARDER_ERR_OUT_OF_MEMORY);
     assert_string_equal(larder_preload_last_error(),
                         "the limit has no room for it");
-    give(other);
+    release(other);
     assert_ok(larder_preload_resume(0));
     assert_true(reads_all(a, 3, MIB(100)));
     assert_true(reads_all(b, 4, MIB(30)));
-    give(a);
-    give(b);
+    release(a);
+    release(b);
 }
 
 static void work_ends_before_its_memory_goes(void **state)
 {
     cud_stream stream = new_stream();
-    cud_addr a = take(MIB(24));
+    cud_addr a = allocate(MIB(24));
 
     (void)state;
     assert_int_equal(DRIVER(cuMemsetD8Async)(a, 8, MIB(24), stream), 0);
@@ -107,7 +107,7 @@ static void work_ends_before_its_memory_goes(void **state)
     assert_true(reads_all(a, 8, MIB(24)));
     /* The same when a segment is released for good. */
     assert_int_equal(DRIVER(cuMemsetD8Async)(a, 9, MIB(24), stream), 0);
-    give(a);
+    release(a);
     assert_ok(larder_preload_empty_cache(0));
     assert_int_equal(cuMemAllocAsync(&a, MIB(24), stream), CUD_SUCCESS);
     assert_int_equal(DRIVER(cuMemsetD8Async)(a, 9, MIB(24), stream), 0);
@@ -119,7 +119,7 @@ static void work_ends_before_its_memory_goes(void **state)
 static void pausing_is_refused_during_a_capture(void **state)
 {
     cud_stream stream = new_stream();
-    cud_addr a = take(MIB(24));
+    cud_addr a = allocate(MIB(24));
     void *graph = NULL;
 
     (void)state;
@@ -129,7 +129,7 @@ static void pausing_is_refused_during_a_capture(void **state)
     assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
     assert_ok(larder_preload_pause(0, 0));
     assert_ok(larder_preload_resume(0));
-    give(a);
+    release(a);
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
 }
 
@@ -154,8 +154,8 @@ static void every_refusal_of_the_driver_is_survived(void **state)
                                         "cuMemUnmap",       "cuMemRelease",
                                         "cuMemCreate",      "cuMemMap",
                                         "cuMemSetAccess",   "cuMemcpyHtoD_v2"};
-    cud_addr a = take(MIB(10));
-    cud_addr b = take(MIB(12));
+    cud_addr a = allocate(MIB(10));
+    cud_addr b = allocate(MIB(12));
 
     (void)state;
     write_all(a, 1, MIB(10));
@@ -181,14 +181,14 @@ static void every_refusal_of_the_driver_is_survived(void **state)
             assert_true(reads_all(b, 2, MIB(12)));
         }
     }
-    give(a);
-    give(b);
+    release(a);
+    release(b);
 }
 
 static void a_copy_without_host_memory_changes_nothing(void **state)
 {
-    cud_addr a = take(MIB(10));
-    cud_addr b = take(MIB(12));
+    cud_addr a = allocate(MIB(10));
+    cud_addr b = allocate(MIB(12));
 
     (void)state;
     write_all(a, 1, MIB(10));
@@ -198,14 +198,14 @@ static void a_copy_without_host_memory_changes_nothing(void **state)
         assert_int_equal(larder_preload_pause(0, 0), LARDER_ERR_NO_HOST_MEMORY);
         larder__host_fail(0, 0);
         assert_int_equal(stats_now().held_bytes, MIB(22));
-        give(take(MIB(50))); /* it works */
+        release(allocate(MIB(50))); /* it works */
         assert_int_equal(stats_now().outside_bytes, 0);
         assert_ok(larder_preload_empty_cache(0));
     }
     assert_true(reads_all(a, 1, MIB(10)));
     assert_true(reads_all(b, 2, MIB(12)));
-    give(a);
-    give(b);
+    release(a);
+    release(b);
 }
 
 int main(void)

@@ -45,7 +45,7 @@ static void begin_signals(void)
     MUST(setitimer(ITIMER_REAL, &often, NULL) == 0);
 }
 
-static void take(struct rig *rig, struct held *h)
+static void allocate(struct rig *rig, struct held *h)
 {
     larder_result r;
 
@@ -60,7 +60,7 @@ static void take(struct rig *rig, struct held *h)
     held_mark(h);
 }
 
-static void give(struct rig *rig, struct held *h)
+static void release(struct rig *rig, struct held *h)
 {
     MUST(*ends_of(h, 1) == h->value);
     MUST(h->bytes == 1 || *ends_of(h, 0) == h->value);
@@ -102,9 +102,9 @@ static void step(struct rig *rig, struct held *held)
     larder_sim_usage usage = {.size = sizeof usage};
 
     if (h->addr == 0)
-        take(rig, h);
+        allocate(rig, h);
     else
-        give(rig, h);
+        release(rig, h);
     MUST(larder_sim_get_usage(rig->dev, &usage) == LARDER_OK);
     MUST(usage.used_bytes <= CAPACITY && usage.self_bytes <= CAPACITY);
     if (below(40) == 0)
@@ -131,7 +131,7 @@ static void round_of(larder_policy policy)
         step(&rig, held);
     for (int i = 0; i < SLOTS; i++) {
         if (held[i].addr != 0)
-            give(&rig, &held[i]);
+            release(&rig, &held[i]);
     }
     MUST(larder_destroy(rig.a) == LARDER_OK);
     MUST(larder_device_close(rig.dev) == LARDER_OK);

@@ -31,7 +31,7 @@ static uint32_t next_random(uint32_t *seed)
     return *seed >> 8;
 }
 
-static void get(struct worker *w, struct held *h)
+static void allocate(struct worker *w, struct held *h)
 {
     uint32_t scale = 8 + next_random(&w->seed) % 15;
     larder_stream stream = w->is_pinned ? LARDER_PINNED_STREAM : w->stream;
@@ -66,7 +66,7 @@ static void *work(void *ctx)
         struct held *h = &held[next_random(&w->seed) % SLOTS];
 
         if (h->at == NULL)
-            get(w, h);
+            allocate(w, h);
         else
             put(w, h);
         if (i % 64 == 0)

@@ -37,12 +37,12 @@ static inline void pair_down(struct pair *p)
     *p = (struct pair){-1, -1};
 }
 
-static inline void say(int socket, char what)
+static inline void send_byte(int socket, char what)
 {
     assert_int_equal(write(socket, &what, 1), 1);
 }
 
-static inline void hear(int socket, char what)
+static inline void expect_byte(int socket, char what)
 {
     char got = 0;
 

@@ -30,7 +30,7 @@ static larder_addr alloc(struct rig *rig, uint64_t bytes)
     return alloc_on(rig, bytes, 0);
 }
 
-static larder_checkpoint *take(struct rig *rig)
+static larder_checkpoint *take_checkpoint(struct rig *rig)
 {
     larder_checkpoint *cp = NULL;
 
@@ -129,7 +129,7 @@ static void check_after(const char *conf,
 {
     struct rig rig = rig_up(SPEC, conf);
     struct addrs live = furnish(&rig);
-    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *cp = take_checkpoint(&rig);
     struct picture then = picture_blocks(&rig);
 
     change(&rig, &live);
@@ -225,7 +225,7 @@ static void test_a_hole_in_the_middle_comes_back(void **state)
     rig_free(&rig, p[1]);
     live = live_in_pool(&rig);
     then = picture_blocks(&rig);
-    cp = take(&rig);
+    cp = take_checkpoint(&rig);
     assert_int_equal(alloc(&rig, 4096), p[1]);
     rig_free(&rig, p[0]);
     assert_restores(&rig, cp, then, &live);
@@ -239,7 +239,7 @@ static void test_a_segment_got_since_stays_and_is_free(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
-    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *cp = take_checkpoint(&rig);
     larder_addr later = alloc(&rig, MIB(30));
     struct addrs freed;
     struct addrs created;
@@ -260,12 +260,12 @@ static void test_a_checkpoint_serves_again_and_again(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct addrs live = furnish(&rig);
-    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *cp = take_checkpoint(&rig);
     larder_checkpoint *empty;
 
     (void)state;
     free_all(&rig, &live);
-    empty = take(&rig);
+    empty = take_checkpoint(&rig);
     for (int i = 0; i < 3; i++) {
         struct addrs freed;
         struct addrs created;
@@ -287,7 +287,7 @@ static void test_current_statistics_come_back(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct addrs live = furnish(&rig);
-    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *cp = take_checkpoint(&rig);
     larder_stats then = rig_stats(&rig);
     larder_stats now;
     struct addrs freed;
@@ -326,7 +326,7 @@ static void test_memory_outside_of_the_pool_is_left_alone(void **state)
 
     (void)state;
     alloc(&rig, 4096);
-    cp = take(&rig);
+    cp = take_checkpoint(&rig);
     rig_free(&rig, outside);
     outside = rig_alloc(&rig, MIB(2));
     restore(&rig, cp, &freed, &created);
@@ -340,7 +340,7 @@ static void test_restoring_works_while_the_pool_is_begun(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct addrs live = furnish(&rig);
-    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *cp = take_checkpoint(&rig);
     struct picture then = picture_blocks(&rig);
 
     (void)state;
@@ -366,7 +366,7 @@ static void test_short_arrays_are_filled_and_counts_are_whole(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         alloc(&rig, 4096);
-    cp = take(&rig);
+    cp = take_checkpoint(&rig);
     assert_ok(larder_checkpoint_restore(rig.a, cp, list, 1, &freed, NULL, 0,
                                         &created));
     assert_int_equal(freed, 3);
@@ -407,7 +407,7 @@ static void test_a_checkpoint_of_a_vanished_pool_is_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
-    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *cp = take_checkpoint(&rig);
     struct picture before;
 
     (void)state;
@@ -428,7 +428,7 @@ static void test_a_checkpoint_whose_segment_is_gone_is_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, MIB(4));
-    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *cp = take_checkpoint(&rig);
     struct picture before;
 
     (void)state;
@@ -472,7 +472,7 @@ static void test_small_segments_are_not_brought_back_in_a_large_one(
             assert_ok(larder_pool_end(rig.a, pool));
         }
     }
-    cp = take(&rig);
+    cp = take_checkpoint(&rig);
     larder_destroy(rig.a);
     assert_ok(larder_create(rig.dev, NULL, &rig.a));
     assert_int_equal(alloc(&rig, MIB(2)), plug[0]);
@@ -489,7 +489,7 @@ static void test_a_block_that_waits_for_a_stream_stops_a_restore(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
-    larder_checkpoint *cp = take(&rig);
+    larder_checkpoint *cp = take_checkpoint(&rig);
     struct picture before;
 
     (void)state;

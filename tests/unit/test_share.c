@@ -50,11 +50,11 @@ static void part_take(larder_device *dev, int socket, uint64_t bytes)
     assert_int_equal(info.bytes, bytes);
     pattern_is(info.addr, info.bytes, SEED);
     pattern_put(info.addr, info.bytes, ANSWER);
-    say(socket, 'w');
-    hear(socket, 'k'); /* check it again */
+    send_byte(socket, 'w');
+    expect_byte(socket, 'k'); /* check it again */
     pattern_is(info.addr, info.bytes, ANSWER);
     assert_ok(larder_import_close(m));
-    say(socket, 'c');
+    send_byte(socket, 'c');
 }
 
 /* Sends memory and ends without a word. */
@@ -73,7 +73,7 @@ static void part_give_and_die(larder_device *dev, int socket)
     pattern_put(addr, BYTES, SEED);
     assert_ok(larder_export_open(a, addr, &e));
     assert_ok(larder_export_send(e, socket));
-    hear(socket, 'd');
+    expect_byte(socket, 'd');
     _exit(0);
 }
 
@@ -106,11 +106,11 @@ static void exchange(struct rig *rig, const char *part, uint64_t bytes)
     pattern_put(before, 70000, 1);
     pattern_put(addr, bytes, SEED);
     assert_ok(larder_export_send(e, peer.socket));
-    hear(peer.socket, 'w');
+    expect_byte(peer.socket, 'w');
     pattern_is(addr, bytes, ANSWER);
     pattern_is(before, 70000, 1);
-    say(peer.socket, 'k');
-    hear(peer.socket, 'c');
+    send_byte(peer.socket, 'k');
+    expect_byte(peer.socket, 'c');
     peer_end(&peer);
     assert_ok(larder_export_close(e));
     rig_free(rig, addr);
@@ -155,7 +155,7 @@ static void memory_freed_while_exported_stays(void **state)
     (void)state;
     pattern_put(addr, BYTES, SEED);
     assert_ok(larder_export_send(e, peer.socket));
-    hear(peer.socket, 'w');
+    expect_byte(peer.socket, 'w');
     rig_free(&rig, addr);
     assert_refused(LARDER_ERR_DOUBLE_FREE, larder_free(rig.a, addr),
                    "was freed before");
@@ -169,8 +169,8 @@ static void memory_freed_while_exported_stays(void **state)
     while (count > 0)
         rig_free(&rig, other[--count]);
     pattern_is(addr, BYTES, ANSWER);
-    say(peer.socket, 'k');
-    hear(peer.socket, 'c');
+    send_byte(peer.socket, 'k');
+    expect_byte(peer.socket, 'c');
     peer_end(&peer);
     assert_ok(larder_export_close(e));
     assert_int_equal(rig_stats(&rig).active.all.current, 0);
@@ -188,14 +188,14 @@ static void memory_is_held_as_long_as_the_importer_has_it(void **state)
     (void)state;
     pattern_put(addr, BYTES, SEED);
     assert_ok(larder_export_send(e, peer.socket));
-    hear(peer.socket, 'w');
+    expect_byte(peer.socket, 'w');
     assert_ok(larder_export_close(e));
     rig_free(&rig, addr);
     assert_ok(larder_empty_cache(rig.a));
     assert_int_equal(rig_reserved(&rig), 0);
     assert_int_equal(rig_usage(rig.dev).self_bytes, 6 << 20);
-    say(peer.socket, 'k'); /* its contents are unchanged */
-    hear(peer.socket, 'c');
+    send_byte(peer.socket, 'k'); /* its contents are unchanged */
+    expect_byte(peer.socket, 'c');
     peer_end(&peer);
     assert_int_equal(rig_usage(rig.dev).self_bytes, 0);
     rig_down(&rig);
@@ -211,7 +211,7 @@ static void memory_outlives_who_exported_it(void **state)
     (void)state;
     assert_ok(larder_device_open(shared_spec, 0, &dev));
     assert_ok(larder_import_receive(dev, peer.socket, &m));
-    say(peer.socket, 'd');
+    send_byte(peer.socket, 'd');
     peer_end(&peer);
     info = import_info(m);
     assert_int_equal(info.mapped_bytes, 6 << 20);

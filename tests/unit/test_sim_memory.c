@@ -33,7 +33,7 @@ static larder_addr first_of(larder_device *dev)
 }
 
 /* Allocate; returns the offset in the first region. */
-static uint64_t take(larder_device *dev, uint64_t bytes)
+static uint64_t allocate(larder_device *dev, uint64_t bytes)
 {
     larder_addr addr;
 
@@ -41,7 +41,7 @@ static uint64_t take(larder_device *dev, uint64_t bytes)
     return addr - first_of(dev);
 }
 
-static void give(larder_device *dev, uint64_t offset)
+static void release(larder_device *dev, uint64_t offset)
 {
     assert_ok(larder__device_mem_free(dev, first_of(dev) + offset));
 }
@@ -83,11 +83,11 @@ static void sizes_are_rounded_to_512_bytes_or_2_mib(void **state)
         larder_device *dev = open_with("1GiB", "", backings[b]);
 
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-            uint64_t offset = take(dev, cases[i].bytes);
+            uint64_t offset = allocate(dev, cases[i].bytes);
 
             assert_int_equal(offset, 0);
             assert_int_equal(free_of(dev), GIB(1) - cases[i].counts);
-            give(dev, offset);
+            release(dev, offset);
             assert_int_equal(free_of(dev), GIB(1));
         }
         assert_ok(larder_device_close(dev));
@@ -100,18 +100,18 @@ static void the_lowest_free_address_that_fits_is_taken(void **state)
     for (int b = 0; b < 2; b++) {
         larder_device *dev = open_with("1GiB", "", backings[b]);
 
-        assert_int_equal(take(dev, MIB(4)), 0);
-        assert_int_equal(take(dev, MIB(2)), MIB(4));
-        assert_int_equal(take(dev, MIB(2)), MIB(6));
-        give(dev, 0);
-        give(dev, MIB(6));
-        assert_int_equal(take(dev, MIB(6)), MIB(6));
-        assert_int_equal(take(dev, MIB(2)), 0);
-        assert_int_equal(take(dev, 512), MIB(2));
-        assert_int_equal(take(dev, 100), MIB(2) + 512);
-        assert_int_equal(take(dev, MIB(2)), MIB(12));
-        give(dev, MIB(4));
-        assert_int_equal(take(dev, MIB(2)), MIB(4));
+        assert_int_equal(allocate(dev, MIB(4)), 0);
+        assert_int_equal(allocate(dev, MIB(2)), MIB(4));
+        assert_int_equal(allocate(dev, MIB(2)), MIB(6));
+        release(dev, 0);
+        release(dev, MIB(6));
+        assert_int_equal(allocate(dev, MIB(6)), MIB(6));
+        assert_int_equal(allocate(dev, MIB(2)), 0);
+        assert_int_equal(allocate(dev, 512), MIB(2));
+        assert_int_equal(allocate(dev, 100), MIB(2) + 512);
+        assert_int_equal(allocate(dev, MIB(2)), MIB(12));
+        release(dev, MIB(4));
+        assert_int_equal(allocate(dev, MIB(2)), MIB(4));
         assert_ok(larder_device_close(dev));
     }
 }
@@ -138,7 +138,7 @@ static void both_backings_place_alike(void **state)
             larder_addr addr = 0;
 
             if (live[i] != UINT64_MAX) {
-                give(dev[d], live[i]);
+                release(dev[d], live[i]);
                 continue;
             }
             r[d] = larder__device_mem_alloc(dev[d], bytes, &addr);
@@ -167,8 +167,8 @@ static void what_exceeds_the_capacity_is_out_of_memory(void **state)
         larder_device *dev = open_with("4MiB", "", backings[b]);
         larder_addr addr;
 
-        assert_int_equal(take(dev, MIB(2)), 0);
-        assert_int_equal(take(dev, MIB(1) - 512), MIB(2));
+        assert_int_equal(allocate(dev, MIB(2)), 0);
+        assert_int_equal(allocate(dev, MIB(1) - 512), MIB(2));
         assert_refused(LARDER_ERR_OUT_OF_MEMORY,
                        larder__device_mem_alloc(dev, MIB(2), &addr),
                        "mem_alloc of 2097152 bytes failed: the simulated GPU "
@@ -179,7 +179,7 @@ static void what_exceeds_the_capacity_is_out_of_memory(void **state)
             LARDER_ERR_OUT_OF_MEMORY,
             larder__device_mem_alloc(dev, UINT64_MAX - MIB(3), &addr));
         assert_int_equal(rig_usage(dev).allocations, 2);
-        assert_int_equal(take(dev, MIB(1) - 512), MIB(3) - 512);
+        assert_int_equal(allocate(dev, MIB(1) - 512), MIB(3) - 512);
         assert_ok(larder_device_close(dev));
     }
 }
@@ -192,16 +192,16 @@ static void addresses_may_run_out_before_the_capacity(void **state)
     larder_addr addr;
 
     (void)state;
-    take(dev, quarter);
-    take(dev, quarter);
-    take(dev, 2 * quarter);
-    give(dev, 0);
-    give(dev, 2 * quarter);
+    allocate(dev, quarter);
+    allocate(dev, quarter);
+    allocate(dev, 2 * quarter);
+    release(dev, 0);
+    release(dev, 2 * quarter);
     assert_refused(LARDER_ERR_OUT_OF_MEMORY,
                    larder__device_mem_alloc(dev, 3 * quarter, &addr),
                    "no range of free addresses is as long");
     assert_int_equal(free_of(dev), 3 * quarter);
-    assert_int_equal(take(dev, 2 * quarter), 2 * quarter);
+    assert_int_equal(allocate(dev, 2 * quarter), 2 * quarter);
     assert_ok(larder_device_close(dev));
 }
 
@@ -211,10 +211,10 @@ static void a_capacity_that_is_no_multiple_counts_to_the_byte(void **state)
     larder_addr addr;
 
     (void)state;
-    assert_int_equal(take(dev, MIB(1) - 512), 0);
+    assert_int_equal(allocate(dev, MIB(1) - 512), 0);
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder__device_mem_alloc(dev, MIB(2) + 1, &addr));
-    assert_int_equal(take(dev, MIB(2)), MIB(2));
+    assert_int_equal(allocate(dev, MIB(2)), MIB(2));
     assert_int_equal(free_of(dev), 511);
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder__device_mem_alloc(dev, 1, &addr));
@@ -233,7 +233,7 @@ static void the_context_is_charged_at_the_first_use(void **state)
     assert_int_equal(free_of(dev), MIB(3));
     assert_int_equal(rig_usage(dev).context_bytes, MIB(1));
     assert_int_equal(rig_usage(dev).self_bytes, MIB(1));
-    assert_int_equal(take(dev, MIB(2)), 0);
+    assert_int_equal(allocate(dev, MIB(2)), 0);
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder__device_mem_alloc(dev, MIB(2), &addr));
     assert_int_equal(rig_usage(dev).used_bytes, MIB(3));
@@ -298,7 +298,7 @@ static void the_only_process_is_this_one(void **state)
     (void)state;
     assert_ok(larder__device_processes(dev, see_process, &seen));
     assert_int_equal(seen.count, 0);
-    take(dev, MIB(2));
+    allocate(dev, MIB(2));
     assert_ok(larder__device_processes(dev, see_process, &seen));
     assert_int_equal(seen.count, 1);
     assert_int_equal(seen.last.pid, getpid());
@@ -316,7 +316,7 @@ static void only_the_begin_of_an_allocation_is_freed(void **state)
         larder_device *dev = open_with("8MiB", "", backings[b]);
         larder_addr first = first_of(dev), addr;
 
-        take(dev, MIB(4));
+        allocate(dev, MIB(4));
         assert_refused(LARDER_ERR_DEVICE,
                        larder__device_mem_free(dev, first + 512),
                        "no allocation begins");
@@ -324,7 +324,7 @@ static void only_the_begin_of_an_allocation_is_freed(void **state)
                       larder__device_mem_free(dev, first + MIB(4)));
         assert_result(LARDER_ERR_DEVICE, larder__device_mem_free(dev, 0));
         assert_int_equal(rig_usage(dev).allocations, 1);
-        give(dev, 0);
+        release(dev, 0);
         assert_result(LARDER_ERR_DEVICE, larder__device_mem_free(dev, first));
         assert_refused(LARDER_ERR_DEVICE,
                        larder__device_mem_alloc(dev, 0, &addr),
@@ -338,18 +338,19 @@ static void only_the_begin_of_an_allocation_is_freed(void **state)
 static void every_byte_can_be_written_and_read(void **state)
 {
     larder_device *dev = open_with("64MiB", "", "memory");
-    uint64_t a = take(dev, MIB(3)), b = take(dev, 700), c = take(dev, 100);
+    uint64_t a = allocate(dev, MIB(3)), b = allocate(dev, 700),
+             c = allocate(dev, 100);
 
     (void)state;
     memset(bytes_at(dev, a), 1, MIB(4));
     memset(bytes_at(dev, b), 2, 1024);
     memset(bytes_at(dev, c), 3, 512);
-    give(dev, b);
+    release(dev, b);
     assert_int_equal(bytes_at(dev, a)[MIB(4) - 1], 1);
     assert_int_equal(bytes_at(dev, c)[0], 3);
     assert_int_equal(bytes_at(dev, c)[511], 3);
-    give(dev, a);
-    a = take(dev, MIB(4));
+    release(dev, a);
+    a = allocate(dev, MIB(4));
     for (uint64_t i = 0; i < MIB(4); i += 4096)
         assert_int_equal(bytes_at(dev, a)[i], 0);
     assert_ok(larder_device_close(dev));
@@ -361,7 +362,7 @@ static void memory_comes_with_its_first_touch(void **state)
     larder_device *dev = open_with("16TiB", "", "memory");
 
     (void)state;
-    bytes_at(dev, take(dev, GIB(100)))[GIB(50)] = 1;
+    bytes_at(dev, allocate(dev, GIB(100)))[GIB(50)] = 1;
     assert_ok(larder_device_close(dev));
 }
 #endif
@@ -385,11 +386,11 @@ static int signal_of_write(unsigned char *at)
 static void memory_that_was_freed_faults(void **state)
 {
     larder_device *dev = open_with("64MiB", "", "memory");
-    uint64_t a = take(dev, MIB(4));
+    uint64_t a = allocate(dev, MIB(4));
 
     (void)state;
     assert_int_equal(signal_of_write(bytes_at(dev, a)), 0);
-    give(dev, a);
+    release(dev, a);
     assert_int_equal(signal_of_write(bytes_at(dev, a)), SIGSEGV);
     assert_int_equal(signal_of_write(bytes_at(dev, a + MIB(4) - 1)), SIGSEGV);
     assert_ok(larder_device_close(dev));
@@ -403,17 +404,17 @@ static void a_page_of_small_allocations_goes_with_the_last(void **state)
     uint64_t a, b, c;
 
     (void)state;
-    a = take(dev, 5 * 1024);
-    b = take(dev, 2 * 1024);
-    c = take(dev, 9 * 1024 + 512);
+    a = allocate(dev, 5 * 1024);
+    b = allocate(dev, 2 * 1024);
+    c = allocate(dev, 9 * 1024 + 512);
     assert_int_equal(b, 5 * 1024);
-    give(dev, a);
+    release(dev, a);
     assert_int_equal(signal_of_write(bytes_at(dev, 0)), SIGSEGV);
     assert_int_equal(signal_of_write(bytes_at(dev, b)), 0);
-    give(dev, b);
+    release(dev, b);
     assert_int_equal(signal_of_write(bytes_at(dev, 4096)), 0);
     assert_int_equal(signal_of_write(bytes_at(dev, c)), 0);
-    give(dev, c);
+    release(dev, c);
     for (uint64_t at = 0; at < 20 * 1024; at += 4096)
         assert_int_equal(signal_of_write(bytes_at(dev, at)), SIGSEGV);
     assert_ok(larder_device_close(dev));
@@ -428,8 +429,8 @@ static void copies_and_fills_stay_within_one_allocation(void **state)
         unsigned char host[1024];
 
         memset(host, 5, sizeof host);
-        take(dev, 1024);
-        take(dev, 1024);
+        allocate(dev, 1024);
+        allocate(dev, 1024);
         assert_ok(larder_device_fill(dev, first, 7, 1024, 0));
         assert_ok(larder_device_copy(dev, first + 1024, first, 1024,
                                      LARDER_COPY_ON_DEVICE, 0));

@@ -40,7 +40,7 @@ static uint64_t free_of(larder_device *dev)
     return free_bytes;
 }
 
-static void take(larder_device *dev, uint64_t bytes)
+static void allocate(larder_device *dev, uint64_t bytes)
 {
     larder_addr addr;
 
@@ -202,7 +202,7 @@ static void the_capacity_counts_over_processes(void **state)
 
     (void)state;
     assert_int_equal(free_of(dev), MIB(11));
-    take(dev, MIB(2));
+    allocate(dev, MIB(2));
     assert_int_equal(free_of(dev), MIB(8));
     assert_int_equal(rig_usage(dev).used_bytes, MIB(8));
     assert_int_equal(rig_usage(dev).self_bytes, MIB(3));
@@ -211,7 +211,7 @@ static void the_capacity_counts_over_processes(void **state)
                    "has 8388608 of 16777216 bytes left");
     other_leave(o);
     assert_int_equal(free_of(dev), MIB(13));
-    take(dev, MIB(10));
+    allocate(dev, MIB(10));
     assert_ok(larder_device_close(dev));
 }
 
@@ -223,7 +223,7 @@ static void every_process_is_named_with_what_it_holds(void **state)
 
     (void)state;
     assert_int_equal(seen.count, 1);
-    take(dev, MIB(2));
+    allocate(dev, MIB(2));
     seen = processes_of(dev);
     assert_int_equal(seen.count, 2);
     assert_int_equal(seen.self_bytes, MIB(3));
@@ -316,9 +316,9 @@ static void one_process_pays_one_context(void **state)
     larder_device *b = open_one("16MiB", ",context=1MiB");
 
     (void)state;
-    take(a, MIB(14));
-    take(a, MIB(1) - 512);
-    take(a, 512);
+    allocate(a, MIB(14));
+    allocate(a, MIB(1) - 512);
+    allocate(a, 512);
     assert_int_equal(free_of(a), 0);
     assert_ok(larder_device_stream_sync(b, 0)); /* b's first use */
     assert_int_equal(processes_of(b).count, 1);
@@ -352,7 +352,7 @@ static void devices_of_a_shared_set_are_apart(void **state)
     (void)state;
     for (int i = 0; i < 2; i++)
         assert_ok(larder_device_open(spec_of("4MiB", ",count=2"), i, &dev[i]));
-    take(dev[0], MIB(4));
+    allocate(dev[0], MIB(4));
     assert_int_equal(free_of(dev[1]), MIB(4));
     assert_true(object_exists(0) && object_exists(1));
     for (int i = 0; i < 2; i++)
@@ -367,7 +367,7 @@ static void a_child_that_closes_leaves_its_parents_memory(void **state)
     pid_t pid;
 
     (void)state;
-    take(dev, MIB(2));
+    allocate(dev, MIB(2));
     pid = fork();
     if (pid == 0)
         _exit(larder_device_close(dev) == LARDER_ERR_FORKED ? 0 : 1);
@@ -414,7 +414,7 @@ static void no_byte_is_lost_when_processes_come_and_die(void **state)
     larder_device *dev = open_one("64MiB", ",context=512KiB");
 
     (void)state;
-    take(dev, MIB(2));
+    allocate(dev, MIB(2));
     for (unsigned round = 0; round < 10; round++) {
         pid_t pids[4];
 
@@ -503,7 +503,7 @@ static void what_a_process_held_before_it_became_another_comes_back(
     assert_int_equal(word, 'y');
     assert_int_equal(kill(pid, 0), 0);
     assert_int_equal(free_of(dev), MIB(8));
-    take(dev, MIB(8));
+    allocate(dev, MIB(8));
     assert_int_equal(write(down[1], "\n", 1), 1);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     for (int i = 0; i < 2; i++) {

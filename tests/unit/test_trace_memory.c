@@ -61,8 +61,9 @@ static bool read_trace(const char *path, struct tool_error *error)
     return true;
 }
 
-static bool say(const struct replay_result *r, const char *path,
-                const struct replay_options *o, struct tool_error *error)
+static bool write_result(const struct replay_result *r, const char *path,
+                         const struct replay_options *o,
+                         struct tool_error *error)
 {
     char *line = replay_result_json(r, path, o);
 
@@ -89,7 +90,7 @@ static bool replay_trace(const char *path, struct tool_error *error)
     trace_free(&t);
     if (!ok)
         return false;
-    ok = say(&r, path, &o, error);
+    ok = write_result(&r, path, &o, error);
     replay_result_free(&r);
     return ok;
 }
@@ -104,7 +105,7 @@ static bool replay_snapshot(const char *path, struct tool_error *error)
     if (!replay_input_open(path, &in, error) ||
         !replay_run_snapshot(&in, &o, &r, error))
         return false;
-    ok = say(&r, path, &o, error);
+    ok = write_result(&r, path, &o, error);
     replay_result_free(&r);
     return ok;
 }

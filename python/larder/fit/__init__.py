@@ -1,4 +1,5 @@
-"""`larder run`: a program of PyTorch on a GPU that is not there.
+"""`larder run`: runs a PyTorch program on a simulated GPU.
 
-Its tensors have shapes and no values; each of their storages is an allocation
-of Larder.  docs/FIT.md says what that tells of a real run."""
+Its tensors have shapes but no values; each of their storages is an allocation
+of Larder. docs/FIT.md says how far the result matches a real run.
+"""

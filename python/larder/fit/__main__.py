@@ -1,4 +1,4 @@
-"""python3 -m larder.fit: what `larder run` runs."""
+"""python3 -m larder.fit: implements `larder run`."""
 
 import importlib.util
 import json
@@ -25,7 +25,7 @@ def _say(line):
 
 
 def _card_of(options, cards):
-    """What is run on: a card of the table, or a GPU of a size."""
+    """The GPU to simulate: a card of the table, or one of a given size."""
     from larder.fit import sizes
 
     if options.gpu:
@@ -43,7 +43,7 @@ def _device_of(options, card):
 
 
 def _check(options):
-    """Why it cannot be begun, or None."""
+    """The reason why the run cannot start, or None."""
     if not options.module and not os.path.isfile(options.script):
         return f"{options.script}: there is no such file"
     if importlib.util.find_spec("torch") is None:
@@ -70,7 +70,7 @@ def _needs(told, options):
 
 
 def _whole(runner, options, card, snapshot):
-    """A run, and one on a roomy device if memory ran out."""
+    """Run the program, and again on a large device if memory ran out."""
     told = runner.run(_device_of(options, card), snapshot=snapshot)
     if told["how"] != "out of memory":
         return told

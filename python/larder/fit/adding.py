@@ -1,6 +1,7 @@
-"""Sums of gradients: where several ways lead to a tensor, PyTorch's engine adds
-the second gradient to the first one in place, if nothing else holds it.  Of a
-subclass, as fake tensors are, it makes a new one: here it is put right."""
+"""Accumulates gradients as PyTorch does.  If a tensor is used more than once,
+PyTorch's engine adds further gradients to the first one in place, if it holds
+the only reference.  For tensor subclasses, such as fake tensors, it creates a
+new tensor instead; this module corrects that."""
 
 import re
 import sys
@@ -26,7 +27,7 @@ _ENGINE = "/torch/autograd/graph.py"
 
 
 class _Listener(TorchDispatchMode):
-    """Which node is current when the engine adds."""
+    """Records which node is current when the engine adds gradients."""
 
     node = None
 
@@ -37,8 +38,8 @@ class _Listener(TorchDispatchMode):
 
 
 def _names_a_node():
-    """Whether the engine still names the node it ran last when it adds what
-    that gave: newer ones do."""
+    """Whether the engine still reports the node it ran last while it adds that
+    node's results; newer versions do."""
     leaf = torch.ones(1, requires_grad=True)
     base = leaf * 1
     product = base.exp() * base.sin()
@@ -49,7 +50,7 @@ def _names_a_node():
 
 
 def _called_by_engine():
-    """Nobody's Python is between the engine and the operator."""
+    """Whether the engine called the operator with no Python code in between."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -60,8 +61,8 @@ def _called_by_engine():
 
 
 def _references(tensor):
-    """To the tensor's storage, with those that counting takes: how many that
-    are differs between versions."""
+    """The number of references to the tensor's storage, including those made
+    by counting.  How many those are depends on the version."""
     storage = tensor.untyped_storage()
     return torch._C._storage_Use_Count(storage._cdata)
 
@@ -71,7 +72,8 @@ class Adding:
     _unshared = 0
 
     def try_engine(self):
-        """Before the first sum; the engine is started by it."""
+        """Find out how the engine behaves, before the first sum.  This starts
+        its threads."""
         self._always_named = _names_a_node()
         self._unshared = _references(torch.empty(1))
 
@@ -88,7 +90,7 @@ class Adding:
         )
 
     def _holds_all(self, tensor):
-        """The tensor is its storage, and nothing else is."""
+        """Whether the tensor covers its storage and is the only tensor on it."""
         size = tensor.numel() * tensor.element_size()
         return (
             tensor.untyped_storage().nbytes() == size
@@ -96,7 +98,7 @@ class Adding:
         )
 
     def in_place(self, first, second):
-        """The first, if it becomes their sum."""
+        """Add in place if PyTorch would.  Returns the first tensor, or None."""
         if scopes.phase != ledger.BACKWARD or torch.is_grad_enabled():
             return None
         if first.dtype != second.dtype or first.shape != second.shape:

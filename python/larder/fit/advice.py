@@ -1,5 +1,5 @@
-"""What would save memory: the program is run again with one change at a time,
-and what it needs then is told beside what it needed."""
+"""Finds changes that save memory: runs the program again with one change at a
+time and compares the memory it needs."""
 
 import collections
 import sys
@@ -33,8 +33,8 @@ Advice = collections.namedtuple("Advice", "title need changes")
 
 
 def batch_of(options):
-    """How the program is told its batch: (arguments, numbers, what) with half
-    of it, or None."""
+    """How to halve the program's batch size: (arguments, numbers, what), or
+    None if that is unknown."""
     words = options.arguments
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
@@ -77,7 +77,7 @@ class Adviser:
         self._need = need
 
     def _run(self, one):
-        """The advice that it comes to, or None."""
+        """Try a change.  Returns the resulting advice, or None."""
         try:
             told = self._runner.run(
                 ROOMY, one.arguments, quiet=True, changes=one.changes,
@@ -97,7 +97,8 @@ class Adviser:
         return Advice(title, need, one.changes)
 
     def advise(self, told):
-        """What saves most first; the last is several together."""
+        """The advice, by savings, largest first; the last is a combination of
+        several."""
         found = []
         for one in _tries(told, self._options):
             got = self._run(one)

@@ -1,4 +1,4 @@
-"""A script's own numbers: `batch_size = 32` at its top level."""
+"""Numbers that a script assigns at its top level, such as `batch_size = 32`."""
 
 import ast
 
@@ -9,7 +9,7 @@ def _parsed(path):
 
 
 def _named_number(node):
-    """The name that the statement gives a whole number, or None."""
+    """The name to which the statement assigns an integer, or None."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target = node.targets[0]
     elif isinstance(node, ast.AnnAssign):
@@ -22,7 +22,8 @@ def _named_number(node):
 
 
 def numbers(path):
-    """Name -> the number it is first given; nothing of what is no Python."""
+    """Maps each name to the first number assigned to it.  Empty if the file is
+    not Python."""
     found = {}
     try:
         body = _parsed(path).body
@@ -36,7 +37,7 @@ def numbers(path):
 
 
 def compiled(path, values):
-    """The script with other numbers for these names."""
+    """Compile the script with other numbers for these names."""
     tree = _parsed(path)
     for node in tree.body:
         name = _named_number(node)

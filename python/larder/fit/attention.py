@@ -1,7 +1,8 @@
-"""What the kernels of attention take for themselves, beside their results.
+"""Temporary memory of attention kernels, beside their results.
 
-Shapes are those that PyTorch's operators have: (batch, heads, length, size of a
-head).  The kernels read and write (batch, length, heads, size)."""
+Shapes are those of PyTorch's operators: (batch, heads, length, head size).
+The kernels read and write (batch, length, heads, head size).
+"""
 
 import math
 
@@ -23,12 +24,13 @@ def _size(tensor):
 
 
 def _copy(tensor):
-    """Of what the kernel wants in its own order."""
+    """A copy in the order that the kernel needs."""
     return [] if tensor.transpose(1, 2).is_contiguous() else [_size(tensor)]
 
 
 def _lengths(query, key):
-    """Of the queries: batch, heads, length, size; of the keys: heads, length."""
+    """Batch, heads, length and head size of the queries; heads and length of
+    the keys."""
     return *query.shape, key.shape[1], key.shape[2]
 
 
@@ -40,8 +42,8 @@ def _head_rounded(size):
 
 
 def _splits(blocks, places, key_blocks):
-    """Among how many the keys are shared where there is too little else to do:
-    the fewest within 15 % of the best use of the processors."""
+    """Into how many parts the keys are split if there are too few blocks to
+    use the GPU: the smallest number within 15 % of the best utilization."""
     if blocks >= 0.8 * places:
         return 1
     most = min(128, places, key_blocks)
@@ -58,7 +60,7 @@ def _splits(blocks, places, key_blocks):
 
 
 def flash_forward(taker, args, kwargs, gpu):
-    """Sums and results by parts, where keys are shared among processors."""
+    """Partial sums and results, if keys are split among multiprocessors."""
     query, key = args[:2]
     dropout = args[3] if len(args) > 3 else kwargs.get("dropout_p", 0.0)
     batch, heads, length, size, _, keys = _lengths(query, key)
@@ -82,8 +84,8 @@ def flash_copies(args, kwargs):
 
 
 def flash_backward(taker, args, kwargs, gpu):
-    """Sums of rows, the queries' gradients in 32 bits, and those of keys and
-    values for each head of the queries."""
+    """Row sums, the queries' gradients in 32 bits, and the gradients of keys
+    and values for each head of the queries."""
     query, key = args[1:3]
     batch, heads, length, size, key_heads, keys = _lengths(query, key)
     rows = batch * heads * _round_up(length, 128)
@@ -99,15 +101,16 @@ def flash_backward(taker, args, kwargs, gpu):
 
 
 def _has_much_shared_memory(capability):
-    """163 KiB and more for a block; else 99, and 64 in 7.5."""
+    """Whether a block can have 163 KiB or more of shared memory; otherwise it
+    is 99 KiB, or 64 KiB for compute capability 7.5."""
     return capability >= (8, 0) and (
         capability[1] in (0, 7) and capability[0] < 12
     )
 
 
 def _tile(query, dropout, gpu):
-    """Queries and keys of a block, and whether gradients of keys and values
-    are added up in memory: the first kernel of the list that has room."""
+    """Queries and keys per block, and whether gradients of keys and values are
+    accumulated in memory: those of the first kernel in the list that fits."""
     size = query.shape[-1]
     roomy = _has_much_shared_memory(gpu.capability)
     if size <= 64:
@@ -133,8 +136,8 @@ def _key_splits(query, keys, width):
 
 
 def _workspace(query, key, value, dropout, gpu):
-    """The queries' gradients by tiles, each with 16 bytes of locks; and those of
-    keys and values."""
+    """The queries' gradients in tiles, each with 16 bytes of locks, and those
+    of keys and values."""
     batch, heads, length, size, _, keys = _lengths(query, key)
     height, width, adds_up = _tile(query, dropout, gpu)
     tiles = _div_up(length, height) * _div_up(size, width)
@@ -146,7 +149,7 @@ def _workspace(query, key, value, dropout, gpu):
 
 
 def efficient_forward(taker, args, kwargs, gpu):
-    """Results in 32 bits, where a head is too large for registers."""
+    """Results in 32 bits, if a head is too large for registers."""
     query, value = args[0], args[2]
     if query.dtype in _HALF and value.shape[-1] > 128:
         batch, heads, length, _ = query.shape
@@ -158,8 +161,8 @@ def efficient_copies(args, kwargs):
 
 
 def efficient_backward(taker, args, kwargs, gpu):
-    """Gradients of keys and values for each head of the queries, sums of rows,
-    which 32 bits have by way of a product, and the workspace."""
+    """Gradients of keys and values for each head of the queries, row sums (in
+    32 bits by way of a product), and the workspace."""
     query, key, value, out = *args[1:4], args[5]
     if key.shape[1] != query.shape[1]:
         groups = query.shape[1] // key.shape[1]

@@ -16,11 +16,12 @@ _NCCL = "nccl"
 
 
 class CardError(ValueError):
-    """The table cannot be read, or lacks a card."""
+    """The table cannot be read, or does not contain a card."""
 
 
 def _places():
-    """In the package, where pip puts it; in the tree; below a prefix."""
+    """Candidate paths of the table: in the package (pip), in the source tree,
+    below an install prefix."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = os.path.join("cards", "cards.tsv")
     yield os.path.join(package, "_prefix", "share", "larder", inside)
@@ -74,7 +75,7 @@ def _group(path, number, line):
 
 
 def _rows(path):
-    """(path, number, line) of all that is no comment."""
+    """(path, number, line) of each line that is not a comment."""
     path = path or default_table()
     try:
         with open(path, encoding="utf-8") as file:
@@ -93,12 +94,13 @@ def _is_group(row):
 
 
 def read(path=None):
-    """All cards, in the table's order; CardError."""
+    """All cards, in the table's order.  Raises CardError."""
     return [_card(*row) for row in _rows(path) if not _is_group(row)]
 
 
 def groups_bytes(sizes, path=None):
-    """What NCCL takes for groups of so many processes; CardError."""
+    """The memory that NCCL uses for groups of the given number of processes.
+    Raises CardError."""
     known = sorted(_group(*row) for row in _rows(path) if _is_group(row))
     return sum(
         max([0] + [taken for fewest, taken in known if fewest <= size])
@@ -107,8 +109,8 @@ def groups_bytes(sizes, path=None):
 
 
 def with_groups(card, taken):
-    """The card with so much for NCCL; a GPU of a size that was asked for is all
-    the allocator's."""
+    """The card with this much memory used by NCCL. For a GPU given by its
+    size, all memory is available to the allocator."""
     return card._replace(nccl_bytes=taken) if card.id else card
 
 

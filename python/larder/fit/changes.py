@@ -1,8 +1,9 @@
-"""Changes to a program that would save memory, made without touching it: what
-`--advise` runs the program again with.
+"""Changes to a program that save memory, applied at run time without editing
+it; `--advise` runs the program again with them.
 
-Each notes in `made` what it found to change; one that finds nothing says
-nothing, and nothing is claimed of it."""
+Each records in `made` what it changed.  A change that found nothing to change
+records nothing and is not reported.
+"""
 
 import functools
 
@@ -42,7 +43,8 @@ class Changes:
             ways[name]()
 
     def _at_roots(self, change, always=False):
-        """Before each outermost module runs: once for each, or always."""
+        """Call a function before each outermost module runs: the first time,
+        or every time."""
 
         def before(module, args):
             if not scopes.is_outside() or scopes.phase == ledger.BACKWARD:
@@ -79,7 +81,8 @@ class Changes:
     # ---- autocast --------------------------------------------------------
 
     def _enter_autocast(self, root):
-        """From a model's start until backward: the loss is within it."""
+        """Enter autocast from a model's forward until backward, so that it
+        includes the loss."""
         if torch.is_autocast_enabled("cuda"):
             return
         kind = torch.bfloat16 if self._capability >= (8, 0) else torch.float16
@@ -95,7 +98,8 @@ class Changes:
     # ---- optimizers ------------------------------------------------------
 
     def _step_by(self, name, update):
-        """Adam as it is to the program, with another update in its place."""
+        """Give Adam's classes a step with another update.  To the program they
+        are unchanged otherwise."""
 
         def step(optimizer, closure=None):
             self.made[name] = type(optimizer).__name__
@@ -127,7 +131,7 @@ class Changes:
 
 
 def _accumulate():
-    """Every second step, and what clears gradients after it, is left out."""
+    """Skip every second optimizer step and the gradient clearing after it."""
     state = {"skipped": False}
     optimizer, module = torch.optim.Optimizer, torch.nn.Module
     hooked = optimizer.profile_hook_step
@@ -157,8 +161,8 @@ def _unless(state, clear):
 
 
 def repeated_blocks(root):
-    """(name, blocks) of the outermost containers of at least two blocks of one
-    class that have modules within."""
+    """(name, blocks) of the outermost containers that hold at least two blocks
+    of the same class with submodules."""
     found = []
     for name, container in root.named_modules():
         if any(name.startswith(f"{outer}.") for outer, _ in found):
@@ -185,7 +189,7 @@ def _learning(group):
 
 
 def _plain_step(optimizer, group):
-    """SGD without momentum: no state, and nothing made on the way."""
+    """SGD without momentum, which needs neither state nor temporaries."""
     learning = _learning(group)
     if learning:
         torch._foreach_add_(
@@ -207,7 +211,7 @@ def _state_in_8_bits(parameter):
 
 
 def _small_step(optimizer, group):
-    """Its kernels update state and parameters where they are."""
+    """A step whose kernels update state and parameters in place."""
     for parameter in _learning(group):
         if not optimizer.state[parameter]:
             optimizer.state[parameter] = _state_in_8_bits(parameter)

@@ -1,7 +1,8 @@
 """The process that runs the program: python3 -m larder.fit.child SETTINGS
 
-SETTINGS is a file of JSON that larder.fit wrote; what there is to tell at the
-end goes to the file it names."""
+SETTINGS is a JSON file written by larder.fit.  The results go to the file that
+it names.
+"""
 
 import json
 import os
@@ -67,7 +68,8 @@ class Run:
         _in_threads(self.mode)
 
     def program(self):
-        """How it ended: a word, and an exception's lines."""
+        """Run the program.  Returns how it ended: a word, and the lines of an
+        exception."""
         from larder.fit.phases import SteadyState
 
         try:
@@ -91,7 +93,7 @@ class Run:
 
 
 def _program_lines(error):
-    """Without the frames that are not the program's business."""
+    """The traceback without frames that do not belong to the program."""
     summary = traceback.TracebackException.from_exception(error)
     for part in (summary, summary.__cause__, summary.__context__):
         if part is not None:
@@ -111,7 +113,7 @@ def _is_ours(name):
 
 
 def _in_threads(mode):
-    """A program's own threads see the GPU too."""
+    """Make the program's own threads use the GPU too."""
     run = threading.Thread.run
 
     def with_mode(self):
@@ -134,7 +136,7 @@ def _run_program(options):
 
 
 def _run_changed(options):
-    """The script with other numbers at its top level."""
+    """Run the script with other numbers at its top level."""
     from larder.fit import assignments
 
     program = types.ModuleType("__main__")

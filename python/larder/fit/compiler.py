@@ -1,8 +1,10 @@
-"""torch.compile is left out, and with it what takes PyTorch longest to import.
+"""Disables torch.compile and avoids the import of PyTorch's compiler, which is
+slow.
 
-torch.compile returns what it was given.  PyTorch imports its compiler, torch._dynamo,
-in places that use nothing of it but what does nothing where nothing is compiled:
-these names are answered here, and the package is loaded when another is asked for."""
+torch.compile returns its argument.  PyTorch imports torch._dynamo in places
+that use only functions with no effect unless something is compiled.  Those
+names are provided here; any other name loads the package.
+"""
 
 import importlib.util
 import sys
@@ -16,7 +18,7 @@ _LIGHT = (f"{_NAME}.config",)  # depends on nothing else
 
 
 class _Idle(types.ModuleType):
-    """The package, until it is needed; it is the same module then."""
+    """Stands for the package until it is needed, then becomes it."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -26,7 +28,7 @@ class _Idle(types.ModuleType):
 
 
 class _Loaded:
-    """A loader of what is loaded already."""
+    """A loader for a module that is loaded already."""
 
     def __init__(self, module):
         self._module = module
@@ -40,7 +42,7 @@ class _Loaded:
 
 
 class _Finder:
-    """Of the package's modules: the package comes first."""
+    """Finds the package's submodules, after loading the package itself."""
 
     def __init__(self, package):
         self._package = package
@@ -104,6 +106,6 @@ def _leave_out():
 
 
 def install():
-    """Before anything of PyTorch's that asks for its compiler."""
+    """Call before any part of PyTorch asks for its compiler."""
     _make_idle()
     _leave_out()

@@ -1,4 +1,5 @@
-"""Operators whose parts PyTorch chooses by the GPU, chosen here as it does."""
+"""Operators that PyTorch composes depending on the GPU, composed here in the
+same way."""
 
 import math
 
@@ -46,7 +47,7 @@ def _efficient_fits(q, k, v, mask, enable_gqa):
 
 
 def choice(q, k, v, mask, dropout, enable_gqa, capability):
-    """Which of the ways attention goes, in PyTorch's order."""
+    """The implementation of attention that PyTorch would choose, in its order."""
     if _flash_fits(q, k, v, mask, dropout, capability):
         return FLASH
     if _efficient_fits(q, k, v, mask, enable_gqa):
@@ -55,7 +56,7 @@ def choice(q, k, v, mask, dropout, enable_gqa, capability):
 
 
 def _padded(tensor):
-    """Flash attention wants sizes of heads in eights."""
+    """Pad the head size to a multiple of 8, as flash attention requires."""
     rest = tensor.shape[-1] % 8
     return torch.nn.functional.pad(tensor, (0, 8 - rest)) if rest else tensor
 
@@ -70,7 +71,7 @@ def _flash(q, k, v, dropout, causal, scale):
 
 
 def _bias_of(mask, q, k):
-    """As numbers, expanded, its rows beginning where the kernel can read."""
+    """The bias as numbers, expanded, with rows aligned as the kernel requires."""
     if mask is None:
         return None
     if mask.dtype == torch.bool:
@@ -114,8 +115,8 @@ def _attention(capability):
 
 
 def _linear(data, weight, bias=None):
-    """Where the bias is added after the product, that is in place; of a
-    subclass PyTorch makes a new tensor."""
+    """A product whose bias is added in place afterwards.  For a subclass
+    PyTorch creates a new tensor."""
     if bias is None or data.dim() <= 2 or data.is_contiguous():
         composite = torch._C.DispatchKey.CompositeImplicitAutograd
         return aten.linear.default._op_dk(composite, data, weight, bias)

@@ -1,5 +1,5 @@
-"""torch.distributed where this process is the first of several, and the only one
-there is."""
+"""torch.distributed with this process as the first of several, of which no
+other exists."""
 
 import functools
 import os
@@ -9,7 +9,7 @@ import torch
 
 
 class Distributed:
-    """`world_size`: None if nobody said how many there are."""
+    """The process groups.  `world_size`: None if it was not given."""
 
     def __init__(self, world_size):
         self._world = world_size
@@ -20,11 +20,12 @@ class Distributed:
             self._install()
 
     def world_size(self):
-        """Of the first group, which is all processes; 1 where there is none."""
+        """The size of the first group, which contains all processes; 1 without
+        a group."""
         return self._groups[0].size() if self._groups else 1
 
     def used_sizes(self):
-        """Of how many processes each group is that was used on the GPU."""
+        """The sizes of the groups that were used on the GPU."""
         return [group.size() for group in self._groups if group.is_used]
 
     def _tell_environment(self):
@@ -83,5 +84,6 @@ def _refuse_objects(*args, **kwargs):
 
 
 def _run_first(fn, args=(), nprocs=1, *rest, **kwargs):
-    """torch.multiprocessing.spawn(): the first of its processes is this one."""
+    """torch.multiprocessing.spawn(): run the first of its processes in this
+    one."""
     return fn(0, *args)

@@ -1,5 +1,5 @@
-"""Formulas of gradients that write into what they have just made, as PyTorch's do
-but where a tensor is of a subclass, as fake tensors are."""
+"""Gradient formulas that write in place to a result they have just created.
+PyTorch's do so too, but not for tensor subclasses such as fake tensors."""
 
 import torch
 
@@ -21,7 +21,7 @@ OPERATORS = tuple(_INTO)
 
 
 def in_place(func):
-    """The operator that PyTorch's formula uses here, or None."""
+    """The in-place operator that PyTorch's formula uses here, or None."""
     node = torch._C._current_autograd_node()
     if node is None or torch.is_grad_enabled():
         return None

@@ -1,6 +1,5 @@
-"""The GPU that is not there: memory of a simulated device, by
-liblarder_torch, so that torch.cuda's questions about memory are answered by
-what answers them for larder.torch."""
+"""The memory of the simulated GPU, allocated through liblarder_torch, so that
+torch.cuda's memory queries are answered as under larder.torch."""
 
 import ctypes
 import re
@@ -42,13 +41,13 @@ ORDINAL = 0
 
 
 def _without_memory(spec):
-    """Nothing is computed: memory that is only counted will do."""
+    """Count memory without backing it, because nothing is computed."""
     spec = re.sub(r",backing=\w+", "", spec)
     return spec + ",backing=none"
 
 
 def open_device(spec, policy, conf):
-    """Before the first allocation.  ValueError says what is wrong."""
+    """Call before the first allocation.  Raises ValueError for a bad spec."""
     parsed = ctypes.c_int()
     must(
         library.larder_policy_parse(policy.encode(), ctypes.byref(parsed)),
@@ -65,7 +64,7 @@ def open_device(spec, policy, conf):
 
 
 def record():
-    """Keep a history with Python's callers, for a snapshot."""
+    """Record a history with Python stacks, for a snapshot."""
     options = HistoryOptions()
     library.larder_history_options_init_sized(
         ctypes.byref(options), ctypes.sizeof(options)
@@ -78,7 +77,7 @@ def record():
 
 
 def allocate(size, stream):
-    """An address, 0 for no bytes; None if memory ran out."""
+    """Returns an address (0 for no bytes), or None if memory ran out."""
     if size == 0:
         return 0
     return _locked.larder_torch_pool_alloc(size, ORDINAL, stream)
@@ -103,7 +102,7 @@ def why_it_failed():
 
 
 def write_snapshot(file):
-    """OSError if it cannot be."""
+    """Raises OSError if it cannot be written."""
     must(
         library.larder_snapshot_write(
             allocator(ORDINAL), file.encode(errors="surrogateescape"), None

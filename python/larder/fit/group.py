@@ -1,7 +1,9 @@
-"""A group of processes of which one is there: the others hold what this one holds.
+"""A process group in which only one process exists; the others are assumed to
+hold the same data.
 
-What is gathered is many times what this rank gives, and what is reduced stays as it
-is: sizes and lifetimes are those of NCCL's group, values those of equal ranks."""
+A gather repeats this rank's data, and a reduction leaves it unchanged: sizes
+and lifetimes match NCCL's groups, values match equal ranks.
+"""
 
 import torch
 import torch.distributed as dist
@@ -15,7 +17,7 @@ def _done(result):
 
 
 def _flat(tensors):
-    """NCCL works on one tensor where a list was given."""
+    """NCCL uses one tensor for a list of tensors."""
     return torch.empty(
         sum(t.numel() for t in tensors),
         dtype=tensors[0].dtype,
@@ -24,7 +26,7 @@ def _flat(tensors):
 
 
 def _repeat(whole, part):
-    """The whole is the part, of each rank once."""
+    """The gathered result: this rank's part, once for each rank."""
     count = max(1, part.numel())
     for one in whole.view(-1).split(count):
         one.copy_(part.reshape(-1)[: one.numel()])

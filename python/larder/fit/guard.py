@@ -1,14 +1,13 @@
-"""Letting PyTorch's engine walk backward over tensors of a GPU that is not
-there.
+"""Lets PyTorch's engine run backward over tensors of a simulated GPU.
 
-The engine keeps a thread for each device it knows, and knows devices by their
-"guards", of which a build for processors has none for GPUs.  It is made here: a
-copy of the guard of PyTorch's device "meta", which does nothing either, under
-the name of the GPU.  Since 2.9 the engine also asks which accelerator there is
-(hooks.py).
+The engine keeps a thread for each device it knows, and it knows devices by
+their "guards".  A CPU build has no guard for GPUs, so one is made here: a copy
+of the guard of PyTorch's device "meta", which does nothing, registered for the
+GPU. Since 2.9 the engine also asks which accelerator exists (hooks.py).
 
-In a build with CUDA on a machine without a GPU PyTorch has an idle guard of
-its own, and puts it in place when asked."""
+A CUDA build on a machine without a GPU has a no-op guard of its own, and
+installs it when asked.
+"""
 
 import ctypes
 import os
@@ -53,8 +52,8 @@ def _pointers_at(address, count):
 
 
 def _device_count_of(functions):
-    """The first of those that answer 1 and do nothing else; the second says
-    whether a stream is idle."""
+    """The index of the first function that only returns 1.  The second such
+    function says whether a stream is idle."""
     found = [
         number
         for number in range(_DEFAULT_STREAM + 1, _LAST_SEARCHED)
@@ -72,7 +71,7 @@ def _answering(value):
 
 
 class _IdleGuard:
-    """A guard of one GPU that does nothing, made of that of "meta"."""
+    """A no-op guard of one GPU, made from that of "meta"."""
 
     def __init__(self, meta):
         functions = _pointers_at(_pointers_at(meta, 1)[0], _ENTRIES)
@@ -90,19 +89,19 @@ class _IdleGuard:
         return ctypes.addressof(self.guard)
 
     def hide(self):
-        """No devices from now on: who counts them asks each for what only a
-        driver knows."""
+        """Report no devices from now on: code that counts them queries each
+        for properties that only a driver has."""
         self.table[self.count] = _answering(0)
 
 
 def _start_threads():
-    """The engine's, for each device that is counted now."""
+    """Start the engine's threads, one for each device counted now."""
     one = torch.ones((), requires_grad=True)
     (one * one).backward()
 
 
 def install():
-    """Before the first backward of the process."""
+    """Call before the first backward pass of the process."""
     registry = _registry()
     if registry[_CUDA]:
         if hasattr(torch._C, "_ensureCUDADeviceGuardSet"):

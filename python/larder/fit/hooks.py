@@ -1,9 +1,10 @@
-"""The answer to "which accelerator is there" in a build for processors.
+"""Answers "which accelerator exists" in a CPU build.
 
-PyTorch asks an object of functions that a build with CUDA replaces.  Here two
-of them are: the one that makes PyTorch's own question be answered with CUDA,
-and the one that says whether a GPU's context was made, which refuses to answer.
-Where they stand differs between versions: they are found by trying."""
+PyTorch asks an object of functions that a CUDA build replaces.  Two of them
+are replaced here: the one that makes PyTorch answer CUDA, and the one that
+says whether a GPU's context exists, which raises an error otherwise.  Their
+positions differ between versions and are found by trying.
+"""
 
 import ctypes
 import mmap
@@ -21,7 +22,7 @@ _READ, _WRITE = 1, 2
 
 
 def are_asked():
-    """Whether this PyTorch's engine asks: since 2.9."""
+    """Whether this PyTorch's engine asks (2.9 and later)."""
     version = tuple(int(n) for n in torch.__version__.split(".")[:2])
     return version >= (2, 9)
 
@@ -64,7 +65,8 @@ def _walks_backward():
 
 
 def _replace(table, is_one, answer, suffices):
-    """The first function that `is_one`, and answered otherwise suffices."""
+    """Replace the first function for which `is_one` holds and whose
+    replacement has the effect."""
     for number in range(_HEADER, _ENTRIES):
         before = table[number]
         if not is_one(before):
@@ -81,8 +83,8 @@ def _is_no(function):
 
 
 def pretend(returns_one):
-    """From now on the accelerator is CUDA, without a context; `returns_one` is
-    the address of a function that does."""
+    """Report CUDA as the accelerator, without a context, from now on.
+    `returns_one` is the address of a function that returns 1."""
     table = _table()
     returns_zero = _replace(table, _is_no, returns_one, _is_cuda)
     if not _walks_backward():

@@ -1,7 +1,8 @@
-"""What was asked for, in order: each allocation with what it was for.
+"""Records allocations in order, each with its purpose.
 
-Records are lists, for there are hundreds of thousands of them; the names below
-say what stands where."""
+Records are lists, because there are hundreds of thousands; the names below are
+the indices of their fields.
+"""
 
 import sys
 
@@ -25,7 +26,7 @@ _OWN = ("/larder/fit/", "/torch/", "<frozen", "/larder/torch/")
 
 
 def caller():
-    """File and line of the innermost frame that is the program's."""
+    """File and line of the innermost frame that belongs to the program."""
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -36,8 +37,8 @@ def caller():
 
 
 class Ledger:
-    """`events`: a number n >= 0 for allocation n, ~n when it is freed,
-    a text for a mark, and a pair for (allocation, stream) recorded."""
+    """`events`: n >= 0 for allocation n, ~n for its free, a text for a mark,
+    and a pair (allocation, stream) for record_stream()."""
 
     def __init__(self):
         self.records = []
@@ -65,8 +66,8 @@ class Ledger:
         self.events.append((number, stream))
 
     def at_peak(self):
-        """The allocations that live when most is asked for, and the one that
-        set it: (numbers, number)."""
+        """The allocations that are live at the peak of requested bytes, and
+        the one that reached it: (numbers, number)."""
         live, most, at = 0, 0, -1
         for position, event in enumerate(self.events):
             if not isinstance(event, int):
@@ -84,7 +85,7 @@ class Ledger:
         return alive, (self.events[at] if at >= 0 else None)
 
     def write_trace(self, path):
-        """As a trace of larder-replay(1)."""
+        """Write the events as a trace for larder-replay(1)."""
         with NewFile(path, encoding="utf-8") as out:
             for event in self.events:
                 out.write(self._line(event))

@@ -1,4 +1,4 @@
-"""What is read of PyTorch's libraries as they lie in memory."""
+"""Reads machine code and tables of PyTorch's loaded libraries."""
 
 import ctypes
 import os
@@ -22,7 +22,7 @@ RETURN_ZERO = (
 
 
 class ForeignError(RuntimeError):
-    """This PyTorch is not made as those are that were tried."""
+    """This PyTorch build differs from those that are supported."""
 
     def __init__(self, why):
         super().__init__(
@@ -32,7 +32,7 @@ class ForeignError(RuntimeError):
 
 
 def library(name):
-    """One of PyTorch's, which is loaded already."""
+    """One of PyTorch's libraries, which is loaded already."""
     path = os.path.join(os.path.dirname(torch.__file__), name)
     try:
         return ctypes.CDLL(path)
@@ -41,7 +41,7 @@ def library(name):
 
 
 def does(function, codes):
-    """Whether the function at this address is one of `codes`."""
+    """Whether the code at this address is one of `codes`."""
     return bool(function) and any(
         ctypes.string_at(function, len(code)) == code for code in codes
     )

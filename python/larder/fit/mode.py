@@ -1,9 +1,10 @@
-"""Every operator on a tensor of the GPU: its shapes by PyTorch's fake tensors,
-its memory by Larder.
+"""Intercepts every operator on a GPU tensor: PyTorch's fake tensors give the
+shapes, Larder the memory.
 
-Tensors of the host are real and left alone; where the two meet, a copy to the
-GPU becomes a fake tensor, and one to the host a real one with values made up
-(values.py)."""
+Host tensors are real and are not intercepted.  A copy from the host to the GPU
+becomes a fake tensor; a copy to the host becomes a real tensor with made-up
+values (values.py).
+"""
 
 import functools
 
@@ -46,7 +47,8 @@ def _is_gpu(tensor):
 
 @functools.lru_cache
 def _is_around_others(kind):
-    """Such as DTensor, which has tensors within and does its own work."""
+    """Whether a tensor wraps others and runs their operators itself, as
+    DTensor does."""
     return (
         not issubclass(kind, FakeTensor)
         and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
@@ -129,8 +131,8 @@ class GpuMode(TorchDispatchMode):
         return self.run(func, args, kwargs)
 
     def _is_of_another_mode(self, first):
-        """Whether a shape is worked out by others, as DTensor does: in a mode of
-        fake tensors that is not ours.  Such modes stand below this one."""
+        """Whether shapes are being computed under another mode of fake
+        tensors, as DTensor does.  Such modes are below this one on the stack."""
         if first is not None:
             return first.fake_mode is not self.fake
         return torch._C._get_dispatch_mode(_FAKE) is not None
@@ -138,7 +140,8 @@ class GpuMode(TorchDispatchMode):
     # ---- what is the host's ------------------------------------------------
 
     def _is_upload(self, func, args):
-        """Of a tensor of which nothing but its shape is looked at."""
+        """Whether the operator copies a large host tensor, of which only the
+        shape is used."""
         if func is aten._to_copy.default:
             source = args[0]
         elif func is aten.copy_.default and _is_gpu(args[0]):
@@ -163,7 +166,7 @@ class GpuMode(TorchDispatchMode):
     # ---- what is the GPU's -------------------------------------------------
 
     def run(self, func, args, kwargs):
-        """The operator's result, fake, and its memory."""
+        """Run an operator: returns its fake result, with memory allocated."""
         for name in _IGNORED:
             if name in kwargs:
                 kwargs = {k: v for k, v in kwargs.items() if k != name}
@@ -188,7 +191,7 @@ class GpuMode(TorchDispatchMode):
         return result
 
     def take(self, name, *tensors):
-        """Memory for tensors that were made otherwise."""
+        """Allocate memory for tensors that were created in another way."""
         for tensor in tensors:
             if tensor is not None:
                 self.storages.watch(tensor, name)
@@ -271,8 +274,8 @@ class GpuMode(TorchDispatchMode):
         return NotImplemented if into is None else self.run(into, args, kwargs)
 
     def _loss(self, func, args, kwargs):
-        """A mean or a sum is what each element's loss was written to first,
-        made smaller."""
+        """The reduction of a loss: the loss of each element is written first,
+        then its mean or sum."""
         reduction = args[2] if len(args) > 2 else kwargs.get("reduction", 1)
         if reduction == 0:
             return NotImplemented

@@ -1,4 +1,4 @@
-"""What `larder run` is told."""
+"""The options of `larder run`."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""What there is to tell of a run, as JSON for the process that started it."""
+"""The result of a run, as JSON for the parent process."""
 
 import collections
 import json
@@ -12,7 +12,7 @@ _LINES = 12
 
 
 def kind_of(record):
-    """What an allocation was for, in the words of a report."""
+    """The purpose of an allocation, in a report's terms."""
     if record[ledger.KIND]:
         return record[ledger.KIND]
     return {
@@ -36,7 +36,7 @@ def _sums(records, key):
 
 
 def _modules(records):
-    """By module, each with a sum for each kind."""
+    """Sums by module, one for each kind of allocation."""
     table = collections.defaultdict(collections.Counter)
     for record in records:
         table[record[ledger.MODULE] or "(none)"][kind_of(record)] += record[
@@ -48,7 +48,7 @@ def _modules(records):
 
 
 def _steps(book):
-    """The highest sum of requests within each step."""
+    """The peak of requested bytes within each step."""
     live, peak, rows = 0, 0, []
     for event in book.events:
         if isinstance(event, str):

@@ -1,4 +1,4 @@
-"""Telling what the program does: modules, backward, optimizers, steps."""
+"""Detects the program's phases: modules, backward, optimizers, steps."""
 
 import torch
 from torch.nn.modules import module as modules
@@ -8,7 +8,7 @@ from larder.fit.scopes import scopes
 
 
 class SteadyState(BaseException):
-    """The steps repeat: there is nothing more to see."""
+    """Raised once steps repeat, to end the run."""
 
 
 class Phases:
@@ -103,8 +103,8 @@ class Phases:
 
 
 class Watcher:
-    """When steps have become alike: the same requests and frees, in the same
-    order, twice in a row."""
+    """Detects when steps have become identical: the same requests and frees,
+    in the same order, twice in a row."""
 
     def __init__(self, book, most):
         self._book = book
@@ -115,7 +115,7 @@ class Watcher:
         self.repeats = False
 
     def _shape(self, begin):
-        """A step's requests, and its frees by how long ago they were made."""
+        """A step's requests, and its frees by the age of their allocation."""
         records = self._book.records
         made = 0
         shape = []

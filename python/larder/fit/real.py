@@ -1,8 +1,9 @@
-"""--real-cpu: what tensors of the GPU hold, computed on the host.
+"""--real-cpu: computes the contents of GPU tensors on the host.
 
-Each storage of the GPU has one of the host beside it, as large, which its operators
-are run on too: so values, and sizes that depend on values, are those of a real run
-up to rounding.  Memory is counted as without."""
+Each GPU storage has a host storage of the same size, and operators run on
+both.  So values, and sizes that depend on values, match a real run up to
+rounding.  Memory is counted as without the option.
+"""
 
 import sys
 import weakref
@@ -23,7 +24,7 @@ def _map(value, function):
 
 
 def _pairs(fake, real):
-    """Tensors of two results that are alike."""
+    """Pairs of corresponding tensors of two results."""
     if isinstance(fake, FakeTensor):
         yield fake, real
     elif isinstance(fake, (list, tuple)) and isinstance(real, (list, tuple)):
@@ -32,7 +33,7 @@ def _pairs(fake, real):
 
 
 def depends_on_values(func):
-    """Whether the sizes of its results do."""
+    """Whether the sizes of the operator's results depend on values."""
     return torch.Tag.dynamic_output_shape in func.tags
 
 
@@ -44,7 +45,7 @@ class Real:
     # ---- one tensor ------------------------------------------------------
 
     def of(self, tensor):
-        """The host's tensor beside it: a view of what its storage holds."""
+        """The corresponding host tensor: a view of the host storage."""
         key = tensor.untyped_storage()
         storage = self._beside.get(key)
         if storage is None or storage.nbytes() < key.nbytes():
@@ -61,7 +62,7 @@ class Real:
         return storage
 
     def put(self, tensor, value):
-        """The tensor holds that from now on."""
+        """Make a host tensor the contents of the GPU tensor."""
         self.of(tensor).copy_(value)
 
     # ---- operators -------------------------------------------------------
@@ -74,7 +75,7 @@ class Real:
         return value
 
     def compute(self, func, args, kwargs):
-        """The operator's result on the host; None if that has no such kernel."""
+        """Run the operator on the host.  None if there is no such kernel."""
         args = [_map(a, self._host) for a in args]
         kwargs = {
             name: _map(value, self._host)
@@ -100,7 +101,7 @@ class Real:
         )
 
     def follow(self, func, args, kwargs, result):
-        """What the operator gave on the GPU holds what it gives on the host."""
+        """Store the host's result as the contents of the GPU's result."""
         real = self.compute(func, args, kwargs)
         for fake, value in _pairs(result, real):
             if isinstance(value, torch.Tensor) and value.shape == fake.shape:

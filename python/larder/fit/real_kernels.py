@@ -1,4 +1,4 @@
-"""What kernels that only GPUs have compute, in steps that the host has."""
+"""Computes kernels that exist only for GPUs, from operators that the host has."""
 
 import math
 import threading
@@ -9,12 +9,12 @@ aten = torch.ops.aten
 
 
 def _spread(keys, query):
-    """Keys of a group of heads, for each head."""
+    """Repeat the keys of a group of heads for each head."""
     return keys.repeat_interleave(query.shape[1] // keys.shape[1], 1).float()
 
 
 def _gathered(gradient, keys):
-    """The reverse: one sum for each group."""
+    """The inverse of _spread(): one sum for each group."""
     batch, heads, length, size = gradient.shape
     group = heads // keys.shape[1]
     return gradient.reshape(batch, heads // group, group, length, size).sum(2)
@@ -101,7 +101,7 @@ def _recurrent_backward(
     hidden, projection, layers, batch_first, dropout, train, both_ways, sizes,
     state, reserve, wanted,
 ):
-    """The forward pass again, and PyTorch's own way back."""
+    """Run the forward pass again, then PyTorch's own backward."""
     leaves = [
         t.detach().requires_grad_() for t in (data, hx, cx, *weights) if t is not None
     ]
@@ -125,7 +125,8 @@ def _recurrent_backward(
 
 
 def _with_gradients(run):
-    """Below an operator nothing is recorded; in another thread it is."""
+    """Run in another thread, because autograd records nothing within an
+    operator."""
     result = []
     thread = threading.Thread(target=lambda: result.append(run()))
     thread.start()

@@ -1,8 +1,9 @@
 """LSTM, GRU and plain recurrent layers as cuDNN runs them: one operator, with
-the weights in one piece and a reserve that backward reads.
+the weights in one buffer and a reserve space that backward reads.
 
-How large the reserve is only cuDNN knows.  Here it is what a step of a layer
-must keep: gates, states, and what a layer hands on."""
+Only cuDNN knows the size of the reserve space.  Here it is what a step of a
+layer must keep: gates, states, and the layer's output.
+"""
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
@@ -22,7 +23,7 @@ _library = None
 
 
 def _parts(whole, weights):
-    """Each weight, and its part of a piece that is as large as all of them."""
+    """Each weight, and its part of the buffer that holds all of them."""
     begin = 0
     for weight in weights:
         end = begin + weight.numel()
@@ -31,7 +32,7 @@ def _parts(whole, weights):
 
 
 def _flatten(self):
-    """RNNBase.flatten_parameters(): all weights become views of one piece."""
+    """RNNBase.flatten_parameters(): make all weights views of one buffer."""
     weights = [w for w in self._flat_weights if isinstance(w, FakeTensor)]
     if not weights or len(weights) != len(self._flat_weights):
         return
@@ -58,7 +59,7 @@ def _narrow(tensor):
 
 
 def _narrowed(weights):
-    """Under autocast all weights are copied into one piece, of fewer bits."""
+    """Copy all weights into one buffer of lower precision, as under autocast."""
     if weights[0].dtype in (_NARROW, torch.float64):
         return None, weights
     whole = torch.zeros(
@@ -108,7 +109,7 @@ def _packed(mode):
 
 
 def pack(mode, func, args, kwargs):
-    """_pack_padded_sequence: its lengths are the host's, and known."""
+    """_pack_padded_sequence: its lengths are on the host, and known."""
     data, lengths, batch_first = args
     steps = int(lengths.max())
     sizes = torch.stack([(lengths > n).sum() for n in range(steps)])
@@ -120,7 +121,7 @@ def pack(mode, func, args, kwargs):
 
 
 def unpack(mode, func, args, kwargs):
-    """Its backward."""
+    """The backward of pack()."""
     gradient, shape = args[:2]
     with mode.fake:
         whole = gradient.new_empty(shape)
@@ -129,8 +130,8 @@ def unpack(mode, func, args, kwargs):
 
 
 def _as_read(mode, tensor, turned):
-    """Steps before sequences, as cuDNN reads them: a copy where they lie
-    otherwise."""
+    """The input with steps before sequences, as cuDNN reads it; copied if it
+    has another order."""
     with mode.fake:
         read = (tensor.transpose(0, 1) if turned else tensor).contiguous()
     mode.take("_cudnn_rnn", read)
@@ -138,7 +139,7 @@ def _as_read(mode, tensor, turned):
 
 
 def forward(mode, func, args, kwargs):
-    """_cudnn_rnn: PyTorch's own shapes, and a reserve of some size."""
+    """_cudnn_rnn: PyTorch's shapes, and an estimated reserve space."""
     data, weight_buf, train, sizes = args[0], args[3], args[12], args[14]
     kind, layers, both_ways, hidden = args[6], args[9], args[13], args[7]
     turned = args[10] and not sizes
@@ -161,7 +162,7 @@ def forward(mode, func, args, kwargs):
 
 
 def _states(mode, given, like):
-    """Gradients of results and last states: zeros where there are none."""
+    """Gradients of results and last states; zeros where there are none."""
     made = []
     for gradient, state in zip(given, like):
         if gradient is None and state is not None:
@@ -173,7 +174,7 @@ def _states(mode, given, like):
 
 
 def _gradients_of_data(mode, data, hx, cx, gradient, turned):
-    """cudnnRNNBackwardData: what it reads with steps first, what it makes."""
+    """cudnnRNNBackwardData: its inputs, with steps first, and its results."""
     read = [_as_read(mode, tensor, turned) for tensor in (data, gradient)]
     with mode.fake:
         made = torch.empty_like(read[0])
@@ -185,7 +186,7 @@ def _gradients_of_data(mode, data, hx, cx, gradient, turned):
 
 
 def _gradients_of_weights(mode, data, weights, turned):
-    """cudnnRNNBackwardWeights: they lie in one piece."""
+    """cudnnRNNBackwardWeights: one buffer for all of them."""
     read = _as_read(mode, data, turned)
     with mode.fake:
         whole = read.new_empty(sum(w.numel() for w in weights))
@@ -195,7 +196,7 @@ def _gradients_of_weights(mode, data, weights, turned):
 
 
 def backward(mode, func, args, kwargs):
-    """_cudnn_rnn_backward, in the order of its requests."""
+    """_cudnn_rnn_backward, with its allocations in order."""
     data, weights, hx, cx = args[0], args[1], args[4], args[5]
     turned = args[14] and not args[18]
     gradient, *states = _states(mode, args[7:10], (args[6], hx, cx))

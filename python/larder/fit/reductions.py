@@ -1,8 +1,9 @@
-"""What a reduction takes where it is shared among blocks of threads: partial
-results, and a word for each column of blocks to agree by.
+"""Temporary memory of a reduction that several thread blocks share: partial
+results, and one semaphore for each column of blocks.
 
-PyTorch's setReduceConfig (aten/src/ATen/native/cuda/Reduce.cuh), by its numbers:
-how many blocks share depends on the processors of the GPU."""
+It follows PyTorch's setReduceConfig (aten/src/ATen/native/cuda/Reduce.cuh).
+The number of blocks depends on the GPU's multiprocessors.
+"""
 
 import math
 
@@ -29,8 +30,8 @@ def _div_up(a, b):
 
 
 def _dimensions(tensor, reduced):
-    """(size, stride, is reduced) as PyTorch's iterator has them: the reduced ones
-    first, each kind from the smallest stride on, neighbours joined."""
+    """(size, stride, is reduced) in the order of PyTorch's iterator: reduced
+    dimensions first, each group by ascending stride, adjacent ones merged."""
     dims = [
         (tensor.shape[d], tensor.stride(d), d in reduced)
         for d in range(tensor.dim())
@@ -49,7 +50,7 @@ def _dimensions(tensor, reduced):
 
 
 class _Shape:
-    """How the threads of a reduction are laid out."""
+    """The layout of a reduction's threads."""
 
     def __init__(self, tensor, reduced, element_bytes):
         dims = _dimensions(tensor, reduced)

@@ -1,4 +1,4 @@
-"""Asking `larder replay` what a run's requests need."""
+"""Uses `larder replay` to find how much memory a run's requests need."""
 
 import json
 import os
@@ -12,7 +12,7 @@ SETTINGS = ("", "expandable_segments:True")
 
 
 class ReplayError(RuntimeError):
-    """The command is not there, or refused."""
+    """The command is missing or failed."""
 
 
 def command():
@@ -35,7 +35,7 @@ def command():
 
 
 def needed_bytes(trace, policy, conf):
-    """The smallest device on which every request is served."""
+    """The size of the smallest device on which every request succeeds."""
     words = [command(), "replay", "--min-capacity", "--json", "--policy", policy]
     if conf:
         words += ["--conf", conf]

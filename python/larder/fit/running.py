@@ -1,4 +1,4 @@
-"""Running the program in a process of its own, once or several times."""
+"""Runs the program in a child process, once or several times."""
 
 import json
 import os
@@ -14,11 +14,11 @@ ROOMY = "sim:4TiB"
 
 
 class Failed(Exception):
-    """The program could not be begun: its status."""
+    """The program could not be started; carries its exit status."""
 
 
 class Runner:
-    """Runs of one program; files of theirs in a folder that goes at the end."""
+    """Runs of one program, with a temporary folder for their files."""
 
     def __init__(self, options, card):
         self._options = options
@@ -61,8 +61,8 @@ class Runner:
         self, device, arguments=None, quiet=False, snapshot="", changes=(),
         numbers=(),
     ):
-        """What the run has to tell, with the path of its trace.  `changes`: see
-        larder.fit.changes; `numbers`: others for names of the script's."""
+        """The results of a run, with the path of its trace.  `changes`: see
+        larder.fit.changes; `numbers`: other values for names of the script."""
         self._count += 1
         if arguments is None:
             arguments = self._options.arguments

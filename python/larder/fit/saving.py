@@ -1,5 +1,5 @@
-"""torch.save() and torch.load() of tensors of the GPU: files as from a real
-one, with made-up values."""
+"""torch.save() and torch.load() of GPU tensors: files as from a real GPU, with
+made-up values."""
 
 import torch
 
@@ -9,7 +9,7 @@ def _no_tag(storage):
 
 
 def _stay_on_host(storage, location):
-    """What is bound for the GPU waits on the host until it is a tensor."""
+    """Keep data for the GPU on the host until it is a tensor."""
     return storage if str(location).startswith("cuda") else None
 
 

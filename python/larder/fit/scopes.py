@@ -1,4 +1,4 @@
-"""Where the program is: in which module, in which phase of which step."""
+"""Tracks the current module, phase and step of the program."""
 
 import bisect
 
@@ -19,7 +19,7 @@ class Scopes:
         self._modules = []
 
     def is_outside(self):
-        """Of every module."""
+        """Whether no module is running."""
         return not self._stack
 
     def module(self):
@@ -61,7 +61,7 @@ class Scopes:
             self._note()
 
     def forget_stack(self):
-        """After an exception has left modules without saying so."""
+        """Clear the stack after an exception left modules without exit hooks."""
         self._stack.clear()
 
     def begin_step(self):

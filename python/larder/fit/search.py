@@ -1,4 +1,4 @@
-"""--max NAME=A..B: the largest value of an argument with which it fits."""
+"""--max NAME=A..B: finds the largest value of an argument that fits."""
 
 import re
 
@@ -7,7 +7,7 @@ from larder.fit.running import ROOMY
 
 
 class SearchError(ValueError):
-    """The request, or the program, does not allow it."""
+    """The request is invalid, or the program does not support it."""
 
 
 def parse(text):
@@ -22,7 +22,7 @@ def parse(text):
 
 
 def number_of(options, name):
-    """The script's own number of that name, where it is no argument of the
+    """The script's own number of that name, if it is not an argument of the
     command line; else None."""
     if options.module or _place(options.arguments, name) is not None:
         return None
@@ -35,7 +35,7 @@ def _names(name):
 
 
 def _place(arguments, name):
-    """Where the argument stands, or None."""
+    """The index of the argument, or None."""
     for at, word in enumerate(arguments):
         if word.partition("=")[0] in _names(name):
             return at
@@ -43,7 +43,7 @@ def _place(arguments, name):
 
 
 def replaced(arguments, at, value):
-    """The arguments with the value of the one that stands there replaced."""
+    """The arguments with another value at that index."""
     result = list(arguments)
     key, equals, _ = result[at].partition("=")
     if equals:
@@ -89,7 +89,7 @@ class Search:
         return verdict.fits(need, cards.with_groups(self._card, taken))
 
     def largest(self, name, low, high):
-        """None if the lowest does not fit."""
+        """The largest value that fits.  None if the lowest does not fit."""
         if not self._fits(name, low):
             return None
         while low < high:

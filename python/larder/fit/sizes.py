@@ -1,4 +1,4 @@
-"""Sizes as the command line has them, without the library."""
+"""Parses sizes like the command line does, without the library."""
 
 import re
 
@@ -6,7 +6,7 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def of_spec(spec):
-    """The memory of "sim:24GiB,…"; ValueError."""
+    """The memory size in a spec such as "sim:24GiB,…".  Raises ValueError."""
     match = re.match(r"sim:(\d+)([kmgt]?)(?:i?b)?(?:,|$)", spec, re.IGNORECASE)
     if match is None:
         raise ValueError(

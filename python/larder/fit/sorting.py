@@ -1,9 +1,10 @@
-"""What sorting takes on a GPU: CUB's radix sort, and what PyTorch asks for around
-it.
+"""Temporary memory of sorting on a GPU: that of CUB's radix sort, and what
+PyTorch allocates around it.
 
-The numbers were found by asking PyTorch 2.15 at compute capability 8.0; other
-capabilities may cut the keys into other tiles, which is less than 1 % of the
-whole."""
+The numbers were obtained from PyTorch 2.15 at compute capability 8.0.  Other
+capabilities may tile the keys differently, which changes the total by less
+than 1 %.
+"""
 
 import math
 
@@ -23,14 +24,14 @@ def bits_of(largest):
 
 
 def _narrow_threads(gpu):
-    """Those of the GPU, where another kernel sorts keys of one and two bytes:
-    before compute capability 9."""
+    """Threads of the GPU, if another kernel sorts keys of one and two bytes
+    (before compute capability 9)."""
     return gpu.processors * gpu.threads if gpu.capability < (9, 0) else 0
 
 
 def pairs_bytes(count, key_bytes=8, bits=64, narrow_threads=0):
-    """Of keys with places of 8 bytes: counters of each pass and block, and both
-    once more if there are several passes."""
+    """For keys with 8-byte indices: counters of each pass and block, and a
+    second copy of keys and indices if there are several passes."""
     if count <= _AT_ONCE:
         return 1
     passes = -(-bits // _DIGIT)
@@ -48,7 +49,7 @@ def pairs_bytes(count, key_bytes=8, bits=64, narrow_threads=0):
 
 
 def sort(taker, args, kwargs, gpu):
-    """Places in order; of several long rows places twice, and the keys."""
+    """Sorted indices; for several long rows the indices twice, and the keys."""
     tensor = args[0]
     count, each = tensor.numel(), tensor.element_size()
     if not count or not tensor.dim():
@@ -99,9 +100,9 @@ def _topk_blocks(rows, length, gpu):
 
 
 def topk(taker, args, kwargs, gpu):
-    """Where blocks share a row, counts of each digit by block and by row; where
-    many are wanted in order, both results once more, what sorting them takes, and
-    their places."""
+    """Counts of each digit by block and by row, if blocks share a row.  If
+    many sorted results are requested: copies of both results, the temporaries
+    of sorting, and indices."""
     tensor, wanted = args[:2]
     if not tensor.numel() or not tensor.dim():
         return
@@ -125,9 +126,9 @@ def topk(taker, args, kwargs, gpu):
 
 
 def index_put(taker, args, kwargs, gpu):
-    """Accumulating sorts the indices: each is made positive and multiplied by
-    its stride, and they are added up; then sorted ones, their origin, and the
-    origin before."""
+    """Accumulating sorts the indices: each is made positive, multiplied by its
+    stride, and they are summed.  Then: sorted indices, their origin, and the
+    previous origin."""
     accumulate = args[3] if len(args) > 3 else kwargs.get("accumulate", False)
     indexed = [(d, i) for d, i in enumerate(args[1]) if i is not None]
     if not accumulate or not indexed:
@@ -159,7 +160,7 @@ _FEW_INDICES = 3072
 
 
 def embedding_before(taker, args, kwargs, gpu):
-    """What comes in is made contiguous; of many indices sorted ones and their
+    """Inputs made contiguous; for many indices also the sorted ones and their
     origin."""
     gradient, indices, rows = args[:3]
     if not gradient.is_contiguous():
@@ -175,7 +176,7 @@ def embedding_before(taker, args, kwargs, gpu):
 
 
 def embedding_after(taker, args, kwargs, gpu):
-    """Rows in parts of ten indices, each with a sum of its own in 32 bits."""
+    """Rows in parts of ten indices, each part with a sum in 32 bits."""
     gradient, indices, rows = args[:3]
     count = indices.numel()
     if count <= _FEW_INDICES:

@@ -1,5 +1,5 @@
-"""Storages of fake tensors, each an allocation for as long as PyTorch holds
-it."""
+"""Storages of fake tensors.  Each is an allocation for as long as PyTorch
+holds the storage."""
 
 import weakref
 
@@ -18,7 +18,7 @@ class Storages:
         self.addresses = {}  # allocation -> address on the GPU
 
     def allocate(self, size, operator, kind=None):
-        """One that no tensor holds."""
+        """Allocate memory that belongs to no tensor."""
         where = ledger.caller()
         address = gpu.allocate(size, self.stream)
         if address is None:
@@ -48,7 +48,7 @@ class Storages:
         )
 
     def watch(self, tensor, operator):
-        """The tensor's storage, unless it is known."""
+        """Register the tensor's storage, if it is new."""
         storage = tensor.untyped_storage()
         key = storage._cdata
         if key in self.numbers:
@@ -64,7 +64,7 @@ class Storages:
         )
 
     def resized(self, storage):
-        """The storage is of another size now, and so elsewhere."""
+        """Allocate memory again if the storage's size has changed."""
         number = self.numbers.get(storage._cdata)
         if number is None or self.book.records[number][ledger.BYTES] == storage.nbytes():
             return
@@ -84,7 +84,7 @@ class Storages:
         return self.numbers.get(tensor.untyped_storage()._cdata)
 
     def say(self, tensor, kind):
-        """What the tensor's memory is for."""
+        """Record the purpose of the tensor's memory."""
         number = self.number_of(tensor)
         if number is not None:
             self.book.records[number][ledger.KIND] = kind

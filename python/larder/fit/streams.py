@@ -1,5 +1,5 @@
-"""Streams and events: queues without work.  What memory they keep is
-Larder's."""
+"""Streams and events without any work.  Larder tracks the memory they keep in
+use."""
 
 import time
 
@@ -81,7 +81,7 @@ class Event:
 
 
 class Current:
-    """The stream that operators are queued on."""
+    """The current stream, on which operators are queued."""
 
     def __init__(self, storages):
         self._storages = storages

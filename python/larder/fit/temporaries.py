@@ -1,6 +1,7 @@
-"""Memory that operators take for themselves, which the fake run does not show.
+"""Temporary memory of operators, which a run with fake tensors does not show.
 
-docs/FIT.md has the table with its sources."""
+docs/FIT.md has the table with its sources.
+"""
 
 import collections
 import math
@@ -41,7 +42,8 @@ _MATMULS = {
 
 
 def _by_cublaslt(func, args):
-    """Whether a product with a bias is one call: at::native::addmm_out_cuda."""
+    """Whether a product with a bias is a single call:
+    at::native::addmm_out_cuda."""
     if func not in (aten.addmm.default, aten._addmm_activation.default):
         return False
     bias, left, right = args[:3]
@@ -59,17 +61,18 @@ def _size(tensor):
 
 
 def _layer_norm(args, kwargs):
-    """What comes in is made contiguous."""
+    """The input, made contiguous."""
     return [] if args[0].is_contiguous() else [_size(args[0])]
 
 
 def _layer_norm_backward(args, kwargs):
-    """The same of the gradient, and of what came in."""
+    """The gradient and the input, made contiguous."""
     return [_size(t) for t in args[:2] if not t.is_contiguous()]
 
 
 def _is_ordered_as(tensor, others):
-    """As convolutions want it: channels last if one of the others is so."""
+    """Whether the tensor has the memory format that convolutions need:
+    channels last if one of the others has it."""
     last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim())
     if last is not None and any(
         t.is_contiguous(memory_format=last) and not t.is_contiguous()
@@ -80,12 +83,12 @@ def _is_ordered_as(tensor, others):
 
 
 def _convolution_backward(args, kwargs):
-    """The gradient in the order of what came in."""
+    """The gradient in the memory format of the input."""
     return [] if _is_ordered_as(args[0], args[1:3]) else [_size(args[0])]
 
 
 def _convolution_bias(taker, args, kwargs, gpu):
-    """The bias has a sum of the gradient, by parts."""
+    """The bias gradient: partial sums of the gradient."""
     gradient, wanted = args[0], args[10]
     if wanted[2]:
         dims = [0, *range(2, gradient.dim())]
@@ -96,7 +99,7 @@ def _convolution_bias(taker, args, kwargs, gpu):
 
 
 def _upsample_backward(args, kwargs):
-    """What comes in is made contiguous."""
+    """The input, made contiguous."""
     return [] if args[0].is_contiguous() else [_size(args[0])]
 
 
@@ -164,7 +167,7 @@ _THREADS = {
 
 
 class _Taker:
-    """What one operator takes until it ends, or drops before."""
+    """Temporary memory of one operator, freed when it ends or earlier."""
 
     def __init__(self, storages, name):
         self._storages = storages
@@ -199,13 +202,13 @@ class Temporaries:
         self._with_workspace = set()
 
     def passing(self, size):
-        """Taken and given back at once."""
+        """Allocate and free at once."""
         self._storages.release(
             self._storages.allocate(size, "staging", ledger.TEMPORARY)
         )
 
     def before(self, func, args, kwargs):
-        """What is taken before the results, until they are there."""
+        """Memory allocated before the results, and freed once they exist."""
         taker = _Taker(self._storages, func._opname)
         rule, steps = _TABLE.get(func), _IN_STEPS_BEFORE.get(func)
         if rule is not None:
@@ -216,7 +219,7 @@ class Temporaries:
         return taker
 
     def after(self, func, args, kwargs):
-        """What is taken when the results are there, and given back."""
+        """Memory allocated after the results, and freed."""
         steps = _IN_STEPS.get(func)
         if steps is not None:
             taker = _Taker(self._storages, func._opname)
@@ -258,8 +261,8 @@ class Temporaries:
         ]
 
     def _need_cublas(self):
-        """Kept to the end for each stream and thread: backward runs on
-        another, with a handle of its own."""
+        """The workspace of cuBLAS, kept to the end for each stream and thread:
+        backward runs on another thread, with a handle of its own."""
         key = (self._storages.stream, scopes.phase == ledger.BACKWARD)
         if key not in self._with_workspace:
             self._with_workspace.add(key)

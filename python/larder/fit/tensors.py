@@ -1,4 +1,4 @@
-"""Where a program would see that its tensors are of another type."""
+"""Hides from programs that their tensors have another type."""
 
 import torch
 from torch._subclasses import fake_tensor
@@ -6,16 +6,16 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 
 def _become(tensor, other):
-    """The object is what `other` was: as torch.utils.swap_tensors(), which
-    refuses where PyTorch itself holds weak references."""
+    """Turn the object into what `other` was, like torch.utils.swap_tensors(),
+    which fails if PyTorch itself holds weak references."""
     tensor.__class__, other.__class__ = other.__class__, tensor.__class__
     tensor.__dict__, other.__dict__ = other.__dict__, tensor.__dict__
     torch._C._swap_tensor_impl(tensor, other)
 
 
 def _set_data(inherited):
-    """`parameter.data = parameter.cuda()` keeps the object: optimizers and
-    tied weights hold it."""
+    """`parameter.data = parameter.cuda()` keeps the object, which optimizers
+    and tied weights refer to."""
 
     def set_data(self, value):
         if isinstance(self, FakeTensor) == isinstance(value, FakeTensor):
@@ -43,8 +43,8 @@ def _move(tensor, function):
 
 
 def _apply(self, fn, recurse=True):
-    """Module._apply() as it is for a GPU's tensors; for fake ones PyTorch
-    makes new parameters, which optimizers and tied weights do not have."""
+    """Module._apply() as for GPU tensors.  For fake tensors PyTorch would
+    create new parameters, which optimizers and tied weights do not refer to."""
     if recurse:
         for module in self.children():
             module._apply(fn)
@@ -79,8 +79,8 @@ def _to_list(self):
 
 
 def _reduce(self, protocol):
-    """What torch.save() writes: values of the host, to be put on the GPU
-    again."""
+    """What torch.save() writes: values on the host, to be moved to the GPU on
+    load."""
     rebuild = torch._utils._rebuild_device_tensor_from_cpu_tensor
     host = self.detach().cpu()
     return rebuild, (host, self.dtype, "cuda:0", self.requires_grad)

@@ -1,4 +1,4 @@
-"""torch.cuda as it is where there is a GPU."""
+"""torch.cuda as on a machine with a GPU."""
 
 import contextlib
 import types
@@ -13,7 +13,7 @@ _CPU_GENERATOR = torch.Generator  # before it is replaced
 
 
 class Device:
-    """torch.cuda.device: one GPU, always current."""
+    """torch.cuda.device with one GPU, which is always current."""
 
     def __init__(self, device=None):
         self.idx = 0
@@ -26,7 +26,7 @@ class Device:
 
 
 class Generator(_CPU_GENERATOR):
-    """One of the GPU's is one of the host's: nothing is drawn from it."""
+    """A GPU generator is a host generator: nothing is drawn from it."""
 
     def __new__(cls, device="cpu"):
         return super().__new__(cls, "cpu")
@@ -55,7 +55,8 @@ def _properties(options):
 
 
 def _nothing():
-    """One for each name: PyTorch's compiler knows functions by what they are."""
+    """A no-op function, one for each name: PyTorch's compiler identifies
+    functions by object."""
     return lambda *args, **kwargs: None
 
 
@@ -73,7 +74,7 @@ def _memory_free(options):
 
 
 def _answers(options):
-    """Names of torch.cuda, and what they are now."""
+    """Replaced names of torch.cuda, with their replacements."""
     properties = _properties(options)
     current = streams.current
 
@@ -176,7 +177,7 @@ def _range_functions():
 
 def _data_ptr(storages):
     def data_ptr(self):
-        """Where it would be: programs tell tensors apart by it."""
+        """The address the tensor would have: programs identify tensors by it."""
         number = storages.number_of(self)
         if not number and number != 0:
             return 0
@@ -187,7 +188,7 @@ def _data_ptr(storages):
 
 
 def _resize(storages):
-    """Storages that are emptied and filled again, as FSDP does."""
+    """Resize storages, as FSDP does to release and refill them."""
     inherited = torch.UntypedStorage.resize_
 
     def resize_(self, size):

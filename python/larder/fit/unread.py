@@ -1,9 +1,10 @@
-"""What fills large tensors of the host is put off until something reads them.
+"""Delays the initialization of large host tensors until something reads them.
 
-A program that makes its model on the host and moves it to the GPU fills it with
-random numbers that nobody looks at here: making them would take most of the time,
-and most of the memory.  The generator goes on as if they had been drawn, so that what
-comes after them, and they themselves if they are read, are what they always were."""
+A program that creates its model on the host and moves it to the GPU fills it
+with random numbers that are never read here.  Generating them would take most
+of the time and memory.  The generator advances as if they had been drawn, so
+later numbers, and these if they are read, are unchanged.
+"""
 
 import collections
 import ctypes
@@ -50,7 +51,7 @@ Fill = collections.namedtuple("Fill", "func rest kwargs generator state view")
 
 
 def _draws(func, tensor):
-    """How many numbers of 32 bits it takes; None if that is not known."""
+    """How many 32-bit numbers the operator draws; None if unknown."""
     count = tensor.numel()
     if tensor.dtype not in (torch.float32, torch.float64):
         if tensor.dtype not in (torch.float16, torch.bfloat16) or count % _BLOCK:
@@ -72,7 +73,8 @@ def _passed(state, count):
 
 @functools.cache
 def _is_as_known(func, dtype):
-    """Whether this PyTorch draws as much as is thought, tried on a small tensor."""
+    """Whether this PyTorch draws as many numbers as expected, checked on a
+    small tensor."""
     for count in (3 * _BLOCK, 3 * _BLOCK + 1):
         generator = torch.Generator().manual_seed(count)
         tensor = torch.empty(count, dtype=dtype)
@@ -101,7 +103,7 @@ class Unread:
         self._lock = threading.RLock()
 
     def install(self):
-        """In the place of what reads without asking an operator."""
+        """Replace functions that read tensors without calling an operator."""
         for name in _READERS:
             setattr(torch.Tensor, name, self._reading(getattr(torch.Tensor, name)))
         torch.to_dlpack = torch.utils.dlpack.to_dlpack = self._reading(torch.to_dlpack)
@@ -121,14 +123,15 @@ class Unread:
     # ---- operators ---------------------------------------------------------
 
     def before(self, func, args, kwargs):
-        """The operator may read what it is given."""
+        """Fill the operator's arguments, which it may read."""
         if not self._fills or func.is_view:
             return
         for tensor in values.tensors((*args, *kwargs.values())):
             self.make(tensor)
 
     def on_host(self, func, args, kwargs):
-        """The result of an operator that is put off, else NotImplemented."""
+        """The result of an operator whose work is delayed, else
+        NotImplemented."""
         filler = _FACTORIES.get(func)
         if filler is not None:
             return self._made(filler, args, kwargs)
@@ -162,7 +165,7 @@ class Unread:
         return True
 
     def _is_hidden(self, tensor):
-        """A large one whose memory is the host's, and seen by operators alone."""
+        """Whether it is a large host tensor that only operators have seen."""
         return (
             tensor.numel() > LEAST
             and tensor.device.type == "cpu"
@@ -192,7 +195,7 @@ class Unread:
     # ---- what is read ------------------------------------------------------
 
     def make(self, tensor):
-        """The tensor's storage holds what it should."""
+        """Fill the tensor's storage."""
         if not self._fills or tensor.layout is not torch.strided:
             return
         storage = _storage_of(tensor)

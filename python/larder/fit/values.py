@@ -1,7 +1,8 @@
-"""Values that a program asks of a GPU that computes nothing.
+"""Values that a program reads from a GPU that computes nothing.
 
-What came from the host is still known there, if it is small; the rest is made
-up: 1 for numbers, False for truths.  Each place that is told so is named once.
+Small tensors copied from the host keep their values.  Others are made up: 1
+for numbers, False for booleans.  Each place in the program that reads a
+made-up value is reported once.
 """
 
 import sys
@@ -32,7 +33,7 @@ _SAID = 8  # places that are reported
 
 
 def tensors(value):
-    """Those in an operator's argument or result."""
+    """The tensors in an operator's argument or result."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -41,19 +42,20 @@ def tensors(value):
 
 
 class HostValueError(RuntimeError):
-    """A value is needed that nothing is known of."""
+    """A value is needed that is unknown."""
 
 
 class Values:
     def __init__(self, on_item, real):
-        """`real`: what knows all values (real.py), or None."""
+        """`real`: the source of all values (real.py), or None."""
         self._on_item = on_item
         self._real = real
         self._known = weakref.WeakKeyDictionary()
         self.places = {}
 
     def remember(self, tensor, source):
-        """All that the tensor's storage holds came from the host."""
+        """Record the values of a tensor whose whole storage was copied from
+        the host."""
         if self._real is not None:
             self._real.put(tensor, source)
         elif source.numel() <= REMEMBERED and not isinstance(source, FakeTensor):
@@ -63,7 +65,7 @@ class Values:
             self._known[tensor.untyped_storage()] = held.copy_(source)
 
     def replace(self, tensor, source):
-        """What the tensor shows is now what the host has there."""
+        """Replace the values that the tensor shows by those of a host tensor."""
         if self._real is not None:
             self._real.put(tensor, source)
             return
@@ -73,7 +75,7 @@ class Values:
             self.remember(tensor, source)
 
     def take_over(self, tensor, other):
-        """The tensor of the GPU holds what the other one there does."""
+        """Copy the known values of another GPU tensor."""
         if self._real is not None:
             return
         known = self.known(other)
@@ -86,7 +88,7 @@ class Values:
         self._known.pop(tensor.untyped_storage(), None)
 
     def known(self, tensor):
-        """Its values, if it is as it came."""
+        """The tensor's values, if it is unchanged since it was copied."""
         if self._real is not None:
             return self._real.of(tensor)
         held = self._known.get(tensor.untyped_storage())
@@ -134,7 +136,7 @@ class Values:
         return self._made_up(tensor.dtype)
 
     def on_host(self, tensor, dtype=None):
-        """cpu(): the shape is right."""
+        """cpu(): a host tensor of the right shape."""
         dtype = dtype or tensor.dtype
         known = self.known(tensor)
         if known is not None:
@@ -149,7 +151,7 @@ class Values:
         return torch.full(tensor.shape, self._made_up(dtype), dtype=dtype)
 
     def stand_in(self, mode, func, args, kwargs):
-        """The result of an operator whose size depends on values."""
+        """A result for an operator whose result size depends on values."""
         if func is aten.index.Tensor and not _has_mask(args[1]):
             return NotImplemented
         host = [_map(a, self._host_argument) for a in args]

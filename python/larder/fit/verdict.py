@@ -25,12 +25,14 @@ def _place(place):
 
 
 def margin_bytes(card):
-    """None on a GPU of a size that was asked for: it is the allocator's."""
+    """The safety margin.  None for a GPU given by its size, whose memory is
+    all available to the allocator."""
     return MARGIN_BYTES if card.id else 0
 
 
 def whole_bytes(need, card):
-    """Of the card: the allocator's, the context, NCCL's and the margin."""
+    """The card's memory: the allocator's part, the context, NCCL's part and
+    the margin."""
     return need + card.context_bytes + card.nccl_bytes + margin_bytes(card)
 
 

@@ -11,7 +11,7 @@ _NAMES = ("liblarder.so", "liblarder.so.0")
 
 @functools.lru_cache(maxsize=None)
 def _library():
-    """The library itself, whichever of those on it the process has loaded."""
+    """The core library, liblarder.so."""
     tried = []
     for path in candidates(_NAMES):
         try:
@@ -30,8 +30,9 @@ def _library():
 
 
 class NewFile:
-    """A file of larder/file.h as a context that gives a file object.  It takes
-    its place when the context ends well."""
+    """A context manager around a file of larder/file.h, which yields a file
+    object.  The file is renamed into place if the context exits without an
+    exception."""
 
     def __init__(self, path, mode="w", **options):
         self._library = _library()

@@ -1,4 +1,4 @@
-"""Where Larder's libraries are."""
+"""Locates Larder's libraries."""
 
 import os
 import sysconfig
@@ -7,9 +7,9 @@ VARIABLE = "LARDER_LIBRARY_DIR"
 
 
 def _folders():
-    """Where a library may be, relative to this package: in it, where pip
-    installed both; a build tree around it, and the library folders of the
-    prefixes it may be installed below."""
+    """Candidate folders for a library, relative to this package: inside it
+    (pip), the build tree that contains it, and the library folders of install
+    prefixes."""
     package = os.path.dirname(os.path.abspath(__file__))
     yield os.path.join(package, "_prefix", "lib")
     yield os.path.join(os.path.dirname(os.path.dirname(package)), "build")
@@ -24,8 +24,8 @@ def _folders():
 
 
 def candidates(names):
-    """Paths to try, the best first.  A folder that was asked for by name is
-    the only one: another library than the one meant would be a surprise."""
+    """Paths to try, best first.  A folder named by the environment is the only
+    candidate, so that no other version is loaded by accident."""
     asked = os.environ.get(VARIABLE)
     if asked:
         return [os.path.join(asked, name) for name in names]

@@ -1,4 +1,4 @@
-"""What both libraries take of the core's history (larder/history.h)."""
+"""Structures of larder/history.h that both libraries use."""
 
 import ctypes
 

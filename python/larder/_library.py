@@ -1,4 +1,4 @@
-"""liblarder_lab.so: where it is found, and how its functions are called."""
+"""Loads liblarder_lab.so and declares its functions."""
 
 import ctypes
 

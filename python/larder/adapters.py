@@ -1,5 +1,5 @@
-"""liblarder_adapters.so: an allocator on each device, as other libraries take
-one.  larder.cupy, larder.rmm and larder.onnxruntime stand on it."""
+"""liblarder_adapters.so: one allocator per device, for other libraries.
+larder.cupy, larder.rmm and larder.onnxruntime are built on it."""
 
 import ctypes
 import os
@@ -103,7 +103,7 @@ library = _load()
 
 
 class LarderError(RuntimeError):
-    """What larder_last_error() said."""
+    """An error of the library, with the text of larder_last_error()."""
 
 
 def last_error():
@@ -116,8 +116,9 @@ def check(result):
 
 
 class Adapter:
-    """An allocator on each device of ``device`` ("cuda:0": all from the first
-    on), made when it is asked for.  ``conf`` has settings, larder-conf(5)."""
+    """One allocator per device, created on first use.  ``device`` is the spec
+    of the first device ("cuda:0" covers all from the first on), and ``conf``
+    holds settings (larder-conf(5))."""
 
     def __init__(self, device="cuda:0", conf=None, policy=None):
         number = ctypes.c_int(0)
@@ -142,7 +143,7 @@ class Adapter:
         self.handle = handle.value
 
     def allocator(self, device=0):
-        """The larder_allocator of a device, as a number."""
+        """The larder_allocator of a device, as an integer."""
         out = ctypes.c_void_p()
         check(
             library.larder_adapter_allocator(
@@ -152,11 +153,12 @@ class Adapter:
         return out.value
 
     def empty_cache(self, device=0):
-        """Release to the driver what nothing uses."""
+        """Release cached memory to the driver."""
         check(library.larder_empty_cache(self.allocator(device)))
 
     def snapshot(self, path, device=0):
-        """Write what `larder report` and PyTorch's viewers read."""
+        """Write a snapshot that `larder report` and PyTorch's viewers can
+        read."""
         check(
             library.larder_snapshot_write(
                 self.allocator(device), os.fsencode(path), None
@@ -179,12 +181,13 @@ class Adapter:
         return text.value.decode()
 
     def close(self):
-        """Release everything; nothing may use its memory any more."""
+        """Release everything.  No memory of the adapter may be used
+        afterwards."""
         if self.handle is not None:
             check(library.larder_adapter_close(self.handle))
             self.handle = None
 
 
 def address(function):
-    """Of a function of the library, as a number."""
+    """The address of a function of the library, as an integer."""
     return ctypes.cast(function, ctypes.c_void_p).value

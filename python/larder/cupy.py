@@ -14,7 +14,7 @@ PER_THREAD = 2  # the handle of a per-thread default stream
 
 
 class Allocator:
-    """What cupy.cuda.set_allocator() takes."""
+    """The callable that cupy.cuda.set_allocator() expects."""
 
     def __init__(self, cupy, adapter):
         self.adapter = adapter
@@ -44,7 +44,7 @@ class Allocator:
 
 
 def enable(conf=None, policy=None, device="cuda:0"):
-    """Let CuPy allocate of Larder from now on.  Returns the Allocator, whose
+    """Make CuPy allocate from Larder.  Returns the Allocator, whose
     ``adapter`` has empty_cache(), snapshot() and summary()."""
     try:
         cupy = importlib.import_module("cupy")
@@ -56,7 +56,7 @@ def enable(conf=None, policy=None, device="cuda:0"):
 
 
 def disable():
-    """Give CuPy its own pool back.  Larder's memory lives on with the arrays
-    that are made of it."""
+    """Restore CuPy's own pool.  Larder's memory stays valid as long as arrays
+    use it."""
     cupy = importlib.import_module("cupy")
     cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)

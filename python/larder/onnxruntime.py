@@ -31,7 +31,7 @@ class Options(dict):
         )
 
     def release(self):
-        """Give the memory back, when the session is gone."""
+        """Release the memory, after the session was destroyed."""
         check(
             library.larder_ort_functions_release(
                 ctypes.byref(self._functions)
@@ -41,10 +41,10 @@ class Options(dict):
 
 
 def options(device=0, conf=None, policy=None):
-    """Options for a session on the device of that number, or on one by
-    Larder's name for it.  More can be put into them, but a
-    user_compute_stream, which ONNX Runtime does not take together with an
-    allocator.  At most 16 at a time."""
+    """Provider options for a session on a device, given by number or by
+    Larder's name for it.  Other options can be added, except
+    user_compute_stream, which ONNX Runtime does not allow together with an
+    allocator.  At most 16 can exist at a time."""
     spec = f"cuda:{device}" if isinstance(device, int) else device
     number = device if isinstance(device, int) else 0
     return Options(number, Adapter(spec, conf, policy))

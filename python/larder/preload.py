@@ -42,7 +42,7 @@ class _Stats(ctypes.Structure):
 
 
 def is_active():
-    """Whether this process was started on the library."""
+    """Whether the preload library was loaded into this process."""
     return hasattr(ctypes.CDLL(None), "larder_preload_pause")
 
 
@@ -65,32 +65,32 @@ def _check(library, result):
 
 
 def pause(device=ALL, drop=False):
-    """Give the memory of a device, or all, back to the driver; contents are
-    kept on the host unless they may be dropped."""
+    """Release the memory of one device, or of all, to the driver.  Contents
+    are saved on the host, unless they may be dropped."""
     library = _library()
     _check(library, library.larder_preload_pause(device, DROP if drop else 0))
 
 
 def resume(device=ALL):
-    """Bring it back where it was."""
+    """Restore the memory at the same addresses."""
     library = _library()
     _check(library, library.larder_preload_resume(device))
 
 
 def empty_cache(device=ALL):
-    """Release to the driver what nothing uses."""
+    """Release cached memory to the driver."""
     library = _library()
     _check(library, library.larder_preload_empty_cache(device))
 
 
 def snapshot(path, device=0):
-    """Write what `larder report` and PyTorch's viewers read."""
+    """Write a snapshot that `larder report` and PyTorch's viewers can read."""
     library = _library()
     _check(library, library.larder_preload_snapshot(device, os.fsencode(path)))
 
 
 def stats(device=0):
-    """Counts, by name; limit_bytes is None without a limit."""
+    """Counters by name; limit_bytes is None without a limit."""
     library = _library()
     out = _Stats(ctypes.sizeof(_Stats))
     _check(

@@ -12,7 +12,7 @@ from larder.adapters import Adapter, last_error, library
 
 
 def _handle(stream):
-    """Of a stream of RMM's."""
+    """The handle of an RMM stream."""
     found = getattr(stream, "__cuda_stream__", None)
     if callable(found):
         found = found()
@@ -25,9 +25,9 @@ def _handle(stream):
 
 
 def resource(device=0, conf=None, policy=None):
-    """An rmm.mr.CallbackMemoryResource of the device of that number, or of one
-    by Larder's name for it ("cuda:1").  adapter_of() finds the Adapter below,
-    for statistics and snapshots."""
+    """An rmm.mr.CallbackMemoryResource for a device, given by number or by
+    Larder's name for it ("cuda:1"). adapter_of() returns its Adapter, for
+    statistics and snapshots."""
     try:
         rmm = importlib.import_module("rmm")
     except ImportError as error:
@@ -59,7 +59,7 @@ _adapters = []
 
 
 def adapter_of(made):
-    """The larder.adapters.Adapter below a resource that resource() made."""
+    """The larder.adapters.Adapter of a resource that resource() created."""
     for one, adapter in _adapters:
         if one is made:
             return adapter

@@ -54,7 +54,8 @@ def build_wheel(
 def build_editable(
     wheel_directory, config_settings=None, metadata_directory=None
 ):
-    """The package where it is, over what `make` built in build/."""
+    """An editable wheel: the package in the source tree, with what `make`
+    built in build/."""
     build_tree.settings_of(config_settings)
     build_tree.require_made()
     with WheelFile(wheel_directory) as wheel:

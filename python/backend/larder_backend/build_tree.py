@@ -1,4 +1,4 @@
-"""Building with cmake, and what `cmake --install` makes of it."""
+"""Builds with cmake and stages an installation."""
 
 import os
 import shlex
@@ -12,7 +12,7 @@ KEYS = ("build-dir", "cmake-args", "portable")
 
 
 def settings_of(config_settings):
-    """The settings, checked.  A key given twice arrives as a list: the last
+    """The settings, checked.  A repeated key arrives as a list; the last value
     counts."""
     settings = {}
     for key, value in (config_settings or {}).items():
@@ -67,7 +67,7 @@ def _build(folder, more):
 
 
 def stage(settings, work):
-    """The folder, below `work`, of what is installed."""
+    """Install into a folder below `work` and return it."""
     if shutil.which("cmake") is None:
         raise SystemExit(
             "larder: cmake is missing; tools/setup.sh names what the build "
@@ -92,7 +92,7 @@ def stage(settings, work):
 
 
 def require_made():
-    """For an editable package: it runs what is in build/."""
+    """Check that build/ was built, as an editable package runs from it."""
     for name in ("larder", "liblarder_lab.so"):
         path = os.path.join(source_folder(), "build", name)
         if not os.path.exists(path):

@@ -1,8 +1,9 @@
-"""Making an installation run on other systems than the one it was built on:
-libraries that those may lack go along, and what is left names a platform.
+"""Bundles shared libraries, so that an installation runs on other systems, and
+derives the platform tag from the rest.
 
-A manylinux tag (PEP 600) promises that nothing but the C library of that
-version, and what comes with it, has to be there."""
+A manylinux tag (PEP 600) promises that only the C library of the given
+version, and what comes with it, is needed.
+"""
 
 import os
 import re
@@ -38,8 +39,8 @@ def _binaries(folder):
 
 
 def _needed(path, folder):
-    """Names and files of what it is linked with that is not in `folder` and
-    not the system's."""
+    """Names and files of linked libraries that are neither in `folder` nor
+    part of the system."""
     listed = subprocess.run(
         ["ldd", path], capture_output=True, text=True
     ).stdout
@@ -54,8 +55,8 @@ def _needed(path, folder):
 
 
 def _copyright(file):
-    """Debian's note about the package that a library is of: its licence asks
-    to go along."""
+    """Debian's copyright file of the package that a library belongs to.  Its
+    licence requires that it be included."""
     for path in (file, file.replace("/usr/lib/", "/lib/", 1)):
         found = subprocess.run(
             ["dpkg", "-S", path], capture_output=True, text=True
@@ -71,7 +72,7 @@ def _copyright(file):
 
 
 def bundle(folder):
-    """Put what the installation in `folder` needs into it."""
+    """Copy the libraries that the installation needs into `folder`."""
     notes = os.path.join(folder, "share", "larder", "licences")
     libraries = {}
     for path in list(_binaries(folder)):
@@ -84,8 +85,8 @@ def bundle(folder):
 
 
 def platform_tag(folder):
-    """manylinux_2_34_x86_64 and the like: after the newest version of the C
-    library that anything in `folder` asks for."""
+    """The platform tag, such as manylinux_2_34_x86_64, from the newest C
+    library version that any file in `folder` requires."""
     newest = (2, 17)
     for path in _binaries(folder):
         with open(path, "rb") as file:

@@ -20,7 +20,7 @@ MAN_SECTIONS = ("man1", "man5")
 
 
 def _files_below(folder):
-    """Paths of its files, links among them, seen from it."""
+    """Paths of all files, including links, relative to the folder."""
     for where, _, names in sorted(os.walk(folder)):
         for name in sorted(names):
             path = os.path.join(where, name)
@@ -28,8 +28,9 @@ def _files_below(folder):
 
 
 def _library_names(folder, paths):
-    """Wheels hold no links: of the names of a library, the one that it is
-    loaded by, for two copies would be two libraries to the loader."""
+    """The name of each library to include: the one it is loaded by.  Wheels
+    cannot contain links, and the loader would treat two copies as two
+    libraries."""
     names = {}
     for path in paths:
         if ".so" in os.path.basename(path):
@@ -41,8 +42,7 @@ def _library_names(folder, paths):
 
 
 def _place_of_library(path):
-    """lib/x86_64-linux-gnu/larder/fakecuda/libcuda.so.1 and the like: the
-    command looks below ../lib."""
+    """The core library, liblarder.so."""
     parts = path.split("/")[1:]
     if len(parts) > 1 and parts[0].endswith(("-gnu", "-musl")):
         parts = parts[1:]
@@ -69,7 +69,7 @@ def _add_other(wheel, folder, path):
 
 
 def add_all(wheel, folder):
-    """Everything of the installation in `folder` that runs."""
+    """Add all files of the installation that are needed at run time."""
     paths = list(_files_below(folder))
     libraries = [p for p in paths if p.startswith("lib")]
     found = list(_library_names(folder, libraries))
@@ -86,7 +86,7 @@ def add_all(wheel, folder):
 
 
 def add_links(wheel):
-    """For an editable package: where it is."""
+    """Add links to the source tree, for an editable package."""
     folder = os.path.join(source_folder(), "python")
     wheel.add_text(f"_{NAME}_editable.pth", folder + "\n")
     wheel.add_script(NAME, _script())

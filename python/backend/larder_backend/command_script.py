@@ -7,7 +7,8 @@ from importlib.util import find_spec
 
 
 def places(package, name):
-    """Where it may be: carried, or built in the tree of an editable one."""
+    """Candidate paths of the command: in the package, or in the build tree of
+    an editable one."""
     source = os.path.dirname(os.path.dirname(package))
     yield os.path.join(package, "_prefix", "bin", name)
     yield os.path.join(source, "build", name)

@@ -1,4 +1,4 @@
-"""What the package says of itself."""
+"""The package's metadata."""
 
 import os
 import re
@@ -9,7 +9,7 @@ OLDEST_PYTHON = "3.9"
 
 
 def source_folder():
-    """The repository, or an unpacked source archive."""
+    """The root of the repository or of an unpacked source archive."""
     path = os.path.realpath(__file__)
     for _ in range(4):
         path = os.path.dirname(path)
@@ -17,7 +17,7 @@ def source_folder():
 
 
 def version():
-    """The header is the one place that says which version this is."""
+    """The version, read from the header that defines it."""
     path = os.path.join(source_folder(), "include", "larder", "larder.h")
     with open(path, encoding="utf-8") as header:
         numbers = re.findall(
@@ -31,7 +31,7 @@ def version():
 
 
 def metadata():
-    """The text of METADATA and of PKG-INFO."""
+    """The contents of METADATA and PKG-INFO."""
     with open(
         os.path.join(source_folder(), "README.md"), encoding="utf-8"
     ) as readme:

@@ -10,7 +10,7 @@ from larder_backend.package_metadata import NAME, metadata, version
 
 
 def _tracked(source):
-    """What git has, or None where this is no clone (or no git is there)."""
+    """The files tracked by git, or None if this is no clone or git is missing."""
     try:
         top = subprocess.run(
             ["git", "-C", source, "rev-parse", "--show-toplevel"],
@@ -30,7 +30,7 @@ def _tracked(source):
 
 
 def _is_made(folder, name):
-    """Of a source archive that was unpacked and built in."""
+    """Whether a file in an unpacked source archive was created by a build."""
     at_top = folder == "."
     return name == "__pycache__" or (
         at_top and (name in ("build", "dist") or name.startswith("build-"))
@@ -64,8 +64,8 @@ def _add(archive, name, data, executable=False):
 
 
 def write(folder, source):
-    """Makes the archive in `folder`; its name.  The same sources make the
-    same archive."""
+    """Create the archive in `folder` and return its name.  The same sources
+    give identical archives."""
     name = f"{NAME}-{version()}.tar.gz"
     path = os.path.join(folder, name)
     with open(path, "wb") as out, gzip.GzipFile(

@@ -1,4 +1,4 @@
-"""Wheels: archives of what is to be installed, with a list of it."""
+"""Writes wheels: archives with a list of their files."""
 
 import base64
 import hashlib
@@ -20,8 +20,8 @@ EXECUTABLE, PLAIN = 0o100755, 0o100644
 
 
 def _tag(platform=None):
-    """Any Python 3, but one platform: there is C inside.  None: this very
-    kind of machine."""
+    """The wheel's tag: any Python 3, one platform.  None: this machine's
+    platform."""
     platform = platform or sysconfig.get_platform().replace("-", "_").replace(".", "_")
     return f"py3-none-{platform}"
 
@@ -36,7 +36,7 @@ def _licence():
 
 
 def _info(platform=None):
-    """The files of the .dist-info folder but RECORD."""
+    """The files of the .dist-info folder, except RECORD."""
     wheel = (
         "Wheel-Version: 1.0\n"
         "Generator: larder_backend\n"
@@ -51,7 +51,8 @@ def _info(platform=None):
 
 
 def write_info(folder):
-    """The .dist-info folder, for those who ask before there is a wheel."""
+    """Write the .dist-info folder, for tools that ask for metadata without
+    building a wheel."""
     made = os.path.join(folder, _info_folder())
     os.mkdir(made)
     for name, data in _info().items():
@@ -61,7 +62,8 @@ def write_info(folder):
 
 
 class WheelFile:
-    """``with WheelFile(folder) as wheel``: appears whole, or not at all."""
+    """A context manager that writes a wheel into a folder.  The file appears
+    only if it is complete."""
 
     def __init__(self, folder, platform=None):
         self._platform = platform
@@ -103,7 +105,7 @@ class WheelFile:
         self._zip.writestr(info, "\n".join(self._records + [record + ",,\n"]))
 
     def add_file(self, name, path):
-        """For site-packages."""
+        """Add a file to site-packages."""
         with open(path, "rb") as file:
             mode = EXECUTABLE if os.access(path, os.X_OK) else PLAIN
             self._add(name, file.read(), mode)
@@ -112,9 +114,10 @@ class WheelFile:
         self._add(name, text.encode())
 
     def add_data(self, name, path):
-        """For the environment's own folder."""
+        """Add a file to the environment's prefix."""
         self.add_file(f"{NAME}-{version()}.data/data/{name}", path)
 
     def add_script(self, name, data):
-        """For the environment's bin: the first line is the installer's."""
+        """Add a script to the environment's bin folder.  The installer sets
+        its interpreter."""
         self._add(f"{NAME}-{version()}.data/scripts/{name}", data, EXECUTABLE)

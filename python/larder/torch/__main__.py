@@ -69,7 +69,7 @@ def _refuse(why):
 
 
 def _enable(options):
-    """Why it could not be, or None."""
+    """Enable Larder.  Returns the reason if that fails, else None."""
     try:
         # If there is no PyTorch, this import reports it.
         from larder.torch.enabling import enable
@@ -81,7 +81,7 @@ def _enable(options):
 
 
 def _status_of(stop):
-    """What the interpreter makes of SystemExit."""
+    """The exit status that the interpreter derives from SystemExit."""
     if stop.code is None:
         return 0
     if isinstance(stop.code, int):
@@ -101,7 +101,7 @@ def _run_program(options):
 
 
 def _write_report(watch, path, status):
-    """The program's own end is what counts."""
+    """Write the report.  A failure here does not change the program's status."""
     try:
         watch.write(path, status)
     except (OSError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""liblarder_torch.so: where it is found, and how its functions are called."""
+"""Loads liblarder_torch.so and declares its functions."""
 
 import ctypes
 
@@ -129,7 +129,7 @@ def _prototyped(loaded, path):
 
 
 def load():
-    """The library, and the path it was loaded from."""
+    """Load the library.  Returns it and the path it was loaded from."""
     tried = []
     for path in candidates(NAMES):
         try:
@@ -149,7 +149,7 @@ library, path = load()
 
 
 def address(name):
-    """Of a function, as PyTorch's hooks want it."""
+    """The address of a function, in the form that PyTorch's hooks take."""
     return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
 
 
@@ -158,13 +158,13 @@ def last_error():
 
 
 def must(result, error=RuntimeError):
-    """Raise what the library said if it refused."""
+    """Raise the library's last error if the result is a failure."""
     if result != OK:
         raise error(last_error())
 
 
 def plugin_must(result):
-    """The same for the plug-in's functions, which keep words of their own."""
+    """The same for functions of the plug-in, which has its own last error."""
     if result != OK:
         raise RuntimeError(
             library.larder_torch_last_error().decode(errors="replace")
@@ -172,7 +172,7 @@ def plugin_must(result):
 
 
 def allocator(device):
-    """The device's allocator, made if it is not there."""
+    """The device's allocator, created on first use."""
     out = ctypes.c_void_p()
     plugin_must(library.larder_torch_allocator(device, ctypes.byref(out)))
     return out

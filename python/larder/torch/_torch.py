@@ -1,4 +1,4 @@
-"""What is asked of PyTorch, in any version."""
+"""Queries of PyTorch that work in every supported version."""
 
 import torch
 
@@ -9,8 +9,8 @@ def is_initialized():
 
 
 def index_of(device):
-    """A device's number: of None, a number, "cuda:1", a torch.device, or a
-    torch.cuda.device, which makes one current."""
+    """The number of a device that is given as None, a number, "cuda:1", a
+    torch.device, or a torch.cuda.device context."""
     if device is None:
         return int(torch.cuda.current_device())
     if isinstance(device, int):
@@ -29,7 +29,7 @@ def index_of(device):
 
 
 def out_of_memory_error():
-    """The type of the exception, by its newest name."""
+    """The type of the out-of-memory exception, by its newest name."""
     for owner in (torch, torch.cuda):
         found = getattr(owner, "OutOfMemoryError", None)
         if found is not None:
@@ -42,8 +42,8 @@ def device_count():
 
 
 def has_gpu_code():
-    """Whether this PyTorch was built with CUDA or HIP.  A build for processors
-    alone has the Python names of both."""
+    """Whether this PyTorch was built with CUDA or HIP. CPU builds have the
+    Python names of both."""
     version = getattr(torch, "version", None)
     return getattr(version, "cuda", None) is not None or is_hip()
 

@@ -1,4 +1,4 @@
-"""--compare: a program under PyTorch's own allocator, and under Larder."""
+"""--compare: runs a program under PyTorch's own allocator and under Larder."""
 
 import importlib.util
 import json
@@ -97,8 +97,8 @@ def _run(options, native, report):
 
 
 def refused(options):
-    """Why the second run would be refused, or None: before the first, which
-    may take hours."""
+    """The reason why the second run would be refused, or None.  Called before
+    the first run, which may take hours."""
     if importlib.util.find_spec("torch") is None:
         return "No module named 'torch'"
     try:
@@ -111,7 +111,7 @@ def refused(options):
 
 
 def compare(options):
-    """The exit status: 0, or 1 if one of the runs failed."""
+    """Run both and compare.  Returns the exit status: 0, or 1 if a run failed."""
     reports = {}
     failed = False
     with tempfile.TemporaryDirectory() as folder:

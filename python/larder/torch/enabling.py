@@ -1,4 +1,4 @@
-"""Making Larder PyTorch's allocator."""
+"""Makes Larder PyTorch's allocator."""
 
 import warnings
 
@@ -65,7 +65,7 @@ def _check_exceptions():
 
 
 def _hook(handle, name, function):
-    """False if this PyTorch does not have the hook."""
+    """Install a hook.  False if this PyTorch does not have it."""
     setter = getattr(handle, name, None)
     if setter is None:
         return False
@@ -160,6 +160,6 @@ def is_enabled():
 
 
 def raises_out_of_memory_error():
-    """Whether a failing allocation raises torch.cuda.OutOfMemoryError here;
-    else it raises its base, RuntimeError."""
+    """Whether a failed allocation raises torch.cuda.OutOfMemoryError here;
+    otherwise it raises its base class, RuntimeError."""
     return library.larder_torch_raises() == PYTHON_OUT_OF_MEMORY

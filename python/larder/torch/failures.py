@@ -1,4 +1,4 @@
-"""What failed."""
+"""Errors of the allocator."""
 
 from larder.torch import _torch
 from larder.torch._plugin import library
@@ -7,11 +7,11 @@ OutOfMemoryError = _torch.out_of_memory_error()
 
 
 def last_error():
-    """The last failure of any call, on any thread, in words; frees of unknown
-    memory too, which raise nothing.  "" if there was none."""
+    """The text of the last failure of any call on any thread, including frees
+    of unknown memory, which raise nothing.  "" if there was none."""
     return library.larder_torch_last_error().decode(errors="replace")
 
 
 def error_count():
-    """How many there were."""
+    """The number of failures."""
     return library.larder_torch_error_count()

@@ -1,4 +1,4 @@
-"""What PyTorch cannot do with another allocator than its own, and why."""
+"""What PyTorch cannot do with an allocator other than its own, and why."""
 
 import collections
 

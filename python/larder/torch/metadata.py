@@ -11,8 +11,8 @@ _of_thread = threading.local()
 
 
 def _set_memory_metadata(metadata):
-    """The events of this thread carry the text from now on, a dict as JSON; ""
-    for none."""
+    """Attach a text (a dict as JSON; "" for none) to the following events of
+    this thread."""
     if isinstance(metadata, dict):
         metadata = json.dumps(metadata, separators=(",", ":"))
     library.larder_annotate(metadata.encode(errors="replace"))

@@ -1,4 +1,4 @@
-"""The functions of torch.cuda that are replaced."""
+"""Replaces functions of torch.cuda."""
 
 import sys
 
@@ -23,7 +23,7 @@ _ACCELERATOR = (
 
 
 def replacements():
-    """The functions by their names."""
+    """The replacement functions by name."""
     found = {}
     for module in (statistics, snapshots, metadata):
         for name in module.__all__:
@@ -32,7 +32,8 @@ def replacements():
 
 
 def _put(owner, name, value):
-    """Only where PyTorch has the name: a program may ask whether it does."""
+    """Replace a name if PyTorch has it.  Names are never added, because
+    programs test for them."""
     if not hasattr(owner, name):
         return
     _before.append((owner, name, getattr(owner, name)))
@@ -51,7 +52,7 @@ def _by_device_index(function):
 
 
 def _modules(name):
-    """torch.NAME and torch.NAME.memory, where they are."""
+    """torch.NAME and torch.NAME.memory, where they exist."""
     owner = getattr(torch, name, None)
     memory = sys.modules.get(f"torch.{name}.memory") or getattr(
         owner, "memory", None
@@ -70,7 +71,7 @@ def install():
 
 
 def remove():
-    """As it was before: for tests."""
+    """Restore the original functions (for tests)."""
     while _before:
         owner, name, value = _before.pop()
         setattr(owner, name, value)

@@ -39,8 +39,8 @@ class MemPool:
         self.pool = _make(allocator.allocator(), arguments)
 
     def use(self, device=None):
-        """torch.cuda.use_mem_pool() of it: a context manager, for this
-        thread."""
+        """torch.cuda.use_mem_pool() for this pool: a context manager, for the
+        calling thread."""
         return torch.cuda.use_mem_pool(self.pool, device)
 
     def __getattr__(self, name):

@@ -1,4 +1,4 @@
-"""The arguments of enable(), checked.  PyTorch is not needed here."""
+"""Checks the arguments of enable(), without PyTorch."""
 
 import ctypes
 import os
@@ -15,7 +15,7 @@ _CONF_VARIABLES = (
 
 
 def conf_of(conf):
-    """The settings, or those of the environment."""
+    """The settings given, or those of the environment."""
     if conf is not None:
         return conf
     for variable in _CONF_VARIABLES:
@@ -25,7 +25,7 @@ def conf_of(conf):
 
 
 def policy_of(name):
-    """A policy's number."""
+    """The number of a policy."""
     if name is None:
         return 0
     policy = ctypes.c_int()
@@ -53,7 +53,7 @@ def _check_types(conf, policy, devices):
 
 
 def check(conf, policy, devices):
-    """TypeError or ValueError for what enable() would refuse in them."""
+    """Check the arguments of enable().  Raises TypeError or ValueError."""
     _check_types(conf, policy, devices)
     policy_of(policy)
     must(library.larder_conf_check(conf_of(conf).encode()), ValueError)

@@ -54,7 +54,7 @@ def _pickle_of(device):
 
 
 def _merge(whole, part, device):
-    """A device's snapshot into that of all."""
+    """Merge the snapshot of one device into that of all."""
     whole["segments"] += part["segments"]
     traces = whole["device_traces"]
     while len(traces) <= device:
@@ -67,7 +67,7 @@ def _merge(whole, part, device):
 
 
 def _snapshot(device=None, augment_with_fx_traces=False):
-    """All devices' at once, whichever is named: as in PyTorch."""
+    """A snapshot of all devices, whichever device is named, as in PyTorch."""
     devices = _made() or [_torch.index_of(device)]
     whole = None
     for number in devices:
@@ -97,8 +97,8 @@ def memory_snapshot(mempool_id=None, include_traces=True):
 
 
 def _allocation_traceback(data_ptr):
-    """The frames of what lives at the address, or None.  Looks through all
-    that is allocated."""
+    """The frames of the allocation at an address, or None.  Searches all live
+    allocations."""
     for segment in _snapshot()["segments"]:
         for block in segment["blocks"]:
             if block["address"] == data_ptr:
@@ -110,8 +110,8 @@ def _allocation_traceback(data_ptr):
 def _dump_snapshot(
     filename="dump_snapshot.pickle", augment_with_fx_traces=False
 ):
-    """Of one device it is written straight to the file.  It is JSON if its
-    name ends so."""
+    """Write a snapshot, as JSON if the file name ends in .json.  That of a
+    single device is written to the file directly."""
     name = os.fsencode(filename)
     devices = _made()
     if len(devices) <= 1:
@@ -222,8 +222,8 @@ def _record_as_before(
     record_pinned_host_memory=False,
     record_cuda=True,
 ):
-    """The arguments of PyTorch 2.0, which are told by the first one's type,
-    with those that were added."""
+    """The arguments of PyTorch 2.0, which are recognized by the type of the
+    first one, together with those added later."""
     if not record_cuda:
         return None
     if not enabled:
@@ -241,10 +241,10 @@ def _record_as_before(
 
 
 def _record_memory_history(enabled="all", *args, **kwargs):
-    """From now on, on every device.  Of PyTorch's arguments, `device`,
-    `clear_history` (what was recorded is always forgotten), `compile_context`,
+    """Start recording on every device.  Of PyTorch's arguments, `device`,
+    `clear_history` (earlier events are always discarded), `compile_context`,
     `global_record_annotations` and `record_pinned_host_memory` (that memory is
-    not Larder's) change nothing."""
+    not Larder's) have no effect."""
     if isinstance(enabled, bool):
         return _record_as_before(enabled, *args, **kwargs)
     return _record(enabled, *args, **kwargs)

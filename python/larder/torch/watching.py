@@ -1,9 +1,10 @@
-"""What a program made of GPU memory and time: for --report and --compare.
+"""Measures a program's GPU memory and time, for --report and --compare.
 
-An iteration is from one step of an optimizer to the next, of the first
-optimizer that steps: so training needs no change to be measured.  At each step
-the GPU is waited for, under every allocator alike, so that time is that of
-finished work.  A program without a step has no iterations, only a whole.
+An iteration lasts from one step of an optimizer to its next; the first
+optimizer that steps counts.  So training programs are measured unchanged.
+Each step synchronizes with the GPU, under every allocator alike, so that times
+are those of completed work.  A program without steps has no iterations, only
+totals.
 """
 
 import importlib
@@ -28,7 +29,7 @@ _PEAKS = ("allocated_bytes.all.peak", "reserved_bytes.all.peak")
 
 
 class Watch:
-    """Of one program, from start() to report()."""
+    """Measures one program, from start() to report()."""
 
     def __init__(self, name):
         self._name = name
@@ -45,7 +46,7 @@ class Watch:
         return range(torch.cuda.device_count())
 
     def look(self):
-        """Note the peaks, which the program may reset."""
+        """Record the peaks before the program can reset them."""
         for device in self._devices():
             stats = torch.cuda.memory_stats(device)
             for name in _PEAKS:
@@ -88,7 +89,8 @@ class Watch:
         self._times.append(time.perf_counter())
 
     def _hook_steps(self):
-        """False if this PyTorch cannot tell of steps (2.0 is the first)."""
+        """Hook the steps of optimizers.  False if this PyTorch cannot (2.0 and
+        later can)."""
         try:
             module = importlib.import_module("torch.optim.optimizer")
             register = module.register_optimizer_step_post_hook

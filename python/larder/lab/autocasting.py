@@ -8,7 +8,7 @@ from larder.lab.tensors import Tensor
 
 
 class _State:
-    """What is asked for now, and weights converted already."""
+    """The current settings, and the weights converted so far."""
 
     device = None
     dtype = None
@@ -25,8 +25,8 @@ def get_autocast_dtype(device_type="cuda"):
 
 
 class autocast:
-    """Products in a type of two bytes and losses in float32, within `with` or
-    a function."""
+    """Run products in a two-byte type and losses in float32; a context manager
+    or decorator."""
 
     def __init__(
         self, device_type="cuda", dtype=None, enabled=True, cache_enabled=True
@@ -73,7 +73,7 @@ def _is_meant(value):
 
 
 def _narrow(value):
-    """As the product takes it; a weight is converted once."""
+    """An operand in the type of the product.  Weights are converted only once."""
     if not _is_meant(value) or value.dtype is _State.dtype:
         return value
     if not (value.is_leaf and value.requires_grad):
@@ -108,10 +108,10 @@ def _casting(function, cast):
 
 
 def in_narrow(function):
-    """A product: its operands are converted to the type of two bytes."""
+    """Mark a product: its operands are converted to the two-byte type."""
     return _casting(function, _narrow)
 
 
 def in_float32(function):
-    """A sum or a function that needs more digits."""
+    """Mark a sum or function that needs higher precision."""
     return _casting(function, _wide)

@@ -1,4 +1,4 @@
-"""Functions that the library calls back, by the numbers it knows them by."""
+"""Python functions that the library calls, identified by numbers."""
 
 import ctypes
 import itertools
@@ -14,7 +14,8 @@ _numbers = itertools.count(1)
 
 
 def keep(function):
-    """Its number; it is held until the library calls release() with it."""
+    """Register a function and return its number.  It is kept until the library
+    calls release() with the number."""
     number = next(_numbers)
     held[number] = function
     return number

@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions."""
+"""Exceptions."""
 
 import difflib
 
@@ -12,38 +12,38 @@ _ERR_UNSUPPORTED = 10
 
 
 class LabError(RuntimeError):
-    """A call of the lab failed.  Every tensor is as it was."""
+    """A call of the lab failed.  No tensor was changed."""
 
     __module__ = "larder.lab"
 
 
 class OutOfMemoryError(LabError):
-    """The device has no room; the text is the allocator's explanation.  The
-    session goes on."""
+    """The device is out of memory; the text is the allocator's explanation.
+    The session can still be used."""
 
     __module__ = "larder.lab"
 
 
 class HostMemoryError(LabError, MemoryError):
-    """The host has no room."""
+    """The host is out of memory."""
 
     __module__ = "larder.lab"
 
 
 class InvalidError(LabError, ValueError):
-    """An argument does not fit: its sizes, its type, its place."""
+    """An argument has the wrong sizes, type or device."""
 
     __module__ = "larder.lab"
 
 
 class UnsupportedError(LabError, NotImplementedError):
-    """The lab does not do this."""
+    """The lab does not support this."""
 
     __module__ = "larder.lab"
 
 
 class NotCoveredError(AttributeError, NotImplementedError):
-    """A name of PyTorch's that the lab does not have."""
+    """A name of PyTorch that the lab does not have."""
 
     __module__ = "larder.lab"
 
@@ -62,8 +62,8 @@ _inside = []
 
 
 def raised_inside(error):
-    """Keep an exception to be raised when the library returns.  Returns the
-    result to give the library."""
+    """Store an exception raised in a callback, to be raised when the library
+    returns.  Returns the error code for the library."""
     _inside.append(error)
     return (
         _ERR_OUT_OF_MEMORY
@@ -83,13 +83,14 @@ def failure(result):
 
 
 def check(result):
-    """Raise what `result` stands for, unless it is success."""
+    """Raise the exception for `result`, unless it is success."""
     if result:
         raise failure(result)
 
 
 def check_allocator(result):
-    """check() for a call of the allocator's own: it keeps another text."""
+    """check() for a call of the allocator itself, which has its own last
+    error."""
     if result:
         text = library.larder_last_error().decode(errors="replace")
         raise _CLASSES.get(result, LabError)(text)
@@ -99,13 +100,13 @@ _MOST_NAMES = 12
 
 
 def _near(what, names):
-    """Those of many that one may have meant."""
+    """Names similar to the given one."""
     name = what.rpartition(".")[2].partition("(")[0]
     return difflib.get_close_matches(name, names, 4, 0.7)
 
 
 def not_covered(what, covers=None):
-    """The error for a name of PyTorch's that is not there."""
+    """The error for a name of PyTorch that does not exist here."""
     text = f"{what} is not part of the lab"
     covers = list(covers or ())
     if len(covers) > _MOST_NAMES:
@@ -117,8 +118,8 @@ def not_covered(what, covers=None):
 
 
 def gate(module, names):
-    """A module's __getattr__(): says of any other name that the lab has
-    none."""
+    """A module's __getattr__(), which raises NotCoveredError for unknown
+    names."""
 
     def __getattr__(name):
         if name.startswith("__"):

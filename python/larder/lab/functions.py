@@ -1,4 +1,4 @@
-"""Operations with a way back that is written here, or by a listing."""
+"""Operations whose backward is written in Python, here or by a listing."""
 
 import ctypes
 from ctypes import byref, c_int, c_void_p
@@ -49,17 +49,16 @@ def _array(tensors):
 
 
 def recorded(tensors):
-    """Whether an operation on these is to be recorded."""
+    """Whether an operation on these tensors is recorded for backward."""
     return library.lab_grad_enabled(opened()) and any(
         t is not None and library.lab_requires_grad(t._h) for t in tensors
     )
 
 
 def record(name, inputs, outputs, saved, backward):
-    """Record that `outputs` were made of `inputs`.  On the way back
-    backward(grads, saved) gives a gradient, or None, for each input.  Nothing
-    that backward() holds may be a tensor: that would live as long as the
-    graph."""
+    """Record that `outputs` were computed from `inputs`. backward(grads,
+    saved) returns a gradient, or None, for each input.  It must not hold
+    tensors itself: they would live as long as the graph."""
     number = callbacks.keep((backward, len(inputs), len(outputs), len(saved)))
     arrays = _array(inputs), _array(outputs), _array(saved)
     what = _Struct(
@@ -77,19 +76,20 @@ def record(name, inputs, outputs, saved, backward):
 
 
 def made(name, out, inputs, saved, backward):
-    """`out`, recorded where that is asked for."""
+    """`out`, recorded for backward if needed."""
     if recorded(inputs):
         record(name, inputs, (out,), saved, backward)
     return out
 
 
 def changed(name, tensor, inputs, saved, backward):
-    """made() of what was written to in place."""
+    """made() for a tensor that was changed in place."""
     return made(name, tensor, inputs, saved, backward)
 
 
 def check_writable(name, tensor):
-    """RuntimeError for writing to a leaf whose gradient is wanted."""
+    """Raise RuntimeError for an in-place change of a leaf that requires a
+    gradient."""
     if (
         library.lab_grad_enabled(opened())
         and tensor.requires_grad
@@ -105,7 +105,7 @@ def check_writable(name, tensor):
 
 
 class Context:
-    """What forward() leaves to backward()."""
+    """Data that forward() passes to backward()."""
 
     def __init__(self, needs):
         self.needs_input_grad = needs
@@ -124,10 +124,11 @@ class Context:
         self._plain = tuple(id(tensor) for tensor in tensors)
 
     def mark_dirty(self, *tensors):
-        """Tensors written to in place are told by being returned."""
+        """No effect: tensors changed in place are recognized when they are
+        returned."""
 
     def set_materialize_grads(self, value):
-        """Gradients that never came are None here in any case."""
+        """No effect: missing gradients are always None here."""
 
 
 def _as_tuple(value):
@@ -135,8 +136,7 @@ def _as_tuple(value):
 
 
 class Function:
-    """An operation of a listing's own: forward() and backward(), called by
-    apply()."""
+    """A custom operation with forward() and backward(), called by apply()."""
 
     @staticmethod
     def forward(ctx, *arguments):
@@ -174,7 +174,7 @@ class Function:
 
     @staticmethod
     def _own(output, arguments):
-        """What is returned as it came becomes another tensor."""
+        """An output that is an input, as a new tensor."""
         if any(output is one for one in arguments) and not (
             isinstance(output, Tensor) and not output.is_leaf
         ):
@@ -221,7 +221,7 @@ def grad(
     create_graph=False,
     allow_unused=None,
 ):
-    """torch.autograd.grad() of one output."""
+    """torch.autograd.grad() for one output."""
     from larder.lab.failures import not_covered
 
     if create_graph:

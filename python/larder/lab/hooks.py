@@ -1,4 +1,4 @@
-"""Hooks of tensors: functions that see a gradient as it is computed."""
+"""Hooks of tensors: functions that receive a gradient when it is computed."""
 
 from ctypes import byref, c_void_p
 
@@ -20,7 +20,7 @@ def _run_hook(number, gradient, replacement):
 
 
 class HookHandle:
-    """Takes a hook away again, also at the end of a `with`."""
+    """Removes a hook, by remove() or at the end of a `with`."""
 
     def __init__(self, h):
         self._h = h
@@ -41,8 +41,8 @@ class HookHandle:
 
 
 def register_hook(tensor, hook):
-    """Call hook(gradient) in every backward; what it returns, unless None,
-    takes the gradient's place."""
+    """Call hook(gradient) in every backward pass.  A result other than None
+    replaces the gradient."""
     number = callbacks.keep(hook)
     out = c_void_p()
     check(

@@ -1,4 +1,4 @@
-"""Convolutions, pooling, padding and images of another size."""
+"""Convolutions, pooling, padding and resizing."""
 
 import math
 
@@ -10,7 +10,7 @@ from larder.lab.making import cat, full
 
 
 def pair(what, value):
-    """A size for each side, given once or twice."""
+    """A size for each side, from one number or two."""
     if isinstance(value, (tuple, list)):
         if len(value) == 1:
             return (value[0], value[0])
@@ -31,8 +31,8 @@ def _same_padding(kernel, dilation, stride):
 
 
 def _padding(padding, kernel, dilation, stride, input):
-    """The numbers that 'same' and 'valid' stand for; where 'same' is not even
-    the input gets the odd row and column."""
+    """The numbers for 'same' and 'valid'. If 'same' is odd, the input is
+    padded with the additional row and column."""
     if padding == "valid":
         return (0, 0), input
     if padding != "same":
@@ -100,7 +100,7 @@ def _convolution(input, weight, bias, win):
 def conv1d(
     input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1
 ):
-    """The two-dimensional one over images of one row."""
+    """conv2d() over images of one row."""
     one = [v[0] if isinstance(v, (tuple, list)) else v
            for v in (stride, padding, dilation)]
     if isinstance(one[1], str):
@@ -337,7 +337,7 @@ def interpolate(
 
 
 def pad(input, pad, mode="constant", value=0):
-    """Rows and columns more, from the last dimension on."""
+    """Add rows and columns, from the last dimension on."""
     if mode == "constant":
         return _padded(input, tuple(pad), value or 0)
     if mode not in ("reflect", "replicate", "circular"):

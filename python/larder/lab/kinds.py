@@ -1,4 +1,4 @@
-"""Types of elements, places and sizes."""
+"""Element types, devices and sizes."""
 
 import ctypes
 import operator
@@ -9,7 +9,7 @@ MAX_DIMS = 6
 
 
 class DType:
-    """A type of elements."""
+    """An element type."""
 
     __slots__ = ("name", "code", "itemsize", "ctype", "python")
 
@@ -80,7 +80,7 @@ def _dtype_of_code(code):
 
 
 def dtype_of(value):
-    """The type a number or truth value has as a tensor."""
+    """The type that a number or boolean has as a tensor."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -100,7 +100,7 @@ def dtype_code(dtype):
 
 
 class Device:
-    """Where a tensor is: Device("cpu"), Device("cuda"), Device("cuda:0")."""
+    """The device of a tensor: Device("cpu"), Device("cuda"), Device("cuda:0")."""
 
     __slots__ = ("type", "index")
 
@@ -126,7 +126,7 @@ class Device:
         self.index = index
 
     def __enter__(self):
-        """What names no device is made here, until the end of the `with`."""
+        """Make this the default device until the end of the `with`."""
         _before.append(places[None])
         set_default_device(self)
         return self
@@ -172,7 +172,7 @@ _before = []
 
 
 def set_default_device(device):
-    """Where tensors are made that no device is named for; None: the host."""
+    """Set the device of new tensors for which none is given.  None: the host."""
     places[None] = HOST if device is None else place_of(device)
 
 
@@ -189,7 +189,7 @@ def place_of(device):
 
 
 class Size(tuple):
-    """A tensor's sizes."""
+    """The sizes of a tensor."""
 
     __slots__ = ()
 
@@ -219,7 +219,8 @@ def _array(types, values):
 
 
 def sizes_array(sizes):
-    """A tuple of sizes for the library.  Kept: it must not be written to."""
+    """Sizes as a C array for the library.  It is cached and must not be
+    changed."""
     # As a key, 2.0 would match 2.
     array = None if float in map(type, sizes) else _made.get(sizes)
     if array is None:
@@ -235,7 +236,7 @@ def dims_array(dims):
 
 
 def spread(sizes):
-    """f(2, 3) and f((2, 3)) alike: the tuple (2, 3)."""
+    """The tuple (2, 3) for both f(2, 3) and f((2, 3))."""
     if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
         return tuple(sizes[0])
     return sizes

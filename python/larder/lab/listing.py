@@ -1,4 +1,4 @@
-"""Listings: a Python file in cells, and running them one after another."""
+"""Listings: Python files divided into cells that run one after another."""
 
 import __future__
 
@@ -21,8 +21,8 @@ Cell = collections.namedtuple("Cell", "nodes line text path")
 
 
 def _marks(source):
-    """The lines that begin a cell: comments at the margin, not text that
-    looks like one."""
+    """The lines that begin a cell: comments in the first column, but not
+    inside strings."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return [
         token.start[0]
@@ -39,7 +39,7 @@ def _first_line(node):
 
 
 def _text(nodes, lines):
-    """What the statements look like in one line."""
+    """The statements as one line of text."""
     first, last = _first_line(nodes[0]), nodes[-1].end_lineno
     text = lines[first - 1].strip()
     if len(nodes) == 1 and first == last:
@@ -50,7 +50,7 @@ def _text(nodes, lines):
 
 
 def cells(source, path, each_statement=False):
-    """The cells of a listing.  SyntaxError if it is not Python."""
+    """The cells of a listing.  Raises SyntaxError if it is not Python."""
     tree = ast.parse(source, path)
     marks = collections.deque(_marks(source))
     groups = [[]]
@@ -71,7 +71,8 @@ def cells(source, path, each_statement=False):
 
 
 def _future_flags(nodes):
-    """What `from __future__ import …` asks for, of all that follows."""
+    """Compiler flags of `from __future__ import …`, which apply to all later
+    cells."""
     flags = 0
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
@@ -82,7 +83,7 @@ def _future_flags(nodes):
 
 
 class Listing:
-    """A file to be run as the program it is: as __main__, with sys.argv."""
+    """A file that runs as a program: as __main__, with sys.argv."""
 
     def __init__(self, path, arguments, each_statement=False):
         self.cells = self._read(path, each_statement)
@@ -99,7 +100,7 @@ class Listing:
             return cells(file.read(), path, each_statement)
 
     def run(self, cell):
-        """Raises what the listing raises."""
+        """Run a cell.  Raises what the listing raises."""
         self._flags |= _future_flags(cell.nodes)
         code = compile(
             ast.Module(body=cell.nodes, type_ignores=[]),
@@ -112,7 +113,7 @@ class Listing:
 
 
 def _without_our_frames(error, seen):
-    """Drop the lines of this package: how the lab does it is no help."""
+    """The traceback without lines of this package, which would not help."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))
@@ -127,7 +128,7 @@ def _without_our_frames(error, seen):
 
 
 def describe(error):
-    """The traceback of an exception as the listing's reader should see it."""
+    """The traceback of an exception, as shown to the author of the listing."""
     told = traceback.TracebackException.from_exception(error)
     _without_our_frames(told, set())
     return "".join(told.format())

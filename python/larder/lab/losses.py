@@ -1,4 +1,4 @@
-"""Losses, with their three ways to sum up."""
+"""Losses, with their three reductions."""
 
 import math
 
@@ -24,8 +24,9 @@ def _wants(tensor):
 
 
 def _elementwise(name, node, p=0.0, of_difference=False):
-    """A loss of input and target, element by element, that is one kernel; of
-    their difference alone: then the target's gradient is the other's, turned."""
+    """An elementwise loss that is a single kernel.  If it depends only on the
+    difference of input and target, the target's gradient is the input's,
+    negated."""
 
     def loss(input, target, p=p):
         for_input = _wants(input)
@@ -89,7 +90,7 @@ def binary_cross_entropy(input, target, weight=None, reduction="mean"):
 def binary_cross_entropy_with_logits(
     input, target, weight=None, reduction="mean", pos_weight=None
 ):
-    """In PyTorch's steps."""
+    """Computed in the same steps as PyTorch's."""
     log = pointwise.logsigmoid(input)
     if pos_weight is not None:
         log = log * ((pos_weight - 1) * target + 1)
@@ -112,7 +113,7 @@ def kl_div(input, target, reduction="mean", log_target=False):
 
 
 def _rows(input):
-    """Classes last, a row for each target."""
+    """The input with classes in the last dimension and a row for each target."""
     if input.ndim <= 2:
         return input
     dims = [0, *range(2, input.ndim), 1]
@@ -234,7 +235,7 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
 def multi_margin_loss(
     input, target, p=1, margin=1.0, weight=None, reduction="mean"
 ):
-    """How near every other class comes to the right one."""
+    """The margin by which other classes come close to the right one."""
     own = input.gather(-1, target.unsqueeze(-1))
     near = (input - own + margin).clamp(min=0) ** p
     if weight is not None:

@@ -1,4 +1,4 @@
-"""New tensors."""
+"""Creation of tensors."""
 
 import ctypes
 from ctypes import byref, c_void_p
@@ -20,8 +20,8 @@ from larder.lab.sessions import active, opened
 from larder.lab.tensors import Tensor, handle, handles, wrap
 
 def _maker(call, what):
-    """A function that makes a tensor of given sizes.  Listings call it by the
-    million: it does little else than the call."""
+    """A function that creates a tensor of given sizes.  Listings call it
+    millions of times, so it does little besides the call."""
     new = object.__new__
     places = kinds.places
     made = kinds._made
@@ -86,7 +86,7 @@ rand = _maker(library.lab_rand, "rand")
 
 
 def _finish(result, out, requires_grad=False):
-    """The tensor a call made, or its failure."""
+    """The tensor created by a call.  Raises an exception if the call failed."""
     if result:
         raise failure(result)
     made = wrap(out.value)
@@ -175,7 +175,7 @@ def _move(tensor, place):
 
 
 def _nested(data):
-    """Sizes of lists in lists, and their elements in a row."""
+    """The sizes of nested lists, and their elements in order."""
     if hasattr(data, "tolist"):
         data = data.tolist()
     if not isinstance(data, (list, tuple, range)):
@@ -198,7 +198,7 @@ def _common_dtype(values):
 
 
 def _dtype_given(data):
-    """The type of an array of numpy's, or of a tensor; None for others."""
+    """The type of a NumPy array or a tensor; None for other values."""
     name = str(getattr(data, "dtype", "")).rpartition(".")[2]
     return next((one for one in kinds.dtypes if one.name == name), None)
 
@@ -206,8 +206,8 @@ def _dtype_given(data):
 def tensor(
     data, dtype=None, device=None, requires_grad=False, pin_memory=False
 ):
-    """A tensor of a number, or of lists in lists of them.  Made on the host
-    and then moved, as PyTorch does it."""
+    """A tensor of a number or of nested lists of numbers, created on the host
+    and then copied, as in PyTorch."""
     sizes, values = _nested(data)
     dtype = dtype or _dtype_given(data) or _common_dtype(values)
     dtype_code(dtype)
@@ -231,7 +231,7 @@ def as_tensor(data, dtype=None, device=None):
 
 
 def _like(make):
-    """The same maker with the sizes, the type and the place of a tensor."""
+    """The same creation function with the sizes, type and device of a tensor."""
 
     def make_like(
         input,
@@ -295,7 +295,7 @@ def from_numpy(array):
 
 
 def complete(sizes_or_data):
-    """What the old constructor torch.Tensor(…) made."""
+    """The tensor that the old constructor torch.Tensor(…) created."""
     if len(sizes_or_data) == 1 and isinstance(
         sizes_or_data[0], (list, tuple, Tensor)
     ):
@@ -316,7 +316,7 @@ def full_like(
 
 
 def _alike(tensors):
-    """In the type they meet in, as a list."""
+    """A list of the tensors, converted to their common type."""
     tensors = list(tensors)
     if len({library.lab_dtype_of(handle(one)) for one in tensors}) < 2:
         return tensors

@@ -1,5 +1,5 @@
-"""Operations as methods and operators of Tensor: a method is the function
-with the tensor for its first argument."""
+"""Operations as methods and operators of Tensor: a method is the function with
+the tensor as its first argument."""
 
 from larder.lab import (
     making,
@@ -68,7 +68,7 @@ def _where(self, condition, other):
 
 
 def _new(make):
-    """A maker of tensors of this one's type and place."""
+    """A creation method for tensors of the same type and device."""
 
     def operation(self, *sizes, device=None, dtype=None, **named):
         return make(
@@ -82,7 +82,7 @@ def _new(make):
 
 
 def _in_place_of(function):
-    """The same, written over the tensor."""
+    """The in-place variant, which writes the result to the tensor."""
 
     def operation(self, *arguments, **named):
         pointwise.check_writable(function.__name__ + "_", self)
@@ -92,8 +92,8 @@ def _in_place_of(function):
 
 
 def _drawn(make):
-    """Filled at random; what is drawn is made on the host, and costs the
-    device nothing."""
+    """Fill with random numbers.  They are drawn on the host, so that no device
+    memory is used."""
 
     def operation(self, a=0.0, b=1.0, *, generator=None):
         pointwise.check_writable("filling at random", self)

@@ -1,4 +1,4 @@
-"""Normalisation over a batch, over groups of channels, over the last
+"""Normalization over a batch, over groups of channels, or over the last
 dimensions."""
 
 from larder.lab import operations, raw
@@ -32,8 +32,8 @@ def _recorded(name, input, groups, weight, bias, out, mean, rstd, live):
 
 
 def _update(running_mean, running_var, mean, rstd, count, momentum, eps):
-    """What is kept for evaluation: computed on the host, because the kernel
-    of a GPU makes no tensors for it."""
+    """Update running statistics on the host, because a GPU's kernel creates no
+    tensors for them."""
     unbiased = count / max(count - 1, 1)
     with no_grad():
         mean, rstd = mean.cpu(), rstd.cpu()
@@ -138,7 +138,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """In the steps PyTorch takes where it has no kernel for it."""
+    """Computed in the same steps as in PyTorch without a fused kernel."""
     if isinstance(normalized_shape, int):
         normalized_shape = (normalized_shape,)
     dims = tuple(range(-len(normalized_shape), 0))

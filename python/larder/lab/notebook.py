@@ -1,4 +1,4 @@
-"""Notebooks: the code of each cell, run one after another."""
+"""Notebooks: runs the code cells one after another."""
 
 import ast
 import json
@@ -12,11 +12,11 @@ _PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun", "%%python", "%%py")
 
 
 class NotebookError(Exception):
-    """The file is no notebook: what was expected, and where."""
+    """The file is not a notebook: says what was expected, and where."""
 
 
 def _sources(path):
-    """The text of each code cell, with its number among all cells."""
+    """The text of each code cell, with its index among all cells."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     try:
@@ -42,8 +42,8 @@ def _say(path, number, what):
 
 
 def _without_magics(path, number, source):
-    """The cell as Python; lines for IPython or the shell become comments, and
-    it is said which."""
+    """The cell as Python.  IPython and shell commands become comments, and a
+    warning names them."""
     lines = source.splitlines()
     first = next((line for line in lines if line.strip()), "")
     if first.startswith("%%") and not first.startswith(_PYTHON):
@@ -59,8 +59,8 @@ def _without_magics(path, number, source):
 
 
 def _shown(nodes, source):
-    """A last line that is an expression shows its value, as a notebook does,
-    unless a semicolon ends it."""
+    """Print the value of a last line that is an expression, as notebooks do,
+    unless it ends in a semicolon."""
     last = nodes[-1]
     if not isinstance(last, ast.Expr) or source.rstrip().endswith(";"):
         return nodes
@@ -113,7 +113,7 @@ class Notebook(Listing):
 
 
 def _headed(parts):
-    """The cell's first line, and how many there are."""
+    """The cell's first line, and its number of lines."""
     first, last = parts[0], parts[-1]
     end = last.nodes[-1].end_lineno
     text = first.text.partition(" ... (")[0]

@@ -1,4 +1,4 @@
-"""Operations, each a function of tensors.  methods.py makes methods of them."""
+"""Operations as functions of tensors. methods.py turns them into methods."""
 
 from ctypes import byref, c_void_p
 
@@ -63,8 +63,8 @@ def gelu(input, approximate="none"):
 
 
 def _binary(tensors, scalar, reflected):
-    """An operator: of two tensors, of a tensor and a number, of a number and
-    a tensor."""
+    """An operator of two tensors, a tensor and a number, or a number and a
+    tensor."""
 
     def operation(input, other):
         out = c_void_p()
@@ -131,7 +131,7 @@ def div(input, other, *, rounding_mode=None):
 
 
 def reflect(operation):
-    """The operator with its sides changed."""
+    """The operator with its operands exchanged."""
     return lambda self, other: operation(other, self)
 
 
@@ -308,7 +308,7 @@ def embedding(input, weight, padding_idx=None):
 
 
 def _padded_embedding(input, weight, padding_idx):
-    """The row of the padding gets no gradient."""
+    """An embedding whose padding row gets no gradient."""
     shape = weight.shape
 
     def backward(grads, kept):
@@ -322,7 +322,7 @@ def _padded_embedding(input, weight, padding_idx):
 
 
 def plain_attention(query, key, value, is_causal):
-    """softmax(q·kᵀ/√d)·v, as the library has it."""
+    """softmax(q·kᵀ/√d)·v, as the library implements it."""
     out = c_void_p()
     r = library.lab_attention(
         handle(query), handle(key), handle(value), is_causal, byref(out)
@@ -331,7 +331,7 @@ def plain_attention(query, key, value, is_causal):
 
 
 def square(what, value):
-    """A size that may be given once or, the same, for each side."""
+    """A size given once for both sides, or for each side."""
     if isinstance(value, (tuple, list)):
         if len(set(value)) != 1:
             raise not_covered(f"{what}={tuple(value)}", ["the same both ways"])
@@ -373,7 +373,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 def cross_entropy(input, target):
-    """The mean over rows, of classes given by number."""
+    """The mean over rows, with classes given as indices."""
     out = c_void_p()
     r = library.lab_cross_entropy(handle(input), handle(target), byref(out))
     return _made(r, out)
@@ -399,8 +399,8 @@ def to(
     copy=False,
     memory_format=None,
 ):
-    """A tensor on another device, of another type, or both; as another
-    tensor is."""
+    """A tensor on another device, of another type, or both; also as another
+    tensor."""
     for argument in arguments:
         if isinstance(argument, Tensor):
             device, dtype = argument.device, argument.dtype
@@ -434,8 +434,7 @@ def _converted(tensor, dtype):
 
 
 def _same_or_made(result, out, tensor):
-    """What a call made that returns its own argument where it can: then it
-    is the same object too."""
+    """The result of a call that may return its argument: then the same object."""
     if result:
         raise failure(result)
     if out.value == tensor._h:

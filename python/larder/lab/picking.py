@@ -1,4 +1,4 @@
-"""Elements by index or by mask, and the same ones in another order."""
+"""Elements selected by index or mask, and reordering."""
 
 import builtins
 import collections
@@ -73,7 +73,7 @@ def scatter_add(input, dim, index, src):
 
 
 def _scatter_extreme(input, dim, index, src, reduce):
-    """In order, so that what is written last is what counts."""
+    """In order, so that the last write counts."""
     values, order = raw.sort(src, dim, reduce == "amin", src.shape[dim])
     there = raw.gather(index, dim, order)
     least = raw.scatter(input.detach().clone(), dim, there, values)
@@ -81,8 +81,8 @@ def _scatter_extreme(input, dim, index, src, reduce):
 
 
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
-    """Sums by a scatter; of the largest or least the gradient goes to what is
-    equal to it, as in amax()."""
+    """Sums by a scatter.  For maxima and minima the gradient goes to the
+    elements that equal the result, as in amax()."""
     if reduce == "sum" and include_self:
         return scatter_add(input, dim, index, src)
     if reduce not in ("amax", "amin") or not include_self:
@@ -184,7 +184,7 @@ def nonzero(input, as_tuple=False):
 
 
 def places_of(mask):
-    """The index tensors that a mask as an index stands for."""
+    """The index tensors that are equivalent to a mask."""
     return raw.nonzero(mask).unbind(1)
 
 
@@ -308,8 +308,8 @@ def diag(input, diagonal=0):
 
 
 def unfold(input, dimension, size, step):
-    """Windows along a dimension, each as a last dimension.  Gathered: PyTorch
-    has a view, which takes no memory."""
+    """Windows along a dimension, as a new last dimension.  They are copied;
+    PyTorch returns a view, which needs no memory."""
     from larder.lab.making import arange
 
     dim = dimension % input.ndim
@@ -324,7 +324,7 @@ def unfold(input, dimension, size, step):
 def unique(
     input, sorted=True, return_inverse=False, return_counts=False, dim=None
 ):
-    """Told on the host, where the values are looked at."""
+    """Computed on the host, because the result's size depends on the values."""
     if dim is not None:
         raise not_covered(f"unique's dim={dim}", ["None"])
     values = input.detach().reshape(-1).tolist()
@@ -346,7 +346,7 @@ def unique(
 
 
 def histc(input, bins=100, min=0, max=0):
-    """How many elements lie in each of so many parts of a range."""
+    """The number of elements in each of several equal parts of a range."""
     low, high = builtins.float(min), builtins.float(max)
     flat = input.detach().reshape(-1)
     if low == high:

@@ -1,4 +1,4 @@
-"""Operations element by element, beside those the library records itself."""
+"""Elementwise operations that the library does not record itself."""
 
 import math
 
@@ -14,8 +14,8 @@ NUMBERS = (int, float)
 
 
 def number(value):
-    """A number as an operand: a tensor in host memory, which goes with
-    tensors anywhere."""
+    """A number as an operand: a host tensor, which can be combined with
+    tensors on any device."""
     return full((), value, dtype=dtype_of(value))
 
 
@@ -116,7 +116,7 @@ def square(input):
 
 
 def _with_numbers(name, input, p, q=0.0, keep_result=False, inplace=False):
-    """An activation whose way back is an operation of the same numbers."""
+    """An activation with numeric parameters, which its backward uses too."""
     if inplace:
         return _in_place(name, input, p, q, keep_result)
     out = raw.map(name, input, p=p, q=q)
@@ -318,7 +318,7 @@ minimum = _chooser("minimum", "le")
 
 
 def pow_tensors(input, exponent):
-    """Of two tensors, or of a number and a tensor."""
+    """A power of two tensors, or of a number and a tensor."""
     base, exponent = operand(input), operand(exponent)
     out = raw.map("pow", base, exponent)
 

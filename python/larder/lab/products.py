@@ -1,4 +1,4 @@
-"""Products of matrices, in all their spellings, and attention."""
+"""Matrix products in all their forms, and attention."""
 
 import math
 
@@ -52,7 +52,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 
 def _spelled(equation, operands):
-    """Letters of each operand, and of the result."""
+    """The letters of each operand and of the result."""
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
@@ -89,7 +89,7 @@ def _spelled(equation, operands):
 
 
 def _summed(letters, tensor, wanted):
-    """Without the dimensions that no one else asks for."""
+    """The operand summed over dimensions that occur nowhere else."""
     gone = [i for i, c in enumerate(letters) if c not in wanted]
     if gone:
         tensor = operations.sum(tensor, tuple(gone))
@@ -104,8 +104,8 @@ def _in_order(letters, tensor, order):
 
 
 def _product(a, b, wanted):
-    """Two operands as one product of matrices: what both have and is wanted
-    is a batch, what both have and is not is summed over."""
+    """The product of two operands as a matrix product: dimensions of both that
+    are in the result are batch dimensions, those that are not are summed over."""
     (a_letters, a_tensor), (b_letters, b_tensor) = a, b
     both = [c for c in a_letters if c in b_letters]
     batch = [c for c in both if c in wanted]

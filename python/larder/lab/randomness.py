@@ -1,4 +1,4 @@
-"""Where random numbers come from: the session's, and generators beside."""
+"""Random number generators: the session's, and separate ones."""
 
 from ctypes import byref
 
@@ -8,7 +8,7 @@ from larder.lab.sessions import opened, session
 
 
 def state():
-    """Where the random numbers are, to be given to restore()."""
+    """The state of the random number generator, for restore()."""
     found = RandomState()
     library.lab_random_state_get(opened(), byref(found))
     return found
@@ -19,7 +19,7 @@ def restore(kept):
 
 
 def get_rng_state(device=None):
-    """As a tensor, so that it can be saved with others."""
+    """The state as a tensor, so that it can be saved."""
     from larder.lab.making import tensor
 
     return tensor(list(bytes(state())), dtype=uint8)
@@ -30,7 +30,7 @@ def set_rng_state(new_state, device=None):
 
 
 class Generator:
-    """Random numbers of their own: within `with` they are drawn from here."""
+    """A separate random number generator, which is used within `with`."""
 
     def __init__(self, device="cpu"):
         self.device = device

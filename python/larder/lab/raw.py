@@ -1,4 +1,4 @@
-"""The library's operations without a way back, as functions of tensors."""
+"""The library's operations without backward, as functions of tensors."""
 
 import ctypes
 from ctypes import byref, c_int64, c_void_p
@@ -33,7 +33,7 @@ def _made(result, out):
 
 
 def map(name, *operands, p=0.0, q=0.0):
-    """An operation element by element: a new tensor."""
+    """Apply an elementwise operation.  Returns a new tensor."""
     out = c_void_p()
     r = library.lab_raw_map(
         _number(name), _arrays(operands), p, q, byref(out)
@@ -42,7 +42,7 @@ def map(name, *operands, p=0.0, q=0.0):
 
 
 def map_into(to, name, *operands, p=0.0, q=0.0):
-    """The same, written to a tensor that is there."""
+    """Apply an elementwise operation and write to an existing tensor."""
     check(
         library.lab_raw_map_into(
             _number(name), _arrays(operands), p, q, handle(to)
@@ -52,7 +52,7 @@ def map_into(to, name, *operands, p=0.0, q=0.0):
 
 
 def dims_mask(tensor, dims):
-    """A bit for each dimension; all where dims is None or empty."""
+    """A bit mask of dimensions; all of them if dims is None or empty."""
     ndim = tensor.ndim
     if dims is None:
         return (1 << ndim) - 1
@@ -322,7 +322,7 @@ def _optional(tensor):
 
 
 def normalize(x, groups, w, b, eps, mean=None, rstd=None):
-    """The result, and the mean and deviation used."""
+    """The result, with the mean and deviation used."""
     out = c_void_p()
     used = [c_void_p(_optional(mean)), c_void_p(_optional(rstd))]
     check(
@@ -343,7 +343,7 @@ def normalize(x, groups, w, b, eps, mean=None, rstd=None):
 
 
 def normalize_backward(grad, x, groups, w, mean, rstd, live, wanted):
-    """Gradients of input, weight and bias, as far as they are wanted."""
+    """Those gradients of input, weight and bias that are requested."""
     outs = [c_void_p() if one else None for one in wanted]
     check(
         library.lab_raw_normalize_backward(

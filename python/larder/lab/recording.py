@@ -1,4 +1,4 @@
-"""Whether operations are recorded for backward, and checkpoints."""
+"""Switches recording for backward on and off, and checkpoints."""
 
 import functools
 import warnings
@@ -18,7 +18,7 @@ def is_grad_enabled():
 
 
 class _Switch:
-    """Recording on or off for a while: for `with`, or around a function."""
+    """Switches recording on or off; a context manager or decorator."""
 
     _on = None
 
@@ -44,7 +44,7 @@ class _Switch:
 
 
 class _Bare(_Switch):
-    """A switch that may stand without parentheses above a function."""
+    """A switch that can also be used as a decorator without parentheses."""
 
     def __new__(cls, function=None):
         made = object.__new__(cls)
@@ -63,7 +63,7 @@ class enable_grad(_Bare):
 
 
 class inference_mode(_Bare):
-    """As no_grad(): what it saves PyTorch besides is no memory."""
+    """Like no_grad(): what PyTorch saves in addition is not memory."""
 
     _on = False
 
@@ -77,7 +77,8 @@ class inference_mode(_Bare):
 
 
 class set_grad_enabled(_Switch):
-    """At once, and until the end of a `with` if it is used as one."""
+    """Takes effect at once; used as a context manager, until the end of the
+    `with`."""
 
     def __init__(self, mode):
         self._on = bool(mode)
@@ -114,7 +115,7 @@ def checkpoint(
     debug=False,
     **kwargs,
 ):
-    """Run function(*args) and keep only its inputs: backward runs it again."""
+    """Run function(*args) and keep only its inputs; backward runs it again."""
     if context_fn is not None:
         raise not_covered("checkpoint's context_fn", ["None"])
     tensors = [n for n, value in enumerate(args) if isinstance(value, Tensor)]
@@ -153,14 +154,15 @@ def checkpoint(
 
 
 def _wants_gradients(function):
-    """Whether what it has of its own is reason enough to record it; of other
-    functions than modules nobody can tell before they ran."""
+    """Whether the function's own parameters require gradients.  This is known
+    only for modules; other functions have to run first."""
     parameters = getattr(function, "parameters", None)
     return parameters is None or any(p.requires_grad for p in parameters())
 
 
 def _backward_from(results, grads):
-    """One after the other: what they share is kept until the last."""
+    """Run backward from several tensors, one after another, keeping shared
+    parts of the graph until the last."""
     roots = [
         (result, grad)
         for result, grad in zip(results, grads)
@@ -171,8 +173,8 @@ def _backward_from(results, grads):
 
 
 def _checkpoint_several(function, args, kwargs, by_inner, keeps_random):
-    """The same of several tensors: an operation that saves them all.  Where
-    `by_inner` is set, what requires gradients inside counts as an input."""
+    """Checkpoint several outputs as one operation that saves all inputs.  With
+    `by_inner`, tensors inside that require gradients count as inputs."""
     tensors = [one for one in args if isinstance(one, Tensor)]
     is_tensor = [isinstance(one, Tensor) for one in args]
     plain = [None if isinstance(one, Tensor) else one for one in args]
@@ -227,7 +229,8 @@ def _checkpoint_several(function, args, kwargs, by_inner, keeps_random):
 def checkpoint_sequential(
     functions, segments, input, use_reentrant=None, **kwargs
 ):
-    """A sequence in so many pieces, each but the last under a checkpoint."""
+    """Run a sequence in several segments, each except the last as a
+    checkpoint."""
     functions = list(functions)
     size = len(functions) // segments
 

@@ -1,5 +1,5 @@
-"""Recurrent layers: one kernel for each direction of each layer, as cuDNN's,
-with what it keeps for the way back."""
+"""Recurrent layers: one kernel for each direction of each layer, like cuDNN's,
+which keeps data for backward."""
 
 import ctypes
 from ctypes import byref
@@ -40,7 +40,7 @@ def _zeros_like(tensor):
 
 
 class _Run:
-    """One direction of one layer: what it made, and its way back."""
+    """One direction of one layer: its results and its backward."""
 
     def __init__(self, cell, backwards, at, lengths, weights, h, c):
         self.fixed = cell, backwards, at, lengths
@@ -67,8 +67,8 @@ class _Run:
 
 
 def _backward_of(fixed, wants):
-    """The way back of one direction: saved are x, out, kept, h, and then c and
-    biases where there are any."""
+    """The backward of one direction.  Saved are x, out, kept, h, then c and
+    biases if they exist."""
 
     def backward(grads, saved):
         x, out, kept, h, w_x, w_h, c, b_x, b_h = _filled(saved, wants)
@@ -131,7 +131,7 @@ def _record(cell, run, x, out):
 
 
 def _direction(cell, backwards, x, weights, h, c, lengths):
-    """out, and the last h and c."""
+    """Returns out, and the last h and c."""
     hidden = h.shape[-1]
     out = _like(x, x.shape[0], x.shape[1], hidden)
     run = _Run(cell, backwards, 0, lengths, weights, h, c)
@@ -144,7 +144,7 @@ def _direction(cell, backwards, x, weights, h, c, lengths):
 
 @in_narrow
 def _typed(*tensors):
-    """In the type that autocast asks for."""
+    """Convert to the type that autocast requires."""
     return tensors
 
 

@@ -1,4 +1,4 @@
-"""Reductions over any dimensions, running sums, and order."""
+"""Reductions over any dimensions, cumulative sums, and sorting."""
 
 import collections
 import functools
@@ -55,7 +55,7 @@ def count_of(input, dims):
 
 
 def _spread(grad, index, dim, shape, keepdim):
-    """Zeros, and the gradient where the index says."""
+    """Zeros, with the gradient at the given indices."""
     if not keepdim:
         grad, index = grad.unsqueeze(dim), index.unsqueeze(dim)
     whole = zeros(shape, device=grad.device, dtype=grad.dtype)
@@ -103,7 +103,8 @@ min = _extreme(False)
 
 
 def _folded(name, op, input, dims, keepdim):
-    """The gradient goes to what is equal to the result, in equal parts."""
+    """Distributes the gradient equally among the elements that equal the
+    result."""
     out = raw.reduce(op, input, dims, keepdim)
     shape = _kept_shape(input, dims)
 
@@ -319,7 +320,7 @@ def _length(input, dim):
 
 
 def numpy_names(function):
-    """The same, with NumPy's names of arguments taken too, as in PyTorch."""
+    """A decorator that also accepts NumPy's argument names, as PyTorch does."""
 
     @functools.wraps(function)
     def operation(*arguments, **named):

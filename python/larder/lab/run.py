@@ -57,7 +57,7 @@ def _parser():
 
 
 def _size(count):
-    """Bytes as the panel writes them."""
+    """A number of bytes in the panel's format."""
     value, unit = float(count), "B"
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if value < 1024 or unit == "TiB":
@@ -70,7 +70,7 @@ def _size(count):
 
 
 class _Shower:
-    """Shows on stderr what a cell has changed."""
+    """Prints to stderr what a cell has changed."""
 
     def __init__(self, session, options):
         self._session = session
@@ -84,7 +84,7 @@ class _Shower:
             self._width = shutil.get_terminal_size().columns
 
     def step(self, optimizer):
-        """A line for an iteration: what memory is after it."""
+        """Print a line for an iteration: the memory after it."""
         self._steps += 1
         figures = self._session.memory()
         if self._options.json:
@@ -102,7 +102,8 @@ class _Shower:
         sys.stderr.write(line + "\n")
 
     def end(self):
-        """A word where lines were asked for and none came."""
+        """Print a note if lines per iteration were requested but there were
+        none."""
         if self._options.each_step and not self._steps:
             print(
                 "larder.lab.run: no optimizer took a step: nothing to show "
@@ -146,7 +147,7 @@ class _Shower:
 
 
 def _exit_status(stop):
-    """What the interpreter makes of SystemExit."""
+    """The exit status that the interpreter derives from SystemExit."""
     if stop.code is None:
         return 0
     if isinstance(stop.code, int):
@@ -156,7 +157,7 @@ def _exit_status(stop):
 
 
 def _run_cell(listing, cell, shower):
-    """None, or the exit status if this was the last one."""
+    """Run a cell.  Returns None, or the exit status if the program ended."""
     shower.start(cell)
     status = told = error = None
     try:
@@ -185,7 +186,7 @@ def _refuse(why):
 
 
 def _has_torch():
-    """Whether PyTorch itself is installed where the listing runs."""
+    """Whether PyTorch is installed in the listing's environment."""
     try:
         return importlib.util.find_spec("torch") is not None
     except (ImportError, ValueError):
@@ -193,7 +194,8 @@ def _has_torch():
 
 
 def _mention_fit(options):
-    """With PyTorch there is a way that is exact."""
+    """Mention `larder run`, which follows every allocation, if PyTorch is
+    installed."""
     if _has_torch() and not options.no_panel and not options.json:
         print(
             "larder.lab.run: PyTorch is installed: `larder run` follows this "
@@ -203,7 +205,7 @@ def _mention_fit(options):
 
 
 def run(options):
-    """The exit status."""
+    """Run a listing.  Returns the exit status."""
     _mention_fit(options)
     try:
         session = use(Session(options.device, options.policy, options.conf))

@@ -1,4 +1,4 @@
-"""torch.save() and torch.load(): pickles, with the bytes of tensors in them."""
+"""torch.save() and torch.load(): pickles that contain the bytes of tensors."""
 
 import contextlib
 import ctypes
@@ -25,7 +25,7 @@ def _bytes_of(tensor):
 
 
 def reduced(tensor):
-    """For pickle."""
+    """The reduced form for pickle."""
     if not tensor.is_leaf:
         raise RuntimeError(
             "only a leaf of the graph can be saved: use tensor.detach()"
@@ -64,7 +64,7 @@ def rebuilt(code, shape, device, content, requires_grad, is_parameter):
 
 @contextlib.contextmanager
 def _opened(file, method, opening, mode):
-    """What is a file already, and is not closed then, or the path of one."""
+    """Open a path.  An open file is used as it is and not closed."""
     if hasattr(file, method):
         yield file
         return
@@ -91,7 +91,8 @@ _SAFE = {
 
 
 class _Careful(pickle.Unpickler):
-    """Reads tensors and containers of them, and runs nothing else."""
+    """An unpickler that allows only tensors and containers, and runs no other
+    code."""
 
     def find_class(self, module, name):
         if (module, name) not in _SAFE:

@@ -1,5 +1,4 @@
-"""Sessions: a simulated device, its allocator, and what can be asked of
-them."""
+"""Sessions: a simulated device with its allocator, and queries of both."""
 
 import collections
 import ctypes
@@ -57,7 +56,7 @@ class Session:
         return self.handle
 
     def close(self):
-        """Release everything; an error while tensors live."""
+        """Release everything.  Raises an error if tensors still exist."""
         global _session
         check(library.lab_close(self.handle))
         if _session is self:
@@ -66,7 +65,7 @@ class Session:
 
     @property
     def computes(self):
-        """False where the device has no memory behind its addresses."""
+        """False if the device has no memory behind its addresses."""
         return library.lab_computes(self._open())
 
     def seed(self, number):
@@ -75,7 +74,7 @@ class Session:
     # The memory in use.
 
     def memory(self):
-        """A figure for each field of lab_memory, in bytes."""
+        """The fields of lab_memory, in bytes."""
         memory = self.memory_struct()
         return {name: getattr(memory, name) for name, _ in Memory._fields_[1:]}
 
@@ -86,7 +85,7 @@ class Session:
         return memory
 
     def stats(self):
-        """The allocator's statistics, in PyTorch's names."""
+        """The allocator's statistics, under PyTorch's names."""
         text = _text(library.lab_memory_stats, self._open())
         pairs = (line.split() for line in text.splitlines())
         return collections.OrderedDict(
@@ -111,34 +110,34 @@ class Session:
         return room.value.decode()
 
     def record(self):
-        """Keep what happens from now on, for write_snapshot()."""
+        """Start recording events, for write_snapshot()."""
         self.record_stacks()
 
     def record_stacks(self, max_entries=None, with_stacks=True):
-        """Keep what happens from now on with the lines of Python that it
-        happens at."""
+        """Start recording events with their Python stacks."""
         stacks.start(self._open(), max_entries, with_stacks)
 
     def stop_recording(self):
         stacks.stop(self._open())
 
     def set_stream(self, number):
-        """New tensors are for this stream; the number of the one before."""
+        """Set the stream of new tensors.  Returns the previous one."""
         return library.lab_set_stream(self._open(), number)
 
     def stream(self):
         return library.lab_stream(self._open())
 
     def note(self, text):
-        """What follows belongs to this text, and a mark says when it began."""
+        """Attach this text to the following events, with a mark where it
+        begins."""
         encoded = text.encode(errors="replace")
         # A mark that cannot be recorded is no reason to stop.
         library.larder_history_mark(self._allocator, encoded)
         library.larder_annotate(encoded)
 
     def write_snapshot(self, path):
-        """What was recorded, and segments and blocks: JSON where the path ends
-        in .json, else a pickle."""
+        """Write the recorded events, segments and blocks: as JSON if the path
+        ends in .json, otherwise as a pickle."""
         check_allocator(
             library.larder_snapshot_write(
                 self._allocator, os.fsencode(path), None
@@ -146,7 +145,7 @@ class Session:
         )
 
     def history(self):
-        """A snapshot with what was recorded, as PyTorch's has it."""
+        """A snapshot with the recorded events, in PyTorch's format."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "snapshot.json")
             self.write_snapshot(path)
@@ -158,13 +157,13 @@ class Session:
         return _text(library.lab_snapshot_json, self._open())
 
     def snapshot(self):
-        """Segments and blocks, as PyTorch's snapshot has them."""
+        """Segments and blocks, in PyTorch's snapshot format."""
         return json.loads(self.snapshot_text())
 
     def panel(
         self, statement, before=None, width=0, *, colour=False, ascii=False
     ):
-        """What memory looks like after `statement`, as text; `before` from
+        """A text that shows memory after `statement`; `before` comes from
         memory_struct()."""
         return _text(
             library.lab_panel,
@@ -184,11 +183,11 @@ class Session:
     # The possible remedies.
 
     def empty_cache(self):
-        """Release what is cached to the device."""
+        """Release cached memory to the device."""
         check_allocator(library.larder_empty_cache(self._allocator))
 
     def set_memory_fraction(self, fraction):
-        """Hold at most this part of the device's memory."""
+        """Limit the memory held to this fraction of the device's."""
         check_allocator(
             library.larder_set_memory_fraction(self._allocator, fraction)
         )
@@ -201,11 +200,11 @@ class Session:
         return fraction.value
 
     def reset_peak(self):
-        """Peaks become the current values."""
+        """Reset the peaks to the current values."""
         check_allocator(library.larder_stats_reset_peak(self._allocator))
 
     def reset_accumulated(self):
-        """Sums and counters become 0."""
+        """Reset sums and counters to 0."""
         check_allocator(
             library.larder_stats_reset_accumulated(self._allocator)
         )
@@ -216,12 +215,12 @@ class Session:
         return library.lab_grad_enabled(self._open())
 
     def set_grad_enabled(self, on):
-        """Returns what was."""
+        """Returns the previous state."""
         return library.lab_set_grad_enabled(self._open(), on)
 
 
 def _text(function, *arguments):
-    """What a function writes that returns the length it needs."""
+    """The text from a C function that returns the length it needs."""
     length = function(*arguments, None, 0)
     room = ctypes.create_string_buffer(length + 1)
     function(*arguments, room, length + 1)
@@ -229,7 +228,7 @@ def _text(function, *arguments):
 
 
 def use(session):
-    """Make new tensors in this session from now on."""
+    """Create new tensors in this session from now on."""
     global _session
     active[0] = session._open()
     _session = session
@@ -237,8 +236,8 @@ def use(session):
 
 
 def session():
-    """The session that new tensors are made in.  The first call opens it, on
-    the device that LARDER_LAB_DEVICE names, under LARDER_LAB_POLICY."""
+    """The current session.  The first call opens it, on the device given by
+    LARDER_LAB_DEVICE and with the policy LARDER_LAB_POLICY."""
     if _session is None:
         use(
             Session(

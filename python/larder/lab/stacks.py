@@ -1,5 +1,5 @@
-"""Stacks of the program, for the allocator's history: file, line and function
-of each allocation."""
+"""Python stacks for the allocator's history: file, line and function of each
+allocation."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Tensors: handles of the library's, counted as Python counts objects."""
+"""Tensors: handles of the library, reference-counted by Python."""
 
 import ctypes
 from ctypes import byref, c_double, c_void_p
@@ -14,8 +14,8 @@ _read = library.lab_read
 
 
 class Tensor:
-    """A tensor of the lab.  It owns one reference: memory is released at
-    the moment the last one goes."""
+    """A tensor of the lab.  It owns one reference; the memory is released as
+    soon as the last reference is dropped."""
 
     # One word for the handle and nothing else: there may be millions.
     __slots__ = ("_h", "__weakref__")
@@ -100,7 +100,7 @@ class Tensor:
         return 0 if self.is_cuda else -1
 
     def pin_memory(self):
-        """A copy in host memory of its own; where that lies makes no
+        """A copy in host memory.  Whether host memory is pinned makes no
         difference to the device."""
         if self.is_cuda:
             raise RuntimeError("only tensors in host memory can be pinned")
@@ -132,7 +132,7 @@ class Tensor:
     # ---- its values ----
 
     def _values(self):
-        """All elements, in order, as a ctypes array."""
+        """All elements in order, as a ctypes array."""
         dtype = self.dtype
         if dtype in (kinds.float16, kinds.bfloat16):
             return self.detach().cpu().float()._values()
@@ -245,7 +245,7 @@ class Tensor:
         return self
 
     def numpy(self, *, force=False):
-        """An array of numpy's, where that is installed."""
+        """A NumPy array, if NumPy is installed."""
         import numpy
 
         if not force and (self.requires_grad or self.is_cuda):
@@ -272,8 +272,8 @@ class Tensor:
         self._become(other, self.requires_grad)
 
     def _become(self, other, requires_grad):
-        """Be a tensor of the storage of `other` from now on: a fresh one that
-        nobody else sees."""
+        """Use the storage of `other`, a new tensor that nothing else refers
+        to."""
         out = c_void_p()
         check(library.lab_detach(other._h, byref(out)))
         r = library.lab_set_requires_grad(out, requires_grad)
@@ -302,7 +302,7 @@ class Tensor:
 
 
 class Parameter(Tensor):
-    """A leaf that a module finds and an optimizer changes."""
+    """A leaf tensor that modules register and optimizers update."""
 
     __slots__ = ()
 
@@ -320,7 +320,7 @@ class Parameter(Tensor):
 
 
 class Storage:
-    """The memory a tensor is a window on."""
+    """The memory of a tensor, of which a view uses a part."""
 
     __slots__ = ("_tensor",)
 
@@ -340,7 +340,7 @@ class Storage:
 
 
 class GradFn:
-    """The operation that made a tensor, by name."""
+    """The operation that created a tensor, by name."""
 
     __slots__ = ("_name",)
 
@@ -355,14 +355,14 @@ class GradFn:
 
 
 def wrap(h, cls=Tensor):
-    """A Tensor of a handle; takes the reference over."""
+    """A Tensor that takes ownership of a handle."""
     tensor = _new(cls)
     tensor._h = h
     return tensor
 
 
 def handle(tensor):
-    """The handle of an argument that must be a tensor."""
+    """The handle of an argument, which must be a tensor."""
     try:
         return tensor._h
     except AttributeError:
@@ -372,7 +372,7 @@ def handle(tensor):
 
 
 def handles(tensors):
-    """An array of handles, for the library, and its length."""
+    """An array of handles for the library, and its length."""
     all_handles = [handle(tensor) for tensor in tensors]
     return (c_void_p * len(all_handles))(*all_handles), len(all_handles)
 

@@ -1,4 +1,4 @@
-"""Other windows on a tensor's storage: shapes, dimensions and indices."""
+"""Views of a tensor's storage: shapes, dimensions and indices."""
 
 import ctypes
 import itertools
@@ -36,7 +36,7 @@ expand = _shaped(library.lab_expand)
 
 
 def _view_or_type(input, *shape):
-    """view() to sizes.  As another type it would be other numbers."""
+    """view() to sizes.  A view as another type is not supported."""
     if len(shape) == 1 and isinstance(shape[0], kinds.DType):
         raise not_covered("view as another dtype", ["view to sizes"])
     return _view(input, *shape)
@@ -72,7 +72,7 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 
 def dimension(dim, ndim):
-    """`dim` counted from the front."""
+    """A non-negative `dim`."""
     if not -ndim <= dim < max(ndim, 1):
         raise IndexError(f"dimension {dim} of a tensor that has {ndim}")
     return dim % max(ndim, 1)
@@ -210,8 +210,8 @@ def _rows(input, index):
 
 
 def _as_tensors(part):
-    """The index tensors that a part of an index stands for; None for one that
-    is no tensor."""
+    """The index tensors equivalent to a part of an index; None if it is not a
+    tensor."""
     if isinstance(part, list):
         part = tensor(part)
     if not isinstance(part, Tensor) or not part.ndim:
@@ -222,7 +222,7 @@ def _as_tensors(part):
 
 
 def _dims_used(part):
-    """How many dimensions a part of an index is for."""
+    """The number of dimensions that a part of an index applies to."""
     if part is None or part is Ellipsis:
         return 0
     if isinstance(part, Tensor) and part.dtype is kinds.bool_:
@@ -231,7 +231,7 @@ def _dims_used(part):
 
 
 def _spelled_out(key, ndim):
-    """The key as a tuple, with slices for an Ellipsis."""
+    """The key as a tuple, with slices in place of an Ellipsis."""
     key = key if isinstance(key, tuple) else (key,)
     used = sum(map(_dims_used, key))
     if used > ndim:
@@ -250,8 +250,8 @@ def _spelled_out(key, ndim):
 
 
 def _window(self, key):
-    """What slices and numbers of an index leave, and the index tensors that
-    are left, with the first dimension they are for."""
+    """The view that slices and numbers of an index select, and the remaining
+    index tensors with the first dimension they apply to."""
     window, dim = self, 0
     tensors, first = (), None
     for part in _spelled_out(key, self.ndim):

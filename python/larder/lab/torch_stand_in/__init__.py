@@ -1,7 +1,7 @@
-"""Stands in for `torch`: the part of it that the lab covers.
+"""A replacement for `torch` with the part that the lab implements.
 
-install() makes `import torch` find this package.  Any name that is not here
-raises an error that says so.
+After install(), `import torch` finds this package.  Any other name raises an
+error that says so.
 """
 
 import math as _math
@@ -235,7 +235,7 @@ FloatTensor = Tensor
 
 
 def LongTensor(data):
-    """The old name for tensor() of whole numbers."""
+    """The old name of tensor() for integers."""
     return tensor(data, dtype=int64)
 
 
@@ -247,7 +247,7 @@ __version__ = "2.4.0+larder"
 
 
 def manual_seed(seed):
-    """The random numbers that follow are those of this seed."""
+    """Seed the random number generator."""
     _session().seed(seed)
     return Generator().manual_seed(seed)
 
@@ -291,7 +291,7 @@ def get_default_device():
 
 
 def set_float32_matmul_precision(precision):
-    """There is one."""
+    """No effect: there is only one precision."""
 
 
 def get_float32_matmul_precision():
@@ -299,15 +299,15 @@ def get_float32_matmul_precision():
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """All of them are."""
+    """No effect: all algorithms are deterministic."""
 
 
 def set_printoptions(**options):
-    """Tensors are printed as torch prints them by default."""
+    """No effect: tensors are printed as by default in torch."""
 
 
 def set_num_threads(count):
-    """Loops use every processor."""
+    """No effect: loops use every processor."""
 
 
 def get_num_threads():
@@ -319,7 +319,7 @@ def result_type(tensor1, tensor2):
 
 
 def compile(model=None, **options):
-    """Returns what it gets, with a word: nothing is fused here."""
+    """Returns its argument, with a message: nothing is fused here."""
     if model is None:
         return lambda function: compile(function, **options)
     print(
@@ -331,7 +331,7 @@ def compile(model=None, **options):
 
 
 class finfo:
-    """The limits of a type of floats."""
+    """The limits of a floating-point type."""
 
     _LIMITS = {
         "float32": (3.4028234663852886e38, 1.1920928955078125e-07),
@@ -349,7 +349,7 @@ class finfo:
 
 
 class iinfo:
-    """The limits of a type of whole numbers."""
+    """The limits of an integer type."""
 
     def __init__(self, dtype):
         self.bits = 8 * dtype.itemsize
@@ -375,7 +375,7 @@ __getattr__ = _gate("torch", lambda: globals())
 
 
 class _Finder:
-    """Says which modules of torch there are, for any that there is not."""
+    """Raises an error for a module of torch that does not exist here."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -400,7 +400,8 @@ _ALIASES = {
 
 
 def install():
-    """Let `import torch` find this package, here and in what it imports."""
+    """Make `import torch` find this package, in the listing and in its
+    imports."""
     prefix = __name__ + "."
     _sys.modules.update(_ALIASES)
     for name, module in list(_sys.modules.items()):

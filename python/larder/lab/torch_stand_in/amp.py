@@ -1,4 +1,4 @@
-"""torch.amp, and torch.cuda.amp under its older names."""
+"""torch.amp, and its older names in torch.cuda.amp."""
 
 import functools
 
@@ -13,8 +13,8 @@ _READY, _UNSCALED, _STEPPED = range(3)
 
 
 class GradScaler:
-    """Makes losses larger before, and gradients smaller after, and leaves out
-    steps whose gradients are not finite."""
+    """Scales losses up and gradients down, and skips steps whose gradients are
+    not finite."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class GradScaler:
         return self._enabled
 
     def _scale_tensor(self):
-        """On the device, from the first use on: as torch has it."""
+        """The scale on the device, created on first use as in torch."""
         if self._scale is None:
             self._scale = full((), self._init_scale, device=self._device)
         return self._scale
@@ -80,7 +80,7 @@ class GradScaler:
 
     @staticmethod
     def _unscale_one(grad, inverse, found):
-        """What torch does in one kernel: nothing is made on the device."""
+        """A single kernel in torch, so no device memory is allocated."""
         finite = raw.map("isfinite", grad.cpu())
         if not raw.reduce(raw.ALL, finite).item():
             found.fill_(1)
@@ -140,7 +140,8 @@ class GradScaler:
 
 
 def custom_fwd(fwd=None, *, device_type="cuda", cast_inputs=None):
-    """For a Function's forward(): torch's remembers the type; there is one."""
+    """A decorator for a Function's forward().  No effect: there is only one
+    type to remember."""
     if fwd is None:
         return functools.partial(custom_fwd, cast_inputs=cast_inputs)
     return fwd

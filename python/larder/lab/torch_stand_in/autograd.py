@@ -12,7 +12,7 @@ from larder.lab.tensors import Tensor
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None):
-    """The gradients of one tensor or of several, one after the other."""
+    """Compute the gradients of one tensor, or of several in order."""
     if isinstance(tensors, Tensor):
         tensors, grad_tensors = (tensors,), (grad_tensors,)
     for one, gradient in zip(tensors, grad_tensors or [None] * len(tensors)):
@@ -20,7 +20,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None):
 
 
 class set_detect_anomaly:
-    """Accepted: the lab's errors name the operation in any case."""
+    """No effect: the lab's errors always name the operation."""
 
     def __init__(self, mode, check_nan=True):
         self.mode = mode
@@ -38,7 +38,7 @@ class detect_anomaly(set_detect_anomaly):
 
 
 def Variable(data, requires_grad=False):
-    """What tensors were called once."""
+    """The old name of Tensor."""
     return data.requires_grad_() if requires_grad else data
 
 

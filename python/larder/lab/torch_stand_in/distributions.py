@@ -1,4 +1,4 @@
-"""torch.distributions: those that listings draw actions and noise from."""
+"""torch.distributions: those that listings use to draw actions and noise."""
 
 import math
 import random
@@ -15,7 +15,8 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 def _alike(*parameters):
-    """Numbers and tensors as tensors of one shape, where the first tensor is."""
+    """Numbers and tensors as tensors of one shape, on the first tensor's
+    device."""
     like = next((p for p in parameters if isinstance(p, Tensor)), None)
     found = [
         p if isinstance(p, Tensor)
@@ -28,7 +29,7 @@ def _alike(*parameters):
 
 
 class Distribution:
-    """What can be sampled, and says how likely a value is."""
+    """A distribution with samples and log-probabilities."""
 
     def __init__(self, batch_shape, event_shape=()):
         self.batch_shape = batch_shape
@@ -96,7 +97,7 @@ class Uniform(Distribution):
 
 
 class Beta(Distribution):
-    """Drawn on the host, and so without a gradient."""
+    """Samples are drawn on the host, so they have no gradient."""
 
     def __init__(self, concentration1, concentration0, validate_args=None):
         self.concentration1, self.concentration0 = _alike(
@@ -124,7 +125,7 @@ class Beta(Distribution):
 
 
 class _OfLogits(Distribution):
-    """Given by probabilities or by their logits."""
+    """A distribution given by probabilities or logits."""
 
     def __init__(self, probs, logits, one_more):
         if (probs is None) == (logits is None):
@@ -163,7 +164,7 @@ class Bernoulli(_OfLogits):
 
 
 class Categorical(_OfLogits):
-    """One of so many, by the last dimension."""
+    """One of several classes, by the last dimension."""
 
     def __init__(self, probs=None, logits=None, validate_args=None):
         super().__init__(probs, logits, True)

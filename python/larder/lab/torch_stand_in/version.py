@@ -1,4 +1,4 @@
-"""torch.version: of what the lab stands in for."""
+"""torch.version: the version that the lab imitates."""
 
 cuda = "12.4"
 hip = None

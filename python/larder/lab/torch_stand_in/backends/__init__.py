@@ -1,4 +1,4 @@
-"""torch.backends: switches that change nothing here."""
+"""torch.backends: switches without effect here."""
 
 from larder.lab.failures import gate
 from larder.lab.torch_stand_in.backends import cuda, cudnn, mps

@@ -19,12 +19,12 @@ def is_built():
 
 
 def sdp_kernel(**options):
-    """There is one kind of attention here."""
+    """No effect: there is only one implementation of attention."""
     return contextlib.nullcontext()
 
 
 def enable_flash_sdp(enabled):
-    """There is one kind of attention here."""
+    """No effect: there is only one implementation of attention."""
 
 
 enable_math_sdp = enable_mem_efficient_sdp = enable_flash_sdp

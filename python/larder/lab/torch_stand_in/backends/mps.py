@@ -1,4 +1,4 @@
-"""torch.backends.mps: there is none."""
+"""torch.backends.mps, which is not available."""
 
 from larder.lab.failures import gate
 

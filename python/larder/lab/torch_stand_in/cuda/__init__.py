@@ -1,4 +1,4 @@
-"""torch.cuda: the one, simulated, device."""
+"""torch.cuda with one simulated device."""
 
 from larder.lab import get_rng_state as _get_rng_state
 from larder.lab import session as _session
@@ -66,7 +66,7 @@ def set_device(device):
 
 
 def synchronize(device=None):
-    """Nothing waits: the simulated device is done when a call returns."""
+    """No effect: work is complete when a call returns."""
     _check(device)
 
 
@@ -76,7 +76,7 @@ _MULTIPROCESSORS = 108
 
 
 class _Properties:
-    """The device in figures."""
+    """The device's properties."""
 
     major, minor = _CAPABILITY
     multi_processor_count = _MULTIPROCESSORS
@@ -118,11 +118,11 @@ def is_bf16_supported(including_emulation=True):
 
 
 def ipc_collect():
-    """Nothing of another process is held."""
+    """No effect: no memory of other processes is held."""
 
 
 class device:
-    """The one device, for a while."""
+    """A context manager that selects the only device."""
 
     def __init__(self, device):
         _check(device)
@@ -143,7 +143,7 @@ def set_rng_state(new_state, device=None):
 
 
 class _Nvtx:
-    """Ranges for a profiler that is not there."""
+    """Ranges for a profiler; no effect."""
 
     @staticmethod
     def range_push(text):

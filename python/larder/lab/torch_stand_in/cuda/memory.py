@@ -1,4 +1,4 @@
-"""torch.cuda.memory: what the allocator says of itself, in PyTorch's names."""
+"""torch.cuda.memory: the allocator's statistics under PyTorch's names."""
 
 import pickle
 
@@ -10,7 +10,7 @@ from larder.lab.kinds import Device
 
 
 def _check(device):
-    """There is one device; any way to name it will do."""
+    """Check a device argument.  Any way to name the only device is accepted."""
     if device is not None and Device(device).type != "cuda":
         raise InvalidError(f"{device} is no cuda device")
 
@@ -119,8 +119,8 @@ def _record_memory_history(
     clear_history=False,
     **named,
 ):
-    """Keep what happens, with the lines of Python it happens at, for
-    _dump_snapshot(); None ends it."""
+    """Start recording events with their Python stacks, for _dump_snapshot().
+    None stops it."""
     _check(device)
     if not enabled:
         # What was recorded can still be written, as in torch.
@@ -132,7 +132,7 @@ def _record_memory_history(
 
 
 class _Recording:
-    """A history that has ended: its last snapshot."""
+    """A history that has ended, kept as its last snapshot."""
 
     kept = None
 

@@ -1,5 +1,5 @@
-"""torch.cuda's streams and events.  What is asked for has run when a call
-returns; which stream a tensor is for decides where its memory is reused."""
+"""torch.cuda's streams and events.  All work is complete when a call returns;
+a tensor's stream decides where its memory is reused."""
 
 import itertools
 import time
@@ -11,7 +11,7 @@ _numbers = itertools.count(1)
 
 
 class Stream:
-    """A queue of the device: a number."""
+    """A stream of the device: a number."""
 
     def __init__(self, device=None, priority=0, stream_ptr=None):
         self.device = Device("cuda", 0)
@@ -24,10 +24,10 @@ class Stream:
     stream_id = property(lambda self: self.cuda_stream)
 
     def wait_stream(self, stream):
-        """It has run."""
+        """No effect: its work is complete."""
 
     def wait_event(self, event):
-        """It has come."""
+        """No effect: the event has happened."""
 
     def record_event(self, event=None):
         event = event or Event()
@@ -35,7 +35,7 @@ class Stream:
         return event
 
     def synchronize(self):
-        """It is done."""
+        """No effect: its work is complete."""
 
     def query(self):
         return True
@@ -66,7 +66,7 @@ ExternalStream = Stream
 
 
 class Event:
-    """A moment; the time between two is that of this processor."""
+    """A point in time; the time between two is measured on this processor."""
 
     def __init__(
         self, enable_timing=False, blocking=False, interprocess=False
@@ -77,13 +77,13 @@ class Event:
         self._time = time.perf_counter()
 
     def wait(self, stream=None):
-        """It has come."""
+        """No effect: the event has happened."""
 
     def query(self):
         return True
 
     def synchronize(self):
-        """It has come."""
+        """No effect: the event has happened."""
 
     def elapsed_time(self, end_event):
         if self._time is None or end_event._time is None:
@@ -92,7 +92,7 @@ class Event:
 
 
 class _No:
-    """stream(None) changes nothing."""
+    """The context of stream(None), which has no effect."""
 
     def __enter__(self):
         return None

@@ -8,7 +8,7 @@ from larder.lab.torch_stand_in.nn.module import Module
 
 
 class _Activation(Module):
-    """A function of the input and of numbers given once, by their names."""
+    """A function of the input, with keyword parameters given once."""
 
     _defaults = {}
 
@@ -77,7 +77,7 @@ Softmin = _activation("Softmin", functional.softmin, dim=None)
 
 
 class PReLU(Module):
-    """A slope that is learned, for all channels or for each."""
+    """A learned slope, for all channels or for each."""
 
     def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
         super().__init__()

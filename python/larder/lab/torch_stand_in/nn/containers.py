@@ -1,11 +1,11 @@
-"""Modules of modules."""
+"""Containers of modules."""
 
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn.module import Module
 
 
 class _Listed(Module):
-    """Modules under the names 0, 1, …"""
+    """Modules named 0, 1, …"""
 
     def _add_all(self, modules):
         for module in modules:
@@ -32,7 +32,7 @@ class _Listed(Module):
 
 
 class Sequential(_Listed):
-    """Each module's output is the next one's input."""
+    """A chain of modules: each module's output is the next one's input."""
 
     def __init__(self, *modules):
         super().__init__()
@@ -54,7 +54,7 @@ class Sequential(_Listed):
 
 
 class ModuleList(_Listed):
-    """Modules in a list."""
+    """A list of modules."""
 
     def __init__(self, modules=()):
         super().__init__()
@@ -70,7 +70,7 @@ class ModuleList(_Listed):
 
 
 class ModuleDict(Module):
-    """Modules under names."""
+    """Modules by name."""
 
     def __init__(self, modules=None):
         super().__init__()
@@ -110,7 +110,7 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """Parameters in a list."""
+    """A list of parameters."""
 
     def __init__(self, parameters=()):
         super().__init__()

@@ -6,7 +6,7 @@ from larder.lab.torch_stand_in.nn.module import Module
 
 
 class _Loss(Module):
-    """A function of input and target, with options by their names."""
+    """A function of input and target, with keyword options."""
 
     _options = {"reduction": "mean"}
 

@@ -81,7 +81,7 @@ def silu(input, inplace=False):
 
 
 def _not_in_place(function):
-    """In place it is no other number, and is written over the input."""
+    """The variant with inplace=True computes the same and writes to the input."""
 
     def operation(input, inplace=False):
         out = function(input)
@@ -114,7 +114,7 @@ def embedding(input, weight, padding_idx=None):
 
 
 def prelu(input, weight):
-    """A slope of its own for each channel, or one for all."""
+    """A slope for each channel, or one for all."""
     if weight.numel() > 1:
         weight = weight.reshape((-1,) + (1,) * (input.ndim - 2))
     return input.clamp(min=0) + weight * input.clamp(max=0)
@@ -137,7 +137,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 
 
 def _dropout_channels(input, p, training):
-    """Whole channels at once: a number for each, made before the product."""
+    """Drops whole channels: a factor for each, created before the product."""
     if not training or p == 0:
         return input
     kept = making.ones(

@@ -1,7 +1,7 @@
-"""torch.nn.init: parameters get their first values.
+"""torch.nn.init: initializes parameters.
 
-Random values are made on the host and copied, so that what is filled on the
-device takes no memory there beside its own.
+Random values are created on the host and copied, so that initializing a tensor
+uses no additional device memory.
 """
 
 import math
@@ -39,7 +39,7 @@ def ones_(tensor):
 
 
 def _fans(tensor):
-    """Inputs to, and outputs from, what the weight connects."""
+    """The number of inputs and outputs of a weight."""
     shape = tensor.shape
     if len(shape) < 2:
         raise InvalidError("a weight of fewer than 2 dimensions has no fan")
@@ -96,7 +96,8 @@ def calculate_gain(nonlinearity, param=None):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
-    """What falls outside is drawn again, at most so often, and cut then."""
+    """Values outside the range are drawn again, a limited number of times, and
+    then clamped."""
     values = randn(tensor.shape, device="cpu").mul_(std).add_(mean)
     for _ in range(4):
         again = randn(tensor.shape, device="cpu").mul_(std).add_(mean)
@@ -105,8 +106,9 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
 
 
 def orthogonal_(tensor, gain=1):
-    """Of a random matrix the nearest one with orthogonal rows or columns: each
-    step halves what its singular values are off from 1, and better."""
+    """The matrix with orthogonal rows or columns that is nearest to a random
+    one.  Each iteration at least halves the distance of its singular values
+    from 1."""
     shape = tensor.shape
     if len(shape) < 2:
         raise InvalidError("a weight of fewer than 2 dimensions has no rows")

@@ -1,5 +1,4 @@
-"""Layers with weights, and those that only look: linear ones, convolutions,
-pools, embeddings."""
+"""Layers: linear, convolution, pooling and embedding."""
 
 import math
 
@@ -13,7 +12,7 @@ from larder.lab.views import flatten, unflatten
 
 
 def uniform_by_fan_in(weight, bias):
-    """The first values torch gives a layer: the same bound for both."""
+    """torch's initial values of a layer: the same bound for weight and bias."""
     init.kaiming_uniform_(weight, a=math.sqrt(5))
     if bias is not None:
         fan_in, _ = init._fans(weight)
@@ -77,7 +76,7 @@ class Bilinear(Module):
 
 
 class _Conv(Module):
-    """What convolutions of one and two dimensions share."""
+    """The common base of one- and two-dimensional convolutions."""
 
     _dims = 2
     _transposed = False
@@ -227,7 +226,7 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class Embedding(Module):
-    """A row for each number."""
+    """A table with one row for each index."""
 
     def __init__(
         self,
@@ -309,7 +308,7 @@ class MaxPool2d(Module):
 
 
 class _Given(Module):
-    """A function of the input and of what the module was made with."""
+    """A function of the input and of the module's arguments."""
 
     def __init__(self, *arguments, **named):
         super().__init__()

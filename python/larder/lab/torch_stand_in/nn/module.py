@@ -1,5 +1,4 @@
-"""Modules: parameters and other modules under names, and what is done to all
-of them."""
+"""Modules: named parameters and submodules, and operations on all of them."""
 
 import collections
 import itertools
@@ -11,7 +10,7 @@ from larder.lab.tensors import Parameter, Tensor
 
 
 class Module:
-    """What has parameters and a forward()."""
+    """Base class: has parameters and a forward()."""
 
     # Found on the class until __init__() has run, so that an earlier assignment
     # can be detected.
@@ -203,7 +202,7 @@ class Module:
         non_blocking=False,
         memory_format=None,
     ):
-        """memory_format is another order of the same bytes: the lab has one."""
+        """memory_format has no effect: the lab has only one."""
         for argument in arguments:
             if isinstance(argument, kinds.DType):
                 dtype = argument
@@ -218,8 +217,8 @@ class Module:
         return self
 
     def _move(self, device, dtype):
-        """Each tensor in turn, and its gradient: the object stays, what it
-        stands for changes."""
+        """Move each tensor and its gradient in turn: the objects stay the
+        same, their storage changes."""
         for child in self.children():
             child._move(device, dtype)
         for parameter in self._parameters.values():
@@ -260,7 +259,8 @@ class Module:
     # ---- states ----
 
     def _state(self, prefix=""):
-        """As torch has them: parameters and buffers of each module in turn."""
+        """The state in torch's order: parameters and buffers of each module in
+        turn."""
         for inner, module in _all_modules(self, prefix):
             for table in (module._parameters, module._buffers):
                 for name, tensor in table.items():
@@ -316,7 +316,7 @@ class Module:
 class _Incompatible(
     collections.namedtuple("IncompatibleKeys", "missing_keys unexpected_keys")
 ):
-    """What load_state_dict() did not find a partner for."""
+    """Keys without a counterpart in load_state_dict()."""
 
     def __repr__(self):
         if not self.missing_keys and not self.unexpected_keys:
@@ -325,7 +325,7 @@ class _Incompatible(
 
 
 class _Handle:
-    """Takes a hook away again."""
+    """Removes a hook."""
 
     _numbers = itertools.count()
 
@@ -339,14 +339,14 @@ class _Handle:
 
 
 def _all_modules(module, prefix):
-    """Names with their points, as in a state."""
+    """All modules by dotted name, as in a state dict."""
     yield prefix, module
     for name, child in module.named_children():
         yield from _all_modules(child, f"{prefix}{name}.")
 
 
 class _Known:
-    """Methods of torch.nn.Module that the lab has not."""
+    """Methods of torch.nn.Module that the lab does not implement."""
 
     type = to_empty = compile = share_memory = None
     register_full_backward_hook = register_backward_hook = None

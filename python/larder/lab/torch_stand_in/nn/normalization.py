@@ -1,4 +1,4 @@
-"""Layers that normalise."""
+"""Normalization layers."""
 
 from larder.lab.failures import InvalidError
 from larder.lab.kinds import int64
@@ -19,7 +19,7 @@ def _affine(module, shape, wanted, device, bias=True, dtype=None):
 
 
 class _OverLast(Module):
-    """Over the last dimensions."""
+    """Normalizes over the last dimensions."""
 
     def __init__(self, shape, eps, elementwise_affine, bias, device, dtype):
         super().__init__()
@@ -84,7 +84,8 @@ class RMSNorm(_OverLast):
 
 
 class _BatchNorm(Module):
-    """Each channel over the batch, and running means for evaluation."""
+    """Normalizes each channel over the batch, with running statistics for
+    evaluation."""
 
     _dims = ()
 
@@ -164,7 +165,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class GroupNorm(Module):
-    """Groups of channels of each image."""
+    """Normalizes groups of channels of each image."""
 
     def __init__(
         self,
@@ -200,7 +201,7 @@ class GroupNorm(Module):
 
 
 class _InstanceNorm(Module):
-    """Each channel of each image."""
+    """Normalizes each channel of each image."""
 
     def __init__(
         self,

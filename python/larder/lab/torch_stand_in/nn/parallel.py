@@ -1,11 +1,11 @@
-"""torch.nn.parallel: with one device the model itself."""
+"""torch.nn.parallel: with one device, the model itself."""
 
 from larder.lab.failures import gate
 from larder.lab.torch_stand_in.nn.module import Module
 
 
 class DataParallel(Module):
-    """A model on every device there is: one."""
+    """The model on all devices, of which there is one."""
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0):
         super().__init__()

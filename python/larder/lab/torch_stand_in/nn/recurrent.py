@@ -14,7 +14,7 @@ _BLOCKS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 class _Recurrent(Module):
-    """Layers, one over the other, in one direction or both."""
+    """Stacked layers, in one direction or both."""
 
     _cell = None
 
@@ -46,7 +46,7 @@ class _Recurrent(Module):
         self.reset_parameters()
 
     def _parts(self):
-        """The names' endings, and the width of what each reads."""
+        """Name suffixes, and the input width of each."""
         directions = 2 if self.bidirectional else 1
         for layer in range(self.num_layers):
             width = (
@@ -69,7 +69,7 @@ class _Recurrent(Module):
             init.uniform_(one, -bound, bound)
 
     def flatten_parameters(self):
-        """The lab's kernels read each weight where it is."""
+        """No effect: the lab's kernels read each weight where it is."""
 
     @property
     def all_weights(self):
@@ -101,7 +101,7 @@ class _Recurrent(Module):
         return functional.dropout(x, self.dropout, self.training)
 
     def _run_packed(self, packed, h, c):
-        """Results in the packed form too."""
+        """Run on packed sequences.  The results are packed too."""
         x = packed.padded
         out, h, c = recurring.rnn(
             self._cell,
@@ -196,7 +196,7 @@ class RNN(_Recurrent):
 
 
 class _Cell(Module):
-    """One step."""
+    """A single step."""
 
     _cell = None
 

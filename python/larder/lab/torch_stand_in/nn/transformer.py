@@ -49,7 +49,8 @@ class MultiheadAttention(Module):
             init.zeros_(self.out_proj.bias)
 
     def _projected(self, query, key, value):
-        """One product where the three are one, as torch does it."""
+        """One product if query, key and value are the same tensor, as in
+        torch."""
         if query is key and key is value:
             every = functional.linear(
                 query, self.in_proj_weight, self.in_proj_bias
@@ -135,7 +136,7 @@ class MultiheadAttention(Module):
 
 
 def _as_added(mask):
-    """True stands for what is not looked at."""
+    """The mask as numbers to add: True means that a position is ignored."""
     if mask.dtype.python is not bool:
         return mask
     added = full(mask.shape, 0.0, device=mask.device)
@@ -151,7 +152,7 @@ def _activation(activation):
 
 
 class _Layer(Module):
-    """What encoders and decoders do alike."""
+    """The common base of encoder and decoder layers."""
 
     @staticmethod
     def _attended(attention, x, others, mask, padding):
@@ -372,7 +373,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz, device=None, dtype=None):
-        """-inf for what is later, 0 elsewhere."""
+        """-inf for later positions, 0 elsewhere."""
         return triu(
             full((sz, sz), -math.inf, device=device, dtype=dtype), 1
         )

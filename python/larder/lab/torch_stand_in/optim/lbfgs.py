@@ -1,5 +1,5 @@
-"""L-BFGS: a direction from the last gradients, and the closure many times a
-step."""
+"""L-BFGS: a direction from recent gradients, and several calls of the closure
+in each step."""
 
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.making import cat, zeros
@@ -8,7 +8,7 @@ from larder.lab.torch_stand_in.optim.optimizer import Optimizer, after_step
 
 
 class LBFGS(Optimizer):
-    """As PyTorch's, without a line search."""
+    """PyTorch's algorithm without a line search."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class LBFGS(Optimizer):
 
     @staticmethod
     def _direction(state, gradient):
-        """The two loops over what is remembered."""
+        """The two loops over the history."""
         direction = gradient.neg()
         weights = []
         for change, step, ratio in reversed(state["pairs"]):
@@ -85,7 +85,7 @@ class LBFGS(Optimizer):
         state["scale"] = along / change.dot(change).item()
 
     def _next(self, state, group, gradient):
-        """Puts the direction and how far to go along it into the state."""
+        """Store the direction and the step length in the state."""
         if state["n_iter"] == 1:
             state["direction"] = gradient.neg()
             total = gradient.abs().sum().item()

@@ -1,4 +1,4 @@
-"""torch.optim.lr_scheduler: learning rates that change with the steps."""
+"""torch.optim.lr_scheduler: learning rate schedules."""
 
 import bisect
 import math
@@ -7,7 +7,8 @@ from larder.lab.failures import gate
 
 
 class LRScheduler:
-    """Sets each group's rate after every step(); get_lr() says to what."""
+    """Sets each group's learning rate after every step(), to the values that
+    get_lr() returns."""
 
     def __init__(self, optimizer, last_epoch=-1):
         self.optimizer = optimizer
@@ -188,7 +189,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up along a cosine, and down to almost nothing."""
+    """Increases the rate along a cosine and then lowers it to almost 0."""
 
     def __init__(
         self,
@@ -244,7 +245,7 @@ class OneCycleLR(LRScheduler):
 
 
 class SequentialLR:
-    """One scheduler after the other."""
+    """Several schedulers, one after another."""
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         self.optimizer = optimizer
@@ -268,7 +269,7 @@ class SequentialLR:
 
 
 class ReduceLROnPlateau:
-    """Smaller rates when a figure does not get better."""
+    """Lowers the rates when a metric stops improving."""
 
     def __init__(
         self,

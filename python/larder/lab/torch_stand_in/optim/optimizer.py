@@ -1,4 +1,4 @@
-"""What optimizers share: groups of parameters, and what is kept of each."""
+"""The base of all optimizers: parameter groups and per-parameter state."""
 
 import collections
 
@@ -12,8 +12,8 @@ after_step = []
 
 
 class Optimizer:
-    """Groups of parameters with options of their own; `state` has for each
-    parameter what its steps keep."""
+    """Parameter groups with their options; `state` maps each parameter to the
+    data that its steps keep."""
 
     def __init__(self, params, defaults):
         params = list(params)
@@ -63,7 +63,7 @@ class Optimizer:
         return loss
 
     def _begin(self, group, params):
-        """Makes what the group's steps keep, before the first of them."""
+        """Create the state of a group before its first step."""
 
     def _step_group(self, group, params):
         raise NotImplementedError("an optimizer needs a _step_group()")
@@ -127,14 +127,14 @@ class Optimizer:
 
 
 def _kept_like(param, value):
-    """A copy where the parameter is, and of its type; numbers as they are."""
+    """A copy with the parameter's type and device; numbers are unchanged."""
     if not isinstance(value, Tensor):
         return value
     return value.to(device=param.device, dtype=param.dtype, copy=True)
 
 
 def refuse(name, **options):
-    """Options whose steps are other ones than the lab's."""
+    """Raise an error for options whose steps the lab does not implement."""
     for option, value in options.items():
         if value:
             raise not_covered(

@@ -1,6 +1,6 @@
-"""The optimizers.  Each step is PyTorch's for one tensor at a time, with its
-temporaries: a name in a loop holds its tensor until the next turn binds it
-anew.  foreach and fused are accepted, and go the same way."""
+"""The optimizers.  Each step is PyTorch's single-tensor implementation with
+its temporaries: a loop variable keeps its tensor alive until the next
+iteration assigns it. foreach and fused are accepted without effect."""
 
 import math
 
@@ -60,7 +60,7 @@ class SGD(Optimizer):
 
 
 class _Adaptive(Optimizer):
-    """What keeps means of gradients and of their squares."""
+    """Optimizers that keep running means of gradients and their squares."""
 
     _means = ("exp_avg", "exp_avg_sq")
 

@@ -1,4 +1,4 @@
-"""torch.optim.swa_utils: means of a model's parameters over its steps."""
+"""torch.optim.swa_utils: averages of a model's parameters over its steps."""
 
 import copy
 import math
@@ -38,7 +38,7 @@ def get_swa_multi_avg_fn():
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are means of that model's."""
+    """A copy of a model with averaged parameters."""
 
     def __init__(
         self, model, device=None, avg_fn=None, multi_avg_fn=None,
@@ -76,8 +76,8 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader, model, device=None):
-    """Runs a loader's batches through the model, whose running means and
-    deviations begin anew."""
+    """Reset the model's running statistics and run a loader's batches through
+    it."""
     norms = [m for m in model.modules() if hasattr(m, "running_mean")]
     norms = [m for m in norms if m.running_mean is not None]
     if not norms:
@@ -97,7 +97,8 @@ def update_bn(loader, model, device=None):
 
 
 class SWALR(LRScheduler):
-    """Brings each group's rate to swa_lr over anneal_epochs, and leaves it."""
+    """Moves each group's rate to swa_lr over anneal_epochs, and keeps it
+    there."""
 
     def __init__(
         self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos",

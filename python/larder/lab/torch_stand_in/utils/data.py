@@ -7,7 +7,7 @@ from larder.lab.making import randint, randperm, stack, tensor
 from larder.lab.tensors import Tensor
 
 class Dataset:
-    """Items by number: __getitem__() and __len__()."""
+    """Items by index: __getitem__() and __len__()."""
 
     def __getitem__(self, index):
         raise NotImplementedError("a Dataset needs a __getitem__()")
@@ -29,7 +29,7 @@ class TensorDataset(Dataset):
 
 
 class Subset(Dataset):
-    """Some items of another data set."""
+    """A selection of another data set's items."""
 
     def __init__(self, dataset, indices):
         self.dataset = dataset
@@ -43,7 +43,7 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """One data set after the other."""
+    """Several data sets, one after another."""
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
@@ -61,12 +61,12 @@ class ConcatDataset(Dataset):
 
 
 class IterableDataset(Dataset):
-    """Items one after the other: __iter__()."""
+    """Items in sequence: __iter__()."""
 
 
 def random_split(dataset, lengths, generator=None):
-    """The items shared out at random, so many to each part (or such a part of
-    all, for numbers below 1)."""
+    """Divide the items at random into parts of these sizes (or fractions, for
+    numbers below 1)."""
     total = len(dataset)
     if any(isinstance(n, float) for n in lengths):
         lengths = [int(total * part) for part in lengths]
@@ -79,8 +79,8 @@ def random_split(dataset, lengths, generator=None):
 
 
 def default_collate(batch):
-    """Items that are tensors, numbers, or tuples, lists or dictionaries of
-    them, as one of tensors with a dimension more."""
+    """Combine items into a batch: tensors, numbers, or tuples, lists or
+    dictionaries of them, stacked along a new dimension."""
     first = batch[0]
     if isinstance(first, Tensor):
         return stack(batch, 0)
@@ -197,7 +197,7 @@ class BatchSampler(Sampler):
 
 
 class _WorkerInfo:
-    """What a worker may ask about itself."""
+    """The information that get_worker_info() returns."""
 
     def __init__(self, number, count, dataset):
         self.id = number
@@ -214,7 +214,7 @@ def get_worker_info():
 
 
 def _pinned(batch):
-    """Tensors anywhere in a batch, in pinned memory."""
+    """The batch with its tensors in pinned memory."""
     if isinstance(batch, Tensor):
         return batch if batch.is_cuda else batch.pin_memory()
     if isinstance(batch, dict):
@@ -225,10 +225,11 @@ def _pinned(batch):
 
 
 class DataLoader:
-    """Batches of a data set, made on the host as they are asked for.
+    """Batches of a data set, created on the host on request.
 
-    Workers are accepted: what they would do is done here, in the order they
-    would release it, which costs the device the same."""
+    Workers are accepted: their work is done here, in the order in which they
+    would deliver it, which costs the device the same.
+    """
 
     def __init__(
         self,
@@ -287,7 +288,7 @@ class DataLoader:
         return -(-count // self.batch_size) if self.batch_size else count
 
     def _chosen(self):
-        """Lists of items, or items."""
+        """Lists of items, one for each batch, or single items."""
         if self._is_stream:
             yield from self._of_stream()
         elif self.batch_sampler is not None:

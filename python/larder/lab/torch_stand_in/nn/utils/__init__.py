@@ -1,4 +1,4 @@
-"""torch.nn.utils: gradients kept small, parameters as one vector."""
+"""torch.nn.utils: gradient clipping, and parameters as one vector."""
 
 from larder.lab import reducing
 from larder.lab.failures import gate
@@ -22,8 +22,8 @@ def clip_grad_norm_(
     error_if_nonfinite=False,
     foreach=None,
 ):
-    """Scale all gradients so that their norm is max_norm at most; in PyTorch's
-    steps.  The norm they had."""
+    """Scale all gradients so that their norm is at most max_norm, in the same
+    steps as PyTorch.  Returns their norm before."""
     grads = [one.grad for one in _with_gradients(parameters)]
     if not grads:
         return zeros(())

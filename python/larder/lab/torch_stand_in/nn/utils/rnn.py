@@ -1,7 +1,8 @@
-"""torch.nn.utils.rnn: sequences of many lengths.
+"""torch.nn.utils.rnn: sequences of different lengths.
 
-A packed sequence of the lab stays padded, in the order it came, and takes the
-memory of that: PyTorch's has the steps that there are, the longest first.
+A packed sequence of the lab stays padded, in its original order, and uses the
+memory of the padded form.  PyTorch's contains only the existing steps, longest
+sequence first.
 """
 
 from larder.lab.failures import InvalidError, gate
@@ -11,7 +12,7 @@ from larder.lab.tensors import Tensor
 
 
 class PackedSequence:
-    """Steps × rows × features, and how many steps each row has."""
+    """Steps × rows × features, and the number of steps of each row."""
 
     def __init__(self, padded, lengths):
         self.padded = padded
@@ -22,13 +23,13 @@ class PackedSequence:
 
     @property
     def batch_sizes(self):
-        """How many rows have a first step, a second one, …"""
+        """The number of rows that have a first step, a second step, …"""
         steps = range(max(self.lengths))
         return tensor([len(self._rows_at(t)) for t in steps], dtype=int64)
 
     @property
     def data(self):
-        """The steps that there are, one after the other."""
+        """The existing steps, one after another."""
         return cat(
             [
                 self.padded[t][self._rows_at(t)]

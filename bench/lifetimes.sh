@@ -9,14 +9,14 @@
 # shellcheck source=bench/harness
 . "$(dirname "$0")/harness"
 
-# replay FILE OPTION... - a JSON object.
+# replay FILE OPTION...: print a JSON object.
 replay() {
     file=$1
     shift
     "$larder" replay --json --repeat 0 --policy larder "$@" "$file"
 }
 
-# cell FILE PEAK OPTION... - need, moved and ms under these options.
+# cell FILE PEAK OPTION...: print need, moved bytes and ms under these options.
 cell() {
     of=$1
     peak=$2

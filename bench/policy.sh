@@ -15,18 +15,18 @@
 # shellcheck source=bench/harness
 . "$(dirname "$0")/harness"
 
-# replay OPTION... - one JSON object a line.
+# replay OPTION...: print one JSON object per line.
 replay() {
     "$larder" replay --json "$@"
 }
 
-# need FILE POLICY CONF - the smallest device of each line, in bytes.
+# need FILE POLICY CONF: print the smallest device of each line, in bytes.
 need() {
     replay --policy "$2" --conf "$3" --min-capacity "$1" |
         field min_capacity_bytes
 }
 
-# cost FILE POLICY CONF BYTES N - driver time and failures of the N-th line.
+# cost FILE POLICY CONF BYTES N: print driver time and failures of line N.
 cost() {
     replay --policy "$2" --conf "$3" \
         --device "sim:$(($4 / 1048576))MiB,backing=none" "$1" |
@@ -34,7 +34,7 @@ cost() {
         sed 's/.*"oom_count":\([0-9]*\).*"driver_time_ns":\([0-9]*\).*/\2 \1/'
 }
 
-# nth N WORD... - the N-th word.
+# nth N WORD...: print word N.
 nth() {
     shift "$1"
     echo "$1"

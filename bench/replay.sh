@@ -42,7 +42,7 @@ ns_per_op() {
         sed -n 's/.*"ns_per_op":\([0-9.]*\).*/\1/p'
 }
 
-# measure TRACE... - a line for each trace and policy, pytorch first.
+# measure TRACE...: print a line for each trace and policy, pytorch first.
 measure() {
     for trace in "$@"; do
         name=$(basename "$trace" .trace.zst)
@@ -56,7 +56,7 @@ measure() {
     done
 }
 
-# table - the lines as a table, and what larder takes of them all.
+# table: print the lines as a table, and the cost of larder over all of them.
 table() {
     awk -F, '
         BEGIN {

@@ -78,7 +78,7 @@ def measure_capacity(larder, traces):
 
 
 def machine(quick):
-    """The machine, the sources and how busy it was, in lines."""
+    """Lines that describe the machine, the sources and the load."""
     with open("/proc/cpuinfo", encoding="utf-8") as f:
         model = re.search(r"model name\s*: (.*)", f.read())
     commit = subprocess.run(["git", "describe", "--always", "--dirty"],
@@ -126,7 +126,7 @@ def text_at(x, y, words, anchor="start"):
 
 
 def plot(title, groups):
-    """Bars: groups is {name: {series: value}}."""
+    """Draw a bar chart. groups is {name: {series: value}}."""
     every = list(dict.fromkeys(s for g in groups.values() for s in g))
     top = max(v for g in groups.values() for v in g.values())
     out = []
@@ -216,7 +216,7 @@ SECTIONS = [
 
 
 def page(files):
-    """report.md and the plots, by name."""
+    """Write report.md and the plots, by name."""
     out = {}
     parts = ["# Measured", "```\n%s```" % files["machine.txt"]]
     for name, title, group, command in SECTIONS:
@@ -232,7 +232,7 @@ def page(files):
 
 
 def quoted_checks():
-    """What the last runs of check-fuzz and check-mutants said."""
+    """The results of the last runs of check-fuzz and check-mutants."""
     lines = []
     for log in sorted(glob.glob("build-fuzz/fuzz_*.log")):
         with open(log, encoding="utf-8", errors="replace") as f:

@@ -9,7 +9,7 @@
 # shellcheck source=bench/harness
 . "$(dirname "$0")/harness"
 
-# on SIZE POLICY OPTION... FILE - a JSON object.
+# on SIZE POLICY OPTION... FILE: print a JSON object.
 on() {
     size=$1
     policy=$2
@@ -18,7 +18,8 @@ on() {
         --device "sim:$size,backing=none,vmm=off" "$@"
 }
 
-# row FILE - its name, the peak, and for both policies the need and the calls.
+# row FILE: print its name, the peak, and the need and driver calls of both
+# policies.
 row() {
     peak=$(on 80GiB direct "$1" | field peak_requested_bytes)
     printf '%s %s' "$(basename "$1" | sed 's/\..*//')" "$peak"

@@ -36,8 +36,9 @@ os._exit(0)  # to take it all apart would take longer
 PYTHON
 )
 
-# report: seconds and bytes resident.  A process of its own: what a large
-# one starts counts as large as that.
+# report: print seconds and resident bytes.  It runs in a process of its own,
+# because a child counts at least as much memory as the large process that
+# starts it.
 report() {
     python3 - "$build/larder" report "$file" <<'PYTHON'
 import os
@@ -53,7 +54,7 @@ sys.exit(status != 0)
 PYTHON
 }
 
-# best COMMAND...: of its runs the line with the fewest seconds.
+# best COMMAND...: print the line of the fastest run.
 best() {
     i=0
     while [ "$i" -lt "$runs" ]; do

@@ -30,7 +30,7 @@ def spread(what, times):
 
 
 def walk(page):
-    """Milliseconds of each step, by its kind."""
+    """Milliseconds of each step, by kind."""
     times = {}
     for step in STEPS:
         times.setdefault(step.split('(')[0], []).append(page.run(STEP % step))
@@ -38,7 +38,7 @@ def walk(page):
 
 
 def frames(events):
-    """Milliseconds of the processor for each frame that drew something."""
+    """Processor milliseconds of each frame that drew something."""
     times = [event.get('tdur', 0) / 1000 for event in events
              if event.get('name') == 'FireAnimationFrame']
     return [ms for ms in times if ms > 1]

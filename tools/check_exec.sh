@@ -9,7 +9,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 torch=${LARDER_EXEC_PYTHON:-}
 cupy=${LARDER_CUPY_PYTHON:-}
 
-# venv FOLDER: its Python, made if need be.
+# venv FOLDER: print the path of its Python; create it if necessary.
 venv() {
     [ -x "$1/bin/python" ] || python3 -m venv "$1" || exit 1
     echo "$1/bin/python"
@@ -18,8 +18,8 @@ venv() {
 if [ -z "$torch" ]; then
     torch=$(venv "$build/exec-torch") || exit 1
     if ! "$torch" -c 'import torchvision, transformers' 2>/dev/null; then
-        # PyTorch last: pip complains of what is not installed, which is not
-        # needed here, when it installs something beside it.
+        # Install PyTorch last: otherwise pip complains about missing
+        # dependencies that are not needed here.
         if ! "$torch" -m pip install --quiet filelock typing-extensions \
             sympy networkx jinja2 fsspec numpy pillow transformers ||
             ! "$torch" -m pip install --quiet --no-deps torch torchvision; then
@@ -29,7 +29,7 @@ if [ -z "$torch" ]; then
         fi
     fi
 fi
-# The last release that does not bring NVIDIA's runtime within it.
+# The last release that does not link NVIDIA's runtime statically.
 if [ -z "$cupy" ]; then
     cupy=$(venv "$build/exec-cupy") || exit 1
     if [ -z "$("$cupy" -m pip show cupy-cuda12x 2>/dev/null)" ]; then

@@ -11,8 +11,8 @@ core=$build/tests/gpu/test_gpu_core
 driver=$build/bench/bench_driver
 table=$build/measured.costs
 
-# A program of the driver API on the preload library, found both ways.  Builds
-# with sanitizers have no such library.
+# A driver API program on the preload library, which finds the driver's functions
+# by dlsym or by lookup.  Sanitizer builds have no such library.
 preload() {
     if [ ! -e "$build/liblarder_preload.so" ]; then
         echo "the preload library: skipped: it is not in $build"

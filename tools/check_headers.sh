@@ -10,7 +10,7 @@ flags="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Werror -fsyntax-only"
 status=0
 
 compile() { # HEADER COMPILER LANGUAGE STANDARD
-    # The flags are words of their own.
+    # The flags are separate words.
     # shellcheck disable=SC2086
     printf '#include <larder/%s>\n#include <larder/%s>\n' "$1" "$1" |
         "$2" -x "$3" "-std=$4" $flags -I"$include" -I"$other" - || {

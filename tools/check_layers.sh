@@ -123,7 +123,7 @@ includes() {
         return part[1] ~ "^(src|lab|adapters)$" ? part[2] : part[1]
     }
 
-    # The room of a file of core may include the header of another one.
+    # Whether the room of a core file may include the header of another room.
     function room_ok(path, name, part, other) {
         split(path, part, "/")
         split(name, other, "/")
@@ -131,7 +131,7 @@ includes() {
                (part[3] == other[2] || has(room[part[3]], other[2]))
     }
 
-    # The quoted header may be included by the layer.
+    # Whether the layer may include the quoted header.
     function quoted_ok(layer, name, folder) {
         if (index(name, "/") == 0)
             return has("cli torch preload functions cudart standins", layer)

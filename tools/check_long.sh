@@ -46,7 +46,7 @@ else
     skip 'test_model: not built'
 fi
 
-# A second is about two thousand steps of each of its eight runs.
+# One second is about two thousand steps of each of its eight runs.
 if [ -x "$build/tests/model/test_larder_random" ]; then
     step 'random operations with real bytes, policy larder' \
         "$build/tests/model/test_larder_random" \
@@ -55,7 +55,7 @@ else
     skip 'test_larder_random: not built'
 fi
 
-# A second is about five thousand steps, over four threads and four runs.
+# One second is about five thousand steps, over four threads and four runs.
 if [ -x "$build/tests/stress/test_larder_storm" ]; then
     step 'random operations with real bytes on four threads' \
         "$build/tests/stress/test_larder_storm" \
@@ -64,7 +64,7 @@ else
     skip 'test_larder_storm: not built'
 fi
 
-# A second is about five hundred steps of each of its nine runs.
+# One second is about five hundred steps of each of its nine runs.
 if [ -x "$build/tests/model/test_kernel_reads" ]; then
     step 'kernels find what was written for them, every policy' \
         "$build/tests/model/test_kernel_reads" \
@@ -80,7 +80,7 @@ else
     skip 'test_process_storm: not built'
 fi
 
-# Ten minutes, unless LONG_SECONDS says otherwise.
+# Ten minutes by default (LONG_SECONDS).
 if [ -x "$build/tests/stress/test_peer_storm" ]; then
     step 'eight processes in one ledger' \
         "$build/tests/stress/test_peer_storm" \
@@ -114,7 +114,7 @@ for program in "$build"/tests/fuzz/fuzz_*; do
         tests/fuzz/corpus/"$subject"/*
 done
 
-# With real bytes behind every address: 5 GiB at most at once.
+# With real memory behind every address: at most 5 GiB at once.
 available_mib=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
 if [ ! -x "$build/larder" ]; then
     skip 'experiments 0 to 3 with real bytes: no command built'
@@ -125,8 +125,8 @@ else
         --device sim:24GiB,backing=memory 0 1 2 3
 fi
 
-# tests/install/pip.sh packs what is built; here pip builds it, from nothing
-# but what the repository holds.
+# tests/install/pip.sh packages an existing build; here pip builds from the
+# repository alone.
 pip_from_nothing() (
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT

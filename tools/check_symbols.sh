@@ -12,7 +12,7 @@ tools=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The names between `global:` and `local:` of each version.
+# Print the names between `global:` and `local:` of each version.
 map_names() {
     sed 's,/\*.*\*/,,' "$1" | awk '
     /global:/ { on = 1; sub(/.*global:/, "") }
@@ -20,7 +20,7 @@ map_names() {
     on' | grep -o '[A-Za-z_][A-Za-z0-9_]*' | LC_ALL=C sort
 }
 
-# nm's fourth kind, A, is the name of a version.
+# nm's symbol type A marks the name of a version.
 exported_names() {
     nm -D --defined-only --format=posix "$1" |
         awk '$2 != "A" { sub("@.*", "", $1); print $1 }' | LC_ALL=C sort
@@ -31,7 +31,7 @@ static_names() {
         awk 'NF > 1 { print $1 }' | LC_ALL=C sort -u
 }
 
-# only_in A WHAT_A B WHAT_B: names of file A that file B lacks.
+# only_in A WHAT_A B WHAT_B: print names in file A that are missing from file B.
 only_in() {
     LC_ALL=C comm -23 "$work/$1" "$work/$3" |
         sed "s/\$/: $2, but not $4/"

@@ -30,7 +30,7 @@ if [ "$(uname -m)" != x86_64 ]; then
     exit 77
 fi
 
-# Below $1, a Python with PyTorch $2.
+# Create a Python with PyTorch $2 in the folder $1.
 make_wheel() {
     case $2 in
     newest) package=torch ;;

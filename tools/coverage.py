@@ -16,7 +16,7 @@ LEAST = 12  # files listed
 
 
 def lines_run(build, root, folders):
-    """path -> line -> whether something ran it."""
+    """Maps path and line to whether any test ran the line."""
     lines = {}
     for _, path, entries in mutant_cover.counted_files(build):
         path = os.path.relpath(os.path.join(root, path), root)

@@ -15,7 +15,7 @@ build=${1:-build}
 jobs=$(nproc 2>/dev/null || echo 2)
 status=0
 
-# run TOOL COMMAND...: COMMAND, if TOOL is there, has to succeed.
+# run TOOL COMMAND...: COMMAND must succeed, if TOOL is installed.
 run() {
     tool=$1
     shift
@@ -36,7 +36,8 @@ layout() {
     tools/list_sources.sh | xargs clang-format --dry-run -Werror
 }
 
-# One file to a process: with several, version 14 mistakes va_start().
+# One process per file: with several files, version 14 reports va_start()
+# wrongly.
 tidy() {
     find src lab cli adapters -name '*.c' | LC_ALL=C sort |
         xargs -P "$jobs" -n 1 clang-tidy -p "$build" --extra-arg=-UNDEBUG --quiet 2>"$build/tidy.log"
@@ -45,7 +46,7 @@ tidy() {
     return "$result"
 }
 
-# What it follows through calls, it follows without their conditions.
+# It follows calls without considering the conditions around them.
 check_c() {
     cppcheck --quiet --std=c11 --language=c -j "$jobs" --error-exitcode=1 \
         --enable=warning,portability,performance --inline-suppr \

@@ -60,7 +60,7 @@ int main(void)
 
 
 def preprocessed(include):
-    """The headers' declarations, and the includes that bring them."""
+    """The declarations of the headers, and the includes that provide them."""
     headers = sorted(glob.glob(os.path.join(include, "larder", "*.h")))
     lines = ["#include <larder/%s>" % os.path.basename(h) for h in headers]
     text = subprocess.run(["cc", "-E", "-I" + include, "-"],
@@ -78,7 +78,7 @@ def preprocessed(include):
 
 
 def declarations(text):
-    """Split at the semicolons that stand in no braces."""
+    """The text split at semicolons outside of braces."""
     depth = begin = 0
     for i, c in enumerate(text):
         depth += (c == "{") - (c == "}")
@@ -118,7 +118,8 @@ class Interface:
 
 
 def measure(interface, include, includes):
-    """What the compiler says of values and structures, as lines of checks."""
+    """Values and structure layouts, measured with the compiler, as lines of
+    checks."""
     lines = ["#include <stddef.h>", "#include <stdio.h>", *includes,
              "int main(void) {"]
     for v in interface.values:

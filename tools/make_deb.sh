@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-# Runs quietly unless it fails.
+# Run a command; print its output only if it fails.
 quietly() {
     "$@" >"$work/log" 2>&1 || {
         cat "$work/log" >&2
@@ -30,11 +30,12 @@ for tool in dpkg-deb dpkg-shlibdeps; do
         fail "$tool is missing: install the package dpkg-dev"
 done
 
-# ---- what goes into it ------------------------------------------------------
+# ---- contents ---------------------------------------------------------------
 
 architecture=$(dpkg --print-architecture)
 multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-# The libraries lie where the loader looks: they need no path to each other.
+# The libraries are installed in the loader's default path, so they need no
+# RPATH.
 quietly cmake -S . -B "$build" -DLARDER_TESTS=OFF -DCMAKE_INSTALL_PREFIX=/usr \
     "-DCMAKE_INSTALL_LIBDIR=lib/$multiarch" -DCMAKE_SKIP_INSTALL_RPATH=ON \
     "-DCMAKE_C_FLAGS=$(dpkg-buildflags --get CPPFLAGS)" \
@@ -44,8 +45,8 @@ quietly cmake --build "$build" --parallel "$(nproc)"
 quietly env DESTDIR="$root" cmake --install "$build" --strip
 version=$("$build/larder" version | sed 's/larder //')-1
 
-# The changelog gets the time of the newest commit, so that the same
-# sources make the same package.
+# The changelog's date is that of the newest commit, so that the same sources
+# give identical packages.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null ||
     stat -c %Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH
@@ -72,38 +73,37 @@ mv "$doc/CHANGELOG.md.gz" "$doc/changelog.gz"
     echo " -- $maintainer  $date"
 } | gzip -9n >"$doc/changelog.Debian.gz"
 find "$root/usr/share/man" -type f -exec gzip -9n {} +
-# Static libraries keep what a linker needs of them.
+# Strip static libraries of what the linker does not need.
 find "$root" -name '*.a' -exec strip --strip-debug {} +
 find "$root" -type d -exec chmod 0755 {} +
 find "$root" -name '*.so*' -type f -exec chmod 0644 {} +
 
 mkdir -p "$root/usr/share/lintian/overrides"
 cat >"$root/usr/share/lintian/overrides/larder" <<'END'
-# One package has all libraries, with their headers and the command.
+# A single package contains all libraries, their headers and the command.
 larder: package-name-doesnt-match-sonames *
 larder: link-to-shared-library-in-wrong-package *
-# For LD_PRELOAD, by its file's name; nothing is linked with it.
+# Loaded by file name with LD_PRELOAD; nothing links with it.
 larder: sharedobject-in-library-directory-missing-soname *liblarder_preload.so*
-# One of several browsers that are tried.
+# Only one of several browsers that are tried.
 larder: missing-depends-on-sensible-utils *
-# It is no upload to Debian; DEBFULLNAME and DEBEMAIL say who makes it.
+# Not an upload to Debian; DEBFULLNAME and DEBEMAIL name the maintainer.
 larder: initial-upload-closes-no-bugs *
 larder: bogus-mail-host *
 larder: bogus-mail-host-in-debian-changelog *
 END
 
-# ---- what it says of itself ---------------------------------------------------
+# ---- control files ------------------------------------------------------------
 
 mkdir -p "$root/DEBIAN"
 printf 'activate-noawait ldconfig\n' >"$root/DEBIAN/triggers"
 find "$root/usr/lib/$multiarch" -maxdepth 1 -type l -name '*.so.[0-9]' -printf '%f\n' |
     LC_ALL=C sort | sed 's/\(.*\)\.so\.\(.*\)/\1 \2 larder (>= '"${version%-*}"')/' \
     >"$root/DEBIAN/shlibs"
-# dpkg-shlibdeps wants the description of a source package beside it.
+# dpkg-shlibdeps requires debian/control of a source package.
 printf 'Source: larder\n\nPackage: larder\nArchitecture: any\n' \
     >"$work/debian/control"
-# The libraries of simulated GPUs lie in folders below the others, and need each
-# other.
+# The libraries of simulated GPUs are in subfolders and depend on each other.
 folders=$(cd "$work" && find "debian/larder/usr/lib/$multiarch" -type d -printf '-l%p ')
 # The folders are words of their own.
 # shellcheck disable=SC2086
@@ -150,7 +150,7 @@ else
     echo 'not looked at by lintian, which is not there'
 fi
 
-# It is unpacked, and its command runs with its libraries.
+# Unpack it and run its command with its libraries.
 quietly dpkg-deb -x "$deb" "$work/unpacked"
 LD_LIBRARY_PATH=$work/unpacked/usr/lib/$multiarch \
     "$work/unpacked/usr/bin/larder" lab run --device sim:24GiB,backing=none \

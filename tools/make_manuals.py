@@ -35,7 +35,8 @@ class Option:
         self.name, self.argument, self.text = name, argument, text
 
     def heading(self):
-        """--jobs N: `.It Fl -jobs Ar n`; words to choose from are literal."""
+        """The heading of an option: `.It Fl -jobs Ar n` for --jobs N. Words to
+        choose from are literal."""
         words = [".It Fl", self.name[1:]]
         if "|" in self.argument and self.argument[0].islower():
             words += ["Cm", self.argument.replace("|", " | ")]
@@ -44,7 +45,7 @@ class Option:
         return " ".join(words)
 
     def sentence(self):
-        """The help text as a sentence, in lines."""
+        """The help text as a sentence, broken into lines."""
         text = self.text[0].upper() + self.text[1:] + "."
         lines = textwrap.wrap(text, WIDTH, break_on_hyphens=False)
         lines = [line.replace("\\", "\\e").replace("--", "\\-\\-")
@@ -53,7 +54,7 @@ class Option:
 
 
 def read_tables(larder):
-    """The options of each command, those of its parts among them."""
+    """The options of each command, including those of its subcommands."""
     table = subprocess.run([larder, "completion", "table"],
                            stdout=subprocess.PIPE, check=True).stdout.decode()
     commands = {}
@@ -65,7 +66,7 @@ def read_tables(larder):
 
 
 def handwritten(items):
-    """By the option's name: the lines of an item after the mark."""
+    """The handwritten lines of each item, after the mark, by option name."""
     kept = {}
     name = None
     for line in items:
@@ -80,7 +81,7 @@ def handwritten(items):
 
 
 def list_of(page, lines):
-    """Where the items of the list of options begin and end."""
+    """The range of lines of the list of options."""
     first = next((i for i, line in enumerate(lines)
                   if line.startswith(".It Fl ")), None)
     if first is None:
@@ -110,7 +111,7 @@ def make(page, text, options):
 
 
 def check_synopsis(page, text, options):
-    """It is written by hand; but names nothing that there is not."""
+    """Check that the handwritten synopsis names only existing options."""
     synopsis = text.split(".Sh SYNOPSIS\n")[1].split(".Sh DESCRIPTION")[0]
     named = {"-" + name for name in re.findall(r"\bFl (?!Fl)(-?\w[-\w]*)", synopsis)}
     unknown = sorted(named - set(options))

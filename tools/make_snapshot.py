@@ -23,7 +23,7 @@ STREAM_BEYOND = 1000000  # events from which on the file is written in pieces
 
 
 class Schema:
-    """Which keys a version writes."""
+    """The keys that a version writes."""
 
     def __init__(self, version):
         n = VERSIONS.index(version)
@@ -38,7 +38,7 @@ class Schema:
 
 
 class Stacks:
-    """Call paths over a few source files, leaf first."""
+    """Call stacks over a few source files, leaf first."""
 
     def __init__(self, rng, count, depth):
         files = ['/home/user/train/%s.py' % name for name in
@@ -76,7 +76,7 @@ class Segment:
 
 
 class Device:
-    """Best fit over segments, blocks cut and merged."""
+    """A best-fit allocator over segments that splits and merges blocks."""
 
     def __init__(self, number, options, emit):
         self.number = number
@@ -144,7 +144,7 @@ class Device:
 
 
 class Run:
-    """What the program does: setup, then iterations that repeat."""
+    """The program: setup, then iterations that repeat."""
 
     def __init__(self, options, rng, device, stacks):
         self.rng = rng
@@ -283,7 +283,7 @@ def simulate(options):
 
 
 def last_events(options, device):
-    """The failure at the end, and the event a snapshot itself leaves."""
+    """The failure at the end, and the event of the snapshot itself."""
     stack = 0
     events = []
     if options.oom:
@@ -295,7 +295,7 @@ def last_events(options, device):
 
 
 def events_of(options, part):
-    """Exactly as many events of a device as were asked for."""
+    """Exactly the requested number of events of a device."""
     device, head, again = part
     tail = last_events(options, device)
     count = options.events // options.devices - len(tail)
@@ -333,7 +333,8 @@ def whole(options):
 
 
 class Writer:
-    """Protocol 4 by hand, for what does not fit in memory as dicts."""
+    """A pickle writer (protocol 4), for data that does not fit in memory as
+    dicts."""
 
     def __init__(self, out, protocol):
         self.out = out
@@ -369,7 +370,8 @@ class Writer:
             [b'\x8a' + bytes([len(pickle.encode_long(v))]), b''])
 
     def value(self, v):
-        """Bytes of anything small; strings, frames and lists memoized."""
+        """The pickle of a small value, with strings, frames and lists
+        memoized."""
         if v is None or isinstance(v, bool):
             return {None: b'N', True: b'\x88', False: b'\x89'}[v]
         if isinstance(v, int):
@@ -413,7 +415,8 @@ class Writer:
 
 
 class EventWriter:
-    """Events of a device; all but the time is rendered once for each kind."""
+    """Writes events of a device; all fields except the time are rendered once
+    for each kind."""
 
     def __init__(self, w, schema, clock, stacks, device):
         self.w, self.schema, self.clock = w, schema, clock
@@ -434,7 +437,7 @@ class EventWriter:
         return self.path_bytes[number]
 
     def render(self, e):
-        """What comes before and after the time."""
+        """The bytes before and after the time."""
         d = event_dict(self.schema, self.idle, e, None, self.device)
         items = list(d.items())
         at = next((i for i, (k, _) in enumerate(items) if k == 'time_us'),
@@ -450,8 +453,9 @@ class EventWriter:
         return head, put(items[at + 1:])
 
     def pieces(self, e):
-        """The first time strings are spelled out; from then on all is as
-        rendered the second time."""
+        """The bytes before and after the time of an event.  The first call
+        defines the strings; later calls return a second rendering, which
+        refers to them."""
         if e not in self.cache:
             first = self.render(e)
             self.cache[e] = self.render(e)

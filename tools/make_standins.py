@@ -59,7 +59,8 @@ def preprocessed(headers, names):
 
 
 def arguments_of(text):
-    """The integers and pointers; others travel in registers of their own."""
+    """The integer and pointer arguments; others are passed in separate
+    registers."""
     parts = [part.strip() for part in text.split(",")]
     return [
         part

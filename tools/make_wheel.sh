@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-# What pip does, without the need for pip: the backend has no requirements.
+# Do what pip does, without pip: the backend has no requirements.
 mkdir -p "$dist" || exit 2
 name=$(PYTHONPATH=python/backend PYTHONDONTWRITEBYTECODE=1 python3 -c '
 import sys, larder_backend
@@ -38,7 +38,7 @@ python3 -m venv "$venv" >/dev/null 2>&1 || {
 "$venv/bin/pip" install --quiet --no-index --disable-pip-version-check \
     "$dist/$name" || fail 'pip does not install it'
 
-# bare PROGRAM...: nothing else is in reach, and nothing is set.
+# bare PROGRAM...: run it with an empty environment and nothing else reachable.
 bare() {
     env -i PATH="$venv/bin" HOME="$work" "$@" 2>&1
 }
@@ -57,7 +57,7 @@ bare python3 -c 'import larder.lab, larder.torch._plugin' >said ||
     fail "import: $(cat said)"
 bare larder doctor >said || [ $? -eq 1 ] || fail "doctor: $(cat said)"
 
-# Whatever is loaded is of the wheel or of the C library.
+# Every loaded library belongs to the wheel or to the C library.
 command=$(echo "$venv"/lib/python3*/site-packages/larder/_prefix/bin/larder)
 LD_TRACE_LOADED_OBJECTS=1 "$command" >loaded || fail 'the command is not loaded'
 grep -q 'libzstd' loaded || fail 'nothing was seen of what it loads'

@@ -35,7 +35,8 @@ __attribute__((visibility("default"), noreturn)) void _exit(int status)
 
 
 def counted_files(folder):
-    """What gcov says of the counts below the folder: object, file, line."""
+    """The object, file and line of each count that gcov reports below the
+    folder."""
     counts = sorted(glob.glob(os.path.join(folder, "**", "*.gcda"),
                               recursive=True))
     if not counts:
@@ -66,7 +67,7 @@ class Coverage:
             os.remove(path)
 
     def learn(self, test):
-        """Take over what the one test has just run."""
+        """Add the lines that a test has just run."""
         for name, path, lines in counted_files(self.folder):
             path = os.path.relpath(os.path.join(self.root, path), self.root)
             if path.startswith(".."):
@@ -82,7 +83,7 @@ class Coverage:
         self.forget_counts()
 
     def line_of(self, path, line):
-        """The counted line that this one belongs to: a statement's first."""
+        """The counted line of a line: the first line of its statement."""
         if path not in self.sorted:
             self.sorted[path] = sorted(self.lines.get(path, {}))
         numbers = self.sorted[path]
@@ -96,8 +97,8 @@ class Coverage:
         return self.objects.get(path, {}).get(self.line_of(path, line), set())
 
     def lines_below(self, folder):
-        """How many lines of the folder's files count, and how many some test
-        runs."""
+        """How many lines of the folder's files count, and how many of them are
+        run by some test."""
         tests = [t for path, lines in self.lines.items()
                  if os.path.dirname(path) == folder for t in lines.values()]
         return len(tests), sum(1 for t in tests if t)

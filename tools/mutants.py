@@ -90,7 +90,7 @@ DECLARATION = re.compile(r"^[a-z_]\w*(?: \*?| \*+)[a-z_]\w*(?:\[[^]]*\])*"
 
 
 def blank(text):
-    """The text with blanks in every place that is none."""
+    """The text, with everything blanked that must not be changed."""
     def cover(match):
         return re.sub(r"[^\n]", " ", match.group())
 
@@ -108,15 +108,14 @@ def blank(text):
 
 
 def bodies(text):
-    """The spans of the functions' bodies: from a brace in the first column to
-    the other one."""
+    """The ranges of function bodies: from an opening brace in the first column
+    to its closing brace."""
     return [(m.start(), m.end())
             for m in re.finditer(r"^\{\n.*?^\}", text, re.S | re.M)]
 
 
 def is_whole(code, match):
-    """Whether that line is a statement, and not a declaration or the rest of
-    one."""
+    """Whether the line is a statement, not a declaration or a continuation."""
     text = match.group(1)
     before = code[:match.start()].rstrip()
     return (not DECLARATION.match(text) and text[0] != "(" and
@@ -125,8 +124,8 @@ def is_whole(code, match):
 
 
 def harmless_places(code):
-    """Where what stands there may be changed: bounds that may take in the equal
-    case or not, and counts that may be more."""
+    """Places where a change has no effect: bounds that may include the equal
+    case or not, and counts that may be larger."""
     places = {m.end() - 1 for m in HARMLESS_COUNT.finditer(code)}
     for pattern in HARMLESS_BOUNDS:
         for m in pattern.finditer(code):
@@ -152,7 +151,8 @@ class Mutant:
         return "%s:%d" % (self.path, self.line)
 
     def key(self):
-        """What stays the same when lines above come and go."""
+        """An identifier that stays the same when lines above are added or
+        removed."""
         return "%s|%s|%s|%s" % (self.path, self.kind, self.old, self.context)
 
     def __str__(self):
@@ -186,7 +186,7 @@ def run(argv, **more):
 
 
 class Bench:
-    """The library and the tests, in a folder of their own."""
+    """The library and the tests, in a separate folder."""
 
     def __init__(self, build, work, verbose):
         self.build, self.work = os.path.abspath(build), os.path.abspath(work)
@@ -225,7 +225,8 @@ class Bench:
         return os.path.join(self.work, folder, path.replace("/", "_") + ".o")
 
     def compile(self, path, source=None, output=None, before=()):
-        """With before: folders whose headers stand before all others."""
+        """Compile a source. before: include folders searched before all
+        others."""
         argv = self.commands[path] + ["-O1"]
         argv[1:1] = ["-I" + folder for folder in before]
         argv += ["-o", output or self.objects[path],
@@ -254,7 +255,7 @@ class Bench:
         os.replace(self.library + ".new", self.library)
 
     def link_words(self, target):
-        """The command that BUILD links a program with, by either generator."""
+        """The command with which BUILD links a program, for either generator."""
         if os.path.exists(os.path.join(self.build, "build.ninja")):
             lines = run(["ninja", "-C", self.build, "-t", "commands",
                          target]).stdout.decode().strip().split("\n")
@@ -270,7 +271,8 @@ class Bench:
                  "by make or ninja" % (self.build, target))
 
     def relink(self, target, output):
-        """Link a program of BUILD with the library in place of the archives."""
+        """Link a program of BUILD with the shared library in place of the
+        archives."""
         words = self.link_words(target)
         argv = [output if words[i - 1] == "-o" else w
                 for i, w in enumerate(words) if w not in LIBRARIES]
@@ -337,7 +339,7 @@ def prepare_library(bench):
 
 
 def prepare_counted_library(bench):
-    """The same in place of it, that counts the lines it runs."""
+    """Build a library in place of it that counts the lines it runs."""
     objects = [os.path.join(bench.cover, "exit.o")]
     source = os.path.join(bench.work, "exit.c")
     with open(source, "w", encoding="utf-8") as f:
@@ -362,7 +364,7 @@ def listed_tests(bench):
 
 
 def link_tests(bench, pattern):
-    """Programs linked anew, and those that run one."""
+    """Link all test programs again.  Returns those that run one."""
     command = os.path.join(bench.work, "larder")
     if not bench.relink("larder", command):
         sys.exit("mutants: the command could not be linked")
@@ -381,7 +383,7 @@ def link_tests(bench, pattern):
 
 
 def time_tests(tests, longest):
-    """Those that pass on what is unchanged, with the time they take."""
+    """The tests that pass on the unchanged sources, with their times."""
     for i, test in enumerate(tests):
         show(i, len(tests), "timing " + test.name)
         begin = time.monotonic()
@@ -391,8 +393,8 @@ def time_tests(tests, longest):
 
 
 def count_lines(bench, tests, longest):
-    """Who runs what.  A test that does not end in time when lines are counted
-    has counted what it ran until then: nothing, so that it is left out."""
+    """Record which test runs which line.  A test that exceeds its time limit
+    when lines are counted has no counts, and is left out."""
     coverage = mutant_cover.Coverage(bench.root, bench.cover)
     coverage.forget_counts()
     prepare_counted_library(bench)
@@ -431,7 +433,8 @@ def sample(bench, options):
 
 
 def compile_header(bench, mutant, text, coverage):
-    """Anew what runs the line, with the mutant's header before the other."""
+    """Compile the objects that run the line again, with the mutant's header
+    first in the search path."""
     folder = os.path.join(bench.work, "headers")
     header = os.path.join(folder, os.path.relpath(mutant.path, "src"))
     shutil.rmtree(folder, ignore_errors=True)
@@ -450,7 +453,7 @@ def compile_header(bench, mutant, text, coverage):
 
 
 def compile_mutant(bench, mutant, coverage):
-    """The objects that take the place of others; None: it does not compile."""
+    """The objects to replace.  None: the mutant does not compile."""
     with open(os.path.join(bench.root, mutant.path), encoding="utf-8") as f:
         text = mutant.apply(f.read())
     if mutant.path.endswith(".h"):
@@ -466,7 +469,7 @@ def compile_mutant(bench, mutant, coverage):
 
 
 def code_of(bench, compiled):
-    """An object without the names of its sources."""
+    """An object's contents without the names of its sources."""
     bare = os.path.join(bench.work, "bare.o")
     must(compiled, run(["objcopy", "--strip-unneeded",
                         "--remove-section=.comment", compiled, bare]))
@@ -475,15 +478,15 @@ def code_of(bench, compiled):
 
 
 def is_same_program(bench, instead):
-    """Whether the compiler makes of the mutant what it makes of the source."""
+    """Whether the mutant compiles to the same code as the source."""
     return bool(instead) and all(
         code_of(bench, compiled) == code_of(bench, bench.objects[path])
         for path, compiled in instead.items())
 
 
 def try_mutant(bench, mutant, tests, coverage, caught):
-    """The name of the test that caught it, '' for none, None: no program, or
-    the same."""
+    """The name of the test that caught the mutant, '' if none did, None if it
+    does not compile or is equivalent."""
     instead = compile_mutant(bench, mutant, coverage)
     if (instead is None or is_same_program(bench, instead) or
             bench.link_with(instead).returncode != 0):
@@ -529,7 +532,7 @@ def read_options():
 
 
 def report(rows, places, seconds, coverage):
-    """Lines of a report, and the percent that live."""
+    """The lines of the report, and the percentage of surviving mutants."""
     rooms = {}
     for mutant, by in rows:
         room = rooms.setdefault(os.path.dirname(mutant.path), [0, 0])

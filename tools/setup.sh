@@ -48,12 +48,12 @@ install_missing() {
     echo "installing:$missing"
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq || return
-    # The names are words of their own.
+    # The names are separate words.
     # shellcheck disable=SC2086
     apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# use PACKAGE PURPOSE COMMAND...: the same for one that can be done without.
+# use PACKAGE PURPOSE COMMAND...: the same for an optional package.
 use() {
     package=$1
     purpose=$2

@@ -61,7 +61,7 @@ def rotate(ops, draw):
 
 
 def later(ops, how_much):
-    """Each operation moved down by how_much(op), which may be 0."""
+    """Move each operation down by how_much(op), which may be 0."""
     placed = []
     for i, op in enumerate(ops):
         more = how_much(op)
@@ -90,7 +90,7 @@ def keep(ops, draw):
 
 
 def write(ops, path):
-    """With IDs that are dense from 0 again."""
+    """Write the trace with dense IDs, starting at 0."""
     numbers = {}
     with open(path, "w") as out:
         for op in ops:

@@ -7,7 +7,7 @@ build=$(dirname "$1")
 [ -e "$build/liblarder_preload.so" ] || exit 77 # with sanitizers
 last='check_gpu.sh'
 
-# on DEVICES: run it on those of the simulated driver.
+# on DEVICES: run it with these devices of the simulated driver.
 on() {
     LARDER_FAKECUDA=$1 LD_LIBRARY_PATH=$build/fakecuda \
         tools/check_gpu.sh "$build" >"$tmp/out" 2>"$tmp/err"
@@ -24,6 +24,6 @@ stdout_has '^page_create_per_mib '
 stdout_has '^PyTorch on a GPU: skipped: '
 stdout_has '^the driver is the simulated one: these figures say nothing of a GPU$'
 
-# What was measured is a price table.
+# The measurements are a valid price table.
 expect 0 replay --device "sim:8GiB,costs=$build/measured.costs" "$trace"
 finish

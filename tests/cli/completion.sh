@@ -17,9 +17,9 @@ stderr_has "unexpected 'zsh'"
 expect 0 help
 grep -q completion "$tmp/out" && say_failed 'help lists the hidden command'
 
-# ---- every option is there ---------------------------------------------------
+# ---- every option is completed -----------------------------------------------
 
-# The options of COMMAND, as its help has them, one a line.
+# Print the options of COMMAND from its help, one per line.
 options_of() {
     "$larder" "$@" --help | sed -n 's/^  \(-[-a-z]*\).*/\1/p'
 }
@@ -43,8 +43,8 @@ done
 
 # ---- bash --------------------------------------------------------------------
 
-# bash_offers LINE: what is offered at its end, sorted, on one line.  bash
-# takes an equals sign for a word.
+# bash_offers LINE: print the completions at its end, sorted, on one line. bash
+# treats an equals sign as a word.
 bash_offers() {
     bash --norc -c '
         . "$1"
@@ -107,8 +107,8 @@ fi
 
 # ---- zsh ---------------------------------------------------------------------
 
-# zsh_completes LINE: the arguments after a tab at its end, in a zsh on a terminal
-# of its own in which `larder` prints what it gets.
+# zsh_completes LINE: print the arguments after a tab at its end, in a zsh on a
+# separate terminal where `larder` prints its arguments.
 cat >"$tmp/drive.zsh" <<'ZSH'
 zmodload zsh/zpty
 zpty shell "HOME=$1 zsh -f -i"

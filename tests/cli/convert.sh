@@ -31,7 +31,7 @@ clock=1000
     printf ']]}\n'
 } >"$tmp/s.json"
 
-# To a trace: of the first device, or the one that is asked for.
+# To a trace: of the first device, or of the one given.
 "$larder" convert "$tmp/s.json" "$tmp/s.trace" 2>"$tmp/err" ||
     say_failed "$(cat "$tmp/err")"
 stderr_has 'device 0 was taken; 1 other has events too (--device)'
@@ -57,7 +57,7 @@ expect 0 convert "$tmp/z.trace" "$tmp/again.trace.zst"
 expect 0 replay --json --repeat 0 "$tmp/again.trace.zst"
 is ops "$(field ops)" 3
 
-# Compressed snapshots hold what the others do.
+# Compressed snapshots have the same contents.
 for kind in pickle json; do
     expect 0 convert "$tmp/s.json" "$tmp/plain.$kind"
     expect 0 convert "$tmp/s.json" "$tmp/packed.$kind.zst"
@@ -72,7 +72,7 @@ for kind in pickle json; do
         "$(grep -v '^m' "$tmp/z.trace")"
 done
 
-# Snapshots: pickle and JSON hold the same.
+# Pickle and JSON snapshots have the same contents.
 expect 0 convert "$tmp/s.json" "$tmp/s.pickle"
 expect 0 convert "$tmp/s.pickle" "$tmp/t.json"
 expect 0 convert "$tmp/t.json" "$tmp/t.pickle"
@@ -91,7 +91,7 @@ def spelled(x, stacks):
     return [spelled(v, stacks) for v in x] if isinstance(x, list) else x
 a, b, p = sys.argv[1:]
 a, b = json.load(open(a)), json.load(open(b))
-# Each frame and each stack is written once, and named by number.
+# Each frame and each stack is written once and referred to by number.
 frames, stacks = b.pop("frames"), b.pop("stacks")
 assert len(frames) == 1 and stacks == [[], [0]], (frames, stacks)
 b = spelled(b, [[frames[n] for n in s] for s in stacks])
@@ -102,7 +102,7 @@ for key in ("segments", "device_traces"):
         say_failed "Python: $(cat "$tmp/err")"
 fi
 
-# A timeline: all devices or one, and good JSON.
+# A timeline of all devices or of one, as valid JSON.
 expect 0 convert "$tmp/s.json" "$tmp/s.perfetto.json"
 expect 0 convert --device 1 "$tmp/s.json" "$tmp/s1.perfetto.json"
 if command -v python3 >/dev/null; then
@@ -136,7 +136,7 @@ zstd -dcq "$tmp/s.perfetto.json.zst" 2>/dev/null >"$tmp/s2.perfetto.json" &&
     { cmp "$tmp/s.perfetto.json" "$tmp/s2.perfetto.json" ||
         say_failed 'a compressed timeline is another'; }
 
-# Who holds memory at the peak, as stacks: all devices or one.
+# The holders of memory at the peak, as stacks, of all devices or of one.
 expect 0 convert "$tmp/s.json" "$tmp/s.folded"
 is 'collapsed stacks' "$(cat "$tmp/s.folded")" \
     'device 0;(no call path recorded) 512
@@ -164,7 +164,7 @@ assert all(p["unit"] == "bytes" for p in found["profiles"])
         say_failed "speedscope: $(cat "$tmp/err")"
 fi
 
-# Bad usage and bad input, after which nothing is there.
+# After bad usage or bad input no output file exists.
 expect 2 convert "$tmp/s.json"
 stderr_has 'expected two names: IN OUT'
 expect 2 convert "$tmp/s.json" "$tmp/x.txt"

@@ -13,7 +13,7 @@ stdout_has '  order of the free blocks of one size'
 expect 0 diff --from 2.4 --to 2.11 $churn
 stdout_has '^all 27414 placements are the same'
 
-# One rule, and the setting that has it as before.
+# A single rule, and the setting that restores the old behaviour.
 printf 'a 0 1120000000\na 1 1500000000\n' >"$tmp/large.trace"
 list='roundup_power2_divisions:[1024:4,>:8]'
 expect 1 diff --json --from 2.9 --to 2.10 --conf "$list" "$tmp/large.trace"

@@ -6,8 +6,8 @@ unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_HIP_ALLOC_CONF PYTORCH_ALLOC_CONF
 unset PYTORCH_NO_CUDA_MEMORY_CACHING CUDA_VISIBLE_DEVICES LARDER_PYTHON
 fakecuda=$(dirname "$larder")/fakecuda
 
-# doctor STATUS ASSIGNMENT...: under that environment, as JSON; some machines
-# have problems of their own, and then the status is 1 in any case.
+# doctor STATUS ASSIGNMENT...: run it in that environment, with JSON output.  On
+# some machines it finds other problems, and the status is always 1.
 doctor() {
     wanted=$1
     shift
@@ -20,8 +20,8 @@ doctor() {
     fi
 }
 
-# finding NAME GRADE TEXT: there is one of that name and grade that says or
-# advises TEXT.
+# finding NAME GRADE TEXT: there is a finding of that name and grade whose text
+# or advice contains TEXT.
 finding() {
     python3 - "$tmp/out" "$1" "$2" "$3" <<'PYTHON' || say_failed "no $2 '$1' with '$3'"
 import json, sys
@@ -78,7 +78,7 @@ is_sanitized || finding 'address space' problem 'limited to 4.00 GiB'
 
 # ---- versions ----------------------------------------------------------------
 
-# A Python in which PyTorch is of that version.
+# Create a Python with PyTorch of that version.
 with_pytorch() {
     printf '#!/bin/sh\necho 3.12.1\necho %s\n' "$1" >"$tmp/python"
     chmod +x "$tmp/python"

@@ -4,7 +4,7 @@
 . tests/cli/harness
 subjects=$(dirname "$1")/tests/cuda
 
-# run STATUS ARGUMENT...: like expect, whatever is said on the standard error.
+# run STATUS ARGUMENT...: like expect, but ignore the standard error.
 run() {
     wanted=$1
     shift
@@ -53,7 +53,8 @@ for way in linked by_name; do
     is 'rules' "$(field broken_rules)" 0
 done
 
-# Of two GPUs the one that is used; a broken rule counts, and is written down.
+# Only the GPU in use is reported, out of two.  A violated rule changes the
+# status and is written to the file.
 LARDER_FAKECUDA_LOG=$tmp/log
 export LARDER_FAKECUDA_LOG
 run 0 --json --sim 1GiB,count=2 "$subject"
@@ -64,7 +65,7 @@ is 'rules' "$(grep -c '"broken_rules":1}' "$tmp/err")" 1
 is 'the log' "$(cat "$tmp/log")" 'cuMemAlloc_v2: 0 bytes are asked for'
 unset LARDER_FAKECUDA_LOG
 
-# Several processes, a line each; one that uses no GPU.
+# Several processes have one line each; one of them uses no GPU.
 run 0 --json sh -c "'$subject' && '$subject'"
 is 'lines' "$(grep -c '"pid"' "$tmp/err")" 2
 run 0 true

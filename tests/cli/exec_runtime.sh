@@ -6,7 +6,7 @@
 subject=$(dirname "$1")/tests/cudart/runtime_subject
 runtime=$(dirname "$1")/cudart
 
-# run STATUS ARGUMENT...: like expect, whatever is said on the standard error.
+# run STATUS ARGUMENT...: like expect, but ignore the standard error.
 run() {
     wanted=$1
     shift
@@ -15,7 +15,7 @@ run() {
     is 'exit status' "$?" "$wanted"
 }
 
-# By its name, and by a path where there is something else.
+# By name, and by path if the name is used by something else.
 run 0 --sim 1GiB "$subject" libcudart.so.12
 stderr_has '^  memory       6.00 MiB at most, of 1.00 GiB$'
 run 2 --sim 4MiB "$subject" libcudart.so.13
@@ -35,7 +35,7 @@ stderr_has "LARDER_CUDART_DIR '/nowhere' does not hold libcudart.so.13"
 unset LARDER_CUDART_DIR
 
 nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc)
-# What nvcc makes is without a sanitizer, which our libraries would want then.
+# nvcc's programs are built without a sanitizer, which our libraries would need.
 { [ -n "$nvcc" ] && ! is_sanitized; } || finish
 source=tests/cudart/subject/kernels.cu
 "$nvcc" -cudart shared -o "$tmp/shared" "$source" >"$tmp/out" 2>&1 ||
@@ -49,7 +49,7 @@ stdout_has '^capability 9.0, '
 LARDER_FAKECUDA_CAPABILITY=x run 99 --sim 64MiB "$tmp/shared"
 stderr_has "LARDER_FAKECUDA_CAPABILITY: 'x' is not MAJOR.MINOR"
 
-# With the runtime within: one line, and the cure.
+# With the runtime linked statically: one line with the remedy.
 "$nvcc" -cudart static -o "$tmp/static" "$source" >"$tmp/out" 2>&1 ||
     say_failed "nvcc: $(cat "$tmp/out")"
 run 99 "$tmp/static"

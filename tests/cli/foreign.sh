@@ -3,7 +3,7 @@
 # $1: the command.
 . tests/cli/harness
 
-# foreign NAME BYTES WORDS: whatever reads inputs says so.
+# foreign NAME BYTES WORDS: every command that reads input reports it.
 foreign() {
     printf '%b' "$2" >"$tmp/$1"
     for command in report replay tune; do
@@ -24,11 +24,11 @@ foreign weights.safetensors '\0100\0000\0000\0000\0000\0000\0000\0000{"a":1}' \
 foreign notes.txt 'Step 1 of 3\n' "text that begins with 'Step 1 of 3'"
 foreign log.json 'INFO start\n' "text that begins with 'INFO start'"
 
-# What is named as a trace is one, and its error is that of its line.
+# A file named like a trace is read as one, and the error names its line.
 printf 'hello\n' >"$tmp/bad.trace"
 expect 2 replay "$tmp/bad.trace"
 stderr_has "bad.trace:1: unknown operation 'hello'"
-# And what is one is read, however it is named.
+# A real trace is read whatever its name.
 printf 'a 0 512\n' >"$tmp/t.txt"
 expect 0 replay --repeat 0 "$tmp/t.txt"
 finish

@@ -4,7 +4,8 @@
 # $1: the command.
 . tests/cli/harness
 
-# A colour, a title with a bell, the end of a line, C1's way to begin both.
+# Escape sequences for a colour and a title, a bell, a line end, and C1's
+# introducers.
 odd=$(printf 'a\033[31m\033]0;t\007b\nc\302\233d')
 folder=$tmp/$odd
 mkdir "$folder"
@@ -15,7 +16,7 @@ cp "$folder/bad.trace" "$folder/bad.pickle"
 cp tests/data/snapshots/v2.13.pickle "$folder/good.pickle"
 none=$folder/none
 
-# tells NAME ARGUMENT...: NAME is told, and nothing else than lines of text.
+# tells NAME ARGUMENT...: NAME is printed, and the output is only lines of text.
 tells() {
     name=$1
     shift

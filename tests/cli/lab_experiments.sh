@@ -6,13 +6,13 @@
 
 counted=sim:24GiB,backing=none
 
-# lines NAME: the experiment's object, alone in $tmp/one.
+# lines NAME: put the experiment's object into $tmp/one.
 experiment() {
     grep '"name": *"'"$1"'"' "$tmp/all" >"$tmp/one" ||
         say_failed "no experiment $1"
 }
 
-# series KEY: its values in the steps, in order; in MiB where they are whole.
+# series KEY: print its values in the steps, in order; integers in MiB.
 series() {
     grep -o '"'"$1"'":[0-9]*' "$tmp/one" | sed 's/.*://' | awk '
     { printf "%s%s", NR == 1 ? "" : " ",
@@ -20,7 +20,7 @@ series() {
     END { print "" }'
 }
 
-# seen WHAT: what a check saw.
+# seen WHAT: print the value that a check measured.
 seen() {
     sed 's/{"what":/\n&/g' "$tmp/one" |
         sed -n 's/^{"what":"'"$1"'","expected":[^,]*,"seen":\([^,]*\),.*/\1/p' |
@@ -82,7 +82,7 @@ experiment checkpointing
 is 'peak' "$(seen 'peak of 2 blocks, in tensors above 512 bytes')" 40991744
 is 'peak' "$(seen 'the same, checkpointed')" 35753984
 
-# Nothing of a device that processes share is left behind.
+# No device shared by processes is left behind.
 # shellcheck disable=SC2016  # for the inner shell
 sh -c 'echo $$ >"$1"; shift; exec "$@"' - "$tmp/pid" "$larder" lab run \
     --device "$counted" two_processes >"$tmp/out" 2>&1 ||
@@ -91,13 +91,13 @@ case $(ls /dev/shm 2>/dev/null) in
 *larder-sim2-lab"$(cat "$tmp/pid")".*) say_failed 'a shared device is left' ;;
 esac
 
-# Some of them, by number or name; as text.
+# Selected experiments, by number or name, as text.
 expect 0 lab run --device "$counted" 3 best_fit
 is 'experiments' "$(grep -c 'Verdict$' "$tmp/out")" 4
 stdout_has '^3  retain_grad: '
 stdout_has 'As expected\.'
 
-# Another policy, or other settings, is not judged by what PyTorch's does.
+# Results of another policy or other settings are not compared with PyTorch's.
 expect 0 lab run --device "$counted" --policy direct move_and_reuse
 stdout_has 'Under the policy direct, '
 expect 0 lab run --device "$counted" --conf expandable_segments:True 2

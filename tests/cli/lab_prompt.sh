@@ -5,7 +5,7 @@
 LC_ALL=C.UTF-8
 export LC_ALL
 
-# type_in STATUS LINES ARGUMENT...: run the lines, keep what they show.
+# type_in STATUS LINES ARGUMENT...: run the lines and keep their output.
 type_in() {
     wanted=$1
     lines=$2
@@ -18,7 +18,7 @@ type_in() {
     fi
 }
 
-# last_field NAME: its value in the last line of JSON.
+# last_field NAME: print its value in the last line of JSON.
 last_field() {
     sed -n '$s/.*"'"$1"'": \("[^"]*"\|[^,}]*\).*/\1/p' "$tmp/out"
 }
@@ -26,7 +26,7 @@ last_field() {
 gib=1073741824
 small='sim:8GiB,backing=none'
 
-# A move leaves the device's memory reserved; the host has it.
+# After a move to the host the device's memory stays reserved.
 type_in 0 "a = torch.zeros(256,1024,1024, device='cuda')\nb = zeros(256,1024,1024,device=cuda)\nb = b.to('cpu')\n" \
     --device "$small,context=1001MiB" --json
 is lines "$(wc -l <"$tmp/out")" 3
@@ -49,17 +49,17 @@ type_in 0 "x = zeros([1,1024,1024,256], requires_grad=True, device='cuda:0')\ny 
     --device "$small" --json
 is figures "$(last_field output)" '"(3072, 4096)\n"'
 
-# Two temporaries at most live in a chain; both are gone at its end.
+# At most two temporaries of a chain are live; both are freed at its end.
 type_in 0 'x = zeros(1024*1024, device=cuda)\n((x * 2) * 3) * 4;\ntorch.cuda.max_memory_allocated() // 1024**2, torch.cuda.memory_allocated() // 1024**2\n' \
     --device "$small" --json
 is figures "$(last_field output)" '"(12, 4)\n"'
 
-# Functions have names of their own, and let go of what these hold.
+# Functions have local names, and release what these hold.
 type_in 0 'n = 1\ndef made(count, grows=False):\n  n = zeros(count, 1024, 1024, device=cuda)\n  if grows and count > 1:\n    return made(count - 1, grows=True) + 1\n  elif not grows:\n    return 0\n  else:\n    return 1\n\nmade(3, grows=True), made(7), n, torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated() // 1024**2\n' \
     --device "$small" --json
 is output "$(last_field output)" '"(3, 0, 1, 0, 28)\n"'
 
-# Loops end early, and conditions hold for tensors of one element.
+# break ends loops, and conditions accept tensors of one element.
 type_in 0 'x = zeros(1, device=cuda)\nwhile True:\n  x += 1\n  if x == ones(1, device=cuda): continue\n  if not x.item() < 3: break\n\nx.item()\n' \
     --device "sim:8GiB" --json
 is output "$(last_field output)" '"3.0\n"'
@@ -82,7 +82,7 @@ stderr_has "math has no 'sqr'; did you mean 'sqrt'?"
 type_in 1 'math.sqrt("4")\n' --device "$small"
 stderr_has 'sqrt must be a number, not a string'
 
-# A call that never ends, and arguments that do not fit, are told.
+# Infinite recursion and wrong arguments are reported.
 type_in 1 'def f(n): return f(n)\n\nf(1)\n' --device "$small"
 stderr_has 'calls within calls end at 400 values'
 type_in 1 'def f(n, m=2): pass\n\nf(1, k=3)\n' --device "$small"
@@ -90,19 +90,19 @@ stderr_has "f() has no parameter 'k'"
 type_in 1 'def f(n, m=2): pass\n\nf(1, 2, 3)\n' --device "$small"
 stderr_has 'f() takes 2, not 3 arguments'
 
-# A loop's names stay, its temporaries do not; `_` is a name like any other.
+# A loop's names remain, its temporaries do not; `_` is an ordinary name.
 type_in 0 'for _ in range(9): y = randn(1024, 1024, device=cuda)\n_, y.shape\n' \
     --device "$small" --json
 is output "$(last_field output)" '"(8, (1024, 1024))\n"'
 is allocated "$(last_field allocated_bytes)" 4194304
 
-# Lines within a block and within brackets belong together.
+# Lines within a block and within brackets are one statement.
 type_in 0 'losses = []\nfor i in range(3):\n    t = ones(4)\n\n    losses.append(t)\nlen(losses)\nq = (1,\n2)\nq\n' --json
 is output "$(last_field output)" '"(1, 2)\n"'
 type_in 0 'l = []\nfor i in range(3):\n  l.append(i)\n  l.append(9)\nl\n' --json
 is output "$(last_field output)" '"[0, 9, 1, 9, 2, 9]\n"'
 
-# It computes for real.
+# Values are computed.
 type_in 0 'x = tensor([1.0, 2.0, 3.0], requires_grad=True)\n(x * x).sum().backward()\nx.grad\n(x @ x).item(), 7 // -2, 7 % -2, 2 ** -1\n'
 stdout_has '^tensor(\[2., 4., 6.\])$'
 stdout_has '^(14.0, -4, -1, 0.5)$'
@@ -115,7 +115,7 @@ is falls "$(last_field output)" '"True\n"'
 type_in 0 'x = ones(2, requires_grad=True)\nwith torch.no_grad(): y = x * 2\ny.requires_grad, (x * 2).requires_grad\n' --json
 is modes "$(last_field output)" '"(False, True)\n"'
 
-# The panel: as wide as a page, the statement first, what was printed next.
+# The panel fits the page width: the statement first, then its output.
 type_in 0 "a = zeros(256,1024,1024, device=cuda); print('made')\n" \
     --device "$small"
 stdout_has '^> a = zeros(256,1024,1024, device=cuda)$'
@@ -126,7 +126,7 @@ type_in 0 'a = zeros(256,1024,1024, device=cuda)\n' --device "$small"
 stdout_has '^    allocated .* 1.00 GiB  +1.00 GiB  ##*-*[.]*$'
 LC_ALL=C.UTF-8
 
-# Mistakes: a caret, a line, and the session goes on.
+# Errors show a caret and a line, and the session continues.
 type_in 1 'a = zros(3)\na = zeros(3)\na\n'
 stderr_has '^      ^$'
 stderr_has "^error: there is no 'zros'; did you mean 'zeros'?$"
@@ -149,7 +149,7 @@ is ok "$(sed -n 's/.*"ok": \([a-z]*\),.*/\1/p' "$tmp/out" | tr '\n' ' ')" \
 stdout_has 'Tried to allocate 8.00 GiB. GPU 0 has a total capacity of 8.00 GiB'
 is allocated "$(last_field allocated_bytes)" $((4 * gib))
 
-# Words of the prompt's own.
+# The prompt's own commands.
 type_in 0 'a = zeros(2, 3, device=cuda)\nvars\nsegments\nmemory\nhelp\nhelp Linear\ndevice\n' \
     --device "$small"
 stdout_has '^  a            (2, 3)                   float32  cuda       24 B$'
@@ -188,7 +188,7 @@ assert [e["action"] for e in events] == ["segment_alloc", "alloc",
 assert events[1]["user_metadata"] == "a = zeros(3, device=cuda)", events
 mark = s["external_annotations"][0]
 assert mark["name"] == "a = zeros(3, device=cuda)", mark
-# Where it begins: what it allocates comes after.
+# The start of the recording: only later allocations are included.
 assert mark["time_us"] <= events[0]["time_us"], mark
 PYTHON
 done

@@ -3,24 +3,24 @@
 # colour.  $1: the command.
 . tests/cli/harness
 
-# Some containers have no terminals to give.
+# Some containers cannot create terminals.
 script -qec true /dev/null >/dev/null 2>&1 </dev/null || exit 77
 escape=$(printf '\033')
 TERM=xterm
 LC_ALL=C.UTF-8
 XDG_STATE_HOME=$tmp/state
 export TERM LC_ALL XDG_STATE_HOME
-# The shell that script runs.  With another, the user's, what Ctrl-C does to
-# it would be what is tested; so the command also takes its place (exec).
+# The shell that script runs.  With the user's own shell, the test would depend
+# on how that handles Ctrl-C; so the command also replaces the shell (exec).
 SHELL=/bin/sh
 export SHELL
 unset NO_COLOR LARDER_HISTORY
-# libedit keeps what it knows of the terminal to the end; lab_prompt.sh looks
-# for leaks of ours.
+# libedit does not free its data about the terminal; lab_prompt.sh checks for
+# leaks of ours.
 ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export ASAN_OPTIONS
 
-# wait_for LINE: until the terminal showed it; half a minute at most.
+# wait_for LINE: wait until the terminal shows it, at most half a minute.
 wait_for() {
     tenths=300
     until grep -q "$1" "$tmp/out" || [ $((tenths -= 1)) -eq 0 ]; do
@@ -28,8 +28,8 @@ wait_for() {
     done
 }
 
-# type_in KEYS [ENVIRONMENT [KEYS LINE]]: keep what the terminal shows.  The
-# last keys come when it showed LINE, an answer to those before them.
+# type_in KEYS [ENVIRONMENT [KEYS LINE]]: keep the terminal's output.  The last
+# keys are sent once it shows LINE, which responds to those before.
 type_in() {
     last="lab, typed: $1"
     : >"$tmp/out"
@@ -59,12 +59,13 @@ shows "'help' for what there is"
 shows "allocated         4.00 MiB$escape\[33m  +4.00 MiB"
 shows '█\|▏'
 
-# Tab completes: the name that only one has, and what all have in common.
+# Tab completes a unique name, or the common prefix of several.
 type_in 'alpha = 7\nalp\t * 6\ntorch.cuda.memory_all\t() + 5\nquit\n'
 shows '^42'
 shows '^5'
 
-# A mistake has its caret below what was typed, and is no failure here.
+# An error shows a caret below the input, and does not change the exit status
+# here.
 type_in 'a = zros(3)\nquit\n'
 shows "^      $escape\[31m^"
 shows "error:.* did you mean 'zeros'"
@@ -73,7 +74,7 @@ shows "error:.* did you mean 'zeros'"
 type_in 'for i in range(3):\n  b = i * 7\n\nb\n' '' '\004' '^14'
 shows '^14'
 
-# Ctrl-C leaves a line, and ends a loop; the session goes on.
+# Ctrl-C discards a line and ends a loop; the session continues.
 type_in 'c = 6\nc + 4200\nc = 7' '' '\003c * 7\nquit\n' '^4206'
 shows '^42.$'
 type_in 'for a in range(1):\n  a + 4200\n  for b in range(10 ** 15): pass\n\n' \
@@ -84,7 +85,7 @@ type_in 'a = zeros(2)\nquit\n' 'NO_COLOR=1'
 shows 'allocated'
 shows_no "$escape\[33m"
 
-# Lines are kept, for the user alone, unless that is turned off.
+# Lines are saved, readable by the user only, unless that is disabled.
 history=$tmp/state/larder/lab_history
 grep -q 'zros' "$history" || say_failed 'keeps no history'
 is rights "$(stat -c %a "$history" "$tmp/state/larder" | tr '\n' ' ')" \
@@ -95,7 +96,7 @@ type_in 'a = 1\nquit\n' 'LARDER_HISTORY='
 type_in 'a = 1\nquit\n' "LARDER_HISTORY=$tmp/mine"
 grep -q 'a' "$tmp/mine" || say_failed 'does not keep the history where told'
 
-# Without a terminal that can be drawn on: line by line.
+# Without a terminal that supports editing: line by line.
 type_in 'a = 5\na * 5\nquit\n' 'TERM=dumb'
 shows '^25'
 shows_no "$escape"

@@ -19,7 +19,7 @@ stderr_has "'lab' has no part 'walk'"
 expect 2 help replay it
 stderr_has "'replay' has no part 'it'"
 
-# The manual has every name that the prompt knows.
+# The manual page documents every name of the prompt.
 printf 'help\n' | "$larder" lab | sed '1,/^Python:/d; /^.help NAME/d' |
     grep '^  ' | tr -s ' ' '\n' | grep . >"$tmp/names"
 [ "$(wc -l <"$tmp/names")" -gt 100 ] || say_failed 'help lists few names'
@@ -51,8 +51,8 @@ stderr_has 'experiments and a listing'
 expect 2 lab run "$tmp/absent.py"
 stderr_has 'absent.py: cannot be opened: No such file'
 
-# What a listing gets: python3 is the first of the path, the options before the
-# file, everything after it untouched.
+# How a listing is run: with the first python3 in PATH, the options before the
+# file, and everything after it unchanged.
 mkdir "$tmp/bin" "$tmp/package" "$tmp/package/larder" "$tmp/package/larder/lab"
 cat >"$tmp/bin/python3" <<'PYTHON'
 #!/bin/sh

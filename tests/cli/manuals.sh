@@ -7,11 +7,12 @@
 maker=$PWD/tools/make_manuals.py
 larder=$(realpath "$larder")
 
-# In a copy of the pages, in which the tests below plant what is not so.
+# Work on a copy of the pages, in which the tests below plant errors.
 cp -r man "$tmp/man"
 cd "$tmp" || exit 1
 
-# What make_manuals.py says to the pages: its exit status, in $tmp/said.
+# Run make_manuals.py on the pages: returns its exit status; output in
+# $tmp/said.
 check() { # STATUS WHAT
     status=0
     "$maker" "$larder" --check >"$tmp/said" 2>&1 || status=$?

@@ -8,7 +8,7 @@ snapshot=tests/data/snapshots/v2.13.pickle
 printf 'a 0 1000\na 1 2000\nf 0\nf 1\n' >"$trace"
 printf 'p 0 0\np 1 1024\n' >"$tmp/wanted"
 
-# file NAME: what is in it.
+# file NAME: print its contents.
 text() {
     cat "$tmp/$1" 2>/dev/null
 }
@@ -23,7 +23,7 @@ placements "$tmp/p"
 is 'exit status' $? 0
 is 'placements' "$(text p)" "$(text wanted)"
 
-# An old file keeps its mode, and a link to it stays one.
+# An existing file keeps its mode, and a symbolic link stays one.
 : >"$tmp/real"
 chmod 640 "$tmp/real"
 ln -s real "$tmp/link"
@@ -40,7 +40,7 @@ is 'view' $? 0
 is 'the mode' "$(stat -c %a "$tmp/page")" 600
 is 'the link' "$(readlink "$tmp/to_page")" page
 
-# A descriptor, by the names it has; not the link to it.
+# A descriptor is written to, by each of its names; a link to it stays a link.
 ln -s /proc/self/fd/3 "$tmp/three"
 placements "$tmp/three" 3>"$tmp/third"
 is 'exit status' $? 0
@@ -51,7 +51,7 @@ is 'view on descriptor 3' "$?" 0
 is 'the link' "$(readlink "$tmp/three")" /proc/self/fd/3
 grep -q '<html' "$tmp/third" || say_failed 'the page is not on descriptor 3'
 
-# A pipe that nobody reads, or writes.
+# A pipe without a reader or writer.
 mkfifo "$tmp/pipe"
 placements "$tmp/pipe"
 is 'a pipe that nobody reads' $? 2
@@ -60,13 +60,13 @@ timeout 20 "$larder" replay --device "sim:1GiB,costs=$tmp/pipe" "$trace" \
     >"$tmp/out" 2>"$tmp/err"
 is 'prices that nobody writes' $? 2
 
-# A failed replay leaves what was there.
+# A failed replay leaves the existing file unchanged.
 printf 'a 0 1000\nwrong\n' >"$tmp/bad.trace"
 echo old >"$tmp/p"
 "$larder" replay --placements "$tmp/p" "$tmp/bad.trace" >/dev/null 2>&1
 is 'the old placements' "$(text p)" old
 
-# Nothing half written is left by signals.
+# Signals leave no partially written file.
 mkdir "$tmp/folder"
 mkfifo "$tmp/input"
 for signal in TERM HUP KILL; do # a shell has INT ignored behind it
@@ -81,7 +81,8 @@ for signal in TERM HUP KILL; do # a shell has INT ignored behind it
     is "files after SIG$signal" "$(ls -A "$tmp/folder")" ''
 done
 
-# Programs get what is sent to `larder exec`, and nothing is left of it.
+# Signals sent to `larder exec` are forwarded to the program, and no files
+# remain.
 last='exec'
 TMPDIR=$tmp/exec_tmp
 export TMPDIR
@@ -101,7 +102,7 @@ for signal in TERM HUP USR1; do
 done
 unset TMPDIR
 
-# A set-user-ID program does as it is told by its user, not by the caller.
+# A set-user-ID program ignores the caller's environment.
 cp "$larder" "$tmp/setuid"
 if [ "$(id -u)" = 0 ] && ! is_sanitized && chown 65534 "$tmp/setuid" && chmod 4755 "$tmp/setuid"
 then

@@ -13,8 +13,8 @@ for name in CONF PRELOAD PRELOAD_STATS PRELOAD_SNAPSHOT PRELOAD_SIGNAL; do
     unset "LARDER_$name"
 done
 
-# under MODE WAY WHAT: the program on the library; its own words in $tmp/out,
-# the report of the driver's stand-in in $tmp/report, statistics in $tmp/stats.
+# under MODE WAY WHAT: run the program on the library: its output in $tmp/out,
+# the report of the fake driver in $tmp/report, statistics in $tmp/stats.
 under() {
     last="exec --preload $*"
     rm -f "$tmp/stats" "$tmp/report"
@@ -28,12 +28,12 @@ under() {
     is 'exit status' "$status" "${wanted:-0}"
 }
 
-# in FILE NAME: the number of that name in its line of JSON.
+# in FILE NAME: print the number of that name in its JSON line.
 in_file() {
     sed -n '1s/.*"'"$2"'":\([0-9]*\).*/\1/p' "$1"
 }
 
-# ---- every way in, cached and not --------------------------------------------
+# ---- every entry point, cached or not ----------------------------------------
 
 for way in linked dlsym lookup; do
     under cache $way churn
@@ -75,7 +75,7 @@ under cache linked next
 is 'the answer' "$(cat "$tmp/out")" next
 wanted=99 under cache dlsym pause
 
-# A fraction of the device counts as a limit; the last value holds.
+# A fraction of the device is a limit; the last value applies.
 LARDER_CONF='per_process_memory_fraction: 0.25, limit:1GiB, limit: 128 MiB'
 export LARDER_CONF
 under limit dlsym info
@@ -83,7 +83,7 @@ is 'the answer' "$(cat "$tmp/out")" \
     'free 67108864 total 67108864 device 67108864'
 unset LARDER_CONF
 
-# A limit of the whole process is kept by the ledger, which it joins.
+# A limit of the whole process is enforced by the ledger, which it joins.
 for mode in cache limit; do
     for size in 32MiB 64MiB; do
         last="exec --preload $mode --limit $size"
@@ -97,7 +97,7 @@ for mode in cache limit; do
 done
 unset wanted
 
-# What one program caches another has, while the first does nothing.
+# Memory cached by one program is available to another while the first is idle.
 mkfifo "$tmp/tell" "$tmp/said"
 for thread in False True; do
     LARDER_CONF=ledger_thread:$thread
@@ -128,12 +128,12 @@ done
 
 rm -f "/dev/shm/larder-sim2-preload-$$.0"
 
-# ---- what is written ------------------------------------------------------------
+# ---- output ---------------------------------------------------------------------
 
 stats=- under cache dlsym churn
 stderr_has '^Larder, GPU 0 (cache): 200 allocations and 200 frees by 1 and 0 '
 
-# A child of the program writes nothing, and each process has its own line.
+# A forked child writes nothing, and each process writes its own line.
 under cache dlsym fork
 is 'lines' "$(wc -l <"$tmp/stats")" 1
 stats=$tmp/of-%p under cache dlsym churn
@@ -147,7 +147,7 @@ expect 0 report --json "$tmp/end.pickle"
 is 'peak' "$(field peak_allocated_bytes)" 2097152
 is 'reserved' "$(field peak_reserved_bytes)" 2097152
 
-# At a signal, while the program does nothing.
+# Statistics are written on a signal, while the program is idle.
 mkfifo "$tmp/line"
 LARDER_PRELOAD_SNAPSHOT=$tmp/now.json LARDER_PRELOAD_SIGNAL=USR2 \
     LARDER_PRELOAD=cache LARDER_FAKECUDA=sim:256MiB \
@@ -174,7 +174,7 @@ is 'exit status' "$?" 0
 expect 0 report --json "$tmp/kept.json"
 is 'held at the signal' "$(field peak_allocated_bytes)" 3145728
 
-# ---- what makes no sense ----------------------------------------------------------
+# ---- invalid settings -------------------------------------------------------------
 
 wanted=99
 under cache,fast dlsym churn

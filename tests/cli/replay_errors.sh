@@ -24,13 +24,13 @@ is ops "$(field ops)" 0
 is ns_per_op "$(field ns_per_op)" null
 is peak_fragmentation "$(field peak_fragmentation)" null
 
-# One bad input among good ones: these are reported all the same, in order.
+# One bad input does not stop the others, which are reported in order.
 expect 2 replay --json "$trace" "$tmp/bad.trace" "$tmp/empty.trace"
 is lines "$(wc -l <"$tmp/out")" 2
 is 'first trace' "$(field trace)" "\"$trace\""
 stderr_has 'bad.trace:2:'
 
-# Names that are not UTF-8 still make good JSON.
+# Names that are not UTF-8 give valid JSON.
 odd=$(printf 'odd\377.trace')
 if cp "$tmp/empty.trace" "$tmp/$odd" 2>/dev/null; then
     expect 0 replay --json "$tmp/$odd"

@@ -14,10 +14,10 @@ for input in data/traces/*.trace.zst; do
         say_failed "$least bytes for a peak of $peak: more than 2 % above"
 done
 
-# Without virtual memory: at most 2 % more than the policy pytorch needs, and
-# at most 1.5 times the driver calls that it makes on the smallest device that
-# does for it.
-# calls POLICY INPUT: of the driver, on the smallest device.
+# Without virtual memory: at most 2 % more memory than the policy pytorch needs,
+# and at most 1.5 times its driver calls on the smallest sufficient device.
+
+# calls POLICY INPUT: print the driver calls on the smallest device.
 calls()
 {
     expect 0 replay --json --policy "$1" --min-capacity \
@@ -41,7 +41,8 @@ for input in data/traces/*.trace.zst; do
         say_failed "$count driver calls, more than $most"
 done
 
-# Pages move instead of failing: 60 MiB here, then 62 MiB there, on 64.
+# Pages are moved instead of a failure: 60 MiB in one stream, then 62 MiB in
+# another, on 64 MiB.
 printf 'a 0 62914560 0\nf 0\na 1 65011712 1\n' >"$tmp/move.trace"
 expect 0 replay --json --policy larder --device sim:64MiB "$tmp/move.trace"
 is oom_count "$(field oom_count)" 0

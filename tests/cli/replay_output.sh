@@ -2,8 +2,8 @@
 # What `larder replay` prints and writes.  $1: the command.
 . tests/cli/harness
 
-# The small trace holds 24 bytes and, one made while the other is still there,
-# twice 960000000; at its end it releases both.
+# The small trace holds 24 bytes and two allocations of 960000000, the second
+# made while the first is live; at its end it frees both.
 expect 0 replay --json --policy pytorch "$trace"
 is lines "$(wc -l <"$tmp/out")" 1
 is trace "$(field trace)" "\"$trace\""
@@ -31,8 +31,8 @@ case $(field driver_time_ns) in
 *) say_failed "driver_time_ns is '$(field driver_time_ns)'" ;;
 esac
 
-# The device is too small for the second large one: it fails, the replay goes
-# on, the status is 0.
+# The device is too small for the second large allocation, which fails; the
+# replay continues and the status is 0.
 expect 0 replay --policy pytorch --json --device sim:1864368128 "$trace"
 is oom_op "$(field oom_op)" 3
 is oom_count "$(field oom_count)" 5
@@ -40,7 +40,7 @@ expect 0 replay --policy pytorch --device sim:1864368128 "$trace"
 stdout_has 'out of memory at operation 3, and 4 times after it:$'
 stdout_has 'Tried to allocate'
 
-# Calls that failed, here each tried twice, were made and took their time.
+# Failed driver calls, two for each allocation here, are counted and take time.
 printf 'a 0 3145728\na 1 3145728\n' >"$tmp/fails.trace"
 expect 0 replay --json --policy direct --device sim:1MiB "$tmp/fails.trace"
 is driver_allocs "$(field driver_allocs)" 0
@@ -49,7 +49,7 @@ is driver_time_ns "$(field driver_time_ns)" 240000
 expect 0 replay --policy direct --device sim:1MiB "$tmp/fails.trace"
 stdout_has 'out of memory at operation 1, and once after it:$'
 
-# The prices by hand: a small and a large segment taken, then released.
+# Prices computed by hand: a small and a large segment allocated, then released.
 printf 'a 0 1000\na 1 2000000\nf 0\nf 1\ne\n' >"$tmp/prices.trace"
 expect 0 replay --policy pytorch --json "$tmp/prices.trace"
 is driver_time_ns "$(field driver_time_ns)" $((60000 + 61800 + 2 * 60000))
@@ -72,7 +72,7 @@ expect 0 replay --json --min-capacity --policy pytorch "$trace"
 is min_capacity_bytes "$(field min_capacity_bytes)" 1923088384
 expect 0 replay --json --min-capacity --conf limit:1MiB "$trace"
 is min_capacity_bytes "$(field min_capacity_bytes)" null
-# 8.19 TiB and 15 TiB: nothing that can be simulated is too large.
+# 8.19 TiB and 15 TiB: all sizes that can be simulated are accepted.
 printf 'a 0 9000000000000\n' >"$tmp/huge.trace"
 expect 0 replay --json --min-capacity "$tmp/huge.trace"
 is min_capacity_bytes "$(field min_capacity_bytes)" 9000001208320
@@ -80,7 +80,7 @@ printf 'a 0 16492674416640\n' >"$tmp/huge.trace"
 expect 0 replay --json --min-capacity "$tmp/huge.trace"
 is min_capacity_bytes "$(field min_capacity_bytes)" 16492674416640
 
-# LARDER_CONF holds where --conf is not given.
+# LARDER_CONF applies without --conf.
 LARDER_CONF=expandable_segments:True
 export LARDER_CONF
 expect 0 replay --json "$trace"
@@ -92,7 +92,7 @@ expect 2 replay --json "$trace"
 stderr_has '^larder replay: LARDER_CONF: .*colour'
 unset LARDER_CONF
 
-# The table, for people: no colour and no bar in a pipe.
+# The table: no colour and no progress bar in a pipe.
 expect 0 replay "$trace" tests/data/traces/lab_mlp.trace.zst
 stdout_has '^trace  *ops  *requested  *allocated  *reserved  *frag'
 stdout_has '^tests/data/traces/e1_rebind  *23  *1.79 GiB  *1.79 GiB  *1.79 GiB'
@@ -105,13 +105,13 @@ stdout_has ' capacity$'
 expect 0 replay --summary --policy pytorch "$trace"
 stdout_has 'CUDA OOMs\|OOMs'
 
-# A name's control characters do not reach the table.
+# Control characters in a name do not reach the table.
 odd="$tmp/$(printf 'odd\033[31m\nname').trace"
 cp tests/data/traces/lab_mlp.trace.zst "$odd"
 expect 0 replay "$odd"
 stdout_has '/odd?\[31m name  *164 '
 
-# Placements and statistics, in files and on the standard output.
+# Placements and statistics, in files and on standard output.
 printf 'a 0 512\na 1 0\nm here\na 2 1073741824\nf 0\ne\n' >"$tmp/t.trace"
 expect 0 replay --policy pytorch --device sim:64MiB --placements "$tmp/p" \
     --stats "$tmp/s" --stats-every 2 "$tmp/t.trace"
@@ -128,7 +128,7 @@ is 'pieces released' \
 expect 0 replay --placements - --stats - --json "$tmp/t.trace"
 is 'lines begin with' "$(cut -c 1 "$tmp/out" | tr -d '\n')" 'ppps{'
 
-# From the standard input.
+# Input from standard input.
 "$larder" replay --json - <"$tmp/t.trace" >"$tmp/out"
 is 'ops of the standard input' "$(field ops)" 5
 

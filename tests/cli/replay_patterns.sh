@@ -8,7 +8,7 @@
 command -v python3 >/dev/null || exit 77
 python3 tools/make_patterns.py "$tmp" || exit 1
 
-# needs NAME PERMILLE: more than what is asked for at the peak.
+# needs NAME PERMILLE: the memory needed beyond the requested peak.
 needs() {
     expect 0 replay --json --repeat 0 --policy larder --min-capacity \
         "$tmp/$1.trace"
@@ -35,7 +35,7 @@ fork --conf lifetimes:hints --hints 300
 known=$least
 [ "$known" -lt "$unknown" ] || say_failed "known: $known of $unknown"
 
-# With all the room there is, growing strands as much again, and no more.
+# On a large device, growth strands as much memory again, and no more.
 expect 0 replay --json --repeat 0 --policy larder "$tmp/growth.trace"
 [ $(($(field peak_reserved_bytes) * 10)) -le \
     $(($(field peak_requested_bytes) * 22)) ] ||

@@ -29,8 +29,8 @@ stderr_has "'2.99' is not accepted: expected a release of PyTorch"
 expect 2 replay --pytorch 2.13 --policy larder $trace
 stderr_has 'about the policy pytorch, not larder'
 
-# What is freed in each round lies between what lives on, too large for the
-# requests of the next one: pages are mapped for these again and again.
+# Memory freed in each round lies between live blocks and does not fit the
+# requests of the next round, for which pages are mapped again and again.
 rounds() { # COUNT
     awk -v n="$1" 'BEGIN {
         print "a 0", 64 * 1048576
@@ -56,7 +56,7 @@ for release in 2.4 2.10 2.12 2.13 2.15; do
     is "a hundred more of $release" \
         "$(reserved_mib 101 --pytorch $release --conf $settings)" 14060
 done
-# Live at most: 64 + 100 * 2 + 138.5 MiB.
+# Live at the peak: 64 + 100 * 2 + 138.5 MiB.
 most=$(reserved_mib 101 --policy larder)
 [ "$most" -le 422 ] || say_failed "larder holds $most MiB"
 finish

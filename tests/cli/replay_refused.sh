@@ -4,8 +4,8 @@
 # $1: the command.
 . tests/cli/harness
 
-# What vllm#41268 found: each tensor of 530 MiB leaves an idle segment, which
-# the next tensor of 270 MiB splits, and pins for good.
+# The pattern of vllm#41268: each tensor of 530 MiB leaves an idle segment,
+# which the next tensor of 270 MiB splits and pins permanently.
 awk 'BEGIN { for (i = 0; i < 40; i++)
     printf "a %d %d\nf %d\na %d %d\n", 2 * i, 530 * 1048576, 2 * i,
         2 * i + 1, 270 * 1048576 }' >"$tmp/load.trace"
@@ -13,7 +13,7 @@ expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
     --snapshot-on-oom "$tmp/oom.json" "$tmp/load.trace"
 stdout_has 'out of memory at operation'
 
-# As recorded it fails, on a card of what was held and what was left.
+# It fails as recorded, on a device of the memory held plus the memory free.
 expect 0 replay --repeat 0 --json "$tmp/oom.json"
 is oom_count "$(field oom_count)" 1
 is device_bytes "$(field device_bytes)" 17179869184
@@ -26,7 +26,7 @@ stdout_has 'the recording ran out of memory when 530 MiB was asked for'
 stdout_has 'of which this process could have 16.0* GiB'
 stdout_has 'it does not fit: .* more would be needed; with these it would have fitted: expandable_segments:True; max_split_size_mb:21'
 
-# So much more would have done, and a step less would not.
+# The reported missing memory is sufficient, and one step less is not.
 more=$((17179869184 + short))
 expect 0 replay --repeat 0 --json --device "sim:$more" "$tmp/oom.json"
 is oom_count "$(field oom_count)" 0
@@ -35,7 +35,7 @@ expect 0 replay --repeat 0 --json --device "sim:$((more - 2097152))" \
     "$tmp/oom.json"
 stdout_has '"fits":false,"short_bytes":2097152,'
 
-# Each cure cures.
+# Each suggested remedy works.
 for conf in expandable_segments:True max_split_size_mb:21; do
     expect 0 replay --repeat 0 --json --policy pytorch --conf "$conf" \
         "$tmp/oom.json"
@@ -45,7 +45,7 @@ for conf in expandable_segments:True max_split_size_mb:21; do
     stdout_has 'it would now have fitted, with .* to spare'
 done
 
-# What no setting changes.
+# A failure that no setting avoids.
 printf 'a 0 9000000000\na 1 9000000000\n' >"$tmp/much.trace"
 expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
     --snapshot-on-oom "$tmp/much.json" "$tmp/much.trace"
@@ -54,8 +54,8 @@ stdout_has '"fits":false,.*"cures":\[\]'
 expect 0 replay --repeat 0 "$tmp/much.json"
 stdout_has 'none of [0-9]* other settings would have let it fit'
 
-# Where memory was in pieces before the recording, an empty device cannot
-# judge: 32 segments of which half is free, and a request of 40 MiB.
+# If memory was fragmented before the recording, an empty device is not
+# representative: 32 half-free segments, and a request of 40 MiB.
 awk 'BEGIN {
     base = 140000000000000
     printf "{\"segments\":["
@@ -72,7 +72,7 @@ stdout_has 'other settings cannot be judged'
 expect 0 replay --repeat 0 --policy larder "$tmp/pieces.json"
 stdout_has 'it fits here, but so it does under the recorded settings'
 
-# The last pass is told besides the first.
+# The last pass is reported in addition to the first.
 printf 'a 0 30000000\nf 0\ne\n' >"$tmp/again.trace"
 expect 0 replay --repeat 2 --json --policy pytorch "$tmp/again.trace"
 is later_driver_calls "$(field later_driver_calls)" 2

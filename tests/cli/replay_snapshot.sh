@@ -25,7 +25,7 @@ with open(sys.argv[1], 'rb') as f:
 with open(sys.argv[2]) as f:
     check(same_form(snapshot) == same_form(json.load(f)), 'pickle is not json')
 
-# All that MemoryViz.js knows.
+# All keys that MemoryViz.js reads.
 known = set('''APPENDS BINGET BININT BININT1 BININT2 EMPTY_DICT EMPTY_LIST FRAME
 LONG1 LONG_BINGET MARK MEMOIZE PROTO SETITEMS SHORT_BINUNICODE STOP TUPLE
 TUPLE1 TUPLE2 TUPLE3 APPEND NEWTRUE NEWFALSE BINPUT LONG_BINPUT BINUNICODE
@@ -38,7 +38,7 @@ times = [e['time_us'] for e in snapshot['device_traces'][0]]
 check(times == sorted(times), 'events are out of order')
 check(snapshot['device_traces'][0][-1]['action'] == 'snapshot', 'the last')
 
-# The last events lead to the blocks that are there, and the sums are right.
+# The last events agree with the final blocks, and the sums are correct.
 live = {}
 for e in snapshot['device_traces'][0]:
     if e['action'] == 'alloc':
@@ -99,7 +99,7 @@ grep -q '"user_metadata":"one \\"quoted\\" ä"' "$tmp/a.json" ||
 write_snapshots --conf expandable_segments:True "$tmp/mixed.trace"
 check_snapshots '15 0 2 0'
 
-# More events than are kept, batches of a thousand, and failures.
+# More events than the ring holds, batches of a thousand, and failures.
 awk 'BEGIN { for (i = 0; i < 3000; i++) print "a", i, 1000 + i % 7 * 100000 }' \
     >"$tmp/many.trace"
 write_snapshots --device sim:600MiB --history 2500 "$tmp/many.trace"
@@ -114,7 +114,7 @@ expect 0 replay --repeat 0 --device sim:40MiB \
 grep -q '"device_free"' "$tmp/oom.json" || say_failed 'no event of the failure'
 is 'events after the failure' "$(grep -c '"size":3000000000' "$tmp/oom.json")" 0
 
-# What does not go together, and cannot be written.
+# Conflicting options, and output that cannot be written.
 expect 2 replay --snapshot "$tmp/a.txt" "$trace"
 stderr_has 'expected a name ending in .pickle or .json'
 expect 2 replay --snapshot "$tmp/a.json" --snapshot-on-oom "$tmp/a.json" \
@@ -126,9 +126,9 @@ expect 2 replay --history 0 "$trace"
 expect 2 replay --snapshot "$tmp/no/a.json" "$trace"
 stderr_has 'no/a.json cannot be written: No such file'
 
-# PyTorch's own viewer, where it is installed.  That of 1.13 wants the list of
-# segments alone, and its flame graphs a program from the network: the lines
-# for it are looked at.
+# PyTorch's own viewer, if installed.  That of 1.13 takes only the list of
+# segments, and downloads a program for its flame graphs: the input lines for it
+# are checked instead.
 viewer=$(python3 -c 'import importlib.util as u
 print(u.find_spec("torch").submodule_search_locations[0])' 2>/dev/null)
 viewer=$viewer/cuda/_memory_viz.py

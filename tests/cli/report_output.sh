@@ -2,8 +2,8 @@
 # What `larder report`, `diff` and `view` print and write.  $1: the command.
 . tests/cli/harness
 
-# An allocation of 4 MiB, one of 3 MiB beside it, and a failure: in JSON, so
-# that it can be read here.
+# An allocation of 4 MiB, one of 3 MiB beside it, and a failure, in readable
+# JSON.
 frames='"frames": [{"filename": "/home/me/model.py", "line": 7, "name": "forward"}]'
 event() { # ACTION ADDRESS BYTES
     echo "{\"action\": \"$1\", \"addr\": $2, \"size\": $3, \"stream\": 0, $frames}"
@@ -56,7 +56,7 @@ expect 0 report --json "$tmp/run.json"
 stdout_has '"verdict":{"what":"It ran out of memory when 64.0 MiB'
 stdout_has '"has_history":true'
 
-# By module, library, function; as a tree.
+# By module, library or function, or as a tree.
 expect 0 report --by module "$tmp/run.json"
 stdout_has '^By module$'
 stdout_has '100 %       2  me/model.py$'
@@ -68,7 +68,7 @@ stdout_has '"by":\[{"bytes":7340032,"requested_bytes":7340032,"count":2,"functio
 expect 2 report --by file "$tmp/run.json"
 stderr_has "'file' is not accepted: expected line, function, module or library"
 
-# A setting is named that was tried: pieces of 260 MiB, and 530 asked for.
+# A setting that works is suggested: fragments of 260 MiB, and 530 requested.
 awk 'BEGIN { for (i = 0; i < 8; i++)
     printf "a %d %d\nf %d\na %d %d\n", 2 * i, 530 * 1048576, 2 * i,
         2 * i + 1, 270 * 1048576 }' >"$tmp/load.trace"
@@ -77,7 +77,7 @@ expect 0 replay --repeat 0 --policy pytorch --device sim:3GiB \
 expect 0 report "$tmp/load.json"
 stdout_has "^What to do     Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21: replayed so, it needs"
 
-# Without a history, that is said first, and how to record one.
+# Without a history the report says so first, and how to record one.
 cat >"$tmp/state.json" <<END
 {"segments": [{"device": 0, "address": 0, "total_size": 20971520,
   "stream": 0, "segment_type": "large", "blocks": [
@@ -94,7 +94,7 @@ if grep -q 'Over the run' "$tmp/out"; then
 fi
 
 # The device that failed comes first, whatever its number; the others follow in
-# short, or whole.
+# short or in full.
 sed "s/\"device_traces\": \[\[/\"device_traces\": [[$(event alloc 0 4096 |
     sed 's|/|\\/|g')],[/; s/\"device\": 0/\"device\": 1/" "$tmp/run.json" \
     >"$tmp/second.json"
@@ -105,14 +105,14 @@ is 'whole devices' "$(grep -c '^Alive at the peak' "$tmp/out")" 1
 expect 0 report --all "$tmp/second.json"
 is 'whole devices' "$(grep -c '^Alive at the peak' "$tmp/out")" 2
 
-# What a terminal would obey, or a page take for its own, stays text.
+# Terminal escapes and HTML in the input are shown as text.
 sed 's/model.py/\\u001b[2J<\\\/script>.py/' "$tmp/run.json" >"$tmp/evil.json"
 expect 0 report "$tmp/evil.json"
 stdout_has '?\[2J<'
 if grep -q "$(printf '\033')" "$tmp/out"; then
     say_failed 'an escape sequence was printed'
 fi
-# But for line ends and tabs, which statements of the lab have in them.
+# Except for line ends and tabs, which statements of the lab contain.
 sed 's/"forward"/"for i in x:\\n\\t\\u0007 y"/' "$tmp/run.json" >"$tmp/blank.json"
 expect 0 report "$tmp/blank.json"
 stdout_has 'model.py:7 for i in x:  ? y'
@@ -121,12 +121,12 @@ expect 0 view "$tmp/evil.json" -o "$tmp/evil.html"
 is 'ends of scripts' "$(grep -c '</script>' "$tmp/evil.html")" \
     "$(grep -c '</script>' src/view/page/page.html)"
 
-# More devices than there can be.
+# More devices than supported.
 expect 2 report tests/fuzz/corpus/report/many_devices.json
 stderr_has 'more than 256 devices have events or segments'
 expect 2 view tests/fuzz/corpus/report/many_devices.json -o "$tmp/many.html"
 
-# Two devices, one of which holds far more; iterations that the program marked,
+# Two devices, one of which holds much more; iterations marked by the program,
 # the second with a higher peak.
 step() { # TIME
     echo "{\"stage\": \"START\", \"name\": \"step\", \"device\": 0, \"time_us\": $1}"
@@ -151,7 +151,7 @@ is 'the highest peak' "$(field peak_allocated_bytes)" 67108864
 is 'events of all devices' "$(field events)" 7
 stdout_has '"iteration_peaks":\[{"begin_event":0,"peak_allocated_bytes":4194304},{"begin_event":2,"peak_allocated_bytes":8388608}'
 
-# A ring that was too small says how much it lost.
+# If the ring was too small, the number of lost events is reported.
 printf 'a 0 1000000\nf 0\na 1 1000000\nf 1\na 2 5000000\n' >"$tmp/ring.trace"
 expect 0 replay --history 4 --snapshot "$tmp/ring.pickle" "$tmp/ring.trace"
 expect 0 report "$tmp/ring.pickle"
@@ -162,7 +162,7 @@ case $(field lost_events) in
 *) say_failed "lost_events is '$(field lost_events)'" ;;
 esac
 
-# The same twice, and with a peak of its own.
+# The same run twice, and one with another peak.
 expect 0 diff "$tmp/run.json" "$tmp/run.json"
 sed 's/3145728/2097152/' "$tmp/run.json" >"$tmp/other.json"
 expect 1 diff "$tmp/run.json" "$tmp/other.json"
@@ -170,8 +170,8 @@ stdout_has 'peak allocated  *7.00 MiB  *6.00 MiB  -14.3 %'
 expect 1 diff --json "$tmp/run.json" "$tmp/other.json"
 stdout_has '"peak_allocated_bytes":\[7340032,6291456\]'
 
-# Where no call paths were recorded, what the program said stands for them: in
-# the lists, the page's data and why memory ran out.  The same text in every
+# Without call stacks, the program's annotations are used instead: in the lists,
+# the page's data and the explanation of a failure.  The same text in every
 # iteration is no pattern, and parentheses are no parameters.
 noted() { # ACTION ADDRESS BYTES TEXT
     echo "{\"action\": \"$1\", \"addr\": $2, \"size\": $3, \"stream\": 0,
@@ -195,25 +195,25 @@ stdout_has '"frame":"a = zeros(2, 3)"'
 expect 0 view "$tmp/noted.json" -o "$tmp/noted.html"
 grep -q '"note": *\["u32"' "$tmp/noted.html" ||
     say_failed 'the page has no notes'
-# Once there are call paths, these count.
+# If there are call stacks, they are used.
 sed "1,/\"frames\": \[\]/s|\"frames\": \[\]|$frames|" "$tmp/noted.json" \
     >"$tmp/both.json"
 expect 0 report "$tmp/both.json"
 stdout_has '100 %       2  (no call path recorded)'
 
-# Nothing was ever held: one device, few lines.
+# No memory was ever held: one device, few lines.
 echo '{"segments": [], "device_traces": [[]]}' >"$tmp/nothing.json"
 expect 0 report "$tmp/nothing.json"
 is 'lines about nothing' "$(wc -l <"$tmp/out")" 4
 
-# A path too long for the rest of a line begins the next one.
+# A path too long for the rest of a line starts on the next one.
 long=$(printf '/long%.0s' 1 2 3 4 5 6 7 8 9 10)
 sed "s|/home/me|$long|" "$tmp/run.json" >"$tmp/long.json"
 expect 0 report "$tmp/long.json"
 stdout_has "^    The largest is 3.00 MiB from\$"
 stdout_has "^    $long/model.py:7 forward, freed after 2\$"
 
-# A page that holds everything, and asks nothing of a network.
+# A self-contained page, without access to the network.
 expect 0 view "$tmp/run.json" -o "$tmp/page.html"
 grep -q 'id="larder-data">[A-Za-z0-9+/]' "$tmp/page.html" ||
     say_failed 'the page has no data'
@@ -225,7 +225,7 @@ expect 0 view "$tmp/run.json" "$tmp/other.json" --output "$tmp/both.html" \
 grep -q '<title>Now &amp; &lt;then></title>' "$tmp/both.html" ||
     say_failed 'the title is not what it should be'
 
-# What was there stays when a page cannot be made.
+# An existing page remains if a new one cannot be made.
 echo kept >"$tmp/kept.html"
 printf '{"segments": 5}' >"$tmp/bad.json"
 expect 2 view "$tmp/bad.json" -o "$tmp/kept.html"
@@ -236,8 +236,9 @@ expect 2 view -o "$tmp/x.html"
 stderr_has 'no input; expected a SNAPSHOT'
 expect 2 view "$tmp/run.json" -o "$tmp/no/such/folder.html"
 stderr_has 'cannot be written'
-# A pipe is written to, not replaced by a file.  It has a reader from the start,
-# and the page is more than it holds: cat has it open before that reader goes.
+# A pipe is written to, not replaced by a file.  The pipe has a reader from the
+# start, and the page is larger than its buffer: cat has opened it before that
+# reader exits.
 mkfifo "$tmp/pipe"
 exec 3<>"$tmp/pipe"
 cat "$tmp/pipe" >"$tmp/piped.html" 3<&- &

@@ -34,12 +34,12 @@ grep -q "registration_counter\": *-1" "$tmp/device.out.json" ||
     say_failed 'no counter of -1'
 expect 0 report "$tmp/both.json"
 
-# Among those of the device it is none.
+# A host segment among those of devices is an error.
 echo "{\"segments\":[$of_host],\"device_traces\":[]}" >"$tmp/lost.json"
 expect 2 report "$tmp/lost.json"
 stderr_has 'expected a list of those of devices'
 
-# Records that come before those of the device are not told from them.
+# Host records before those of the device cannot be told from them.
 echo "{$host,$device}" >"$tmp/first.json"
 expect 2 report "$tmp/first.json"
 finish

@@ -9,8 +9,8 @@ event() {
     printf '{"action":"%s","addr":%s,"size":%s,"stream":0,"frames":[]}' "$@"
 }
 
-# Two devices with events, one without: a small segment each; on the second the
-# last address is $1.
+# Two devices with events, one without, with a small segment each; the last
+# address on the second device is $1.
 write_snapshot() {
     {
         printf '{"segments":[],"allocator_settings":{'
@@ -33,7 +33,7 @@ write_snapshot() {
     } >"$tmp/two.json"
 }
 
-# The same, by a line of JSON.
+# line NUMBER PATTERN: that line of the output matches.
 line() {
     sed -n "$1p" "$tmp/out" | grep -q -e "$2" ||
         say_failed "line $1 has no $2: $(cat "$tmp/out")"
@@ -49,8 +49,8 @@ line 1 '"recorded_segments_same":true,'
 line 2 '"device":2,.*"peak_requested_bytes":1200,'
 line 2 '"recorded_placements":2,"recorded_same":2,'
 
-# Through a pipe, in pieces, compressed or not, as a name or a descriptor; for
-# all that read snapshots.
+# Through a pipe, in parts, compressed or not, by name or descriptor, for all
+# commands that read snapshots.
 last='snapshots through pipes'
 cp "$tmp/out" "$tmp/direct"
 pieces() {
@@ -80,11 +80,11 @@ last='an empty pipe'
 "$larder" report - </dev/null >"$tmp/out" 2>"$tmp/err"
 is 'status' $? 2
 stderr_has '^larder report: -: nothing here; expected a memory snapshot or a trace'
-# What is replayed for it goes by way of no file.
+# Replaying a snapshot creates no temporary file.
 TMPDIR=$tmp/absent "$larder" report "$tmp/two.trace" >"$tmp/out" 2>"$tmp/err" ||
     say_failed "a report of a trace: $(cat "$tmp/err")"
 
-# What differs is named, in words too.
+# Differences are named, in words too.
 write_snapshot 150000000001024
 expect 0 replay --repeat 0 --json "$tmp/two.json"
 line 1 '"recorded_same":1,'
@@ -95,12 +95,12 @@ stdout_has '/two:2 .* 2 '
 stdout_has 'of 2 allocations 1 are where they were recorded'
 stdout_has 'event 2, 700 bytes, recorded at 0x886c98b76400, replayed at 0x886c98b76200'
 
-# Told by the content as well, and compressed.
+# The format is detected from the content, also if compressed.
 cp "$tmp/two.json" "$tmp/two.snapshot"
 expect 0 replay --repeat 0 --json "$tmp/two.snapshot"
 is 'lines' "$(wc -l <"$tmp/out")" 2
 
-# The recorded settings hold unless others are given.
+# The recorded settings apply unless others are given.
 write_snapshot 150000000000512 true
 expect 0 replay --repeat 0 --json "$tmp/two.json"
 line 1 '"conf":"expandable_segments:True"'
@@ -114,7 +114,7 @@ done
 expect 0 replay --repeat 0 --json --min-capacity "$tmp/two.json"
 line 2 '"min_capacity_bytes":2097152,'
 
-# Outputs are of one device.
+# Output is for a single device.
 expect 2 replay --placements "$tmp/p" "$tmp/two.json"
 stderr_has 'two.json: has 2 devices with events, but placements'
 printf '{"segments":[],"device_traces":[[],[%s]]}' \
@@ -122,8 +122,8 @@ printf '{"segments":[],"device_traces":[[],[%s]]}' \
 expect 0 replay --placements "$tmp/p" "$tmp/one.json"
 is placements "$(cat "$tmp/p")" 'p 0 0'
 
-# Nothing to replay is a failure, told with its cure: no history at all, or
-# nothing but the snapshot itself in it.
+# Nothing to replay is a failure that names the remedy: no history at all, or
+# only the event of the snapshot itself.
 printf '{"segments":[],"device_traces":[]}' >"$tmp/none.json"
 expect 2 replay --json "$tmp/none.json"
 is 'output without events' "$(cat "$tmp/out")" ''

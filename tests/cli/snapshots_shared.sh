@@ -24,7 +24,7 @@ for file in "$folder"/*.pickle; do
         done
     done <"$tmp/out"
     [ -s "$tmp/out" ] || continue
-    # A request that failed fails again, and each cure that is named cures.
+    # A failed request fails again, and each suggested remedy works.
     if grep -q '"recorded_oom":{' "$tmp/out"; then
         grep -q '"recorded_oom":{[^}]*"fits":false' "$tmp/out" ||
             say_failed "$file: the failed request fits: $(cat "$tmp/out")"
@@ -39,7 +39,7 @@ for file in "$folder"/*.pickle; do
                 say_failed "$file: $policy $conf is no cure"
             fi
         done <"$tmp/cures"
-        # The trace made of it would run on a device with more room.
+        # The converted trace would run on a larger device.
         continue
     fi
     peak=$(field peak_reserved_bytes)

@@ -2,11 +2,11 @@
 # Colour, the bar and the width of the table on a terminal.  $1: the command.
 . tests/cli/harness
 
-# Some containers have no terminals to give.
+# Some containers cannot create terminals.
 script -qec true /dev/null >/dev/null 2>&1 </dev/null || exit 77
 escape=$(printf '\033')
 
-# on_terminal COMMAND [COLUMNS]: run in a terminal, keep what it shows.
+# on_terminal COMMAND [COLUMNS]: run it in a terminal and keep its output.
 on_terminal() {
     last=$1
     script -qec "stty cols ${2-80}; $1" "$tmp/typescript" >"$tmp/out" 2>&1 \
@@ -40,7 +40,7 @@ on_terminal "TERM=dumb $larder replay $trace"
 shows 'requested'
 shows_no "$escape"
 
-# As many passes as take about a second here.
+# As many passes as run in about a second here.
 expect 0 replay --json --repeat 3 data/traces/mlp_sgd.trace.zst
 ns=$(field ns_per_op)
 pass_ns=$((${ns%%.*} * $(field ops) + 1))
@@ -58,7 +58,7 @@ on_terminal "$long" 10
 shows_no 'replaying'
 shows '[0-9]%'
 
-# Interrupted, it wipes the bar away and dies of the signal.
+# When interrupted, it erases the bar and dies of the signal.
 endless="$larder replay --repeat 1000000 data/traces/mlp_sgd.trace.zst"
 on_terminal "timeout --foreground -s INT 1 $endless; exit 0"
 shows 'replaying'
@@ -73,8 +73,8 @@ shows_no 'replaying'
 on_terminal "$larder replay $trace"
 shows_no 'replaying'
 
-# A name that would make the table too wide keeps its end; in a pipe it is
-# whole.
+# A name that is too long for the table is shortened at its start; in a pipe it
+# is complete.
 folder=$tmp/a/folder/with/a/very/long/name/indeed/and/a/long/way/down
 mkdir -p "$folder"
 cp "$trace" "$folder/e1.trace.zst"

@@ -13,7 +13,8 @@ stderr_has "'5' is not a number from 100 to 60000"
 expect 2 top now
 stderr_has "unexpected 'now'"
 
-# A process that has 96 MiB in use and 32 MiB cached of a card of its own name.
+# A process with 96 MiB in use and 32 MiB cached, on a separate simulated
+# device.
 mkfifo "$tmp/lines"
 LARDER_CONF=minimum:16MiB,process_limit:1GiB "$larder" lab \
     --device "sim:8GiB,backing=none,shared=top-$$" \
@@ -28,7 +29,7 @@ b = zeros(8, 1024, 1024, device=cuda)
 del b
 LINES
 
-# json FIELD: of the subject, when it says that it caches.
+# json FIELD: print the field of the subject, once it reports that it caches.
 json() {
     "$larder" top --json --filter "$subject" | python3 -c '
 import json, sys
@@ -50,7 +51,7 @@ is reserved_bytes "$(json reserved_bytes)" 134217728
 is total_bytes "$(json total_bytes)" 8589934592
 is minimum_bytes "$(json minimum_bytes)" 16777216
 is limit_bytes "$(json limit_bytes)" 1073741824
-# What it uses it says when it was asked, at its next request.
+# It reports what it uses at its next request after it was asked.
 printf 'c = zeros(1, device=cuda)\n' >&3
 tenths=300
 until [ "$(json cached_bytes)" -lt 40000000 ] && [ "$(json cached_bytes)" -gt 0 ] ||
@@ -67,7 +68,7 @@ if grep -q "$subject" "$tmp/out"; then
     say_failed 'the filter left in what it should not'
 fi
 
-# A management library that knows a GPU and a process without Larder.
+# A management library with a GPU and a process that does not use Larder.
 if command -v "${CC:-cc}" >/dev/null; then
     cat >"$tmp/nvml.c" <<'SOURCE'
 #include <stdlib.h>
@@ -93,7 +94,7 @@ SOURCE
     expect 0 top --once --filter $$
     stdout_has '^A GPU of the test: 3.00 GiB of 8.00 GiB in use$'
     stdout_has "^[^ ]*  *$$  *2.00 GiB  *-  *-  *-  *-  *-  *-\$"
-    # A number is its process's alone, and no part of a longer one.
+    # A filter matches the number of a process only as a whole.
     NVML_PID=1$subject
     expect 0 top --once --filter "$NVML_PID"
     stdout_has " $NVML_PID "
@@ -109,7 +110,7 @@ fi
 expect 0 top --once
 stdout_has 'processes without Larder are not shown: libnvidia-ml.so.1 is not'
 
-# Live, where there are terminals: it sorts, filters, limits, asks to give back.
+# Live, if terminals are available: sort, filter, limit, ask for a release.
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     TERM=xterm LC_ALL=C.UTF-8
     export TERM LC_ALL
@@ -140,17 +141,17 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
         say_failed 'the process gave nothing back'
     is limit_bytes "$(json limit_bytes)" 1073741824
 
-    # Two processes, and no other, have this name; the first to begin holds
-    # less, so that numbers and sizes order them differently.
+    # Only these two processes have this name; the first one holds less, so that
+    # numbers and sizes sort differently.
     name=p$$_
     ln -s "$(realpath "$larder")" "$tmp/$name"
-    # hold FIFO: one of them, which ends with its lines.
+    # hold FIFO: run one of them, until it has read all lines.
     hold() {
         mkfifo "$tmp/$1"
         "$tmp/$name" lab --device "sim:8GiB,backing=none,shared=pick-$$" \
             <"$tmp/$1" >"$tmp/lab.$1" 2>&1 3>&- 4>&- &
     }
-    # of PID FIELD: of the process; nothing if it is not there.
+    # of PID FIELD: print the field of the process, or nothing if it is gone.
     of() {
         "$larder" top --json --filter "$1" | python3 -c '
 import json, sys
@@ -160,7 +161,7 @@ for line in sys.stdin:
             print(process[sys.argv[2]])
 ' "$@"
     }
-    # until_is WANTED COMMAND...: what it prints in the end.
+    # until_is WANTED COMMAND...: wait until the command prints WANTED.
     until_is() {
         wanted=$1
         shift
@@ -194,11 +195,12 @@ for line in sys.stdin:
     others="$others $live"
     exec 6>"$tmp/keys"
     until_is yes shows 'by held'
-    # The one that is selected stays so when an order puts it elsewhere.
+    # The selected process stays selected when it moves in another order.
     printf 'sssl3GiB\n' >&6
     until_is 3221225472 of "$more" limit_bytes
     is 'the other limit' "$(of "$less" limit_bytes)" None
-    # The other one ends while its limit is typed: that is nobody's then.
+    # The other process ends while its limit is typed: the limit applies to
+    # none.
     if [ "$less" -lt "$more" ]; then
         printf '\033OA' >&6
     else
@@ -212,7 +214,7 @@ for line in sys.stdin:
     printf '1GiB\n' >&6
     until_is yes shows 'not shown any more'
     is 'the limit of its neighbour' "$(of "$more" limit_bytes)" 3221225472
-    # Which is the selected one now.
+    # Print the selected process.
     printf 'l2GiB\n' >&6
     until_is 2147483648 of "$more" limit_bytes
     printf q >&6

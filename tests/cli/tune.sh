@@ -7,8 +7,8 @@ XDG_CACHE_HOME=$tmp/cache
 export XDG_CACHE_HOME
 gib=1073741824
 
-# Each tensor of 530 MiB leaves an idle segment, which the next tensor of
-# 270 MiB splits, and pins for good.
+# Each tensor of 530 MiB leaves an idle segment, which the next tensor of 270
+# MiB splits and pins permanently.
 load() { # COUNT
     awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++)
         printf "a %d %d\nf %d\na %d %d\n", 2 * i, 530 * 1048576, 2 * i,
@@ -16,7 +16,7 @@ load() { # COUNT
 }
 load 40 >"$tmp/load.trace"
 
-# best KEY: of the best candidate in the JSON that was printed.
+# best KEY: print the value for the best candidate from the JSON output.
 best() {
     sed 's/.*"best":{\([^}]*\)}.*/\1/' "$tmp/out" |
         sed -n 's/.*"'"$1"'":\("[^"]*"\|[^,}]*\).*/\1/p'
@@ -36,12 +36,12 @@ stdout_has 'From PyTorch 2.9 on the name is PYTORCH_ALLOC_CONF'
 stdout_has 'With it the job fits on 16.0 GiB: it needs 1[01].* GiB, and 20.7 GiB as it is: larger blocks are no longer cut'
 stdout_has '^expandable_segments:True  *yes '
 
-# What it says is what a replay under it needs.
+# The reported need is what a replay under these settings needs.
 expect 0 replay --repeat 0 --json --min-capacity --policy pytorch \
     --conf max_split_size_mb:21 "$tmp/load.trace"
 is min_capacity_bytes "$(field min_capacity_bytes)" "$cured"
 
-# Of a snapshot that ran out of memory, the card it did so on is meant.
+# For a snapshot that ran out of memory, the device is the one where it failed.
 expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
     --snapshot-on-oom "$tmp/oom.json" "$tmp/load.trace"
 expect 0 tune --json "$tmp/oom.json"
@@ -49,7 +49,7 @@ is 'the cure of a snapshot' "$(best conf)" '"max_split_size_mb:21"'
 expect 0 tune "$tmp/oom.json"
 stdout_has "fits on the recorded card's 16.0 GiB"
 
-# Found before, nothing is replayed; what is asked otherwise is.
+# Known results are not replayed again; with other options they are.
 expect 0 tune --json --capacity 16GiB "$tmp/load.trace"
 is 'operations replayed again' "$(field ops)" 0
 is 'the cure found before' "$(best conf)" '"max_split_size_mb:21"'
@@ -58,21 +58,21 @@ expect 0 tune --json --no-cache --capacity 16GiB "$tmp/load.trace"
 load 41 >"$tmp/load41.trace"
 expect 0 tune --json --capacity 16GiB "$tmp/load41.trace"
 [ "$(field ops)" -gt 10000 ] || say_failed "ops of other content: $(field ops)"
-# What was cut short is not believed.
+# A truncated cache file is ignored.
 for cell in "$tmp"/cache/larder/*; do
     printf 'cell 1 1 5 5' >"$cell"
     chmod 640 "$cell"
 done
 expect 0 tune --json --capacity 16GiB "$tmp/load.trace"
 is 'the cure, measured again' "$(best conf)" '"max_split_size_mb:21"'
-# Written as every file is: whole, with the mode of the one before.
+# The file is replaced as a whole, with the mode of the previous one.
 is 'modes of cells that were replaced' "$(find "$tmp/cache/larder" -type f \
     -size +12c ! -perm 640 | wc -l)" 0
 is 'cells half written' "$(find "$tmp/cache/larder" -name '*.*' | wc -l)" 0
 [ -n "$(find "$tmp/cache/larder" -type f -size +12c)" ] ||
     say_failed 'no cell was written again'
 
-# fit answers yes or no, to the byte.
+# fit answers yes or no, exact to the byte.
 expect 0 replay --repeat 0 --json --min-capacity --policy pytorch \
     "$tmp/load.trace"
 need=$(field min_capacity_bytes)
@@ -90,14 +90,14 @@ stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
 expect 0 fit --capacity 12GiB --conf max_split_size_mb:64 "$tmp/load.trace"
 expect 0 fit --capacity 12.5GiB --policy larder "$tmp/load.trace"
 
-# Advice never names what is on.
+# Advice never suggests a setting that is already on.
 expect 1 fit --json --capacity 10GiB --conf expandable_segments:True \
     "$tmp/load.trace"
 stdout_has '"cures":\[\]'
 expect 1 fit --capacity 10GiB "$tmp/load.trace"
 stdout_has '^No setting helps: at best [0-9.]* MiB ([0-9]* bytes) too much for 10.0 GiB.$'
 
-# Of a snapshot it is said who holds most, the most first.
+# For a snapshot the largest holders are listed, largest first.
 frame='"frames": [{"filename": "/home/me/model.py", "name":'
 cat >"$tmp/held.json" <<END
 {"segments": [], "device_traces": [[
@@ -117,7 +117,7 @@ is holders "$(sed -n '/^These hold/,$p' "$tmp/out")" \
 expect 0 tune --json --capacity 10GiB "$tmp/load.trace"
 is 'no cure' "$(best conf)" null
 
-# What is the job's own stays with it, but for the line to paste.
+# The job's own settings remain, except in the line to paste.
 expect 0 tune --json --capacity 16GiB \
     --conf per_process_memory_fraction:0.9,pytorch:2.9 "$tmp/load.trace"
 is 'the cure and what stays' "$(best conf)" \
@@ -125,7 +125,7 @@ is 'the cure and what stays' "$(best conf)" \
 expect 0 tune --capacity 16GiB --conf pytorch:2.9 "$tmp/load.trace"
 stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
 
-# Without a card: what needs less, or that nothing does.
+# Without a device: settings that need less, or a message that there are none.
 expect 0 tune --json "$tmp/load.trace"
 is 'what needs least' "$(best conf)" '"max_split_size_mb:21"'
 printf 'a 0 4194304\na 1 16777216\nf 0\nf 1\n' >"$tmp/plain.trace"
@@ -134,7 +134,7 @@ is 'nothing to gain' "$(best conf)" null
 expect 0 tune "$tmp/plain.trace"
 stdout_has 'No setting needs a hundredth less'
 
-# A folder of ranks: the worst of them, and the one that is unlike.
+# A folder of ranks: the worst rank, and the one that differs.
 mkdir "$tmp/ranks"
 for rank in 0 1 2; do
     load 20 >"$tmp/ranks/rank$rank.trace"
@@ -151,7 +151,7 @@ is ranks "$(grep -o '"file":' "$tmp/out" | wc -l)" 4
 expect 0 tune --json --capacity 16GiB "$tmp/ranks"
 is 'the cure of ranks' "$(best conf)" '"max_split_size_mb:21"'
 
-# No history, no answer.
+# Without a history there is no answer.
 printf '{"segments":[],"device_traces":[[]]}' >"$tmp/none.json"
 expect 2 fit --capacity 1GiB "$tmp/none.json"
 stderr_has 'none.json: no history: .*_record_memory_history'

@@ -73,7 +73,7 @@ stderr_has 'name the same file'
 expect 2 replay - "$trace" -
 stderr_has "'-' is given 2 times, but the standard input can be read once"
 
-# What is to be read is not written over, whatever its name.
+# An input file is not overwritten, whatever its name.
 printf 'a 0 512\n' >"$tmp/mine.trace"
 ln -s mine.trace "$tmp/also"
 expect 2 replay --placements "$tmp/mine.trace" "$tmp/mine.trace"
@@ -94,7 +94,8 @@ fi
 expect 2 replay --min-capacity --device sim:1GiB,shared=x "$trace"
 stderr_has 'needs a device of its own'
 
-# Options may come late, and with an equals sign; after -- there are none.
+# Options may follow arguments and use an equals sign; none are recognized after
+# --.
 expect 0 replay "$trace" --json --repeat=0
 stdout_has '"ns_per_op":null'
 expect 2 replay -- --json

@@ -9,7 +9,7 @@ printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s/asked.part"\nmv "%s/asked.part" "%s
 chmod +x "$tmp/browser"
 export BROWSER="$tmp/browser" TMPDIR="$tmp"
 
-# What the browser was started with; it is not waited for.
+# The arguments that the browser was started with; it is not waited for.
 asked() {
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         [ -f "$tmp/asked" ] && break

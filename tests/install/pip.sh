@@ -13,7 +13,7 @@ python=$(command -v python3) || {
     echo 'skipped: no python3'
     exit 77
 }
-# Nothing is fetched: no index answers here.
+# Nothing is downloaded: the index URL does not respond.
 export PIP_CONFIG_FILE=/dev/null PIP_INDEX_URL=http://127.0.0.1:9/
 export PIP_RETRIES=0 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 export PYTHONDONTWRITEBYTECODE=1
@@ -25,7 +25,7 @@ fail() {
     exit 1
 }
 
-# Runs quietly unless it fails.
+# Run a command; print its output only if it fails.
 quietly() {
     "$@" >"$work/log" 2>&1 || {
         cat "$work/log"
@@ -33,7 +33,7 @@ quietly() {
     }
 }
 
-# says TEXT PROGRAM...: the program succeeds and says TEXT.
+# says TEXT PROGRAM...: the program succeeds and prints TEXT.
 says() {
     text=$1
     shift
@@ -44,7 +44,7 @@ says() {
     esac
 }
 
-# refused TEXT PROGRAM...: the program fails and says TEXT.
+# refused TEXT PROGRAM...: the program fails and prints TEXT.
 refused() {
     text=$1
     shift
@@ -73,10 +73,10 @@ leaves_nothing() {
     diff before after || fail 'uninstalling left or took files'
 }
 
-# runs WHERE: the command and the package work; the library is below WHERE.
+# runs WHERE: the command and the package work, with the library below WHERE.
 runs() {
     says "$("$build/larder" --version)" "$larder" --version
-    # The first, if more names lead to it: a folder may be a link.
+    # The first one, if it has several names: a folder may be a link.
     said=$("$work/venv/bin/python" - "$1" <<'PYTHON'
 import os, sys
 import larder
@@ -117,8 +117,8 @@ version=$("$build/larder" --version)
     fail "the wheel's name is $wheel"
 
 quietly "$python" - "$wheel" <<'PYTHON'
-# RECORD names every file, once, with its hash and size; libraries are there
-# once each, whatever their names.
+# RECORD lists every file once, with its hash and size; each library exists
+# once, whatever its names.
 import base64, csv, hashlib, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel:
     assert wheel.testzip() is None
@@ -158,7 +158,7 @@ quietly "$pip" wheel --no-index --no-build-isolation \
     --config-settings "build-dir=$build" -w from_archive "$tree"
 cmp "$wheel" from_archive/*.whl ||
     fail 'the wheel of the source archive is another one'
-# What git has is in it, whether or not it was a clone that it was made from.
+# It contains the files tracked by git, whether it was made from a clone or not.
 PYTHONPATH="$tree/python/backend" "$python" -c \
     'import larder_backend; larder_backend.build_sdist(".")' ||
     fail 'no source archive of a source archive'

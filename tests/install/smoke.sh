@@ -18,7 +18,7 @@ fail() {
     exit 1
 }
 
-# Runs quietly unless it fails.
+# Run a command; print its output only if it fails.
 quietly() {
     "$@" >"$work/log" 2>&1 || {
         cat "$work/log"
@@ -26,7 +26,7 @@ quietly() {
     }
 }
 
-# says TEXT PROGRAM...: the program succeeds and says TEXT.
+# says TEXT PROGRAM...: the program succeeds and prints TEXT.
 says() {
     text=$1
     shift
@@ -99,7 +99,7 @@ export PKG_CONFIG_PATH="${libdir}/pkgconfig"
 [ "larder $(pkg-config --modversion larder)" = "$version" ] ||
     fail "larder.pc and the command differ about the version"
 
-# What pkg-config says is quoted for a shell.
+# pkg-config's output is quoted for a shell.
 compile() { # COMPILER OUTPUT FLAGS LIBRARIES
     quietly eval "$1 -o '$work/$2' $3 $(pkg-config --cflags larder) \
         '$hello' $4"

@@ -7,12 +7,13 @@ test=$source/tests/abi/test_abi_0_1_0.c
 
 . "$source/tests/lint/lib/planted.sh"
 
-# With the headers of the copy.
+# Compile with the headers of the copy.
 compiles() {
     "${CC:-cc}" -std=c11 -fsyntax-only -I "$planted_copy/include" "$test"
 }
 
-# change HEADER SED: in a fresh copy; it has to change something.
+# change HEADER SED: apply SED to a header of a fresh copy.  It must change
+# something.
 change() {
     plant
     header=$planted_copy/include/larder/$1
@@ -46,7 +47,7 @@ must_find larder_free compiles
 change sim.h 's/^    uint64_t events;/    uint64_t events;\n    uint64_t more;/'
 compiles || exit 1
 
-# A function that is gone from the library.
+# A function is missing from the library.
 plant
 must_find larder_free "${CC:-cc}" -I "$planted_copy/include" "$test" \
     -o "$planted_copy/program" -L "$build" -llarder -Wl,--wrap=larder_free

@@ -8,7 +8,7 @@ check="$source/tools/check_layers.sh"
 
 . "$source/tests/lint/lib/planted.sh"
 
-# An include LINE at the end of FILE is found.  One copy serves all: a fresh one
+# An include LINE at the end of FILE is found.  All use one copy: a fresh one
 # for each takes most of a minute.
 must_refuse_include() {
     kept=$(cat "$planted_copy/$1" && echo .)

@@ -7,8 +7,8 @@ trap 'rm -rf "$work"' EXIT
 
 [ -f "$source/README.md" ] || exit 77
 
-# same README PROGRAM: the first block of C, and the program without the line
-# that says what it is.
+# same README PROGRAM: compare the first block of C with the program without its
+# first comment line.
 same() {
     awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' "$1" \
         >"$work/shown.c"

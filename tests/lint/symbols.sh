@@ -11,7 +11,7 @@ static="$build/liblarder.a"
     exit 1
 "$check" "$source/lab/include" "$source/lab/lab.map" \
     "$build/liblarder_lab.so" "$build/liblarder_lab.a" lab_ || exit 1
-# The plug-in has no static library; liblarder's stands for it.
+# The plug-in has no static library; liblarder's is used instead.
 "$check" "$source/adapters/torch/include" "$source/adapters/torch/torch.map" \
     "$build/liblarder_torch.so" "$static" || exit 1
 
@@ -19,7 +19,7 @@ for library in larder_adapters:functions:adapters larder_preload:preload:preload
     shared_name=${library%%:*}
     folder=${library#*:}
     folder="$source/adapters/${folder%%:*}"
-    # Nothing of these is a static library: the shared one's names are all.
+    # Nothing here is a static library: only the names of the shared one count.
     "$source/tools/list_api.sh" "$folder/include" >"$build/$shared_name.api"
     nm -D --defined-only --format=posix "$build/lib$shared_name.so" |
         awk '$2 != "A" { sub("@.*", "", $1); print $1 }' | grep '^larder_' |
@@ -57,7 +57,7 @@ must_find 'larder_planted: in the version script, but not declared' \
 must_find 'larder_planted: in the version script, but not exported' \
     planted_check
 
-# A library with one function too few and one too many.
+# A library with a missing function and an extra one.
 plant
 "$source/tools/list_api.sh" "$source/include" |
     sed '/^larder_free$/d; s/.*/void &(void);\nvoid &(void) {}/' \

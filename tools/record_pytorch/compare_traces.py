@@ -36,7 +36,7 @@ def read_trace(path):
 
 
 def smallest(larder, version, conf, trace):
-    """The smallest device without a failed allocation."""
+    """The size of the smallest device without a failed allocation."""
     done = subprocess.run(
         [larder, "replay", "--json", "--repeat", "0", "--min-capacity",
          "--pytorch", version, "--conf", conf, trace],
@@ -72,7 +72,7 @@ def replayed(larder, version, kind, capacity, every, trace, folder):
 
 
 def statistics_differ(wanted, got, events):
-    """What differs first, in words, or None."""
+    """The first difference, in words, or None."""
     for line in wanted:
         mine = got.get(line[1], {})
         for field in line[2:]:

@@ -17,7 +17,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 tools=$(dirname "$here")
 source=$(dirname "$tools")
 
-# The CUDA runtime's headers, which those of every version compile with.
+# The headers of the CUDA runtime with which every version compiles.
 cuda_headers=nvidia-cuda-runtime-cu12==12.4.127
 
 fetch() { # PACKAGE PATTERN...
@@ -41,8 +41,8 @@ fetch_all() {
     rm -rf "$folder/venv" "$folder/why"
 }
 
-# What libc10_cuda.so wants the CUDA runtime to be called and its strings to
-# look like.
+# The library name and the version strings of the CUDA runtime that
+# libc10_cuda.so expects.
 look() {
     runtime=$(readelf -d "$lib/libc10_cuda.so" |
         sed -n 's/.*\[\(libcudart\.so\.[0-9]*\)\].*/\1/p')
@@ -65,7 +65,7 @@ compile() {
         -o "$folder/lib/$runtime"
     gcc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden "$here/nvml.c" \
         -Wl,-soname,libnvidia-ml.so.1 -o "$folder/lib/libnvidia-ml.so.1"
-    # The wheel's headers warn; ours would not be heard among them.
+    # The wheel's headers cause warnings that would hide ours.
     g++ -std=c++20 -O1 -w -D_GLIBCXX_USE_CXX11_ABI="$new_strings" \
         -DTORCH_MINOR="${version#*.}" -DTORCH_VERSION="\"$full\"" \
         -I"$tools" -I"$source/tests" -I"$source/include" \

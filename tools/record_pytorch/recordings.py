@@ -27,7 +27,8 @@ def version_key(version):
 
 
 def read_script(path):
-    """Its head as a dictionary, the lines that say why, its operations."""
+    """The head of a script as a dictionary, its comment lines and its
+    operations."""
     head, why, lines = dict(HEAD), [], []
     with open(path, encoding="ascii") as file:
         for line in file.read().split("\n= ")[0].splitlines():
@@ -48,7 +49,7 @@ def is_nothing(field):
 
 
 def shortened(line, head):
-    """A line of statistics without what is 0, or depends on hash tables."""
+    """A line of statistics without values that are 0 or depend on hash tables."""
     if not line.startswith("s "):
         return line
     fields = [f for f in line.split(" ")[2:] if not is_nothing(f)]
@@ -58,7 +59,7 @@ def shortened(line, head):
 
 
 def record(recorder, head, path):
-    """What the release's allocator makes of a file of operations."""
+    """The recording of a file of operations by the release's allocator."""
     done = subprocess.run(
         [recorder, "--script", head["conf"], head["fraction"],
          head["capacity"], head["events"], path, "script"],
@@ -73,7 +74,7 @@ def record(recorder, head, path):
 
 
 def read_groups(path):
-    """What each release made of it before."""
+    """The existing recordings, by release."""
     outputs = {}
     if os.path.exists(path):
         with open(path, encoding="ascii") as file:

@@ -6,7 +6,7 @@
 planted_copy=$(mktemp -d)
 trap 'rm -rf "$planted_copy"' EXIT
 
-# A fresh copy of what the checks look at, in $planted_copy.
+# Make a fresh copy of the checked files in $planted_copy.
 plant() {
     rm -rf "${planted_copy:?}"/*
     cp -r "$source/include" "$source/src" "$source/lab" "$source/cli" \
@@ -14,7 +14,7 @@ plant() {
         "$planted_copy"
 }
 
-# must_find TEXT COMMAND...: the command fails with status 1 and says TEXT.
+# must_find TEXT COMMAND...: the command must exit with status 1 and print TEXT.
 must_find() {
     text=$1
     shift

@@ -19,7 +19,7 @@ static uint64_t now_ms(void)
 /* ---- choosing processes to ask ---------------------------------------------- */
 
 struct giver {
-    uint16_t slot;
+    uint32_t slot;
     uint64_t bytes; /* that it can release, as it last reported */
 };
 
@@ -51,7 +51,7 @@ static size_t find_givers(const struct ledger *l, bool of_all,
     size_t count = 0;
 
     *sum = 0;
-    for (uint16_t i = 0; i < LEDGER_SLOTS; i++) {
+    for (uint32_t i = 0; i < LEDGER_SLOTS; i++) {
         const struct ledger_slot *s = &l->page->slots[i];
         uint64_t bytes = spare_of(s, of_all);
 
@@ -92,7 +92,7 @@ static bool is_deaf(const struct ledger_slot *s, uint64_t patience_ms)
     return s->bell != 0 && now > since && now - since > patience_ms;
 }
 
-struct ledger_asked larder__ledger_ring(struct ledger *l, uint16_t number,
+struct ledger_asked larder__ledger_ring(struct ledger *l, uint32_t number,
                                         uint64_t bytes)
 {
     struct ledger_slot *s = &l->page->slots[number];

@@ -86,7 +86,7 @@ static bool processes_copy(struct ledger *l, larder_ledger_process *out,
     if (!larder__ledger_lock(l))
         return false;
     larder__ledger_sweep(l);
-    for (uint16_t i = 0; i < LEDGER_SLOTS; i++) {
+    for (uint32_t i = 0; i < LEDGER_SLOTS; i++) {
         const struct ledger_slot *s = &l->page->slots[i];
 
         if (s->pid == 0)
@@ -165,23 +165,23 @@ larder_result larder_ledger_each(larder_ledger_fn *fn, void *ctx)
 /* ---- one process ------------------------------------------------------------ */
 
 /* The number of its slot, with the lock held.  LEDGER_SLOTS: none. */
-static uint16_t slot_of(const struct ledger *l, int64_t pid)
+static uint32_t slot_of(const struct ledger *l, int64_t pid)
 {
-    uint16_t i = 0;
+    uint32_t i = 0;
 
     while (i < LEDGER_SLOTS && (pid == 0 || l->page->slots[i].pid != pid))
         i++;
     return i;
 }
 
-typedef void act_fn(struct ledger *l, uint16_t slot, uint64_t bytes);
+typedef void act_fn(struct ledger *l, uint32_t slot, uint64_t bytes);
 
-static void act_trim(struct ledger *l, uint16_t slot, uint64_t bytes)
+static void act_trim(struct ledger *l, uint32_t slot, uint64_t bytes)
 {
     larder__ledger_ring(l, slot, bytes);
 }
 
-static void act_limit(struct ledger *l, uint16_t slot, uint64_t bytes)
+static void act_limit(struct ledger *l, uint32_t slot, uint64_t bytes)
 {
     word_set(&l->page->slots[slot].told_limit_bytes, bytes);
     larder__ledger_ring(l, slot, 0);
@@ -192,7 +192,7 @@ static larder_result act(const char *id, int64_t pid, uint64_t bytes,
 {
     struct ledger *l;
     larder_result r = larder__ledger_inspect(id, &l);
-    uint16_t slot;
+    uint32_t slot;
 
     if (r != LARDER_OK)
         return r;

@@ -143,7 +143,7 @@ static inline uint64_t ledger_moves(const struct ledger *l)
 struct ledger_round {
     size_t count;
     struct ledger_asked {
-        uint16_t slot;
+        uint32_t slot;
         uint32_t ticket;
         uint64_t given_before;
     } asked[LEDGER_SLOTS];
@@ -158,7 +158,7 @@ size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
                           uint64_t patience_ms, struct ledger_round *round);
 
 /* Ask one process and ring its bell, with the lock held. */
-struct ledger_asked larder__ledger_ring(struct ledger *l, uint16_t number,
+struct ledger_asked larder__ledger_ring(struct ledger *l, uint32_t number,
                                         uint64_t bytes);
 
 /* What others cache beyond their minima, as last reported. */

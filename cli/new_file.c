@@ -22,10 +22,10 @@ static bool failed_there(struct new_file *f)
     return failed(f, at != NULL ? at + sizeof before - 1 : words);
 }
 
+/* SA_RESETHAND has restored the default action: raise() ends the program. */
 static void abandon(int number)
 {
     larder_files_abandon();
-    signal(number, SIG_DFL);
     raise(number);
 }
 
@@ -33,12 +33,15 @@ static void abandon(int number)
 static void heed_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = abandon,
+                               .sa_flags = (int)SA_RESETHAND};
 
+    sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct sigaction now;
 
         if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            signal(numbers[i], abandon);
+            sigaction(numbers[i], &action, NULL);
     }
 }
 

@@ -374,21 +374,27 @@ static double result_of(const struct run *run, const double x[3])
     return op->three(x[0], x[1], x[2], run->p, run->q);
 }
 
+static int64_t step_bytes(const struct run *run, const int64_t *step, int k)
+{
+    return step[k] * (int64_t)lab__dtype_bytes((lab_dtype)run->kind[k]);
+}
+
 static void map_row(const void *context, int64_t n, char *const *at,
                     const int64_t *step)
 {
     const struct run *run = context;
     int count = run->op->arity;
-    int64_t bytes[4];
+    int64_t result_step = step_bytes(run, step, 0);
+    int64_t steps[3];
 
-    for (int k = 0; k <= count; k++)
-        bytes[k] = step[k] * (int64_t)lab__dtype_bytes((lab_dtype)run->kind[k]);
+    for (int k = 0; k < count; k++)
+        steps[k] = step_bytes(run, step, k + 1);
     for (int64_t i = 0; i < n; i++) {
         double x[3] = {0};
 
         for (int k = 0; k < count; k++)
-            x[k] = load(at[k + 1] + i * bytes[k + 1], run->kind[k + 1]);
-        store(at[0] + i * bytes[0], run->kind[0], result_of(run, x));
+            x[k] = load(at[k + 1] + i * steps[k], run->kind[k + 1]);
+        store(at[0] + i * result_step, run->kind[0], result_of(run, x));
     }
 }
 

@@ -79,7 +79,7 @@ static float float16_value(uint16_t bits)
         for (int64_t i = 0; i < n; i++) {                                      \
             T x = to[i * step[0]];                                             \
                                                                                \
-            to[i * step[0]] = (rounded);                                       \
+            to[i * step[0]] = (T)(rounded);                                    \
         }                                                                      \
     }
 

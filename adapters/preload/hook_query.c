@@ -143,7 +143,7 @@ cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
     }
     answer =
         PRELOAD_REAL(real, cuPointerGetAttributes, count, which, out, addr);
-    if (answer != CUD_SUCCESS || !is_ours(addr, &a))
+    if (answer != CUD_SUCCESS || which == NULL || !is_ours(addr, &a))
         return answer;
     for (unsigned i = 0; i < count; i++)
         (void)hook_query_attribute(which[i], &a, out[i]);
